@@ -1,0 +1,78 @@
+# Everything is made inside this folder: .venv (Python), .jars (Delta), build (results).
+# The only other thing needed is Python 3.11 or newer, Java 17 or 21, git and make.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+BIN := .venv/bin
+CODE := jobs schemas udfs tests
+# The one tool that is not in the lock file: it makes the lock file.
+PIP_TOOLS := pip-tools==7.6.2
+LOCK_COMMAND := pip-compile --quiet --extra dev --generate-hashes --strip-extras --allow-unsafe \
+	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host \
+	--output-file requirements.lock pyproject.toml
+
+.PHONY: help
+help: ## Show this list
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
+
+.PHONY: setup
+setup: .venv/.done .jars/.done ## Install all that is needed into .venv and .jars
+
+.venv/.done: requirements.lock
+	@scripts/require_java.sh
+	@python=$$(scripts/find_python.sh); \
+	echo "setup: $$python makes .venv (a few minutes, about 1.5 GB)"; \
+	"$$python" -m venv .venv; \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes \
+		-r requirements.lock
+	@touch $@
+
+.jars/.done: conf/jars.sha256 .venv/.done
+	@scripts/fetch_jars.sh
+	@touch $@
+
+.PHONY: audit-sample
+audit-sample: setup ## Audit the sample dump: one hanging transaction must be found
+	@scripts/audit_sample.sh
+
+.PHONY: test
+test: setup ## Run all tests
+	$(BIN)/python -m pytest
+
+.PHONY: check
+check: setup ## Format, lint, types, import contracts, generated pages: what CI asks
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m jobs.docs --check
+
+.PHONY: fmt
+fmt: setup ## Format the code and repair what the linter can
+	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/ruff format .
+
+.PHONY: generate
+generate: setup ## Write the generated pages of docs/ anew
+	$(BIN)/python -m jobs.docs
+
+.PHONY: bench
+bench: setup ## Run the benchmarks
+	$(BIN)/python -m benchmarks.run
+
+.PHONY: lock
+lock: ## Choose the newest allowed versions and write requirements.lock
+	@python=$$(scripts/find_python.sh); \
+	rm -rf build/lock; "$$python" -m venv build/lock; \
+	build/lock/bin/python -m pip install --quiet --disable-pip-version-check '$(PIP_TOOLS)'; \
+	CUSTOM_COMPILE_COMMAND='make lock   ($(LOCK_COMMAND))' \
+		build/lock/bin/$(LOCK_COMMAND) --upgrade
+
+.PHONY: clean
+clean: ## Remove results and caches; keep .venv and .jars
+	rm -rf build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache \
+		spark-warehouse metastore_db derby.log *.egg-info
+	find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +

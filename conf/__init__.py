@@ -1,0 +1,1 @@
+"""Configuration files, importable so that they travel in the zip."""

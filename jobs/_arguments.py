@@ -1,0 +1,101 @@
+"""The command line: subcommands, options, and help that teaches."""
+
+import argparse
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from jobs import __version__
+
+EXAMPLES = """examples:
+  eosaudit audit --dump /copies/broker-1 --out /audits
+      one broker's log directory
+  eosaudit audit --dump /copies --out /audits --as-of 1795236470221
+      a folder of brokers, copied at that moment (ms since 1970)
+  eosaudit checks hanging_transaction
+      what a finding of this check proves, and when it is legal
+
+exit codes:
+  0  looked, nothing wrong
+  1  at least one proven violation
+  2  wrong arguments, configuration or input; nothing was written
+  3  the audit is incomplete: a check crashed or a file could not be read
+"""
+
+
+@dataclass
+class Arguments(argparse.Namespace):
+    """Parsed arguments of any subcommand; those of other subcommands keep their defaults."""
+
+    command: str = ""
+    dump: list[Path] = field(default_factory=list)
+    out: str = ""
+    as_of: int | None = None
+    depth: str = "records"
+    config: Path | None = None
+    quiet: bool = False
+    audit: str | None = None
+    code: str | None = None
+
+
+def parse(argv: list[str]) -> Arguments:
+    """Parses a command line; ends with SystemExit (2, or 0 after --help) like argparse."""
+    return parser().parse_args(argv, namespace=Arguments())
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of all subcommands."""
+    top = argparse.ArgumentParser(
+        prog="eosaudit",
+        description="Verifies Kafka's exactly-once guarantees from what brokers have on disk.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    top.add_argument("--version", action="version", version=f"eosaudit {__version__}")
+    commands = top.add_subparsers(dest="command", required=True, metavar="SUBCOMMAND")
+    _add_audit(commands)
+    report = commands.add_parser("report", help="tell the result of a finished audit again")
+    report.add_argument("--out", required=True, help="folder with the tables")
+    report.add_argument("--audit", help="audit id; default: the only one, else they are listed")
+    checks = commands.add_parser("checks", help="list the checks, or print one check's manual")
+    checks.add_argument("code", nargs="?", help="check code; without it all are listed")
+    commands.add_parser("doctor", help="what is missing on this machine or cluster")
+    return top
+
+
+def _add_audit(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    audit = commands.add_parser(
+        "audit",
+        help="audit a dump and write the tables",
+        description="Audits copies of brokers' log directories and writes Delta tables.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    audit.add_argument(
+        "--dump",
+        action="append",
+        required=True,
+        type=Path,
+        metavar="DIR",
+        help="a broker's log directory, a folder of them, or one partition folder; repeatable "
+        "(several log directories of one broker)",
+    )
+    audit.add_argument(
+        "--out", required=True, metavar="DIR", help="folder of the Delta tables; made if missing"
+    )
+    audit.add_argument(
+        "--as-of",
+        type=int,
+        metavar="MS",
+        help="moment of the dump, ms since 1970; ages are measured against it "
+        "(default: the newest broker timestamp in the dump)",
+    )
+    audit.add_argument(
+        "--depth",
+        choices=("records", "headers"),
+        default="records",
+        help="headers skips what needs decompression (default: records)",
+    )
+    audit.add_argument(
+        "--config", type=Path, metavar="FILE", help="TOML file; see conf/audit.toml for the keys"
+    )
+    audit.add_argument("--quiet", action="store_true", help="no progress on stderr")

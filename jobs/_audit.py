@@ -1,0 +1,96 @@
+"""One audit while it runs: what was asked for, and what the stages made of it."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import DataFrame
+
+from jobs._settings import Settings
+from jobs.collect import Dump
+from jobs.decode import Decoded
+from jobs.replay.replay import Replayed
+from jobs.report import Verdict
+from jobs.verify.contexts.build import Inputs
+from jobs.verify.contexts.transaction import Ages
+from jobs.verify.verify import Verified
+from schemas import log_row
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the command line asks for; `as_of` in ms or None, `depth` records or headers."""
+
+    dumps: list[Path]
+    out: str
+    as_of: int | None
+    depth: str
+    settings: Settings
+
+    def configuration(self) -> str:
+        """Everything besides the input that a result depends on, as canonical JSON."""
+        return json.dumps(
+            {"settings": self.settings.digested(), "as_of": self.as_of, "depth": self.depth}
+        )
+
+
+@dataclass(frozen=True)
+class Audit:
+    """One audit while it runs: input, decoded rows, rebuilt tables, findings."""
+
+    request: Request
+    dump: Dump
+    files: DataFrame
+    decoded: Decoded
+    damages: DataFrame
+    digests: DataFrame
+    replayed: Replayed
+    verified: Verified
+    verdict: Verdict
+
+    def release(self) -> None:
+        """Gives back the memory of everything that was kept between the stages."""
+        self.decoded.release()
+        self.replayed.release()
+        for frame in (self.files, self.damages, self.digests, self.verified.findings):
+            frame.unpersist()
+
+
+def context_inputs(
+    request: Request,
+    dump: Dump,
+    files: DataFrame,
+    decoded: Decoded,
+    damages: DataFrame,
+    replayed: Replayed,
+    now: int | None,
+) -> Inputs:
+    """What the contexts are built from; `now` is the moment that ages refer to, ms."""
+    settings = request.settings
+    return Inputs(
+        frames=decoded.nested(log_row.FRAME, "frame"),
+        failures=damages,
+        aborted_entries=decoded.nested(log_row.ABORTED, "aborted"),
+        splits=replayed.splits,
+        steps=replayed.steps,
+        facts=replayed.facts,
+        files=files,
+        states=replayed.states,
+        transactions=replayed.transactions,
+        aborted=replayed.aborted,
+        owners=replayed.owners,
+        ages=Ages(
+            now=now,
+            transaction_max_timeout=settings.transaction_max_timeout_ms,
+            late_slack=settings.late_transaction_slack_ms,
+            clock_tolerance=settings.clock_tolerance_ms,
+            producer_expiration=settings.producer_id_expiration_ms,
+        ),
+        coordinator_log_complete=coordinator_log_complete(dump),
+    )
+
+
+def coordinator_log_complete(dump: Dump) -> bool:
+    """Whether partitions 0 to n of `__transaction_state` are in the dump without a gap."""
+    numbers = {p.partition for p in dump.partitions if p.topic == "__transaction_state"}
+    return bool(numbers) and numbers == set(range(max(numbers) + 1))

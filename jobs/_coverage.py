@@ -1,0 +1,71 @@
+"""What an audit looked at, what it did not, and why: sentences for the summary and verdict.json."""
+
+from collections import Counter
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from jobs._audit import Request
+from jobs.collect import Dump
+from jobs.verify.run import CRASHED, SKIPPED, Outcome
+
+
+def totals(dump: Dump, facts: DataFrame, transactions: int) -> dict[str, int]:
+    """Numbers of what was looked at."""
+    counted = facts.agg(F.sum("batches").alias("batches"), F.sum("records").alias("records"))
+    row = counted.collect()[0]
+    looked_at = [file for file in dump.files if file.status != "skipped"]
+    return {
+        "files": len(looked_at),
+        "bytes": sum(file.size for file in looked_at),
+        "partitions": len(dump.partitions),
+        "batches": row.batches or 0,
+        "records": row.records or 0,
+        "transactions": transactions,
+    }
+
+
+def not_looked_at(
+    dump: Dump, facts: DataFrame, outcomes: list[Outcome], request: Request
+) -> list[str]:
+    """One sentence a kind of thing that was left out."""
+    sentences = []
+    for reason, number in sorted(
+        Counter(file.note or "outside a partition" for file in dump.files if file.status == "skipped").items()
+    ):
+        sentences.append(f"{number:,} files skipped: {reason}.")
+    for kind, number in sorted(
+        Counter(file.kind for file in dump.files if file.status == "digest_only").items()
+    ):
+        sentences.append(f"{number:,} files of kind {kind}: digest only, content not judged.")
+    legacy = facts.filter(F.col("legacy_batches") > 0).agg(
+        F.count("*").alias("partitions"), F.sum("legacy_batches").alias("batches")
+    )
+    row = legacy.collect()[0]
+    if row.partitions:
+        sentences.append(
+            f"{row.batches:,} batches of magic 0 or 1 in {row.partitions:,} partitions: "
+            "checksums verified, content not yet audited."
+        )
+    skipped = [outcome.check.code for outcome in outcomes if outcome.status == SKIPPED]
+    if skipped:
+        sentences.append(f"{len(skipped)} checks skipped by --depth {request.depth}: {', '.join(skipped)}.")
+    if not any(p.topic == "__transaction_state" for p in dump.partitions):
+        sentences.append("No __transaction_state in the dump: coordinator decisions are unknown.")
+    return sentences
+
+
+def incomplete(dump: Dump, digests: DataFrame, outcomes: list[Outcome]) -> list[str]:
+    """Sentences because of which the audit is incomplete; empty when it is complete."""
+    sentences = [f"{problem}." for problem in dump.unreadable]
+    paths = {file.file_index: file.path for file in dump.files}
+    bad = digests.filter(F.col("error").isNotNull() | F.col("shrank")).select(
+        "file_index", "error", "shrank"
+    )
+    for row in bad.orderBy("file_index").limit(100).collect():
+        what = row.error or "became shorter while it was read"
+        sentences.append(f"{paths[row.file_index]}: {what}.")
+    for outcome in outcomes:
+        if outcome.status == CRASHED:
+            sentences.append(f"check {outcome.check.code} crashed: {outcome.detail}.")
+    return sentences

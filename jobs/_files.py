@@ -1,0 +1,15 @@
+"""Small files beside the tables, through Hadoop's file systems as Spark uses them."""
+
+from pyspark.sql import SparkSession
+
+
+def write_text(spark: SparkSession, folder: str, name: str, content: str) -> None:
+    """Writes `content` to folder/name, replacing what was there."""
+    jvm = spark.sparkContext._jvm
+    path = jvm.org.apache.hadoop.fs.Path(f"{folder.rstrip('/')}/{name}")
+    system = path.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())
+    stream = system.create(path, True)
+    try:
+        stream.write(bytearray(content.encode("utf-8")))
+    finally:
+        stream.close()

@@ -1,0 +1,44 @@
+"""The listing of a dump as small DataFrames, for the joins of the later stages."""
+
+from dataclasses import asdict
+
+from pyspark.sql import DataFrame, SparkSession
+
+from jobs._dump_layout import CLEANED_TOPICS
+from jobs.collect import Dump, DumpPartition, cleaned_below
+from schemas.dump_partition import DUMP_PARTITION, LISTED_FILE
+from udfs.arrow.segment import COORDINATOR_TOPICS
+
+
+def _static_row(partition: DumpPartition) -> tuple[object, ...]:
+    bases = [segment.base_offset for segment in partition.segments]
+    return (
+        partition.partition_index,
+        partition.broker,
+        partition.topic,
+        partition.partition,
+        partition.high_watermark,
+        partition.log_start,
+        partition.cleaner_checkpoint,
+        partition.has_cleaner_checkpoint,
+        partition.clean_shutdown,
+        cleaned_below(partition),
+        partition.topic in COORDINATOR_TOPICS,
+        partition.topic in CLEANED_TOPICS,
+        bases[0] if bases else None,
+        bases[-1] if bases else None,
+    )
+
+
+def partitions_table(spark: SparkSession, dump: Dump) -> DataFrame:
+    """Rows of `schemas.dump_partition.DUMP_PARTITION`."""
+    return spark.createDataFrame([_static_row(p) for p in dump.partitions], DUMP_PARTITION)
+
+
+def files_table(spark: SparkSession, dump: Dump) -> DataFrame:
+    """Rows of `schemas.dump_partition.LISTED_FILE`."""
+    rows = []
+    for file in dump.files:
+        values = asdict(file) | {"size_bytes": file.size}
+        rows.append(tuple(values[field.name] for field in LISTED_FILE))
+    return spark.createDataFrame(rows, LISTED_FILE)

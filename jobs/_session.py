@@ -1,0 +1,59 @@
+"""The Spark session: the one that is active, or an embedded one with the defaults we need."""
+
+import os
+import sys
+from pathlib import Path
+
+from pyspark import SparkConf
+from pyspark.sql import SparkSession
+
+# Must hold for the results to be right; set on every session, whoever started it.
+REQUIRED = {
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.execution.arrow.pyspark.validateSchema.enabled": "true",
+}
+# Only for a session that we start, and only where the user gave nothing.
+DEFAULTS = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.databricks.delta.snapshotPartitions": "1",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.ui.enabled": "false",
+}
+LOCAL_SHUFFLE_PARTITIONS = "8"
+
+
+def get_session() -> tuple[SparkSession, bool]:
+    """(session, whether it was started here and is to be stopped by the caller)."""
+    active = SparkSession.getActiveSession()
+    builder = SparkSession.builder.appName("eosaudit")
+    started = active is None
+    if started:
+        given = SparkConf()
+        for key, value in _embedded_defaults().items():
+            if not given.contains(key):
+                builder = builder.config(key, value)
+    spark = active or builder.getOrCreate()
+    for key, value in REQUIRED.items():
+        spark.conf.set(key, value)
+    return spark, started
+
+
+def _embedded_defaults() -> dict[str, str]:
+    """Defaults, the Delta jars that `make setup` put beside the code, and local shuffles."""
+    defaults = dict(DEFAULTS)
+    jars = sorted(str(jar) for jar in (Path(__file__).parent.parent / ".jars").glob("*.jar"))
+    if jars:
+        defaults["spark.jars"] = ",".join(jars)
+    given = SparkConf()
+    master = given.get("spark.master", "local[*]") or "local[*]"
+    if not given.contains("spark.master"):
+        defaults["spark.master"] = master
+    if master.startswith("local"):
+        # Workers run beside this process: the same interpreter has the same packages.
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        defaults["spark.sql.shuffle.partitions"] = LOCAL_SHUFFLE_PARTITIONS
+        defaults["spark.driver.extraJavaOptions"] = "-XX:-DontCompileHugeMethods"
+        defaults["spark.driver.memory"] = "2g"
+    return defaults

@@ -1,0 +1,61 @@
+"""The only module that reads or writes Delta: append-only tables under the output folder.
+
+Every row carries its audit id and every write its own transaction id, so that a table that an
+interrupted audit had already written is not written again, and running an audit a second time
+adds nothing.
+"""
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from schemas.tables import TABLES
+
+
+def path_of(out: str, name: str) -> str:
+    """Folder of one table; `out` may be any address that Hadoop's file systems know."""
+    return f"{out.rstrip('/')}/{name}"
+
+
+def read(spark: SparkSession, out: str, name: str) -> DataFrame | None:
+    """A table, None where it does not exist yet."""
+    try:
+        return spark.read.format("delta").load(path_of(out, name))
+    except AnalysisException as error:
+        if "PATH_NOT_FOUND" in str(error) or "DELTA_TABLE_NOT_FOUND" in str(error):
+            return None
+        if "not a Delta table" in str(error) or "does not exist" in str(error):
+            return None
+        raise
+
+
+def is_finished(spark: SparkSession, out: str, audit_id: str) -> bool:
+    """Whether the audit has its row in `audit`: without it an audit does not exist."""
+    audits = read(spark, out, "audit")
+    return audits is not None and not audits.filter(F.col("audit_id") == audit_id).isEmpty()
+
+
+def append(rows: DataFrame, out: str, name: str, audit_id: str) -> None:
+    """Appends the rows of one audit to a table, once, in the columns of its schema."""
+    schema = TABLES[name]
+    stamped = rows.withColumn("audit_id", F.lit(audit_id))
+    writer = (
+        as_schema(stamped, schema)
+        .write.format("delta")
+        .mode("append")
+        .option("txnAppId", f"eosaudit/{name}/{audit_id}")
+        .option("txnVersion", 1)
+        .option("userMetadata", audit_id)
+    )
+    writer.save(path_of(out, name))
+
+
+def as_schema(rows: DataFrame, schema: StructType) -> DataFrame:
+    """The columns of a schema in its order, types and comments, nothing else."""
+    return rows.select(
+        *[
+            F.col(field.name).cast(field.dataType).alias(field.name, metadata=field.metadata)
+            for field in schema
+        ]
+    )

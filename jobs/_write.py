@@ -1,0 +1,126 @@
+"""Writes the tables of a finished audit, `audit` last, and verdict.json beside them."""
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from jobs import _tables
+from jobs._audit import Audit
+from jobs._files import write_text
+from jobs.verify.verify import Verified
+from schemas.tables import TABLES
+
+
+def write(spark: SparkSession, audit: Audit) -> None:
+    """Appends the rows of an audit to all tables, unless it is there already."""
+    out, identity = audit.request.out, audit.verdict.audit_id
+    if not _tables.is_finished(spark, out, identity):
+        for name, rows in _rows(spark, audit).items():
+            _tables.append(rows, out, name, identity)
+    write_text(spark, out, "verdict.json", audit.verdict.as_json())
+
+
+def _rows(spark: SparkSession, audit: Audit) -> dict[str, DataFrame]:
+    """Table name -> rows, in the order of writing."""
+    place = audit.replayed.facts.select("partition_index", "broker", "topic", "partition")
+
+    def placed(rows: DataFrame) -> DataFrame:
+        return rows.join(F.broadcast(place), on="partition_index", how="inner")
+
+    rows = {
+        "dump_file": _dump_files(audit),
+        "decode_failure": placed(_named(audit.damages, audit.files)),
+        "txn": placed(_transactions(audit)),
+        "aborted_txn": placed(audit.replayed.aborted),
+        "coordinator_txn": audit.replayed.coordinator,
+        "partition_state": audit.replayed.partition_states(),
+        "violation": audit.verified.findings,
+        "check_run": _check_runs(spark, audit.verified),
+        "audit": _audit_row(spark, audit),
+    }
+    if list(rows) != list(TABLES):
+        raise AssertionError("every table is written once, in the order of schemas/tables.py")
+    return rows
+
+
+def _named(rows: DataFrame, files: DataFrame) -> DataFrame:
+    names = files.select("file_index", F.col("path").alias("file"))
+    return rows.join(F.broadcast(names), on="file_index", how="inner")
+
+
+def _dump_files(audit: Audit) -> DataFrame:
+    joined = audit.files.join(F.broadcast(audit.digests), on="file_index", how="left")
+    failed = F.col("error").isNotNull() | F.coalesce("shrank", F.lit(False))
+    note = F.when(
+        F.col("legacy_batches") > 0,
+        F.concat("legacy_batches", F.lit(" batches of magic 0 or 1 not yet audited")),
+    )
+    return joined.select(
+        *[name for name in audit.files.columns if name not in ("status", "note")],
+        F.when(F.col("status") != "skipped", F.col("sha256")).alias("sha256"),
+        F.when(F.col("kind") == "segment", F.col("batches")).alias("batches"),
+        F.when(F.col("kind") == "segment", F.col("records")).alias("records"),
+        F.when(failed, F.lit("failed")).otherwise(F.col("status")).alias("status"),
+        F.coalesce("error", "note", note).alias("note"),
+    )
+
+
+def _transactions(audit: Audit) -> DataFrame:
+    with_data = audit.replayed.transactions.filter(F.col("first_offset").isNotNull())
+    starts = audit.replayed.facts.select("partition_index", "start_known")
+    known = with_data.join(F.broadcast(starts), on="partition_index", how="inner")
+    preceded = F.col("previous_marker").isNotNull()
+    return known.select(
+        *known.columns,
+        F.col("highest_epoch").alias("producer_epoch"),
+        (F.col("start_known") | preceded).alias("head_known"),
+    )
+
+
+def _check_runs(spark: SparkSession, verified: Verified) -> DataFrame:
+    ran = [
+        (outcome.check.code, outcome.check.context, outcome.status, outcome.detail)
+        for outcome in verified.outcomes
+    ]
+    runs = spark.createDataFrame(ran, "code string, context string, status string, detail string")
+    counts = verified.findings.groupBy("code").agg(
+        *[
+            F.sum((F.col("verdict") == verdict).cast("long")).alias(name)
+            for verdict, name in (
+                ("violation", "violations"),
+                ("suspect", "suspects"),
+                ("inconclusive", "inconclusive"),
+            )
+        ]
+    )
+    numbers = spark.createDataFrame(
+        list(verified.rows_examined.items()) or [("", 0)], "context string, rows_examined long"
+    )
+    joined = runs.join(F.broadcast(counts), on="code", how="left").join(
+        F.broadcast(numbers), on="context", how="left"
+    )
+    nothing = {"violations": 0, "suspects": 0, "inconclusive": 0}
+    examined = F.when(F.col("status") == "ran", F.coalesce("rows_examined", F.lit(0)))
+    return joined.withColumn("rows_examined", examined).fillna(nothing).orderBy("code")
+
+
+def _audit_row(spark: SparkSession, audit: Audit) -> DataFrame:
+    verdict, request = audit.verdict, audit.request
+    row = {
+        "audit_id": verdict.audit_id,
+        "version": verdict.version,
+        "verdict": verdict.verdict,
+        "exit_code": verdict.exit_code,
+        "as_of_ms": verdict.as_of_ms,
+        "depth": request.depth,
+        "configuration": request.configuration(),
+        "files": verdict.totals["files"],
+        "bytes": verdict.totals["bytes"],
+        "partitions": verdict.totals["partitions"],
+        "batches": verdict.totals["batches"],
+        "transactions": verdict.totals["transactions"],
+        "violations": verdict.number("violation"),
+        "suspects": verdict.number("suspect"),
+        "inconclusive": verdict.number("inconclusive"),
+    }
+    schema = TABLES["audit"]
+    return spark.createDataFrame([tuple(row[field.name] for field in schema)], schema)

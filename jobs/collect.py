@@ -1,0 +1,291 @@
+"""Lists a dump: which files there are, to which partition each belongs, what the side files say.
+
+Only names, sizes and the few small text files of a log directory are read here, on the driver.
+Nothing is ever written to the dump.
+"""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from jobs._dump_layout import CLEANED_TOPICS, READ_ON_THE_DRIVER, name_file, name_folder
+from jobs._errors import UsageError
+from udfs.wire import checkpoints
+from udfs.wire.errors import WireError
+
+EXPECTED = (
+    "expected a broker's log directory (with folders like orders-0 that hold .log files), a folder "
+    "of such directories, one per broker, or one partition folder"
+)
+
+
+@dataclass
+class DumpFile:
+    """One file. `path` is relative to the dump, `root` / `below_root` is where it is opened."""
+
+    file_index: int
+    root: str
+    below_root: str
+    path: str
+    broker: int | None
+    topic: str | None
+    partition: int | None
+    partition_index: int | None
+    kind: str
+    base_offset: int | None
+    size: int
+    status: str
+    note: str | None
+    next_base_offset: int | None = None
+
+
+@dataclass
+class DumpPartition:
+    """One partition on one broker. Offsets are those of the checkpoint files, None if absent.
+
+    `has_checkpoints`: the log directory holds a cleaner checkpoint, so that a partition it does
+    not list is known not to be compacted. `clean_shutdown`: the broker had stopped cleanly.
+    """
+
+    partition_index: int
+    broker: int | None
+    topic: str
+    partition: int
+    high_watermark: int | None
+    log_start: int | None
+    cleaner_checkpoint: int | None
+    has_cleaner_checkpoint: bool
+    clean_shutdown: bool
+    segments: list[DumpFile] = field(default_factory=list)
+
+
+@dataclass
+class Dump:
+    """All files and partitions of an audit, and the files or folders that could not be read."""
+
+    files: list[DumpFile] = field(default_factory=list)
+    partitions: list[DumpPartition] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
+
+
+@dataclass
+class LogDirectory:
+    """Side files of one broker directory."""
+
+    broker: int | None = None
+    high_watermarks: dict[tuple[str, int], int] | None = None
+    log_starts: dict[tuple[str, int], int] | None = None
+    cleaner: dict[tuple[str, int], int] | None = None
+    clean_shutdown: bool = False
+
+
+def _is_partition_folder(folder: Path) -> bool:
+    return name_folder(folder.name) is not None and any(
+        name_file(name).kind == "segment" for name in os.listdir(folder)
+    )
+
+
+def _subfolders(folder: Path) -> list[Path]:
+    return sorted(entry for entry in folder.iterdir() if entry.is_dir())
+
+
+def _is_log_directory(folder: Path) -> bool:
+    if (folder / "meta.properties").is_file():
+        return True
+    return any(
+        name_folder(entry.name) is not None
+        and any(name.endswith((".log", ".log.deleted")) for name in _names(entry))
+        for entry in _subfolders(folder)
+    )
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
+def log_directories(dump: Path) -> list[tuple[Path, bool]]:
+    """(folder, is a single partition folder) of everything that `dump` holds.
+
+    Raises UsageError when the folder is no dump.
+    """
+    if not dump.is_dir():
+        problem = "is not a folder" if dump.exists() else "does not exist"
+        raise UsageError(f"--dump {dump} {problem}: {EXPECTED}.")
+    try:
+        if _is_partition_folder(dump):
+            return [(dump, True)]
+        if _is_log_directory(dump):
+            return [(dump, False)]
+        inner = [(folder, False) for folder in _subfolders(dump) if _is_log_directory(folder)]
+    except OSError as error:
+        raise UsageError(f"--dump {error.filename}: {error.strerror}; {EXPECTED}.") from error
+    if not inner:
+        raise UsageError(f"--dump {dump} is no dump: {EXPECTED}.")
+    return inner
+
+
+class _Collector:
+    """Numbers files and partitions in the order of their paths."""
+
+    def __init__(self) -> None:
+        self.dump = Dump()
+
+    def add_directory(self, folder: Path, label: str) -> None:
+        """A broker's log directory: its side files, then its partitions in name order."""
+        side = self._read_side_files(folder, label)
+        for path in sorted(folder.iterdir()):
+            if path.is_dir():
+                self._add_folder(path, f"{label}{path.name}", side)
+            else:
+                self._add_file(path, f"{label}{path.name}", side.broker, None, None)
+
+    def add_partition_folder(self, folder: Path, label: str) -> None:
+        """A partition folder alone: nothing is known of its broker."""
+        self._add_folder(folder, label or folder.name, LogDirectory())
+
+    def _read_side_files(self, folder: Path, label: str) -> LogDirectory:
+        side = LogDirectory(clean_shutdown=(folder / ".kafka_cleanshutdown").exists())
+        properties = self._text(folder / "meta.properties", label)
+        if properties is not None:
+            parsed = checkpoints.parse_properties(properties)
+            number = parsed.get("node.id", parsed.get("broker.id", ""))
+            side.broker = int(number) if number.isdigit() else None
+        for name, attribute in (
+            ("replication-offset-checkpoint", "high_watermarks"),
+            ("log-start-offset-checkpoint", "log_starts"),
+            ("cleaner-offset-checkpoint", "cleaner"),
+        ):
+            text = self._text(folder / name, label)
+            if text is not None:
+                try:
+                    setattr(side, attribute, checkpoints.parse_offset_checkpoint(text))
+                except WireError as error:
+                    self.dump.unreadable.append(f"{label}{name}: {error.reason}: {error.detail}")
+        return side
+
+    def _text(self, path: Path, label: str) -> str | None:
+        try:
+            return path.read_bytes().decode("utf-8", "replace")
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            self.dump.unreadable.append(f"{label}{path.name}: {error.strerror}")
+            return None
+
+    def _add_folder(self, folder: Path, label: str, side: LogDirectory) -> None:
+        named = name_folder(folder.name)
+        try:
+            paths = sorted(path for path in folder.iterdir() if path.is_file())
+        except OSError as error:
+            self.dump.unreadable.append(f"{label}: {error.strerror}")
+            return
+        if named is None or named[2] is not None:
+            note = "no partition folder" if named is None else f"folder marked -{named[2]}"
+            for path in paths:
+                self._add_file(path, f"{label}/{path.name}", side.broker, None, note)
+            return
+        topic, number, _ = named
+        partition = self._new_partition(topic, number, side)
+        for path in paths:
+            self._add_file(path, f"{label}/{path.name}", side.broker, partition, None)
+        for segment, following in zip(
+            partition.segments, [*partition.segments[1:], None], strict=True
+        ):
+            segment.next_base_offset = following.base_offset if following else None
+
+    def _new_partition(self, topic: str, number: int, side: LogDirectory) -> DumpPartition:
+        key = (topic, number)
+        partition = DumpPartition(
+            partition_index=len(self.dump.partitions),
+            broker=side.broker,
+            topic=topic,
+            partition=number,
+            high_watermark=(side.high_watermarks or {}).get(key),
+            log_start=(side.log_starts or {}).get(key),
+            cleaner_checkpoint=(side.cleaner or {}).get(key),
+            has_cleaner_checkpoint=side.cleaner is not None,
+            clean_shutdown=side.clean_shutdown,
+        )
+        self.dump.partitions.append(partition)
+        return partition
+
+    def _add_file(
+        self,
+        path: Path,
+        label: str,
+        broker: int | None,
+        partition: DumpPartition | None,
+        note: str | None,
+    ) -> None:
+        named = name_file(path.name)
+        note = note or named.note
+        outside = named.kind == "segment" and partition is None
+        try:
+            size = path.stat().st_size
+        except OSError as error:
+            self.dump.unreadable.append(f"{label}: {error.strerror}")
+            return
+        file = DumpFile(
+            file_index=len(self.dump.files),
+            root=str(path.parent),
+            below_root=path.name,
+            path=label,
+            broker=broker,
+            topic=partition.topic if partition else None,
+            partition=partition.partition if partition else None,
+            partition_index=partition.partition_index if partition else None,
+            kind=named.kind,
+            base_offset=named.base_offset,
+            size=size,
+            status=_status(named.kind, note, outside),
+            note=note,
+        )
+        self.dump.files.append(file)
+        if partition is not None and named.kind == "segment" and note is None:
+            partition.segments.append(file)
+
+
+def _status(kind: str, note: str | None, outside: bool) -> str:
+    if note is not None or outside:
+        return "skipped"
+    if kind in ("segment", "txn_index", *READ_ON_THE_DRIVER):
+        return "audited"
+    return "digest_only"
+
+
+def _labels(dumps: list[Path]) -> Iterator[tuple[Path, str]]:
+    """Each dump with the prefix of its paths: none for one dump, its name for several."""
+    seen: dict[str, int] = {}
+    for dump in dumps:
+        if len(dumps) == 1:
+            yield dump, ""
+            continue
+        name = dump.resolve().name
+        seen[name] = seen.get(name, 0) + 1
+        yield dump, f"{name}/" if seen[name] == 1 else f"{name}#{seen[name]}/"
+
+
+def cleaned_below(partition: DumpPartition) -> int:
+    """Offsets below this are known to be cleaned; 0 where nothing says so."""
+    newest = partition.segments[-1].base_offset if partition.segments else None
+    if partition.topic in CLEANED_TOPICS and partition.cleaner_checkpoint is None:
+        return newest or 0
+    return partition.cleaner_checkpoint or 0
+
+
+def collect(dumps: list[Path]) -> Dump:
+    """Lists every file of the given dumps. Raises UsageError where one is no dump."""
+    collector = _Collector()
+    for dump, label in _labels(dumps):
+        found = log_directories(dump)
+        for folder, single in found:
+            if single:
+                collector.add_partition_folder(folder, f"{label}{folder.name}")
+            else:
+                inner = "" if folder == dump else f"{folder.name}/"
+                collector.add_directory(folder, label + inner)
+    return collector.dump

@@ -1,0 +1,1 @@
+"""The small subcommands; `audit` is in main."""

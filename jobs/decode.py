@@ -1,0 +1,194 @@
+"""Bytes to rows: plans the splits, reads every file once, and checks the seams of the splits."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.window import Window
+
+from jobs._settings import Settings
+from jobs.collect import Dump, DumpFile, cleaned_below
+from schemas import log_row
+from schemas.log_row import LOG_ROW, PACK
+from udfs.arrow.byte_range import DIGEST_BLOCK_BYTES
+from udfs.arrow.read_pack import read_packs
+from udfs.arrow.segment import DecodeOptions
+
+# Reading a small file costs about as much as decoding this many bytes.
+COST_OF_A_FILE = 65_536
+TASKS_A_CORE = 3
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """Rows of `schemas.log_row.LOG_ROW`, read once and kept; one row is what its `kind` says."""
+
+    rows: DataFrame
+
+    def kind(self, kind: int) -> DataFrame:
+        """The rows of one kind."""
+        return self.rows.filter(F.col("kind") == kind)
+
+    def nested(self, kind: int, column: str) -> DataFrame:
+        """The rows of one kind with the fields of its struct as columns."""
+        return self.kind(kind).select("partition_index", "file_index", "split_start", f"{column}.*")
+
+    def runs(self) -> DataFrame:
+        """Producer runs, one row a run."""
+        names = [field.name for field in log_row.RUN_COLUMNS]
+        return self.kind(log_row.RUN).select(
+            "partition_index", "file_index", "split_start", *names
+        )
+
+    def release(self) -> None:
+        """Gives the memory of the rows back."""
+        self.rows.unpersist()
+
+
+def plan_splits(dump: Dump, split_bytes: int) -> list[dict[str, object]]:
+    """Splits of all files that are read: segments in pieces, everything else whole."""
+    step = max(split_bytes - split_bytes % DIGEST_BLOCK_BYTES, 1) if split_bytes else 1
+    if split_bytes < DIGEST_BLOCK_BYTES:
+        step = max(split_bytes, 1)
+    cleaned = {p.partition_index: cleaned_below(p) for p in dump.partitions}
+    splits = []
+    for file in dump.files:
+        if file.status == "skipped":
+            continue
+        size = max(file.size, 1)
+        piece = step if file.kind == "segment" else size
+        for start in range(0, size, piece):
+            splits.append(_split(file, cleaned, start, min(piece, file.size - start)))
+    return splits
+
+
+def _split(file: DumpFile, cleaned: dict[int, int], start: int, length: int) -> dict[str, object]:
+    return {
+        "partition_index": file.partition_index,
+        "file_index": file.file_index,
+        "root": file.root,
+        "path": file.below_root,
+        "kind": file.kind,
+        "topic": file.topic,
+        "file_size": file.size,
+        "base_offset": file.base_offset,
+        "next_base_offset": file.next_base_offset,
+        "cleaned_below": cleaned.get(file.partition_index, 0)
+        if file.partition_index is not None
+        else 0,
+        "start": start,
+        "length": length,
+    }
+
+
+def pack_splits(splits: list[dict[str, object]], tasks: int) -> list[list[dict[str, object]]]:
+    """Spreads splits over about `tasks` packs of equal cost, keeping files of a folder together."""
+    costs = [int(str(split["length"])) + COST_OF_A_FILE for split in splits]
+    target = max(sum(costs) / max(tasks, 1), COST_OF_A_FILE * 16)
+    packs: list[list[dict[str, object]]] = []
+    filled = target
+    for split, cost in zip(splits, costs, strict=True):
+        if filled + cost / 2 > target:
+            packs.append([])
+            filled = 0
+        packs[-1].append(split)
+        filled += cost
+    return packs
+
+
+def decode(spark: SparkSession, dump: Dump, settings: Settings, depth: str) -> Decoded:
+    """Reads all files of the dump once; the rows are persisted and complete on return."""
+    options = DecodeOptions(
+        max_batch_bytes=settings.max_batch_bytes,
+        max_decompressed_bytes=settings.max_decompressed_bytes,
+        producer_expiration_ms=settings.producer_id_expiration_ms,
+        with_records=depth == "records",
+    )
+    splits = plan_splits(dump, settings.split_bytes)
+    rows = _read(spark, splits, options)
+    broken = _files_with_broken_seams(rows)
+    if broken:
+        whole = plan_splits(dump, 1 << 62)
+        again = [split for split in whole if split["file_index"] in broken]
+        repaired = _read(spark, again, options)
+        rows = rows.filter(~F.col("file_index").isin(*broken)).unionByName(repaired)
+    return Decoded(rows)
+
+
+def _read(
+    spark: SparkSession, splits: list[dict[str, object]], options: DecodeOptions
+) -> DataFrame:
+    packs = pack_splits(splits, spark.sparkContext.defaultParallelism * TASKS_A_CORE)
+    source = spark.createDataFrame(
+        spark.sparkContext.parallelize([(pack,) for pack in packs], max(len(packs), 1)), PACK
+    )
+
+    def read(batches: Iterator) -> Iterator:  # type: ignore[type-arg]
+        return read_packs(batches, options)
+
+    return source.mapInArrow(read, LOG_ROW).persist(StorageLevel.MEMORY_AND_DISK)
+
+
+def _files_with_broken_seams(rows: DataFrame) -> list[int]:
+    """Files where a split did not begin where the batches of the splits before it ended.
+
+    A split in the middle of a segment finds its first batch by searching for one that can be
+    proven; bytes inside a record may look like a batch too. The chain of batches from the start
+    of the file is the truth, and each seam is held against it.
+    """
+    seams = Window.partitionBy("file_index").orderBy("split_start")
+    before = seams.rowsBetween(Window.unboundedPreceding, -1)
+    splits = rows.filter(F.col("kind") == log_row.SUMMARY).select(
+        "file_index", "split_start", "summary.first_found", "summary.end", "summary.batches"
+    )
+    # A split in which no batch starts passes on where the chain before it had arrived.
+    arrived = F.when(F.col("first_found").isNotNull(), F.struct("end"))
+    judged = splits.withColumn("arrived", F.last(arrived, ignorenulls=True).over(before))
+    broken = (
+        (F.col("split_start") > 0)
+        & F.col("first_found").isNotNull()
+        & F.col("arrived.end").isNotNull()
+        & (F.col("arrived.end") != F.col("first_found"))
+    )
+    found = judged.filter(broken).select("file_index").distinct()
+    return sorted(row.file_index for row in found.collect())
+
+
+def failures(decoded: Decoded, files: DataFrame) -> DataFrame:
+    """Damaged byte ranges, joined over the splits of a file, with the offsets around them.
+
+    Columns: partition_index, file_index, first_byte, end_byte (exclusive), reason, frame_bytes,
+    previous_last_offset, next_offset, at_end. `files` gives file_index and size_bytes.
+    """
+    splits = decoded.nested(log_row.SUMMARY, "summary").select(
+        "file_index", "split_start", "first_found", "first_offset", "final_last_offset"
+    )
+    order = Window.partitionBy("file_index").orderBy("split_start")
+    after = order.rowsBetween(1, Window.unboundedFollowing)
+    before = order.rowsBetween(Window.unboundedPreceding, -1)
+    found = F.when(F.col("first_found").isNotNull(), F.struct("first_found", "first_offset"))
+    around = splits.select(
+        "file_index",
+        "split_start",
+        F.first(found, ignorenulls=True).over(after).alias("later"),
+        F.last("final_last_offset", ignorenulls=True).over(before).alias("earlier_last_offset"),
+    )
+    damaged = decoded.nested(log_row.FAILURE, "failure").join(
+        around, on=["file_index", "split_start"], how="inner"
+    )
+    joined = damaged.join(files.select("file_index", "size_bytes"), on="file_index", how="inner")
+    end = F.coalesce("end_byte", "later.first_found", "size_bytes")
+    return joined.select(
+        "partition_index",
+        "file_index",
+        "first_byte",
+        end.alias("end_byte"),
+        "reason",
+        "frame_bytes",
+        F.coalesce("previous_last_offset", "earlier_last_offset").alias("previous_last_offset"),
+        F.coalesce("next_offset", "later.first_offset").alias("next_offset"),
+        (end >= F.col("size_bytes")).alias("at_end"),
+    )
+

@@ -1,0 +1,131 @@
+"""eosaudit: arguments to exit code. The stages are composed here, in the order of the data."""
+
+import sys
+from pathlib import Path
+
+# Submitted as a script, only this folder is on the path; the code is imported from beside it.
+if __package__ in (None, ""):
+    sys.path[0] = str(Path(__file__).resolve().parent.parent)
+
+from pyspark.sql import SparkSession
+
+from jobs import __version__, _arguments, _settings, report
+from jobs._audit import Audit, Request, context_inputs
+from jobs._audit_id import audit_id, file_digests
+from jobs._coverage import incomplete, not_looked_at, totals
+from jobs._errors import UsageError
+from jobs._listing import files_table, partitions_table
+from jobs._progress import Progress
+from jobs._session import get_session
+from jobs._write import write
+from jobs.collect import collect
+from jobs.commands.checks import list_checks, show_check
+from jobs.decode import decode, failures
+from jobs.replay.partitions import newest_broker_timestamp, summaries
+from jobs.replay.replay import replay
+from jobs.verify.contexts.build import build_contexts
+from jobs.verify.verify import counts_by_code, settle, verify
+from schemas import log_row
+
+
+def audit(spark: SparkSession, request: Request, progress: Progress) -> Audit:
+    """Collects, decodes, replays and verifies; nothing is written yet."""
+    with progress.stage("collect") as say:
+        dump = collect(request.dumps)
+        size = sum(file.size for file in dump.files if file.status != "skipped")
+        say(f"{len(dump.files):,} files, {len(dump.partitions):,} partitions, {size:,} bytes")
+        files = files_table(spark, dump).persist()
+    with progress.stage("decode", size):
+        decoded = decode(spark, dump, request.settings, request.depth)
+        digests = file_digests(summaries(decoded.rows)).persist()
+        identity = audit_id(dump, digests, request.configuration())
+        damages = failures(decoded, files).persist()
+    with progress.stage("replay") as say:
+        replayed = replay(
+            static_facts=partitions_table(spark, dump),
+            files=files,
+            rows=decoded.rows,
+            runs=decoded.runs(),
+            steps=decoded.nested(log_row.STEP, "step"),
+            entries=decoded.nested(log_row.ENTRY, "entry"),
+            damages=damages,
+        )
+        seen = replayed.transaction_count()
+        say(f"{seen:,} transactions")
+    with progress.stage("verify") as say:
+        now = request.as_of if request.as_of is not None else newest_broker_timestamp(replayed.facts)
+        inputs = context_inputs(request, dump, files, decoded, damages, replayed, now)
+        verified = settle(
+            verify(build_contexts(inputs), request.depth),
+            again=lambda check: verify(build_contexts(inputs), request.depth, (check,)),
+        )
+        counts = counts_by_code(verified.findings)
+        say(f"{sum(counts.values()):,} findings")
+    verdict = report.Verdict(
+        audit_id=identity,
+        version=__version__,
+        as_of_ms=now,
+        counts=counts,
+        totals=totals(dump, replayed.facts, seen),
+        not_looked_at=not_looked_at(dump, replayed.facts, verified.outcomes, request),
+        incomplete=incomplete(dump, digests, verified.outcomes),
+    )
+    return Audit(request, dump, files, decoded, damages, digests, replayed, verified, verdict)
+
+
+def run_audit(arguments: _arguments.Arguments) -> int:
+    """The subcommand `audit`: audits, writes, tells; returns the exit code."""
+    settings = _settings.load(arguments.config)
+    collect(arguments.dump)  # what is no dump ends here, before Spark is started
+    spark, started = get_session()
+    try:
+        request = Request(
+            arguments.dump, arguments.out, arguments.as_of, arguments.depth, settings
+        )
+        progress = Progress(spark, arguments.quiet)
+        done = audit(spark, request, progress)
+        with progress.stage("write"):
+            write(spark, done)
+        rows = report.examples(done.verified.findings, settings.examples_per_code)
+        tell(report.summary(done.verdict, rows, request.out, settings.examples_per_code))
+        done.release()
+        return done.verdict.exit_code
+    finally:
+        if started:
+            spark.stop()
+
+
+def run_checks(arguments: _arguments.Arguments) -> int:
+    """The subcommand `checks`."""
+    tell(show_check(arguments.code) if arguments.code else list_checks())
+    return 0
+
+
+def tell(text: str) -> None:
+    """Writes a result for a person to stdout."""
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Runs one subcommand and returns its exit code; may be called many times in a process.
+
+    Uses the active Spark session, if there is one, and leaves it running.
+    """
+    try:
+        arguments = _arguments.parse(sys.argv[1:] if argv is None else argv)
+    except SystemExit as end:
+        return int(end.code or 0)
+    commands = {
+        "audit": run_audit,
+        "checks": run_checks,
+    }
+    try:
+        return commands[arguments.command](arguments)
+    except UsageError as error:
+        sys.stderr.write(f"eosaudit: {error}\n")
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Rebuilds what the broker knew: partitions, producers, transactions, coordinator."""

@@ -1,0 +1,213 @@
+"""What is known of each partition on each broker: range, stability, cleaning, holes."""
+
+from typing import NamedTuple
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+from pyspark.sql.types import LongType
+
+from schemas import log_row
+from schemas.dump_partition import DUMP_PARTITION
+
+MAX_HOLES = 1_000
+
+NEVER_CLEANED, CLEANED, CLEANING_UNKNOWN = "never", "cleaned", "unknown"
+
+class Segments(NamedTuple):
+    """`splits`: one row a split with batches; `steps`: neighbours that do not follow."""
+
+    splits: DataFrame
+    steps: DataFrame
+
+
+def _seams(splits: DataFrame) -> DataFrame:
+    """Each split beside the last batch of the nearest earlier split that holds one."""
+    order = Window.partitionBy("partition_index").orderBy("base_offset", "split_start")
+    before = order.rowsBetween(Window.unboundedPreceding, -1)
+    tail = F.struct(
+        "file_index",
+        "final_last_offset",
+        "final_leader_epoch",
+        "final_position",
+        F.col("end").isNull().alias("in_damage"),
+    )
+    with_batches = F.when(F.col("batches") + F.col("legacy_batches") > 0, tail)
+    damage_between = F.max(F.col("end").isNull().cast("int")).over(before)
+    return splits.select(
+        "*",
+        F.last(with_batches, ignorenulls=True).over(before).alias("before"),
+        damage_between.alias("damage_before"),
+    ).filter((F.col("batches") > 0) & F.col("before").isNotNull())
+
+
+def segments(rows_of_summary: DataFrame, steps: DataFrame, files: DataFrame) -> Segments:
+    """Splits in log order, and every place where offsets or leader epochs do not follow.
+
+    Steps have: partition_index, file_index, what (gap, overlap, leader_epoch, segment_missing),
+    previous_file_index, previous_last_offset, base_offset, previous_leader_epoch, leader_epoch,
+    previous_position, position, length.
+    """
+    names = files.filter(F.col("kind") == "segment").select(
+        "file_index", "base_offset", "next_base_offset"
+    )
+    splits = rows_of_summary.join(F.broadcast(names), on="file_index", how="inner")
+    seams = _seams(splits)
+    previous = F.col("before.final_last_offset")
+    crossing = F.col("before.file_index") != F.col("file_index")
+    what = F.array(
+        F.when((F.col("first_offset") > previous + 1) & ~F.col("before.in_damage"),
+               F.when(crossing & (F.col("base_offset") > previous + 1), F.lit("segment_missing"))
+               .otherwise(F.lit("gap"))),
+        F.when(F.col("first_offset") <= previous, F.lit("overlap")),
+        F.when((F.col("first_leader_epoch") >= 0)
+               & (F.col("first_leader_epoch") < F.col("before.final_leader_epoch")),
+               F.lit("leader_epoch")),
+    )  # fmt: skip
+    at_seams = seams.select(
+        "partition_index",
+        "file_index",
+        F.explode(F.filter(what, lambda name: name.isNotNull())).alias("what"),
+        F.col("before.file_index").alias("previous_file_index"),
+        previous.alias("previous_last_offset"),
+        F.col("first_offset").alias("base_offset"),
+        F.col("before.final_leader_epoch").alias("previous_leader_epoch"),
+        F.col("first_leader_epoch").alias("leader_epoch"),
+        F.col("before.final_position").alias("previous_position"),
+        F.col("first_found").alias("position"),
+        F.col("first_length").alias("length"),
+    )
+    inside = steps.select(
+        "partition_index",
+        "file_index",
+        "what",
+        F.col("file_index").alias("previous_file_index"),
+        "previous_last_offset",
+        "base_offset",
+        "previous_leader_epoch",
+        "leader_epoch",
+        "previous_position",
+        "position",
+        "length",
+    )
+    return Segments(splits, inside.unionByName(at_seams))
+
+
+def holes(steps: DataFrame, failures: DataFrame) -> DataFrame:
+    """Offset ranges that are missing, one row a partition: `holes`, sorted, at most 1,000.
+
+    A hole is a struct (first, end): first missing offset and the first offset present behind.
+    """
+    missing = steps.filter(F.col("what").isin("gap", "segment_missing")).select(
+        "partition_index",
+        (F.col("previous_last_offset") + 1).alias("first"),
+        F.col("base_offset").alias("end"),
+    )
+    damaged = failures.filter(F.col("next_offset").isNotNull()).select(
+        "partition_index",
+        (F.coalesce("previous_last_offset", F.lit(-1)) + 1).alias("first"),
+        F.col("next_offset").alias("end"),
+    )
+    ranked = missing.unionByName(damaged).select(
+        "*",
+        F.row_number()
+        .over(Window.partitionBy("partition_index").orderBy("first", "end"))
+        .alias("rank"),
+    )
+    # Behind the thousandth hole everything counts as one: nothing there can be decided.
+    kept = ranked.select(
+        "partition_index",
+        F.least("rank", F.lit(MAX_HOLES)).alias("rank"),
+        "first",
+        "end",
+    )
+    merged = kept.groupBy("partition_index", "rank").agg(
+        F.min("first").alias("first"), F.max("end").alias("end")
+    )
+    return merged.groupBy("partition_index").agg(
+        F.array_sort(F.collect_list(F.struct("first", "end"))).alias("holes")
+    )
+
+
+def facts(static: DataFrame, splits: DataFrame, holes_by_partition: DataFrame) -> DataFrame:
+    """One row a partition and broker, everything that verdicts about it depend on.
+
+    `static` has the columns of `schemas.dump_partition.DUMP_PARTITION`.
+
+    Columns: DUMP_PARTITION, log_start_offset, log_end_offset (exclusive), data_end_offset (behind
+    the last record, 0 for an empty log), high_watermark,
+    stable_below (offsets below are replicated as far as known), start_known, cleaning (never,
+    cleaned, unknown), holes, broker_timestamp (ms), complete_up_to_ms, single_broker, batches,
+    records.
+    """
+    seen = splits.groupBy("partition_index").agg(
+        F.max("last_offset").alias("last_offset"),
+        F.max("broker_timestamp").alias("broker_timestamp"),
+        F.max(F.col("cleaner_traces").cast("int")).alias("cleaner_traces"),
+        F.sum("batches").alias("batches"),
+        F.sum("legacy_batches").alias("legacy_batches"),
+        F.sum("records").alias("records"),
+    )
+    joined = static.join(F.broadcast(seen), on="partition_index", how="left").join(
+        F.broadcast(holes_by_partition), on="partition_index", how="left"
+    )
+    log_start = F.greatest(
+        F.coalesce("first_base", F.lit(0)), F.coalesce("checkpoint_log_start", F.lit(0))
+    )
+    end = F.greatest(F.coalesce(F.col("last_offset") + 1, F.lit(0)), F.coalesce("newest_base", F.lit(0)))
+    bounded = joined.withColumn("log_start_offset", log_start).withColumn(
+        "log_end_offset", F.greatest(end, log_start)
+    )
+    mark = F.greatest(
+        F.least("checkpoint_high_watermark", "log_end_offset"), F.col("log_start_offset")
+    )
+    known = F.col("checkpoint_high_watermark").isNotNull()
+    brokers = static.select(F.coalesce("broker", F.lit(-1)).alias("broker")).distinct()
+    one_broker = F.broadcast(brokers.agg((F.count("*") == 1).alias("single_broker")))
+    traces = F.coalesce("cleaner_traces", F.lit(0)) == 1
+    # The cleaner writes its checkpoint after every pass and a clean stop leaves it as it is, so a
+    # partition that a cleanly stopped broker does not list was never compacted.
+    listed = F.col("cleaner_checkpoint").isNotNull()
+    telling = F.col("has_cleaner_checkpoint") & ~F.col("internal_compacted")
+    cleaning = (
+        F.when(listed, F.lit(CLEANED))
+        .when(telling & (F.col("clean_shutdown") | ~traces), F.lit(NEVER_CLEANED))
+        .when(traces | F.col("internal_compacted"), F.lit(CLEANED))
+        .otherwise(F.lit(CLEANING_UNKNOWN))
+    )
+    nothing_missing = F.array().cast("array<struct<first:bigint,end:bigint>>")
+    by_broker = Window.partitionBy("broker")
+    return bounded.crossJoin(one_broker).select(
+        *[field.name for field in DUMP_PARTITION],
+        "log_start_offset",
+        "log_end_offset",
+        F.coalesce(F.col("last_offset") + 1, F.lit(0)).alias("data_end_offset"),
+        F.when(known, mark).alias("high_watermark"),
+        F.when(known, mark)
+        .otherwise(F.coalesce("last_offset", F.lit(0)))
+        .cast(LongType())
+        .alias("stable_below"),
+        (F.coalesce("first_base", F.lit(0)) == 0).alias("start_known"),
+        cleaning.alias("cleaning"),
+        F.coalesce("holes", nothing_missing).alias("holes"),
+        "broker_timestamp",
+        F.when(F.col("clean_shutdown"), F.max("broker_timestamp").over(by_broker))
+        .otherwise(F.col("broker_timestamp"))
+        .alias("complete_up_to_ms"),
+        "single_broker",
+        F.coalesce("batches", F.lit(0)).alias("batches"),
+        F.coalesce("legacy_batches", F.lit(0)).alias("legacy_batches"),
+        F.coalesce("records", F.lit(0)).alias("records"),
+    )
+
+
+def summaries(rows: DataFrame) -> DataFrame:
+    """The summary rows of a decode pass with their fields as columns."""
+    return rows.filter(F.col("kind") == log_row.SUMMARY).select(
+        "partition_index", "file_index", "split_start", "summary.*"
+    )
+
+
+def newest_broker_timestamp(facts: DataFrame) -> int | None:
+    """The newest broker timestamp of the whole dump, ms: the moment ages refer to by default."""
+    row = facts.agg(F.max("broker_timestamp").alias("newest")).collect()[0]
+    return row.newest if row.newest is None else int(row.newest)

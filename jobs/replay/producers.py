@@ -1,0 +1,110 @@
+"""Producer state by window functions: each run with what the broker knew before it.
+
+The state of a producer id in a partition is its epoch, the last sequence of that epoch and its
+open transaction (`ProducerStateEntry`, `ProducerAppendInfo`; kafka-reference 5.1, 5.7). A marker
+with a new epoch clears the last sequence.
+"""
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from udfs.wire.batch_layout import MAX_SEQUENCE
+
+
+def next_sequence(last: Column) -> Column:
+    """The sequence that follows `last`: 2147483647 is followed by 0."""
+    return F.when(last >= MAX_SEQUENCE, F.lit(0)).otherwise(last + 1)
+
+
+def _data_struct() -> Column:
+    """What later runs need to know of a run with data."""
+    return F.struct(
+        F.col("producer_epoch").alias("epoch"),
+        "transactional",
+        "first_offset",
+        "last_offset",
+        "first_sequence",
+        "last_sequence",
+        "last_timestamp",
+        "batches",
+        "file_index",
+        "split_start",
+        F.col("last_position").alias("position"),
+        F.col("last_length").alias("length"),
+    )
+
+
+def _marker_struct() -> Column:
+    """What later runs need to know of a marker."""
+    return F.struct(
+        F.col("marker_offset").alias("offset"),
+        F.col("marker_epoch").alias("epoch"),
+        F.col("marker_commit").alias("commit"),
+        "coordinator_epoch",
+        F.col("marker_timestamp").alias("timestamp"),
+        "file_index",
+        F.col("marker_position").alias("position"),
+        F.col("marker_length").alias("length"),
+    )
+
+
+def producer_states(runs: DataFrame) -> DataFrame:
+    """Each run of `schemas.log_row.RUN_COLUMNS` with the state of its producer before it.
+
+    Added: has_data, has_marker, start_offset; previous (struct of the nearest earlier run with
+    data), previous_marker (struct of the nearest earlier marker), state_epoch, highest data,
+    marker and coordinator epochs so far, state_timestamp (ms), transaction_number (markers before this run),
+    earlier (epoch and last sequence of the run with data before `previous`), open_transaction
+    (a transaction of this producer is open before the run), expected_sequence.
+    """
+    numbered = runs.select(
+        "*",
+        F.col("first_offset").isNotNull().alias("has_data"),
+        F.col("marker_offset").isNotNull().alias("has_marker"),
+        F.coalesce("first_offset", "marker_offset").alias("start_offset"),
+    )
+    order = Window.partitionBy("partition_index", "producer_id").orderBy("start_offset")
+    before = order.rowsBetween(Window.unboundedPreceding, -1)
+    stated = numbered.select(
+        "*",
+        F.last(F.when(F.col("has_data"), _data_struct()), ignorenulls=True)
+        .over(before)
+        .alias("previous"),
+        F.last(F.when(F.col("has_marker"), _marker_struct()), ignorenulls=True)
+        .over(before)
+        .alias("previous_marker"),
+        F.lag(F.coalesce("marker_epoch", "producer_epoch")).over(order).alias("state_epoch"),
+        F.lag(F.coalesce("marker_timestamp", "last_timestamp"))
+        .over(order)
+        .alias("state_timestamp"),
+        F.max("producer_epoch").over(before).alias("highest_data_epoch"),
+        F.max("marker_epoch").over(before).alias("highest_marker_epoch"),
+        F.max("coordinator_epoch").over(before).alias("highest_coordinator_epoch"),
+        F.coalesce(F.sum(F.col("has_marker").cast("int")).over(before), F.lit(0)).alias(
+            "transaction_number"
+        ),
+    )
+    transactional_data = F.col("has_data") & F.col("transactional")
+    earlier = F.struct("previous.epoch", "previous.last_sequence")
+    chained = stated.select(
+        "*",
+        F.last(F.when(F.col("has_data") & F.col("previous").isNotNull(), earlier), ignorenulls=True)
+        .over(before)
+        .alias("earlier"),
+        F.coalesce(
+            F.last(F.when(transactional_data, F.col("transaction_number")), ignorenulls=True).over(
+                before
+            )
+            == F.col("transaction_number"),
+            F.lit(False),
+        ).alias("open_transaction"),
+    )
+    known_in_epoch = (F.col("previous.epoch") == F.col("producer_epoch")) & (
+        F.col("state_epoch") == F.col("producer_epoch")
+    )
+    expected = (
+        F.when(F.col("state_epoch").isNull(), F.lit(None))
+        .when(known_in_epoch, next_sequence(F.col("previous.last_sequence")))
+        .otherwise(F.lit(0))
+    )
+    return chained.withColumn("expected_sequence", F.when(F.col("has_data"), expected))

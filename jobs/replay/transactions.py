@@ -1,0 +1,194 @@
+"""Transactions of each producer on each partition, and what a read_committed consumer sees."""
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+NEVER_ENDED = (1 << 63) - 1
+BUCKET_BITS = 20
+
+
+def transactions(states: DataFrame) -> DataFrame:
+    """One row a transaction or a marker that ended none, from `producers.producer_states`.
+
+    Columns: partition_index, producer_id, transaction_number, first_offset, last_offset (null for
+    a marker alone), lowest_epoch, highest_epoch (of the data), batches, records, all_batches (data
+    of any kind since the marker before), timestamps in ms, outcome (commit, abort, open; null
+    where only non-transactional data follow the last marker), the columns of the marker,
+    previous_marker, previous_data_epoch, state_timestamp, earlier_epoch (highest data or marker epoch before the transaction),
+    highest_coordinator_epoch, first_file_index, first_position, first_length, last_file_index,
+    last_position, last_length, marker_file_index.
+    """
+    data = F.col("has_data") & F.col("transactional")
+
+    def of_data(name: str) -> Column:
+        return F.when(data, F.col(name))
+
+    def of_marker(name: str) -> Column:
+        return F.when(F.col("has_marker"), F.col(name))
+
+    first = F.struct(
+        "first_offset",
+        F.col("file_index").alias("first_file_index"),
+        "first_position",
+        "first_length",
+        "first_timestamp",
+    )
+    last = F.struct(
+        "last_offset",
+        F.col("file_index").alias("last_file_index"),
+        "last_position",
+        "last_length",
+        "last_timestamp",
+    )
+    marker = F.struct(
+        "marker_offset",
+        "marker_epoch",
+        "marker_commit",
+        "coordinator_epoch",
+        "marker_timestamp",
+        F.col("file_index").alias("marker_file_index"),
+        "marker_position",
+        "marker_length",
+    )
+    opening = F.struct("start_offset", "highest_data_epoch", "highest_marker_epoch")
+    grouped = states.groupBy("partition_index", "producer_id", "transaction_number").agg(
+        F.min(F.when(data, first)).alias("first"),
+        F.max(F.when(data, last)).alias("last"),
+        F.max(F.when(F.col("has_marker"), marker)).alias("marker"),
+        F.min(opening).alias("opening"),
+        F.min(of_data("producer_epoch")).alias("lowest_epoch"),
+        F.max(of_data("producer_epoch")).alias("highest_epoch"),
+        F.sum(of_data("batches")).alias("batches"),
+        F.sum(of_data("records")).alias("records"),
+        F.sum(F.coalesce("batches", F.lit(0))).alias("all_batches"),
+        F.max("producer_epoch").alias("any_data_epoch"),
+        F.max(of_marker("previous_marker")).alias("previous_marker"),
+        F.max(of_marker("previous.epoch")).alias("previous_data_epoch"),
+        F.max(of_marker("state_timestamp")).alias("state_timestamp"),
+        F.max(of_marker("highest_coordinator_epoch")).alias("highest_coordinator_epoch"),
+    )
+    outcome = (
+        F.when(F.col("marker.marker_commit"), F.lit("commit"))
+        .when(F.col("marker").isNotNull(), F.lit("abort"))
+        .when(F.col("first").isNotNull(), F.lit("open"))
+    )
+    return grouped.select(
+        "partition_index",
+        "producer_id",
+        "transaction_number",
+        "first.*",
+        "last.*",
+        "marker.*",
+        "lowest_epoch",
+        "highest_epoch",
+        "batches",
+        "records",
+        "all_batches",
+        outcome.alias("outcome"),
+        "previous_marker",
+        "previous_data_epoch",
+        "state_timestamp",
+        F.greatest(
+            "opening.highest_data_epoch", "opening.highest_marker_epoch", "any_data_epoch"
+        ).alias("earlier_epoch"),
+        "highest_coordinator_epoch",
+    ).filter(F.col("outcome").isNotNull())
+
+
+def aborted_transactions(transactions: DataFrame) -> DataFrame:
+    """Aborted transactions with data, each with the last stable offset at its marker.
+
+    `last_stable_offset` is the first offset of the oldest transaction still open at the marker,
+    else marker + 1 (kafka-reference 6.5). The oldest open one at marker m is the smallest first
+    offset among the transactions that end behind m: a running minimum from the end of the log,
+    taken in two levels so that a large partition is many tasks.
+    """
+    ended = transactions.filter(F.col("first_offset").isNotNull()).select(
+        "*", F.coalesce("marker_offset", F.lit(NEVER_ENDED)).alias("end_offset")
+    )
+    bucketed = ended.withColumn("bucket", F.shiftright("end_offset", BUCKET_BITS))
+    by_bucket = bucketed.groupBy("partition_index", "bucket").agg(
+        F.min("first_offset").alias("bucket_minimum")
+    )
+    later = (
+        Window.partitionBy("partition_index")
+        .orderBy(F.col("bucket").desc())
+        .rowsBetween(Window.unboundedPreceding, -1)
+    )
+    behind = by_bucket.select(
+        "partition_index", "bucket", F.min("bucket_minimum").over(later).alias("behind_bucket")
+    )
+    inside = (
+        Window.partitionBy("partition_index", "bucket")
+        .orderBy(F.col("end_offset").desc())
+        .rowsBetween(Window.unboundedPreceding, -1)
+    )
+    oldest = F.least(F.min("first_offset").over(inside), F.col("behind_bucket"))
+    judged = bucketed.join(
+        F.broadcast(behind), on=["partition_index", "bucket"], how="inner"
+    ).withColumn("oldest_open", oldest)
+    marker = F.col("marker_offset")
+    return judged.filter(F.col("outcome") == "abort").select(
+        *[name for name in judged.columns if name not in ("bucket", "behind_bucket", "end_offset")],
+        F.when(F.col("oldest_open") < marker, F.col("oldest_open"))
+        .otherwise(marker + 1)
+        .alias("last_stable_offset"),
+    )
+
+
+def partition_states(facts: DataFrame, transactions: DataFrame, owners: DataFrame) -> DataFrame:
+    """Last stable offset of every partition and the transaction that holds it.
+
+    The last stable offset is the smaller of the high watermark and the first offset of the oldest
+    transaction that is open or whose marker is not replicated (`UnifiedLog.lastStableOffset`).
+    `owners`: producer_id, transactional_id.
+    """
+    bounds = facts.select("partition_index", "high_watermark")
+    undecided = transactions.filter(F.col("first_offset").isNotNull()).join(
+        F.broadcast(bounds), on="partition_index", how="inner"
+    )
+    is_open = F.col("marker_offset").isNull()
+    undecided = undecided.filter(is_open | (F.col("marker_offset") >= F.col("high_watermark")))
+    oldest = undecided.groupBy("partition_index").agg(
+        F.min(
+            F.struct(
+                "first_offset", "producer_id", "highest_epoch", "first_timestamp"
+            )
+        ).alias("holder"),
+        F.sum(is_open.cast("long")).alias("open_transactions"),
+    )
+    joined = facts.join(F.broadcast(oldest), on="partition_index", how="left")
+    limit = F.coalesce("high_watermark", "log_end_offset")
+    unstable = F.greatest("holder.first_offset", F.col("log_start_offset"))
+    first_unstable = F.when(F.col("holder").isNotNull(), unstable)
+    holds = F.coalesce(first_unstable < limit, F.lit(False))
+    named = joined.join(
+        F.broadcast(owners.select(F.col("producer_id").alias("owned"), "transactional_id")),
+        on=F.col("holder.producer_id") == F.col("owned"),
+        how="left",
+    )
+
+    def of_holder(field: str) -> Column:
+        return F.when(holds, F.col(field))
+
+    return named.select(
+        "broker",
+        "topic",
+        "partition",
+        "log_start_offset",
+        "log_end_offset",
+        "high_watermark",
+        F.when(holds, first_unstable).otherwise(limit).alias("last_stable_offset"),
+        first_unstable.alias("first_unstable_offset"),
+        F.coalesce("open_transactions", F.lit(0)).alias("open_transactions"),
+        F.when(F.col("high_watermark").isNull(), F.lit("log_end"))
+        .otherwise(F.lit("high_watermark"))
+        .alias("lso_basis"),
+        of_holder("holder.producer_id").alias("lso_producer_id"),
+        of_holder("holder.highest_epoch").alias("lso_producer_epoch"),
+        of_holder("transactional_id").alias("lso_transactional_id"),
+        of_holder("holder.first_timestamp").alias("lso_since_ms"),
+        "complete_up_to_ms",
+        "batches",
+        "records",
+    )

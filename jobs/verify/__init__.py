@@ -1,0 +1,1 @@
+"""Judges what was replayed: checks over contexts, one pass a context."""

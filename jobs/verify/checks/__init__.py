@@ -1,0 +1,1 @@
+"""The checks: one check, one file, in a folder a family."""

@@ -1,0 +1,62 @@
+"""Sequences of one producer and epoch skip forward.
+
+What it finds: a data batch whose first sequence lies ahead of the one that must follow the last
+batch of the same producer id and epoch in the partition.
+
+Why it is wrong: the leader refuses such a batch (OutOfOrderSequenceException); seeing it means
+that batches in between were lost after they had been written.
+
+When it is legal: the state of the producer had expired; the cleaner removed the batches between
+and their offsets are missing too; batches between are damaged or missing in the dump.
+
+Evidence: the batch before and the batch that skips.
+"""
+
+from pyspark.sql import functions as F
+
+from jobs.verify.check import ERROR, Check, Proof, text
+from jobs.verify.conditions import (
+    cleaned_between,
+    is_ahead,
+    sequence_distance,
+    state_may_have_expired,
+    unstable_tail,
+)
+from jobs.verify.verdict import CLEANED_RANGE, MISSING_RANGE, explained
+
+
+def _skipped_fits_in_offsets():  # type: ignore[no-untyped-def]
+    skipped = sequence_distance(F.col("expected_sequence"), F.col("first_sequence"))
+    return skipped <= F.col("first_offset") - F.col("previous.last_offset") - 1
+
+
+CHECK = Check(
+    code="sequence_gap",
+    severity=ERROR,
+    context="run",
+    source="ProducerAppendInfo.checkSequence",
+    fires=lambda: F.col("client_data")
+    & F.col("sequence_known")
+    & (F.col("producer_epoch") == F.col("state_epoch"))
+    & is_ahead(F.col("expected_sequence"), F.col("first_sequence")),
+    excuses=(
+        explained(MISSING_RANGE, lambda: F.col("joins_earlier") | F.col("missing_before")),
+        explained(
+            CLEANED_RANGE,
+            lambda: cleaned_between(F.col("previous.last_offset") + 1)
+            & _skipped_fits_in_offsets(),
+        ),
+        state_may_have_expired(),
+        unstable_tail(),
+    ),
+    expected=lambda: text("first sequence {expected_sequence}"),
+    found=lambda: text("first sequence {first_sequence}"),
+    proofs=(
+        Proof("the batch before", "previous_file", "previous_position", "previous_length"),
+        Proof("the batch that skips"),
+    ),
+    message=lambda: text(
+        "Producer {producer_id} skips from sequence {expected_sequence} to {first_sequence} "
+        "in epoch {producer_epoch} at offset {first_offset}."
+    ),
+)

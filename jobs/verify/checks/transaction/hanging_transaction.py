@@ -1,0 +1,60 @@
+"""A transaction is open and nobody will end it.
+
+What it finds: a transaction without a marker at the end of the log, whose last batch is older
+than every timeout, while the last record of the transaction coordinator does not list the
+partition, or no transactional id owns the producer id.
+
+Why it is wrong: the last stable offset cannot pass its first offset, so read_committed consumers
+wait for ever and the cleaner stops (KIP-664).
+
+When it is legal: a prepared transaction of two-phase commit; copies of partition and coordinator
+log that were taken at different moments.
+
+Evidence: the first and the last batch of the transaction.
+"""
+
+from pyspark.sql import functions as F
+
+from jobs.verify.check import ERROR, Check, Proof, text
+from jobs.verify.verdict import (
+    DUMP_BEFORE_EVENT,
+    TWO_PHASE_COMMIT,
+    TXNLOG_NOT_DUMPED,
+    inconclusive,
+)
+
+CHECK = Check(
+    code="hanging_transaction",
+    severity=ERROR,
+    context="transaction",
+    source="KIP-664, kafka-transactions.sh find-hanging",
+    fires=lambda: (F.col("outcome") == "open")
+    & (F.col("age_ms") > F.col("limit_ms"))
+    & ~F.col("coordinator_covers_partition"),
+    excuses=(
+        inconclusive(TWO_PHASE_COMMIT, lambda: F.col("two_phase_commit")),
+        inconclusive(
+            TXNLOG_NOT_DUMPED,
+            lambda: ~F.col("coordinator_known") & ~F.col("coordinator_log_complete"),
+        ),
+        inconclusive(
+            DUMP_BEFORE_EVENT, lambda: F.col("coordinator_known") & ~F.col("copies_agree")
+        ),
+    ),
+    expected=lambda: F.lit("a COMMIT or ABORT marker, or a coordinator that still runs it"),
+    found=lambda: text("no marker; coordinator: {coordinator_state}"),
+    proofs=(
+        Proof("first batch of the transaction"),
+        Proof("last batch of the transaction", "last_file", "last_position", "last_length"),
+    ),
+    message=lambda: text(
+        "The transaction of producer {producer_id} (epoch {producer_epoch}) that began at offset "
+        "{first_offset} hangs: no marker after {minutes} minutes and its coordinator, in state "
+        "{coordinator_state}, does not know of it here; read_committed consumers stop at it.",
+        minutes=F.floor(F.col("age_ms") / 60000),
+    ),
+    remedy=lambda: text(
+        "kafka-transactions.sh --bootstrap-server HOST:PORT abort --topic {topic} "
+        "--partition {partition} --start-offset {first_offset}"
+    ),
+)

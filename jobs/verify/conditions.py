@@ -1,0 +1,90 @@
+"""Named conditions that excuses are made of, so that no check forgets one or words it anew.
+
+They read columns that the contexts join from `jobs.replay.partitions.facts`.
+"""
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from jobs.replay.partitions import CLEANED, CLEANING_UNKNOWN, NEVER_CLEANED
+from jobs.verify.verdict import (
+    CLEANED_RANGE,
+    CONFIG_UNKNOWN,
+    MISSING_RANGE,
+    NO_INITIAL_STATE,
+    STATE_MAY_HAVE_EXPIRED,
+    UNSTABLE_TAIL,
+    Excuse,
+    explained,
+    inconclusive,
+)
+from udfs.wire.batch_layout import MAX_SEQUENCE
+
+SEQUENCE_SPACE = MAX_SEQUENCE + 1
+
+
+def sequence_distance(start: Column, end: Column) -> Column:
+    """Steps from `start` forward to `end` in the circle of sequences, 0 to 2^31 - 1."""
+    return F.pmod(end.cast("long") - start.cast("long"), F.lit(SEQUENCE_SPACE))
+
+
+def is_ahead(expected: Column, found: Column) -> Column:
+    """Whether `found` lies ahead of `expected` rather than behind it, on the circle."""
+    distance = sequence_distance(expected, found)
+    return (distance > 0) & (distance < SEQUENCE_SPACE // 2)
+
+
+def is_behind(expected: Column, found: Column) -> Column:
+    """Whether `found` lies behind `expected`, on the circle."""
+    return sequence_distance(expected, found) >= SEQUENCE_SPACE // 2
+
+
+def missing_between(first: Column, last: Column) -> Column:
+    """Whether offsets between `first` and `last` (both inclusive) are missing or damaged."""
+    return F.exists("holes", lambda hole: (hole["first"] <= last) & (hole["end"] > first))
+
+
+def unstable_tail(offset: str = "offset_last") -> Excuse:
+    """At or above the high watermark a batch may still be truncated."""
+    return inconclusive(UNSTABLE_TAIL, lambda: F.col(offset) >= F.col("stable_below"))
+
+
+def start_unknown() -> Excuse:
+    """The log does not begin at offset 0: earlier state of the producer is not in the dump."""
+    return inconclusive(NO_INITIAL_STATE, lambda: ~F.col("start_known"))
+
+
+def state_may_have_expired() -> Excuse:
+    """Between the two the broker may have forgotten the producer (producer.id.expiration.ms)."""
+    return inconclusive(STATE_MAY_HAVE_EXPIRED, lambda: F.col("state_may_have_expired"))
+
+
+def cleaned_between(first: Column) -> Column:
+    """Whether the cleaner has passed the offsets from `first` on."""
+    return (F.col("cleaning") == CLEANED) & (first < F.col("cleaned_below"))
+
+
+def missing_before() -> Excuse:
+    """Offsets between the state before and this row are missing: reported where they are."""
+    return explained(
+        MISSING_RANGE,
+        lambda: missing_between(F.col("state_offset") + 1, F.col("offset_first") - 1),
+    )
+
+
+def never_cleaned() -> Column:
+    """Whether the dump proves that the partition was never compacted."""
+    return F.col("cleaning") == NEVER_CLEANED
+
+
+def cleaning_excuses() -> tuple[Excuse, ...]:
+    """For traces that only the cleaner leaves: none in its range, else undecided or suspect."""
+    return (
+        explained(
+            CLEANED_RANGE,
+            lambda: (F.col("cleaning") == CLEANED)
+            & (F.col("offset_first") < F.col("cleaned_below")),
+        ),
+        inconclusive(CLEANED_RANGE, lambda: F.col("cleaning") == CLEANED),
+        inconclusive(CONFIG_UNKNOWN, lambda: F.col("cleaning") == CLEANING_UNKNOWN),
+    )

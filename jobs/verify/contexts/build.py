@@ -1,0 +1,54 @@
+"""Builds every context from the tables of decode and replay."""
+
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+
+from jobs.verify.contexts.context import Context
+from jobs.verify.contexts.frame import frame_context
+from jobs.verify.contexts.log import partition_context, segment_context, step_context
+from jobs.verify.contexts.run import run_context
+from jobs.verify.contexts.side_entry import side_entry_context
+from jobs.verify.contexts.transaction import Ages, producer_context, transaction_context
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Everything that contexts are built from; each frame is described where it is made.
+
+    `coordinator_log_complete`: the partitions of `__transaction_state` in the dump have no gap.
+    """
+
+    frames: DataFrame
+    failures: DataFrame
+    aborted_entries: DataFrame
+    splits: DataFrame
+    steps: DataFrame
+    facts: DataFrame
+    files: DataFrame
+    states: DataFrame
+    transactions: DataFrame
+    aborted: DataFrame
+    owners: DataFrame
+    ages: Ages
+    coordinator_log_complete: bool
+
+
+def build_contexts(given: Inputs) -> list[Context]:
+    """All contexts, in the order in which a log is judged: bytes, log, producers, transactions."""
+    known, files = given.facts, given.files
+    return [
+        frame_context(given.frames, given.failures, known, files),
+        step_context(given.steps, known, files),
+        segment_context(given.splits, known, files),
+        partition_context(known),
+        side_entry_context(
+            given.aborted_entries, given.transactions, given.aborted, known, files
+        ),
+        run_context(given.states, known, files, given.ages.producer_expiration),
+        producer_context(given.states, known, files),
+        transaction_context(
+            given.transactions, known, files, given.owners, given.ages,
+            given.coordinator_log_complete,
+        ),
+    ]  # fmt: skip

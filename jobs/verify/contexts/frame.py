@@ -1,0 +1,82 @@
+"""Context `frame`: one row is a batch with a fault, or a byte range that is no provable batch."""
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from jobs.verify.contexts.context import Context, with_path
+
+
+def frame_context(
+    frames: DataFrame, failures: DataFrame, facts: DataFrame, files: DataFrame
+) -> Context:
+    """Rows of `schemas.log_row.FRAME_TYPE` and of `jobs.decode.failures` in one shape.
+
+    `fault_mask` is 0 for failures; `reason_of_failure` is null for batches. `active` tells
+    whether the file is the active segment of its partition. A failure has the last offset before
+    and the first offset behind it as its offsets.
+    """
+    batches = frames.select(
+        "partition_index",
+        "file_index",
+        F.col("base_offset").alias("offset_first"),
+        F.col("last_offset").alias("offset_last"),
+        F.when(F.col("producer_id") >= 0, F.col("producer_id")).alias("producer_id"),
+        F.when(F.col("producer_id") >= 0, F.col("producer_epoch")).alias("producer_epoch"),
+        F.col("position").alias("byte_position"),
+        F.col("length").cast("long").alias("byte_length"),
+        "fault_mask",
+        "count",
+        "attributes",
+        "base_sequence",
+        "base_timestamp",
+        "max_timestamp",
+        F.col("found").alias("found_value"),
+        F.lit(None).cast("string").alias("reason_of_failure"),
+        F.lit(None).cast("boolean").alias("at_end"),
+        F.lit(None).cast("long").alias("claimed_bytes"),
+        F.lit(None).cast("long").alias("previous_last_offset"),
+        F.lit(None).cast("long").alias("next_offset"),
+    )
+    damaged = failures.select(
+        "partition_index",
+        "file_index",
+        (F.coalesce("previous_last_offset", F.lit(-1)) + 1).alias("offset_first"),
+        (F.col("next_offset") - 1).alias("offset_last"),
+        F.lit(None).cast("long").alias("producer_id"),
+        F.lit(None).cast("int").alias("producer_epoch"),
+        F.col("first_byte").alias("byte_position"),
+        (F.col("end_byte") - F.col("first_byte")).alias("byte_length"),
+        F.lit(0).cast("long").alias("fault_mask"),
+        *[
+            F.lit(None).cast(kind).alias(name)
+            for name, kind in (
+                ("count", "int"),
+                ("attributes", "int"),
+                ("base_sequence", "int"),
+                ("base_timestamp", "long"),
+                ("max_timestamp", "long"),
+                ("found_value", "long"),
+            )
+        ],
+        F.col("reason").alias("reason_of_failure"),
+        "at_end",
+        F.col("frame_bytes").alias("claimed_bytes"),
+        "previous_last_offset",
+        "next_offset",
+    )
+    rows = batches.unionByName(damaged).join(
+        F.broadcast(facts), on="partition_index", how="inner"
+    )
+    named = files.select("file_index", "base_offset", "size_bytes")
+
+    def enrich(selected: DataFrame) -> DataFrame:
+        joined = with_path(selected, files, "file_index", "file").join(
+            F.broadcast(named), on="file_index", how="left"
+        )
+        return joined.select(
+            "*",
+            (F.col("base_offset") == F.col("newest_base")).alias("active"),
+            F.lit(None).cast("string").alias("transactional_id"),
+        )
+
+    return Context("frame", rows, lambda: F.lit(False), enrich)

@@ -1,0 +1,112 @@
+"""Contexts `step`, `segment` and `partition`: the log as a whole, its files and checkpoints."""
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from jobs.verify.contexts.context import Context, with_path
+
+NO_PRODUCER = (("producer_id", "long"), ("producer_epoch", "int"), ("transactional_id", "string"))
+
+
+def _without_producer(rows: DataFrame) -> DataFrame:
+    return rows.select("*", *[F.lit(None).cast(kind).alias(name) for name, kind in NO_PRODUCER])
+
+
+def step_context(steps: DataFrame, facts: DataFrame, files: DataFrame) -> Context:
+    """One row is a pair of neighbouring batches whose offsets or leader epochs do not follow.
+
+    `what`: gap, overlap, leader_epoch or segment_missing. The offsets of a gap are the missing
+    ones; those of an overlap are the base offset of the later batch and the last offset before.
+    """
+    rows = steps.join(F.broadcast(facts), on="partition_index", how="inner")
+    is_gap = F.col("what").isin("gap", "segment_missing")
+
+    def enrich(selected: DataFrame) -> DataFrame:
+        named = with_path(selected, files, "file_index", "file")
+        named = with_path(named, files, "previous_file_index", "previous_file")
+        placed = named.select(
+            "*",
+            F.when(is_gap, F.col("previous_last_offset") + 1)
+            .otherwise(F.col("base_offset"))
+            .alias("offset_first"),
+            F.when(is_gap, F.col("base_offset") - 1)
+            .when(F.col("what") == "overlap", F.col("previous_last_offset"))
+            .otherwise(F.col("base_offset"))
+            .alias("offset_last"),
+            F.col("position").alias("byte_position"),
+            F.col("length").alias("byte_length"),
+            F.lit(1).alias("previous_length"),
+        )
+        return _without_producer(placed)
+
+    return Context("step", rows, lambda: F.lit(False), enrich)
+
+
+def segment_context(splits: DataFrame, facts: DataFrame, files: DataFrame) -> Context:
+    """One row is a segment file: its name, its neighbours' names, the offsets it really holds.
+
+    lowest_offset, highest_offset (inclusive), with the byte positions of the batches that hold
+    them; next_base_offset is null for the newest segment.
+    """
+    low = F.struct("lowest_offset", "lowest_position", "first_length")
+    high = F.struct("last_offset", "highest_position", "final_length")
+    rows = (
+        splits.filter(F.col("batches") > 0)
+        .groupBy("partition_index", "file_index", "base_offset", "next_base_offset")
+        .agg(F.min(low).alias("low"), F.max(high).alias("high"))
+        .join(F.broadcast(facts), on="partition_index", how="inner")
+    )
+
+    def regular():  # type: ignore[no-untyped-def]
+        inside = F.col("low.lowest_offset") >= F.col("base_offset")
+        inside &= F.col("high.last_offset") - F.col("base_offset") <= 2147483647
+        return inside & F.coalesce(
+            F.col("high.last_offset") < F.col("next_base_offset"), F.lit(True)
+        )
+
+    def enrich(selected: DataFrame) -> DataFrame:
+        below = F.col("low.lowest_offset") < F.col("base_offset")
+        placed = with_path(selected, files, "file_index", "file").select(
+            "*",
+            F.col("low.lowest_offset").alias("lowest_offset"),
+            F.col("high.last_offset").alias("highest_offset"),
+            F.when(below, F.col("low.lowest_offset"))
+            .otherwise(F.col("high.last_offset"))
+            .alias("offset_first"),
+            F.when(below, F.col("low.lowest_offset"))
+            .otherwise(F.col("high.last_offset"))
+            .alias("offset_last"),
+            F.when(below, F.col("low.lowest_position"))
+            .otherwise(F.col("high.highest_position"))
+            .alias("byte_position"),
+            F.lit(1).alias("byte_length"),
+        )
+        return _without_producer(placed)
+
+    return Context("segment", rows, regular, enrich)
+
+
+def partition_context(facts: DataFrame) -> Context:
+    """One row is a partition on a broker: the range of its log beside the checkpoint files."""
+
+    def regular():  # type: ignore[no-untyped-def]
+        mark, start = F.col("checkpoint_high_watermark"), F.col("checkpoint_log_start")
+        end = F.col("last_offset_seen")
+        fits = F.coalesce((mark <= end) & (mark >= F.col("log_start_offset")), F.lit(True))
+        return fits & F.coalesce(start <= end, F.lit(True))
+
+    end = F.greatest(F.coalesce("newest_base", F.lit(0)), F.col("data_end_offset"))
+    rows = facts.withColumn("last_offset_seen", end)
+
+    def enrich(selected: DataFrame) -> DataFrame:
+        placed = selected.select(
+            "*",
+            F.col("last_offset_seen").alias("offset_first"),
+            F.lit(None).cast("long").alias("offset_last"),
+            F.lit(None).cast("string").alias("file"),
+            F.lit(None).cast("long").alias("byte_position"),
+            F.lit(None).cast("long").alias("byte_length"),
+        )
+        return _without_producer(placed)
+
+    return Context("partition", rows, regular, enrich)

@@ -1,0 +1,139 @@
+"""Context `side_entry`: one row is an entry of a `.txnindex` beside what replay says, or lacks."""
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from jobs.verify.conditions import missing_between
+from jobs.verify.contexts.context import Context, with_path
+
+ENTRY_LENGTH = 34
+
+
+def _entries(aborted_entries: DataFrame, files: DataFrame) -> DataFrame:
+    """Entries with the names of their file and the entry before them in it."""
+    names = files.filter(F.col("kind") == "txn_index").select(
+        "file_index", F.col("base_offset").alias("segment_base")
+    )
+    order = Window.partitionBy("file_index").orderBy("ordinal")
+    return aborted_entries.join(F.broadcast(names), on="file_index", how="inner").select(
+        F.col("partition_index").alias("entry_partition"),
+        F.col("producer_id").alias("entry_producer"),
+        F.col("last_offset").alias("entry_last"),
+        F.struct(
+            "file_index",
+            "position",
+            "version",
+            F.col("first_offset").alias("first"),
+            F.col("last_offset").alias("last"),
+            "last_stable_offset",
+            "segment_base",
+            F.lag("last_offset").over(order).alias("previous_last"),
+        ).alias("entry"),
+    )
+
+
+def side_entry_context(
+    aborted_entries: DataFrame,
+    abort_markers: DataFrame,
+    aborted: DataFrame,
+    facts: DataFrame,
+    files: DataFrame,
+) -> Context:
+    """Entries and ABORT markers, matched by partition, producer id and marker offset.
+
+    `entry`: struct (file_index, position, version, first, last, last_stable_offset, segment_base,
+    previous_last), null where the index has none. `marker_offset` is null where the log has no
+    such ABORT marker; `first_offset` is null where its transaction has no data in the log;
+    `last_stable_offset` is the recomputed one. next_segment_base: base offset of the segment
+    behind the entry's; newest_entry: largest marker offset in the indexes of the partition.
+    """
+    markers = abort_markers.filter(F.col("outcome") == "abort").select(
+        "partition_index",
+        "producer_id",
+        "marker_offset",
+        "highest_epoch",
+        "marker_epoch",
+        "marker_file_index",
+        "marker_position",
+        "marker_length",
+        "first_offset",
+        "records",
+    )
+    computed = aborted.select("partition_index", "producer_id", "marker_offset", "last_stable_offset")
+    known = markers.join(
+        computed, on=["partition_index", "producer_id", "marker_offset"], how="left"
+    )
+    entries = _entries(aborted_entries, files)
+    matched = known.join(
+        entries,
+        on=(F.col("partition_index") == F.col("entry_partition"))
+        & (F.col("producer_id") == F.col("entry_producer"))
+        & (F.col("marker_offset") == F.col("entry_last")),
+        how="full",
+    ).select(
+        F.coalesce("partition_index", "entry_partition").alias("partition_index"),
+        F.coalesce("producer_id", "entry_producer").alias("producer_id"),
+        "marker_offset",
+        F.coalesce("highest_epoch", "marker_epoch").alias("producer_epoch"),
+        "marker_file_index",
+        "marker_position",
+        "marker_length",
+        "first_offset",
+        "records",
+        "last_stable_offset",
+        "entry",
+    )
+    newest = entries.groupBy("entry_partition").agg(F.max("entry_last").alias("newest_entry"))
+    segments = files.filter(F.col("kind") == "segment").select(
+        F.col("partition_index").alias("segment_partition"),
+        F.col("base_offset").alias("segment_base"),
+        F.col("next_base_offset").alias("next_segment_base"),
+    )
+    rows = (
+        matched.join(F.broadcast(facts), on="partition_index", how="inner")
+        .join(
+            F.broadcast(newest), on=F.col("partition_index") == F.col("entry_partition"), how="left"
+        )
+        .join(
+            F.broadcast(segments),
+            on=(F.col("partition_index") == F.col("segment_partition"))
+            & (F.col("entry.segment_base") == F.col("segment_base")),
+            how="left",
+        )
+    )
+    return Context("side_entry", rows, _regular, lambda selected: _enrich(selected, files))
+
+
+def _regular() -> Column:
+    entry = F.col("entry")
+    ordered = (entry["version"] == 0) & F.coalesce(
+        entry["last"] > entry["previous_last"], F.lit(True)
+    )
+    ordered &= (entry["first"] < entry["last"]) & (entry["last"] >= entry["segment_base"])
+    ordered &= F.coalesce(entry["last"] < F.col("next_segment_base"), F.lit(True))
+    agrees = (entry["first"] == F.col("first_offset")) & (
+        entry["last_stable_offset"] == F.col("last_stable_offset")
+    )
+    nothing_due = entry.isNull() & F.col("first_offset").isNull()
+    return F.coalesce(ordered & agrees, F.lit(False)) | F.coalesce(nothing_due, F.lit(False))
+
+
+def _enrich(selected: DataFrame, files: DataFrame) -> DataFrame:
+    indexed = selected.withColumn("entry_file_index", F.col("entry.file_index"))
+    named = with_path(indexed, files, "entry_file_index", "entry_file")
+    named = with_path(named, files, "marker_file_index", "marker_file")
+    at_marker = F.coalesce("marker_offset", "entry.last")
+    return named.select(
+        "*",
+        F.coalesce("entry.first", "first_offset").alias("offset_first"),
+        at_marker.alias("offset_last"),
+        F.coalesce("entry_file", "marker_file").alias("file"),
+        F.coalesce("entry.position", "marker_position").alias("byte_position"),
+        F.when(F.col("entry").isNotNull(), F.lit(ENTRY_LENGTH))
+        .otherwise(F.col("marker_length"))
+        .alias("byte_length"),
+        F.col("entry.position").alias("entry_position"),
+        F.lit(ENTRY_LENGTH).alias("entry_length"),
+        F.coalesce(missing_between(at_marker, at_marker), F.lit(False)).alias("marker_missing"),
+        F.lit(None).cast("string").alias("transactional_id"),
+    )

@@ -1,0 +1,193 @@
+"""Context `transaction`: one row is a transaction on one partition with its marker."""
+
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from jobs.replay.coordinator import TWO_PHASE_COMMIT_TIMEOUT
+from jobs.verify.conditions import missing_between
+from jobs.verify.contexts.context import Context, with_path
+
+
+@dataclass(frozen=True)
+class Ages:
+    """What ages are measured against; all in ms. `now` is null in an audit without a clock."""
+
+    now: int | None
+    transaction_max_timeout: int
+    late_slack: int
+    clock_tolerance: int
+    producer_expiration: int
+
+
+def _coordinator_columns(joined: DataFrame, ages: Ages) -> list[Column]:
+    """What the coordinator's last record says about an open transaction, and how surely."""
+    listed = F.array_contains(
+        "coordinator.partitions", F.concat_ws("-", F.col("topic"), F.col("partition"))
+    )
+    active = F.col("coordinator.state").isin("Ongoing", "PrepareCommit", "PrepareAbort")
+    # One broker, stopped cleanly, is one instant: nothing in its folder is older than the rest.
+    one_instant = (
+        F.col("single_broker") & F.col("clean_shutdown") & F.col("coordinator.clean_shutdown")
+    )
+    partition_covers = F.col("complete_up_to_ms") >= F.col(
+        "coordinator.record_timestamp"
+    ) + F.lit(ages.clock_tolerance)
+    coordinator_covers = F.col("coordinator.complete_up_to_ms") >= F.col("last_timestamp") + F.lit(
+        ages.clock_tolerance
+    )
+    return [
+        F.col("coordinator.transactional_id").alias("transactional_id"),
+        F.col("coordinator.state").alias("coordinator_state"),
+        F.coalesce(active & listed, F.lit(False)).alias("coordinator_covers_partition"),
+        F.col("coordinator").isNotNull().alias("coordinator_known"),
+        F.coalesce(
+            F.col("coordinator.timeout_ms") == TWO_PHASE_COMMIT_TIMEOUT, F.lit(False)
+        ).alias("two_phase_commit"),
+        F.coalesce(one_instant | (partition_covers & coordinator_covers), F.lit(False)).alias(
+            "copies_agree"
+        ),
+    ]
+
+
+def transaction_context(
+    transactions: DataFrame,
+    facts: DataFrame,
+    files: DataFrame,
+    owners: DataFrame,
+    ages: Ages,
+    coordinator_log_complete: bool,
+) -> Context:
+    """Rows of `jobs.replay.transactions.transactions`, transactions and lone markers alike.
+
+    Added: has_data, operator-facing coordinator columns, copies_agree (the copies of partition
+    and coordinator log are late enough to compare), age_ms and held_ms (since its last and first
+    batch), holds_lso (the oldest open one of its partition), missing_before_marker (offsets
+    between data and marker are not in the dump), state_may_have_expired.
+    """
+    oldest = transactions.filter(F.col("outcome") == "open").groupBy("partition_index").agg(
+        F.min("first_offset").alias("oldest_open")
+    )
+    rows = transactions.join(F.broadcast(facts), on="partition_index", how="inner").join(
+        F.broadcast(oldest), on="partition_index", how="left"
+    )
+
+    def regular() -> Column:
+        step = F.col("marker_epoch") - F.col("highest_epoch")
+        settled = F.col("first_offset").isNotNull() & F.col("marker_offset").isNotNull()
+        uncleaned = F.col("cleaner_checkpoint").isNull() | (
+            F.col("marker_offset") >= F.col("cleaner_checkpoint")
+        )
+        return (
+            settled
+            & step.isin(0, 1)
+            & F.coalesce(F.col("earlier_epoch") <= F.col("marker_epoch"), F.lit(True))
+            & F.coalesce(
+                F.col("coordinator_epoch") >= F.col("highest_coordinator_epoch"), F.lit(True)
+            )
+            & ((F.col("outcome") == "commit") | uncleaned)
+        )
+
+    def enrich(selected: DataFrame) -> DataFrame:
+        coordinator = owners.select(
+            F.col("producer_id").alias("owned"), F.struct("*").alias("coordinator")
+        )
+        joined = selected.join(
+            F.broadcast(coordinator), on=F.col("producer_id") == F.col("owned"), how="left"
+        ).withColumn("previous_marker_file_index", F.col("previous_marker.file_index"))
+        named = with_path(joined, files, "first_file_index", "first_file")
+        named = with_path(named, files, "last_file_index", "last_file")
+        named = with_path(named, files, "marker_file_index", "marker_file")
+        named = with_path(named, files, "previous_marker_file_index", "previous_marker_file")
+        has_data = F.col("first_offset").isNotNull()
+        now = F.lit(ages.now).cast("long")
+        gap = missing_between(F.col("last_offset") + 1, F.col("marker_offset") - 1)
+        alone = missing_between(F.col("previous_marker.offset") + 1, F.col("marker_offset") - 1)
+        expired = F.col("marker_timestamp") - F.col("state_timestamp")
+        return named.select(
+            "*",
+            *_coordinator_columns(named, ages),
+            has_data.alias("has_data"),
+            (now - F.col("last_timestamp")).alias("age_ms"),
+            (now - F.col("first_timestamp")).alias("held_ms"),
+            F.lit(ages.transaction_max_timeout + ages.late_slack).alias("limit_ms"),
+            F.lit(coordinator_log_complete).alias("coordinator_log_complete"),
+            F.coalesce(F.col("first_offset") == F.col("oldest_open"), F.lit(False)).alias(
+                "holds_lso"
+            ),
+            F.coalesce(F.when(has_data, gap).otherwise(alone), F.lit(False)).alias(
+                "missing_before_marker"
+            ),
+            F.coalesce(expired >= ages.producer_expiration, F.lit(False)).alias(
+                "state_may_have_expired"
+            ),
+            F.coalesce("first_offset", "marker_offset").alias("offset_first"),
+            F.coalesce("marker_offset", "last_offset").alias("offset_last"),
+            F.coalesce("highest_epoch", "marker_epoch").alias("producer_epoch"),
+            F.coalesce("first_file", "marker_file").alias("file"),
+            F.coalesce("first_position", "marker_position").alias("byte_position"),
+            F.coalesce("first_length", "marker_length").alias("byte_length"),
+            F.col("previous_marker.position").alias("previous_marker_position"),
+            F.col("previous_marker.length").alias("previous_marker_length"),
+        )
+
+    return Context("transaction", rows, regular, enrich)
+
+
+def producer_context(states: DataFrame, facts: DataFrame, files: DataFrame) -> Context:
+    """One row is a producer id over all client partitions of the dump.
+
+    transactional_place and plain_place are structs (first_offset, topic, partition, broker,
+    file_index, position, length) of the first batch of each kind; null where there is none.
+    """
+    client = facts.filter(~F.col("coordinator_topic")).select(
+        "partition_index", "topic", "partition", "broker"
+    )
+    data = states.filter(F.col("has_data")).join(
+        F.broadcast(client), on="partition_index", how="inner"
+    )
+    place = F.struct(
+        "first_offset",
+        "topic",
+        "partition",
+        "broker",
+        "file_index",
+        F.col("first_position").alias("position"),
+        F.col("first_length").alias("length"),
+        "producer_epoch",
+    )
+    rows = data.groupBy("producer_id").agg(
+        F.min(F.when(F.col("transactional"), place)).alias("transactional_place"),
+        F.min(F.when(~F.col("transactional"), place)).alias("plain_place"),
+    )
+
+    def regular() -> Column:
+        return F.col("transactional_place").isNull() | F.col("plain_place").isNull()
+
+    def enrich(selected: DataFrame) -> DataFrame:
+        indexed = selected.select(
+            "producer_id",
+            "transactional_place",
+            "plain_place",
+            F.col("plain_place.file_index").alias("file_index"),
+            F.col("transactional_place.file_index").alias("transactional_file_index"),
+        )
+        named = with_path(indexed, files, "file_index", "file")
+        named = with_path(named, files, "transactional_file_index", "transactional_file")
+        return named.select(
+            "*",
+            F.col("plain_place.topic").alias("topic"),
+            F.col("plain_place.partition").alias("partition"),
+            F.col("plain_place.broker").alias("broker"),
+            F.col("plain_place.first_offset").alias("offset_first"),
+            F.col("plain_place.first_offset").alias("offset_last"),
+            F.col("plain_place.producer_epoch").alias("producer_epoch"),
+            F.col("plain_place.position").alias("byte_position"),
+            F.col("plain_place.length").alias("byte_length"),
+            F.col("transactional_place.position").alias("transactional_position"),
+            F.col("transactional_place.length").alias("transactional_length"),
+            F.lit(None).cast("string").alias("transactional_id"),
+        )
+
+    return Context("producer", rows, regular, enrich)

@@ -1,0 +1,87 @@
+"""The shared three-valued verdict: a rule fires, and the first excuse that holds decides.
+
+A verdict is `violation` where no legal explanation remains, `suspect` where a legal but unlikely
+one cannot be excluded, `inconclusive` where the dump cannot decide. An explanation that fully
+accounts for what was seen leaves no finding at all.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+VIOLATION, SUSPECT, INCONCLUSIVE = "violation", "suspect", "inconclusive"
+EXPLAINED = "explained"
+
+# Stable names of reasons (kafka-reference 9.1, and below those that it lacks).
+NO_INITIAL_STATE = "no_initial_state"
+CLEANED_RANGE = "cleaned_range"
+UNSTABLE_TAIL = "unstable_tail"
+STATE_MAY_HAVE_EXPIRED = "state_may_have_expired"
+TXNLOG_NOT_DUMPED = "txnlog_not_dumped"
+DUMP_BEFORE_EVENT = "dump_before_event"
+CONFIG_UNKNOWN = "config_unknown"
+TWO_PHASE_COMMIT = "two_phase_commit"
+ADMIN_ABORT_POSSIBLE = "admin_abort_possible"
+# Bytes or offsets are missing between the two things compared; that is a finding of its own.
+MISSING_RANGE = "missing_range"
+# Healthy brokers and clients do this too: an observation, no accusation.
+ALSO_LEGAL = "also_legal"
+# A transaction without data on this partition may lie between (TV0/1), only the coordinator knows.
+EMPTY_TRANSACTION_POSSIBLE = "empty_transaction_possible"
+# Older or newer brokers and clients are known to do this.
+VERSION_DEPENDENT = "version_dependent"
+
+REASONS = (
+    NO_INITIAL_STATE,
+    CLEANED_RANGE,
+    UNSTABLE_TAIL,
+    STATE_MAY_HAVE_EXPIRED,
+    TXNLOG_NOT_DUMPED,
+    DUMP_BEFORE_EVENT,
+    CONFIG_UNKNOWN,
+    TWO_PHASE_COMMIT,
+    ADMIN_ABORT_POSSIBLE,
+    MISSING_RANGE,
+    ALSO_LEGAL,
+    EMPTY_TRANSACTION_POSSIBLE,
+    VERSION_DEPENDENT,
+)
+
+
+@dataclass(frozen=True)
+class Excuse:
+    """Why a rule that fired is no violation: `when` it holds, `verdict` and `reason` then.
+
+    `when` is called when the checks are compiled, since columns need a running session.
+    """
+
+    reason: str
+    verdict: str
+    when: Callable[[], Column]
+
+
+def inconclusive(reason: str, when: Callable[[], Column]) -> Excuse:
+    """The dump cannot decide."""
+    return Excuse(reason, INCONCLUSIVE, when)
+
+
+def suspect(reason: str, when: Callable[[], Column] = lambda: F.lit(True)) -> Excuse:
+    """A legal explanation cannot be excluded."""
+    return Excuse(reason, SUSPECT, when)
+
+
+def explained(reason: str, when: Callable[[], Column]) -> Excuse:
+    """Nothing is wrong, or another finding already says it."""
+    return Excuse(reason, EXPLAINED, when)
+
+
+def judge(excuses: tuple[Excuse, ...]) -> tuple[Column, Column]:
+    """(verdict, reason) of a rule that fired; both follow the first excuse that holds."""
+    verdict, reason = F.lit(VIOLATION), F.lit(None).cast("string")
+    for excuse in reversed(excuses):
+        holds = F.coalesce(excuse.when(), F.lit(False))
+        verdict = F.when(holds, F.lit(excuse.verdict)).otherwise(verdict)
+        reason = F.when(holds, F.lit(excuse.reason)).otherwise(reason)
+    return verdict, reason

@@ -1,0 +1,1 @@
+"""The nouns: one table a file, every column with a comment (unit, sentinel, source)."""

@@ -1,0 +1,23 @@
+"""Table `coordinator_txn`: one row is the last record of a transactional id on one broker."""
+
+from pyspark.sql.types import StringType
+
+from schemas.columns import AUDIT_ID, array, boolean, integer, long, string, table
+
+COORDINATOR_TXN = table(
+    AUDIT_ID,
+    integer("broker", "broker id"),
+    integer("partition", "partition of __transaction_state"),
+    string("transactional_id", "transactional id"),
+    long("producer_id", "producer id; null for a tombstone"),
+    integer("producer_epoch", "producer epoch"),
+    string("state", "Empty, Ongoing, PrepareCommit, PrepareAbort, CompleteCommit, CompleteAbort"),
+    array("partitions", StringType(), "partitions listed, topic-partition; null for none"),
+    integer("timeout_ms", "transaction timeout, ms"),
+    long("start_ms", "start of the transaction, ms; -1 for none"),
+    long("last_update_ms", "last update, ms, coordinator clock"),
+    long("record_timestamp", "timestamp of the record, ms"),
+    long("record_offset", "offset of the record"),
+    integer("client_transaction_version", "tag 2; 0 where absent"),
+    boolean("tombstone", "the transactional id has expired"),
+)

@@ -1,0 +1,36 @@
+"""What the listing of a dump says of a partition; not a Delta table."""
+
+from schemas.columns import boolean, integer, long, string, table
+
+DUMP_PARTITION = table(
+    integer("partition_index", "number given by collect"),
+    integer("broker", "broker id"),
+    string("topic", "topic"),
+    integer("partition", "partition"),
+    long("checkpoint_high_watermark", "replication-offset-checkpoint"),
+    long("checkpoint_log_start", "log-start-offset-checkpoint"),
+    long("cleaner_checkpoint", "cleaner-offset-checkpoint"),
+    boolean("has_cleaner_checkpoint", "the log directory holds a cleaner checkpoint file"),
+    boolean("clean_shutdown", "the log directory holds a clean-shutdown marker"),
+    long("cleaned_below", "offsets below this are known to be cleaned"),
+    boolean("coordinator_topic", "written by a coordinator: sequences mean nothing"),
+    boolean("internal_compacted", "an internal topic that is always compacted"),
+    long("first_base", "base offset of the first segment"),
+    long("newest_base", "base offset of the newest (active) segment"),
+)
+
+LISTED_FILE = table(
+    integer("file_index", "number given by collect"),
+    integer("partition_index", "partition; null outside"),
+    string("path", "path relative to the dump"),
+    integer("broker", "broker id"),
+    string("topic", "topic"),
+    integer("partition", "partition"),
+    string("kind", "file kind of schemas/dump_file.py"),
+    long("base_offset", "base offset in the name"),
+    long("next_base_offset", "base offset of the next segment; null for the newest"),
+    long("size_bytes", "size when listed, bytes"),
+    string("status", "audited, digest_only or skipped"),
+    string("note", "why it is not audited"),
+)
+"""One row a file of the dump."""

@@ -1,0 +1,165 @@
+"""What one pass over the files of a dump yields: rows of several kinds in one schema.
+
+One pass reads each byte once, so it cannot give one table after another: `kind` says which of
+the groups of columns a row fills. `jobs/decode.py` takes the kinds apart. Not a Delta table.
+"""
+
+from pyspark.sql.types import ArrayType, IntegerType, StringType
+
+from schemas.columns import array, binary, boolean, column, integer, long, string, table
+
+RUN, FRAME, FAILURE, STEP, ENTRY, ABORTED, SUMMARY = range(7)
+
+RUN_COLUMNS = (
+    long("producer_id", "producer id"),
+    integer("producer_epoch", "producer epoch of the data; null in a run of a marker alone"),
+    boolean("transactional", "whether the data is transactional; null for a marker alone"),
+    long("first_offset", "base offset of the first data batch, inclusive"),
+    long("last_offset", "last offset of the last data batch, inclusive"),
+    integer("first_sequence", "sequence of the first record"),
+    integer("last_sequence", "sequence of the last record"),
+    integer("first_batch_last_sequence", "last sequence of the first batch"),
+    long("repeats_offset", "base offset of an earlier batch with the same epoch and sequences"),
+    integer("batches", "data batches in the run"),
+    long("records", "records present in the run"),
+    long("first_timestamp", "largest timestamp of the first batch, ms"),
+    long("last_timestamp", "largest timestamp of the last batch, ms"),
+    boolean("log_append_time", "whether the timestamps of the data are the broker's"),
+    long("first_position", "byte position of the first data batch in its file"),
+    integer("first_length", "size of the first data batch, bytes"),
+    long("last_position", "byte position of the last data batch in its file"),
+    integer("last_length", "size of the last data batch, bytes"),
+    long("marker_offset", "offset of the marker that ends the run; null where none follows"),
+    integer("marker_epoch", "producer epoch of the marker"),
+    boolean("marker_commit", "true for COMMIT, false for ABORT"),
+    integer("coordinator_epoch", "coordinator epoch in the marker"),
+    long("marker_timestamp", "timestamp of the marker, ms, broker clock"),
+    long("marker_position", "byte position of the marker in its file"),
+    integer("marker_length", "size of the marker batch, bytes"),
+)
+
+FRAME_TYPE = table(
+    long("position", "byte position of the batch"),
+    integer("length", "size of the batch, bytes"),
+    long("base_offset", "base offset"),
+    long("last_offset", "last offset, inclusive"),
+    integer("count", "records announced by the header"),
+    integer("attributes", "attribute bits"),
+    long("producer_id", "producer id"),
+    integer("producer_epoch", "producer epoch"),
+    integer("base_sequence", "base sequence"),
+    long("base_timestamp", "base timestamp, ms, or delete horizon"),
+    long("max_timestamp", "largest timestamp in the header, ms"),
+    long("fault_mask", "bits of udfs/wire/faults.py"),
+    long("found", "what was found instead, where a fault has a number: control type, timestamp"),
+)
+
+FAILURE_TYPE = table(
+    long("first_byte", "first byte that is no part of a proven batch"),
+    long("end_byte", "byte behind the damage; null where it reaches into the next split"),
+    string("reason", "how the bytes fail: udfs/arrow/frames.py, or an error of the file system"),
+    long("frame_bytes", "size that the header at first_byte claims; 0 for none"),
+    long("previous_last_offset", "last offset before the damage in this split; null for none"),
+    long("next_offset", "base offset of the first batch behind the damage in this split"),
+)
+
+STEP_TYPE = table(
+    string("what", "gap, overlap or leader_epoch"),
+    long("previous_last_offset", "last offset of the batch before, inclusive"),
+    long("base_offset", "base offset of this batch"),
+    integer("previous_leader_epoch", "partition leader epoch of the batch before"),
+    integer("leader_epoch", "partition leader epoch of this batch"),
+    long("previous_position", "byte position of the batch before"),
+    long("position", "byte position of this batch"),
+    integer("length", "size of this batch, bytes"),
+)
+
+ENTRY_TYPE = table(
+    string("transactional_id", "key; null when it cannot be decoded"),
+    long("offset", "offset of the record"),
+    long("position", "byte position of its batch"),
+    integer("length", "size of its batch, bytes"),
+    long("timestamp", "timestamp of the record, ms, coordinator clock"),
+    integer("leader_epoch", "partition leader epoch of the batch"),
+    boolean("tombstone", "value is null: the transactional id expired"),
+    long("producer_id", "producer id"),
+    integer("producer_epoch", "producer epoch"),
+    integer("timeout_ms", "transaction timeout, ms"),
+    integer("status", "state byte"),
+    array("partitions", StringType(), "topic-partition of the partitions listed; null for none"),
+    long("last_update_ms", "last update timestamp, ms"),
+    long("start_ms", "start timestamp, ms; -1 for none"),
+    integer("client_transaction_version", "tag 2; 0 where absent"),
+    string("error", "why key or value could not be decoded; null for a good record"),
+)
+
+ABORTED_TYPE = table(
+    integer("version", "version field, 0"),
+    long("producer_id", "producer id"),
+    long("first_offset", "first offset of the transaction"),
+    long("last_offset", "offset of the ABORT marker"),
+    long("last_stable_offset", "last stable offset when the transaction was aborted"),
+    long("position", "byte position of the entry"),
+    integer("ordinal", "number of the entry in its file, from 0"),
+)
+
+SUMMARY_TYPE = table(
+    long("length", "bytes of the split or file that were there to read"),
+    binary("digests", "SHA-256 of each MiB of the split, joined"),
+    boolean("shrank", "the file was shorter than when it was listed"),
+    long("first_found", "byte position of the first batch that starts in the split; null: none"),
+    long("end", "byte position where the chain of batches arrived; null: inside damage"),
+    long("batches", "batches of magic 2"),
+    long("legacy_batches", "batches of magic 0 or 1, not audited"),
+    long("records", "records announced by the headers"),
+    long("control_batches", "control batches"),
+    long("first_offset", "base offset of the first batch"),
+    long("last_offset", "largest last offset, inclusive"),
+    long("final_last_offset", "last offset of the last batch, inclusive"),
+    long("final_position", "byte position of the last batch"),
+    integer("final_length", "size of the last batch, bytes"),
+    integer("first_leader_epoch", "partition leader epoch of the first batch"),
+    integer("final_leader_epoch", "partition leader epoch of the last batch"),
+    integer("first_length", "size of the first batch, bytes"),
+    long("lowest_offset", "smallest base offset"),
+    long("lowest_position", "byte position of the batch with the smallest base offset"),
+    long("highest_position", "byte position of the batch with the largest last offset"),
+    long("broker_timestamp", "largest timestamp of the broker clock, ms; null: none seen"),
+    boolean("cleaner_traces", "a batch with delete horizon, without records or with some missing"),
+    long("steps_dropped", "steps behind the first 10,000 of the split, counted only"),
+    long("trailing_bytes", "bytes of a cut last entry of a .txnindex"),
+    string("error", "why the file could not be read; null: it was"),
+)
+
+LOG_ROW = table(
+    column("kind", IntegerType(), "RUN, FRAME, FAILURE, STEP, ENTRY, ABORTED or SUMMARY", False),
+    integer("partition_index", "partition of one broker, numbered by collect"),
+    integer("file_index", "row of dump_file, numbered by collect"),
+    long("split_start", "byte position where the split starts"),
+    *RUN_COLUMNS,
+    column("frame", FRAME_TYPE, "a batch with a fault"),
+    column("failure", FAILURE_TYPE, "bytes that are no provable batch"),
+    column("step", STEP_TYPE, "two batches whose offsets or leader epochs do not follow"),
+    column("entry", ENTRY_TYPE, "a record of __transaction_state"),
+    column("aborted", ABORTED_TYPE, "an entry of a .txnindex"),
+    column("summary", SUMMARY_TYPE, "one a split or file"),
+)
+
+SPLIT = table(
+    integer("partition_index", "see LOG_ROW; null for files outside partitions"),
+    integer("file_index", "see LOG_ROW"),
+    string("root", "folder of the dump the file lies in"),
+    string("path", "path of the file below root"),
+    string("kind", "file kind of schemas/dump_file.py"),
+    string("topic", "topic of the partition"),
+    long("file_size", "size of the file when it was listed, bytes"),
+    long("base_offset", "base offset of the segment"),
+    long("next_base_offset", "base offset of the next segment of the partition; null for none"),
+    long("cleaned_below", "offsets below this were cleaned; 0 where nothing is known"),
+    long("start", "first byte of the split"),
+    long("length", "bytes of the split"),
+)
+
+PACK = table(
+    column("splits", ArrayType(SPLIT), "splits that one task reads", False),
+)

@@ -1,0 +1,22 @@
+"""Table `partition_state`: one row is one partition on one broker at the end of its log."""
+
+from schemas.columns import AUDIT_ID, PLACE, integer, long, string, table
+
+PARTITION_STATE = table(
+    AUDIT_ID,
+    *PLACE,
+    long("log_start_offset", "first offset a consumer may read"),
+    long("log_end_offset", "next offset to be written"),
+    long("high_watermark", "from replication-offset-checkpoint, clamped; null if unknown"),
+    long("last_stable_offset", "what a read_committed consumer can read up to, exclusive"),
+    long("first_unstable_offset", "first offset of the oldest undecided transaction; null: none"),
+    long("open_transactions", "transactions without a marker"),
+    string("lso_basis", "high_watermark, or log_end where no high watermark is known"),
+    long("lso_producer_id", "producer id of the transaction that holds the last stable offset"),
+    integer("lso_producer_epoch", "its producer epoch"),
+    string("lso_transactional_id", "its transactional id, where the coordinator log tells"),
+    long("lso_since_ms", "timestamp of its first batch, ms"),
+    long("complete_up_to_ms", "largest broker timestamp seen in the copy, ms; null: none seen"),
+    long("batches", "batches of magic 2"),
+    long("records", "records announced by their headers"),
+)

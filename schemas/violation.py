@@ -1,0 +1,35 @@
+"""Table `violation`: one row is a finding, with the evidence to check it again from the bytes."""
+
+from schemas.columns import AUDIT_ID, PLACE, array, integer, long, string, table
+
+EVIDENCE = table(
+    string("file", "path relative to the dump"),
+    long("byte_position", "start of the batch or entry, bytes"),
+    long("byte_length", "its size, bytes"),
+    string("role", "what it proves"),
+)
+
+FINDING_COLUMNS = (
+    string("code", "check code of docs/checks.md"),
+    string("severity", "error, warning or info"),
+    string("verdict", "violation, suspect or inconclusive"),
+    string("reason", "stable reason name of a suspect or inconclusive finding; else null"),
+    string("topic", "topic name"),
+    integer("partition", "partition number"),
+    integer("broker", "broker id"),
+    long("offset_first", "first offset concerned, inclusive"),
+    long("offset_last", "last offset concerned, inclusive"),
+    long("producer_id", "producer id; null where none"),
+    integer("producer_epoch", "producer epoch; null where none"),
+    string("transactional_id", "transactional id, where known"),
+    string("file", "path relative to the dump"),
+    long("byte_position", "start of the batch or entry that shows it, bytes"),
+    string("expected", "what the rule wants"),
+    string("found", "what is there"),
+    array("evidence", EVIDENCE, "at most five batches or entries that prove it"),
+    string("message", "one sentence for a person"),
+    string("remedy", "what an operator does; null where there is nothing to do"),
+)
+
+VIOLATION = table(AUDIT_ID, *FINDING_COLUMNS)
+PLACE_NAMES = tuple(field.name for field in PLACE)

@@ -1,0 +1,1 @@
+"""Bytes to columns: wire formats without Spark, and thin Arrow functions over them."""

@@ -1,0 +1,1 @@
+"""Thin Arrow shells around the wire formats: files in, Arrow record batches out."""

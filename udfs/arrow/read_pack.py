@@ -1,0 +1,75 @@
+"""The door for Spark: packs of splits in, rows of `schemas.log_row.LOG_ROW` out."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+
+from schemas import log_row
+from udfs.arrow.byte_range import ByteRange
+from udfs.arrow.rows import RowBuilder
+from udfs.arrow.segment import DecodeOptions, read_segment
+from udfs.wire import txn_index
+
+SEGMENT = "segment"
+TXN_INDEX = "txn_index"
+
+
+def _side_file_summary(source: ByteRange) -> dict[str, Any]:
+    return {"length": source.length, "digests": source.digests(), "shrank": source.shrank}
+
+
+def _read_txn_index(source: ByteRange, split: dict[str, Any]) -> Iterator[pa.RecordBatch]:
+    """Entries of a `.txnindex`, small enough to be read whole (34 bytes an abort)."""
+    entries, trailing = txn_index.decode(source.data[: source.length].tobytes())
+    builder = RowBuilder(split)
+    rows = [
+        {
+            "version": entry.version,
+            "producer_id": entry.producer_id,
+            "first_offset": entry.first_offset,
+            "last_offset": entry.last_offset,
+            "last_stable_offset": entry.last_stable_offset,
+            "position": entry.byte_position,
+            "ordinal": ordinal,
+        }
+        for ordinal, entry in enumerate(entries)
+    ]
+    if rows:
+        yield builder.nested(log_row.ABORTED, "aborted", rows)
+    summary = _side_file_summary(source) | {"trailing_bytes": trailing}
+    yield builder.nested(log_row.SUMMARY, "summary", [summary])
+
+
+def read_split(
+    file: BinaryIO, split: dict[str, Any], options: DecodeOptions
+) -> Iterator[pa.RecordBatch]:
+    """Rows of one split of an open file; the last one is its summary."""
+    source = ByteRange(file, split["start"], split["length"], split["file_size"])
+    if split["kind"] == SEGMENT:
+        yield from read_segment(source, split, options)
+    elif split["kind"] == TXN_INDEX:
+        yield from _read_txn_index(source, split)
+    else:
+        yield RowBuilder(split).nested(log_row.SUMMARY, "summary", [_side_file_summary(source)])
+
+
+def _read_or_report(split: dict[str, Any], options: DecodeOptions) -> Iterator[pa.RecordBatch]:
+    """A file that cannot be read is a summary with an error, not a failed task."""
+    try:
+        with Path(split["root"], split["path"]).open("rb", buffering=0) as file:
+            yield from read_split(file, split, options)
+    except OSError as error:
+        row = {"length": 0, "error": f"{type(error).__name__}: {error.strerror}"}
+        yield RowBuilder(split).nested(log_row.SUMMARY, "summary", [row])
+
+
+def read_packs(
+    batches: Iterator[pa.RecordBatch], options: DecodeOptions
+) -> Iterator[pa.RecordBatch]:
+    """For `mapInArrow` over rows of `schemas.log_row.PACK`."""
+    for batch in batches:
+        for splits in batch.column(0).to_pylist():
+            for split in splits:
+                yield from _read_or_report(split, options)

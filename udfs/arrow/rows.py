@@ -1,0 +1,56 @@
+"""Arrow record batches of the shape of `schemas.log_row.LOG_ROW`, one kind of row a batch."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from schemas.log_row import LOG_ROW
+
+ARROW_SCHEMA: pa.Schema = to_arrow_schema(LOG_ROW)
+
+
+def _constant(name: str, value: int | None, size: int) -> pa.Array:
+    kind = ARROW_SCHEMA.field(name).type
+    return pa.nulls(size, kind) if value is None else pa.repeat(pa.scalar(value, kind), size)
+
+
+class RowBuilder:
+    """Builds batches whose rows belong to one split of one file."""
+
+    def __init__(self, split: dict[str, Any]) -> None:
+        """Remembers what is the same in all rows of the split."""
+        self._constants = {
+            "partition_index": split["partition_index"],
+            "file_index": split["file_index"],
+            "split_start": split["start"],
+        }
+
+    def _batch(self, kind: int, size: int, columns: dict[str, pa.Array]) -> pa.RecordBatch:
+        constants = {"kind": kind, **self._constants}
+        arrays = [
+            _constant(field.name, constants[field.name], size)
+            if field.name in constants
+            else columns.get(field.name, pa.nulls(size, field.type))
+            for field in ARROW_SCHEMA
+        ]
+        return pa.RecordBatch.from_arrays(arrays, schema=ARROW_SCHEMA)
+
+    def nested(self, kind: int, column: str, rows: list[dict[str, Any]]) -> pa.RecordBatch:
+        """Rows that fill one struct column; keys that a row lacks are null."""
+        field = ARROW_SCHEMA.field(column)
+        return self._batch(kind, len(rows), {column: pa.array(rows, type=field.type)})
+
+    def flat(
+        self, kind: int, columns: dict[str, tuple[NDArray[Any], NDArray[np.bool_] | None]]
+    ) -> pa.RecordBatch:
+        """Rows from arrays: column -> (values, mask of the nulls or None)."""
+        size = len(next(iter(columns.values()))[0])
+        arrays = {}
+        for name, (values, nulls) in columns.items():
+            kind_of_column = ARROW_SCHEMA.field(name).type
+            typed = values.astype(kind_of_column.to_pandas_dtype(), copy=False)
+            arrays[name] = pa.array(typed, type=kind_of_column, mask=nulls)
+        return self._batch(kind, size, arrays)

@@ -1,0 +1,1 @@
+"""Kafka byte formats: decoders, codecs and a writer. Imports no Spark."""

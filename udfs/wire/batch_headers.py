@@ -1,0 +1,140 @@
+"""Header fields of many magic-2 batches as arrays, and the faults that headers alone show."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import int64, njit, types, void
+from numpy.typing import NDArray
+
+from udfs.wire import batch_layout as layout
+from udfs.wire import faults
+from udfs.wire.walk import BYTES, read_int16, read_int32, read_int64
+
+Int64s = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+FIELDS = (
+    "position",
+    "length",
+    "base_offset",
+    "partition_leader_epoch",
+    "attributes",
+    "last_offset_delta",
+    "base_timestamp",
+    "max_timestamp",
+    "producer_id",
+    "producer_epoch",
+    "base_sequence",
+    "count",
+)
+_FIELDS_COUNT = len(FIELDS)
+
+
+class BatchHeaders(NamedTuple):
+    """One array a field, one element a batch, in file order.
+
+    `position` is the index of the batch in the buffer, `length` the whole size in bytes
+    (12 more than the stored length field).
+    """
+
+    position: Int64s
+    length: Int64s
+    base_offset: Int64s
+    partition_leader_epoch: Int64s
+    attributes: Int64s
+    last_offset_delta: Int64s
+    base_timestamp: Int64s
+    max_timestamp: Int64s
+    producer_id: Int64s
+    producer_epoch: Int64s
+    base_sequence: Int64s
+    count: Int64s
+
+    @property
+    def last_offset(self) -> Int64s:
+        """Offset of the last record the batch had when it was written (inclusive)."""
+        return self.base_offset + self.last_offset_delta
+
+    @property
+    def last_sequence(self) -> Int64s:
+        """Last sequence, with the wrap from 2147483647 to 0; -1 without a base sequence."""
+        raw = self.base_sequence + np.maximum(self.last_offset_delta, 0)
+        wrapped = np.where(raw > layout.MAX_SEQUENCE, raw - layout.MAX_SEQUENCE - 1, raw)
+        return np.where(self.base_sequence < 0, np.int64(-1), wrapped)
+
+    @property
+    def control(self) -> Bools:
+        """Whether the batch is a control batch."""
+        return (self.attributes & layout.CONTROL_MASK) != 0
+
+    @property
+    def transactional(self) -> Bools:
+        """Whether the batch belongs to a transaction."""
+        return (self.attributes & layout.TRANSACTIONAL_MASK) != 0
+
+    @property
+    def codec(self) -> Int64s:
+        """Codec number, 0 to 7; 5 and above are illegal."""
+        return self.attributes & layout.CODEC_MASK
+
+    @property
+    def log_append_time(self) -> Bools:
+        """Whether timestamps are the broker's."""
+        return (self.attributes & layout.TIMESTAMP_TYPE_MASK) != 0
+
+    @property
+    def delete_horizon(self) -> Bools:
+        """Whether the base timestamp holds a delete horizon set by the cleaner."""
+        return (self.attributes & layout.DELETE_HORIZON_MASK) != 0
+
+
+@njit(void(BYTES, int64[::1], types.Array(int64, 2, "C")), cache=True)
+def _gather(data, positions, out):  # type: ignore[no-untyped-def]
+    for i in range(positions.shape[0]):
+        at = positions[i]
+        out[0, i] = at
+        out[1, i] = read_int32(data, at + layout.LENGTH) + layout.LOG_OVERHEAD
+        out[2, i] = read_int64(data, at)
+        out[3, i] = read_int32(data, at + layout.PARTITION_LEADER_EPOCH)
+        out[4, i] = read_int16(data, at + layout.ATTRIBUTES) & 0xFFFF
+        out[5, i] = read_int32(data, at + layout.LAST_OFFSET_DELTA)
+        out[6, i] = read_int64(data, at + layout.BASE_TIMESTAMP)
+        out[7, i] = read_int64(data, at + layout.MAX_TIMESTAMP)
+        out[8, i] = read_int64(data, at + layout.PRODUCER_ID)
+        out[9, i] = read_int16(data, at + layout.PRODUCER_EPOCH)
+        out[10, i] = read_int32(data, at + layout.BASE_SEQUENCE)
+        out[11, i] = read_int32(data, at + layout.RECORDS_COUNT)
+
+
+def read_headers(data: NDArray[np.uint8], positions: Int64s) -> BatchHeaders:
+    """Reads the header of the magic-2 batch at each position; all of them were proven before."""
+    table = np.empty((_FIELDS_COUNT, positions.shape[0]), dtype=np.int64)
+    _gather(data, positions, table)
+    return BatchHeaders(*table)
+
+
+def header_faults(headers: BatchHeaders, coordinator_topic: bool) -> Int64s:
+    """Fault bits that need the header alone (kafka-reference 9.3).
+
+    Coordinator topics write batches of their own shape, so the rules for client data are off.
+    """
+    mask = np.zeros(headers.count.shape[0], dtype=np.int64)
+    control, producer = headers.control, headers.producer_id
+    span = headers.last_offset_delta + 1
+
+    mask[(headers.codec > 4) | (control & (headers.codec != 0))] |= faults.CODEC_INVALID
+    mask[(headers.count > span) | (span < 1) | (headers.count < 0)] |= faults.COUNT_EXCEEDS_RANGE
+    data_batch = ~control & (not coordinator_topic)
+    mask[data_batch & (headers.count >= 1) & (headers.count < span)] |= faults.COUNT_BELOW_RANGE
+    mask[data_batch & (headers.count == 0)] |= faults.EMPTY
+    mask[(headers.attributes & layout.UNUSED_ATTRIBUTES_MASK) != 0] |= faults.ATTRIBUTE_BITS_UNKNOWN
+
+    inconsistent = (producer < -1) | ((producer == -1) & headers.transactional & ~control)
+    inconsistent |= (producer >= 0) & (headers.producer_epoch < 0)
+    inconsistent |= (producer >= 0) & ~control & (headers.base_sequence < 0)
+    mask[inconsistent] |= faults.PRODUCER_FIELDS_INCONSISTENT
+
+    malformed = ~headers.transactional | (headers.base_sequence != -1) | (producer < 0)
+    malformed |= (headers.last_offset_delta != 0) | (headers.count > 1)
+    mask[control & malformed] |= faults.CONTROL_MALFORMED
+    return mask

@@ -1,0 +1,38 @@
+"""Byte layout of a magic-2 record batch header (`DefaultRecordBatch`, Kafka 0.11 to 4.3).
+
+Every batch, of any magic, starts with an 8-byte offset and a 4-byte length that counts what
+follows those 12 bytes; the magic byte is always at byte 16. Integers are big endian.
+Positions are bytes from the start of the batch.
+"""
+
+BASE_OFFSET = 0
+LENGTH = BASE_OFFSET + 8
+PARTITION_LEADER_EPOCH = LENGTH + 4
+MAGIC = PARTITION_LEADER_EPOCH + 4
+CRC = MAGIC + 1
+ATTRIBUTES = CRC + 4
+LAST_OFFSET_DELTA = ATTRIBUTES + 2
+BASE_TIMESTAMP = LAST_OFFSET_DELTA + 4
+MAX_TIMESTAMP = BASE_TIMESTAMP + 8
+PRODUCER_ID = MAX_TIMESTAMP + 8
+PRODUCER_EPOCH = PRODUCER_ID + 8
+BASE_SEQUENCE = PRODUCER_EPOCH + 2
+RECORDS_COUNT = BASE_SEQUENCE + 4
+HEADER_SIZE = RECORDS_COUNT + 4
+
+LOG_OVERHEAD = LENGTH + 4
+MIN_LENGTH_V0 = 14
+MIN_LENGTH_V1 = 22
+MIN_LENGTH_V2 = HEADER_SIZE - LOG_OVERHEAD
+
+CODEC_MASK = 0x07
+TIMESTAMP_TYPE_MASK = 0x08
+TRANSACTIONAL_MASK = 0x10
+CONTROL_MASK = 0x20
+DELETE_HORIZON_MASK = 0x40
+UNUSED_ATTRIBUTES_MASK = 0xFF80
+
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+
+MAX_SEQUENCE = 2147483647
+MAX_OFFSET_SPAN = 2147483647

@@ -1,0 +1,26 @@
+"""Fault bits that the decoder sets on a batch, one bit a batch-local rule.
+
+A batch with a fault is never folded into a run, and gives one `frame` row; each bit is read
+by the check of the same name in `jobs/verify/checks/batch`.
+"""
+
+CODEC_INVALID = 1 << 0
+COUNT_EXCEEDS_RANGE = 1 << 1
+COUNT_BELOW_RANGE = 1 << 2
+EMPTY = 1 << 3
+PRODUCER_FIELDS_INCONSISTENT = 1 << 4
+ATTRIBUTE_BITS_UNKNOWN = 1 << 5
+CONTROL_MALFORMED = 1 << 6
+CONTROL_TYPE_UNKNOWN = 1 << 7
+DECOMPRESSION_FAILED = 1 << 8
+RECORD_COUNT_MISMATCH = 1 << 9
+RECORD_MALFORMED = 1 << 10
+RECORD_OFFSET_ORDER = 1 << 11
+MAX_TIMESTAMP_MISMATCH = 1 << 12
+DELETE_HORIZON = 1 << 13
+DECOMPRESSED_SIZE_LIMIT = 1 << 14
+
+# What the cleaner legally leaves behind: not a fault below the cleaner checkpoint.
+CLEANER_TRACES = COUNT_BELOW_RANGE | EMPTY | DELETE_HORIZON
+# A batch with one of these says nothing that the producer rules could use.
+NOT_REPLAYED = PRODUCER_FIELDS_INCONSISTENT | CONTROL_MALFORMED | CONTROL_TYPE_UNKNOWN
