@@ -24,14 +24,17 @@ DEFAULTS = {
 LOCAL_SHUFFLE_PARTITIONS = "8"
 
 
-def get_session() -> tuple[SparkSession, bool]:
-    """(session, whether it was started here and is to be stopped by the caller)."""
+def get_session(extra: dict[str, str] | None = None) -> tuple[SparkSession, bool]:
+    """(session, whether it was started here and is to be stopped by the caller).
+
+    `extra`: settings for a session that is started here, above the defaults.
+    """
     active = SparkSession.getActiveSession()
     builder = SparkSession.builder.appName("eosaudit")
     started = active is None
     if started:
         given = SparkConf()
-        for key, value in _embedded_defaults().items():
+        for key, value in (_embedded_defaults() | (extra or {})).items():
             if not given.contains(key):
                 builder = builder.config(key, value)
     spark = active or builder.getOrCreate()

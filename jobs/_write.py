@@ -30,7 +30,7 @@ def _rows(spark: SparkSession, audit: Audit) -> dict[str, DataFrame]:
         "dump_file": _dump_files(audit),
         "decode_failure": placed(_named(audit.damages, audit.files)),
         "txn": placed(_transactions(audit)),
-        "aborted_txn": placed(audit.replayed.aborted),
+        "aborted_txn": placed(_aborted(audit)),
         "coordinator_txn": audit.replayed.coordinator,
         "partition_state": audit.replayed.partition_states(),
         "violation": audit.verified.findings,
@@ -74,6 +74,12 @@ def _transactions(audit: Audit) -> DataFrame:
         F.col("highest_epoch").alias("producer_epoch"),
         (F.col("start_known") | preceded).alias("head_known"),
     )
+
+
+def _aborted(audit: Audit) -> DataFrame:
+    """As in a `.txnindex`: the last offset of an aborted transaction is that of its marker."""
+    aborted = audit.replayed.aborted
+    return aborted.withColumn("last_offset", F.col("marker_offset"))
 
 
 def _check_runs(spark: SparkSession, verified: Verified) -> DataFrame:

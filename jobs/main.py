@@ -24,7 +24,7 @@ from jobs.decode import decode, failures
 from jobs.replay.partitions import newest_broker_timestamp, summaries
 from jobs.replay.replay import replay
 from jobs.verify.contexts.build import build_contexts
-from jobs.verify.verify import counts_by_code, settle, verify
+from jobs.verify.verify import counts_by_code, verify
 from schemas import log_row
 
 
@@ -55,10 +55,7 @@ def audit(spark: SparkSession, request: Request, progress: Progress) -> Audit:
     with progress.stage("verify") as say:
         now = request.as_of if request.as_of is not None else newest_broker_timestamp(replayed.facts)
         inputs = context_inputs(request, dump, files, decoded, damages, replayed, now)
-        verified = settle(
-            verify(build_contexts(inputs), request.depth),
-            again=lambda check: verify(build_contexts(inputs), request.depth, (check,)),
-        )
+        verified = verify(spark, build_contexts(inputs), request.depth)
         counts = counts_by_code(verified.findings)
         say(f"{sum(counts.values()):,} findings")
     verdict = report.Verdict(

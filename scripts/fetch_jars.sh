@@ -13,13 +13,13 @@ readonly sums=$here/conf/jars.sha256
 readonly work=$jars/ivy
 readonly log=$jars/fetch.log
 readonly package=io.delta:delta-spark_4.2_2.13:4.4.0
-readonly excluded='io.delta:delta-kernel*:*,org.apache.*:*,org.slf4j:*,com.*:*,io.unitycatalog:*,'\
-'io.airlift:*,commons-*:*,javax.*:*,org.locationtech*:*,org.roaringbitmap:*,org.xerial*:*,org.antlr:*'
+excluded='io.delta:delta-kernel*,org.apache.*:*,org.slf4j:*,com.*:*,io.unitycatalog:*,io.airlift:*,'
+excluded+='commons-*:*,javax.*:*,org.locationtech*:*,org.roaringbitmap:*,org.xerial*:*,org.antlr:*'
 
 fail() {
     {
-        echo "eosaudit: cannot get the Delta jars: $1 (log: $log); on a machine without network, copy" \
-            "these files into $jars by hand and run make setup again:"
+        echo "eosaudit: cannot get the Delta jars: $1 (log: $log); on a machine without network," \
+            "copy these files into $jars by hand and run make setup again:"
         awk '{ print "  " $2 "   sha256 " $1 }' "$sums"
     } >&2
     exit 2

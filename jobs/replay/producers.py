@@ -53,9 +53,14 @@ def producer_states(runs: DataFrame) -> DataFrame:
 
     Added: has_data, has_marker, start_offset; previous (struct of the nearest earlier run with
     data), previous_marker (struct of the nearest earlier marker), state_epoch, highest data,
-    marker and coordinator epochs so far, state_timestamp (ms), transaction_number (markers before this run),
-    earlier (epoch and last sequence of the run with data before `previous`), open_transaction
-    (a transaction of this producer is open before the run), expected_sequence.
+    marker and coordinator epochs so far, state_timestamp (ms), transaction_number (markers
+    before this run), chain (the contiguous sequences that `previous` ends: first_sequence, and
+    epoch and last sequence of the data before it), data_transaction_number (that of the newest
+    transactional data before the run), open_transaction (a transaction of this producer is open
+    before the run), expected_sequence.
+
+    Nothing of this depends on how the decoder cut the data into runs, but for where `previous`
+    begins and how many batches it has.
     """
     numbered = runs.select(
         "*",
@@ -85,18 +90,25 @@ def producer_states(runs: DataFrame) -> DataFrame:
         ),
     )
     transactional_data = F.col("has_data") & F.col("transactional")
-    earlier = F.struct("previous.epoch", "previous.last_sequence")
+    goes_on = (F.col("previous.epoch") == F.col("producer_epoch")) & (
+        F.col("first_sequence") == next_sequence(F.col("previous.last_sequence"))
+    )
+    chain = F.struct(
+        "first_sequence",
+        F.col("previous.epoch").alias("epoch_before"),
+        F.col("previous.last_sequence").alias("sequence_before"),
+    )
+    begins_chain = F.col("has_data") & ~F.coalesce(goes_on, F.lit(False))
     chained = stated.select(
         "*",
-        F.last(F.when(F.col("has_data") & F.col("previous").isNotNull(), earlier), ignorenulls=True)
+        F.last(F.when(begins_chain, chain), ignorenulls=True).over(before).alias("chain"),
+        F.last(F.when(transactional_data, F.col("transaction_number")), ignorenulls=True)
         .over(before)
-        .alias("earlier"),
+        .alias("data_transaction_number"),
+    ).select(
+        "*",
         F.coalesce(
-            F.last(F.when(transactional_data, F.col("transaction_number")), ignorenulls=True).over(
-                before
-            )
-            == F.col("transaction_number"),
-            F.lit(False),
+            F.col("data_transaction_number") == F.col("transaction_number"), F.lit(False)
         ).alias("open_transaction"),
     )
     known_in_epoch = (F.col("previous.epoch") == F.col("producer_epoch")) & (

@@ -14,9 +14,10 @@ def transactions(states: DataFrame) -> DataFrame:
     a marker alone), lowest_epoch, highest_epoch (of the data), batches, records, all_batches (data
     of any kind since the marker before), timestamps in ms, outcome (commit, abort, open; null
     where only non-transactional data follow the last marker), the columns of the marker,
-    previous_marker, previous_data_epoch, state_timestamp, earlier_epoch (highest data or marker epoch before the transaction),
-    highest_coordinator_epoch, first_file_index, first_position, first_length, last_file_index,
-    last_position, last_length, marker_file_index.
+    previous_marker, previous_data_epoch, previous_closed_data (previous_marker ended a transaction
+    with data), state_timestamp (of the state before the transaction), earlier_epoch (highest data
+    or marker epoch before the marker), highest_coordinator_epoch, first_file_index,
+    first_position, first_length, last_file_index, last_position, last_length, marker_file_index.
     """
     data = F.col("has_data") & F.col("transactional")
 
@@ -50,7 +51,9 @@ def transactions(states: DataFrame) -> DataFrame:
         "marker_position",
         "marker_length",
     )
-    opening = F.struct("start_offset", "highest_data_epoch", "highest_marker_epoch")
+    opening = F.struct(
+        "start_offset", "highest_data_epoch", "highest_marker_epoch", "state_timestamp"
+    )
     grouped = states.groupBy("partition_index", "producer_id", "transaction_number").agg(
         F.min(F.when(data, first)).alias("first"),
         F.max(F.when(data, last)).alias("last"),
@@ -64,7 +67,12 @@ def transactions(states: DataFrame) -> DataFrame:
         F.max("producer_epoch").alias("any_data_epoch"),
         F.max(of_marker("previous_marker")).alias("previous_marker"),
         F.max(of_marker("previous.epoch")).alias("previous_data_epoch"),
-        F.max(of_marker("state_timestamp")).alias("state_timestamp"),
+        F.max(
+            F.when(
+                F.col("has_marker"),
+                F.col("data_transaction_number") == F.col("transaction_number") - 1,
+            )
+        ).alias("previous_closed_data"),
         F.max(of_marker("highest_coordinator_epoch")).alias("highest_coordinator_epoch"),
     )
     outcome = (
@@ -87,7 +95,8 @@ def transactions(states: DataFrame) -> DataFrame:
         outcome.alias("outcome"),
         "previous_marker",
         "previous_data_epoch",
-        "state_timestamp",
+        "previous_closed_data",
+        "opening.state_timestamp",
         F.greatest(
             "opening.highest_data_epoch", "opening.highest_marker_epoch", "any_data_epoch"
         ).alias("earlier_epoch"),

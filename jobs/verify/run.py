@@ -8,7 +8,7 @@ check into an array of findings, which is then exploded.
 from dataclasses import dataclass
 
 from pyspark.errors import PySparkException
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 
 from jobs.verify.check import Check, Proof
@@ -19,6 +19,10 @@ from schemas.violation import EVIDENCE, FINDING_COLUMNS
 RAN, SKIPPED, CRASHED = "ran", "skipped", "crashed"
 
 
+# What a broken check may raise, when it is compiled or when it runs.
+CHECK_ERRORS = (PySparkException, ValueError, TypeError)
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What became of one check: `status` ran, skipped or crashed, and why where it did not run."""
@@ -26,6 +30,14 @@ class Outcome:
     check: Check
     status: str
     detail: str | None
+
+
+@dataclass(frozen=True)
+class Found:
+    """Findings of some checks as kept frames of FINDING_COLUMNS, and one outcome a check."""
+
+    frames: list[DataFrame]
+    outcomes: list[Outcome]
 
 
 def _evidence(proofs: tuple[Proof, ...]) -> Column:
@@ -72,30 +84,34 @@ def _compiled(rows: DataFrame, checks: list[Check]) -> DataFrame:
     return rows.select(F.explode(found).alias("finding")).select("finding.*")
 
 
-def _usable(context: Context, checks: list[Check], keep_regular: bool) -> list[Outcome]:
-    """Tries to compile each check alone; one that cannot be compiled has crashed."""
-    outcomes = []
-    for check in checks:
-        try:
-            _compiled(context.irregular(keep_regular), [check]).schema  # noqa: B018
-        except (PySparkException, ValueError, TypeError) as error:
-            outcomes.append(Outcome(check, CRASHED, _one_line(error)))
-        else:
-            outcomes.append(Outcome(check, RAN, None))
-    return outcomes
+@dataclass(frozen=True)
+class Looked:
+    """A context after one pass over it: `irregular` rows, kept, and how many rows there were."""
+
+    context: Context
+    irregular: DataFrame
+    irregular_rows: int
+    rows_examined: int
+
+
+def look(context: Context, keep_regular: bool = False) -> Looked:
+    """Passes over a context once and keeps the rows that need a look; all with `keep_regular`."""
+    counted = Observation()
+    rows = context.rows.observe(counted, F.count(F.lit(1)).alias("rows"))
+    irregular = (rows if keep_regular else rows.filter(context.is_irregular())).persist()
+    number = irregular.count()
+    return Looked(context, irregular, number, int(counted.get["rows"]))
 
 
 def _one_line(error: Exception) -> str:
     return f"{type(error).__name__}: {error}".splitlines()[0][:500]
 
 
-def run_context(
-    context: Context, checks: list[Check], depth: str, keep_regular: bool = False
-) -> tuple[DataFrame | None, list[Outcome]]:
-    """Findings of all checks of one context and what became of each check.
+def run_checks(looked: Looked, checks: list[Check], depth: str) -> Found:
+    """Findings of all checks of one context, computed, and what became of each check.
 
-    The frame has `schemas.violation.FINDING_COLUMNS`; None when no check could run. With
-    `keep_regular` the shortcut over regular rows is not taken: the findings must be the same.
+    A check that cannot be compiled or that fails while it runs has crashed: it takes no other
+    with it, nor does it pass for silent.
     """
     skipped = [
         Outcome(check, SKIPPED, "needs the records, which --depth headers does not read")
@@ -103,8 +119,25 @@ def run_context(
         if check.needs_records and depth != "records"
     ]
     chosen = [check for check in checks if not (check.needs_records and depth != "records")]
-    outcomes = _usable(context, chosen, keep_regular)
-    running = [outcome.check for outcome in outcomes if outcome.status == RAN]
-    if not running:
-        return None, skipped + outcomes
-    return _compiled(context.irregular(keep_regular), running), skipped + outcomes
+    if not chosen or not looked.irregular_rows:
+        return Found([], skipped + [Outcome(check, RAN, None) for check in chosen])
+    rows = looked.context.enrich(looked.irregular)
+    try:
+        return Found(
+            [_computed(rows, chosen)], skipped + [Outcome(check, RAN, None) for check in chosen]
+        )
+    except CHECK_ERRORS:
+        found = Found([], skipped)
+        for check in chosen:
+            try:
+                found.frames.append(_computed(rows, [check]))
+                found.outcomes.append(Outcome(check, RAN, None))
+            except CHECK_ERRORS as error:
+                found.outcomes.append(Outcome(check, CRASHED, _one_line(error)))
+        return found
+
+
+def _computed(rows: DataFrame, checks: list[Check]) -> DataFrame:
+    frame = _compiled(rows, checks).persist()
+    frame.count()
+    return frame

@@ -1,102 +1,67 @@
-"""Builds the contexts and runs all checks over them."""
+"""Runs all checks over their contexts."""
 
-from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import reduce
 
-from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from jobs.verify.catalogue import CHECKS
 from jobs.verify.check import Check
 from jobs.verify.contexts.context import Context
-from jobs.verify.run import CRASHED, RAN, Outcome, run_context
+from jobs.verify.run import CRASHED, Found, Looked, Outcome, look, run_checks
 from schemas.violation import FINDING_COLUMNS
+
+# Contexts are independent; planning one overlaps with computing another.
+CONTEXTS_AT_ONCE = 4
 
 
 @dataclass(frozen=True)
 class Verified:
-    """`findings`: rows of FINDING_COLUMNS. `outcomes`: one a check, in catalogue order.
+    """`findings`: rows of FINDING_COLUMNS, kept. `outcomes`: one a check, in catalogue order.
 
-    `rows_examined`: context name -> rows, filled by `settle`.
+    `rows_examined`: context name -> rows.
     """
 
     findings: DataFrame
     outcomes: list[Outcome]
     rows_examined: dict[str, int]
-    contexts: list[Context]
 
 
 def verify(
+    spark: SparkSession,
     contexts: list[Context],
     depth: str,
     checks: tuple[Check, ...] = CHECKS,
     keep_regular: bool = False,
 ) -> Verified:
-    """Runs every check over its context. A check without a context has crashed, not passed."""
+    """Runs every check over its context. A check without a context has crashed, not passed.
+
+    With `keep_regular` the shortcut over regular rows is not taken: the findings are the same.
+    """
     by_name = {context.name: context for context in contexts}
-    frames: list[DataFrame] = []
-    outcomes: list[Outcome] = []
-    for name in dict.fromkeys(check.context for check in checks):
+    wanted = list(dict.fromkeys(check.context for check in checks))
+
+    def examine(name: str) -> tuple[Looked | None, Found]:
         mine = [check for check in checks if check.context == name]
         if name not in by_name:
-            outcomes += [Outcome(check, CRASHED, f"no context named {name}") for check in mine]
-            continue
-        frame, what_became = run_context(by_name[name], mine, depth, keep_regular)
-        outcomes += what_became
-        if frame is not None:
-            frames.append(frame)
+            detail = f"no context named {name}"
+            return None, Found([], [Outcome(check, CRASHED, detail) for check in mine])
+        looked = look(by_name[name], keep_regular)
+        return looked, run_checks(looked, mine, depth)
+
+    with ThreadPoolExecutor(CONTEXTS_AT_ONCE) as pool:
+        results = list(pool.map(examine, wanted))
     order = {check.code: number for number, check in enumerate(checks)}
+    outcomes = [outcome for _, found in results for outcome in found.outcomes]
     outcomes.sort(key=lambda outcome: order[outcome.check.code])
-    return Verified(_union(frames, contexts), outcomes, {}, contexts)
-
-
-def _union(frames: list[DataFrame], contexts: list[Context]) -> DataFrame:
-    """All findings in one frame; an empty one where no check ran."""
-    spark = contexts[0].rows.sparkSession
+    frames = [frame for _, found in results for frame in found.frames]
     nothing = spark.createDataFrame([], StructType(list(FINDING_COLUMNS)))
-    return reduce(DataFrame.unionByName, frames, nothing)
-
-
-def settle(verified: Verified, again: Callable[[Check], Verified]) -> Verified:
-    """Computes the findings; if that fails, finds the checks at fault and leaves them out.
-
-    `again` verifies one check alone. A check that fails while it runs (an overflow, say) must
-    not take the others with it, nor pass for silent.
-    """
-    examined = {context.name: context.rows.count() for context in verified.contexts}
-    kept = verified.findings.persist()
-    try:
-        kept.count()
-    except PySparkException:
-        kept.unpersist()
-        frames, outcomes = _one_by_one(verified, again)
-        kept = _union(frames, verified.contexts).persist()
-        return Verified(kept, outcomes, examined, verified.contexts)
-    return Verified(kept, verified.outcomes, examined, verified.contexts)
-
-
-def _one_by_one(
-    verified: Verified, again: Callable[[Check], Verified]
-) -> tuple[list[DataFrame], list[Outcome]]:
-    frames: list[DataFrame] = []
-    outcomes: list[Outcome] = []
-    for outcome in verified.outcomes:
-        if outcome.status != RAN:
-            outcomes.append(outcome)
-            continue
-        alone = again(outcome.check).findings
-        try:
-            alone = alone.persist()
-            alone.count()
-            frames.append(alone)
-            outcomes.append(outcome)
-        except PySparkException as error:
-            detail = str(error).splitlines()[0][:500]
-            outcomes.append(Outcome(outcome.check, CRASHED, detail))
-    return frames, outcomes
+    findings = reduce(DataFrame.unionByName, frames, nothing).coalesce(1).persist()
+    examined = {looked.context.name: looked.rows_examined for looked, _ in results if looked}
+    return Verified(findings, outcomes, examined)
 
 
 def counts_by_code(findings: DataFrame) -> dict[tuple[str, str, str], int]:

@@ -34,11 +34,9 @@ class Context:
     regular: Callable[[], Column]
     enrich: Callable[[DataFrame], DataFrame] = lambda rows: rows
 
-    def irregular(self, keep_regular: bool = False) -> DataFrame:
-        """Enriched rows that need a look; all rows with `keep_regular`."""
-        if keep_regular:
-            return self.enrich(self.rows)
-        return self.enrich(self.rows.filter(~F.coalesce(self.regular(), F.lit(False))))
+    def is_irregular(self) -> Column:
+        """Whether a row needs a look."""
+        return ~F.coalesce(self.regular(), F.lit(False))
 
 
 def with_path(rows: DataFrame, files: DataFrame, index: str, path: str) -> DataFrame:

@@ -1,6 +1,6 @@
 """Context `run`: one row is a producer run with the state of its producer before it."""
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.verify.conditions import missing_between, sequence_distance
@@ -14,8 +14,13 @@ def run_context(
 
     Added: client_data (sequences mean something), sequence_known (an earlier batch of the same
     epoch is known), state_may_have_expired, state_offset (offset of the newest batch or marker
-    before), joins_earlier (the run goes on where the run before the previous one stopped: what
-    is wrong is the previous run), same_split. `offset_last` is that of the whole run.
+    before), missing_before (offsets since the data before are missing), overlaps (the log itself
+    goes back here), repeats (the sequences of the first batch were written before),
+    joins_earlier (the run goes on where sequences were before the chain that `previous` ends, or
+    where they would be had that chain been right: what is wrong is that chain).
+
+    All checks judge the first batch of the run, and `offset_last` is the last offset of that
+    batch, so that no finding depends on how the decoder cut the data into runs.
     """
     needed = facts.select(
         "partition_index",
@@ -33,9 +38,7 @@ def run_context(
         F.broadcast(needed), on="partition_index", how="inner"
     )
     known = F.col("previous").isNotNull() & (F.col("previous.epoch") == F.col("producer_epoch"))
-    latest = F.greatest(
-        "first_timestamp", F.col("marker_timestamp"), F.col("previous_marker.timestamp")
-    )
+    latest = F.greatest("first_timestamp", F.col("previous_marker.timestamp"))
 
     def regular():  # type: ignore[no-untyped-def]
         same = (F.col("producer_epoch") == F.col("state_epoch")) & known
@@ -55,49 +58,64 @@ def run_context(
             ((same & contiguous) | (bumped & restarted) | first_ever)
             & mode
             & ~F.coalesce(bump_inside, F.lit(False))
-            & F.col("repeats_offset").isNull()
             & (F.col("producer_epoch") < 32767)
-            & F.coalesce(
-                F.col("first_timestamp") - F.col("state_timestamp") < expiration_ms, F.lit(True)
-            )
+            & F.coalesce(latest - F.col("state_timestamp") < expiration_ms, F.lit(True))
         )
 
     def enrich(selected: DataFrame) -> DataFrame:
-        after_earlier = sequence_distance(F.col("earlier.last_sequence"), F.col("first_sequence"))
-        span = (
-            sequence_distance(F.col("previous.first_sequence"), F.col("previous.last_sequence")) + 1
+        def into_chain(name: str) -> Column:
+            return sequence_distance(F.col("chain.first_sequence"), F.col(name))
+
+        chain_end = into_chain("previous.last_sequence")
+        repeats = (
+            known
+            & (into_chain("first_sequence") <= into_chain("first_batch_last_sequence"))
+            & (into_chain("first_batch_last_sequence") <= chain_end)
         )
+        # Only a chain that is reported itself excuses what comes behind it: of the same epoch, or
+        # of a higher one that did not begin at 0.
+        outlier = (F.col("previous.epoch") == F.col("chain.epoch_before")) | (
+            F.col("chain.first_sequence") != 0
+        )
+        skipped = sequence_distance(F.col("chain.sequence_before"), F.col("first_sequence"))
         joins = (
-            (F.col("earlier.epoch") == F.col("producer_epoch"))
-            & (F.col("previous.batches") == 1)
-            & ((after_earlier == 1) | (after_earlier == span + 1))
+            (F.col("chain.epoch_before") == F.col("producer_epoch"))
+            & outlier
+            & ((skipped == 1) | (skipped == chain_end + 2))
+        )
+        first_batch_end = F.col("first_offset") + sequence_distance(
+            F.col("first_sequence"), F.col("first_batch_last_sequence")
         )
         named = with_path(selected, files, "file_index", "file")
         for column in ("previous", "previous_marker"):
             index = f"{column}_file_index"
             named = with_path(
-                named.withColumn(index, F.col(f"{column}.file_index")), files, index, f"{column}_file"
+                named.withColumn(index, F.col(f"{column}.file_index")),
+                files,
+                index,
+                f"{column}_file",
             )
-        state_offset = F.greatest("previous.last_offset", "previous_marker.offset")
         return named.select(
             "*",
             (~F.col("coordinator_topic")).alias("client_data"),
             F.coalesce(known, F.lit(False)).alias("sequence_known"),
-            F.coalesce(latest - F.col("state_timestamp") >= expiration_ms, F.lit(False)).alias(
-                "state_may_have_expired"
-            ),
-            state_offset.alias("state_offset"),
+            # The broker keeps a producer with an open transaction, however old it is.
             F.coalesce(
-                missing_between(state_offset + 1, F.col("first_offset") - 1), F.lit(False)
-            ).alias("missing_before"),
-            F.coalesce(joins, F.lit(False)).alias("joins_earlier"),
-            F.coalesce(
-                (F.col("previous.file_index") == F.col("file_index"))
-                & (F.col("previous.split_start") == F.col("split_start")),
+                ~F.col("open_transaction") & (latest - F.col("state_timestamp") >= expiration_ms),
                 F.lit(False),
-            ).alias("same_split"),
+            ).alias("state_may_have_expired"),
+            F.greatest("previous.last_offset", "previous_marker.offset").alias("state_offset"),
+            missing_between(
+                F.coalesce(F.col("previous.last_offset") + 1, F.lit(0)),
+                F.col("first_offset") - 1,
+            ).alias("missing_before"),
+            F.coalesce(F.col("first_offset") <= F.col("previous.last_offset"), F.lit(False)).alias(
+                "overlaps"
+            ),
+            F.coalesce(repeats, F.lit(False)).alias("repeats"),
+            F.coalesce(joins, F.lit(False)).alias("joins_earlier"),
             F.col("first_offset").alias("offset_first"),
-            F.col("last_offset").alias("offset_last"),
+            first_batch_end.alias("offset_last"),
             F.col("first_position").alias("byte_position"),
             F.col("first_length").alias("byte_length"),
             F.col("previous.position").alias("previous_position"),

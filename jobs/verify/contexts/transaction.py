@@ -69,7 +69,8 @@ def transaction_context(
     oldest = transactions.filter(F.col("outcome") == "open").groupBy("partition_index").agg(
         F.min("first_offset").alias("oldest_open")
     )
-    rows = transactions.join(F.broadcast(facts), on="partition_index", how="inner").join(
+    known = facts.drop("batches", "legacy_batches", "records")  # those of the whole partition
+    rows = transactions.join(F.broadcast(known), on="partition_index", how="inner").join(
         F.broadcast(oldest), on="partition_index", how="left"
     )
 
@@ -103,8 +104,9 @@ def transaction_context(
         has_data = F.col("first_offset").isNotNull()
         now = F.lit(ages.now).cast("long")
         gap = missing_between(F.col("last_offset") + 1, F.col("marker_offset") - 1)
-        alone = missing_between(F.col("previous_marker.offset") + 1, F.col("marker_offset") - 1)
-        expired = F.col("marker_timestamp") - F.col("state_timestamp")
+        after_marker = F.coalesce(F.col("previous_marker.offset") + 1, F.lit(0))
+        alone = missing_between(after_marker, F.col("marker_offset") - 1)
+        expired = F.greatest("first_timestamp", "marker_timestamp") - F.col("state_timestamp")
         return named.select(
             "*",
             *_coordinator_columns(named, ages),

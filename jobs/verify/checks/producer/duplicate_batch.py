@@ -1,0 +1,52 @@
+"""Records of a producer were written twice.
+
+What it finds: a data batch whose sequences, all of them, the same producer id and epoch has
+written to the partition before.
+
+Why it is wrong: the leader knows the last five batches of a producer and stores none of them
+again; consumers read the records twice, which idempotence exists to prevent.
+
+When it is legal: the state of the producer had expired between the two. A retry of an older
+epoch is told by zombie_write_after_fence; overlapping offsets are told by the checks of the log.
+
+Evidence: the batch before and the batch that repeats.
+"""
+
+from pyspark.sql import functions as F
+
+from jobs.verify.check import ERROR, Check, Proof, text
+from jobs.verify.conditions import is_behind, state_may_have_expired, unstable_tail
+from jobs.verify.verdict import MISSING_RANGE, explained
+
+CHECK = Check(
+    code="duplicate_batch",
+    severity=ERROR,
+    context="run",
+    source="ProducerStateEntry.findDuplicateBatch",
+    fires=lambda: (
+        F.col("client_data")
+        & F.col("sequence_known")
+        & (F.col("producer_epoch") == F.col("state_epoch"))
+        & is_behind(F.col("expected_sequence"), F.col("first_sequence"))
+        & F.col("repeats")
+    ),
+    excuses=(
+        explained(MISSING_RANGE, lambda: F.col("joins_earlier") | F.col("overlaps")),
+        state_may_have_expired(),
+        unstable_tail(),
+    ),
+    expected=lambda: text("first sequence {expected_sequence}"),
+    found=lambda: text("sequences {first_sequence} to {first_batch_last_sequence} again"),
+    proofs=(
+        Proof("the batch before", "previous_file", "previous_position", "previous_length"),
+        Proof("the batch that repeats"),
+    ),
+    message=lambda: text(
+        "Producer {producer_id} has sequences {first_sequence} to {first_batch_last_sequence} of "
+        "epoch {producer_epoch} twice: at offset {first_offset} they are written again."
+    ),
+    remedy=lambda: text(
+        "Consumers of {topic}-{partition} have read these records twice: deduplicate downstream "
+        "from offset {first_offset}."
+    ),
+)

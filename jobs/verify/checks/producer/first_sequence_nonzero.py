@@ -1,0 +1,49 @@
+"""The first batch ever seen of a producer does not begin at sequence 0.
+
+What it finds: a data batch of a producer of which the partition holds nothing before, with a
+first sequence other than 0, although the log is present from offset 0.
+
+Why it is told: batches before it may have been lost; with it the first finding of the producer
+can be understood.
+
+When it is legal: always since Kafka 2.5 (KIP-360): a leader without state of the producer takes
+any sequence. Nothing is said where the head of the log is missing or was cleaned.
+
+Evidence: the batch.
+"""
+
+from pyspark.sql import functions as F
+
+from jobs.verify.check import INFO, Check, Proof, text
+from jobs.verify.conditions import cleaned_between
+from jobs.verify.verdict import (
+    ALSO_LEGAL,
+    CLEANED_RANGE,
+    MISSING_RANGE,
+    NO_INITIAL_STATE,
+    explained,
+    suspect,
+)
+
+CHECK = Check(
+    code="first_sequence_nonzero",
+    severity=INFO,
+    context="run",
+    source="KIP-360",
+    fires=lambda: (
+        F.col("client_data") & F.col("state_epoch").isNull() & (F.col("first_sequence") != 0)
+    ),
+    excuses=(
+        explained(NO_INITIAL_STATE, lambda: ~F.col("start_known")),
+        explained(CLEANED_RANGE, lambda: cleaned_between(F.lit(0))),
+        explained(MISSING_RANGE, lambda: F.col("missing_before")),
+        suspect(ALSO_LEGAL),
+    ),
+    expected=lambda: F.lit("first sequence 0"),
+    found=lambda: text("first sequence {first_sequence}"),
+    proofs=(Proof("the first batch of the producer"),),
+    message=lambda: text(
+        "The first batch of producer {producer_id} in this partition, at offset {first_offset}, "
+        "begins with sequence {first_sequence}."
+    ),
+)

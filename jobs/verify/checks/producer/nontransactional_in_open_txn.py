@@ -1,0 +1,50 @@
+"""Non-transactional data lies inside an open transaction of its producer.
+
+What it finds: a data batch without the transactional bit between the data of a transaction of
+the same producer id and its marker; told once where the kind changes.
+
+Why it is wrong: the leader, followers and recovery refuse it (InvalidTxnStateException). The
+records take no part in the outcome: read_committed consumers get them even after an abort.
+
+When it is legal: never; but a marker between may be damaged or missing in the dump.
+
+Evidence: the last batch of the transaction and the batch without the bit.
+"""
+
+from pyspark.sql import functions as F
+
+from jobs.verify.check import ERROR, Check, Proof, text
+from jobs.verify.conditions import unstable_tail
+from jobs.verify.verdict import MISSING_RANGE, explained
+
+CHECK = Check(
+    code="nontransactional_in_open_txn",
+    severity=ERROR,
+    context="run",
+    source="ProducerAppendInfo.appendDataBatch",
+    fires=lambda: (
+        F.col("client_data")
+        & ~F.col("transactional")
+        & F.col("open_transaction")
+        & F.col("previous.transactional")
+    ),
+    excuses=(
+        explained(MISSING_RANGE, lambda: F.col("missing_before") | F.col("overlaps")),
+        unstable_tail(),
+    ),
+    expected=lambda: F.lit("transactional data or a marker"),
+    found=lambda: F.lit("data without the transactional bit"),
+    proofs=(
+        Proof(
+            "the last batch of the transaction",
+            "previous_file",
+            "previous_position",
+            "previous_length",
+        ),
+        Proof("the batch without the transactional bit"),
+    ),
+    message=lambda: text(
+        "Producer {producer_id} writes non-transactional data at offset {first_offset} while its "
+        "transaction in this partition is open."
+    ),
+)

@@ -1,0 +1,49 @@
+"""The epoch of a producer goes back behind that of earlier data.
+
+What it finds: a data batch with a lower producer epoch than an earlier data batch of the same
+producer id in the partition; told once where the epoch steps down.
+
+Why it is wrong: the leader refuses it (InvalidProducerEpochException): a fenced instance of the
+application wrote beside its successor.
+
+When it is legal: the state of the producer had expired before it.
+
+Evidence: the batch before and the batch of the lower epoch.
+"""
+
+from pyspark.sql import functions as F
+
+from jobs.verify.check import ERROR, Check, Proof, text
+from jobs.verify.conditions import state_may_have_expired, unstable_tail
+from jobs.verify.verdict import MISSING_RANGE, explained
+
+CHECK = Check(
+    code="producer_epoch_regression",
+    severity=ERROR,
+    context="run",
+    source="ProducerAppendInfo.checkProducerEpoch",
+    fires=lambda: (
+        F.col("client_data")
+        & (F.col("producer_epoch") < F.col("highest_data_epoch"))
+        & (F.col("state_epoch") > F.col("producer_epoch"))
+    ),
+    excuses=(
+        explained(MISSING_RANGE, lambda: F.col("joins_earlier") | F.col("overlaps")),
+        state_may_have_expired(),
+        unstable_tail(),
+    ),
+    expected=lambda: text("producer epoch {highest_data_epoch} or higher"),
+    found=lambda: text("producer epoch {producer_epoch}"),
+    proofs=(
+        Proof("the data before", "previous_file", "previous_position", "previous_length"),
+        Proof("the batch of the lower epoch"),
+    ),
+    message=lambda: text(
+        "Producer {producer_id} writes with epoch {producer_epoch} at offset {first_offset} after "
+        "it had written with epoch {highest_data_epoch}."
+    ),
+    remedy=lambda: text(
+        "Look for two running instances with the same transactional.id; what the older one wrote "
+        "to {topic}-{partition} from offset {first_offset} on does not belong there."
+    ),
+)

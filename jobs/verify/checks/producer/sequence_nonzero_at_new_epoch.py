@@ -1,0 +1,75 @@
+"""The first batch of a producer in a new epoch does not begin at sequence 0.
+
+What it finds: the first data batch of an epoch that is no lower than anything seen of the
+producer in the partition, with a first sequence other than 0.
+
+Why it is wrong: where the leader knows the producer it accepts only 0 for a new epoch, so
+batches at the start of the epoch were lost.
+
+When it is legal: the start of the log is not in the dump; the cleaner removed the batches before
+and their offsets are missing too; they are damaged or missing; the producer's state had expired.
+Inside an open transaction epoch_bump_inside_open_txn tells it.
+
+Evidence: what was known of the producer, and the batch.
+"""
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from jobs.verify.check import ERROR, Check, Proof, text
+from jobs.verify.conditions import cleaned_between, state_may_have_expired, unstable_tail
+from jobs.verify.verdict import (
+    CLEANED_RANGE,
+    MISSING_RANGE,
+    NO_INITIAL_STATE,
+    explained,
+    inconclusive,
+)
+
+
+def _unseen_from() -> Column:
+    """First offset that data of the epoch may have had: markers of it may have come before."""
+    return F.coalesce(F.col("previous.last_offset") + 1, F.lit(0))
+
+
+def _highest_epoch() -> Column:
+    return F.coalesce(F.greatest("highest_data_epoch", "highest_marker_epoch"), F.lit(-1))
+
+
+CHECK = Check(
+    code="sequence_nonzero_at_new_epoch",
+    severity=ERROR,
+    context="run",
+    source="ProducerAppendInfo.checkSequence",
+    fires=lambda: (
+        F.col("client_data")
+        & F.col("state_epoch").isNotNull()
+        & (F.col("producer_epoch") >= _highest_epoch())
+        & (F.col("producer_epoch") > F.coalesce("highest_data_epoch", F.lit(-1)))
+        & (F.col("first_sequence") != 0)
+        & ~(F.col("transactional") & F.col("open_transaction"))
+    ),
+    excuses=(
+        explained(MISSING_RANGE, lambda: F.col("missing_before")),
+        explained(
+            CLEANED_RANGE,
+            lambda: (
+                cleaned_between(_unseen_from())
+                & (F.col("first_sequence") <= F.col("first_offset") - _unseen_from())
+            ),
+        ),
+        inconclusive(NO_INITIAL_STATE, lambda: ~F.col("start_known") & F.col("previous").isNull()),
+        state_may_have_expired(),
+        unstable_tail(),
+    ),
+    expected=lambda: F.lit("first sequence 0"),
+    found=lambda: text("first sequence {first_sequence}"),
+    proofs=(
+        Proof("the batch before", "previous_file", "previous_position", "previous_length"),
+        Proof("the first batch of the epoch"),
+    ),
+    message=lambda: text(
+        "Producer {producer_id} begins epoch {producer_epoch} at offset {first_offset} with "
+        "sequence {first_sequence} instead of 0."
+    ),
+)

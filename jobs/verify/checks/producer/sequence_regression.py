@@ -1,0 +1,49 @@
+"""Sequences of one producer and epoch go back.
+
+What it finds: a data batch whose first sequence lies behind the one that must follow the last
+batch of the same producer id and epoch in the partition, and that does not merely repeat what
+was written before (that is duplicate_batch).
+
+Why it is wrong: the leader refuses such a batch (OutOfOrderSequenceException); seeing it means
+that some records were written twice, or that the log was changed.
+
+When it is legal: the wrap from 2147483647 to 0; the state of the producer had expired (clients
+before 2.5 then began at 0 in the same epoch).
+
+Evidence: the batch before and the batch that goes back.
+"""
+
+from pyspark.sql import functions as F
+
+from jobs.verify.check import ERROR, Check, Proof, text
+from jobs.verify.conditions import is_behind, state_may_have_expired, unstable_tail
+from jobs.verify.verdict import MISSING_RANGE, explained
+
+CHECK = Check(
+    code="sequence_regression",
+    severity=ERROR,
+    context="run",
+    source="ProducerAppendInfo.checkSequence",
+    fires=lambda: (
+        F.col("client_data")
+        & F.col("sequence_known")
+        & (F.col("producer_epoch") == F.col("state_epoch"))
+        & is_behind(F.col("expected_sequence"), F.col("first_sequence"))
+        & ~F.col("repeats")
+    ),
+    excuses=(
+        explained(MISSING_RANGE, lambda: F.col("joins_earlier") | F.col("overlaps")),
+        state_may_have_expired(),
+        unstable_tail(),
+    ),
+    expected=lambda: text("first sequence {expected_sequence}"),
+    found=lambda: text("first sequence {first_sequence}"),
+    proofs=(
+        Proof("the batch before", "previous_file", "previous_position", "previous_length"),
+        Proof("the batch that goes back"),
+    ),
+    message=lambda: text(
+        "Producer {producer_id} goes back from sequence {expected_sequence} to {first_sequence} "
+        "in epoch {producer_epoch} at offset {first_offset}."
+    ),
+)

@@ -1,0 +1,69 @@
+"""A fenced producer wrote after the marker that fenced it.
+
+What it finds: a data batch with a lower producer epoch than an earlier marker of the same
+producer id in the partition, while no earlier data has a higher epoch (that is
+producer_epoch_regression).
+
+Why it is wrong: the marker raised the producer's epoch, so the leader must refuse the batch
+(InvalidProducerEpochException). Its records belong to a transaction that was already decided.
+
+When it is legal: the state of the producer had expired before it. A COMMIT whose own epoch is
+impossible (marker_epoch_invalid) fenced nobody.
+
+Evidence: the marker and the batch.
+"""
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from jobs.verify.check import ERROR, Check, Proof, text
+from jobs.verify.conditions import state_may_have_expired, unstable_tail
+from jobs.verify.verdict import MISSING_RANGE, explained
+
+
+def _marker_is_wrong() -> Column:
+    """Whether the marker cannot have ended the data before it, to which this batch fits."""
+    step = F.col("previous_marker.epoch") - F.col("previous.epoch")
+    return (
+        (F.col("previous_marker.offset") > F.col("previous.last_offset"))
+        & (F.col("previous_marker.commit") & (step > 1))
+        & (F.col("producer_epoch") >= F.col("previous.epoch"))
+    )
+
+
+CHECK = Check(
+    code="zombie_write_after_fence",
+    severity=ERROR,
+    context="run",
+    source="ProducerAppendInfo.checkProducerEpoch",
+    fires=lambda: (
+        F.col("client_data")
+        & (F.col("producer_epoch") < F.col("highest_marker_epoch"))
+        & F.coalesce(F.col("producer_epoch") >= F.col("highest_data_epoch"), F.lit(True))
+        & (F.col("state_epoch") > F.col("producer_epoch"))
+    ),
+    excuses=(
+        explained(MISSING_RANGE, lambda: _marker_is_wrong() | F.col("overlaps")),
+        state_may_have_expired(),
+        unstable_tail(),
+    ),
+    expected=lambda: text("producer epoch {highest_marker_epoch} or higher"),
+    found=lambda: text("producer epoch {producer_epoch}"),
+    proofs=(
+        Proof(
+            "the marker before",
+            "previous_marker_file",
+            "previous_marker_position",
+            "previous_marker_length",
+        ),
+        Proof("the batch of the fenced producer"),
+    ),
+    message=lambda: text(
+        "Producer {producer_id} writes with epoch {producer_epoch} at offset {first_offset} "
+        "although a marker had raised its epoch to {highest_marker_epoch}."
+    ),
+    remedy=lambda: text(
+        "Look for an old instance of the application that still runs, and for the end of the "
+        "transaction it opened in {topic}-{partition} at offset {first_offset}."
+    ),
+)

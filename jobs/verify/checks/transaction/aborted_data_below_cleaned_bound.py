@@ -1,0 +1,41 @@
+"""Records of an aborted transaction survived the cleaner.
+
+What it finds: an aborted transaction that lies, with its marker, below the offset up to which the
+cleaner has worked, and still holds records.
+
+Why it is suspicious: a cleaner that knows of the abort drops all its records. Should the cleaner
+later drop the marker, the records become visible.
+
+When it is legal: releases that cleaned before the index of aborted transactions existed, or with
+an index that lacked the entry.
+
+Evidence: the first batch of the transaction and its marker.
+"""
+
+from pyspark.sql import functions as F
+
+from jobs.verify.check import WARNING, Check, Proof, text
+from jobs.verify.verdict import VERSION_DEPENDENT, suspect
+
+CHECK = Check(
+    code="aborted_data_below_cleaned_bound",
+    severity=WARNING,
+    context="transaction",
+    source="LogCleaner.CleanedTransactionMetadata",
+    fires=lambda: (
+        (F.col("outcome") == "abort")
+        & (F.col("records") > 0)
+        & (F.col("marker_offset") < F.col("cleaner_checkpoint"))
+    ),
+    excuses=(suspect(VERSION_DEPENDENT),),
+    expected=lambda: text("no records of it below offset {cleaner_checkpoint}"),
+    found=lambda: text("{records} records in {batches} batches"),
+    proofs=(
+        Proof("first batch of the transaction"),
+        Proof("the marker", "marker_file", "marker_position", "marker_length"),
+    ),
+    message=lambda: text(
+        "The aborted transaction of producer {producer_id} from offset {first_offset} to "
+        "{marker_offset} still holds {records} records although the cleaner has passed it."
+    ),
+)

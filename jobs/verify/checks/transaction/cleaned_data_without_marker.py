@@ -1,0 +1,46 @@
+"""The cleaner passed data of a transaction that is still open.
+
+What it finds: transactional data without a later marker of its producer id that begins below the
+offset up to which the cleaner has worked.
+
+Why it is wrong: the cleaner stops at the last stable offset, so all it touched was decided. The
+marker was there and is lost: data that consumers have read now waits for ever.
+
+When it is legal: never; but the marker may be damaged or missing, and in a copy of a running
+broker the checkpoint may be younger than the log.
+
+Evidence: the first and the last batch of the transaction.
+"""
+
+from pyspark.sql import functions as F
+
+from jobs.verify.check import ERROR, Check, Proof, text
+from jobs.verify.conditions import missing_between
+from jobs.verify.verdict import DUMP_BEFORE_EVENT, MISSING_RANGE, explained, inconclusive
+
+CHECK = Check(
+    code="cleaned_data_without_marker",
+    severity=ERROR,
+    context="transaction",
+    source="LogCleanerManager.cleanableOffsets",
+    fires=lambda: (
+        (F.col("outcome") == "open") & (F.col("first_offset") < F.col("cleaner_checkpoint"))
+    ),
+    excuses=(
+        explained(
+            MISSING_RANGE,
+            lambda: missing_between(F.col("last_offset") + 1, F.col("log_end_offset")),
+        ),
+        inconclusive(DUMP_BEFORE_EVENT, lambda: ~F.col("clean_shutdown")),
+    ),
+    expected=lambda: text("a marker, as the cleaner passed offset {cleaner_checkpoint}"),
+    found=lambda: F.lit("no marker"),
+    proofs=(
+        Proof("first batch of the transaction"),
+        Proof("last batch of the transaction", "last_file", "last_position", "last_length"),
+    ),
+    message=lambda: text(
+        "The transaction of producer {producer_id} that began at offset {first_offset} has no "
+        "marker although the cleaner has worked up to offset {cleaner_checkpoint}."
+    ),
+)

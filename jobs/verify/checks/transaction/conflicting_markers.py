@@ -1,0 +1,80 @@
+"""One transaction was committed and aborted.
+
+What it finds: two markers of one producer id and epoch with different outcomes in a partition
+and no data of the producer between.
+
+Why it is wrong: a transaction has one outcome. Where the first marker raised the epoch of its
+data (transaction protocol 2, or a fence), no second transaction can end with the same epoch.
+
+When it is legal: with the older protocols the second marker may end a transaction that wrote
+nothing here; an operator may have aborted before the coordinator committed; the data between
+were cleaned or are missing.
+
+Evidence: both markers.
+"""
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from jobs.verify.check import ERROR, Check, Proof, text
+from jobs.verify.conditions import cleaned_between, unstable_tail
+from jobs.verify.verdict import (
+    ADMIN_ABORT_POSSIBLE,
+    CLEANED_RANGE,
+    EMPTY_TRANSACTION_POSSIBLE,
+    MISSING_RANGE,
+    explained,
+    suspect,
+)
+
+
+def _first_marker_ended(epoch: Column) -> Column:
+    """Whether the first marker ended a transaction with data of `epoch`."""
+    ended = F.col("previous_closed_data") & (F.col("previous_data_epoch") == epoch)
+    return F.coalesce(ended, F.lit(False))
+
+
+CHECK = Check(
+    code="conflicting_markers",
+    severity=ERROR,
+    context="transaction",
+    source="TransactionMetadata.prepareTransitionTo",
+    fires=lambda: (
+        (F.col("all_batches") == 0)
+        & (F.col("previous_marker.epoch") == F.col("marker_epoch"))
+        & (F.col("previous_marker.commit") != F.col("marker_commit"))
+    ),
+    excuses=(
+        explained(CLEANED_RANGE, lambda: cleaned_between(F.col("previous_marker.offset") + 1)),
+        explained(MISSING_RANGE, lambda: F.col("missing_before_marker")),
+        unstable_tail("marker_offset"),
+        suspect(
+            ADMIN_ABORT_POSSIBLE,
+            lambda: F.col("marker_commit") & _first_marker_ended(F.col("marker_epoch")),
+        ),
+        suspect(
+            EMPTY_TRANSACTION_POSSIBLE, lambda: ~_first_marker_ended(F.col("marker_epoch") - 1)
+        ),
+    ),
+    expected=lambda: text("one outcome for epoch {marker_epoch}"),
+    found=lambda: text("the other outcome at offset {at}", at="previous_marker.offset"),
+    proofs=(
+        Proof(
+            "the first marker",
+            "previous_marker_file",
+            "previous_marker_position",
+            "previous_marker_length",
+        ),
+        Proof("the second marker", "marker_file", "marker_position", "marker_length"),
+    ),
+    message=lambda: text(
+        "The {outcome} marker of producer {producer_id} at offset {marker_offset} contradicts the "
+        "marker of the same epoch {marker_epoch} at offset {at}.",
+        at="previous_marker.offset",
+    ),
+    remedy=lambda: text(
+        "The first marker, at offset {at}, is what consumers obey in {topic}-{partition}: compare "
+        "the transaction's other partitions.",
+        at="previous_marker.offset",
+    ),
+)

@@ -1,0 +1,59 @@
+"""A marker comes from an older coordinator than the marker before it.
+
+What it finds: a marker with a lower coordinator epoch than the marker of the same producer id
+before it in the partition.
+
+Why it is wrong: the leader refuses markers of a deposed coordinator
+(TransactionCoordinatorFencedException): two coordinators decided transactions of one producer.
+
+When it is legal: the state of the producer had expired before it. An operator's abort may carry
+coordinator epoch 0 (KIP-664); it has the epoch of the data it ends.
+
+Evidence: the marker before and the marker of the lower coordinator epoch.
+"""
+
+from pyspark.sql import functions as F
+
+from jobs.verify.check import ERROR, Check, Proof, text
+from jobs.verify.conditions import state_may_have_expired, unstable_tail
+from jobs.verify.verdict import ADMIN_ABORT_POSSIBLE, suspect
+
+CHECK = Check(
+    code="coordinator_epoch_regression",
+    severity=ERROR,
+    context="transaction",
+    source="ProducerAppendInfo.checkCoordinatorEpoch",
+    # The marker directly before, so that one step down is one finding.
+    fires=lambda: F.col("coordinator_epoch") < F.col("previous_marker.coordinator_epoch"),
+    excuses=(
+        state_may_have_expired(),
+        unstable_tail("marker_offset"),
+        # A leader that knows the producer refuses it; one that lost its markers does not.
+        suspect(
+            ADMIN_ABORT_POSSIBLE,
+            lambda: (
+                ~F.col("marker_commit")
+                & (F.col("coordinator_epoch") == 0)
+                & (F.col("marker_epoch") == F.col("highest_epoch"))
+            ),
+        ),
+    ),
+    expected=lambda: text(
+        "coordinator epoch {before} or higher", before="previous_marker.coordinator_epoch"
+    ),
+    found=lambda: text("coordinator epoch {coordinator_epoch}"),
+    proofs=(
+        Proof(
+            "the marker before",
+            "previous_marker_file",
+            "previous_marker_position",
+            "previous_marker_length",
+        ),
+        Proof("the marker of the older one", "marker_file", "marker_position", "marker_length"),
+    ),
+    message=lambda: text(
+        "The {outcome} marker of producer {producer_id} at offset {marker_offset} has coordinator "
+        "epoch {coordinator_epoch} after one with {before}.",
+        before="previous_marker.coordinator_epoch",
+    ),
+)

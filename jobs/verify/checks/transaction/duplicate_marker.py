@@ -1,0 +1,52 @@
+"""A marker was written twice.
+
+What it finds: two markers of one producer id with the same epoch and outcome in a partition and
+no data of the producer between.
+
+Why it is told: it shows a retry or a change of the coordinator. It decides nothing.
+
+When it is legal: always: the marker was sent again after a timeout (same coordinator epoch), by
+a new coordinator (higher coordinator epoch), or belongs to a transaction without data here.
+Nothing is said where data between may have been cleaned or is missing.
+
+Evidence: both markers.
+"""
+
+from pyspark.sql import functions as F
+
+from jobs.verify.check import INFO, Check, Proof, text
+from jobs.verify.conditions import cleaned_between
+from jobs.verify.verdict import ALSO_LEGAL, CLEANED_RANGE, MISSING_RANGE, explained, suspect
+
+CHECK = Check(
+    code="duplicate_marker",
+    severity=INFO,
+    context="transaction",
+    source="TransactionMarkerChannelManager",
+    fires=lambda: (
+        (F.col("all_batches") == 0)
+        & (F.col("previous_marker.epoch") == F.col("marker_epoch"))
+        & (F.col("previous_marker.commit") == F.col("marker_commit"))
+    ),
+    excuses=(
+        explained(CLEANED_RANGE, lambda: cleaned_between(F.col("previous_marker.offset") + 1)),
+        explained(MISSING_RANGE, lambda: F.col("missing_before_marker")),
+        suspect(ALSO_LEGAL),
+    ),
+    expected=lambda: text("one {outcome} marker of epoch {marker_epoch}"),
+    found=lambda: text("another at offset {offset}", offset="previous_marker.offset"),
+    proofs=(
+        Proof(
+            "the marker before",
+            "previous_marker_file",
+            "previous_marker_position",
+            "previous_marker_length",
+        ),
+        Proof("the marker again", "marker_file", "marker_position", "marker_length"),
+    ),
+    message=lambda: text(
+        "The {outcome} marker of producer {producer_id} with epoch {marker_epoch} at offset "
+        "{marker_offset} repeats the one at offset {offset}.",
+        offset="previous_marker.offset",
+    ),
+)

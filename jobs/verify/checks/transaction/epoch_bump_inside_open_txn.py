@@ -1,0 +1,59 @@
+"""A producer comes back with a higher epoch inside its own open transaction.
+
+What it finds: transactional data of a higher producer epoch that follows data of a lower one in
+the same partition without a marker between.
+
+Why it is wrong: the coordinator ends the old transaction everywhere before it gives out a higher
+epoch. The marker was lost, or the older data hung; the next marker decides data that belong to a
+transaction with its own outcome, so aborted records may become visible.
+
+When it is legal: never (the cleaner removes no marker before its data); but the marker may be
+damaged or missing in the dump.
+
+Evidence: the last batch of the lower epoch and the first of the higher.
+"""
+
+from pyspark.sql import functions as F
+
+from jobs.verify.check import ERROR, Check, Proof, text
+from jobs.verify.conditions import unstable_tail
+from jobs.verify.verdict import MISSING_RANGE, explained
+
+CHECK = Check(
+    code="epoch_bump_inside_open_txn",
+    severity=ERROR,
+    context="run",
+    source="TransactionCoordinator.initProducerId",
+    fires=lambda: (
+        F.col("transactional")
+        & F.col("open_transaction")
+        & (F.col("producer_epoch") > F.col("highest_data_epoch"))
+    ),
+    excuses=(
+        explained(MISSING_RANGE, lambda: F.col("missing_before") | F.col("overlaps")),
+        unstable_tail(),
+    ),
+    expected=lambda: text("a marker before data of epoch {producer_epoch}"),
+    found=lambda: text("data of epoch {epoch} still open", epoch="previous.epoch"),
+    proofs=(
+        Proof(
+            "the last batch of the lower epoch",
+            "previous_file",
+            "previous_position",
+            "previous_length",
+        ),
+        Proof("the first batch of the higher epoch"),
+    ),
+    message=lambda: text(
+        "Producer {producer_id} writes with epoch {producer_epoch} at offset {first_offset} while "
+        "its transaction of epoch {epoch} has no marker: the next marker decides both.",
+        epoch="previous.epoch",
+    ),
+    remedy=lambda: text(
+        "Find the outcome of the transaction of epoch {epoch} in __transaction_state; if it was "
+        "aborted, consumers must not use its records in {topic}-{partition}, which end at offset "
+        "{last}.",
+        epoch="previous.epoch",
+        last="previous.last_offset",
+    ),
+)

@@ -1,0 +1,64 @@
+"""An old open transaction holds back the last stable offset.
+
+What it finds: the oldest open transaction of a partition is older than transaction.max.timeout.ms
+plus five minutes and is not proven to hang (that is hanging_transaction).
+
+Why it is suspicious: read_committed consumers wait at its first offset and the cleaner stops
+there; a coordinator that works ends transactions before that age.
+
+When it is legal: the broker allows longer transactions than the configuration of this audit says;
+a prepared transaction of two-phase commit; timestamps of the client lie in the past.
+
+Evidence: the first batch of the transaction.
+"""
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from jobs.verify.check import WARNING, Check, Proof, text
+from jobs.verify.verdict import CONFIG_UNKNOWN, TWO_PHASE_COMMIT, inconclusive, suspect
+
+
+def _proven_to_hang() -> Column:
+    decided = F.when(F.col("coordinator_known"), F.col("copies_agree")).otherwise(
+        F.col("coordinator_log_complete")
+    )
+    return (
+        (F.col("age_ms") > F.col("limit_ms"))
+        & ~F.col("coordinator_covers_partition")
+        & ~F.col("two_phase_commit")
+        & decided
+    )
+
+
+CHECK = Check(
+    code="lso_stuck",
+    severity=WARNING,
+    context="transaction",
+    source="ReplicaManager.hasLateTransaction",
+    fires=lambda: (
+        (F.col("outcome") == "open")
+        & F.col("holds_lso")
+        & (F.col("held_ms") > F.col("limit_ms"))
+        & ~F.coalesce(_proven_to_hang(), F.lit(False))
+    ),
+    excuses=(
+        inconclusive(TWO_PHASE_COMMIT, lambda: F.col("two_phase_commit")),
+        suspect(CONFIG_UNKNOWN),
+    ),
+    expected=lambda: text(
+        "an end within {minutes} minutes", minutes=F.floor(F.col("limit_ms") / 60000)
+    ),
+    found=lambda: text("open for {minutes} minutes", minutes=F.floor(F.col("held_ms") / 60000)),
+    proofs=(Proof("first batch of the transaction"),),
+    message=lambda: text(
+        "The transaction of producer {producer_id} that began at offset {first_offset} has held "
+        "the last stable offset for {minutes} minutes; its coordinator is in state "
+        "{coordinator_state}.",
+        minutes=F.floor(F.col("held_ms") / 60000),
+    ),
+    remedy=lambda: text(
+        "kafka-transactions.sh --bootstrap-server HOST:PORT describe-producers --topic {topic} "
+        "--partition {partition}"
+    ),
+)

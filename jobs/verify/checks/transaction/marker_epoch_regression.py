@@ -1,0 +1,50 @@
+"""The epoch of a marker lies below what came before it.
+
+What it finds: a COMMIT or ABORT marker with a lower producer epoch than the data it ends or than
+an earlier marker or batch of the same producer id in the partition.
+
+Why it is wrong: the leader refuses the marker of an older epoch; stored all the same, it decides
+data of a transaction that it does not belong to.
+
+When it is legal: the state of the producer had expired before it. Where the data of the
+transaction have several epochs, epoch_bump_inside_open_txn tells it.
+
+Evidence: the marker before and the marker of the lower epoch.
+"""
+
+from pyspark.sql import functions as F
+
+from jobs.verify.check import ERROR, Check, Proof, text
+from jobs.verify.conditions import state_may_have_expired, unstable_tail
+
+CHECK = Check(
+    code="marker_epoch_regression",
+    severity=ERROR,
+    context="transaction",
+    source="ProducerAppendInfo.checkProducerEpoch",
+    # What lies directly before decides, so that one step down is one finding.
+    fires=lambda: (
+        (F.col("marker_epoch") < F.col("earlier_epoch"))
+        & (
+            F.col("marker_epoch")
+            < F.coalesce("lowest_epoch", "previous_marker.epoch", "earlier_epoch")
+        )
+    ),
+    excuses=(state_may_have_expired(), unstable_tail("marker_offset")),
+    expected=lambda: text("marker epoch {earlier_epoch} or higher"),
+    found=lambda: text("marker epoch {marker_epoch}"),
+    proofs=(
+        Proof("last batch of the transaction", "last_file", "last_position", "last_length"),
+        Proof(
+            "the marker before",
+            "previous_marker_file",
+            "previous_marker_position",
+            "previous_marker_length",
+        ),
+        Proof("the marker of the lower epoch", "marker_file", "marker_position", "marker_length"),
+    ),
+    message=lambda: text(
+        "The {outcome} marker of producer {producer_id} at offset {marker_offset} has epoch "
+        "{marker_epoch}, below epoch {earlier_epoch} seen before it."
+    ),
+)

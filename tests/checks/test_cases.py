@@ -1,0 +1,171 @@
+"""Every check against its cases: logs in the notation of `tests/log_builder.py`.
+
+All cases of all files lie in one dump, which is audited once; a case owns the findings of its
+partition.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from jobs._audit import Audit, Request
+from jobs._progress import Progress
+from jobs._settings import load
+from jobs.main import audit
+from jobs.verify.catalogue import CHECKS
+from jobs.verify.verify import verify
+from log_builder import AS_OF, CLOCK_TOPIC, COORDINATOR_PARTITIONS, COORDINATOR_TOPIC
+from log_builder import Case as LogCase
+from log_builder import DumpWriter
+from pyspark.sql import DataFrame, SparkSession
+
+HERE = Path(__file__).parent
+TINY_SPLIT_BYTES = 400
+FILES = sorted(HERE.glob("*/*.yaml"))
+
+
+def cases_of(path: Path) -> list[LogCase]:
+    given = yaml.safe_load(path.read_text("utf-8"))
+    return [LogCase(path.stem, number, one) for number, one in enumerate(given)]
+
+
+CASES = [case for path in FILES for case in cases_of(path)]
+SEVERITY = {check.code: check.severity for check in CHECKS}
+
+Finding = dict[str, Any]
+
+
+@dataclass
+class AuditedCases:
+    """The one audit of all cases, and its findings by (topic, partition)."""
+
+    done: Audit
+    findings: dict[tuple[str, int], list[Finding]]
+
+
+def as_dicts(frame: DataFrame) -> list[Finding]:
+    return [row.asDict(recursive=True) for row in frame.collect()]
+
+
+def told(findings: DataFrame) -> Counter[str]:
+    """Findings as a multiset that can be compared."""
+    return Counter(repr(sorted(finding.items())) for finding in as_dicts(findings))
+
+
+def audit_dump(spark: SparkSession, folder: Path, split_bytes: int | None = None) -> Audit:
+    settings = load(None)
+    if split_bytes is not None:
+        settings = replace(settings, split_bytes=split_bytes)
+    request = Request([folder], "unused", AS_OF, "records", settings)
+    return audit(spark, request, Progress(None, quiet=True))
+
+
+@pytest.fixture(scope="session")
+def dump(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("cases")
+    DumpWriter(folder).write(CASES)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def audited(spark: SparkSession, dump: Path) -> Iterator[AuditedCases]:
+    done = audit_dump(spark, dump)
+    by_partition: dict[tuple[str, int], list[Finding]] = {}
+    for finding in as_dicts(done.verified.findings):
+        by_partition.setdefault((finding["topic"], finding["partition"]), []).append(finding)
+    yield AuditedCases(done, by_partition)
+    done.release()
+
+
+def fits(expected: Finding, found: Finding, case: LogCase) -> bool:
+    wanted = {"verdict": "violation"} | expected
+    if wanted["verdict"] == "violation":
+        wanted["reason"] = None
+    if "pid" in wanted:
+        wanted["pid"] = case.builder.pid(wanted["pid"])
+    names = {"offset": "offset_first", "last": "offset_last", "pid": "producer_id"}
+    return all(found[names.get(key, key)] == value for key, value in wanted.items())
+
+
+def unmatched(case: LogCase, found: list[Finding]) -> tuple[list[Finding], list[Finding]]:
+    """(expected findings that are missing, findings that nothing expects)."""
+    surplus = list(found)
+    missing = []
+    for expected in case.given["finds"]:
+        match = next((one for one in surplus if fits(expected, one, case)), None)
+        if match is None:
+            missing.append(expected)
+        else:
+            surplus.remove(match)
+    return missing, surplus
+
+
+def describe(finding: Finding) -> str:
+    names = ("code", "verdict", "reason", "offset_first", "offset_last", "message")
+    return ", ".join(f"{name}={finding[name]}" for name in names)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+def test_the_findings_of_a_case_are_exactly_those_it_names(
+    case: LogCase, audited: AuditedCases
+) -> None:
+    found = audited.findings.get((case.topic, case.partition), [])
+    if not case.given.get("info"):
+        found = [finding for finding in found if finding["severity"] != "info"]
+    missing, surplus = unmatched(case, found)
+    log = "\n".join(f"    {line}" for line in case.given["log"])
+    assert not missing and not surplus, (
+        f"{case.name} (topic {case.topic})\n{log}\n"
+        + "".join(f"missing:  {one}\n" for one in missing)
+        + "".join(f"surplus:  {describe(one)}\n" for one in surplus)
+        + "".join(f"found:    {describe(one)}\n" for one in found)
+    )
+
+
+@pytest.mark.spark
+def test_no_check_crashed_and_the_frame_of_the_dump_is_clean(audited: AuditedCases) -> None:
+    crashed = [one for one in audited.done.verified.outcomes if one.status != "ran"]
+    assert crashed == []
+    frame = {(COORDINATOR_TOPIC, number) for number in range(COORDINATOR_PARTITIONS)}
+    for place, findings in audited.findings.items():
+        if place[0] == CLOCK_TOPIC or place in frame:
+            assert [one for one in findings if one["severity"] != "info"] == [], place
+
+
+@pytest.mark.spark
+def test_findings_are_the_same_without_the_shortcut_over_regular_rows(
+    audited: AuditedCases,
+) -> None:
+    verified = audited.done.verified
+    everything = verify(verified.contexts, "records", keep_regular=True)
+    assert told(everything.findings) == told(verified.findings)
+
+
+@pytest.mark.spark
+def test_findings_do_not_depend_on_how_files_are_split(
+    spark: SparkSession, dump: Path, audited: AuditedCases
+) -> None:
+    again = audit_dump(spark, dump, split_bytes=TINY_SPLIT_BYTES)
+    assert told(again.verified.findings) == told(audited.done.verified.findings)
+    again.release()
+
+
+@pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
+def test_a_file_has_a_case_that_fires_and_as_many_legal_ones(path: Path) -> None:
+    strongest = "violation" if SEVERITY[path.stem] == "error" else "suspect"
+    given = [case.given["finds"] for case in cases_of(path)]
+    fires = [
+        finds
+        for finds in given
+        if any(
+            one["code"] == path.stem and one.get("verdict", "violation") == strongest
+            for one in finds
+        )
+    ]
+    legal = [finds for finds in given if path.stem not in {one["code"] for one in finds}]
+    assert 1 <= len(fires) <= len(legal)

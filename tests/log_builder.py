@@ -1,0 +1,612 @@
+"""Builds logs from a small text notation, as real bytes of a dump (`tests/checks/**/*.yaml`).
+
+A case is one partition. All cases lie in one dump, which is audited once: `AS_OF` is 600 s after
+T0. A log is a list of lines, one batch or event each: a verb, then `name=value` and flags.
+
+Verbs
+    data pid=1 epoch=0 seq=0 n=2   idempotent batch of n records (default 1)
+    txn pid=1 epoch=0 seq=0 n=2    the same, transactional
+    plain n=2                      batch without a producer
+    commit pid=1 epoch=0 cepoch=3  marker; also abort. cepoch (coordinator epoch) default 0
+    v0, v1                         one message of magic 0 or 1
+    skip 5                         the next batch starts 5 offsets later
+    roll [base=10]                 new segment; named after the next offset unless given
+    bytes 00ff, zeros 100, garbage 40   raw bytes (garbage is no batch and not zero)
+    cut 10                         removes the last 10 bytes of the file so far
+Left out, epoch and seq go on where the producer stopped: same epoch, next sequence; a new epoch
+starts at 0. Producer ids are 1 to 999; each case gets ids of its own (`finds` uses 1 to 999 too).
+
+On any batch
+    at=-3600        timestamp, s relative to T0. Default: 1 s after the batch before; first 0
+    offset=7        base offset (default: the next free one)
+    leader=3        partition leader epoch; stays until changed (default 0)
+    logappend       the timestamp is the broker's
+    horizon=90      delete horizon, s relative to T0 (attribute bit 6)
+    empty           as the cleaner leaves it: count 0, the n offsets and sequences stay
+    codec=gzip      or snappy, snappy_raw, lz4, zstd, or a number 0 to 7 (5 to 7: stored plain)
+    lod=4 count=1 attributes=0x0080 transactional=0   header fields that do not fit the records
+    deltas=0,2      offset deltas of the records, in place of n (cleaner survivors: with lod=)
+    times=0,5       timestamp deltas of the records against `at`, ms
+    max=3           maxTimestamp, s relative to T0 (default: that of the records)
+    key=k value=v size=100 headers=2 null_key null_value   all records; value of `size` bytes
+    section=00ff    the records section as stored, hex
+    crc=bad         wrong checksum
+    flip=70         inverts that byte of the batch (negative: from its end); checksum made right
+    poke=57:00000009  sets bytes at that index, hex; checksum made right. Several: poke=8:00,57:00
+    keep_crc        flip and poke leave the checksum as it was
+On commit and abort
+    type=5 ckey=00000005 cvalue=0000   control type, or key and value as hex; seq=, n= as above
+
+Options of a case, all optional
+    broker: clean | live | bare   clean: all checkpoint files and the clean-shutdown marker
+            (default); live: no clean-shutdown marker; bare: no side files at all
+    hw: 7 | none         replication checkpoint; default the log end; none: not listed
+    cleaner: 7           cleaner checkpoint; default: not listed, so never compacted
+    log_start: 3         log start checkpoint; default: not listed
+    first_base: 5        base offset of the first segment and of the first batch; default 0
+    txnindex: auto | none | list of `pid=1 first=0 last=4 lso=5 [segment=0] [version=0]` or
+            `bytes 00ff segment=0`; auto (default): the right entries
+    coordinator: list of `id=x pid=1 epoch=0 state=Ongoing partitions=this at=0` records in
+            __transaction_state (5 partitions, complete, broker clean). State: as in the log, or
+            `tombstone`. partitions: this, elsewhere, `this,elsewhere` or none; the default is
+            this for Ongoing and Prepare*, none else. timeout= ms (default 60000)
+    topic: __consumer_offsets     place it in an internal topic
+    info: true           findings of severity info count too
+    name: a sentence; log: the lines; finds: list of {code, verdict (default violation), offset
+            (offset_first), last (offset_last), reason, pid}; what is left out may be anything,
+            but a violation has no reason. `finds: []`: legal, no error and no warning.
+On the clean broker the dump is complete up to AS_OF; on live only up to a partition's own markers.
+"""
+
+import struct
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import google_crc32c
+from udfs.wire import batch_layout as layout
+from udfs.wire import codecs, txn_index, txn_log, writer
+
+T0 = 1_700_000_000_000
+AS_OF = T0 + 600_000
+CODECS = {"none": 0, "gzip": 1, "snappy": 2, "snappy_raw": 2, "lz4": 3, "zstd": 4}
+COORDINATOR_TOPIC = "__transaction_state"
+COORDINATOR_PARTITIONS = 5
+CLOCK_TOPIC = "clock"
+OPTIONS = {
+    "name", "log", "finds", "info", "broker", "hw", "cleaner", "log_start", "first_base",
+    "txnindex", "coordinator", "topic",
+}  # fmt: skip
+VERBS = {
+    "data", "txn", "plain", "commit", "abort", "v0", "v1", "skip", "roll", "bytes", "zeros",
+    "garbage", "cut",
+}  # fmt: skip
+BROKERS = {"clean": 1, "live": 2, "bare": 3}
+
+
+class NotationError(ValueError):
+    """A case that is written wrongly."""
+
+
+class Line:
+    """One line of the notation: `verb`, positional `words`, named values, flags."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.verb, *rest = text.split()
+        self._named = dict(word.split("=", 1) for word in rest if "=" in word)
+        self.words = [word for word in rest if "=" not in word]
+        self._unread = set(self._named) | set(self.words)
+
+    def text_of(self, name: str, default: str | None = None) -> str | None:
+        self._unread.discard(name)
+        return self._named.get(name, default)
+
+    def number(self, name: str, default: int = 0) -> int:
+        value = self.optional(name)
+        return default if value is None else value
+
+    def optional(self, name: str) -> int | None:
+        value = self.text_of(name)
+        return None if value is None else int(value, 0)
+
+    def moment(self, name: str) -> int | None:
+        """Milliseconds since 1970 of seconds relative to T0."""
+        value = self.text_of(name)
+        return None if value is None else T0 + round(float(value) * 1000)
+
+    def numbers(self, name: str) -> list[int] | None:
+        value = self.text_of(name)
+        return None if value is None else [int(word, 0) for word in value.split(",")]
+
+    def flag(self, name: str) -> bool:
+        self._unread.discard(name)
+        return name in self.words
+
+    def word(self) -> str:
+        self._unread.discard(self.words[0])
+        return self.words[0]
+
+    def hexadecimal(self, name: str) -> bytes | None:
+        value = self.text_of(name)
+        return None if value is None else bytes.fromhex(value)
+
+    def end(self) -> None:
+        """Everything must have been understood."""
+        if self._unread:
+            raise NotationError(f"{self.text!r}: unknown {sorted(self._unread)}")
+
+
+@dataclass
+class Placed:
+    """What the builder remembers of a batch that it wrote."""
+
+    segment: int
+    end: int
+    offset: int
+    last: int
+    pid: int
+    transactional: bool
+    commit: bool | None
+
+
+def _patched(batch: bytes, line: Line, legacy: bool = False) -> bytes:
+    """Applies flip, poke and crc of a line."""
+    data = bytearray(batch)
+    flip, poke, keep = line.optional("flip"), line.text_of("poke"), line.flag("keep_crc")
+    if flip is not None:
+        data[flip] ^= 0xFF
+    for part in poke.split(",") if poke else ():
+        index, content = part.split(":")
+        at, raw = int(index), bytes.fromhex(content)
+        data[at : at + len(raw)] = raw
+    where = layout.LOG_OVERHEAD if legacy else layout.CRC
+    if (flip is not None or poke) and not keep and not legacy:
+        struct.pack_into(">I", data, where, google_crc32c.value(bytes(data[layout.ATTRIBUTES :])))
+    if line.text_of("crc") == "bad":
+        data[where + 3] ^= 0xFF
+    return bytes(data)
+
+
+class LogBuilder:
+    """The files of one partition, line by line."""
+
+    def __init__(self, pid_base: int = 0, first_base: int = 0) -> None:
+        self.segments: dict[int, bytearray] = {first_base: bytearray()}
+        self.placed: list[Placed] = []
+        self._pid_base = pid_base
+        self._current = first_base
+        self._next_offset = first_base
+        self._clock = T0 - 1000
+        self._leader = 0
+        self._producers: dict[int, tuple[int, int]] = {}
+
+    def pid(self, local: int) -> int:
+        """The producer id in the dump; what is no id stays."""
+        return self._pid_base + local if local >= 0 else local
+
+    def add(self, text: str) -> None:
+        """One line of the notation."""
+        line = Line(text)
+        if line.verb not in VERBS:
+            raise NotationError(f"{text!r}: unknown verb {line.verb}")
+        getattr(self, f"_{line.verb}")(line)
+        line.end()
+
+    @property
+    def end(self) -> int:
+        """Log end offset: behind the last batch."""
+        return max((batch.last + 1 for batch in self.placed), default=self._current)
+
+    # Events
+
+    def _skip(self, line: Line) -> None:
+        self._next_offset += int(line.word())
+
+    def _roll(self, line: Line) -> None:
+        self._current = line.number("base", self._next_offset)
+        self.segments[self._current] = bytearray()
+
+    def _bytes(self, line: Line) -> None:
+        self.segments[self._current] += bytes.fromhex(line.word())
+
+    def _zeros(self, line: Line) -> None:
+        self.segments[self._current] += bytes(int(line.word()))
+
+    def _garbage(self, line: Line) -> None:
+        size = int(line.word())
+        self.segments[self._current] += bytes(40 + i * 37 % 200 for i in range(size))
+
+    def _cut(self, line: Line) -> None:
+        file = self.segments[self._current]
+        del file[len(file) - int(line.word()) :]
+        self.placed = [
+            one for one in self.placed if one.segment != self._current or one.end <= len(file)
+        ]
+
+    # Batches
+
+    def _data(self, line: Line) -> None:
+        self._append_data(line, transactional=False)
+
+    def _txn(self, line: Line) -> None:
+        self._append_data(line, transactional=True)
+
+    def _plain(self, line: Line) -> None:
+        self._append_data(line, transactional=False)
+
+    def _commit(self, line: Line) -> None:
+        self._append_marker(line, commit=True)
+
+    def _abort(self, line: Line) -> None:
+        self._append_marker(line, commit=False)
+
+    def _v0(self, line: Line) -> None:
+        self._append_legacy(line, magic=0)
+
+    def _v1(self, line: Line) -> None:
+        self._append_legacy(line, magic=1)
+
+    def _moment(self, line: Line) -> int:
+        given = line.moment("at")
+        self._clock = self._clock + 1000 if given is None else given
+        return self._clock
+
+    def _common(self, line: Line) -> dict[str, Any]:
+        self._leader = line.number("leader", self._leader)
+        return {
+            "partition_leader_epoch": self._leader,
+            "timestamp_type": int(line.flag("logappend")),
+        }
+
+    def _producer(self, line: Line) -> tuple[int, int, int]:
+        """(producer id, epoch, next sequence), with what is left out filled in."""
+        pid = self.pid(line.number("pid", -1))
+        known = self._producers.get(pid)
+        no_producer = pid < 0
+        epoch = line.number("epoch", -1 if no_producer else known[0] if known else 0)
+        following = known[1] if known and known[0] == epoch else 0
+        return pid, epoch, -1 if no_producer else following
+
+    def _place(
+        self, line: Line, data: bytes, span: int, pid: int, transactional: bool, commit: bool | None
+    ) -> None:
+        file = self.segments[self._current]
+        file += data
+        offset = self._next_offset
+        self.placed.append(
+            Placed(self._current, len(file), offset, offset + span - 1, pid, transactional, commit)
+        )
+        self._next_offset = offset + span
+
+    def _records(self, line: Line, base: int, moment: int) -> list[bytes]:
+        count = line.number("n", 1)
+        deltas = line.numbers("deltas")
+        deltas = list(range(count)) if deltas is None else deltas
+        times = line.numbers("times") or [0] * len(deltas)
+        value: bytes | None = (line.text_of("value", "v") or "").encode()
+        size = line.optional("size")
+        if size is not None:
+            value = bytes(97 + i % 26 for i in range(size))
+        if line.flag("null_value"):
+            value = None
+        key = line.text_of("key")
+        no_key = line.flag("null_key")
+        headers = [(f"h{i}", b"x") for i in range(line.number("headers"))]
+        return [
+            writer.record(
+                delta,
+                moment - base + time,
+                None if no_key else (key or f"k{delta}").encode(),
+                value,
+                headers,
+            )
+            for delta, time in zip(deltas, times, strict=True)
+        ]
+
+    def _append_data(self, line: Line, transactional: bool) -> None:
+        self._next_offset = line.number("offset", self._next_offset)
+        pid, epoch, following = self._producer(line)
+        sequence = line.number("seq", following)
+        moment, common = self._moment(line), self._common(line)
+        horizon, lod = line.moment("horizon"), line.optional("lod")
+        records = self._records(line, moment if horizon is None else horizon, moment)
+        deltas = line.numbers("deltas") or [line.number("n", 1) - 1]
+        span = max(*deltas, 0) + 1 if lod is None else max(lod, 0) + 1
+        producer = {"producer_id": pid, "producer_epoch": epoch, "base_sequence": sequence}
+        transactional = bool(line.number("transactional", int(transactional)))
+        if line.flag("empty"):
+            maximum = line.moment("max")
+            data = writer.empty_batch(
+                self._next_offset,
+                self._next_offset + span - 1,
+                max_timestamp=moment if maximum is None else maximum,
+                transactional=transactional,
+                **producer,
+                **common,
+            )
+        else:
+            codec, section = self._codec(line, records)
+            maximum = line.moment("max")
+            if maximum is None and common["timestamp_type"]:
+                maximum = moment
+            data = writer.batch(
+                self._next_offset,
+                records,
+                base_timestamp=moment,
+                max_timestamp=maximum,
+                transactional=transactional,
+                codec=codec,
+                last_offset_delta=lod,
+                count=line.optional("count"),
+                delete_horizon=horizon,
+                attributes=line.optional("attributes"),
+                section=section,
+                **producer,
+                **common,
+            )
+        if pid >= 0:
+            self._producers[pid] = (epoch, (sequence + span) % (layout.MAX_SEQUENCE + 1))
+        self._place(line, _patched(data, line), span, pid, transactional, None)
+
+    @staticmethod
+    def _codec(line: Line, records: Sequence[bytes]) -> tuple[int, bytes | None]:
+        name = line.text_of("codec", "none") or "none"
+        codec = CODECS[name] if name in CODECS else int(name)
+        plain = b"".join(records)
+        section = line.hexadecimal("section")
+        if section is None and name == "snappy_raw":
+            section = writer.snappy_raw(plain)
+        if section is None and codec > codecs.ZSTD:
+            section = plain
+        return codec, section
+
+    def _append_marker(self, line: Line, commit: bool) -> None:
+        self._next_offset = line.number("offset", self._next_offset)
+        pid, epoch, _ = self._producer(line)
+        moment, common = self._moment(line), self._common(line)
+        horizon, kind = line.moment("horizon"), line.optional("type")
+        key, value = line.hexadecimal("ckey"), line.hexadecimal("cvalue")
+        if key is None and kind is not None:
+            key = writer.CONTROL_KEY.pack(0, kind)
+        coordinator_epoch = line.number("cepoch")
+        empty = line.flag("empty")
+        shape = {name: line.optional(name) for name in ("seq", "lod", "count", "attributes")}
+        count, section = line.number("n", 1), line.hexadecimal("section")
+        if empty:
+            data = writer.empty_batch(
+                self._next_offset,
+                self._next_offset,
+                max_timestamp=moment,
+                producer_id=pid,
+                producer_epoch=epoch,
+                base_sequence=-1,
+                transactional=True,
+                control=True,
+                **common,
+            )
+        else:
+            if key is None:
+                key = writer.CONTROL_KEY.pack(0, int(commit))
+            if value is None:
+                value = writer.MARKER_VALUE.pack(0, coordinator_epoch)
+            base = moment if horizon is None else horizon
+            name = line.text_of("codec", "none") or "none"
+            data = writer.batch(
+                self._next_offset,
+                [writer.record(i, moment - base, key, value) for i in range(count)],
+                base_timestamp=moment,
+                max_timestamp=moment,
+                producer_id=pid,
+                producer_epoch=epoch,
+                base_sequence=-1 if shape["seq"] is None else shape["seq"],
+                transactional=bool(line.number("transactional", 1)),
+                control=True,
+                codec=CODECS[name],
+                delete_horizon=horizon,
+                last_offset_delta=shape["lod"],
+                count=shape["count"],
+                attributes=shape["attributes"],
+                section=section,
+                **common,
+            )
+        known = self._producers.get(pid)
+        if known is None or known[0] != epoch:
+            self._producers[pid] = (epoch, 0)
+        span = count if shape["lod"] is None else max(shape["lod"], 0) + 1
+        self._place(line, _patched(data, line), span, pid, True, None if empty else commit)
+
+    def _append_legacy(self, line: Line, magic: int) -> None:
+        self._next_offset = line.number("offset", self._next_offset)
+        data = writer.legacy_message(
+            self._next_offset,
+            (line.text_of("key", "k") or "").encode(),
+            (line.text_of("value", "v") or "").encode(),
+            magic=magic,
+            timestamp=self._moment(line),
+            attributes=line.number("attributes"),
+        )
+        self._place(line, _patched(data, line, legacy=True), 1, -1, False, None)
+
+    # Side files
+
+    def right_entries(self) -> dict[int, list[txn_index.AbortedTxnEntry]]:
+        """Entries of the aborted transaction indexes by segment (kafka-reference 6.5)."""
+        entries: dict[int, list[txn_index.AbortedTxnEntry]] = {}
+        running: dict[int, int] = {}
+        for one in self.placed:
+            if one.commit is None:
+                if one.transactional and one.pid >= 0:
+                    running.setdefault(one.pid, one.offset)
+                continue
+            first = running.pop(one.pid, None)
+            if first is not None and not one.commit:
+                stable = min(running.values(), default=one.offset + 1)
+                entries.setdefault(one.segment, []).append(
+                    txn_index.AbortedTxnEntry(0, one.pid, first, one.offset, stable, 0)
+                )
+        return entries
+
+    def index_files(self, wanted: str | Sequence[str]) -> dict[int, bytes]:
+        """Contents of the `.txnindex` files by segment."""
+        if wanted == "none":
+            return {}
+        if wanted == "auto":
+            return {base: txn_index.encode(one) for base, one in self.right_entries().items()}
+        files: dict[int, bytes] = {}
+        for text in wanted:
+            line = Line(text if text.startswith("bytes ") else f"entry {text}")
+            if line.verb == "bytes":
+                content, last = bytes.fromhex(line.word()), -1
+            else:
+                last = line.number("last")
+                content = txn_index.ENTRY.pack(
+                    line.number("version"),
+                    self.pid(line.number("pid")),
+                    line.number("first"),
+                    last,
+                    line.number("lso", last + 1),
+                )
+            holding = max((base for base in self.segments if base <= last), default=self._current)
+            segment = line.number("segment", holding)
+            files[segment] = files.get(segment, b"") + content
+            line.end()
+        return files
+
+
+@dataclass
+class Case:
+    """One case: `code` and `number` are those of its file, `given` what stands there."""
+
+    code: str
+    number: int
+    given: dict[str, Any]
+    pid_base: int = 0
+    topic: str = ""
+    partition: int = 0
+    builder: LogBuilder = field(default_factory=LogBuilder)
+
+    @property
+    def name(self) -> str:
+        """Code and sentence."""
+        return f"{self.code}: {self.given['name']}"
+
+
+class DumpWriter:
+    """Lays cases out as partitions of three brokers, with one coordinator log for all."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._checkpoints: dict[str, dict[str, list[str]]] = {
+            broker: {"replication-offset-checkpoint": [], "log-start-offset-checkpoint": [],
+                     "cleaner-offset-checkpoint": []}
+            for broker in BROKERS
+        }  # fmt: skip
+        self._states: list[tuple[int, str, txn_log.TxnLogValue | None]] = []
+        self._used: dict[str, int] = {COORDINATOR_TOPIC: COORDINATOR_PARTITIONS}
+
+    def write(self, cases: Iterable[Case]) -> None:
+        """Writes all cases, the coordinator log and the side files."""
+        for number, case in enumerate(cases):
+            self._case(number, case)
+        for broker in ("clean", "live"):
+            clock = LogBuilder(pid_base=10)
+            clock.add(f"txn pid=1 at={(AS_OF - T0) // 1000 - 1}")
+            clock.add("commit pid=1")
+            self._partition(broker, CLOCK_TOPIC, BROKERS[broker], clock, {})
+        self._coordinator_log()
+        for broker, identity in BROKERS.items():
+            self._side_files(broker, identity)
+
+    def _case(self, number: int, case: Case) -> None:
+        unknown = set(case.given) - OPTIONS
+        if unknown:
+            raise NotationError(f"{case.name}: unknown options {sorted(unknown)}")
+        topic = case.given.get("topic")
+        case.topic = topic or f"{case.code}.{case.number}"
+        if topic:
+            case.partition = self._used.get(topic, 0)
+            self._used[topic] = case.partition + 1
+        case.pid_base = (number + 1) * 1000
+        case.builder = LogBuilder(case.pid_base, case.given.get("first_base", 0))
+        for text in case.given["log"]:
+            case.builder.add(text)
+        broker = case.given.get("broker", "clean")
+        self._partition(broker, case.topic, case.partition, case.builder, case.given)
+        for text in case.given.get("coordinator", ()):
+            self._state(case, text)
+
+    def _partition(
+        self, broker: str, topic: str, partition: int, log: LogBuilder, given: dict[str, Any]
+    ) -> None:
+        folder = self.folder / broker / f"{topic}-{partition}"
+        folder.mkdir(parents=True)
+        for base, content in log.segments.items():
+            (folder / f"{base:020}.log").write_bytes(content)
+        for base, content in log.index_files(given.get("txnindex", "auto")).items():
+            (folder / f"{base:020}.txnindex").write_bytes(content)
+        hw = given.get("hw", log.end)
+        for file, value in (
+            ("replication-offset-checkpoint", None if hw == "none" else hw),
+            ("log-start-offset-checkpoint", given.get("log_start")),
+            ("cleaner-offset-checkpoint", given.get("cleaner")),
+        ):
+            if value is not None:
+                self._checkpoints[broker][file].append(f"{topic} {partition} {value}")
+
+    def _state(self, case: Case, text: str) -> None:
+        line = Line(f"state {text}")
+        moment = line.moment("at")
+        at = T0 if moment is None else moment
+        identity = f"{case.code}.{case.number}.{line.text_of('id', 'id')}"
+        state = line.text_of("state", "Ongoing")
+        if state == "tombstone":
+            line.end()
+            self._states.append((at, identity, None))
+            return
+        active = state == "Ongoing" or str(state).startswith("Prepare")
+        names = (line.text_of("partitions", "this" if active else "none") or "").split(",")
+        places = {"this": (case.topic, (case.partition,)), "elsewhere": ("elsewhere", (0,))}
+        partitions = tuple(places[name] for name in names if name != "none")
+        status = txn_log.STATUS.index(str(state))
+        value = txn_log.TxnLogValue(
+            version=0,
+            producer_id=case.builder.pid(line.number("pid", 1)),
+            producer_epoch=line.number("epoch"),
+            timeout_ms=line.number("timeout", 60_000),
+            status=status,
+            partitions=None if state == "Empty" else partitions,
+            last_update_ms=at,
+            start_ms=-1 if state == "Empty" else at,
+        )
+        line.end()
+        self._states.append((at, identity, value))
+
+    def _coordinator_log(self) -> None:
+        logs: list[list[bytes]] = [[] for _ in range(COORDINATOR_PARTITIONS)]
+        for at, identity, value in sorted(self._states, key=lambda state: state[0]):
+            log = logs[txn_log.partition_for(identity, COORDINATOR_PARTITIONS)]
+            stored = None if value is None else txn_log.encode_value(value)
+            record = writer.record(0, 0, txn_log.encode_key(identity), stored)
+            log.append(writer.batch(len(log), [record], base_timestamp=at))
+        for number, batches in enumerate(logs):
+            folder = self.folder / "clean" / f"{COORDINATOR_TOPIC}-{number}"
+            folder.mkdir(parents=True)
+            (folder / f"{0:020}.log").write_bytes(b"".join(batches))
+            self._checkpoints["clean"]["replication-offset-checkpoint"].append(
+                f"{COORDINATOR_TOPIC} {number} {len(batches)}"
+            )
+
+    def _side_files(self, broker: str, identity: int) -> None:
+        folder = self.folder / broker
+        if broker == "bare" or not folder.exists():
+            return
+        (folder / "meta.properties").write_text(
+            f"version=1\nnode.id={identity}\ncluster.id=cases\n", encoding="utf-8"
+        )
+        for name, entries in self._checkpoints[broker].items():
+            lines = ["0", str(len(entries)), *entries]
+            (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+        if broker == "clean":
+            (folder / ".kafka_cleanshutdown").write_text("", encoding="utf-8")

@@ -1,0 +1,108 @@
+"""What a broker answered about a dump, and a consumer that replays it from the audit's tables."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from udfs.arrow.byte_range import ByteRange
+from udfs.arrow.frames import FrameWalker
+from udfs.wire import batch_layout as layout
+from udfs.wire import codecs, txn_index
+from udfs.wire.batch_headers import read_headers
+from udfs.wire.records import iter_records
+
+LIMIT = 1 << 28
+
+
+class StoredBatch(NamedTuple):
+    """One magic-2 batch of a partition folder with the offsets of its records."""
+
+    first_offset: int
+    last_offset: int
+    producer_id: int
+    transactional: bool
+    control: bool
+    commit: bool | None
+    offsets: tuple[int, ...]
+
+
+def stored_batches(folder: Path) -> Iterator[StoredBatch]:
+    """Every batch of a partition folder in log order, decoded without Spark."""
+    for path in sorted(folder.glob("*.log")):
+        size = path.stat().st_size
+        with path.open("rb", buffering=0) as file:
+            source = ByteRange(file, 0, size, size)
+            frames = FrameWalker(source, LIMIT, 0, 1 << 62).walk()
+        magic = source.data[frames.positions + layout.MAGIC]
+        headers = read_headers(source.data, frames.positions[magic == 2])
+        for i in range(headers.count.size):
+            at, end = int(headers.position[i]), int(headers.position[i] + headers.length[i])
+            section = source.data[at + layout.HEADER_SIZE : end].tobytes()
+            if headers.codec[i] and headers.count[i]:
+                section = codecs.decompress(int(headers.codec[i]), section, LIMIT)
+            records = list(iter_records(section, int(headers.count[i])))
+            base, control = int(headers.base_offset[i]), bool(headers.control[i])
+            kind = records[0].key[3] if control and records and records[0].key else None
+            yield StoredBatch(
+                base,
+                int(headers.last_offset[i]),
+                int(headers.producer_id[i]),
+                bool(headers.transactional[i]),
+                control,
+                None if kind is None else kind == 1,
+                tuple(base + record.offset_delta for record in records),
+            )
+
+
+def visible_offsets(
+    batches: list[StoredBatch], aborted: list[dict[str, Any]], start: int, end: int, committed: bool
+) -> list[int]:
+    """Offsets that a consumer of [start, end) receives (reference 6.6).
+
+    `aborted`: producer_id, first_offset, last_offset of the aborted transactions.
+    """
+    pending = sorted(aborted, key=lambda entry: entry["first_offset"])
+    hidden: set[int] = set()
+    seen: list[int] = []
+    for batch in batches:
+        if batch.first_offset >= end:
+            break
+        while committed and pending and pending[0]["first_offset"] <= batch.last_offset:
+            hidden.add(pending.pop(0)["producer_id"])
+        if batch.control:
+            if batch.commit is False:
+                hidden.discard(batch.producer_id)
+            continue
+        if batch.transactional and batch.producer_id in hidden:
+            continue
+        seen += [offset for offset in batch.offsets if start <= offset < end]
+    return seen
+
+
+def index_entries(folder: Path) -> list[txn_index.AbortedTxnEntry]:
+    """All entries of the `.txnindex` files of a partition folder."""
+    return [
+        entry
+        for path in sorted(folder.glob("*.txnindex"))
+        for entry in txn_index.decode(path.read_bytes())[0]
+    ]
+
+
+def read_offsets(path: Path) -> list[int]:
+    """Offsets of an oracle file, one a line."""
+    return [int(line) for line in path.read_text().split()]
+
+
+def about(scenario: Path) -> dict[str, Any]:
+    """The scenario's description."""
+    content: dict[str, Any] = json.loads((scenario / "about.json").read_text())
+    return content
+
+
+def partitions(scenario: Path) -> list[dict[str, Any]]:
+    """Leader, log start, log end and last stable offset of every partition."""
+    content: list[dict[str, Any]] = json.loads((scenario / "oracle/partitions.json").read_text())
+    return content
+
+
