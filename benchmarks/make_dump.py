@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from udfs.wire import batch_layout as layout
 from udfs.wire import txn_index, writer
-from udfs.wire.walk import BYTES, CRC32C_TABLE, TABLE, checksum
+from udfs.wire.walk import CRC32C_TABLE, TABLE, checksum
 
 T0 = 1_700_000_000_000
 PRODUCERS = 200
@@ -151,7 +151,9 @@ def make_dump(out: Path, transactions: int, partitions: int) -> int:
 
 def main() -> None:
     """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("--transactions", type=int, required=True)
     parser.add_argument("--partitions", type=int, default=8)
     parser.add_argument("--out", type=Path, required=True)

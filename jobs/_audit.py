@@ -6,8 +6,8 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame
 
+from jobs._dump import Dump
 from jobs._settings import Settings
-from jobs.collect import Dump
 from jobs.decode import Decoded
 from jobs.replay.replay import Replayed
 from jobs.report import Verdict

@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs import __version__
-from jobs.collect import Dump
+from jobs._dump import Dump
 
 
 def file_digests(summaries: DataFrame) -> DataFrame:
@@ -16,9 +16,7 @@ def file_digests(summaries: DataFrame) -> DataFrame:
     Also legacy_batches, shrank, error, is_segment-independent sums over the splits of the file.
     """
     blocks = F.array_sort(F.collect_list(F.struct("split_start", "digests")))
-    joined = F.aggregate(
-        blocks, F.lit(b""), lambda so_far, part: F.concat(so_far, part["digests"])
-    )
+    joined = F.aggregate(blocks, F.lit(b""), lambda so_far, part: F.concat(so_far, part["digests"]))
     return summaries.groupBy("file_index").agg(
         F.sha2(joined, 256).alias("sha256"),
         F.sum("batches").alias("batches"),
@@ -38,8 +36,6 @@ def audit_id(dump: Dump, digests: DataFrame, configuration: str) -> str:
     content = {
         row.file_index: row.sha256 for row in digests.select("file_index", "sha256").collect()
     }
-    manifest = sorted(
-        [file.path, file.size, content.get(file.file_index)] for file in dump.files
-    )
+    manifest = sorted([file.path, file.size, content.get(file.file_index)] for file in dump.files)
     text = json.dumps([__version__, configuration, manifest])
     return hashlib.sha256(text.encode()).hexdigest()[:32]

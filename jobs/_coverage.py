@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs._audit import Request
-from jobs.collect import Dump
+from jobs._dump import Dump
 from jobs.verify.run import CRASHED, SKIPPED, Outcome
 
 
@@ -31,7 +31,9 @@ def not_looked_at(
     """One sentence a kind of thing that was left out."""
     sentences = []
     for reason, number in sorted(
-        Counter(file.note or "outside a partition" for file in dump.files if file.status == "skipped").items()
+        Counter(
+            file.note or "outside a partition" for file in dump.files if file.status == "skipped"
+        ).items()
     ):
         sentences.append(f"{number:,} files skipped: {reason}.")
     for kind, number in sorted(
@@ -49,7 +51,9 @@ def not_looked_at(
         )
     skipped = [outcome.check.code for outcome in outcomes if outcome.status == SKIPPED]
     if skipped:
-        sentences.append(f"{len(skipped)} checks skipped by --depth {request.depth}: {', '.join(skipped)}.")
+        sentences.append(
+            f"{len(skipped)} checks skipped by --depth {request.depth}: {', '.join(skipped)}."
+        )
     if not any(p.topic == "__transaction_state" for p in dump.partitions):
         sentences.append("No __transaction_state in the dump: coordinator decisions are unknown.")
     return sentences

@@ -1,11 +1,13 @@
 """Small files beside the tables, through Hadoop's file systems as Spark uses them."""
 
+from typing import Any
+
 from pyspark.sql import SparkSession
 
 
 def write_text(spark: SparkSession, folder: str, name: str, content: str) -> None:
     """Writes `content` to folder/name, replacing what was there."""
-    jvm = spark.sparkContext._jvm
+    jvm: Any = spark.sparkContext._jvm
     path = jvm.org.apache.hadoop.fs.Path(f"{folder.rstrip('/')}/{name}")
     system = path.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())
     stream = system.create(path, True)

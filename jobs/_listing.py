@@ -4,8 +4,8 @@ from dataclasses import asdict
 
 from pyspark.sql import DataFrame, SparkSession
 
+from jobs._dump import Dump, DumpPartition, cleaned_below
 from jobs._dump_layout import CLEANED_TOPICS
-from jobs.collect import Dump, DumpPartition, cleaned_below
 from schemas.dump_partition import DUMP_PARTITION, LISTED_FILE
 from udfs.arrow.segment import COORDINATOR_TOPICS
 

@@ -2,6 +2,8 @@
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from pyspark import SparkConf
@@ -41,6 +43,17 @@ def get_session(extra: dict[str, str] | None = None) -> tuple[SparkSession, bool
     for key, value in REQUIRED.items():
         spark.conf.set(key, value)
     return spark, started
+
+
+@contextmanager
+def spark_session() -> Iterator[SparkSession]:
+    """The active session, left running, or one that is stopped at the end."""
+    spark, started = get_session()
+    try:
+        yield spark
+    finally:
+        if started:
+            spark.stop()
 
 
 def _embedded_defaults() -> dict[str, str]:

@@ -51,7 +51,7 @@ def _overlay(sections: dict[str, dict[str, Any]], given: dict[str, Any], source:
 
 
 def _unknown(name: str, known: list[str], source: Path) -> str:
-    near = difflib.get_close_matches(name.split(".")[-1].strip("[]"), known, n=1)
+    near = difflib.get_close_matches(name.rsplit(".", maxsplit=1)[-1].strip("[]"), known, n=1)
     hint = f" Did you mean {near[0]}?" if near else ""
     return f"{source}: {name} is no option.{hint} Known here: {', '.join(sorted(known))}."
 
@@ -66,7 +66,9 @@ def load(config: Path | None = None, **overrides: int) -> Settings:
         try:
             given = tomllib.loads(config.read_text("utf-8"))
         except OSError as error:
-            raise UsageError(f"{config}: the configuration cannot be read: {error.strerror}.") from error
+            raise UsageError(
+                f"{config}: the configuration cannot be read: {error.strerror}."
+            ) from error
         except tomllib.TOMLDecodeError as error:
             raise UsageError(f"{config}: no valid TOML: {error}.") from error
         _overlay(sections, given, config)

@@ -104,7 +104,11 @@ def _check_runs(spark: SparkSession, verified: Verified) -> DataFrame:
     joined = runs.join(F.broadcast(counts), on="code", how="left").join(
         F.broadcast(numbers), on="context", how="left"
     )
-    nothing = {"violations": 0, "suspects": 0, "inconclusive": 0}
+    nothing: dict[str, bool | float | int | str] = {
+        "violations": 0,
+        "suspects": 0,
+        "inconclusive": 0,
+    }
     examined = F.when(F.col("status") == "ran", F.coalesce("rows_examined", F.lit(0)))
     return joined.withColumn("rows_examined", examined).fillna(nothing).orderBy("code")
 
@@ -127,6 +131,7 @@ def _audit_row(spark: SparkSession, audit: Audit) -> DataFrame:
         "violations": verdict.number("violation"),
         "suspects": verdict.number("suspect"),
         "inconclusive": verdict.number("inconclusive"),
+        "result": verdict.as_json(),
     }
     schema = TABLES["audit"]
     return spark.createDataFrame([tuple(row[field.name] for field in schema)], schema)

@@ -4,12 +4,12 @@ Only names, sizes and the few small text files of a log directory are read here,
 Nothing is ever written to the dump.
 """
 
-import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-from jobs._dump_layout import CLEANED_TOPICS, READ_ON_THE_DRIVER, name_file, name_folder
+from jobs._dump import Dump, DumpFile, DumpPartition
+from jobs._dump_layout import READ_ON_THE_DRIVER, name_file, name_folder
 from jobs._errors import UsageError
 from udfs.wire import checkpoints
 from udfs.wire.errors import WireError
@@ -18,55 +18,6 @@ EXPECTED = (
     "expected a broker's log directory (with folders like orders-0 that hold .log files), a folder "
     "of such directories, one per broker, or one partition folder"
 )
-
-
-@dataclass
-class DumpFile:
-    """One file. `path` is relative to the dump, `root` / `below_root` is where it is opened."""
-
-    file_index: int
-    root: str
-    below_root: str
-    path: str
-    broker: int | None
-    topic: str | None
-    partition: int | None
-    partition_index: int | None
-    kind: str
-    base_offset: int | None
-    size: int
-    status: str
-    note: str | None
-    next_base_offset: int | None = None
-
-
-@dataclass
-class DumpPartition:
-    """One partition on one broker. Offsets are those of the checkpoint files, None if absent.
-
-    `has_checkpoints`: the log directory holds a cleaner checkpoint, so that a partition it does
-    not list is known not to be compacted. `clean_shutdown`: the broker had stopped cleanly.
-    """
-
-    partition_index: int
-    broker: int | None
-    topic: str
-    partition: int
-    high_watermark: int | None
-    log_start: int | None
-    cleaner_checkpoint: int | None
-    has_cleaner_checkpoint: bool
-    clean_shutdown: bool
-    segments: list[DumpFile] = field(default_factory=list)
-
-
-@dataclass
-class Dump:
-    """All files and partitions of an audit, and the files or folders that could not be read."""
-
-    files: list[DumpFile] = field(default_factory=list)
-    partitions: list[DumpPartition] = field(default_factory=list)
-    unreadable: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -82,7 +33,7 @@ class LogDirectory:
 
 def _is_partition_folder(folder: Path) -> bool:
     return name_folder(folder.name) is not None and any(
-        name_file(name).kind == "segment" for name in os.listdir(folder)
+        name_file(path.name).kind == "segment" for path in folder.iterdir()
     )
 
 
@@ -102,7 +53,7 @@ def _is_log_directory(folder: Path) -> bool:
 
 def _names(folder: Path) -> list[str]:
     try:
-        return os.listdir(folder)
+        return [path.name for path in folder.iterdir()]
     except OSError:
         return []
 
@@ -267,14 +218,6 @@ def _labels(dumps: list[Path]) -> Iterator[tuple[Path, str]]:
         name = dump.resolve().name
         seen[name] = seen.get(name, 0) + 1
         yield dump, f"{name}/" if seen[name] == 1 else f"{name}#{seen[name]}/"
-
-
-def cleaned_below(partition: DumpPartition) -> int:
-    """Offsets below this are known to be cleaned; 0 where nothing says so."""
-    newest = partition.segments[-1].base_offset if partition.segments else None
-    if partition.topic in CLEANED_TOPICS and partition.cleaner_checkpoint is None:
-        return newest or 0
-    return partition.cleaner_checkpoint or 0
 
 
 def collect(dumps: list[Path]) -> Dump:

@@ -8,8 +8,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.window import Window
 
+from jobs._dump import Dump, DumpFile, cleaned_below
 from jobs._settings import Settings
-from jobs.collect import Dump, DumpFile, cleaned_below
 from schemas import log_row
 from schemas.log_row import LOG_ROW, PACK
 from udfs.arrow.byte_range import DIGEST_BLOCK_BYTES
@@ -38,9 +38,7 @@ class Decoded:
     def runs(self) -> DataFrame:
         """Producer runs, one row a run."""
         names = [field.name for field in log_row.RUN_COLUMNS]
-        return self.kind(log_row.RUN).select(
-            "partition_index", "file_index", "split_start", *names
-        )
+        return self.kind(log_row.RUN).select("partition_index", "file_index", "split_start", *names)
 
     def release(self) -> None:
         """Gives the memory of the rows back."""
@@ -191,4 +189,3 @@ def failures(decoded: Decoded, files: DataFrame) -> DataFrame:
         F.coalesce("next_offset", "later.first_offset").alias("next_offset"),
         (end >= F.col("size_bytes")).alias("at_end"),
     )
-

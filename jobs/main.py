@@ -16,10 +16,12 @@ from jobs._coverage import incomplete, not_looked_at, totals
 from jobs._errors import UsageError
 from jobs._listing import files_table, partitions_table
 from jobs._progress import Progress
-from jobs._session import get_session
+from jobs._session import spark_session
 from jobs._write import write
 from jobs.collect import collect
 from jobs.commands.checks import list_checks, show_check
+from jobs.commands.doctor import examine
+from jobs.commands.report import tell_again
 from jobs.decode import decode, failures
 from jobs.replay.partitions import newest_broker_timestamp, summaries
 from jobs.replay.replay import replay
@@ -53,7 +55,9 @@ def audit(spark: SparkSession, request: Request, progress: Progress) -> Audit:
         seen = replayed.transaction_count()
         say(f"{seen:,} transactions")
     with progress.stage("verify") as say:
-        now = request.as_of if request.as_of is not None else newest_broker_timestamp(replayed.facts)
+        now = (
+            request.as_of if request.as_of is not None else newest_broker_timestamp(replayed.facts)
+        )
         inputs = context_inputs(request, dump, files, decoded, damages, replayed, now)
         verified = verify(spark, build_contexts(inputs), request.depth)
         counts = counts_by_code(verified.findings)
@@ -74,11 +78,8 @@ def run_audit(arguments: _arguments.Arguments) -> int:
     """The subcommand `audit`: audits, writes, tells; returns the exit code."""
     settings = _settings.load(arguments.config)
     collect(arguments.dump)  # what is no dump ends here, before Spark is started
-    spark, started = get_session()
-    try:
-        request = Request(
-            arguments.dump, arguments.out, arguments.as_of, arguments.depth, settings
-        )
+    request = Request(arguments.dump, arguments.out, arguments.as_of, arguments.depth, settings)
+    with spark_session() as spark:
         progress = Progress(spark, arguments.quiet)
         done = audit(spark, request, progress)
         with progress.stage("write"):
@@ -86,10 +87,24 @@ def run_audit(arguments: _arguments.Arguments) -> int:
         rows = report.examples(done.verified.findings, settings.examples_per_code)
         tell(report.summary(done.verdict, rows, request.out, settings.examples_per_code))
         done.release()
-        return done.verdict.exit_code
-    finally:
-        if started:
-            spark.stop()
+    return done.verdict.exit_code
+
+
+def run_report(arguments: _arguments.Arguments) -> int:
+    """The subcommand `report`; the exit code is that of the audit."""
+    per_code = _settings.load().examples_per_code
+    with spark_session() as spark:
+        text, code = tell_again(spark, arguments.out, arguments.audit, per_code)
+    tell(text)
+    return code
+
+
+def run_doctor(arguments: _arguments.Arguments) -> int:
+    """The subcommand `doctor`."""
+    with spark_session() as spark:
+        text, code = examine(spark)
+    tell(text)
+    return code
 
 
 def run_checks(arguments: _arguments.Arguments) -> int:
@@ -115,7 +130,9 @@ def main(argv: list[str] | None = None) -> int:
         return int(end.code or 0)
     commands = {
         "audit": run_audit,
+        "report": run_report,
         "checks": run_checks,
+        "doctor": run_doctor,
     }
     try:
         return commands[arguments.command](arguments)

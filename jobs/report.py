@@ -73,6 +73,14 @@ class Verdict:
         }
         return json.dumps(content, indent=2, sort_keys=True) + "\n"
 
+    @classmethod
+    def from_json(cls, content: str) -> "Verdict":
+        """The verdict that `as_json` wrote."""
+        stored = json.loads(content)
+        counts = {(f["code"], f["severity"], f["verdict"]): f["count"] for f in stored["findings"]}
+        names = ("audit_id", "version", "as_of_ms", "totals", "not_looked_at", "incomplete")
+        return cls(counts=counts, **{name: stored[name] for name in names})
+
 
 def examples(findings: DataFrame, per_code: int) -> list[Any]:
     """The first findings of each code and verdict by place, at most `per_code` each."""

@@ -18,4 +18,5 @@ AUDIT = table(
     long("violations", "findings of verdict violation"),
     long("suspects", "findings of verdict suspect"),
     long("inconclusive", "findings of verdict inconclusive"),
+    string("result", "content of verdict.json"),
 )

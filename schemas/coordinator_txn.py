@@ -4,6 +4,9 @@ from pyspark.sql.types import StringType
 
 from schemas.columns import AUDIT_ID, array, boolean, integer, long, string, table
 
+# Timeout of an id that takes part in two-phase commit (KIP-939) and never times out.
+TWO_PHASE_COMMIT_TIMEOUT = 2147483647
+
 COORDINATOR_TXN = table(
     AUDIT_ID,
     integer("broker", "broker id"),

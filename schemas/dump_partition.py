@@ -2,6 +2,9 @@
 
 from schemas.columns import boolean, integer, long, string, table
 
+# Whether a partition was compacted, as far as the dump tells.
+NEVER_CLEANED, CLEANED, CLEANING_UNKNOWN = "never", "cleaned", "unknown"
+
 DUMP_PARTITION = table(
     integer("partition_index", "number given by collect"),
     integer("broker", "broker id"),

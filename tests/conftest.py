@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from jobs._session import _embedded_defaults, get_session
 from pyspark.sql import SparkSession
+
+from jobs._session import _embedded_defaults, get_session
 
 LOGGING = Path(__file__).parent.parent / "conf" / "log4j2.properties"
 

@@ -65,6 +65,7 @@ from pathlib import Path
 from typing import Any
 
 import google_crc32c
+
 from udfs.wire import batch_layout as layout
 from udfs.wire import codecs, txn_index, txn_log, writer
 

@@ -36,12 +36,12 @@ def stored_batches(folder: Path) -> Iterator[StoredBatch]:
             frames = FrameWalker(source, LIMIT, 0, 1 << 62).walk()
         magic = source.data[frames.positions + layout.MAGIC]
         headers = read_headers(source.data, frames.positions[magic == 2])
-        for i in range(headers.count.size):
+        for i in range(headers.record_count.size):
             at, end = int(headers.position[i]), int(headers.position[i] + headers.length[i])
             section = source.data[at + layout.HEADER_SIZE : end].tobytes()
-            if headers.codec[i] and headers.count[i]:
+            if headers.codec[i] and headers.record_count[i]:
                 section = codecs.decompress(int(headers.codec[i]), section, LIMIT)
-            records = list(iter_records(section, int(headers.count[i])))
+            records = list(iter_records(section, int(headers.record_count[i])))
             base, control = int(headers.base_offset[i]), bool(headers.control[i])
             kind = records[0].key[3] if control and records and records[0].key else None
             yield StoredBatch(
@@ -104,5 +104,3 @@ def partitions(scenario: Path) -> list[dict[str, Any]]:
     """Leader, log start, log end and last stable offset of every partition."""
     content: list[dict[str, Any]] = json.loads((scenario / "oracle/partitions.json").read_text())
     return content
-
-

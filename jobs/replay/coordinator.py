@@ -4,7 +4,6 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 STATES = ("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort")
-TWO_PHASE_COMMIT_TIMEOUT = 2147483647
 
 
 def state_name(status: Column) -> Column:
@@ -26,7 +25,9 @@ def last_states(entries: DataFrame, facts: DataFrame) -> DataFrame:
         .agg(F.max(F.struct("offset", F.struct("*").alias("entry"))).alias("newest"))
     )
     place = F.broadcast(
-        facts.select("partition_index", "broker", "partition", "complete_up_to_ms", "clean_shutdown")
+        facts.select(
+            "partition_index", "broker", "partition", "complete_up_to_ms", "clean_shutdown"
+        )
     )
     return newest.join(place, on="partition_index", how="inner").select(
         "broker",

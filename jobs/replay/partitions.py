@@ -7,11 +7,10 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import LongType
 
 from schemas import log_row
-from schemas.dump_partition import DUMP_PARTITION
+from schemas.dump_partition import CLEANED, CLEANING_UNKNOWN, DUMP_PARTITION, NEVER_CLEANED
 
 MAX_HOLES = 1_000
 
-NEVER_CLEANED, CLEANED, CLEANING_UNKNOWN = "never", "cleaned", "unknown"
 
 class Segments(NamedTuple):
     """`splits`: one row a split with batches; `steps`: neighbours that do not follow."""
@@ -153,7 +152,9 @@ def facts(static: DataFrame, splits: DataFrame, holes_by_partition: DataFrame) -
     log_start = F.greatest(
         F.coalesce("first_base", F.lit(0)), F.coalesce("checkpoint_log_start", F.lit(0))
     )
-    end = F.greatest(F.coalesce(F.col("last_offset") + 1, F.lit(0)), F.coalesce("newest_base", F.lit(0)))
+    end = F.greatest(
+        F.coalesce(F.col("last_offset") + 1, F.lit(0)), F.coalesce("newest_base", F.lit(0))
+    )
     bounded = joined.withColumn("log_start_offset", log_start).withColumn(
         "log_end_offset", F.greatest(end, log_start)
     )

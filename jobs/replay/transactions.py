@@ -159,11 +159,9 @@ def partition_states(facts: DataFrame, transactions: DataFrame, owners: DataFram
     is_open = F.col("marker_offset").isNull()
     undecided = undecided.filter(is_open | (F.col("marker_offset") >= F.col("high_watermark")))
     oldest = undecided.groupBy("partition_index").agg(
-        F.min(
-            F.struct(
-                "first_offset", "producer_id", "highest_epoch", "first_timestamp"
-            )
-        ).alias("holder"),
+        F.min(F.struct("first_offset", "producer_id", "highest_epoch", "first_timestamp")).alias(
+            "holder"
+        ),
         F.sum(is_open.cast("long")).alias("open_transactions"),
     )
     joined = facts.join(F.broadcast(oldest), on="partition_index", how="left")

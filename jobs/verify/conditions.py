@@ -6,7 +6,6 @@ They read columns that the contexts join from `jobs.replay.partitions.facts`.
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from jobs.replay.partitions import CLEANED, CLEANING_UNKNOWN, NEVER_CLEANED
 from jobs.verify.verdict import (
     CLEANED_RANGE,
     CONFIG_UNKNOWN,
@@ -18,6 +17,7 @@ from jobs.verify.verdict import (
     explained,
     inconclusive,
 )
+from schemas.dump_partition import CLEANED, CLEANING_UNKNOWN, NEVER_CLEANED
 from udfs.wire.batch_layout import MAX_SEQUENCE
 
 SEQUENCE_SPACE = MAX_SEQUENCE + 1
@@ -82,8 +82,9 @@ def cleaning_excuses() -> tuple[Excuse, ...]:
     return (
         explained(
             CLEANED_RANGE,
-            lambda: (F.col("cleaning") == CLEANED)
-            & (F.col("offset_first") < F.col("cleaned_below")),
+            lambda: (
+                (F.col("cleaning") == CLEANED) & (F.col("offset_first") < F.col("cleaned_below"))
+            ),
         ),
         inconclusive(CLEANED_RANGE, lambda: F.col("cleaning") == CLEANED),
         inconclusive(CONFIG_UNKNOWN, lambda: F.col("cleaning") == CLEANING_UNKNOWN),

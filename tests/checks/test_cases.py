@@ -12,16 +12,16 @@ from typing import Any
 
 import pytest
 import yaml
+from log_builder import AS_OF, CLOCK_TOPIC, COORDINATOR_PARTITIONS, COORDINATOR_TOPIC, DumpWriter
+from log_builder import Case as LogCase
+from pyspark.sql import DataFrame, SparkSession
+
 from jobs._audit import Audit, Request
 from jobs._progress import Progress
 from jobs._settings import load
 from jobs.main import audit
 from jobs.verify.catalogue import CHECKS
 from jobs.verify.verify import verify
-from log_builder import AS_OF, CLOCK_TOPIC, COORDINATOR_PARTITIONS, COORDINATOR_TOPIC
-from log_builder import Case as LogCase
-from log_builder import DumpWriter
-from pyspark.sql import DataFrame, SparkSession
 
 HERE = Path(__file__).parent
 TINY_SPLIT_BYTES = 400

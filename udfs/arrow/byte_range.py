@@ -50,7 +50,7 @@ class ByteRange:
 
     def digests(self) -> bytes:
         """SHA-256 of each block of 1 MiB of the range itself, one after the other."""
-        view = memoryview(self.data)[: self.length]
+        view = self.data.data[: self.length]
         return b"".join(
             hashlib.sha256(view[at : at + DIGEST_BLOCK_BYTES]).digest()
             for at in range(0, len(view), DIGEST_BLOCK_BYTES)

@@ -59,7 +59,9 @@ def _compressed_results(
     options: DecodeOptions,
 ) -> None:
     """Fills the columns of compressed data batches; a codec that cannot be read is a fault."""
-    wanted = (headers.codec >= 1) & (headers.codec <= 4) & ~headers.control & (headers.count > 0)
+    wanted = (
+        (headers.codec >= 1) & (headers.codec <= 4) & ~headers.control & (headers.record_count > 0)
+    )
     for i in np.flatnonzero(wanted):
         start = int(headers.position[i]) + layout.HEADER_SIZE
         end = int(headers.position[i] + headers.length[i])
@@ -79,7 +81,7 @@ def _compressed_results(
             np.frombuffer(section, dtype=np.uint8),
             0,
             len(section),
-            int(headers.count[i]),
+            int(headers.record_count[i]),
             int(headers.last_offset_delta[i]),
         )
         results[records.FAULTS, i] = mask
@@ -101,10 +103,12 @@ def decode_batches(
     if options.with_records:
         delta = np.where(control, records.NO_TIMESTAMP, results[records.MAX_TIMESTAMP])
         fault |= records.timestamp_faults(headers, delta)
-        whole = ~control & (headers.count == headers.last_offset_delta + 1)
+        whole = ~control & (headers.record_count == headers.last_offset_delta + 1)
         unexplained = headers.delete_horizon & whole & (results[records.TOMBSTONES] == 0)
         fault[unexplained & (fault == 0)] |= faults.DELETE_HORIZON
-    marker_delta = np.where(control & (headers.count == 1), results[records.MAX_TIMESTAMP], 0)
+    marker_delta = np.where(
+        control & (headers.record_count == 1), results[records.MAX_TIMESTAMP], 0
+    )
     marker_delta[marker_delta == records.NO_TIMESTAMP] = 0
     marker_timestamp = np.where(
         headers.log_append_time, headers.max_timestamp, headers.base_timestamp + marker_delta
@@ -187,7 +191,7 @@ def fold_runs(decoded: Decoded, sequenced: bool, expiration_ms: int) -> tuple[Ru
         sequenced,
         expiration_ms,
     )
-    counts = np.where(headers.control, 0, np.maximum(headers.count, 0))[chosen]
+    counts = np.where(headers.control, 0, np.maximum(headers.record_count, 0))[chosen]
     order = np.argsort(headers.producer_id[chosen], kind="stable")
     cumulative = np.concatenate(([0], np.cumsum(counts[order])))
     rank = np.empty_like(order)
@@ -225,7 +229,7 @@ def frame_rows(decoded: Decoded, split: dict[str, Any]) -> list[dict[str, Any]]:
                 "length": int(headers.length[i]),
                 "base_offset": int(headers.base_offset[i]),
                 "last_offset": int(headers.last_offset[i]),
-                "count": int(headers.count[i]),
+                "count": int(headers.record_count[i]),
                 "attributes": int(headers.attributes[i]),
                 "producer_id": int(headers.producer_id[i]),
                 "producer_epoch": int(headers.producer_epoch[i]),
@@ -309,19 +313,19 @@ def summary_row(
         "shrank": source.shrank,
         "first_found": None if frames.first is None else frames.first + start,
         "end": None if frames.end is None else frames.end + start,
-        "batches": int(headers.count.size),
+        "batches": int(headers.record_count.size),
         "legacy_batches": legacy,
-        "records": int(np.maximum(headers.count, 0).sum()),
+        "records": int(np.maximum(headers.record_count, 0).sum()),
         "control_batches": int(headers.control.sum()),
         "steps_dropped": dropped,
     }
-    if not headers.count.size:
+    if not headers.record_count.size:
         return row
     low, high = int(headers.base_offset.argmin()), int(headers.last_offset.argmax())
     markers = decoded.control_type >= 0
     broker_clock = np.where(markers, decoded.marker_timestamp, -1)
     broker_clock = np.where(headers.log_append_time, headers.max_timestamp, broker_clock)
-    partly = ~headers.control & (headers.count < headers.last_offset_delta + 1)
+    partly = ~headers.control & (headers.record_count < headers.last_offset_delta + 1)
     return row | {
         "first_offset": int(headers.base_offset[0]),
         "last_offset": int(headers.last_offset[high]),
@@ -336,7 +340,7 @@ def summary_row(
         "highest_position": int(headers.position[high]) + start,
         "broker_timestamp": int(broker_clock.max()) if broker_clock.max() >= 0 else None,
         "cleaner_traces": bool(
-            headers.delete_horizon.any() or (headers.count == 0).any() or partly.any()
+            headers.delete_horizon.any() or (headers.record_count == 0).any() or partly.any()
         ),
     }
 
@@ -365,11 +369,12 @@ def read_segment(
         yield from txn_log_rows(builder, source, decoded.headers, options.max_decompressed_bytes)
 
     ends = np.array([damage.end for damage in frames.damages if damage.end is not None])
+    damaged = failure_rows(frames, positions, decoded.headers, source.start)
     steps, dropped = step_rows(decoded.headers, np.isin(positions, ends), split)
     for kind, column, rows in (
         (log_row.FRAME, "frame", frame_rows(decoded, split)),
         (log_row.STEP, "step", steps),
-        (log_row.FAILURE, "failure", failure_rows(frames, positions, decoded.headers, source.start)),
+        (log_row.FAILURE, "failure", damaged),
     ):
         if rows:
             yield builder.nested(kind, column, rows)
@@ -377,5 +382,3 @@ def read_segment(
     yield builder.nested(
         log_row.SUMMARY, "summary", [summary_row(source, frames, decoded, legacy, dropped)]
     )
-
-

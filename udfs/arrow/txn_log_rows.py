@@ -53,8 +53,12 @@ def _batch_entries(
     }
     section = source.data[position + layout.HEADER_SIZE : position + length].tobytes()
     try:
-        plain = codecs.decompress(int(headers.codec[i]), section, limit) if headers.codec[i] else section
-        for record in iter_records(plain, int(headers.count[i])):
+        plain = (
+            codecs.decompress(int(headers.codec[i]), section, limit)
+            if headers.codec[i]
+            else section
+        )
+        for record in iter_records(plain, int(headers.record_count[i])):
             timestamp = (
                 headers.max_timestamp[i]
                 if headers.log_append_time[i]
@@ -72,8 +76,8 @@ def txn_log_rows(
 ) -> Iterator[pa.RecordBatch]:
     """Entry rows of all data batches of a split; undecodable records become rows with an error."""
     rows: list[dict[str, Any]] = []
-    for i in range(headers.count.size):
-        if headers.control[i] or headers.count[i] < 1:
+    for i in range(headers.record_count.size):
+        if headers.control[i] or headers.record_count[i] < 1:
             continue
         rows.extend(_batch_entries(source, headers, i, limit))
         if len(rows) >= ROWS_PER_BATCH:

@@ -25,7 +25,7 @@ FIELDS = (
     "producer_id",
     "producer_epoch",
     "base_sequence",
-    "count",
+    "record_count",
 )
 _FIELDS_COUNT = len(FIELDS)
 
@@ -48,7 +48,7 @@ class BatchHeaders(NamedTuple):
     producer_id: Int64s
     producer_epoch: Int64s
     base_sequence: Int64s
-    count: Int64s
+    record_count: Int64s
 
     @property
     def last_offset(self) -> Int64s:
@@ -62,15 +62,19 @@ class BatchHeaders(NamedTuple):
         wrapped = np.where(raw > layout.MAX_SEQUENCE, raw - layout.MAX_SEQUENCE - 1, raw)
         return np.where(self.base_sequence < 0, np.int64(-1), wrapped)
 
+    def _has(self, mask: int) -> Bools:
+        flags: Bools = np.not_equal(self.attributes & mask, 0)
+        return flags
+
     @property
     def control(self) -> Bools:
         """Whether the batch is a control batch."""
-        return (self.attributes & layout.CONTROL_MASK) != 0
+        return self._has(layout.CONTROL_MASK)
 
     @property
     def transactional(self) -> Bools:
         """Whether the batch belongs to a transaction."""
-        return (self.attributes & layout.TRANSACTIONAL_MASK) != 0
+        return self._has(layout.TRANSACTIONAL_MASK)
 
     @property
     def codec(self) -> Int64s:
@@ -80,12 +84,12 @@ class BatchHeaders(NamedTuple):
     @property
     def log_append_time(self) -> Bools:
         """Whether timestamps are the broker's."""
-        return (self.attributes & layout.TIMESTAMP_TYPE_MASK) != 0
+        return self._has(layout.TIMESTAMP_TYPE_MASK)
 
     @property
     def delete_horizon(self) -> Bools:
         """Whether the base timestamp holds a delete horizon set by the cleaner."""
-        return (self.attributes & layout.DELETE_HORIZON_MASK) != 0
+        return self._has(layout.DELETE_HORIZON_MASK)
 
 
 @njit(void(BYTES, int64[::1], types.Array(int64, 2, "C")), cache=True)
@@ -118,15 +122,19 @@ def header_faults(headers: BatchHeaders, coordinator_topic: bool) -> Int64s:
 
     Coordinator topics write batches of their own shape, so the rules for client data are off.
     """
-    mask = np.zeros(headers.count.shape[0], dtype=np.int64)
+    mask = np.zeros(headers.record_count.shape[0], dtype=np.int64)
     control, producer = headers.control, headers.producer_id
     span = headers.last_offset_delta + 1
 
     mask[(headers.codec > 4) | (control & (headers.codec != 0))] |= faults.CODEC_INVALID
-    mask[(headers.count > span) | (span < 1) | (headers.count < 0)] |= faults.COUNT_EXCEEDS_RANGE
+    mask[(headers.record_count > span) | (span < 1) | (headers.record_count < 0)] |= (
+        faults.COUNT_EXCEEDS_RANGE
+    )
     data_batch = ~control & (not coordinator_topic)
-    mask[data_batch & (headers.count >= 1) & (headers.count < span)] |= faults.COUNT_BELOW_RANGE
-    mask[data_batch & (headers.count == 0)] |= faults.EMPTY
+    mask[data_batch & (headers.record_count >= 1) & (headers.record_count < span)] |= (
+        faults.COUNT_BELOW_RANGE
+    )
+    mask[data_batch & (headers.record_count == 0)] |= faults.EMPTY
     mask[(headers.attributes & layout.UNUSED_ATTRIBUTES_MASK) != 0] |= faults.ATTRIBUTE_BITS_UNKNOWN
 
     inconsistent = (producer < -1) | ((producer == -1) & headers.transactional & ~control)
@@ -135,6 +143,6 @@ def header_faults(headers: BatchHeaders, coordinator_topic: bool) -> Int64s:
     mask[inconsistent] |= faults.PRODUCER_FIELDS_INCONSISTENT
 
     malformed = ~headers.transactional | (headers.base_sequence != -1) | (producer < 0)
-    malformed |= (headers.last_offset_delta != 0) | (headers.count > 1)
+    malformed |= (headers.last_offset_delta != 0) | (headers.record_count > 1)
     mask[control & malformed] |= faults.CONTROL_MALFORMED
     return mask

@@ -176,7 +176,7 @@ def _check_batches(  # type: ignore[no-untyped-def]
                 out[CONTROL_TYPE, i] = kind
                 out[COORDINATOR_EPOCH, i] = epoch
                 out[MAX_TIMESTAMP, i] = delta
-        elif with_data and 0 <= count[i]:
+        elif with_data and count[i] >= 0:
             mask, delta, tombstones, _ = check_section(
                 data, start, end, count[i], last_offset_delta[i]
             )
@@ -194,14 +194,14 @@ def check_plain_batches(
     CONTROL_TYPE, COORDINATOR_EPOCH, TOMBSTONES (count). Columns of compressed batches hold the
     neutral values; `with_data=False` reads control records only.
     """
-    out = np.empty((RESULT_ROWS, headers.count.shape[0]), dtype=np.int64)
+    out = np.empty((RESULT_ROWS, headers.record_count.shape[0]), dtype=np.int64)
     _check_batches(
         data,
         headers.position,
         headers.length,
         headers.attributes,
         headers.last_offset_delta,
-        headers.count,
+        headers.record_count,
         with_data,
         out,
     )
@@ -210,7 +210,7 @@ def check_plain_batches(
 
 def timestamp_faults(headers: BatchHeaders, max_delta: Int64s) -> Int64s:
     """MAX_TIMESTAMP_MISMATCH bits: CreateTime batches whose maximum is not that of a record."""
-    known = (max_delta != NO_TIMESTAMP) & ~headers.log_append_time & (headers.count > 0)
+    known = (max_delta != NO_TIMESTAMP) & ~headers.log_append_time & (headers.record_count > 0)
     differs = headers.base_timestamp + np.where(known, max_delta, 0) != headers.max_timestamp
     return np.where(known & differs, np.int64(faults.MAX_TIMESTAMP_MISMATCH), np.int64(0))
 

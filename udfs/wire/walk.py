@@ -48,12 +48,15 @@ def checksum(data, start, end, table):  # type: ignore[no-untyped-def]
     crc = uint32(0xFFFFFFFF)
     i = start
     while i + 8 <= end:
-        low = uint32(crc ^ (
-            uint32(data[i])
-            | (uint32(data[i + 1]) << uint32(8))
-            | (uint32(data[i + 2]) << uint32(16))
-            | (uint32(data[i + 3]) << uint32(24))
-        ))
+        low = uint32(
+            crc
+            ^ (
+                uint32(data[i])
+                | (uint32(data[i + 1]) << uint32(8))
+                | (uint32(data[i + 2]) << uint32(16))
+                | (uint32(data[i + 3]) << uint32(24))
+            )
+        )
         crc = (
             table[7, low & uint32(0xFF)]
             ^ table[6, (low >> uint32(8)) & uint32(0xFF)]
@@ -166,9 +169,7 @@ def walk(data, start, stop, file_left, max_length, positions, crc32c, crc32):  #
 
 
 @njit(
-    types.UniTuple(int64, 3)(
-        BYTES, int64, int64, int64, int64, int64, int64, int64, TABLE, TABLE
-    ),
+    types.UniTuple(int64, 3)(BYTES, int64, int64, int64, int64, int64, int64, int64, TABLE, TABLE),
     cache=True,
 )
 def find_batch(  # type: ignore[no-untyped-def]

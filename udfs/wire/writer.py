@@ -189,7 +189,7 @@ def batch(  # noqa: PLR0913 - one argument a header field
     return _frame(base_offset, partition_leader_epoch, head + stored, crc)
 
 
-def marker(  # noqa: PLR0913 - one argument a field
+def marker(
     offset: int,
     producer_id: int,
     producer_epoch: int,
@@ -224,7 +224,7 @@ def marker(  # noqa: PLR0913 - one argument a field
     )
 
 
-def empty_batch(  # noqa: PLR0913 - one argument a field
+def empty_batch(
     base_offset: int,
     last_offset: int,
     *,

@@ -64,9 +64,7 @@ def frame_context(
         "previous_last_offset",
         "next_offset",
     )
-    rows = batches.unionByName(damaged).join(
-        F.broadcast(facts), on="partition_index", how="inner"
-    )
+    rows = batches.unionByName(damaged).join(F.broadcast(facts), on="partition_index", how="inner")
     named = files.select("file_index", "base_offset", "size_bytes")
 
     def enrich(selected: DataFrame) -> DataFrame:

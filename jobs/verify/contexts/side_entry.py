@@ -59,7 +59,9 @@ def side_entry_context(
         "first_offset",
         "records",
     )
-    computed = aborted.select("partition_index", "producer_id", "marker_offset", "last_stable_offset")
+    computed = aborted.select(
+        "partition_index", "producer_id", "marker_offset", "last_stable_offset"
+    )
     known = markers.join(
         computed, on=["partition_index", "producer_id", "marker_offset"], how="left"
     )

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.replay.coordinator import TWO_PHASE_COMMIT_TIMEOUT
 from jobs.verify.conditions import missing_between
 from jobs.verify.contexts.context import Context, with_path
+from schemas.coordinator_txn import TWO_PHASE_COMMIT_TIMEOUT
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,9 @@ def _coordinator_columns(joined: DataFrame, ages: Ages) -> list[Column]:
     one_instant = (
         F.col("single_broker") & F.col("clean_shutdown") & F.col("coordinator.clean_shutdown")
     )
-    partition_covers = F.col("complete_up_to_ms") >= F.col(
-        "coordinator.record_timestamp"
-    ) + F.lit(ages.clock_tolerance)
+    partition_covers = F.col("complete_up_to_ms") >= F.col("coordinator.record_timestamp") + F.lit(
+        ages.clock_tolerance
+    )
     coordinator_covers = F.col("coordinator.complete_up_to_ms") >= F.col("last_timestamp") + F.lit(
         ages.clock_tolerance
     )
@@ -42,9 +42,9 @@ def _coordinator_columns(joined: DataFrame, ages: Ages) -> list[Column]:
         F.col("coordinator.state").alias("coordinator_state"),
         F.coalesce(active & listed, F.lit(False)).alias("coordinator_covers_partition"),
         F.col("coordinator").isNotNull().alias("coordinator_known"),
-        F.coalesce(
-            F.col("coordinator.timeout_ms") == TWO_PHASE_COMMIT_TIMEOUT, F.lit(False)
-        ).alias("two_phase_commit"),
+        F.coalesce(F.col("coordinator.timeout_ms") == TWO_PHASE_COMMIT_TIMEOUT, F.lit(False)).alias(
+            "two_phase_commit"
+        ),
         F.coalesce(one_instant | (partition_covers & coordinator_covers), F.lit(False)).alias(
             "copies_agree"
         ),
@@ -66,8 +66,10 @@ def transaction_context(
     batch), holds_lso (the oldest open one of its partition), missing_before_marker (offsets
     between data and marker are not in the dump), state_may_have_expired.
     """
-    oldest = transactions.filter(F.col("outcome") == "open").groupBy("partition_index").agg(
-        F.min("first_offset").alias("oldest_open")
+    oldest = (
+        transactions.filter(F.col("outcome") == "open")
+        .groupBy("partition_index")
+        .agg(F.min("first_offset").alias("oldest_open"))
     )
     known = facts.drop("batches", "legacy_batches", "records")  # those of the whole partition
     rows = transactions.join(F.broadcast(known), on="partition_index", how="inner").join(

@@ -12,6 +12,7 @@ and their offsets are missing too; batches between are damaged or missing in the
 Evidence: the batch before and the batch that skips.
 """
 
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
@@ -25,7 +26,7 @@ from jobs.verify.conditions import (
 from jobs.verify.verdict import CLEANED_RANGE, MISSING_RANGE, explained
 
 
-def _skipped_fits_in_offsets():  # type: ignore[no-untyped-def]
+def _skipped_fits_in_offsets() -> Column:
     skipped = sequence_distance(F.col("expected_sequence"), F.col("first_sequence"))
     return skipped <= F.col("first_offset") - F.col("previous.last_offset") - 1
 
@@ -35,16 +36,17 @@ CHECK = Check(
     severity=ERROR,
     context="run",
     source="ProducerAppendInfo.checkSequence",
-    fires=lambda: F.col("client_data")
-    & F.col("sequence_known")
-    & (F.col("producer_epoch") == F.col("state_epoch"))
-    & is_ahead(F.col("expected_sequence"), F.col("first_sequence")),
+    fires=lambda: (
+        F.col("client_data")
+        & F.col("sequence_known")
+        & (F.col("producer_epoch") == F.col("state_epoch"))
+        & is_ahead(F.col("expected_sequence"), F.col("first_sequence"))
+    ),
     excuses=(
         explained(MISSING_RANGE, lambda: F.col("joins_earlier") | F.col("missing_before")),
         explained(
             CLEANED_RANGE,
-            lambda: cleaned_between(F.col("previous.last_offset") + 1)
-            & _skipped_fits_in_offsets(),
+            lambda: cleaned_between(F.col("previous.last_offset") + 1) & _skipped_fits_in_offsets(),
         ),
         state_may_have_expired(),
         unstable_tail(),

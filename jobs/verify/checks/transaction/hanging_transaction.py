@@ -28,9 +28,11 @@ CHECK = Check(
     severity=ERROR,
     context="transaction",
     source="KIP-664, kafka-transactions.sh find-hanging",
-    fires=lambda: (F.col("outcome") == "open")
-    & (F.col("age_ms") > F.col("limit_ms"))
-    & ~F.col("coordinator_covers_partition"),
+    fires=lambda: (
+        (F.col("outcome") == "open")
+        & (F.col("age_ms") > F.col("limit_ms"))
+        & ~F.col("coordinator_covers_partition")
+    ),
     excuses=(
         inconclusive(TWO_PHASE_COMMIT, lambda: F.col("two_phase_commit")),
         inconclusive(
