@@ -4,6 +4,7 @@ import importlib
 import importlib.metadata
 import platform
 from collections.abc import Iterator
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import SparkSession

@@ -1,6 +1,39 @@
 """All checks, written down by hand, in the order of the families."""
 
 from jobs.verify.check import Check
+from jobs.verify.checks.batch.batch_attribute_bits_unknown import (
+    CHECK as BATCH_ATTRIBUTE_BITS_UNKNOWN,
+)
+from jobs.verify.checks.batch.batch_codec_invalid import CHECK as BATCH_CODEC_INVALID
+from jobs.verify.checks.batch.batch_count_below_range import CHECK as BATCH_COUNT_BELOW_RANGE
+from jobs.verify.checks.batch.batch_count_exceeds_range import CHECK as BATCH_COUNT_EXCEEDS_RANGE
+from jobs.verify.checks.batch.batch_crc_mismatch import CHECK as BATCH_CRC_MISMATCH
+from jobs.verify.checks.batch.batch_decompression_failed import CHECK as BATCH_DECOMPRESSION_FAILED
+from jobs.verify.checks.batch.batch_empty_unexpected import CHECK as BATCH_EMPTY_UNEXPECTED
+from jobs.verify.checks.batch.batch_length_invalid import CHECK as BATCH_LENGTH_INVALID
+from jobs.verify.checks.batch.batch_magic_unknown import CHECK as BATCH_MAGIC_UNKNOWN
+from jobs.verify.checks.batch.batch_max_timestamp_mismatch import (
+    CHECK as BATCH_MAX_TIMESTAMP_MISMATCH,
+)
+from jobs.verify.checks.batch.batch_producer_fields_inconsistent import (
+    CHECK as BATCH_PRODUCER_FIELDS_INCONSISTENT,
+)
+from jobs.verify.checks.batch.batch_record_count_mismatch import (
+    CHECK as BATCH_RECORD_COUNT_MISMATCH,
+)
+from jobs.verify.checks.batch.batch_record_malformed import CHECK as BATCH_RECORD_MALFORMED
+from jobs.verify.checks.batch.batch_record_offset_order import CHECK as BATCH_RECORD_OFFSET_ORDER
+from jobs.verify.checks.batch.control_batch_malformed import CHECK as CONTROL_BATCH_MALFORMED
+from jobs.verify.checks.batch.control_type_unknown import CHECK as CONTROL_TYPE_UNKNOWN
+from jobs.verify.checks.batch.delete_horizon_unexpected import CHECK as DELETE_HORIZON_UNEXPECTED
+from jobs.verify.checks.index.txnindex_empty_transaction import CHECK as TXNINDEX_EMPTY_TRANSACTION
+from jobs.verify.checks.index.txnindex_extra_entry import CHECK as TXNINDEX_EXTRA_ENTRY
+from jobs.verify.checks.index.txnindex_malformed import CHECK as TXNINDEX_MALFORMED
+from jobs.verify.checks.index.txnindex_missing_entry import CHECK as TXNINDEX_MISSING_ENTRY
+from jobs.verify.checks.index.txnindex_wrong_first_offset import (
+    CHECK as TXNINDEX_WRONG_FIRST_OFFSET,
+)
+from jobs.verify.checks.index.txnindex_wrong_lso import CHECK as TXNINDEX_WRONG_LSO
 from jobs.verify.checks.producer.duplicate_batch import CHECK as DUPLICATE_BATCH
 from jobs.verify.checks.producer.first_sequence_nonzero import CHECK as FIRST_SEQUENCE_NONZERO
 from jobs.verify.checks.producer.mixed_transactional_mode import CHECK as MIXED_TRANSACTIONAL_MODE
@@ -20,6 +53,20 @@ from jobs.verify.checks.producer.sequence_nonzero_at_new_epoch import (
 )
 from jobs.verify.checks.producer.sequence_regression import CHECK as SEQUENCE_REGRESSION
 from jobs.verify.checks.producer.zombie_write_after_fence import CHECK as ZOMBIE_WRITE_AFTER_FENCE
+from jobs.verify.checks.segment.active_tail_torn import CHECK as ACTIVE_TAIL_TORN
+from jobs.verify.checks.segment.closed_segment_tail_garbage import (
+    CHECK as CLOSED_SEGMENT_TAIL_GARBAGE,
+)
+from jobs.verify.checks.segment.hw_below_log_start import CHECK as HW_BELOW_LOG_START
+from jobs.verify.checks.segment.hw_beyond_log_end import CHECK as HW_BEYOND_LOG_END
+from jobs.verify.checks.segment.leader_epoch_regression import CHECK as LEADER_EPOCH_REGRESSION
+from jobs.verify.checks.segment.log_start_beyond_end import CHECK as LOG_START_BEYOND_END
+from jobs.verify.checks.segment.offset_gap import CHECK as OFFSET_GAP
+from jobs.verify.checks.segment.offset_not_increasing import CHECK as OFFSET_NOT_INCREASING
+from jobs.verify.checks.segment.segment_missing import CHECK as SEGMENT_MISSING
+from jobs.verify.checks.segment.segment_offset_out_of_range import (
+    CHECK as SEGMENT_OFFSET_OUT_OF_RANGE,
+)
 from jobs.verify.checks.transaction.aborted_data_below_cleaned_bound import (
     CHECK as ABORTED_DATA_BELOW_CLEANED_BOUND,
 )
@@ -43,6 +90,39 @@ from jobs.verify.checks.transaction.marker_without_transaction import (
 )
 
 CHECKS: tuple[Check, ...] = (
+    BATCH_ATTRIBUTE_BITS_UNKNOWN,
+    BATCH_CODEC_INVALID,
+    BATCH_COUNT_BELOW_RANGE,
+    BATCH_COUNT_EXCEEDS_RANGE,
+    BATCH_CRC_MISMATCH,
+    BATCH_DECOMPRESSION_FAILED,
+    BATCH_EMPTY_UNEXPECTED,
+    BATCH_LENGTH_INVALID,
+    BATCH_MAGIC_UNKNOWN,
+    BATCH_MAX_TIMESTAMP_MISMATCH,
+    BATCH_PRODUCER_FIELDS_INCONSISTENT,
+    BATCH_RECORD_COUNT_MISMATCH,
+    BATCH_RECORD_MALFORMED,
+    BATCH_RECORD_OFFSET_ORDER,
+    CONTROL_BATCH_MALFORMED,
+    CONTROL_TYPE_UNKNOWN,
+    DELETE_HORIZON_UNEXPECTED,
+    CLOSED_SEGMENT_TAIL_GARBAGE,
+    ACTIVE_TAIL_TORN,
+    OFFSET_NOT_INCREASING,
+    OFFSET_GAP,
+    SEGMENT_MISSING,
+    LEADER_EPOCH_REGRESSION,
+    SEGMENT_OFFSET_OUT_OF_RANGE,
+    HW_BEYOND_LOG_END,
+    HW_BELOW_LOG_START,
+    LOG_START_BEYOND_END,
+    TXNINDEX_MALFORMED,
+    TXNINDEX_MISSING_ENTRY,
+    TXNINDEX_EXTRA_ENTRY,
+    TXNINDEX_EMPTY_TRANSACTION,
+    TXNINDEX_WRONG_FIRST_OFFSET,
+    TXNINDEX_WRONG_LSO,
     SEQUENCE_GAP,
     SEQUENCE_REGRESSION,
     DUPLICATE_BATCH,

@@ -49,6 +49,14 @@ def unstable_tail(offset: str = "offset_last") -> Excuse:
     return inconclusive(UNSTABLE_TAIL, lambda: F.col(offset) >= F.col("stable_below"))
 
 
+def unstable_damage() -> Excuse:
+    """Damage in the active segment at or above the high watermark: a write cut short."""
+    return inconclusive(
+        UNSTABLE_TAIL,
+        lambda: F.col("active") & (F.col("offset_first") >= F.col("stable_below")),
+    )
+
+
 def start_unknown() -> Excuse:
     """The log does not begin at offset 0: earlier state of the producer is not in the dump."""
     return inconclusive(NO_INITIAL_STATE, lambda: ~F.col("start_known"))

@@ -12,12 +12,13 @@ from typing import Any
 
 import oracle
 import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
 from jobs import _settings, main
 from jobs._audit import Audit, Request
 from jobs._progress import Progress
 from jobs.verify.catalogue import CHECKS
-from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 
 HERE = Path(__file__).resolve().parent.parent
 COMMITTED = sorted((HERE / "dumps").glob("*.tar.gz"))

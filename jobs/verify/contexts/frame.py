@@ -1,9 +1,14 @@
 """Context `frame`: one row is a batch with a fault, or a byte range that is no provable batch."""
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.verify.contexts.context import Context, with_path
+
+
+def has_fault(bits: int) -> Column:
+    """Whether a batch has one of the fault bits of udfs/wire/faults.py."""
+    return F.col("fault_mask").bitwiseAND(F.lit(bits).cast("long")) != 0
 
 
 def frame_context(
@@ -71,9 +76,14 @@ def frame_context(
         joined = with_path(selected, files, "file_index", "file").join(
             F.broadcast(named), on="file_index", how="left"
         )
+        complete = (F.col("reason_of_failure") == "crc_mismatch") & (
+            F.col("claimed_bytes") <= F.col("byte_length")
+        )
         return joined.select(
             "*",
             (F.col("base_offset") == F.col("newest_base")).alias("active"),
+            (F.col("at_end") & ~complete).alias("tail"),
+            complete.alias("complete_frame"),
             F.lit(None).cast("string").alias("transactional_id"),
         )
 

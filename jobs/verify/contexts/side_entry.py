@@ -106,18 +106,24 @@ def side_entry_context(
     return Context("side_entry", rows, _regular, lambda selected: _enrich(selected, files))
 
 
+def is_malformed() -> Column:
+    """Whether a row has an entry that breaks the format or the order of its file."""
+    entry = F.col("entry")
+    broken = (entry["version"] != 0) | (entry["first"] > entry["last"])
+    broken |= F.coalesce(entry["last"] <= entry["previous_last"], F.lit(False))
+    broken |= entry["last"] < entry["segment_base"]
+    broken |= F.coalesce(entry["last"] >= F.col("next_segment_base"), F.lit(False))
+    return F.coalesce(broken, F.lit(False))
+
+
 def _regular() -> Column:
     entry = F.col("entry")
-    ordered = (entry["version"] == 0) & F.coalesce(
-        entry["last"] > entry["previous_last"], F.lit(True)
-    )
-    ordered &= (entry["first"] < entry["last"]) & (entry["last"] >= entry["segment_base"])
-    ordered &= F.coalesce(entry["last"] < F.col("next_segment_base"), F.lit(True))
     agrees = (entry["first"] == F.col("first_offset")) & (
         entry["last_stable_offset"] == F.col("last_stable_offset")
     )
+    sound = agrees & ~is_malformed() & (entry["first"] < entry["last"])
     nothing_due = entry.isNull() & F.col("first_offset").isNull()
-    return F.coalesce(ordered & agrees, F.lit(False)) | F.coalesce(nothing_due, F.lit(False))
+    return F.coalesce(sound, F.lit(False)) | F.coalesce(nothing_due, F.lit(False))
 
 
 def _enrich(selected: DataFrame, files: DataFrame) -> DataFrame:
@@ -137,5 +143,8 @@ def _enrich(selected: DataFrame, files: DataFrame) -> DataFrame:
         F.col("entry.position").alias("entry_position"),
         F.lit(ENTRY_LENGTH).alias("entry_length"),
         F.coalesce(missing_between(at_marker, at_marker), F.lit(False)).alias("marker_missing"),
+        F.coalesce(missing_between(F.col("entry.first"), at_marker), F.lit(False)).alias(
+            "data_missing"
+        ),
         F.lit(None).cast("string").alias("transactional_id"),
     )

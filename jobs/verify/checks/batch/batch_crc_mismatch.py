@@ -1,0 +1,32 @@
+"""The bytes of a batch are not those that were written.
+
+What it finds: a batch of plausible length whose stored checksum is not that of its bytes.
+
+Why it is wrong: the checksum covers everything that the producer wrote; a broker that meets such
+a batch throws CorruptRecordException and consumers stop.
+
+When it is legal: never below the high watermark; at the end of the active segment it may be a
+write that was not complete.
+
+Evidence: the damaged bytes.
+"""
+
+from pyspark.sql import functions as F
+
+from jobs.verify.check import ERROR, Check, text
+from jobs.verify.conditions import unstable_damage
+
+CHECK = Check(
+    code="batch_crc_mismatch",
+    severity=ERROR,
+    context="frame",
+    source="DefaultRecordBatch.ensureValid",
+    fires=lambda: (F.col("reason_of_failure") == "crc_mismatch") & F.col("complete_frame"),
+    excuses=(unstable_damage(),),
+    expected=lambda: F.lit("a matching checksum"),
+    found=lambda: F.lit("another checksum"),
+    message=lambda: text(
+        "The batch at byte {byte_position} fails its checksum: what is stored is not what was"
+        " written."
+    ),
+)

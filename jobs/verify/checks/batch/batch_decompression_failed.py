@@ -1,0 +1,35 @@
+"""The records of a batch do not decompress.
+
+What it finds: a batch with a good checksum whose records do not decompress, or decompress to more
+than the limit max_decompressed_bytes.
+
+Why it is wrong: what a producer compressed was already broken; no consumer can read it.
+
+When it is legal: never; snappy without framing is accepted, and so are concatenated gzip and zstd
+streams.
+
+Evidence: the batch.
+"""
+
+from pyspark.sql import functions as F
+
+from jobs.verify.check import ERROR, Check, text
+from jobs.verify.contexts.frame import has_fault
+from udfs.wire import faults
+
+CHECK = Check(
+    code="batch_decompression_failed",
+    severity=ERROR,
+    context="frame",
+    source="DefaultRecordBatch.compressedIterator",
+    fires=lambda: has_fault(faults.DECOMPRESSION_FAILED | faults.DECOMPRESSED_SIZE_LIMIT),
+    excuses=(),
+    expected=lambda: F.lit("records that decompress within the limit"),
+    found=lambda: F.when(
+        has_fault(faults.DECOMPRESSED_SIZE_LIMIT), F.lit("more than the limit")
+    ).otherwise(F.lit("undecodable bytes")),
+    message=lambda: text(
+        "The records of the batch at offset {offset_first} cannot be decompressed."
+    ),
+    needs_records=True,
+)

@@ -1,0 +1,35 @@
+"""The producer fields of a batch contradict each other.
+
+What it finds: a producer id below -1, a transactional batch without one, or a producer id without
+epoch or sequence.
+
+Why it is wrong: a broker refuses such a batch; the fields only make sense together.
+
+When it is legal: batches without a producer id may hold any epoch and sequence: those are not
+judged.
+
+Evidence: the batch.
+"""
+
+from pyspark.sql import functions as F
+
+from jobs.verify.check import ERROR, Check, text
+from jobs.verify.contexts.frame import has_fault
+from udfs.wire import faults
+
+CHECK = Check(
+    code="batch_producer_fields_inconsistent",
+    severity=ERROR,
+    context="frame",
+    source="LogValidator.validateBatch",
+    fires=lambda: has_fault(faults.PRODUCER_FIELDS_INCONSISTENT),
+    excuses=(),
+    expected=lambda: F.lit("producer id, epoch and sequence, or none of them"),
+    found=lambda: text(
+        "producer id {producer_id}, epoch {producer_epoch}, sequence {base_sequence}"
+    ),
+    message=lambda: text(
+        "The batch at offset {offset_first} has a producer id without epoch or sequence, or "
+        "is transactional without producer id."
+    ),
+)

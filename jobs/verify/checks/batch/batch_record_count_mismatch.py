@@ -1,0 +1,31 @@
+"""A batch holds another number of records than it says.
+
+What it finds: a batch that holds fewer or more records than its header says.
+
+Why it is wrong: a consumer throws InvalidRecordException at it.
+
+When it is legal: never.
+
+Evidence: the batch.
+"""
+
+from pyspark.sql import functions as F
+
+from jobs.verify.check import ERROR, Check, text
+from jobs.verify.contexts.frame import has_fault
+from udfs.wire import faults
+
+CHECK = Check(
+    code="batch_record_count_mismatch",
+    severity=ERROR,
+    context="frame",
+    source="DefaultRecordBatch.RecordIterator",
+    fires=lambda: has_fault(faults.RECORD_COUNT_MISMATCH),
+    excuses=(),
+    expected=lambda: text("{count} records"),
+    found=lambda: F.lit("another number"),
+    message=lambda: text(
+        "The batch at offset {offset_first} announces {count} records and holds another number."
+    ),
+    needs_records=True,
+)

@@ -1,0 +1,31 @@
+"""A record cannot be decoded.
+
+What it finds: a record whose lengths do not add up, a negative header count, or an overlong varint.
+
+Why it is wrong: a consumer throws InvalidRecordException at it.
+
+When it is legal: never.
+
+Evidence: the batch.
+"""
+
+from pyspark.sql import functions as F
+
+from jobs.verify.check import ERROR, Check, text
+from jobs.verify.contexts.frame import has_fault
+from udfs.wire import faults
+
+CHECK = Check(
+    code="batch_record_malformed",
+    severity=ERROR,
+    context="frame",
+    source="DefaultRecord.readFrom",
+    fires=lambda: has_fault(faults.RECORD_MALFORMED),
+    excuses=(),
+    expected=lambda: F.lit("records whose lengths add up"),
+    found=lambda: F.lit("a record that breaks the format"),
+    message=lambda: text(
+        "A record of the batch at offset {offset_first} breaks the record format."
+    ),
+    needs_records=True,
+)

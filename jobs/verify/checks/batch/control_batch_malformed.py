@@ -1,0 +1,32 @@
+"""A marker cannot be read.
+
+What it finds: a control batch that is not transactional, has a sequence or several records, or
+whose key or value is too short.
+
+Why it is wrong: brokers write markers in one form only; a consumer that cannot read one never
+leaves the transaction.
+
+When it is legal: never in a user topic; the cleaner may empty a marker, which is no fault.
+
+Evidence: the batch.
+"""
+
+from pyspark.sql import functions as F
+
+from jobs.verify.check import ERROR, Check, text
+from jobs.verify.contexts.frame import has_fault
+from udfs.wire import faults
+
+CHECK = Check(
+    code="control_batch_malformed",
+    severity=ERROR,
+    context="frame",
+    source="EndTransactionMarker.deserialize",
+    fires=lambda: has_fault(faults.CONTROL_MALFORMED),
+    excuses=(),
+    expected=lambda: F.lit("one record with the key and value of a marker"),
+    found=lambda: text("attributes {attributes}, {count} records, sequence {base_sequence}"),
+    message=lambda: text(
+        "The control batch at offset {offset_first} is no marker that a broker could have written."
+    ),
+)

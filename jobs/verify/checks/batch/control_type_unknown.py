@@ -1,0 +1,32 @@
+"""A control batch is neither COMMIT nor ABORT.
+
+What it finds: a control batch in a user topic that is neither COMMIT nor ABORT.
+
+Why it is wrong: only the two end a transaction; the metadata log alone has others.
+
+When it is legal: a broker newer than this program.
+
+Evidence: the batch.
+"""
+
+from pyspark.sql import functions as F
+
+from jobs.verify.check import WARNING, Check, text
+from jobs.verify.contexts.frame import has_fault
+from jobs.verify.verdict import VERSION_DEPENDENT, suspect
+from udfs.wire import faults
+
+CHECK = Check(
+    code="control_type_unknown",
+    severity=WARNING,
+    context="frame",
+    source="ControlRecordType.parse",
+    fires=lambda: has_fault(faults.CONTROL_TYPE_UNKNOWN),
+    excuses=(suspect(VERSION_DEPENDENT),),
+    expected=lambda: F.lit("control type 0 or 1"),
+    found=lambda: text("control type {found_value}"),
+    message=lambda: text(
+        "The control batch at offset {offset_first} has type {found_value}, which ends no "
+        "transaction."
+    ),
+)

@@ -1,0 +1,34 @@
+"""The index has an entry for an ABORT without data.
+
+What it finds: an entry whose first and last offset are both that of the marker.
+
+Why it is wrong: it is not; it costs a consumer nothing.
+
+When it is legal: brokers up to 2.7 write such an entry for every ABORT marker that ended no
+transaction in the partition.
+
+Evidence: the entry.
+"""
+
+from pyspark.sql import functions as F
+
+from jobs.verify.check import INFO, Check, Proof, text
+from jobs.verify.contexts.side_entry import is_malformed
+from jobs.verify.verdict import ALSO_LEGAL, suspect
+
+CHECK = Check(
+    code="txnindex_empty_transaction",
+    severity=INFO,
+    context="side_entry",
+    source="ProducerAppendInfo.appendEndTxnMarker up to 2.7",
+    fires=lambda: (F.col("entry.first") == F.col("entry.last")) & ~is_malformed(),
+    excuses=(suspect(ALSO_LEGAL),),
+    expected=lambda: F.lit("no entry for an ABORT without data"),
+    found=lambda: text("an entry at offset {last}", last=F.col("entry.last")),
+    proofs=(Proof("the entry", "entry_file", "entry_position", "entry_length"),),
+    message=lambda: text(
+        "The ABORT of producer {producer_id} at offset {last} ended no transaction here, but has "
+        "an entry in the index.",
+        last=F.col("entry.last"),
+    ),
+)

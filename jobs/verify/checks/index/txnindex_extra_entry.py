@@ -1,0 +1,55 @@
+"""The index names an aborted transaction that the log does not have.
+
+What it finds: an entry without an ABORT marker of its producer at its last offset.
+
+Why it is wrong: a read_committed consumer skips what the index calls aborted
+(TransactionIndex), so committed records are hidden from it.
+
+When it is legal: the marker lies below the start of the log or in a range that is missing or
+damaged; the log was copied before the index; the cleaner emptied the marker.
+
+Evidence: the entry.
+"""
+
+from pyspark.sql import functions as F
+
+from jobs.verify.check import ERROR, Check, Proof, text
+from jobs.verify.conditions import cleaned_between
+from jobs.verify.contexts.side_entry import is_malformed
+from jobs.verify.verdict import (
+    CLEANED_RANGE,
+    DUMP_BEFORE_EVENT,
+    MISSING_RANGE,
+    NO_INITIAL_STATE,
+    explained,
+    inconclusive,
+)
+
+CHECK = Check(
+    code="txnindex_extra_entry",
+    severity=ERROR,
+    context="side_entry",
+    source="TransactionIndex",
+    fires=lambda: F.col("entry").isNotNull() & F.col("marker_offset").isNull() & ~is_malformed(),
+    excuses=(
+        explained(NO_INITIAL_STATE, lambda: F.col("entry.last") < F.col("log_start_offset")),
+        explained(MISSING_RANGE, lambda: F.col("marker_missing")),
+        explained(CLEANED_RANGE, lambda: cleaned_between(F.col("entry.last"))),
+        inconclusive(
+            DUMP_BEFORE_EVENT,
+            lambda: ~F.col("clean_shutdown") & (F.col("entry.last") >= F.col("data_end_offset")),
+        ),
+    ),
+    expected=lambda: text("an ABORT marker at offset {last}", last=F.col("entry.last")),
+    found=lambda: F.lit("none"),
+    proofs=(Proof("the entry", "entry_file", "entry_position", "entry_length"),),
+    message=lambda: text(
+        "The index says that producer {producer_id} aborted offsets {first} to {last}, but no "
+        "ABORT marker of it is there: read_committed consumers skip records they should get.",
+        first=F.col("entry.first"),
+        last=F.col("entry.last"),
+    ),
+    remedy=lambda: F.lit(
+        "Stop the broker, delete this .txnindex file, and start it: the index is rebuilt."
+    ),
+)

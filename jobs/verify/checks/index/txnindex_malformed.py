@@ -1,0 +1,45 @@
+"""An entry of a .txnindex breaks the format.
+
+What it finds: an entry with a version other than 0, with a last offset that is not above the one
+before it, with a first offset above its last, or outside the offsets of its segment.
+
+Why it is wrong: brokers search the index in order (TransactionIndex.collectAbortedTxns); behind
+such an entry aborted transactions are not found, and their records are delivered.
+
+When it is legal: never. A cut last entry is ignored by brokers and is none.
+
+Evidence: the entry.
+"""
+
+from pyspark.sql import functions as F
+
+from jobs.verify.check import ERROR, Check, Proof, text
+from jobs.verify.contexts.side_entry import is_malformed
+
+CHECK = Check(
+    code="txnindex_malformed",
+    severity=ERROR,
+    context="side_entry",
+    source="TransactionIndex.append",
+    fires=is_malformed,
+    expected=lambda: text(
+        "version 0, first <= last, last above {before} and inside the segment",
+        before=F.col("entry.previous_last"),
+    ),
+    found=lambda: text(
+        "version {version}, first {first}, last {last}",
+        version=F.col("entry.version"),
+        first=F.col("entry.first"),
+        last=F.col("entry.last"),
+    ),
+    proofs=(Proof("the entry", "entry_file", "entry_position", "entry_length"),),
+    message=lambda: text(
+        "The aborted-transaction index has an entry that brokers cannot use: producer "
+        "{producer_id}, offsets {first} to {last}.",
+        first=F.col("entry.first"),
+        last=F.col("entry.last"),
+    ),
+    remedy=lambda: F.lit(
+        "Stop the broker, delete this .txnindex file, and start it: the index is rebuilt."
+    ),
+)

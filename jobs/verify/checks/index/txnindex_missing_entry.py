@@ -1,0 +1,56 @@
+"""An aborted transaction is missing from the index.
+
+What it finds: an ABORT marker that closed a transaction with data, without an entry in the
+.txnindex of its segment.
+
+Why it is wrong: a read_committed consumer learns of aborted transactions from the index alone
+(TransactionIndex), so it is given the aborted records as committed ones.
+
+When it is legal: the cleaner removed all data of the transaction; the index was copied before the
+marker was written.
+
+Evidence: the marker.
+"""
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from jobs.verify.check import ERROR, Check, Proof, text
+from jobs.verify.conditions import cleaned_between, unstable_tail
+from jobs.verify.verdict import CLEANED_RANGE, DUMP_BEFORE_EVENT, explained, inconclusive
+
+
+def _behind_the_index() -> Column:
+    beyond = F.col("newest_entry").isNull() | (F.col("marker_offset") > F.col("newest_entry"))
+    return ~F.col("clean_shutdown") & beyond
+
+
+CHECK = Check(
+    code="txnindex_missing_entry",
+    severity=ERROR,
+    context="side_entry",
+    source="TransactionIndex, ProducerStateManager.completeTxn",
+    fires=lambda: (
+        F.col("entry").isNull()
+        & F.col("marker_offset").isNotNull()
+        & F.col("first_offset").isNotNull()
+    ),
+    excuses=(
+        explained(
+            CLEANED_RANGE,
+            lambda: (F.col("records") == 0) & cleaned_between(F.col("first_offset")),
+        ),
+        inconclusive(DUMP_BEFORE_EVENT, _behind_the_index),
+        unstable_tail("marker_offset"),
+    ),
+    expected=lambda: text("an entry for offsets {first_offset} to {marker_offset}"),
+    found=lambda: F.lit("no entry"),
+    proofs=(Proof("the ABORT marker", "marker_file", "marker_position", "marker_length"),),
+    message=lambda: text(
+        "Producer {producer_id} aborted offsets {first_offset} to {marker_offset}, but the index "
+        "does not say so: read_committed consumers are given the aborted records."
+    ),
+    remedy=lambda: F.lit(
+        "Stop the broker, delete this .txnindex file, and start it: the index is rebuilt."
+    ),
+)

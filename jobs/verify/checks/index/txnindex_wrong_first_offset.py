@@ -1,0 +1,58 @@
+"""The index gives an aborted transaction another start than the log.
+
+What it finds: an entry whose first offset is not that of the first data batch of the transaction
+that its marker ended.
+
+Why it is wrong: with a later start a consumer is given aborted records; with an earlier one
+committed records of the producer are hidden from it.
+
+When it is legal: the first batches were removed by retention or the cleaner, or lie before the
+dump; then the entry may only begin earlier.
+
+Evidence: the entry and the marker.
+"""
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from jobs.verify.check import ERROR, Check, Proof, text
+from jobs.verify.conditions import cleaned_between
+from jobs.verify.contexts.side_entry import is_malformed
+from jobs.verify.verdict import CLEANED_RANGE, MISSING_RANGE, NO_INITIAL_STATE, explained
+
+
+def _not_later() -> Column:
+    return F.coalesce(F.col("entry.first") <= F.col("first_offset"), F.lit(True))
+
+
+CHECK = Check(
+    code="txnindex_wrong_first_offset",
+    severity=ERROR,
+    context="side_entry",
+    source="CompletedTxn, TransactionIndex",
+    fires=lambda: (
+        F.col("entry").isNotNull()
+        & F.col("marker_offset").isNotNull()
+        & (F.col("entry.first") != F.coalesce("first_offset", "marker_offset"))
+        & ~is_malformed()
+    ),
+    excuses=(
+        explained(NO_INITIAL_STATE, lambda: _not_later() & ~F.col("start_known")),
+        explained(CLEANED_RANGE, lambda: _not_later() & cleaned_between(F.col("entry.first"))),
+        explained(MISSING_RANGE, lambda: _not_later() & F.col("data_missing")),
+    ),
+    expected=lambda: text("first offset {first_offset}"),
+    found=lambda: text("first offset {first}", first=F.col("entry.first")),
+    proofs=(
+        Proof("the entry", "entry_file", "entry_position", "entry_length"),
+        Proof("the ABORT marker", "marker_file", "marker_position", "marker_length"),
+    ),
+    message=lambda: text(
+        "The index says that the transaction of producer {producer_id} aborted at offset "
+        "{marker_offset} began at {first}; in the log it begins at {first_offset}.",
+        first=F.col("entry.first"),
+    ),
+    remedy=lambda: F.lit(
+        "Stop the broker, delete this .txnindex file, and start it: the index is rebuilt."
+    ),
+)

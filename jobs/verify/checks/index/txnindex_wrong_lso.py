@@ -1,0 +1,59 @@
+"""The index holds another last stable offset than the log gives.
+
+What it finds: an entry whose last stable offset is not the first offset of the oldest transaction
+that was open when the marker was written, nor the offset behind the marker.
+
+Why it is wrong: a broker ends its search of the index at this value
+(TransactionIndex.collectAbortedTxns); too large a value makes it miss aborted transactions.
+
+When it is legal: a follower counts transactions that begin later in the same fetch; transactions
+before the start of the dump or in a cleaned range are not known.
+
+Evidence: the entry and the marker.
+"""
+
+from pyspark.sql import functions as F
+
+from jobs.verify.check import WARNING, Check, Proof, text
+from jobs.verify.conditions import missing_between
+from jobs.verify.contexts.side_entry import is_malformed
+from jobs.verify.verdict import (
+    ALSO_LEGAL,
+    CLEANED_RANGE,
+    MISSING_RANGE,
+    NO_INITIAL_STATE,
+    VERSION_DEPENDENT,
+    explained,
+    suspect,
+)
+from schemas.dump_partition import NEVER_CLEANED
+
+CHECK = Check(
+    code="txnindex_wrong_lso",
+    severity=WARNING,
+    context="side_entry",
+    source="ProducerStateManager.lastStableOffset",
+    fires=lambda: (
+        (F.col("entry.last_stable_offset") != F.col("last_stable_offset")) & ~is_malformed()
+    ),
+    excuses=(
+        explained(NO_INITIAL_STATE, lambda: ~F.col("start_known")),
+        explained(CLEANED_RANGE, lambda: F.col("cleaning") != NEVER_CLEANED),
+        explained(
+            MISSING_RANGE, lambda: missing_between(F.lit(0).cast("long"), F.col("marker_offset"))
+        ),
+        explained(ALSO_LEGAL, lambda: F.col("entry.last_stable_offset") > F.col("marker_offset")),
+        suspect(VERSION_DEPENDENT),
+    ),
+    expected=lambda: text("last stable offset {last_stable_offset}"),
+    found=lambda: text("last stable offset {stored}", stored=F.col("entry.last_stable_offset")),
+    proofs=(
+        Proof("the entry", "entry_file", "entry_position", "entry_length"),
+        Proof("the ABORT marker", "marker_file", "marker_position", "marker_length"),
+    ),
+    message=lambda: text(
+        "The index entry of the transaction that producer {producer_id} aborted at offset "
+        "{marker_offset} holds last stable offset {stored}; the log gives {last_stable_offset}.",
+        stored=F.col("entry.last_stable_offset"),
+    ),
+)

@@ -1,0 +1,30 @@
+"""The newest segment ends in the middle of a batch.
+
+What it finds: bytes behind the last batch of the newest segment that are no complete batch.
+
+Why it is wrong: it is not: a copy raced with an append, the file is preallocated, or a crash left
+it so; a broker truncates them when it starts.
+
+When it is legal: always.
+
+Evidence: the bytes.
+"""
+
+from pyspark.sql import functions as F
+
+from jobs.verify.check import INFO, Check, text
+from jobs.verify.verdict import ALSO_LEGAL, suspect
+
+CHECK = Check(
+    code="active_tail_torn",
+    severity=INFO,
+    context="frame",
+    source="FileLogInputStream.nextBatch",
+    fires=lambda: F.col("tail") & F.col("active"),
+    excuses=(suspect(ALSO_LEGAL),),
+    expected=lambda: F.lit("the last batch ends the file"),
+    found=lambda: text("{byte_length} bytes ({reason_of_failure})"),
+    message=lambda: text(
+        "The newest segment ends with {byte_length} bytes that are no complete batch."
+    ),
+)

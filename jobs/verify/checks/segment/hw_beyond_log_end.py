@@ -1,0 +1,32 @@
+"""The high watermark lies behind the end of the log.
+
+What it finds: an entry of replication-offset-checkpoint above the log end offset.
+
+Why it is wrong: a broker never sets the high watermark above its log end
+(UnifiedLog.updateHighWatermark), so replicated records are gone from this copy.
+
+When it is legal: the checkpoint was copied after the log. After a clean shutdown nothing was
+written any more, and no legal explanation remains.
+
+Evidence: the checkpoint entry against the last batch of the partition.
+"""
+
+from pyspark.sql import functions as F
+
+from jobs.verify.check import ERROR, Check, text
+from jobs.verify.verdict import DUMP_BEFORE_EVENT, suspect
+
+CHECK = Check(
+    code="hw_beyond_log_end",
+    severity=ERROR,
+    context="partition",
+    source="UnifiedLog.updateHighWatermark",
+    fires=lambda: F.col("checkpoint_high_watermark") > F.col("last_offset_seen"),
+    excuses=(suspect(DUMP_BEFORE_EVENT, lambda: ~F.col("clean_shutdown")),),
+    expected=lambda: text("a high watermark of at most {last_offset_seen}"),
+    found=lambda: text("high watermark {checkpoint_high_watermark}"),
+    message=lambda: text(
+        "The checkpoint says that all below offset {checkpoint_high_watermark} was replicated, "
+        "but the log ends at {last_offset_seen}."
+    ),
+)

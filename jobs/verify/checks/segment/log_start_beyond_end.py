@@ -1,0 +1,30 @@
+"""The log starts behind its end.
+
+What it finds: an entry of log-start-offset-checkpoint above the log end offset.
+
+Why it is wrong: records that the checkpoint counts on are not in the copy (LogLoader).
+
+When it is legal: the checkpoint was copied after the log.
+
+Evidence: the checkpoint entry against the last batch of the partition.
+"""
+
+from pyspark.sql import functions as F
+
+from jobs.verify.check import WARNING, Check, text
+from jobs.verify.verdict import DUMP_BEFORE_EVENT, suspect
+
+CHECK = Check(
+    code="log_start_beyond_end",
+    severity=WARNING,
+    context="partition",
+    source="LogLoader.load",
+    fires=lambda: F.col("checkpoint_log_start") > F.col("last_offset_seen"),
+    excuses=(suspect(DUMP_BEFORE_EVENT),),
+    expected=lambda: text("a log start offset of at most {last_offset_seen}"),
+    found=lambda: text("log start offset {checkpoint_log_start}"),
+    message=lambda: text(
+        "The checkpoint says that the log starts at offset {checkpoint_log_start}, but it ends at "
+        "{last_offset_seen}."
+    ),
+)

@@ -1,0 +1,49 @@
+"""Offsets are missing between two batches.
+
+What it finds: a batch whose base offset is more than one above the last offset before it.
+
+Why it is wrong: offsets are assigned without gaps (UnifiedLog.append), so records that were
+written are gone.
+
+When it is legal: the cleaner removed the records of a compacted topic. Whether a topic was ever
+compacted is known from the cleaner checkpoint; without that file the finding is only suspect.
+
+Evidence: the batches on both sides of the gap.
+"""
+
+from pyspark.sql import functions as F
+
+from jobs.verify.check import ERROR, Check, Proof, text
+from jobs.verify.conditions import cleaned_between, unstable_tail
+from jobs.verify.verdict import (
+    CLEANED_RANGE,
+    CONFIG_UNKNOWN,
+    explained,
+    inconclusive,
+    suspect,
+)
+from schemas.dump_partition import CLEANED, CLEANING_UNKNOWN
+
+CHECK = Check(
+    code="offset_gap",
+    severity=ERROR,
+    context="step",
+    source="UnifiedLog.append",
+    fires=lambda: F.col("what") == "gap",
+    excuses=(
+        explained(CLEANED_RANGE, lambda: cleaned_between(F.col("offset_first"))),
+        inconclusive(CLEANED_RANGE, lambda: F.col("cleaning") == CLEANED),
+        unstable_tail("base_offset"),
+        suspect(CONFIG_UNKNOWN, lambda: F.col("cleaning") == CLEANING_UNKNOWN),
+    ),
+    expected=lambda: text("base offset {offset_first}"),
+    found=lambda: text("base offset {base_offset}"),
+    proofs=(
+        Proof("the batch before", "previous_file", "previous_position", "previous_length"),
+        Proof("the batch behind the gap"),
+    ),
+    message=lambda: text(
+        "Offsets {offset_first} to {offset_last} are missing from a partition that was not "
+        "compacted there."
+    ),
+)

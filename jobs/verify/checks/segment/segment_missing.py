@@ -1,0 +1,43 @@
+"""A segment file is missing between two others.
+
+What it finds: a segment whose name lies more than one above the last offset of the segment before.
+
+Why it is wrong: segments follow one another without gaps (LocalLog.roll), so a whole file of
+records is not in the dump.
+
+When it is legal: retention or the cleaner removed the segment while the dump was copied; its end
+was cleaned away.
+
+Evidence: the last batch before and the first batch behind.
+"""
+
+from pyspark.sql import functions as F
+
+from jobs.verify.check import WARNING, Check, Proof, text
+from jobs.verify.conditions import cleaned_between
+from jobs.verify.verdict import CLEANED_RANGE, CONFIG_UNKNOWN, explained, inconclusive, suspect
+from schemas.dump_partition import CLEANED
+
+CHECK = Check(
+    code="segment_missing",
+    severity=WARNING,
+    context="step",
+    source="LocalLog.roll",
+    fires=lambda: F.col("what") == "segment_missing",
+    excuses=(
+        explained(CLEANED_RANGE, lambda: cleaned_between(F.col("offset_first"))),
+        inconclusive(CLEANED_RANGE, lambda: F.col("cleaning") == CLEANED),
+        suspect(CONFIG_UNKNOWN),
+    ),
+    expected=lambda: text("a segment that begins at offset {offset_first}"),
+    found=lambda: text("the next segment holds offset {base_offset}"),
+    proofs=(
+        Proof("the last batch before", "previous_file", "previous_position", "previous_length"),
+        Proof("the first batch behind"),
+    ),
+    message=lambda: text(
+        "Offsets {offset_first} to {offset_last} are in no segment: a file is missing from the "
+        "dump, or retention removed it during the copy."
+    ),
+    remedy=lambda: F.lit("Copy the partition again, and exclude nothing from its folder."),
+)
