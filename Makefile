@@ -1,5 +1,5 @@
 # Everything is made inside this folder: .venv (Python), .jars (Delta), build (results).
-# The only other thing needed is Python 3.11 or newer, Java 17 or 21, git and make.
+# All that must be there before: Python 3.11 or newer, Java 17 or 21, git and make.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -21,13 +21,14 @@ help: ## Show this list
 .PHONY: setup
 setup: .venv/.done .jars/.done ## Install all that is needed into .venv and .jars
 
-.venv/.done: requirements.lock
+.venv/.done: requirements.lock conf/build-constraints.txt
 	@scripts/require_java.sh
 	@python=$$(scripts/find_python.sh); \
 	echo "setup: $$python makes .venv (a few minutes, about 1.5 GB)"; \
 	"$$python" -m venv .venv; \
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes \
-		-r requirements.lock
+	export PIP_CONSTRAINT=conf/build-constraints.txt PIP_BUILD_CONSTRAINT=conf/build-constraints.txt; \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --use-pep517 \
+		--require-hashes -r requirements.lock
 	@touch $@
 
 .jars/.done: conf/jars.sha256 .venv/.done

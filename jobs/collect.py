@@ -20,6 +20,9 @@ EXPECTED = (
 )
 
 
+METADATA_TOPIC = "__cluster_metadata"
+
+
 @dataclass
 class LogDirectory:
     """Side files of one broker directory."""
@@ -134,8 +137,8 @@ class _Collector:
         except OSError as error:
             self.dump.unreadable.append(f"{label}: {error.strerror}")
             return
-        if named is None or named[2] is not None:
-            note = "no partition folder" if named is None else f"folder marked -{named[2]}"
+        note = _why_no_partition(named)
+        if named is None or note is not None:
             for path in paths:
                 self._add_file(path, f"{label}/{path.name}", side.broker, None, note)
             return
@@ -198,6 +201,16 @@ class _Collector:
         self.dump.files.append(file)
         if partition is not None and named.kind == "segment" and note is None:
             partition.segments.append(file)
+
+
+def _why_no_partition(named: tuple[str, int, str | None] | None) -> str | None:
+    """Why a folder is no partition to audit; None for one that is."""
+    if named is None:
+        return "no partition folder"
+    topic, _, retired = named
+    if topic == METADATA_TOPIC:
+        return "metadata log of KRaft: no transactions in it"
+    return f"folder marked -{retired}" if retired else None
 
 
 def _status(kind: str, note: str | None, outside: bool) -> str:

@@ -158,7 +158,8 @@ def failures(decoded: Decoded, files: DataFrame) -> DataFrame:
     """Damaged byte ranges, joined over the splits of a file, with the offsets around them.
 
     Columns: partition_index, file_index, first_byte, end_byte (exclusive), reason, frame_bytes,
-    previous_last_offset, next_offset, at_end. `files` gives file_index and size_bytes.
+    previous_last_offset, next_offset, at_end. Where no batch of the file lies before or behind,
+    the offsets are those that the names of the segments promise. `files`: the listing.
     """
     splits = decoded.nested(log_row.SUMMARY, "summary").select(
         "file_index", "split_start", "first_found", "first_offset", "final_last_offset"
@@ -176,7 +177,8 @@ def failures(decoded: Decoded, files: DataFrame) -> DataFrame:
     damaged = decoded.nested(log_row.FAILURE, "failure").join(
         around, on=["file_index", "split_start"], how="inner"
     )
-    joined = damaged.join(files.select("file_index", "size_bytes"), on="file_index", how="inner")
+    names = files.select("file_index", "size_bytes", "base_offset", "next_base_offset")
+    joined = damaged.join(names, on="file_index", how="inner")
     end = F.coalesce("end_byte", "later.first_found", "size_bytes")
     return joined.select(
         "partition_index",
@@ -185,7 +187,9 @@ def failures(decoded: Decoded, files: DataFrame) -> DataFrame:
         end.alias("end_byte"),
         "reason",
         "frame_bytes",
-        F.coalesce("previous_last_offset", "earlier_last_offset").alias("previous_last_offset"),
-        F.coalesce("next_offset", "later.first_offset").alias("next_offset"),
+        F.coalesce("previous_last_offset", "earlier_last_offset", F.col("base_offset") - 1).alias(
+            "previous_last_offset"
+        ),
+        F.coalesce("next_offset", "later.first_offset", "next_base_offset").alias("next_offset"),
         (end >= F.col("size_bytes")).alias("at_end"),
     )

@@ -4,8 +4,8 @@ set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 readonly here
-readonly dump=tests/dumps/4-hanging-sample
-readonly as_of=1700000000000
+readonly dump=tests/dumps/hanging-sample
+readonly as_of=1795236470221 # when the broker was stopped and copied, ms
 readonly out=build/sample
 readonly expected_code=hanging_transaction
 

@@ -112,6 +112,11 @@ class Line:
         value = self.text_of(name)
         return None if value is None else int(value, 0)
 
+    def bits(self, name: str) -> int | None:
+        """Sixteen bits as the signed number that holds them."""
+        value = self.optional(name)
+        return value if value is None or value < 1 << 15 else value - (1 << 16)
+
     def moment(self, name: str) -> int | None:
         """Milliseconds since 1970 of seconds relative to T0."""
         value = self.text_of(name)
@@ -342,7 +347,7 @@ class LogBuilder:
                 last_offset_delta=lod,
                 count=line.optional("count"),
                 delete_horizon=horizon,
-                attributes=line.optional("attributes"),
+                attributes=line.bits("attributes"),
                 section=section,
                 **producer,
                 **common,
@@ -373,7 +378,7 @@ class LogBuilder:
             key = writer.CONTROL_KEY.pack(0, kind)
         coordinator_epoch = line.number("cepoch")
         empty = line.flag("empty")
-        shape = {name: line.optional(name) for name in ("seq", "lod", "count", "attributes")}
+        shape = {name: line.optional(name) for name in ("seq", "lod", "count")}
         count, section = line.number("n", 1), line.hexadecimal("section")
         if empty:
             data = writer.empty_batch(
@@ -408,7 +413,7 @@ class LogBuilder:
                 delete_horizon=horizon,
                 last_offset_delta=shape["lod"],
                 count=shape["count"],
-                attributes=shape["attributes"],
+                attributes=line.bits("attributes"),
                 section=section,
                 **common,
             )
@@ -532,7 +537,10 @@ class DumpWriter:
         case.pid_base = (number + 1) * 1000
         case.builder = LogBuilder(case.pid_base, case.given.get("first_base", 0))
         for text in case.given["log"]:
-            case.builder.add(text)
+            try:
+                case.builder.add(text)
+            except (ValueError, struct.error) as error:
+                raise NotationError(f"{case.name}: {text!r}: {error}") from error
         broker = case.given.get("broker", "clean")
         self._partition(broker, case.topic, case.partition, case.builder, case.given)
         for text in case.given.get("coordinator", ()):

@@ -53,8 +53,10 @@ def segments(rows_of_summary: DataFrame, steps: DataFrame, files: DataFrame) -> 
     seams = _seams(splits)
     previous = F.col("before.final_last_offset")
     crossing = F.col("before.file_index") != F.col("file_index")
+    # A file whose first batch does not stand at its start begins with damage.
+    behind_damage = F.col("before.in_damage") | (crossing & (F.col("first_found") > 0))
     what = F.array(
-        F.when((F.col("first_offset") > previous + 1) & ~F.col("before.in_damage"),
+        F.when((F.col("first_offset") > previous + 1) & ~behind_damage,
                F.when(crossing & (F.col("base_offset") > previous + 1), F.lit("segment_missing"))
                .otherwise(F.lit("gap"))),
         F.when(F.col("first_offset") <= previous, F.lit("overlap")),

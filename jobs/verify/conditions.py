@@ -53,7 +53,10 @@ def unstable_damage() -> Excuse:
     """Damage in the active segment at or above the high watermark: a write cut short."""
     return inconclusive(
         UNSTABLE_TAIL,
-        lambda: F.col("active") & (F.col("offset_first") >= F.col("stable_below")),
+        lambda: (
+            F.col("active")
+            & (F.col("offset_first") >= F.coalesce("checkpoint_high_watermark", "stable_below"))
+        ),
     )
 
 

@@ -16,15 +16,18 @@ from log_builder import AS_OF, CLOCK_TOPIC, COORDINATOR_PARTITIONS, COORDINATOR_
 from log_builder import Case as LogCase
 from pyspark.sql import DataFrame, SparkSession
 
-from jobs._audit import Audit, Request
+from jobs._audit import Audit, Request, context_inputs
 from jobs._progress import Progress
 from jobs._settings import load
 from jobs.main import audit
 from jobs.verify.catalogue import CHECKS
+from jobs.verify.contexts.build import build_contexts
 from jobs.verify.verify import verify
 
 HERE = Path(__file__).parent
 TINY_SPLIT_BYTES = 400
+# Small, so that a case can exceed it.
+MAX_DECOMPRESSED_BYTES = 1 << 16
 FILES = sorted(HERE.glob("*/*.yaml"))
 
 
@@ -57,7 +60,7 @@ def told(findings: DataFrame) -> Counter[str]:
 
 
 def audit_dump(spark: SparkSession, folder: Path, split_bytes: int | None = None) -> Audit:
-    settings = load(None)
+    settings = replace(load(None), max_decompressed_bytes=MAX_DECOMPRESSED_BYTES)
     if split_bytes is not None:
         settings = replace(settings, split_bytes=split_bytes)
     request = Request([folder], "unused", AS_OF, "records", settings)
@@ -139,11 +142,14 @@ def test_no_check_crashed_and_the_frame_of_the_dump_is_clean(audited: AuditedCas
 
 @pytest.mark.spark
 def test_findings_are_the_same_without_the_shortcut_over_regular_rows(
-    audited: AuditedCases,
+    spark: SparkSession, audited: AuditedCases
 ) -> None:
-    verified = audited.done.verified
-    everything = verify(verified.contexts, "records", keep_regular=True)
-    assert told(everything.findings) == told(verified.findings)
+    done = audited.done
+    inputs = context_inputs(
+        done.request, done.dump, done.files, done.decoded, done.damages, done.replayed, AS_OF
+    )
+    everything = verify(spark, build_contexts(inputs), "records", keep_regular=True)
+    assert told(everything.findings) == told(done.verified.findings)
 
 
 @pytest.mark.spark

@@ -42,7 +42,8 @@ class DecodeOptions:
 class Decoded(NamedTuple):
     """Batches of a split with everything the records told: one array element a batch.
 
-    `fault`: bits; `control_type`, `coordinator_epoch`: of markers; `marker_timestamp`: ms.
+    `fault`: bits; `control_type`, `coordinator_epoch`: of markers; `marker_timestamp`,
+    `record_timestamp` (largest of the data records, where they were read): ms.
     """
 
     headers: BatchHeaders
@@ -50,6 +51,7 @@ class Decoded(NamedTuple):
     control_type: Int64s
     coordinator_epoch: Int64s
     marker_timestamp: Int64s
+    record_timestamp: Int64s
 
 
 def _compressed_results(
@@ -100,16 +102,16 @@ def decode_batches(
         _compressed_results(source, headers, results, options)
     fault |= results[records.FAULTS]
     control = headers.control
+    record_delta = results[records.MAX_TIMESTAMP].copy()
+    record_delta[record_delta == records.NO_TIMESTAMP] = 0
     if options.with_records:
         delta = np.where(control, records.NO_TIMESTAMP, results[records.MAX_TIMESTAMP])
         fault |= records.timestamp_faults(headers, delta)
         whole = ~control & (headers.record_count == headers.last_offset_delta + 1)
-        unexplained = headers.delete_horizon & whole & (results[records.TOMBSTONES] == 0)
-        fault[unexplained & (fault == 0)] |= faults.DELETE_HORIZON
-    marker_delta = np.where(
-        control & (headers.record_count == 1), results[records.MAX_TIMESTAMP], 0
-    )
-    marker_delta[marker_delta == records.NO_TIMESTAMP] = 0
+        pointless = headers.delete_horizon & whole & (results[records.TOMBSTONES] == 0)
+        fault[pointless & (fault == 0)] |= faults.HORIZON_WITHOUT_CAUSE
+        fault[headers.delete_horizon] |= faults.DELETE_HORIZON
+    marker_delta = np.where(control & (headers.record_count == 1), record_delta, 0)
     marker_timestamp = np.where(
         headers.log_append_time, headers.max_timestamp, headers.base_timestamp + marker_delta
     )
@@ -119,6 +121,7 @@ def decode_batches(
         results[records.CONTROL_TYPE],
         results[records.COORDINATOR_EPOCH],
         marker_timestamp,
+        headers.base_timestamp + record_delta,
     )
 
 
@@ -220,6 +223,8 @@ def frame_rows(decoded: Decoded, split: dict[str, Any]) -> list[dict[str, Any]]:
     fault = decoded.fault.copy()
     below = headers.base_offset < (split["cleaned_below"] or 0)
     fault[below] &= ~np.int64(faults.CLEANER_TRACES)
+    for cause, implied in faults.IMPLIED:
+        fault[(fault & cause) != 0] &= ~np.int64(implied)
     rows = []
     for i in np.flatnonzero(fault):
         control = bool(headers.control[i])
@@ -237,7 +242,7 @@ def frame_rows(decoded: Decoded, split: dict[str, Any]) -> list[dict[str, Any]]:
                 "base_timestamp": int(headers.base_timestamp[i]),
                 "max_timestamp": int(headers.max_timestamp[i]),
                 "fault_mask": int(fault[i]),
-                "found": int(decoded.control_type[i]) if control else None,
+                "found": int((decoded.control_type if control else decoded.record_timestamp)[i]),
             }
         )
     return rows

@@ -134,7 +134,7 @@ def header_faults(headers: BatchHeaders, coordinator_topic: bool) -> Int64s:
     mask[data_batch & (headers.record_count >= 1) & (headers.record_count < span)] |= (
         faults.COUNT_BELOW_RANGE
     )
-    mask[data_batch & (headers.record_count == 0)] |= faults.EMPTY
+    mask[(headers.record_count == 0) & (not coordinator_topic)] |= faults.EMPTY
     mask[(headers.attributes & layout.UNUSED_ATTRIBUTES_MASK) != 0] |= faults.ATTRIBUTE_BITS_UNKNOWN
 
     inconsistent = (producer < -1) | ((producer == -1) & headers.transactional & ~control)

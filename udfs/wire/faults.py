@@ -19,8 +19,21 @@ RECORD_OFFSET_ORDER = 1 << 11
 MAX_TIMESTAMP_MISMATCH = 1 << 12
 DELETE_HORIZON = 1 << 13
 DECOMPRESSED_SIZE_LIMIT = 1 << 14
+# A delete horizon on a batch that holds neither a tombstone nor a marker.
+HORIZON_WITHOUT_CAUSE = 1 << 15
 
 # What the cleaner legally leaves behind: not a fault below the cleaner checkpoint.
-CLEANER_TRACES = COUNT_BELOW_RANGE | EMPTY | DELETE_HORIZON
+CLEANER_TRACES = COUNT_BELOW_RANGE | EMPTY | DELETE_HORIZON | HORIZON_WITHOUT_CAUSE
+# One cause, one finding: a batch with the bit on the left is not told of those on the right.
+IMPLIED = (
+    (CONTROL_MALFORMED, COUNT_EXCEEDS_RANGE | PRODUCER_FIELDS_INCONSISTENT | CONTROL_TYPE_UNKNOWN),
+    (
+        RECORD_COUNT_MISMATCH,
+        COUNT_EXCEEDS_RANGE | COUNT_BELOW_RANGE | EMPTY | MAX_TIMESTAMP_MISMATCH,
+    ),
+    (RECORD_MALFORMED, RECORD_OFFSET_ORDER | MAX_TIMESTAMP_MISMATCH),
+    (COUNT_EXCEEDS_RANGE, RECORD_OFFSET_ORDER),
+    (COUNT_BELOW_RANGE | EMPTY, DELETE_HORIZON),
+)
 # A batch with one of these says nothing that the producer rules could use.
 NOT_REPLAYED = PRODUCER_FIELDS_INCONSISTENT | CONTROL_MALFORMED | CONTROL_TYPE_UNKNOWN

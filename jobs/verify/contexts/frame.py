@@ -17,8 +17,10 @@ def frame_context(
     """Rows of `schemas.log_row.FRAME_TYPE` and of `jobs.decode.failures` in one shape.
 
     `fault_mask` is 0 for failures; `reason_of_failure` is null for batches. `active` tells
-    whether the file is the active segment of its partition. A failure has the last offset before
-    and the first offset behind it as its offsets.
+    whether the file is the active segment of its partition. The offsets of a failure are those
+    that are missing between its neighbours; offset_last is null where none is, and at the end
+    of the log.
+    `found_value`: control type of a control batch, largest record timestamp (ms) of another.
     """
     batches = frames.select(
         "partition_index",
@@ -45,8 +47,10 @@ def frame_context(
     damaged = failures.select(
         "partition_index",
         "file_index",
-        (F.coalesce("previous_last_offset", F.lit(-1)) + 1).alias("offset_first"),
-        (F.col("next_offset") - 1).alias("offset_last"),
+        (F.col("previous_last_offset") + 1).alias("offset_first"),
+        F.when(
+            F.col("next_offset") > F.col("previous_last_offset") + 1, F.col("next_offset") - 1
+        ).alias("offset_last"),
         F.lit(None).cast("long").alias("producer_id"),
         F.lit(None).cast("int").alias("producer_epoch"),
         F.col("first_byte").alias("byte_position"),

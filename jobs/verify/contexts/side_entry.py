@@ -92,7 +92,7 @@ def side_entry_context(
         F.col("next_base_offset").alias("next_segment_base"),
     )
     rows = (
-        matched.join(F.broadcast(facts), on="partition_index", how="inner")
+        matched.join(F.broadcast(facts.drop("records")), on="partition_index", how="inner")
         .join(
             F.broadcast(newest), on=F.col("partition_index") == F.col("entry_partition"), how="left"
         )

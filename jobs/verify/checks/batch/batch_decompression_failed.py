@@ -6,7 +6,7 @@ than the limit max_decompressed_bytes.
 Why it is wrong: what a producer compressed was already broken; no consumer can read it.
 
 When it is legal: never; snappy without framing is accepted, and so are concatenated gzip and zstd
-streams.
+streams. A batch above the limit may be sound: it was not read.
 
 Evidence: the batch.
 """
@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, text
 from jobs.verify.contexts.frame import has_fault
+from jobs.verify.verdict import CONFIG_UNKNOWN, inconclusive
 from udfs.wire import faults
 
 CHECK = Check(
@@ -23,13 +24,17 @@ CHECK = Check(
     context="frame",
     source="DefaultRecordBatch.compressedIterator",
     fires=lambda: has_fault(faults.DECOMPRESSION_FAILED | faults.DECOMPRESSED_SIZE_LIMIT),
-    excuses=(),
+    excuses=(inconclusive(CONFIG_UNKNOWN, lambda: has_fault(faults.DECOMPRESSED_SIZE_LIMIT)),),
     expected=lambda: F.lit("records that decompress within the limit"),
     found=lambda: F.when(
         has_fault(faults.DECOMPRESSED_SIZE_LIMIT), F.lit("more than the limit")
     ).otherwise(F.lit("undecodable bytes")),
     message=lambda: text(
-        "The records of the batch at offset {offset_first} cannot be decompressed."
+        "The records of the batch at offset {offset_first} {problem}.",
+        problem=F.when(
+            has_fault(faults.DECOMPRESSED_SIZE_LIMIT),
+            F.lit("decompress to more than max_decompressed_bytes and were not checked"),
+        ).otherwise(F.lit("cannot be decompressed")),
     ),
     needs_records=True,
 )

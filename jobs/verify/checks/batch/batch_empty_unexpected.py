@@ -1,10 +1,11 @@
 """A batch has no records.
 
-What it finds: a data batch without records.
+What it finds: a data batch or a control batch without records.
 
 Why it is wrong: no client can write one (LogValidator refuses it), so its records were taken out.
 
-When it is legal: the cleaner keeps the empty last batch of a producer to remember its sequence.
+When it is legal: the cleaner keeps the empty last batch of a producer to remember its sequence,
+and an empty marker to remember its epoch.
 
 Evidence: the batch.
 """

@@ -9,8 +9,6 @@ When it is legal: very old brokers and some clients set it carelessly.
 Evidence: the batch.
 """
 
-from pyspark.sql import functions as F
-
 from jobs.verify.check import WARNING, Check, text
 from jobs.verify.contexts.frame import has_fault
 from jobs.verify.verdict import VERSION_DEPENDENT, suspect
@@ -23,11 +21,11 @@ CHECK = Check(
     source="LogValidator.validateRecordTimestamps",
     fires=lambda: has_fault(faults.MAX_TIMESTAMP_MISMATCH),
     excuses=(suspect(VERSION_DEPENDENT),),
-    expected=lambda: F.lit("the largest timestamp of the records"),
+    expected=lambda: text("{found_value} ms, the largest timestamp of the records"),
     found=lambda: text("{max_timestamp} ms"),
     message=lambda: text(
-        "The header of the batch at offset {offset_first} gives {max_timestamp} ms as largest"
-        " timestamp; its records say otherwise."
+        "The header of the batch at offset {offset_first} gives {max_timestamp} ms as largest "
+        "timestamp; that of its records is {found_value} ms."
     ),
     needs_records=True,
 )

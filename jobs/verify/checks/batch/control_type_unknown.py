@@ -16,12 +16,15 @@ from jobs.verify.contexts.frame import has_fault
 from jobs.verify.verdict import VERSION_DEPENDENT, suspect
 from udfs.wire import faults
 
+# Its control batches are of other types (KRaft) and belong to no transaction.
+METADATA_TOPIC = "__cluster_metadata"
+
 CHECK = Check(
     code="control_type_unknown",
     severity=WARNING,
     context="frame",
     source="ControlRecordType.parse",
-    fires=lambda: has_fault(faults.CONTROL_TYPE_UNKNOWN),
+    fires=lambda: has_fault(faults.CONTROL_TYPE_UNKNOWN) & (F.col("topic") != METADATA_TOPIC),
     excuses=(suspect(VERSION_DEPENDENT),),
     expected=lambda: F.lit("control type 0 or 1"),
     found=lambda: text("control type {found_value}"),

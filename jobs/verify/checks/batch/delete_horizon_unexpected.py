@@ -1,11 +1,11 @@
 """A batch has a delete horizon without reason.
 
-What it finds: a complete data batch with a delete horizon although it holds no tombstone.
+What it finds: a delete horizon in a partition that was never compacted, or on a complete data
+batch that holds no tombstone.
 
-Why it is wrong: the cleaner sets the horizon when it keeps a tombstone or a marker.
+Why it is suspicious: only the cleaner sets the horizon, when it keeps a tombstone or a marker.
 
-When it is legal: the cleaner removed the tombstone later (then records are missing from the
-batch).
+When it is legal: the topic was compacted earlier; a broker newer than this program.
 
 Evidence: the batch.
 """
@@ -14,7 +14,14 @@ from pyspark.sql import functions as F
 
 from jobs.verify.check import WARNING, Check, text
 from jobs.verify.contexts.frame import has_fault
-from jobs.verify.verdict import VERSION_DEPENDENT, suspect
+from jobs.verify.verdict import (
+    CLEANED_RANGE,
+    CONFIG_UNKNOWN,
+    VERSION_DEPENDENT,
+    explained,
+    suspect,
+)
+from schemas.dump_partition import CLEANED
 from udfs.wire import faults
 
 CHECK = Check(
@@ -22,13 +29,19 @@ CHECK = Check(
     severity=WARNING,
     context="frame",
     source="MemoryRecords.filterTo",
-    fires=lambda: has_fault(faults.DELETE_HORIZON),
-    excuses=(suspect(VERSION_DEPENDENT),),
-    expected=lambda: F.lit("a tombstone in a batch with delete horizon"),
-    found=lambda: F.lit("none"),
+    fires=lambda: has_fault(faults.DELETE_HORIZON | faults.HORIZON_WITHOUT_CAUSE),
+    excuses=(
+        suspect(VERSION_DEPENDENT, lambda: has_fault(faults.HORIZON_WITHOUT_CAUSE)),
+        explained(CLEANED_RANGE, lambda: F.col("cleaning") == CLEANED),
+        suspect(CONFIG_UNKNOWN),
+    ),
+    expected=lambda: F.lit("a delete horizon on tombstones and markers of compacted topics"),
+    found=lambda: text("horizon {base_timestamp} ms, attributes {attributes}"),
     message=lambda: text(
-        "The batch at offset {offset_first} has a delete horizon although nothing in it is to"
-        " be deleted."
+        "The batch at offset {offset_first} has a delete horizon although {why}.",
+        why=F.when(
+            has_fault(faults.HORIZON_WITHOUT_CAUSE), F.lit("nothing in it is to be deleted")
+        ).otherwise(F.lit("its partition was never compacted")),
     ),
     needs_records=True,
 )
