@@ -5,7 +5,7 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 readonly here
 readonly dump=tests/dumps/hanging-sample
-readonly as_of=1795236470221 # when the broker was stopped and copied, ms
+readonly as_of=1795240070221
 readonly out=build/sample
 readonly expected_code=hanging_transaction
 

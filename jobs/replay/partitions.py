@@ -28,7 +28,10 @@ def _seams(splits: DataFrame) -> DataFrame:
         "final_last_offset",
         "final_leader_epoch",
         "final_position",
-        F.col("end").isNull().alias("in_damage"),
+        # Behind the last batch of the split, open or up to its end.
+        F.coalesce(
+            F.col("final_position") + F.col("final_length") < F.col("end"), F.col("end").isNull()
+        ).alias("in_damage"),
     )
     with_batches = F.when(F.col("batches") + F.col("legacy_batches") > 0, tail)
     damage_between = F.max(F.col("end").isNull().cast("int")).over(before)

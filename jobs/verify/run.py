@@ -12,10 +12,11 @@ from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 
 from jobs.verify.check import Check, Proof
-from jobs.verify.contexts.context import Context
+from jobs.verify.contexts.context import PLACE_COLUMNS, Context
 from jobs.verify.verdict import EXPLAINED, judge
 from schemas.violation import EVIDENCE, FINDING_COLUMNS
 
+OWN_COLUMNS = [field.name for field in FINDING_COLUMNS if field.name not in PLACE_COLUMNS]
 RAN, SKIPPED, CRASHED = "ran", "skipped", "crashed"
 
 
@@ -69,19 +70,24 @@ def finding(check: Check) -> Column:
         "found": check.found(),
         "evidence": _evidence(check.proofs),
         "message": check.message(),
-        "remedy": check.remedy() if check.remedy else F.lit(None),
+        "remedy": check.remedy() if check.remedy else F.lit(None).cast("string"),
     }
-    columns = [
-        values.get(field.name, F.col(field.name)).cast(field.dataType).alias(field.name)
-        for field in FINDING_COLUMNS
-    ]
+    columns = [value.alias(name) for name, value in values.items()]
     reported = F.coalesce(check.fires(), F.lit(False)) & (verdict != EXPLAINED)
     return F.when(reported, F.struct(*columns))
 
 
 def _compiled(rows: DataFrame, checks: list[Check]) -> DataFrame:
     found = F.filter(F.array(*[finding(check) for check in checks]), lambda item: item.isNotNull())
-    return rows.select(F.explode(found).alias("finding")).select("finding.*")
+    # The place of a finding is that of its row, whichever check found it.
+    exploded = rows.select(*PLACE_COLUMNS, F.explode(found).alias("finding"))
+    fields = {name: f"finding.{name}" for name in OWN_COLUMNS}
+    return exploded.select(
+        *[
+            F.col(fields.get(field.name, field.name)).cast(field.dataType).alias(field.name)
+            for field in FINDING_COLUMNS
+        ]
+    )
 
 
 @dataclass(frozen=True)

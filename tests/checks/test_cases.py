@@ -25,7 +25,7 @@ from jobs.verify.contexts.build import build_contexts
 from jobs.verify.verify import verify
 
 HERE = Path(__file__).parent
-TINY_SPLIT_BYTES = 400
+TINY_SPLIT_BYTES = 97
 # Small, so that a case can exceed it.
 MAX_DECOMPRESSED_BYTES = 1 << 16
 FILES = sorted(HERE.glob("*/*.yaml"))

@@ -284,11 +284,22 @@ def step_rows(
     return rows, dropped
 
 
+def offset_bounds(
+    data: NDArray[np.uint8], positions: Int64s, of_magic_2: NDArray[np.bool_], headers: BatchHeaders
+) -> tuple[Int64s, Int64s]:
+    """(first, last) offset of all batches; the first of an old wrapper counts as its last."""
+    stored = data[positions[:, None] + np.arange(layout.LENGTH)]
+    first = np.ascontiguousarray(stored).view(">i8").reshape(-1).astype(np.int64)
+    last = first.copy()
+    last[of_magic_2] = headers.last_offset
+    return first, last
+
+
 def failure_rows(
-    frames: Frames, positions: Int64s, headers: BatchHeaders, start: int
+    frames: Frames, first_offset: Int64s, last_offset: Int64s, start: int
 ) -> list[dict[str, Any]]:
     """Rows of the damaged stretches, with the offsets of the batches around them."""
-    rows = []
+    rows, positions = [], frames.positions
     for damage in frames.damages:
         before = int(np.searchsorted(positions, damage.first)) - 1
         after = before + 1
@@ -298,19 +309,20 @@ def failure_rows(
                 "end_byte": None if damage.end is None else damage.end + start,
                 "reason": damage.reason,
                 "frame_bytes": damage.frame,
-                "previous_last_offset": int(headers.last_offset[before]) if before >= 0 else None,
-                "next_offset": (
-                    int(headers.base_offset[after]) if after < positions.size else None
-                ),
+                "previous_last_offset": int(last_offset[before]) if before >= 0 else None,
+                "next_offset": int(first_offset[after]) if after < positions.size else None,
             }
         )
     return rows
 
 
 def summary_row(
-    source: ByteRange, frames: Frames, decoded: Decoded, legacy: int, dropped: int
+    source: ByteRange, frames: Frames, decoded: Decoded, last_offset: Int64s, dropped: int
 ) -> dict[str, Any]:
-    """What the split holds, and where the chain of batches enters and leaves it."""
+    """What the split holds, and where the chain of batches enters and leaves it.
+
+    `last_offset`: that of every batch, old formats included.
+    """
     headers, start = decoded.headers, source.start
     row: dict[str, Any] = {
         "length": source.length,
@@ -319,10 +331,11 @@ def summary_row(
         "first_found": None if frames.first is None else frames.first + start,
         "end": None if frames.end is None else frames.end + start,
         "batches": int(headers.record_count.size),
-        "legacy_batches": legacy,
+        "legacy_batches": int(last_offset.size - headers.record_count.size),
         "records": int(np.maximum(headers.record_count, 0).sum()),
         "control_batches": int(headers.control.sum()),
         "steps_dropped": dropped,
+        "last_offset": int(last_offset.max()) if last_offset.size else None,
     }
     if not headers.record_count.size:
         return row
@@ -333,7 +346,6 @@ def summary_row(
     partly = ~headers.control & (headers.record_count < headers.last_offset_delta + 1)
     return row | {
         "first_offset": int(headers.base_offset[0]),
-        "last_offset": int(headers.last_offset[high]),
         "final_last_offset": int(headers.last_offset[-1]),
         "final_position": int(headers.position[-1]) + start,
         "final_length": int(headers.length[-1]),
@@ -374,7 +386,10 @@ def read_segment(
         yield from txn_log_rows(builder, source, decoded.headers, options.max_decompressed_bytes)
 
     ends = np.array([damage.end for damage in frames.damages if damage.end is not None])
-    damaged = failure_rows(frames, positions, decoded.headers, source.start)
+    first_offset, last_offset = offset_bounds(
+        source.data, frames.positions, magic == 2, decoded.headers
+    )
+    damaged = failure_rows(frames, first_offset, last_offset, source.start)
     steps, dropped = step_rows(decoded.headers, np.isin(positions, ends), split)
     for kind, column, rows in (
         (log_row.FRAME, "frame", frame_rows(decoded, split)),
@@ -383,7 +398,6 @@ def read_segment(
     ):
         if rows:
             yield builder.nested(kind, column, rows)
-    legacy = int((magic < 2).sum())
     yield builder.nested(
-        log_row.SUMMARY, "summary", [summary_row(source, frames, decoded, legacy, dropped)]
+        log_row.SUMMARY, "summary", [summary_row(source, frames, decoded, last_offset, dropped)]
     )

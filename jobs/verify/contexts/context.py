@@ -39,7 +39,12 @@ class Context:
         return ~F.coalesce(self.regular(), F.lit(False))
 
 
-def with_path(rows: DataFrame, files: DataFrame, index: str, path: str) -> DataFrame:
-    """Adds the path of the file numbered in column `index` as column `path`."""
-    names = F.broadcast(files.select(F.col("file_index").alias(index), F.col("path").alias(path)))
-    return rows.join(names, on=index, how="left")
+def with_paths(rows: DataFrame, files: DataFrame, **paths: str) -> DataFrame:
+    """Adds paths of files: `with_paths(rows, files, file="file_index")` adds the column `file`.
+
+    Files are numbered from 0 without gaps, so all paths travel as one array in one broadcast.
+    """
+    numbered = F.array_sort(F.collect_list(F.struct("file_index", "path")))
+    names = files.agg(numbered.getField("path").alias("all_paths"))
+    added = [F.expr(f"all_paths[{index}]").alias(path) for path, index in paths.items()]
+    return rows.crossJoin(F.broadcast(names)).select(*rows.columns, *added)

@@ -3,7 +3,7 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.verify.contexts.context import Context, with_path
+from jobs.verify.contexts.context import Context, with_paths
 
 
 def has_fault(bits: int) -> Column:
@@ -77,7 +77,7 @@ def frame_context(
     named = files.select("file_index", "base_offset", "size_bytes")
 
     def enrich(selected: DataFrame) -> DataFrame:
-        joined = with_path(selected, files, "file_index", "file").join(
+        joined = with_paths(selected, files, file="file_index").join(
             F.broadcast(named), on="file_index", how="left"
         )
         complete = (F.col("reason_of_failure") == "crc_mismatch") & (

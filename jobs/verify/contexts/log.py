@@ -3,7 +3,7 @@
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from jobs.verify.contexts.context import Context, with_path
+from jobs.verify.contexts.context import Context, with_paths
 
 NO_PRODUCER = (("producer_id", "long"), ("producer_epoch", "int"), ("transactional_id", "string"))
 
@@ -22,8 +22,7 @@ def step_context(steps: DataFrame, facts: DataFrame, files: DataFrame) -> Contex
     is_gap = F.col("what").isin("gap", "segment_missing")
 
     def enrich(selected: DataFrame) -> DataFrame:
-        named = with_path(selected, files, "file_index", "file")
-        named = with_path(named, files, "previous_file_index", "previous_file")
+        named = with_paths(selected, files, file="file_index", previous_file="previous_file_index")
         placed = named.select(
             "*",
             F.when(is_gap, F.col("previous_last_offset") + 1)
@@ -66,7 +65,7 @@ def segment_context(splits: DataFrame, facts: DataFrame, files: DataFrame) -> Co
 
     def enrich(selected: DataFrame) -> DataFrame:
         below = F.col("low.lowest_offset") < F.col("base_offset")
-        placed = with_path(selected, files, "file_index", "file").select(
+        placed = with_paths(selected, files, file="file_index").select(
             "*",
             F.col("low.lowest_offset").alias("lowest_offset"),
             F.col("high.last_offset").alias("highest_offset"),

@@ -4,7 +4,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.verify.conditions import missing_between, sequence_distance
-from jobs.verify.contexts.context import Context, with_path
+from jobs.verify.contexts.context import Context, with_paths
 
 
 def run_context(
@@ -86,15 +86,13 @@ def run_context(
         first_batch_end = F.col("first_offset") + sequence_distance(
             F.col("first_sequence"), F.col("first_batch_last_sequence")
         )
-        named = with_path(selected, files, "file_index", "file")
-        for column in ("previous", "previous_marker"):
-            index = f"{column}_file_index"
-            named = with_path(
-                named.withColumn(index, F.col(f"{column}.file_index")),
-                files,
-                index,
-                f"{column}_file",
-            )
+        named = with_paths(
+            selected,
+            files,
+            file="file_index",
+            previous_file="previous.file_index",
+            previous_marker_file="previous_marker.file_index",
+        )
         return named.select(
             "*",
             (~F.col("coordinator_topic")).alias("client_data"),

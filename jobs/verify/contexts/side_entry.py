@@ -4,7 +4,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.verify.conditions import missing_between
-from jobs.verify.contexts.context import Context, with_path
+from jobs.verify.contexts.context import Context, with_paths
 
 ENTRY_LENGTH = 34
 
@@ -127,9 +127,9 @@ def _regular() -> Column:
 
 
 def _enrich(selected: DataFrame, files: DataFrame) -> DataFrame:
-    indexed = selected.withColumn("entry_file_index", F.col("entry.file_index"))
-    named = with_path(indexed, files, "entry_file_index", "entry_file")
-    named = with_path(named, files, "marker_file_index", "marker_file")
+    named = with_paths(
+        selected, files, entry_file="entry.file_index", marker_file="marker_file_index"
+    )
     at_marker = F.coalesce("marker_offset", "entry.last")
     return named.select(
         "*",

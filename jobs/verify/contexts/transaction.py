@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.verify.conditions import missing_between
-from jobs.verify.contexts.context import Context, with_path
+from jobs.verify.contexts.context import Context, with_paths
 from schemas.coordinator_txn import TWO_PHASE_COMMIT_TIMEOUT
 
 
@@ -98,11 +98,15 @@ def transaction_context(
         )
         joined = selected.join(
             F.broadcast(coordinator), on=F.col("producer_id") == F.col("owned"), how="left"
-        ).withColumn("previous_marker_file_index", F.col("previous_marker.file_index"))
-        named = with_path(joined, files, "first_file_index", "first_file")
-        named = with_path(named, files, "last_file_index", "last_file")
-        named = with_path(named, files, "marker_file_index", "marker_file")
-        named = with_path(named, files, "previous_marker_file_index", "previous_marker_file")
+        )
+        named = with_paths(
+            joined,
+            files,
+            first_file="first_file_index",
+            last_file="last_file_index",
+            marker_file="marker_file_index",
+            previous_marker_file="previous_marker.file_index",
+        )
         has_data = F.col("first_offset").isNotNull()
         now = F.lit(ages.now).cast("long")
         gap = missing_between(F.col("last_offset") + 1, F.col("marker_offset") - 1)
@@ -177,8 +181,9 @@ def producer_context(states: DataFrame, facts: DataFrame, files: DataFrame) -> C
             F.col("plain_place.file_index").alias("file_index"),
             F.col("transactional_place.file_index").alias("transactional_file_index"),
         )
-        named = with_path(indexed, files, "file_index", "file")
-        named = with_path(named, files, "transactional_file_index", "transactional_file")
+        named = with_paths(
+            indexed, files, file="file_index", transactional_file="transactional_file_index"
+        )
         return named.select(
             "*",
             F.col("plain_place.topic").alias("topic"),

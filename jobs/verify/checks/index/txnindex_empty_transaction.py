@@ -1,6 +1,6 @@
 """The index has an entry for an ABORT without data.
 
-What it finds: an entry whose first and last offset are both that of the marker.
+What it finds: an entry whose first and last offset are both that of a marker without data.
 
 Why it is wrong: it is not; it costs a consumer nothing.
 
@@ -21,7 +21,12 @@ CHECK = Check(
     severity=INFO,
     context="side_entry",
     source="ProducerAppendInfo.appendEndTxnMarker up to 2.7",
-    fires=lambda: (F.col("entry.first") == F.col("entry.last")) & ~is_malformed(),
+    fires=lambda: (
+        (F.col("entry.first") == F.col("entry.last"))
+        & F.col("marker_offset").isNotNull()
+        & F.col("first_offset").isNull()
+        & ~is_malformed()
+    ),
     excuses=(suspect(ALSO_LEGAL),),
     expected=lambda: F.lit("no entry for an ABORT without data"),
     found=lambda: text("an entry at offset {last}", last=F.col("entry.last")),

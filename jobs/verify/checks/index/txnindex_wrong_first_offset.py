@@ -49,8 +49,12 @@ CHECK = Check(
     ),
     message=lambda: text(
         "The index says that the transaction of producer {producer_id} aborted at offset "
-        "{marker_offset} began at {first}; in the log it begins at {first_offset}.",
+        "{marker_offset} began at {first}; in the log it {start}.",
         first=F.col("entry.first"),
+        start=F.coalesce(
+            F.concat(F.lit("begins at "), F.col("first_offset").cast("string")),
+            F.lit("has no data"),
+        ),
     ),
     remedy=lambda: F.lit(
         "Stop the broker, delete this .txnindex file, and start it: the index is rebuilt."

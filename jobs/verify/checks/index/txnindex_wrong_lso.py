@@ -6,12 +6,13 @@ that was open when the marker was written, nor the offset behind the marker.
 Why it is wrong: a broker ends its search of the index at this value
 (TransactionIndex.collectAbortedTxns); too large a value makes it miss aborted transactions.
 
-When it is legal: a follower counts transactions that begin later in the same fetch; transactions
-before the start of the dump or in a cleaned range are not known.
+When it is legal: where none was open, a follower counts transactions that begin later in the same
+fetch; transactions before the start of the dump or in a cleaned range are not known.
 
 Evidence: the entry and the marker.
 """
 
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import WARNING, Check, Proof, text
@@ -28,6 +29,13 @@ from jobs.verify.verdict import (
 )
 from schemas.dump_partition import NEVER_CLEANED
 
+
+def _counted_by_a_follower() -> Column:
+    marker = F.col("marker_offset")
+    nothing_open = F.col("last_stable_offset") == marker + 1
+    return nothing_open & (F.col("entry.last_stable_offset") > marker)
+
+
 CHECK = Check(
     code="txnindex_wrong_lso",
     severity=WARNING,
@@ -42,7 +50,7 @@ CHECK = Check(
         explained(
             MISSING_RANGE, lambda: missing_between(F.lit(0).cast("long"), F.col("marker_offset"))
         ),
-        explained(ALSO_LEGAL, lambda: F.col("entry.last_stable_offset") > F.col("marker_offset")),
+        explained(ALSO_LEGAL, _counted_by_a_follower),
         suspect(VERSION_DEPENDENT),
     ),
     expected=lambda: text("last stable offset {last_stable_offset}"),
