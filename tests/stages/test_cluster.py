@@ -1,0 +1,29 @@
+"""The shipped zip in real executor processes."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pyspark
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.submit
+def test_executors_run_the_shipped_zip(tmp_path: Path) -> None:
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    command = [
+        str(ROOT / "spark-submit.sh"),
+        "--master", "local-cluster[2,1,1024]",
+        "--conf", f"spark.local.dir={tmp_path / 'scratch'}",
+        "--", "audit", "--dump", str(ROOT / "tests/dumps/hanging-sample"),
+        "--out", str(tmp_path / "out"), "--as-of", "1795240070221", "--quiet",
+    ]  # fmt: skip
+    done = subprocess.run(
+        command, check=False, cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    shutil.rmtree(Path(pyspark.__file__).parent / "work", ignore_errors=True)
+    assert done.returncode == 1, done.stderr[-3000:]
+    assert done.stdout.startswith("VIOLATIONS: 1 proven")
