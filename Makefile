@@ -43,6 +43,10 @@ audit-sample: setup ## Audit the sample dump: one hanging transaction must be fo
 test: setup ## Run all tests
 	$(BIN)/python -m pytest
 
+.PHONY: test-corpus
+test-corpus: setup ## Audit the larger corpus of dumps beside the checkout too
+	EOSAUDIT_CORPUS=1 $(BIN)/python -m pytest tests/stages/test_dumps.py
+
 .PHONY: check
 check: setup ## Format, lint, types, import contracts, generated pages: what CI asks
 	$(BIN)/ruff format --check .

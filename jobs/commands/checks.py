@@ -15,7 +15,7 @@ def manual(check: Check) -> str:
 
 def module_of(check: Check) -> str:
     """Module that defines a check."""
-    return check.fires.__module__
+    return check.message.__module__
 
 
 def family(check: Check) -> str:

@@ -11,7 +11,7 @@ from jobs.verify.check import Check
 from jobs.verify.verdict import VIOLATION
 
 ROOT = Path(__file__).resolve().parents[2]
-HEADINGS = ("What it finds:", "Why it is wrong:", "When it is legal:", "Evidence:")
+HEADINGS = ("What it finds:", "Why it ", "When it is legal:", "Evidence:")
 SEVERITIES = {"error", "warning", "info"}
 
 

@@ -148,7 +148,9 @@ def frame_end(data, at, file_left, max_length, crc32c, crc32):  # type: ignore[n
     types.UniTuple(int64, 3)(BYTES, int64, int64, int64, int64, int64[::1], TABLE, TABLE),
     cache=True,
 )
-def walk(data, start, stop, file_left, max_length, positions, crc32c, crc32):  # type: ignore[no-untyped-def]
+def walk(  # type: ignore[no-untyped-def]
+    data, start, stop, file_left, max_length, positions, crc32c, crc32
+):
     """Writes the start of every proven batch in [start, stop) into `positions`.
 
     `file_left` is the number of bytes between data[0] and the end of the file. Returns
