@@ -120,7 +120,7 @@ def test_expected_findings_are_named_at_their_place(audited: Any) -> None:
 
 
 def test_ranges_and_last_stable_offsets_are_those_of_the_broker(audited: Any) -> None:
-    scenario, about, audit = audited
+    scenario, about, _ = audited
     if about["dump"] != "clean_stop":
         pytest.skip("the broker was asked at another moment")
     states = about["states"]
