@@ -15,7 +15,7 @@ subcommands (SUBCOMMAND --help tells more):
   report   tell the result of a finished audit again
   checks   list the checks, or print one check's manual
   doctor   say what is missing on this machine or cluster
-  export   write the records that a consumer would have got
+  export   write the records that a consumer would have got (not in this version)
 
 examples:
   ./spark-submit.sh audit --dump /copies/broker-1 --out /audits

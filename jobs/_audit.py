@@ -52,7 +52,8 @@ class Audit:
         """Gives back the memory of everything that was kept between the stages."""
         self.decoded.release()
         self.replayed.release()
-        for frame in (self.files, self.damages, self.digests, self.verified.findings):
+        self.verified.release()
+        for frame in (self.files, self.damages, self.digests):
             frame.unpersist()
 
 

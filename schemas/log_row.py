@@ -19,7 +19,6 @@ RUN_COLUMNS = (
     integer("first_sequence", "sequence of the first record"),
     integer("last_sequence", "sequence of the last record"),
     integer("first_batch_last_sequence", "last sequence of the first batch"),
-    long("repeats_offset", "base offset of an earlier batch with the same epoch and sequences"),
     integer("batches", "data batches in the run"),
     long("records", "records present in the run"),
     long("first_timestamp", "largest timestamp of the first batch, ms"),

@@ -34,11 +34,9 @@ def _seams(splits: DataFrame) -> DataFrame:
         ).alias("in_damage"),
     )
     with_batches = F.when(F.col("batches") + F.col("legacy_batches") > 0, tail)
-    damage_between = F.max(F.col("end").isNull().cast("int")).over(before)
     return splits.select(
         "*",
         F.last(with_batches, ignorenulls=True).over(before).alias("before"),
-        damage_between.alias("damage_before"),
     ).filter((F.col("batches") > 0) & F.col("before").isNotNull())
 
 

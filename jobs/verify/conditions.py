@@ -9,15 +9,13 @@ from pyspark.sql import functions as F
 from jobs.verify.verdict import (
     CLEANED_RANGE,
     CONFIG_UNKNOWN,
-    MISSING_RANGE,
-    NO_INITIAL_STATE,
     STATE_MAY_HAVE_EXPIRED,
     UNSTABLE_TAIL,
     Excuse,
     explained,
     inconclusive,
 )
-from schemas.dump_partition import CLEANED, CLEANING_UNKNOWN, NEVER_CLEANED
+from schemas.dump_partition import CLEANED, CLEANING_UNKNOWN
 from udfs.wire.batch_layout import MAX_SEQUENCE
 
 SEQUENCE_SPACE = MAX_SEQUENCE + 1
@@ -60,11 +58,6 @@ def unstable_damage() -> Excuse:
     )
 
 
-def start_unknown() -> Excuse:
-    """The log does not begin at offset 0: earlier state of the producer is not in the dump."""
-    return inconclusive(NO_INITIAL_STATE, lambda: ~F.col("start_known"))
-
-
 def state_may_have_expired() -> Excuse:
     """Between the two the broker may have forgotten the producer (producer.id.expiration.ms)."""
     return inconclusive(STATE_MAY_HAVE_EXPIRED, lambda: F.col("state_may_have_expired"))
@@ -73,19 +66,6 @@ def state_may_have_expired() -> Excuse:
 def cleaned_between(first: Column) -> Column:
     """Whether the cleaner has passed the offsets from `first` on."""
     return (F.col("cleaning") == CLEANED) & (first < F.col("cleaned_below"))
-
-
-def missing_before() -> Excuse:
-    """Offsets between the state before and this row are missing: reported where they are."""
-    return explained(
-        MISSING_RANGE,
-        lambda: missing_between(F.col("state_offset") + 1, F.col("offset_first") - 1),
-    )
-
-
-def never_cleaned() -> Column:
-    """Whether the dump proves that the partition was never compacted."""
-    return F.col("cleaning") == NEVER_CLEANED
 
 
 def cleaning_excuses() -> tuple[Excuse, ...]:

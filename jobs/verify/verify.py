@@ -22,12 +22,18 @@ CONTEXTS_AT_ONCE = 4
 class Verified:
     """`findings`: rows of FINDING_COLUMNS, kept. `outcomes`: one a check, in catalogue order.
 
-    `rows_examined`: context name -> rows.
+    `rows_examined`: context name -> rows. `parts`: kept frames that `findings` is made of.
     """
 
     findings: DataFrame
     outcomes: list[Outcome]
     rows_examined: dict[str, int]
+    parts: list[DataFrame]
+
+    def release(self) -> None:
+        """Gives back the memory of the findings and of the irregular rows they came from."""
+        for frame in (self.findings, *self.parts):
+            frame.unpersist()
 
 
 def verify(
@@ -61,7 +67,8 @@ def verify(
     nothing = spark.createDataFrame([], StructType(list(FINDING_COLUMNS)))
     findings = reduce(DataFrame.unionByName, frames, nothing).coalesce(1).persist()
     examined = {looked.context.name: looked.rows_examined for looked, _ in results if looked}
-    return Verified(findings, outcomes, examined)
+    irregular = [looked.irregular for looked, _ in results if looked]
+    return Verified(findings, outcomes, examined, frames + irregular)
 
 
 def counts_by_code(findings: DataFrame) -> dict[tuple[str, str, str], int]:

@@ -166,7 +166,6 @@ def run_columns(
     }
     columns: dict[str, tuple[NDArray[Any], NDArray[np.bool_] | None]] = {
         "producer_id": (_pick(headers.producer_id, owner), None),
-        "repeats_offset": (_pick(headers.base_offset, runs.repeats), runs.repeats < 0),
     }
     columns |= {name: (values, no_data) for name, values in data.items()}
     columns |= {name: (values, no_marker) for name, values in marker.items()}
@@ -211,7 +210,6 @@ def fold_runs(decoded: Decoded, sequenced: bool, expiration_ms: int) -> tuple[Ru
         original(local.first),
         original(local.last),
         original(local.marker),
-        original(local.repeats),
         local.batches,
     )
     return runs, in_run

@@ -15,21 +15,18 @@ from numpy.typing import NDArray
 from udfs.wire import batch_layout as layout
 from udfs.wire.batch_headers import Int64s
 
-MAX_LOOK_BACK = 1000
-
 
 class Runs(NamedTuple):
     """Runs as indices into the batch arrays given to `fold`; -1 where there is none.
 
     `first`, `last`: first and last data batch. `marker`: the control batch that ends the
-    transaction. `repeats`: an earlier batch with the same epoch and sequences as `first`.
+    transaction.
     `batches`: number of data batches.
     """
 
     first: Int64s
     last: Int64s
     marker: Int64s
-    repeats: Int64s
     batches: Int64s
 
 
@@ -45,13 +42,11 @@ def _fold(  # type: ignore[no-untyped-def]
     transactional, fault, sequenced, expiration_ms, out
 ):  # fmt: skip
     runs = 0
-    segment_start = 0
     previous = -1
     open_run = False
     for k in range(order.shape[0]):
         i = order[k]
         if previous < 0 or producer_id[i] != producer_id[previous]:
-            segment_start = k
             open_run = False
         if control[i]:
             step = epoch[i] - epoch[previous] if open_run else -1
@@ -60,7 +55,7 @@ def _fold(  # type: ignore[no-untyped-def]
             else:
                 out[:, runs] = -1
                 out[2, runs] = i
-                out[4, runs] = 0
+                out[3, runs] = 0
                 runs += 1
             open_run = False
             previous = i
@@ -79,24 +74,12 @@ def _fold(  # type: ignore[no-untyped-def]
             )
         if open_run:
             out[1, runs - 1] = i
-            out[4, runs - 1] += 1
+            out[3, runs - 1] += 1
         else:
             out[0, runs] = i
             out[1, runs] = i
             out[2, runs] = -1
-            out[3, runs] = -1
-            out[4, runs] = 1
-            if sequenced:
-                for back in range(k - 1, max(segment_start, k - MAX_LOOK_BACK) - 1, -1):
-                    j = order[back]
-                    if control[j]:
-                        continue
-                    if epoch[j] != epoch[i]:
-                        break
-                    same = first_sequence[j] == first_sequence[i]
-                    if same and last_sequence[j] == last_sequence[i]:
-                        out[3, runs] = j
-                        break
+            out[3, runs] = 1
             runs += 1
         open_run = True
         previous = i
@@ -121,7 +104,7 @@ def fold(
     `expiration_ms` cuts a run where the producer's state may have expired between two batches.
     """
     order = np.argsort(producer_id, kind="stable").astype(np.int64)
-    out = np.empty((5, producer_id.shape[0]), dtype=np.int64)
+    out = np.empty((4, producer_id.shape[0]), dtype=np.int64)
     runs = _fold(
         order, producer_id, epoch, first_sequence, last_sequence, timestamp, control,
         transactional, fault, sequenced, expiration_ms, out,
