@@ -78,8 +78,9 @@ def context_inputs(
         files=files,
         states=replayed.states,
         transactions=replayed.transactions,
-        aborted=replayed.aborted,
+        aborts=replayed.aborts,
         owners=replayed.owners,
+        regular=replayed.regular,
         ages=Ages(
             now=now,
             transaction_max_timeout=settings.transaction_max_timeout_ms,

@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame, SparkSession
 from jobs._dump import Dump, DumpPartition, cleaned_below
 from jobs._dump_layout import CLEANED_TOPICS
 from schemas.dump_partition import DUMP_PARTITION, LISTED_FILE
-from udfs.arrow.segment import COORDINATOR_TOPICS
+from udfs.arrow.batches import COORDINATOR_TOPICS
 
 
 def _static_row(partition: DumpPartition) -> tuple[object, ...]:

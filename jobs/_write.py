@@ -69,16 +69,25 @@ def _transactions(audit: Audit) -> DataFrame:
     starts = audit.replayed.facts.select("partition_index", "start_known")
     known = with_data.join(F.broadcast(starts), on="partition_index", how="inner")
     preceded = F.col("previous_marker").isNotNull()
-    return known.select(
-        *known.columns,
+    names = [field.name for field in TABLES["txn"] if field.name in known.columns]
+    replayed = known.select(
+        "partition_index",
+        *names,
         F.col("highest_epoch").alias("producer_epoch"),
         (F.col("start_known") | preceded).alias("head_known"),
     )
+    regular = audit.decoded.regular_transactions().withColumns(
+        {
+            "outcome": F.when(F.col("marker_commit"), "commit").otherwise("abort"),
+            "head_known": F.lit(True),
+        }
+    )
+    return replayed.unionByName(regular.drop("marker_commit"))
 
 
 def _aborted(audit: Audit) -> DataFrame:
     """As in a `.txnindex`: the last offset of an aborted transaction is that of its marker."""
-    aborted = audit.replayed.aborted
+    aborted = audit.replayed.aborted()
     return aborted.withColumn("last_offset", F.col("marker_offset"))
 
 

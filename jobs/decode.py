@@ -6,16 +6,19 @@ from dataclasses import dataclass
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 from pyspark.sql.window import Window
 
-from jobs._dump import Dump, DumpFile, cleaned_below
+from jobs._dump import Dump, DumpFile, DumpPartition, cleaned_below
 from jobs._settings import Settings
 from schemas import log_row
 from schemas.log_row import LOG_ROW, PACK
+from udfs.arrow.batches import DecodeOptions
 from udfs.arrow.byte_range import DIGEST_BLOCK_BYTES
 from udfs.arrow.read_pack import read_packs
-from udfs.arrow.segment import DecodeOptions
+from udfs.arrow.run_rows import unpack_blocks
 
+UNPACKED = StructType([LOG_ROW["partition_index"], *log_row.REGULAR_TXN.fields])
 # Reading a small file costs about as much as decoding this many bytes.
 COST_OF_A_FILE = 65_536
 TASKS_A_CORE = 3
@@ -40,6 +43,21 @@ class Decoded:
         names = [field.name for field in log_row.RUN_COLUMNS]
         return self.kind(log_row.RUN).select("partition_index", "file_index", "split_start", *names)
 
+    def regular_aborts(self) -> DataFrame:
+        """Aborted regular transactions, as runs."""
+        names = [field.name for field in log_row.RUN_COLUMNS]
+        return self.kind(log_row.REGULAR_ABORT).select("partition_index", "file_index", *names)
+
+    def regular_count(self) -> int:
+        """Number of transactions that were folded away."""
+        row = self.kind(log_row.REGULAR).agg(F.sum("regular.number").alias("number")).collect()[0]
+        return int(row.number or 0)
+
+    def regular_transactions(self) -> DataFrame:
+        """Transactions that were folded away: partition_index and `log_row.REGULAR_TXN`."""
+        blocks = self.kind(log_row.REGULAR).select("partition_index", "regular.transactions")
+        return blocks.mapInArrow(unpack_blocks, UNPACKED)
+
     def release(self) -> None:
         """Gives the memory of the rows back."""
         self.rows.unpersist()
@@ -50,19 +68,22 @@ def plan_splits(dump: Dump, split_bytes: int) -> list[dict[str, object]]:
     step = max(split_bytes - split_bytes % DIGEST_BLOCK_BYTES, 1) if split_bytes else 1
     if split_bytes < DIGEST_BLOCK_BYTES:
         step = max(split_bytes, 1)
-    cleaned = {p.partition_index: cleaned_below(p) for p in dump.partitions}
+    partitions = {p.partition_index: p for p in dump.partitions}
     splits = []
     for file in dump.files:
         if file.status == "skipped":
             continue
+        owner = None if file.partition_index is None else partitions[file.partition_index]
         size = max(file.size, 1)
         piece = step if file.kind == "segment" else size
         for start in range(0, size, piece):
-            splits.append(_split(file, cleaned, start, min(piece, file.size - start)))
+            splits.append(_split(file, owner, start, min(piece, file.size - start)))
     return splits
 
 
-def _split(file: DumpFile, cleaned: dict[int, int], start: int, length: int) -> dict[str, object]:
+def _split(
+    file: DumpFile, owner: DumpPartition | None, start: int, length: int
+) -> dict[str, object]:
     return {
         "partition_index": file.partition_index,
         "file_index": file.file_index,
@@ -73,9 +94,8 @@ def _split(file: DumpFile, cleaned: dict[int, int], start: int, length: int) -> 
         "file_size": file.size,
         "base_offset": file.base_offset,
         "next_base_offset": file.next_base_offset,
-        "cleaned_below": cleaned.get(file.partition_index, 0)
-        if file.partition_index is not None
-        else 0,
+        "cleaned_below": 0 if owner is None else cleaned_below(owner),
+        "high_watermark": None if owner is None else owner.high_watermark,
         "start": start,
         "length": length,
     }

@@ -48,6 +48,8 @@ def audit(spark: SparkSession, request: Request, progress: Progress) -> Audit:
             files=files,
             rows=decoded.rows,
             runs=decoded.runs(),
+            regular_aborts=decoded.regular_aborts(),
+            regular=decoded.regular_count(),
             steps=decoded.nested(log_row.STEP, "step"),
             entries=decoded.nested(log_row.ENTRY, "entry"),
             damages=damages,

@@ -8,7 +8,7 @@ from pyspark.sql.types import ArrayType, IntegerType, StringType
 
 from schemas.columns import array, binary, boolean, column, integer, long, string, table
 
-RUN, FRAME, FAILURE, STEP, ENTRY, ABORTED, SUMMARY = range(7)
+RUN, FRAME, FAILURE, STEP, ENTRY, ABORTED, SUMMARY, REGULAR, REGULAR_ABORT = range(9)
 
 RUN_COLUMNS = (
     long("producer_id", "producer id"),
@@ -35,6 +35,35 @@ RUN_COLUMNS = (
     long("marker_timestamp", "timestamp of the marker, ms, broker clock"),
     long("marker_position", "byte position of the marker in its file"),
     integer("marker_length", "size of the marker batch, bytes"),
+    long("oldest_other", "first offset of the oldest transaction that began in this split and is "
+         "open behind the marker; null for none"),
+    boolean("follows", "the regular transaction before it was folded away; it follows that one"),
+    integer("chain_first_sequence", "first sequence of the newest chain of contiguous sequences "
+            "that began in what was folded away or in this run; null where none did"),
+    integer("chain_epoch_before", "producer epoch of the data before that chain"),
+    integer("chain_sequence_before", "last sequence of the data before that chain"),
+)  # fmt: skip
+
+REGULAR_TXN = table(
+    long("producer_id", "producer id"),
+    integer("producer_epoch", "producer epoch of its data"),
+    long("first_offset", "base offset of its first data batch, inclusive"),
+    long("last_offset", "last offset of its last data batch, inclusive"),
+    long("marker_offset", "offset of the marker that ends it"),
+    integer("marker_epoch", "producer epoch of the marker"),
+    boolean("marker_commit", "true for COMMIT, false for ABORT"),
+    integer("coordinator_epoch", "coordinator epoch in the marker"),
+    long("first_timestamp", "largest timestamp of its first batch, ms"),
+    long("last_timestamp", "largest timestamp of its last batch, ms"),
+    long("marker_timestamp", "timestamp of the marker, ms, broker clock"),
+    long("batches", "data batches"),
+    long("records", "records present"),
+)
+"""A regular transaction (udfs/wire/regular.py): folded away, kept for the table `txn` only."""
+
+REGULAR_TYPE = table(
+    long("number", "transactions in the block"),
+    binary("transactions", "Arrow stream of REGULAR_TXN rows in the order of the log"),
 )
 
 FRAME_TYPE = table(
@@ -131,7 +160,7 @@ SUMMARY_TYPE = table(
 )
 
 LOG_ROW = table(
-    column("kind", IntegerType(), "RUN, FRAME, FAILURE, STEP, ENTRY, ABORTED or SUMMARY", False),
+    column("kind", IntegerType(), "which columns are filled: RUN, FRAME, FAILURE, …", False),
     integer("partition_index", "partition of one broker, numbered by collect"),
     integer("file_index", "row of dump_file, numbered by collect"),
     long("split_start", "byte position where the split starts"),
@@ -142,6 +171,7 @@ LOG_ROW = table(
     column("entry", ENTRY_TYPE, "a record of __transaction_state"),
     column("aborted", ABORTED_TYPE, "an entry of a .txnindex"),
     column("summary", SUMMARY_TYPE, "one a split or file"),
+    column("regular", REGULAR_TYPE, "a block of regular transactions"),
 )
 
 SPLIT = table(
@@ -155,6 +185,7 @@ SPLIT = table(
     long("base_offset", "base offset of the segment"),
     long("next_base_offset", "base offset of the next segment of the partition; null for none"),
     long("cleaned_below", "offsets below this were cleaned; 0 where nothing is known"),
+    long("high_watermark", "of the partition, exclusive; null where no checkpoint tells"),
     long("start", "first byte of the split"),
     long("length", "bytes of the split"),
 )

@@ -48,6 +48,30 @@ def _marker_struct() -> Column:
     )
 
 
+def _chain() -> tuple[Column, Column]:
+    """(whether a chain of contiguous sequences begins in the run, the chain as a struct).
+
+    A run behind transactions that were folded away does not stand next to `previous`: what
+    began in between, the decoder has said.
+    """
+    goes_on = (F.col("previous.epoch") == F.col("producer_epoch")) & (
+        F.col("first_sequence") == next_sequence(F.col("previous.last_sequence"))
+    )
+    begins = F.when(F.col("follows"), F.col("chain_first_sequence").isNotNull()).otherwise(
+        F.col("has_data") & ~F.coalesce(goes_on, F.lit(False))
+    )
+    follows = F.col("follows")
+    epoch, sequence = F.col("previous.epoch"), F.col("previous.last_sequence")
+    chain = F.struct(
+        F.coalesce("chain_first_sequence", "first_sequence").alias("first_sequence"),
+        F.when(follows, F.col("chain_epoch_before")).otherwise(epoch).alias("epoch_before"),
+        F.when(follows, F.col("chain_sequence_before"))
+        .otherwise(sequence)
+        .alias("sequence_before"),
+    )
+    return begins, chain
+
+
 def producer_states(runs: DataFrame) -> DataFrame:
     """Each run of `schemas.log_row.RUN_COLUMNS` with the state of its producer before it.
 
@@ -60,7 +84,8 @@ def producer_states(runs: DataFrame) -> DataFrame:
     before the run), expected_sequence.
 
     Nothing of this depends on how the decoder cut the data into runs, but for where `previous`
-    begins and how many batches it has.
+    begins and how many batches it has, and for a run that `follows` regular transactions which
+    were folded away (udfs/wire/regular.py): what stands there as its past is the past of those.
     """
     numbered = runs.select(
         "*",
@@ -90,15 +115,7 @@ def producer_states(runs: DataFrame) -> DataFrame:
         ),
     )
     transactional_data = F.col("has_data") & F.col("transactional")
-    goes_on = (F.col("previous.epoch") == F.col("producer_epoch")) & (
-        F.col("first_sequence") == next_sequence(F.col("previous.last_sequence"))
-    )
-    chain = F.struct(
-        "first_sequence",
-        F.col("previous.epoch").alias("epoch_before"),
-        F.col("previous.last_sequence").alias("sequence_before"),
-    )
-    begins_chain = F.col("has_data") & ~F.coalesce(goes_on, F.lit(False))
+    begins_chain, chain = _chain()
     chained = stated.select(
         "*",
         F.last(F.when(begins_chain, chain), ignorenulls=True).over(before).alias("chain"),

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from jobs.replay.coordinator import last_states, owners
 from jobs.replay.partitions import facts, holes, segments, summaries
 from jobs.replay.producers import producer_states
-from jobs.replay.transactions import aborted_transactions, partition_states, transactions
+from jobs.replay.transactions import abort_markers, partition_states, transactions
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,8 @@ class Replayed:
     facts: DataFrame
     states: DataFrame
     transactions: DataFrame
-    aborted: DataFrame
+    aborts: DataFrame
+    regular: int
     coordinator: DataFrame
     owners: DataFrame
 
@@ -30,7 +31,11 @@ class Replayed:
 
     def transaction_count(self) -> int:
         """Transactions with data; markers alone are none."""
-        return self.transactions.filter(F.col("first_offset").isNotNull()).count()
+        return self.regular + self.transactions.filter(F.col("first_offset").isNotNull()).count()
+
+    def aborted(self) -> DataFrame:
+        """Aborted transactions with data: what a broker answers a read_committed consumer."""
+        return self.aborts.filter(F.col("first_offset").isNotNull())
 
     def release(self) -> None:
         """Gives the memory of the kept tables back."""
@@ -43,13 +48,17 @@ def replay(
     files: DataFrame,
     rows: DataFrame,
     runs: DataFrame,
+    regular_aborts: DataFrame,
+    regular: int,
     steps: DataFrame,
     entries: DataFrame,
     damages: DataFrame,
 ) -> Replayed:
     """Rebuilds partitions, producers, transactions and coordinator from the decoded rows.
 
-    `rows`: LOG_ROW; `runs`, `steps`, `entries`: its kinds taken apart; `damages`: byte ranges.
+    `regular`: number of regular transactions that the decoder folded away; `regular_aborts`: the
+    aborted ones among them. `rows`: LOG_ROW; `runs`, `steps`, `entries`: its kinds taken apart;
+    `damages`: byte ranges.
     """
     logs = segments(summaries(rows), steps, files)
     known = facts(static_facts, logs.splits, holes(logs.steps, damages)).persist()
@@ -62,7 +71,8 @@ def replay(
         facts=known,
         states=states,
         transactions=settled,
-        aborted=aborted_transactions(settled),
+        aborts=abort_markers(settled, regular_aborts),
+        regular=regular,
         coordinator=last,
         owners=owners(last),
     )

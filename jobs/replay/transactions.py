@@ -3,8 +3,22 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-NEVER_ENDED = (1 << 63) - 1
+# Behind every offset, with room for arithmetic.
+NEVER_ENDED = 1 << 62
 BUCKET_BITS = 20
+ABORT_COLUMNS = (
+    "partition_index",
+    "producer_id",
+    "first_offset",
+    "marker_offset",
+    "marker_epoch",
+    "highest_epoch",
+    "records",
+    "oldest_other",
+    "marker_file_index",
+    "marker_position",
+    "marker_length",
+)
 
 
 def transactions(states: DataFrame) -> DataFrame:
@@ -14,8 +28,8 @@ def transactions(states: DataFrame) -> DataFrame:
     a marker alone), lowest_epoch, highest_epoch (of the data), batches, records, all_batches (data
     of any kind since the marker before), timestamps in ms, outcome (commit, abort, open; null
     where only non-transactional data follow the last marker), the columns of the marker,
-    previous_marker, previous_data_epoch, previous_closed_data (previous_marker ended a transaction
-    with data), state_timestamp (of the state before the transaction), earlier_epoch (highest data
+    oldest_other (see LOG_ROW), previous_marker, previous_data_epoch, previous_closed_data
+    (previous_marker ended a transaction with data), state_timestamp (of the state before the transaction), earlier_epoch (highest data
     or marker epoch before the marker), highest_coordinator_epoch, first_file_index,
     first_position, first_length, last_file_index, last_position, last_length, marker_file_index.
     """
@@ -50,6 +64,7 @@ def transactions(states: DataFrame) -> DataFrame:
         F.col("file_index").alias("marker_file_index"),
         "marker_position",
         "marker_length",
+        "oldest_other",
     )
     opening = F.struct(
         "start_offset", "highest_data_epoch", "highest_marker_epoch", "state_timestamp"
@@ -104,20 +119,49 @@ def transactions(states: DataFrame) -> DataFrame:
     ).filter(F.col("outcome").isNotNull())
 
 
-def aborted_transactions(transactions: DataFrame) -> DataFrame:
-    """Aborted transactions with data, each with the last stable offset at its marker.
+def abort_markers(transactions: DataFrame, regular_aborts: DataFrame) -> DataFrame:
+    """One row an ABORT marker: its transaction, and the last stable offset when it was written.
+
+    `regular_aborts`: aborted transactions that were folded away, as runs of LOG_ROW.
 
     `last_stable_offset` is the first offset of the oldest transaction still open at the marker,
-    else marker + 1 (kafka-reference 6.5). The oldest open one at marker m is the smallest first
-    offset among the transactions that end behind m: a running minimum from the end of the log,
-    taken in two levels so that a large partition is many tasks.
+    else marker + 1 (kafka-reference 6.5); null for a marker without data. Of the transactions
+    that began in its split the decoder found the oldest open one. One that is longer was not
+    folded away, and is open at marker m when it ends behind m: a running minimum from the end of
+    the log, taken in two levels so that a large partition is many tasks.
     """
-    ended = transactions.filter(F.col("first_offset").isNotNull()).select(
-        "*", F.coalesce("marker_offset", F.lit(NEVER_ENDED)).alias("end_offset")
+    regular = regular_aborts.select(
+        "*",
+        F.col("producer_epoch").alias("highest_epoch"),
+        F.col("file_index").alias("marker_file_index"),
     )
-    bucketed = ended.withColumn("bucket", F.shiftright("end_offset", BUCKET_BITS))
+    marked = [
+        frame.select(*ABORT_COLUMNS)
+        for frame in (transactions.filter(F.col("outcome") == "abort"), regular)
+    ]
+    aborts = marked[0].unionByName(marked[1])
+    long_ones = transactions.filter(F.col("first_offset").isNotNull()).select(
+        "partition_index",
+        F.coalesce("marker_offset", F.lit(NEVER_ENDED)).alias("end_offset"),
+        F.col("first_offset").alias("began"),
+    )
+    events = aborts.withColumn("end_offset", F.col("marker_offset")).unionByName(
+        long_ones, allowMissingColumns=True
+    )
+    judged = _oldest_behind(events).filter(F.col("marker_offset").isNotNull())
+    oldest = F.least("oldest_other", "oldest_behind")
+    stable = F.when(oldest < F.col("marker_offset"), oldest).otherwise(F.col("marker_offset") + 1)
+    return judged.select(
+        *[name for name in ABORT_COLUMNS if name != "oldest_other"],
+        F.when(F.col("first_offset").isNotNull(), stable).alias("last_stable_offset"),
+    )
+
+
+def _oldest_behind(events: DataFrame) -> DataFrame:
+    """Adds `oldest_behind`: the smallest `began` among the events that end behind each one."""
+    bucketed = events.withColumn("bucket", F.shiftright("end_offset", BUCKET_BITS))
     by_bucket = bucketed.groupBy("partition_index", "bucket").agg(
-        F.min("first_offset").alias("bucket_minimum")
+        F.min("began").alias("bucket_minimum")
     )
     later = (
         Window.partitionBy("partition_index")
@@ -130,19 +174,11 @@ def aborted_transactions(transactions: DataFrame) -> DataFrame:
     inside = (
         Window.partitionBy("partition_index", "bucket")
         .orderBy(F.col("end_offset").desc())
-        .rowsBetween(Window.unboundedPreceding, -1)
+        .rangeBetween(Window.unboundedPreceding, -1)
     )
-    oldest = F.least(F.min("first_offset").over(inside), F.col("behind_bucket"))
-    judged = bucketed.join(
-        F.broadcast(behind), on=["partition_index", "bucket"], how="inner"
-    ).withColumn("oldest_open", oldest)
-    marker = F.col("marker_offset")
-    return judged.filter(F.col("outcome") == "abort").select(
-        *[name for name in judged.columns if name not in ("bucket", "behind_bucket", "end_offset")],
-        F.when(F.col("oldest_open") < marker, F.col("oldest_open"))
-        .otherwise(marker + 1)
-        .alias("last_stable_offset"),
-    )
+    joined = bucketed.join(F.broadcast(behind), on=["partition_index", "bucket"], how="inner")
+    oldest = F.least(F.min("began").over(inside), F.col("behind_bucket"))
+    return joined.withColumn("oldest_behind", oldest)
 
 
 def partition_states(facts: DataFrame, transactions: DataFrame, owners: DataFrame) -> DataFrame:

@@ -106,7 +106,7 @@ def look(context: Context, keep_regular: bool = False) -> Looked:
     rows = context.rows.observe(counted, F.count(F.lit(1)).alias("rows"))
     irregular = (rows if keep_regular else rows.filter(context.is_irregular())).persist()
     number = irregular.count()
-    return Looked(context, irregular, number, int(counted.get["rows"]))
+    return Looked(context, irregular, number, int(counted.get["rows"]) + context.folded)
 
 
 def _one_line(error: Exception) -> str:

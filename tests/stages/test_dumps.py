@@ -61,14 +61,14 @@ def audited(
     wanted = Request([scenario / "dump"], "", as_of, "records", _settings.load())
     audit = main.audit(spark, wanted, Progress(None, quiet=True))
     # Computed once for all tests of a dump.
-    kept = replace(audit.replayed, aborted=audit.replayed.aborted.persist())
+    kept = replace(audit.replayed, aborts=audit.replayed.aborts.persist())
     audit = replace(audit, replayed=kept)
     states = {
         (row.broker, row.topic, row.partition): row
         for row in audit.replayed.partition_states().collect()
     }
     yield scenario, about | {"states": states}, audit
-    kept.aborted.unpersist()
+    kept.aborts.unpersist()
     audit.release()
 
 
@@ -141,7 +141,7 @@ def test_ranges_and_last_stable_offsets_are_those_of_the_broker(audited: Any) ->
 
 def aborted_by_place(audit: Audit) -> dict[tuple[int, str, int], list[dict[str, Any]]]:
     place = audit.replayed.facts.select("partition_index", "broker", "topic", "partition")
-    rows = audit.replayed.aborted.join(F.broadcast(place), on="partition_index").collect()
+    rows = audit.replayed.aborted().join(F.broadcast(place), on="partition_index").collect()
     return by_place(rows)
 
 

@@ -7,9 +7,10 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 from schemas import log_row
+from udfs.arrow.batches import DecodeOptions
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.rows import RowBuilder
-from udfs.arrow.segment import DecodeOptions, read_segment
+from udfs.arrow.segment import read_segment
 from udfs.wire import txn_index
 
 SEGMENT = "segment"

@@ -10,10 +10,26 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import boolean, int64, njit, types
-from numpy.typing import NDArray
 
 from udfs.wire import batch_layout as layout
-from udfs.wire.batch_headers import Int64s
+from udfs.wire.batch_headers import Bools, Int64s
+
+
+class Batches(NamedTuple):
+    """Arrays that are needed of the replayed batches, one element a batch, in file order."""
+
+    producer_id: Int64s
+    epoch: Int64s
+    offset: Int64s
+    first_sequence: Int64s
+    last_sequence: Int64s
+    timestamp: Int64s
+    control: Bools
+    transactional: Bools
+    fault: Int64s
+    commit: Bools
+    coordinator_epoch: Int64s
+    marker_timestamp: Int64s
 
 
 class Runs(NamedTuple):
@@ -86,27 +102,17 @@ def _fold(  # type: ignore[no-untyped-def]
     return runs
 
 
-def fold(
-    producer_id: Int64s,
-    epoch: Int64s,
-    first_sequence: Int64s,
-    last_sequence: Int64s,
-    timestamp: Int64s,
-    control: NDArray[np.bool_],
-    transactional: NDArray[np.bool_],
-    fault: Int64s,
-    sequenced: bool,
-    expiration_ms: int,
-) -> Runs:
-    """Folds batches given in offset order.
+def fold(batches: Batches, sequenced: bool, expiration_ms: int) -> Runs:
+    """Folds batches given in file order; the runs come by producer id, then by place.
 
     `sequenced` is False for coordinator topics, whose batches carry no meaningful sequence.
     `expiration_ms` cuts a run where the producer's state may have expired between two batches.
     """
-    order = np.argsort(producer_id, kind="stable").astype(np.int64)
-    out = np.empty((4, producer_id.shape[0]), dtype=np.int64)
+    order = np.argsort(batches.producer_id, kind="stable").astype(np.int64)
+    out = np.empty((4, order.size), dtype=np.int64)
     runs = _fold(
-        order, producer_id, epoch, first_sequence, last_sequence, timestamp, control,
-        transactional, fault, sequenced, expiration_ms, out,
+        order, batches.producer_id, batches.epoch, batches.first_sequence, batches.last_sequence,
+        batches.timestamp, batches.control, batches.transactional, batches.fault, sequenced,
+        expiration_ms, out,
     )  # fmt: skip
     return Runs(*(np.ascontiguousarray(row[:runs]) for row in out))

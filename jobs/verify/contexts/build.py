@@ -16,6 +16,7 @@ from jobs.verify.contexts.transaction import Ages, producer_context, transaction
 class Inputs:
     """Everything that contexts are built from; each frame is described where it is made.
 
+    `regular`: number of regular transactions, which were folded away in the decoder.
     `coordinator_log_complete`: the partitions of `__transaction_state` in the dump have no gap.
     """
 
@@ -28,8 +29,9 @@ class Inputs:
     files: DataFrame
     states: DataFrame
     transactions: DataFrame
-    aborted: DataFrame
+    aborts: DataFrame
     owners: DataFrame
+    regular: int
     ages: Ages
     coordinator_log_complete: bool
 
@@ -42,13 +44,13 @@ def build_contexts(given: Inputs) -> list[Context]:
         step_context(given.steps, known, files),
         segment_context(given.splits, known, files),
         partition_context(known),
-        side_entry_context(
-            given.aborted_entries, given.transactions, given.aborted, known, files
+        side_entry_context(given.aborted_entries, given.aborts, known, files),
+        run_context(
+            given.states, known, files, given.ages.producer_expiration, given.regular
         ),
-        run_context(given.states, known, files, given.ages.producer_expiration),
         producer_context(given.states, known, files),
         transaction_context(
             given.transactions, known, files, given.owners, given.ages,
-            given.coordinator_log_complete,
+            given.coordinator_log_complete, given.regular,
         ),
     ]  # fmt: skip

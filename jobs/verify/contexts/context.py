@@ -26,6 +26,7 @@ PLACE_COLUMNS = (
 class Context:
     """Rows that checks read. `regular`: no check of the context can fire on the row.
 
+    `folded`: rows that were found regular by the decoder already and are not in `rows`.
     `enrich` adds what only irregular rows need (paths of files, facts of the coordinator).
     """
 
@@ -33,6 +34,7 @@ class Context:
     rows: DataFrame
     regular: Callable[[], Column]
     enrich: Callable[[DataFrame], DataFrame] = lambda rows: rows
+    folded: int = 0
 
     def is_irregular(self) -> Column:
         """Whether a row needs a look."""

@@ -8,7 +8,7 @@ from jobs.verify.contexts.context import Context, with_paths
 
 
 def run_context(
-    states: DataFrame, facts: DataFrame, files: DataFrame, expiration_ms: int
+    states: DataFrame, facts: DataFrame, files: DataFrame, expiration_ms: int, folded: int
 ) -> Context:
     """Runs with data, from `jobs.replay.producers.producer_states`.
 
@@ -54,7 +54,7 @@ def run_context(
             F.col("producer_epoch") > F.col("previous.epoch")
         )
         first_ever = F.col("state_epoch").isNull() & restarted
-        return (
+        return F.col("follows") | (
             ((same & contiguous) | (bumped & restarted) | first_ever)
             & mode
             & ~F.coalesce(bump_inside, F.lit(False))
@@ -123,4 +123,4 @@ def run_context(
             F.lit(None).cast("string").alias("transactional_id"),
         )
 
-    return Context("run", rows, regular, enrich)
+    return Context("run", rows, regular, enrich, folded)

@@ -34,12 +34,11 @@ def _entries(aborted_entries: DataFrame, files: DataFrame) -> DataFrame:
 
 def side_entry_context(
     aborted_entries: DataFrame,
-    abort_markers: DataFrame,
-    aborted: DataFrame,
+    aborts: DataFrame,
     facts: DataFrame,
     files: DataFrame,
 ) -> Context:
-    """Entries and ABORT markers, matched by partition, producer id and marker offset.
+    """Entries and ABORT markers (`aborts`), matched by partition, producer id and marker offset.
 
     `entry`: struct (file_index, position, version, first, last, last_stable_offset, segment_base,
     previous_last), null where the index has none. `marker_offset` is null where the log has no
@@ -47,26 +46,8 @@ def side_entry_context(
     `last_stable_offset` is the recomputed one. next_segment_base: base offset of the segment
     behind the entry's; newest_entry: largest marker offset in the indexes of the partition.
     """
-    markers = abort_markers.filter(F.col("outcome") == "abort").select(
-        "partition_index",
-        "producer_id",
-        "marker_offset",
-        "highest_epoch",
-        "marker_epoch",
-        "marker_file_index",
-        "marker_position",
-        "marker_length",
-        "first_offset",
-        "records",
-    )
-    computed = aborted.select(
-        "partition_index", "producer_id", "marker_offset", "last_stable_offset"
-    )
-    known = markers.join(
-        computed, on=["partition_index", "producer_id", "marker_offset"], how="left"
-    )
     entries = _entries(aborted_entries, files)
-    matched = known.join(
+    matched = aborts.join(
         entries,
         on=(F.col("partition_index") == F.col("entry_partition"))
         & (F.col("producer_id") == F.col("entry_producer"))

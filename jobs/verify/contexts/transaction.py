@@ -58,6 +58,7 @@ def transaction_context(
     owners: DataFrame,
     ages: Ages,
     coordinator_log_complete: bool,
+    folded: int,
 ) -> Context:
     """Rows of `jobs.replay.transactions.transactions`, transactions and lone markers alike.
 
@@ -140,7 +141,7 @@ def transaction_context(
             F.col("previous_marker.length").alias("previous_marker_length"),
         )
 
-    return Context("transaction", rows, regular, enrich)
+    return Context("transaction", rows, regular, enrich, folded)
 
 
 def producer_context(states: DataFrame, facts: DataFrame, files: DataFrame) -> Context:

@@ -1,0 +1,117 @@
+"""The batches of a split as arrays: headers, faults, and what their records told."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from udfs.arrow.byte_range import ByteRange
+from udfs.wire import batch_layout as layout
+from udfs.wire import codecs, faults, records
+from udfs.wire.batch_headers import BatchHeaders, Int64s, header_faults, read_headers
+from udfs.wire.errors import WireError
+
+TXN_LOG_TOPIC = "__transaction_state"
+COORDINATOR_TOPICS = (
+    "__consumer_offsets",
+    TXN_LOG_TOPIC,
+    "__share_group_state",
+    "__cluster_metadata",
+)
+
+
+@dataclass(frozen=True)
+class DecodeOptions:
+    """Limits and depth of the decoder; times in ms, sizes in bytes."""
+
+    max_batch_bytes: int
+    max_decompressed_bytes: int
+    producer_expiration_ms: int
+    with_records: bool
+
+
+class Decoded(NamedTuple):
+    """Batches of a split with everything the records told: one array element a batch.
+
+    `fault`: bits; `control_type`, `coordinator_epoch`: of markers; `marker_timestamp`,
+    `record_timestamp` (largest of the data records, where they were read): ms.
+    """
+
+    headers: BatchHeaders
+    fault: Int64s
+    control_type: Int64s
+    coordinator_epoch: Int64s
+    marker_timestamp: Int64s
+    record_timestamp: Int64s
+
+
+def _compressed_results(
+    source: ByteRange,
+    headers: BatchHeaders,
+    results: NDArray[np.int64],
+    options: DecodeOptions,
+) -> None:
+    """Fills the columns of compressed data batches; a codec that cannot be read is a fault."""
+    wanted = (
+        (headers.codec >= 1) & (headers.codec <= 4) & ~headers.control & (headers.record_count > 0)
+    )
+    for i in np.flatnonzero(wanted):
+        start = int(headers.position[i]) + layout.HEADER_SIZE
+        end = int(headers.position[i] + headers.length[i])
+        try:
+            section = codecs.decompress(
+                int(headers.codec[i]),
+                source.data[start:end].tobytes(),
+                options.max_decompressed_bytes,
+            )
+        except WireError as error:
+            too_large = error.reason == "decompressed_size_limit"
+            results[records.FAULTS, i] = (
+                faults.DECOMPRESSED_SIZE_LIMIT if too_large else faults.DECOMPRESSION_FAILED
+            )
+            continue
+        mask, delta, tombstones, _ = records.check_section(
+            np.frombuffer(section, dtype=np.uint8),
+            0,
+            len(section),
+            int(headers.record_count[i]),
+            int(headers.last_offset_delta[i]),
+        )
+        results[records.FAULTS, i] = mask
+        results[records.MAX_TIMESTAMP, i] = delta
+        results[records.TOMBSTONES, i] = tombstones
+
+
+def decode_batches(
+    source: ByteRange, positions: Int64s, topic: str, options: DecodeOptions
+) -> Decoded:
+    """Reads headers and records of the magic-2 batches at `positions`."""
+    headers = read_headers(source.data, positions)
+    fault = header_faults(headers, topic in COORDINATOR_TOPICS)
+    results = records.check_plain_batches(source.data, headers, options.with_records)
+    if options.with_records:
+        _compressed_results(source, headers, results, options)
+    fault |= results[records.FAULTS]
+    control = headers.control
+    record_delta = results[records.MAX_TIMESTAMP].copy()
+    record_delta[record_delta == records.NO_TIMESTAMP] = 0
+    if options.with_records:
+        delta = np.where(control, records.NO_TIMESTAMP, results[records.MAX_TIMESTAMP])
+        fault |= records.timestamp_faults(headers, delta)
+        whole = ~control & (headers.record_count == headers.last_offset_delta + 1)
+        pointless = headers.delete_horizon & whole & (results[records.TOMBSTONES] == 0)
+        fault[pointless & (fault == 0)] |= faults.HORIZON_WITHOUT_CAUSE
+        fault[headers.delete_horizon] |= faults.DELETE_HORIZON
+    marker_delta = np.where(control & (headers.record_count == 1), record_delta, 0)
+    marker_timestamp = np.where(
+        headers.log_append_time, headers.max_timestamp, headers.base_timestamp + marker_delta
+    )
+    return Decoded(
+        headers,
+        fault,
+        results[records.CONTROL_TYPE],
+        results[records.COORDINATOR_EPOCH],
+        marker_timestamp,
+        headers.base_timestamp + record_delta,
+    )

@@ -1,0 +1,197 @@
+"""Producer runs of a split as rows, and its regular transactions folded into blocks."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from schemas import log_row
+from udfs.arrow.batches import COORDINATOR_TOPICS, Decoded
+from udfs.arrow.rows import RowBuilder
+from udfs.wire import faults, records
+from udfs.wire.batch_headers import Int64s
+from udfs.wire.fold import Batches, Runs, fold
+from udfs.wire.regular import Bounds, Folding, fold_regular, oldest_open
+
+REGULAR_SCHEMA: pa.Schema = to_arrow_schema(log_row.REGULAR_TXN)
+# About 100 bytes a transaction: a block stays far below the size of a Spark row that hurts.
+BLOCK_TRANSACTIONS = 32_768
+BLOCK_OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
+
+Values = tuple[NDArray[Any], NDArray[np.bool_] | None]
+
+
+class Replayable(NamedTuple):
+    """The batches of a split that replay looks at; `batch` has their indices in the split."""
+
+    batch: Int64s
+    batches: Batches
+    records: Int64s
+
+
+def replayable(decoded: Decoded) -> Replayable:
+    """Data batches and markers of producers, without those whose header cannot be believed."""
+    headers = decoded.headers
+    commit = decoded.control_type == records.COMMIT
+    markers = headers.control & (commit | (decoded.control_type == records.ABORT))
+    usable = (headers.producer_id >= 0) & ((decoded.fault & faults.NOT_REPLAYED) == 0)
+    chosen = np.flatnonzero(usable & (markers | ~headers.control)).astype(np.int64)
+    fault = np.where(headers.control, np.int64(0), decoded.fault)
+    counts = np.where(headers.control, 0, np.maximum(headers.record_count, 0))
+    picked = Batches(
+        producer_id=headers.producer_id[chosen],
+        epoch=headers.producer_epoch[chosen],
+        offset=headers.base_offset[chosen],
+        first_sequence=headers.base_sequence[chosen],
+        last_sequence=headers.last_sequence[chosen],
+        timestamp=headers.max_timestamp[chosen],
+        control=headers.control[chosen],
+        transactional=headers.transactional[chosen],
+        fault=fault[chosen],
+        commit=commit[chosen],
+        coordinator_epoch=decoded.coordinator_epoch[chosen],
+        marker_timestamp=decoded.marker_timestamp[chosen],
+    )
+    return Replayable(chosen, picked, counts[chosen])
+
+
+def _records_in(runs: Runs, given: Replayable) -> Int64s:
+    """Records present in each run."""
+    order = np.argsort(given.batches.producer_id, kind="stable")
+    cumulative = np.concatenate(([0], np.cumsum(given.records[order])))
+    rank = np.empty_like(order)
+    rank[order] = np.arange(order.size)
+    has_data = runs.first >= 0
+    inside = np.zeros(runs.first.size, dtype=np.int64)
+    inside[has_data] = (
+        cumulative[rank[runs.last[has_data]] + 1] - cumulative[rank[runs.first[has_data]]]
+    )
+    return inside
+
+
+class Columns:
+    """Columns of run rows, taken from the batches that the runs point at."""
+
+    def __init__(self, decoded: Decoded, given: Replayable, runs: Runs, start: int) -> None:
+        """`start`: byte position of the split in its file."""
+        self._decoded, self._given, self._runs, self._start = decoded, given, runs, start
+        self._records = _records_in(runs, given)
+        self._oldest_open = oldest_open(given.batches)
+
+    def of(self, chosen: Int64s) -> dict[str, Values]:
+        """Columns of `log_row.RUN_COLUMNS` for the chosen runs, without those of the folding."""
+        headers, start = self._decoded.headers, self._start
+        runs = self._runs
+        no_data, no_marker = runs.first[chosen] < 0, runs.marker[chosen] < 0
+        batch = self._given.batch
+        first = batch[np.maximum(runs.first[chosen], 0)]
+        last = batch[np.maximum(runs.last[chosen], 0)]
+        ending = np.maximum(runs.marker[chosen], 0)
+        marker = batch[ending]
+        data: dict[str, NDArray[Any]] = {
+            "producer_epoch": headers.producer_epoch[first],
+            "transactional": headers.transactional[first],
+            "first_offset": headers.base_offset[first],
+            "last_offset": headers.last_offset[last],
+            "first_sequence": headers.base_sequence[first],
+            "last_sequence": headers.last_sequence[last],
+            "first_batch_last_sequence": headers.last_sequence[first],
+            "first_timestamp": headers.max_timestamp[first],
+            "last_timestamp": headers.max_timestamp[last],
+            "log_append_time": headers.log_append_time[last],
+            "first_position": headers.position[first] + start,
+            "first_length": headers.length[first],
+            "last_position": headers.position[last] + start,
+            "last_length": headers.length[last],
+            "batches": runs.batches[chosen],
+            "records": self._records[chosen],
+        }
+        ended: dict[str, NDArray[Any]] = {
+            "marker_offset": headers.base_offset[marker],
+            "marker_epoch": headers.producer_epoch[marker],
+            "marker_commit": self._decoded.control_type[marker] == records.COMMIT,
+            "coordinator_epoch": self._decoded.coordinator_epoch[marker],
+            "marker_timestamp": self._decoded.marker_timestamp[marker],
+            "marker_position": headers.position[marker] + start,
+            "marker_length": headers.length[marker],
+        }
+        columns: dict[str, Values] = {
+            "producer_id": (headers.producer_id[np.where(no_data, marker, first)], None)
+        }
+        columns |= {name: (values, no_data) for name, values in data.items()}
+        columns |= {name: (values, no_marker) for name, values in ended.items()}
+        oldest = self._oldest_open[ending]
+        columns["oldest_other"] = (oldest, no_marker | (oldest < 0))
+        return columns
+
+    def of_folding(self, chosen: Int64s, folding: Folding) -> dict[str, Values]:
+        """The columns that say what was folded away before the chosen runs."""
+        batches, runs = self._given.batches, self._runs
+        chain = folding.chain[chosen]
+        none = chain < 0
+        begun = np.maximum(chain, 0)
+        before = np.maximum(begun - 1, 0)
+        return {
+            "follows": (folding.follows[chosen], None),
+            "chain_first_sequence": (batches.first_sequence[runs.first[begun]], none),
+            "chain_epoch_before": (batches.epoch[runs.first[before]], none),
+            "chain_sequence_before": (batches.last_sequence[runs.last[before]], none),
+        }
+
+
+def run_rows(
+    builder: RowBuilder, decoded: Decoded, split: dict[str, Any], expiration_ms: int
+) -> Iterator[pa.RecordBatch]:
+    """Rows of kind RUN, REGULAR_ABORT and REGULAR of one split."""
+    given = replayable(decoded)
+    if not given.batch.size:
+        return
+    bounds = Bounds(
+        sequenced=split["topic"] not in COORDINATOR_TOPICS,
+        expiration_ms=expiration_ms,
+        high_watermark=split["high_watermark"],
+        cleaned_below=split["cleaned_below"] or 0,
+    )
+    runs = fold(given.batches, bounds.sequenced, expiration_ms)
+    folding = fold_regular(given.batches, runs, bounds)
+    columns = Columns(decoded, given, runs, split["start"])
+    kept = np.flatnonzero(~folding.inner)
+    yield builder.flat(log_row.RUN, columns.of(kept) | columns.of_folding(kept, folding))
+    inner = np.flatnonzero(folding.inner)
+    if not inner.size:
+        return
+    aborted = inner[~given.batches.commit[runs.marker[inner]]]
+    if aborted.size:
+        yield builder.flat(log_row.REGULAR_ABORT, columns.of(aborted))
+    in_log_order = inner[np.argsort(runs.first[inner], kind="stable")]
+    for at in range(0, in_log_order.size, BLOCK_TRANSACTIONS):
+        yield _block(builder, columns, in_log_order[at : at + BLOCK_TRANSACTIONS])
+
+
+def _block(builder: RowBuilder, columns: Columns, chosen: Int64s) -> pa.RecordBatch:
+    """One row with many regular transactions, as an Arrow stream of `log_row.REGULAR_TXN`."""
+    values = columns.of(chosen)
+    arrays = [
+        pa.array(values[field.name][0].astype(field.type.to_pandas_dtype(), copy=False))
+        for field in REGULAR_SCHEMA
+    ]
+    table = pa.RecordBatch.from_arrays(arrays, schema=REGULAR_SCHEMA)
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, REGULAR_SCHEMA, options=BLOCK_OPTIONS) as stream:
+        stream.write_batch(table)
+    row = {"number": int(chosen.size), "transactions": sink.getvalue().to_pybytes()}
+    return builder.nested(log_row.REGULAR, "regular", [row])
+
+
+def unpack_blocks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """For `mapInArrow` over (partition_index, transactions): one row a regular transaction."""
+    for batch in batches:
+        for place, block in zip(batch.column(0), batch.column(1), strict=True):
+            with pa.ipc.open_stream(block.as_buffer()) as stream:
+                for table in stream:
+                    of_place = pa.repeat(place, table.num_rows)
+                    names = ["partition_index", *REGULAR_SCHEMA.names]
+                    yield pa.RecordBatch.from_arrays([of_place, *table.columns], names=names)
