@@ -22,6 +22,12 @@ DEFAULTS = {
     "spark.databricks.delta.snapshotPartitions": "1",
     "spark.ui.showConsoleProgress": "false",
     "spark.ui.enabled": "false",
+    # What the status store keeps of finished work fills the driver of a session that goes on.
+    "spark.sql.ui.retainedExecutions": "5",
+    "spark.ui.retainedJobs": "20",
+    "spark.ui.retainedStages": "20",
+    "spark.ui.retainedTasks": "1000",
+    "spark.sql.codegen.cache.maxEntries": "100",
 }
 LOCAL_SHUFFLE_PARTITIONS = "8"
 
@@ -70,6 +76,9 @@ def _embedded_defaults() -> dict[str, str]:
         # Workers run beside this process: the same interpreter has the same packages.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         defaults["spark.sql.shuffle.partitions"] = LOCAL_SHUFFLE_PARTITIONS
-        defaults["spark.driver.extraJavaOptions"] = "-XX:-DontCompileHugeMethods"
+        # A batch run on few cores: collecting in parallel costs least.
+        defaults["spark.driver.extraJavaOptions"] = "-XX:-DontCompileHugeMethods -XX:+UseParallelGC"
+        # Shuffles are small here: planning each stage anew costs more than it saves.
+        defaults["spark.sql.adaptive.enabled"] = "false"
         defaults["spark.driver.memory"] = "2g"
     return defaults

@@ -26,13 +26,20 @@ TASKS_A_CORE = 3
 
 @dataclass(frozen=True)
 class Decoded:
-    """Rows of `schemas.log_row.LOG_ROW`, read once and kept; one row is what its `kind` says."""
+    """Rows of `schemas.log_row.LOG_ROW`, read once and kept; one row is what its `kind` says.
+
+    `counts`: kind -> number of rows. `regular`: transactions that were folded away.
+    """
 
     rows: DataFrame
+    counts: dict[int, int]
+    regular: int
 
     def kind(self, kind: int) -> DataFrame:
-        """The rows of one kind."""
-        return self.rows.filter(F.col("kind") == kind)
+        """The rows of one kind; a kind without rows costs no pass and no join later on."""
+        if self.counts.get(kind):
+            return self.rows.filter(F.col("kind") == kind)
+        return self.rows.sparkSession.createDataFrame([], LOG_ROW)
 
     def nested(self, kind: int, column: str) -> DataFrame:
         """The rows of one kind with the fields of its struct as columns."""
@@ -47,11 +54,6 @@ class Decoded:
         """Aborted regular transactions, as runs."""
         names = [field.name for field in log_row.RUN_COLUMNS]
         return self.kind(log_row.REGULAR_ABORT).select("partition_index", "file_index", *names)
-
-    def regular_count(self) -> int:
-        """Number of transactions that were folded away."""
-        row = self.kind(log_row.REGULAR).agg(F.sum("regular.number").alias("number")).collect()[0]
-        return int(row.number or 0)
 
     def regular_transactions(self) -> DataFrame:
         """Transactions that were folded away: partition_index and `log_row.REGULAR_TXN`."""
@@ -132,7 +134,12 @@ def decode(spark: SparkSession, dump: Dump, settings: Settings, depth: str) -> D
         again = [split for split in whole if split["file_index"] in broken]
         repaired = _read(spark, again, options)
         rows = rows.filter(~F.col("file_index").isin(*broken)).unionByName(repaired)
-    return Decoded(rows)
+    counted = rows.groupBy("kind").agg(
+        F.count("*").alias("rows"), F.sum("regular.number").alias("regular")
+    )
+    told = {row.kind: row for row in counted.collect()}
+    regular = told[log_row.REGULAR].regular if log_row.REGULAR in told else 0
+    return Decoded(rows, {kind: row.rows for kind, row in told.items()}, regular)
 
 
 def _read(

@@ -49,7 +49,7 @@ def audit(spark: SparkSession, request: Request, progress: Progress) -> Audit:
             rows=decoded.rows,
             runs=decoded.runs(),
             regular_aborts=decoded.regular_aborts(),
-            regular=decoded.regular_count(),
+            regular=decoded.regular,
             steps=decoded.nested(log_row.STEP, "step"),
             entries=decoded.nested(log_row.ENTRY, "entry"),
             damages=damages,

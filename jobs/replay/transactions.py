@@ -29,7 +29,8 @@ def transactions(states: DataFrame) -> DataFrame:
     of any kind since the marker before), timestamps in ms, outcome (commit, abort, open; null
     where only non-transactional data follow the last marker), the columns of the marker,
     oldest_other (see LOG_ROW), previous_marker, previous_data_epoch, previous_closed_data
-    (previous_marker ended a transaction with data), state_timestamp (of the state before the transaction), earlier_epoch (highest data
+    (previous_marker ended a transaction with data), state_timestamp (of the state before the
+    transaction), earlier_epoch (highest data
     or marker epoch before the marker), highest_coordinator_epoch, first_file_index,
     first_position, first_length, last_file_index, last_position, last_length, marker_file_index.
     """

@@ -2,7 +2,7 @@
 
 A context may have millions of rows and dozens of checks. Rows on which no check can fire are
 dropped first by the context's own `regular` column; on the rest, one `select` evaluates every
-check into an array of findings, which is then exploded.
+check that fires at all into an array of findings, which is then exploded.
 """
 
 from dataclasses import dataclass
@@ -92,48 +92,59 @@ def _compiled(rows: DataFrame, checks: list[Check]) -> DataFrame:
 
 @dataclass(frozen=True)
 class Looked:
-    """A context after one pass over it: `irregular` rows, kept, and how many rows there were."""
+    """A context after one pass over it: `irregular` rows, kept, and how many rows there were.
+
+    `fired`: codes of the checks whose rule fires on at least one row; None where they could not
+    be asked together because one of them is broken.
+    """
 
     context: Context
     irregular: DataFrame
-    irregular_rows: int
     rows_examined: int
+    fired: frozenset[str] | None
 
 
-def look(context: Context, keep_regular: bool = False) -> Looked:
-    """Passes over a context once and keeps the rows that need a look; all with `keep_regular`."""
+def look(context: Context, checks: list[Check], keep_regular: bool = False) -> Looked:
+    """Passes over a context once: keeps the rows that need a look, and asks who fires at all.
+
+    On a healthy log hardly any check fires, and the rest of a check (excuses, texts, evidence),
+    which costs most of the planning, is never compiled. With `keep_regular` all rows are kept.
+    """
     counted = Observation()
     rows = context.rows.observe(counted, F.count(F.lit(1)).alias("rows"))
     irregular = (rows if keep_regular else rows.filter(context.is_irregular())).persist()
-    number = irregular.count()
-    return Looked(context, irregular, number, int(counted.get["rows"]) + context.folded)
+    try:
+        asked = [
+            F.max(F.coalesce(check.fires(), F.lit(False))).alias(check.code) for check in checks
+        ]
+        answer = context.enrich(irregular).agg(F.count("*").alias("rows"), *asked).collect()[0]
+        fired = frozenset(check.code for check in checks if answer[check.code])
+        number = int(counted.get["rows"])
+    except CHECK_ERRORS:
+        fired, number = None, context.rows.count()
+    return Looked(context, irregular, number + context.folded, fired)
 
 
 def _one_line(error: Exception) -> str:
     return f"{type(error).__name__}: {error}".splitlines()[0][:500]
 
 
-def run_checks(looked: Looked, checks: list[Check], depth: str) -> Found:
-    """Findings of all checks of one context, computed, and what became of each check.
+def run_checks(looked: Looked, checks: list[Check]) -> Found:
+    """Findings of the checks of one context, computed, and what became of each check.
 
     A check that cannot be compiled or that fails while it runs has crashed: it takes no other
     with it, nor does it pass for silent.
     """
-    skipped = [
-        Outcome(check, SKIPPED, "needs the records, which --depth headers does not read")
-        for check in checks
-        if check.needs_records and depth != "records"
-    ]
-    chosen = [check for check in checks if not (check.needs_records and depth != "records")]
-    if not chosen or not looked.irregular_rows:
-        return Found([], skipped + [Outcome(check, RAN, None) for check in chosen])
+    chosen = [check for check in checks if looked.fired is None or check.code in looked.fired]
+    silent = [Outcome(check, RAN, None) for check in checks if check not in chosen]
+    if not chosen:
+        return Found([], silent)
     rows = looked.context.enrich(looked.irregular)
     try:
-        return Found(
-            [_computed(rows, chosen)], skipped + [Outcome(check, RAN, None) for check in chosen]
-        )
+        told = [Outcome(check, RAN, None) for check in chosen]
+        return Found([_computed(rows, chosen)], silent + told)
     except CHECK_ERRORS:
-        found = Found([], skipped)
+        found = Found([], silent)
         for check in chosen:
             try:
                 found.frames.append(_computed(rows, [check]))

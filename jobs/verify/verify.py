@@ -11,7 +11,7 @@ from pyspark.sql.types import StructType
 from jobs.verify.catalogue import CHECKS
 from jobs.verify.check import Check
 from jobs.verify.contexts.context import Context
-from jobs.verify.run import CRASHED, Found, Looked, Outcome, look, run_checks
+from jobs.verify.run import CRASHED, SKIPPED, Found, Looked, Outcome, look, run_checks
 from schemas.violation import FINDING_COLUMNS
 
 # Contexts are independent; planning one overlaps with computing another.
@@ -55,8 +55,16 @@ def verify(
         if name not in by_name:
             detail = f"no context named {name}"
             return None, Found([], [Outcome(check, CRASHED, detail) for check in mine])
-        looked = look(by_name[name], keep_regular)
-        return looked, run_checks(looked, mine, depth)
+        skipped = [
+            Outcome(check, SKIPPED, "needs the records, which --depth headers does not read")
+            for check in mine
+            if check.needs_records and depth != "records"
+        ]
+        left_out = {outcome.check.code for outcome in skipped}
+        asked = [check for check in mine if check.code not in left_out]
+        looked = look(by_name[name], asked, keep_regular)
+        found = run_checks(looked, asked)
+        return looked, Found(found.frames, found.outcomes + skipped)
 
     with ThreadPoolExecutor(CONTEXTS_AT_ONCE) as pool:
         results = list(pool.map(examine, wanted))
