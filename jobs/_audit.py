@@ -35,47 +35,57 @@ class Request:
 
 
 @dataclass(frozen=True)
+class Read:
+    """What one pass over the bytes gave: the listing, decoded rows, damage, digests, identity."""
+
+    files: DataFrame
+    decoded: Decoded
+    damages: DataFrame
+    digests: DataFrame
+    audit_id: str
+
+    def release(self) -> None:
+        """Gives the memory back."""
+        self.decoded.release()
+        for frame in (self.files, self.damages, self.digests):
+            frame.unpersist()
+
+
+@dataclass(frozen=True)
 class Audit:
     """One audit while it runs: input, decoded rows, rebuilt tables, findings."""
 
     request: Request
     dump: Dump
-    files: DataFrame
-    decoded: Decoded
-    damages: DataFrame
-    digests: DataFrame
+    read: Read
     replayed: Replayed
     verified: Verified
     verdict: Verdict
 
     def release(self) -> None:
         """Gives back the memory of everything that was kept between the stages."""
-        self.decoded.release()
+        self.read.release()
         self.replayed.release()
         self.verified.release()
-        for frame in (self.files, self.damages, self.digests):
-            frame.unpersist()
 
 
 def context_inputs(
     request: Request,
     dump: Dump,
-    files: DataFrame,
-    decoded: Decoded,
-    damages: DataFrame,
+    read: Read,
     replayed: Replayed,
     now: int | None,
 ) -> Inputs:
     """What the contexts are built from; `now` is the moment that ages refer to, ms."""
     settings = request.settings
     return Inputs(
-        frames=decoded.nested(log_row.FRAME, "frame"),
-        failures=damages,
-        aborted_entries=decoded.nested(log_row.ABORTED, "aborted"),
+        frames=read.decoded.nested(log_row.FRAME, "frame"),
+        failures=read.damages,
+        aborted_entries=read.decoded.nested(log_row.ABORTED, "aborted"),
         splits=replayed.splits,
         steps=replayed.steps,
         facts=replayed.facts,
-        files=files,
+        files=read.files,
         states=replayed.states,
         transactions=replayed.transactions,
         aborts=replayed.aborts,

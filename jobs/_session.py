@@ -28,7 +28,17 @@ DEFAULTS = {
     "spark.ui.retainedStages": "20",
     "spark.ui.retainedTasks": "1000",
     "spark.sql.codegen.cache.maxEntries": "100",
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
+# Where each column expression came from in the Python code: for debugging, and it takes time.
+QUIET = {"spark.sql.dataFrameQueryContext.enabled": "false"}
+# Up to this many rows, generating and compiling code costs more than it saves.
+INTERPRETED_ROWS = 100_000
+INTERPRETED = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+JAVA_OPTIONS = "-XX:-DontCompileHugeMethods -XX:+UseParallelGC -Xms1g"
 LOCAL_SHUFFLE_PARTITIONS = "8"
 
 
@@ -49,6 +59,26 @@ def get_session(extra: dict[str, str] | None = None) -> tuple[SparkSession, bool
     for key, value in REQUIRED.items():
         spark.conf.set(key, value)
     return spark, started
+
+
+@contextmanager
+def planned_for(spark: SparkSession, rows: int) -> Iterator[None]:
+    """Settings for stages over about `rows` rows; those of the session come back at the end.
+
+    A dump of ordinary size leaves few rows to the window functions, in dozens of small plans.
+    """
+    wanted = QUIET | (INTERPRETED if rows <= INTERPRETED_ROWS else {})
+    before = {key: spark.conf.get(key, None) for key in wanted}
+    for key, value in wanted.items():
+        spark.conf.set(key, value)
+    try:
+        yield
+    finally:
+        for key, was in before.items():
+            if was is None:
+                spark.conf.unset(key)
+            else:
+                spark.conf.set(key, was)
 
 
 @contextmanager
@@ -76,8 +106,9 @@ def _embedded_defaults() -> dict[str, str]:
         # Workers run beside this process: the same interpreter has the same packages.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         defaults["spark.sql.shuffle.partitions"] = LOCAL_SHUFFLE_PARTITIONS
-        # A batch run on few cores: collecting in parallel costs least.
-        defaults["spark.driver.extraJavaOptions"] = "-XX:-DontCompileHugeMethods -XX:+UseParallelGC"
+        defaults["spark.driver.extraJavaOptions"] = (
+            "-XX:-DontCompileHugeMethods -XX:+UseParallelGC -Xms1g"
+        )
         # Shuffles are small here: planning each stage anew costs more than it saves.
         defaults["spark.sql.adaptive.enabled"] = "false"
         defaults["spark.driver.memory"] = "2g"

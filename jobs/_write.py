@@ -1,21 +1,36 @@
 """Writes the tables of a finished audit, `audit` last, and verdict.json beside them."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs import _tables
 from jobs._audit import Audit
 from jobs._files import write_text
+from jobs._session import planned_for
 from jobs.verify.verify import Verified
 from schemas.tables import TABLES
+
+# Most of writing a small table is waiting for its commit.
+TABLES_AT_ONCE = 4
 
 
 def write(spark: SparkSession, audit: Audit) -> None:
     """Appends the rows of an audit to all tables, unless it is there already."""
     out, identity = audit.request.out, audit.verdict.audit_id
     if not _tables.is_finished(spark, out, identity):
-        for name, rows in _rows(spark, audit).items():
-            _tables.append(rows, out, name, identity)
+        rows = _rows(spark, audit)
+
+        def append(name: str) -> None:
+            _tables.append(rows[name], out, name, identity)
+
+        small = [name for name in rows if name not in ("txn", "audit")]
+        few = audit.read.decoded.rows_to_replay()
+        with planned_for(spark, few), ThreadPoolExecutor(TABLES_AT_ONCE) as pool:
+            list(pool.map(append, small))
+        append("txn")
+        append("audit")
     write_text(spark, out, "verdict.json", audit.verdict.as_json())
 
 
@@ -28,7 +43,7 @@ def _rows(spark: SparkSession, audit: Audit) -> dict[str, DataFrame]:
 
     rows = {
         "dump_file": _dump_files(audit),
-        "decode_failure": placed(_named(audit.damages, audit.files)),
+        "decode_failure": placed(_named(audit.read.damages, audit.read.files)),
         "txn": placed(_transactions(audit)),
         "aborted_txn": placed(_aborted(audit)),
         "coordinator_txn": audit.replayed.coordinator,
@@ -48,14 +63,14 @@ def _named(rows: DataFrame, files: DataFrame) -> DataFrame:
 
 
 def _dump_files(audit: Audit) -> DataFrame:
-    joined = audit.files.join(F.broadcast(audit.digests), on="file_index", how="left")
+    joined = audit.read.files.join(F.broadcast(audit.read.digests), on="file_index", how="left")
     failed = F.col("error").isNotNull() | F.coalesce("shrank", F.lit(False))
     note = F.when(
         F.col("legacy_batches") > 0,
         F.concat("legacy_batches", F.lit(" batches of magic 0 or 1 not yet audited")),
     )
     return joined.select(
-        *[name for name in audit.files.columns if name not in ("status", "note")],
+        *[name for name in audit.read.files.columns if name not in ("status", "note")],
         F.when(F.col("status") != "skipped", F.col("sha256")).alias("sha256"),
         F.when(F.col("kind") == "segment", F.col("batches")).alias("batches"),
         F.when(F.col("kind") == "segment", F.col("records")).alias("records"),
@@ -76,7 +91,7 @@ def _transactions(audit: Audit) -> DataFrame:
         F.col("highest_epoch").alias("producer_epoch"),
         (F.col("start_known") | preceded).alias("head_known"),
     )
-    regular = audit.decoded.regular_transactions().withColumns(
+    regular = audit.read.decoded.regular_transactions().withColumns(
         {
             "outcome": F.when(F.col("marker_commit"), "commit").otherwise("abort"),
             "head_known": F.lit(True),

@@ -60,6 +60,11 @@ class Decoded:
         blocks = self.kind(log_row.REGULAR).select("partition_index", "regular.transactions")
         return blocks.mapInArrow(unpack_blocks, UNPACKED)
 
+    def rows_to_replay(self) -> int:
+        """Rows that window functions and checks will meet."""
+        kinds = (log_row.RUN, log_row.ENTRY, log_row.ABORTED, log_row.FRAME, log_row.REGULAR_ABORT)
+        return sum(self.counts.get(kind, 0) for kind in kinds)
+
     def release(self) -> None:
         """Gives the memory of the rows back."""
         self.rows.unpersist()

@@ -10,13 +10,14 @@ if __package__ in (None, ""):
 from pyspark.sql import SparkSession
 
 from jobs import __version__, _arguments, _settings, report
-from jobs._audit import Audit, Request, context_inputs
+from jobs._audit import Audit, Read, Request, context_inputs
 from jobs._audit_id import audit_id, file_digests
 from jobs._coverage import incomplete, not_looked_at, totals
+from jobs._dump import Dump
 from jobs._errors import UsageError
 from jobs._listing import files_table, partitions_table
 from jobs._progress import Progress
-from jobs._session import spark_session
+from jobs._session import planned_for, spark_session
 from jobs._write import write
 from jobs.collect import collect
 from jobs.commands.checks import list_checks, show_check
@@ -42,17 +43,27 @@ def audit(spark: SparkSession, request: Request, progress: Progress) -> Audit:
         digests = file_digests(summaries(decoded.rows)).persist()
         identity = audit_id(dump, digests, request.configuration())
         damages = failures(decoded, files).persist()
+        read = Read(files, decoded, damages, digests, identity)
+    with planned_for(spark, decoded.rows_to_replay()):
+        return _judge(spark, request, progress, dump, read)
+
+
+def _judge(
+    spark: SparkSession, request: Request, progress: Progress, dump: Dump, read: Read
+) -> Audit:
+    """Replays and verifies what was read."""
+    decoded = read.decoded
     with progress.stage("replay") as say:
         replayed = replay(
             static_facts=partitions_table(spark, dump),
-            files=files,
+            files=read.files,
             rows=decoded.rows,
             runs=decoded.runs(),
             regular_aborts=decoded.regular_aborts(),
             regular=decoded.regular,
             steps=decoded.nested(log_row.STEP, "step"),
             entries=decoded.nested(log_row.ENTRY, "entry"),
-            damages=damages,
+            damages=read.damages,
         )
         seen = replayed.transaction_count()
         say(f"{seen:,} transactions")
@@ -60,20 +71,20 @@ def audit(spark: SparkSession, request: Request, progress: Progress) -> Audit:
         now = (
             request.as_of if request.as_of is not None else newest_broker_timestamp(replayed.facts)
         )
-        inputs = context_inputs(request, dump, files, decoded, damages, replayed, now)
+        inputs = context_inputs(request, dump, read, replayed, now)
         verified = verify(spark, build_contexts(inputs), request.depth)
         counts = counts_by_code(verified.findings)
         say(f"{sum(counts.values()):,} findings")
     verdict = report.Verdict(
-        audit_id=identity,
+        audit_id=read.audit_id,
         version=__version__,
         as_of_ms=now,
         counts=counts,
         totals=totals(dump, replayed.facts, seen),
         not_looked_at=not_looked_at(dump, replayed.facts, verified.outcomes, request),
-        incomplete=incomplete(dump, digests, verified.outcomes),
+        incomplete=incomplete(dump, read.digests, verified.outcomes),
     )
-    return Audit(request, dump, files, decoded, damages, digests, replayed, verified, verdict)
+    return Audit(request, dump, read, replayed, verified, verdict)
 
 
 def run_audit(arguments: _arguments.Arguments) -> int:

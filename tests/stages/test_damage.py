@@ -38,7 +38,7 @@ def test_no_truncation_and_no_flipped_byte_crashes(spark: SparkSession, tmp_path
     rows = {(row.topic, row.partition): row for row in facts.collect()}
     damaged = {
         (row.topic, row.partition)
-        for row in done.damages.join(F.broadcast(facts), on="partition_index").collect()
+        for row in done.read.damages.join(F.broadcast(facts), on="partition_index").collect()
     }
     for (topic, number), row in rows.items():
         if topic == "flip":

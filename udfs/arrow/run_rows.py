@@ -20,6 +20,7 @@ REGULAR_SCHEMA: pa.Schema = to_arrow_schema(log_row.REGULAR_TXN)
 # About 100 bytes a transaction: a block stays far below the size of a Spark row that hurts.
 BLOCK_TRANSACTIONS = 32_768
 BLOCK_OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
+RUN_NAMES = tuple(field.name for field in log_row.RUN_COLUMNS)
 
 Values = tuple[NDArray[Any], NDArray[np.bool_] | None]
 
@@ -77,54 +78,65 @@ class Columns:
 
     def __init__(self, decoded: Decoded, given: Replayable, runs: Runs, start: int) -> None:
         """`start`: byte position of the split in its file."""
-        self._decoded, self._given, self._runs, self._start = decoded, given, runs, start
-        self._records = _records_in(runs, given)
-        self._oldest_open = oldest_open(given.batches)
+        headers = decoded.headers
+        self._given, self._runs = given, runs
+        last_offset, last_sequence = headers.last_offset, headers.last_sequence
+        position = headers.position + start
+        # Which array each column is read from, at the first and last data batch and the marker.
+        self._at_first: dict[str, NDArray[Any]] = {
+            "producer_epoch": headers.producer_epoch,
+            "transactional": headers.transactional,
+            "first_offset": headers.base_offset,
+            "first_sequence": headers.base_sequence,
+            "first_batch_last_sequence": last_sequence,
+            "first_timestamp": headers.max_timestamp,
+            "first_position": position,
+            "first_length": headers.length,
+        }
+        self._at_last: dict[str, NDArray[Any]] = {
+            "last_offset": last_offset,
+            "last_sequence": last_sequence,
+            "last_timestamp": headers.max_timestamp,
+            "log_append_time": headers.log_append_time,
+            "last_position": position,
+            "last_length": headers.length,
+        }
+        self._at_marker: dict[str, NDArray[Any]] = {
+            "marker_offset": headers.base_offset,
+            "marker_epoch": headers.producer_epoch,
+            "marker_commit": decoded.control_type == records.COMMIT,
+            "coordinator_epoch": decoded.coordinator_epoch,
+            "marker_timestamp": decoded.marker_timestamp,
+            "marker_position": position,
+            "marker_length": headers.length,
+        }
+        self._of_runs = {"batches": runs.batches, "records": _records_in(runs, given)}
+        self._producer_id = headers.producer_id
+        self._oldest_other = oldest_open(given.batches)
 
-    def of(self, chosen: Int64s) -> dict[str, Values]:
+    def of(self, chosen: Int64s, names: tuple[str, ...] = RUN_NAMES) -> dict[str, Values]:
         """Columns of `log_row.RUN_COLUMNS` for the chosen runs, without those of the folding."""
-        headers, start = self._decoded.headers, self._start
-        runs = self._runs
+        runs, batch = self._runs, self._given.batch
         no_data, no_marker = runs.first[chosen] < 0, runs.marker[chosen] < 0
-        batch = self._given.batch
         first = batch[np.maximum(runs.first[chosen], 0)]
         last = batch[np.maximum(runs.last[chosen], 0)]
         ending = np.maximum(runs.marker[chosen], 0)
         marker = batch[ending]
-        data: dict[str, NDArray[Any]] = {
-            "producer_epoch": headers.producer_epoch[first],
-            "transactional": headers.transactional[first],
-            "first_offset": headers.base_offset[first],
-            "last_offset": headers.last_offset[last],
-            "first_sequence": headers.base_sequence[first],
-            "last_sequence": headers.last_sequence[last],
-            "first_batch_last_sequence": headers.last_sequence[first],
-            "first_timestamp": headers.max_timestamp[first],
-            "last_timestamp": headers.max_timestamp[last],
-            "log_append_time": headers.log_append_time[last],
-            "first_position": headers.position[first] + start,
-            "first_length": headers.length[first],
-            "last_position": headers.position[last] + start,
-            "last_length": headers.length[last],
-            "batches": runs.batches[chosen],
-            "records": self._records[chosen],
-        }
-        ended: dict[str, NDArray[Any]] = {
-            "marker_offset": headers.base_offset[marker],
-            "marker_epoch": headers.producer_epoch[marker],
-            "marker_commit": self._decoded.control_type[marker] == records.COMMIT,
-            "coordinator_epoch": self._decoded.coordinator_epoch[marker],
-            "marker_timestamp": self._decoded.marker_timestamp[marker],
-            "marker_position": headers.position[marker] + start,
-            "marker_length": headers.length[marker],
-        }
         columns: dict[str, Values] = {
-            "producer_id": (headers.producer_id[np.where(no_data, marker, first)], None)
+            "producer_id": (self._producer_id[np.where(no_data, marker, first)], None)
         }
-        columns |= {name: (values, no_data) for name, values in data.items()}
-        columns |= {name: (values, no_marker) for name, values in ended.items()}
-        oldest = self._oldest_open[ending]
-        columns["oldest_other"] = (oldest, no_marker | (oldest < 0))
+        for arrays, index, nulls in (
+            (self._at_first, first, no_data),
+            (self._at_last, last, no_data),
+            (self._at_marker, marker, no_marker),
+            (self._of_runs, chosen, no_data),
+        ):
+            columns |= {
+                name: (values[index], nulls) for name, values in arrays.items() if name in names
+            }
+        if "oldest_other" in names:
+            oldest = self._oldest_other[ending]
+            columns["oldest_other"] = (oldest, no_marker | (oldest < 0))
         return columns
 
     def of_folding(self, chosen: Int64s, folding: Folding) -> dict[str, Values]:
@@ -173,7 +185,7 @@ def run_rows(
 
 def _block(builder: RowBuilder, columns: Columns, chosen: Int64s) -> pa.RecordBatch:
     """One row with many regular transactions, as an Arrow stream of `log_row.REGULAR_TXN`."""
-    values = columns.of(chosen)
+    values = columns.of(chosen, tuple(REGULAR_SCHEMA.names))
     arrays = [
         pa.array(values[field.name][0].astype(field.type.to_pandas_dtype(), copy=False))
         for field in REGULAR_SCHEMA

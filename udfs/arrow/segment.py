@@ -92,6 +92,8 @@ def offset_bounds(
     data: NDArray[np.uint8], positions: Int64s, of_magic_2: NDArray[np.bool_], headers: BatchHeaders
 ) -> tuple[Int64s, Int64s]:
     """(first, last) offset of all batches; the first of an old wrapper counts as its last."""
+    if of_magic_2.all():
+        return headers.base_offset, headers.last_offset
     stored = data[positions[:, None] + np.arange(layout.LENGTH)]
     first = np.ascontiguousarray(stored).view(">i8").reshape(-1).astype(np.int64)
     last = first.copy()
