@@ -81,7 +81,7 @@ def producer_states(runs: DataFrame) -> DataFrame:
     before this run), chain (the contiguous sequences that `previous` ends: first_sequence, and
     epoch and last sequence of the data before it), data_transaction_number (that of the newest
     transactional data before the run), open_transaction (a transaction of this producer is open
-    before the run), expected_sequence.
+    before the run) and open_first_offset (where it begins), expected_sequence.
 
     Nothing of this depends on how the decoder cut the data into runs, but for where `previous`
     begins and how many batches it has, and for a run that `follows` regular transactions which
@@ -127,6 +127,14 @@ def producer_states(runs: DataFrame) -> DataFrame:
         F.coalesce(
             F.col("data_transaction_number") == F.col("transaction_number"), F.lit(False)
         ).alias("open_transaction"),
+    )
+    opens = transactional_data & ~F.col("open_transaction")
+    chained = chained.select(
+        "*",
+        F.when(
+            F.col("open_transaction"),
+            F.last(F.when(opens, F.col("first_offset")), ignorenulls=True).over(before),
+        ).alias("open_first_offset"),
     )
     known_in_epoch = (F.col("previous.epoch") == F.col("producer_epoch")) & (
         F.col("state_epoch") == F.col("producer_epoch")

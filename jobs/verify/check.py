@@ -1,7 +1,7 @@
 """What a check is: a rule over the rows of one context, its excuses, and how it is told."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from string import Formatter
 
 from pyspark.sql import Column
@@ -28,8 +28,9 @@ class Check:
 
     `fires` is the rule, `excuses` are tried in order, `expected` and `found` are short texts,
     `message` one sentence. All are functions, since columns need a running session. Offsets,
-    producer, file and position of a finding are those of the context row; `proofs` are what
-    else shows it. `source` names the Kafka class or KIP the rule comes from.
+    producer, file and position of a finding are those of the context row, but for those that
+    `place` takes from other columns; `proofs` are what else shows it. `source` names the Kafka
+    class or KIP the rule comes from.
     """
 
     code: str
@@ -44,6 +45,7 @@ class Check:
     proofs: tuple[Proof, ...] = (Proof("shows it"),)
     remedy: Callable[[], Column] | None = None
     needs_records: bool = False
+    place: dict[str, str] = field(default_factory=dict)
 
 
 def text(template: str, **columns: Column | str) -> Column:

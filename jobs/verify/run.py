@@ -16,7 +16,11 @@ from jobs.verify.contexts.context import PLACE_COLUMNS, Context
 from jobs.verify.verdict import EXPLAINED, judge
 from schemas.violation import EVIDENCE, FINDING_COLUMNS
 
-OWN_COLUMNS = [field.name for field in FINDING_COLUMNS if field.name not in PLACE_COLUMNS]
+# Columns of the place that a check may take from elsewhere than its context does.
+MOVABLE_COLUMNS = ("offset_first", "offset_last", "producer_epoch")
+FIXED_COLUMNS = [name for name in PLACE_COLUMNS if name not in MOVABLE_COLUMNS]
+OWN_COLUMNS = [field.name for field in FINDING_COLUMNS if field.name not in FIXED_COLUMNS]
+FINDING_TYPES = {field.name: field.dataType for field in FINDING_COLUMNS}
 RAN, SKIPPED, CRASHED = "ran", "skipped", "crashed"
 
 
@@ -72,6 +76,10 @@ def finding(check: Check) -> Column:
         "message": check.message(),
         "remedy": check.remedy() if check.remedy else F.lit(None).cast("string"),
     }
+    values |= {
+        name: F.col(check.place.get(name, name)).cast(FINDING_TYPES[name])
+        for name in MOVABLE_COLUMNS
+    }
     columns = [value.alias(name) for name, value in values.items()]
     reported = F.coalesce(check.fires(), F.lit(False)) & (verdict != EXPLAINED)
     return F.when(reported, F.struct(*columns))
@@ -79,8 +87,7 @@ def finding(check: Check) -> Column:
 
 def _compiled(rows: DataFrame, checks: list[Check]) -> DataFrame:
     found = F.filter(F.array(*[finding(check) for check in checks]), lambda item: item.isNotNull())
-    # The place of a finding is that of its row, whichever check found it.
-    exploded = rows.select(*PLACE_COLUMNS, F.explode(found).alias("finding"))
+    exploded = rows.select(*FIXED_COLUMNS, F.explode(found).alias("finding"))
     fields = {name: f"finding.{name}" for name in OWN_COLUMNS}
     return exploded.select(
         *[

@@ -98,17 +98,10 @@ def test_no_check_crashed_and_nothing_is_incomplete(audited: Any) -> None:
 
 
 def places(entry: dict[str, Any]) -> set[tuple[str, str, int, int, int]]:
-    """Where an expected finding may be named: where it begins, or at the batch right behind it.
-
-    An epoch bump inside an open transaction is named at the batch that bumps; the corpus names
-    the data before it.
-    """
-    first = entry["offset_first"]
-    last = entry["offset_last"] if entry["offset_last"] is not None else first
+    """The names and the place under which an expected finding may be told."""
     return {
-        (code, entry["topic"], entry["partition"], offset, entry["producer_id"])
+        (code, entry["topic"], entry["partition"], entry["offset_first"], entry["producer_id"])
         for code in [entry["code"], *(entry.get("also") or [])]
-        for offset in (first, last + 1)
     }
 
 

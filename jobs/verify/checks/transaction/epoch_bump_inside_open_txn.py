@@ -44,6 +44,12 @@ CHECK = Check(
         ),
         Proof("the first batch of the higher epoch"),
     ),
+    # What hangs is the older data; the batch behind it only shows that.
+    place={
+        "offset_first": "open_first_offset",
+        "offset_last": "previous.last_offset",
+        "producer_epoch": "previous.epoch",
+    },
     message=lambda: text(
         "Producer {producer_id} writes with epoch {producer_epoch} at offset {first_offset} while "
         "its transaction of epoch {epoch} has no marker: the next marker decides both.",
