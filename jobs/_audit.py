@@ -91,6 +91,7 @@ def context_inputs(
         aborts=replayed.aborts,
         owners=replayed.owners,
         regular=replayed.regular,
+        following=read.decoded.following,
         ages=Ages(
             now=now,
             transaction_max_timeout=settings.transaction_max_timeout_ms,

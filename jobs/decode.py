@@ -29,11 +29,13 @@ class Decoded:
     """Rows of `schemas.log_row.LOG_ROW`, read once and kept; one row is what its `kind` says.
 
     `counts`: kind -> number of rows. `regular`: transactions that were folded away.
+    `following`: runs that follow one of those.
     """
 
     rows: DataFrame
     counts: dict[int, int]
     regular: int
+    following: int
 
     def kind(self, kind: int) -> DataFrame:
         """The rows of one kind; a kind without rows costs no pass and no join later on."""
@@ -140,11 +142,14 @@ def decode(spark: SparkSession, dump: Dump, settings: Settings, depth: str) -> D
         repaired = _read(spark, again, options)
         rows = rows.filter(~F.col("file_index").isin(*broken)).unionByName(repaired)
     counted = rows.groupBy("kind").agg(
-        F.count("*").alias("rows"), F.sum("regular.number").alias("regular")
+        F.count("*").alias("rows"),
+        F.sum("regular.number").alias("regular"),
+        F.sum(F.col("follows").cast("long")).alias("following"),
     )
     told = {row.kind: row for row in counted.collect()}
     regular = told[log_row.REGULAR].regular if log_row.REGULAR in told else 0
-    return Decoded(rows, {kind: row.rows for kind, row in told.items()}, regular)
+    following = told[log_row.RUN].following if log_row.RUN in told else 0
+    return Decoded(rows, {kind: row.rows for kind, row in told.items()}, regular, following)
 
 
 def _read(

@@ -16,7 +16,8 @@ from jobs.verify.contexts.transaction import Ages, producer_context, transaction
 class Inputs:
     """Everything that contexts are built from; each frame is described where it is made.
 
-    `regular`: number of regular transactions, which were folded away in the decoder.
+    `regular`: number of regular transactions, which were folded away in the decoder;
+    `following`: runs that follow one and were found regular there too.
     `coordinator_log_complete`: the partitions of `__transaction_state` in the dump have no gap.
     """
 
@@ -32,6 +33,7 @@ class Inputs:
     aborts: DataFrame
     owners: DataFrame
     regular: int
+    following: int
     ages: Ages
     coordinator_log_complete: bool
 
@@ -46,7 +48,8 @@ def build_contexts(given: Inputs) -> list[Context]:
         partition_context(known),
         side_entry_context(given.aborted_entries, given.aborts, known, files),
         run_context(
-            given.states, known, files, given.ages.producer_expiration, given.regular
+            given.states, known, files, given.ages.producer_expiration,
+            given.regular + given.following,
         ),
         producer_context(given.states, known, files),
         transaction_context(

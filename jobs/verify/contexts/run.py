@@ -34,7 +34,9 @@ def run_context(
         "cleaned_below",
         "holes",
     )
-    rows = states.filter(F.col("has_data")).join(
+    # A run that follows transactions which were folded away was found regular with them, and
+    # does not stand beside its own past.
+    rows = states.filter(F.col("has_data") & ~F.col("follows")).join(
         F.broadcast(needed), on="partition_index", how="inner"
     )
     known = F.col("previous").isNotNull() & (F.col("previous.epoch") == F.col("producer_epoch"))
@@ -54,7 +56,7 @@ def run_context(
             F.col("producer_epoch") > F.col("previous.epoch")
         )
         first_ever = F.col("state_epoch").isNull() & restarted
-        return F.col("follows") | (
+        return (
             ((same & contiguous) | (bumped & restarted) | first_ever)
             & mode
             & ~F.coalesce(bump_inside, F.lit(False))

@@ -1,0 +1,62 @@
+"""Random histories of several producers: healthy for the most part, a fault here and there.
+
+Long enough that stretches of regular transactions are folded away when the log is read whole.
+"""
+
+import random
+
+from log_builder import Case
+
+HISTORIES = 24
+ROUNDS = 40
+
+
+class Producer:
+    """One producer of a random history: TV2 bumps the epoch with every marker."""
+
+    def __init__(self, number: int, chance: random.Random) -> None:
+        self.number, self.chance = number, chance
+        self.bumps = chance.random() < 0.7
+        self.epoch, self.coordinator_epoch, self.open = 0, 0, False
+
+    def step(self) -> str:
+        """The next line of the log, right but for a fault now and then."""
+        chance = self.chance
+        fault = chance.random() < 0.03
+        if self.open and chance.random() < 0.6:
+            self.open = False
+            self.epoch += self.bumps
+            epoch = self.epoch + (chance.choice((-1, 2)) if fault else 0)
+            verb = "abort" if chance.random() < 0.3 else "commit"
+            self.coordinator_epoch += chance.random() < 0.05
+            told = self.coordinator_epoch - (fault and chance.random() < 0.5)
+            return f"{verb} pid={self.number} epoch={max(epoch, 0)} cepoch={max(told, 0)}"
+        self.open = True
+        fault_words = chance.choice((f"seq={chance.randint(0, 9)}", "at=-90000"))
+        words = f" {fault_words}" if fault else ""
+        if not self.bumps and chance.random() < 0.05:
+            self.epoch += 1
+        return f"txn pid={self.number} epoch={self.epoch} n={chance.randint(1, 3)}{words}"
+
+
+def history(seed: int) -> list[str]:
+    """The log of one seed; every fourth has damaged bytes."""
+    chance = random.Random(seed)
+    producers = [Producer(number, chance) for number in range(1, 5)]
+    events = ["roll", "skip 2", "plain n=2"]
+    if seed % 4 == 0:
+        events += ["garbage 30", "plain n=2 crc=bad"]
+    log = []
+    for _ in range(ROUNDS * len(producers)):
+        log.append(chance.choice(producers).step())
+        if chance.random() < 0.02:
+            log.append(chance.choice(events))
+    return log
+
+
+def histories() -> list[Case]:
+    """Cases that expect nothing in particular: what counts is that the findings never change."""
+    return [
+        Case("random", seed, {"name": f"seed {seed}", "log": history(seed), "finds": []})
+        for seed in range(HISTORIES)
+    ]
