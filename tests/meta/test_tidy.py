@@ -21,9 +21,10 @@ MAY_COLLECT = {
     "jobs/_coverage.py": "one row of totals, and at most 100 named files",
     "jobs/commands/doctor.py": "the distinct answers of the workers, one a host",
     "jobs/commands/report.py": "at most 20 audits, to choose one from",
-    "jobs/decode.py": "the few files whose splits were given up",
+    "jobs/decode.py": "one row a kind of row, and the few files whose splits were given up",
     "jobs/replay/partitions.py": "one row: the newest timestamp",
     "jobs/report.py": "a bounded number of examples per code",
+    "jobs/verify/run.py": "one row a context: which of its checks fire at all",
     "jobs/verify/verify.py": "one row per code, severity and verdict",
 }
 MAY_TOUCH_DELTA = {"jobs/_tables.py": "the only module that reads and writes Delta"}

@@ -116,7 +116,9 @@ def _regular(batches: Batches, runs: Runs, bounds: Bounds, before: Int64s, goes_
     int64[::1](int64[::1], int64[::1], boolean[::1], boolean[::1], int64),
     cache=True,
 )
-def _oldest_open(producer, offset, control, transactional, producers):  # type: ignore[no-untyped-def]
+def _oldest_open(  # type: ignore[no-untyped-def]
+    producer, offset, control, transactional, producers
+):  # fmt: skip
     size = producer.shape[0]
     oldest = np.full(size, -1, dtype=np.int64)
     opened = np.full(producers, -1, dtype=np.int64)
