@@ -81,6 +81,7 @@ def context_inputs(
     return Inputs(
         frames=read.decoded.nested(log_row.FRAME, "frame"),
         failures=read.damages,
+        coordinator_entries=read.decoded.nested(log_row.ENTRY, "entry"),
         aborted_entries=read.decoded.nested(log_row.ABORTED, "aborted"),
         splits=replayed.splits,
         steps=replayed.steps,

@@ -49,7 +49,10 @@ Options of a case, all optional
     coordinator: list of `id=x pid=1 epoch=0 state=Ongoing partitions=this at=0` records in
             __transaction_state (5 partitions, complete, broker clean). State: as in the log, or
             `tombstone`. partitions: this, elsewhere, `this,elsewhere` or none; the default is
-            this for Ongoing and Prepare*, none else. timeout= ms (default 60000)
+            this for Ongoing and Prepare*, none else. timeout= ms (default 600000). The first
+            record of an id is led up to by legal ones, unless it says `raw`. More: start= and
+            update= (s as in at), ctv=2 (client transaction version), leader=1, status=7 (any
+            byte), skip=2 (offsets missing before it), stored=00ff (the value, hex)
     topic: __consumer_offsets     place it in an internal topic
     info: true           findings of severity info count too
     name: a sentence; log: the lines; finds: list of {code, verdict (default violation), offset
@@ -62,7 +65,7 @@ import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import google_crc32c
 
@@ -83,6 +86,15 @@ VERBS = {
     "data", "txn", "plain", "commit", "abort", "v0", "v1", "skip", "roll", "bytes", "zeros",
     "garbage", "cut",
 }  # fmt: skip
+# The legal way to a state, for the first record of an id.
+LED_UP_BY: dict[str, tuple[str, ...]] = {
+    "Empty": (),
+    "Ongoing": ("Empty",),
+    "PrepareCommit": ("Empty", "Ongoing"),
+    "PrepareAbort": ("Empty", "Ongoing"),
+    "CompleteCommit": ("Empty", "Ongoing", "PrepareCommit"),
+    "CompleteAbort": ("Empty", "Ongoing", "PrepareAbort"),
+}
 BROKERS = {"clean": 1, "live": 2, "bare": 3}
 
 
@@ -499,6 +511,97 @@ class Case:
         return f"{self.code}: {self.given['name']}"
 
 
+class StateRecord(NamedTuple):
+    """A record to be written to the coordinator log; `value` None is a tombstone."""
+
+    case: int
+    at: int
+    identity: str
+    value: bytes | None
+    leader: int
+    skip: int
+
+
+@dataclass
+class CoordinatorBatches:
+    """One partition of the coordinator log; `end`: the next offset."""
+
+    content: list[bytes] = field(default_factory=list)
+    end: int = 0
+
+
+class CoordinatorLog:
+    """State records of all cases; the records of a case lie together, in the order of time."""
+
+    def __init__(self) -> None:
+        self._records: list[StateRecord] = []
+
+    def add(self, case: Case, text: str) -> None:
+        """Adds the record of one line, and before the first of an id those that lead up to it."""
+        line = Line(f"state {text}")
+        state = line.text_of("state", "Ongoing") or ""
+        identity = f"{case.code}.{case.number}.{line.text_of('id', 'id')}"
+        moment = line.moment("at")
+        at = T0 if moment is None else moment
+        known = any(record.identity == identity for record in self._records)
+        leader, skip = line.number("leader"), line.number("skip")
+        stored = line.hexadecimal("stored")
+        if not line.flag("raw") and not known and stored is None and state != "tombstone":
+            for before in LED_UP_BY[state]:
+                value = self._value(case, Line(f"state {text}"), before, at)
+                self._records.append(StateRecord(case.pid_base, at, identity, value, leader, 0))
+        value = stored
+        if stored is None and state != "tombstone":
+            value = self._value(case, line, state, at)
+        line.end()
+        self._records.append(StateRecord(case.pid_base, at, identity, value, leader, skip))
+
+    def _value(self, case: Case, line: Line, state: str, at: int) -> bytes:
+        active = state == "Ongoing" or state.startswith("Prepare")
+        asked = line.text_of("partitions")
+        if asked is None or state != line.text_of("state", "Ongoing"):
+            asked = (asked or "this") if active else "none"
+        places = {"this": (case.topic, (case.partition,)), "elsewhere": ("elsewhere", (0,))}
+        partitions = tuple(places[name] for name in asked.split(",") if name != "none")
+        version = line.number("ctv")
+        start, update = line.moment("start"), line.moment("update")
+        status = line.optional("status")
+        empty = state == "Empty" and not partitions
+        return txn_log.encode_value(
+            txn_log.TxnLogValue(
+                version=1 if version else 0,
+                producer_id=case.builder.pid(line.number("pid", 1)),
+                producer_epoch=line.number("epoch"),
+                timeout_ms=line.number("timeout", 600_000),
+                status=txn_log.STATUS.index(state) if status is None else status,
+                partitions=None if empty else partitions,
+                last_update_ms=at if update is None else update,
+                start_ms=(-1 if state == "Empty" else at) if start is None else start,
+                client_transaction_version=version,
+            )
+        )
+
+    def logs(self) -> list[CoordinatorBatches]:
+        """The partitions of the log."""
+        logs = [CoordinatorBatches() for _ in range(COORDINATOR_PARTITIONS)]
+        # Cases with missing offsets come last, so that nothing is missing before the others.
+        with_holes = {record.case for record in self._records if record.skip}
+        in_order = sorted(
+            self._records, key=lambda record: (record.case in with_holes, record.case, record.at)
+        )
+        for one in in_order:
+            log = logs[txn_log.partition_for(one.identity, COORDINATOR_PARTITIONS)]
+            log.end += one.skip
+            record = writer.record(0, 0, txn_log.encode_key(one.identity), one.value)
+            log.content.append(
+                writer.batch(
+                    log.end, [record], base_timestamp=one.at, partition_leader_epoch=one.leader
+                )
+            )
+            log.end += 1
+        return logs
+
+
 class DumpWriter:
     """Lays cases out as partitions of three brokers, with one coordinator log for all."""
 
@@ -509,7 +612,7 @@ class DumpWriter:
                      "cleaner-offset-checkpoint": []}
             for broker in BROKERS
         }  # fmt: skip
-        self._states: list[tuple[int, str, txn_log.TxnLogValue | None]] = []
+        self._states = CoordinatorLog()
         self._used: dict[str, int] = {COORDINATOR_TOPIC: COORDINATOR_PARTITIONS}
 
     def write(self, cases: Iterable[Case]) -> None:
@@ -544,7 +647,7 @@ class DumpWriter:
         broker = case.given.get("broker", "clean")
         self._partition(broker, case.topic, case.partition, case.builder, case.given)
         for text in case.given.get("coordinator", ()):
-            self._state(case, text)
+            self._states.add(case, text)
 
     def _partition(
         self, broker: str, topic: str, partition: int, log: LogBuilder, given: dict[str, Any]
@@ -564,47 +667,15 @@ class DumpWriter:
             if value is not None:
                 self._checkpoints[broker][file].append(f"{topic} {partition} {value}")
 
-    def _state(self, case: Case, text: str) -> None:
-        line = Line(f"state {text}")
-        moment = line.moment("at")
-        at = T0 if moment is None else moment
-        identity = f"{case.code}.{case.number}.{line.text_of('id', 'id')}"
-        state = line.text_of("state", "Ongoing")
-        if state == "tombstone":
-            line.end()
-            self._states.append((at, identity, None))
-            return
-        active = state == "Ongoing" or str(state).startswith("Prepare")
-        names = (line.text_of("partitions", "this" if active else "none") or "").split(",")
-        places = {"this": (case.topic, (case.partition,)), "elsewhere": ("elsewhere", (0,))}
-        partitions = tuple(places[name] for name in names if name != "none")
-        status = txn_log.STATUS.index(str(state))
-        value = txn_log.TxnLogValue(
-            version=0,
-            producer_id=case.builder.pid(line.number("pid", 1)),
-            producer_epoch=line.number("epoch"),
-            timeout_ms=line.number("timeout", 60_000),
-            status=status,
-            partitions=None if state == "Empty" else partitions,
-            last_update_ms=at,
-            start_ms=-1 if state == "Empty" else at,
-        )
-        line.end()
-        self._states.append((at, identity, value))
-
     def _coordinator_log(self) -> None:
-        logs: list[list[bytes]] = [[] for _ in range(COORDINATOR_PARTITIONS)]
-        for at, identity, value in sorted(self._states, key=lambda state: state[0]):
-            log = logs[txn_log.partition_for(identity, COORDINATOR_PARTITIONS)]
-            stored = None if value is None else txn_log.encode_value(value)
-            record = writer.record(0, 0, txn_log.encode_key(identity), stored)
-            log.append(writer.batch(len(log), [record], base_timestamp=at))
-        for number, batches in enumerate(logs):
+        for number, batches in enumerate(self._states.logs()):
             folder = self.folder / "clean" / f"{COORDINATOR_TOPIC}-{number}"
             folder.mkdir(parents=True)
-            (folder / f"{0:020}.log").write_bytes(b"".join(batches))
+            (folder / f"{0:020}.log").write_bytes(b"".join(batches.content))
+            # The active segment is empty: the cleaner may have passed all that lies before.
+            (folder / f"{batches.end:020}.log").touch()
             self._checkpoints["clean"]["replication-offset-checkpoint"].append(
-                f"{COORDINATOR_TOPIC} {number} {len(batches)}"
+                f"{COORDINATOR_TOPIC} {number} {batches.end}"
             )
 
     def _side_files(self, broker: str, identity: int) -> None:

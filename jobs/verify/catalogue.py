@@ -26,6 +26,38 @@ from jobs.verify.checks.batch.batch_record_offset_order import CHECK as BATCH_RE
 from jobs.verify.checks.batch.control_batch_malformed import CHECK as CONTROL_BATCH_MALFORMED
 from jobs.verify.checks.batch.control_type_unknown import CHECK as CONTROL_TYPE_UNKNOWN
 from jobs.verify.checks.batch.delete_horizon_unexpected import CHECK as DELETE_HORIZON_UNEXPECTED
+from jobs.verify.checks.coordinator.txnlog_complete_without_prepare import (
+    CHECK as TXNLOG_COMPLETE_WITHOUT_PREPARE,
+)
+from jobs.verify.checks.coordinator.txnlog_epoch_invalid import CHECK as TXNLOG_EPOCH_INVALID
+from jobs.verify.checks.coordinator.txnlog_epoch_jump import CHECK as TXNLOG_EPOCH_JUMP
+from jobs.verify.checks.coordinator.txnlog_epoch_regression import CHECK as TXNLOG_EPOCH_REGRESSION
+from jobs.verify.checks.coordinator.txnlog_first_epoch_nonzero import (
+    CHECK as TXNLOG_FIRST_EPOCH_NONZERO,
+)
+from jobs.verify.checks.coordinator.txnlog_invalid_transition import (
+    CHECK as TXNLOG_INVALID_TRANSITION,
+)
+from jobs.verify.checks.coordinator.txnlog_overdue_transaction import (
+    CHECK as TXNLOG_OVERDUE_TRANSACTION,
+)
+from jobs.verify.checks.coordinator.txnlog_partitions_invalid import (
+    CHECK as TXNLOG_PARTITIONS_INVALID,
+)
+from jobs.verify.checks.coordinator.txnlog_pid_changed import CHECK as TXNLOG_PID_CHANGED
+from jobs.verify.checks.coordinator.txnlog_start_timestamp_invalid import (
+    CHECK as TXNLOG_START_TIMESTAMP_INVALID,
+)
+from jobs.verify.checks.coordinator.txnlog_state_invalid import CHECK as TXNLOG_STATE_INVALID
+from jobs.verify.checks.coordinator.txnlog_timeout_changed import CHECK as TXNLOG_TIMEOUT_CHANGED
+from jobs.verify.checks.coordinator.txnlog_timeout_invalid import CHECK as TXNLOG_TIMEOUT_INVALID
+from jobs.verify.checks.coordinator.txnlog_tombstone_invalid import (
+    CHECK as TXNLOG_TOMBSTONE_INVALID,
+)
+from jobs.verify.checks.coordinator.txnlog_undecodable import CHECK as TXNLOG_UNDECODABLE
+from jobs.verify.checks.coordinator.txnlog_update_timestamp_regression import (
+    CHECK as TXNLOG_UPDATE_TIMESTAMP_REGRESSION,
+)
 from jobs.verify.checks.index.txnindex_empty_transaction import CHECK as TXNINDEX_EMPTY_TRANSACTION
 from jobs.verify.checks.index.txnindex_extra_entry import CHECK as TXNINDEX_EXTRA_ENTRY
 from jobs.verify.checks.index.txnindex_malformed import CHECK as TXNINDEX_MALFORMED
@@ -145,4 +177,20 @@ CHECKS: tuple[Check, ...] = (
     LSO_STUCK,
     CLEANED_DATA_WITHOUT_MARKER,
     ABORTED_DATA_BELOW_CLEANED_BOUND,
+    TXNLOG_COMPLETE_WITHOUT_PREPARE,
+    TXNLOG_EPOCH_INVALID,
+    TXNLOG_EPOCH_JUMP,
+    TXNLOG_EPOCH_REGRESSION,
+    TXNLOG_FIRST_EPOCH_NONZERO,
+    TXNLOG_INVALID_TRANSITION,
+    TXNLOG_OVERDUE_TRANSACTION,
+    TXNLOG_PARTITIONS_INVALID,
+    TXNLOG_PID_CHANGED,
+    TXNLOG_START_TIMESTAMP_INVALID,
+    TXNLOG_STATE_INVALID,
+    TXNLOG_TIMEOUT_CHANGED,
+    TXNLOG_TIMEOUT_INVALID,
+    TXNLOG_TOMBSTONE_INVALID,
+    TXNLOG_UNDECODABLE,
+    TXNLOG_UPDATE_TIMESTAMP_REGRESSION,
 )

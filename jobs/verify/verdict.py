@@ -32,6 +32,12 @@ ALSO_LEGAL = "also_legal"
 EMPTY_TRANSACTION_POSSIBLE = "empty_transaction_possible"
 # Older or newer brokers and clients are known to do this.
 VERSION_DEPENDENT = "version_dependent"
+# A late failure of an append leaves a record that never took effect.
+APPEND_REPEATED = "append_repeated"
+# Another broker's clock wrote the later one.
+CLOCK_SKEW = "clock_skew"
+# The coordinator may have been stopped, so that nobody was there to act.
+COORDINATOR_STOPPED = "coordinator_stopped"
 
 REASONS = (
     NO_INITIAL_STATE,
@@ -47,6 +53,9 @@ REASONS = (
     ALSO_LEGAL,
     EMPTY_TRANSACTION_POSSIBLE,
     VERSION_DEPENDENT,
+    APPEND_REPEATED,
+    CLOCK_SKEW,
+    COORDINATOR_STOPPED,
 )
 
 

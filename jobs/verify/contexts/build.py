@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 
 from jobs.verify.contexts.context import Context
+from jobs.verify.contexts.coordinator_step import coordinator_step_context
 from jobs.verify.contexts.frame import frame_context
 from jobs.verify.contexts.log import partition_context, segment_context, step_context
 from jobs.verify.contexts.run import run_context
@@ -24,6 +25,7 @@ class Inputs:
     frames: DataFrame
     failures: DataFrame
     aborted_entries: DataFrame
+    coordinator_entries: DataFrame
     splits: DataFrame
     steps: DataFrame
     facts: DataFrame
@@ -52,6 +54,7 @@ def build_contexts(given: Inputs) -> list[Context]:
             given.regular + given.following,
         ),
         producer_context(given.states, known, files),
+        coordinator_step_context(given.coordinator_entries, known, files, given.ages),
         transaction_context(
             given.transactions, known, files, given.owners, given.ages,
             given.coordinator_log_complete, given.regular,

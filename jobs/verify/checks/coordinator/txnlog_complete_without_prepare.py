@@ -1,0 +1,52 @@
+"""A transaction is completed that was never prepared.
+
+What it finds: a CompleteCommit or CompleteAbort record directly after Empty, Ongoing or another
+Complete record of the same id, with none missing between.
+
+Why it is wrong: the Prepare record is the decision, and markers are sent only after it is
+replicated. Without it nothing says what was decided, nor for which partitions.
+
+When it is legal: the same record twice; or a step taken again from the older state after an append
+that failed late.
+
+Evidence: the record and the one before it.
+"""
+
+from pyspark.sql import functions as F
+
+from jobs.verify.check import ERROR, Check, Proof, text
+from jobs.verify.conditions import unstable_tail
+from jobs.verify.transitions import is_decoded, is_repeated, taken_from_the_older_state
+from schemas.coordinator_txn import AT_REST, COMPLETE_ABORT, COMPLETE_COMMIT, ONGOING
+
+CHECK = Check(
+    code="txnlog_complete_without_prepare",
+    severity=ERROR,
+    context="coordinator_step",
+    source="TransactionMetadata.prepareComplete",
+    fires=lambda: (
+        is_decoded()
+        & F.col("adjacent")
+        & F.col("state").isin(COMPLETE_COMMIT, COMPLETE_ABORT)
+        & F.col("previous.state").isin(*AT_REST, ONGOING)
+        & ~is_repeated()
+    ),
+    excuses=(
+        taken_from_the_older_state(),
+        unstable_tail(),
+    ),
+    expected=lambda: text("a Prepare record before {state_name}"),
+    found=lambda: text("{previous_state_name}"),
+    proofs=(
+        Proof("the record before", "previous_file", "previous_position", "previous_length"),
+        Proof("the record"),
+    ),
+    message=lambda: text(
+        "Transactional id {transactional_id} goes from {previous_state_name} to {state_name} at "
+        "offset {offset} without a Prepare record."
+    ),
+    remedy=lambda: text(
+        "Look for the markers of producer {producer_id} in the partitions that its Ongoing "
+        "records list: where they are missing, the transaction hangs."
+    ),
+)

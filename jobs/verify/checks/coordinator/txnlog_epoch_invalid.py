@@ -1,0 +1,36 @@
+"""A state record carries a negative producer epoch.
+
+What it finds: a producer epoch below 0 in a record of `__transaction_state`.
+
+Why it is wrong: the epoch of an id begins at 0; a negative one (KAFKA-14880) makes brokers refuse
+the markers of the transaction, which then never ends.
+
+When it is legal: never.
+
+Evidence: the batch of the record.
+"""
+
+from pyspark.sql import functions as F
+
+from jobs.verify.check import ERROR, Check, text
+from jobs.verify.conditions import unstable_tail
+from jobs.verify.transitions import is_decoded
+
+CHECK = Check(
+    code="txnlog_epoch_invalid",
+    severity=ERROR,
+    context="coordinator_step",
+    source="TransactionMetadata",
+    fires=lambda: is_decoded() & (F.col("producer_epoch") < 0),
+    excuses=(unstable_tail(),),
+    expected=lambda: text("producer epoch 0 or higher"),
+    found=lambda: text("producer epoch {producer_epoch}"),
+    message=lambda: text(
+        "Transactional id {transactional_id} has producer epoch {producer_epoch} at offset "
+        "{offset}."
+    ),
+    remedy=lambda: text(
+        "Read the records of {transactional_id} in __transaction_state-{partition} around offset "
+        "{offset}; do not let its producer go on before its partitions were compared with them."
+    ),
+)

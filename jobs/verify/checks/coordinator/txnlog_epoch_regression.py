@@ -1,0 +1,50 @@
+"""The producer epoch of a transactional id goes down.
+
+What it finds: a record with a lower producer epoch than an earlier one of the same id and
+producer id.
+
+Why it is wrong: an epoch fences every older producer; where it goes back, a fenced producer is
+let in again.
+
+When it is legal: above the high watermark; and after an append that failed late a step is taken
+again from the older state.
+
+Evidence: the record and the one before it.
+"""
+
+from pyspark.sql import functions as F
+
+from jobs.verify.check import ERROR, Check, Proof, text
+from jobs.verify.conditions import unstable_tail
+from jobs.verify.transitions import is_decoded, taken_from_the_older_state
+
+CHECK = Check(
+    code="txnlog_epoch_regression",
+    severity=ERROR,
+    context="coordinator_step",
+    source="TransactionMetadata.validProducerEpoch",
+    fires=lambda: (
+        is_decoded()
+        & (F.col("producer_id") == F.col("previous.producer_id"))
+        & (F.col("producer_epoch") < F.col("previous.producer_epoch"))
+    ),
+    excuses=(
+        taken_from_the_older_state(),
+        unstable_tail(),
+    ),
+    expected=lambda: text("producer epoch {before} or higher", before="previous.producer_epoch"),
+    found=lambda: text("producer epoch {producer_epoch}"),
+    proofs=(
+        Proof("the record before", "previous_file", "previous_position", "previous_length"),
+        Proof("the record"),
+    ),
+    message=lambda: text(
+        "Transactional id {transactional_id} goes back from producer epoch {before} to "
+        "{producer_epoch} at offset {offset}.",
+        before="previous.producer_epoch",
+    ),
+    remedy=lambda: text(
+        "Read the records of {transactional_id} in __transaction_state-{partition} around offset "
+        "{offset}; do not let its producer go on before its partitions were compared with them."
+    ),
+)

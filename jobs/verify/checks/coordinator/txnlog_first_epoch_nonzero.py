@@ -1,0 +1,37 @@
+"""The first record of a transactional id does not begin at epoch 0.
+
+What it finds: the first record of an id, in a log of which nothing is missing from offset 0 on,
+with a producer epoch above 0.
+
+Why it is wrong: a new id gets a new producer id with epoch 0.
+
+When it is legal: where records before it are gone; so only a log without a gap is judged, and it
+stays a suspicion.
+
+Evidence: the batch of the record.
+"""
+
+from pyspark.sql import functions as F
+
+from jobs.verify.check import WARNING, Check, text
+from jobs.verify.conditions import unstable_tail
+from jobs.verify.transitions import is_decoded
+from jobs.verify.verdict import VERSION_DEPENDENT, suspect
+
+CHECK = Check(
+    code="txnlog_first_epoch_nonzero",
+    severity=WARNING,
+    context="coordinator_step",
+    source="TransactionCoordinator.handleInitProducerId",
+    fires=lambda: is_decoded() & F.col("first_of_log") & (F.col("producer_epoch") > 0),
+    excuses=(
+        unstable_tail(),
+        suspect(VERSION_DEPENDENT),
+    ),
+    expected=lambda: text("producer epoch 0"),
+    found=lambda: text("producer epoch {producer_epoch}"),
+    message=lambda: text(
+        "Transactional id {transactional_id} begins at offset {offset} with producer epoch "
+        "{producer_epoch}."
+    ),
+)

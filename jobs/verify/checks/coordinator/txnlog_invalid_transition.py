@@ -1,0 +1,70 @@
+"""A transactional id steps to a state that cannot follow the one before.
+
+What it finds: two records of an id with none missing between, or a first record at the known
+start of the log, whose states no coordinator puts in this order.
+
+Why it is wrong: the coordinator refuses such a step in memory (`prepareTransitionTo`) but reads
+any log without a question; what it does with such an id after a restart is undefined.
+
+When it is legal: the same record twice, and a step taken again from the older state after an
+append that failed late.
+
+Evidence: the record and the one before it.
+"""
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from jobs.verify.check import ERROR, Check, Proof, text
+from jobs.verify.conditions import unstable_tail
+from jobs.verify.transitions import is_decoded, is_repeated, may_follow, taken_from_the_older_state
+from schemas.coordinator_txn import (
+    AT_REST,
+    COMPLETE_ABORT,
+    COMPLETE_COMMIT,
+    EMPTY,
+    NO_STATE,
+    ONGOING,
+)
+
+
+def _told_by_others() -> Column:
+    """Completed without a prepare, and expired inside a transaction, have codes of their own."""
+    completes = F.col("state").isin(COMPLETE_COMMIT, COMPLETE_ABORT)
+    unprepared = completes & F.col("previous.state").isin(*AT_REST, ONGOING)
+    return unprepared | ((F.col("state") == NO_STATE) & ~F.col("previous.state").isin(*AT_REST))
+
+
+CHECK = Check(
+    code="txnlog_invalid_transition",
+    severity=ERROR,
+    context="coordinator_step",
+    source="TransactionMetadata.prepareTransitionTo",
+    fires=lambda: (
+        is_decoded()
+        & F.col("state").between(NO_STATE, COMPLETE_ABORT)
+        & F.coalesce(F.col("previous.state") <= COMPLETE_ABORT, F.lit(True))
+        & (
+            (F.col("adjacent") & ~may_follow("previous") & ~is_repeated() & ~_told_by_others())
+            | (F.col("first_of_log") & ~F.col("state").isin(EMPTY, NO_STATE))
+        )
+    ),
+    excuses=(
+        taken_from_the_older_state(),
+        unstable_tail(),
+    ),
+    expected=lambda: text("a state that may follow {previous_state_name}"),
+    found=lambda: text("{state_name}"),
+    proofs=(
+        Proof("the record before", "previous_file", "previous_position", "previous_length"),
+        Proof("the record"),
+    ),
+    message=lambda: text(
+        "Transactional id {transactional_id} steps from {previous_state_name} to {state_name} at "
+        "offset {offset}."
+    ),
+    remedy=lambda: text(
+        "Read the records of {transactional_id} in __transaction_state-{partition} around offset "
+        "{offset}; do not let its producer go on before its partitions were compared with them."
+    ),
+)

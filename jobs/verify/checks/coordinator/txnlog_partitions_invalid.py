@@ -1,0 +1,71 @@
+"""The partitions that a state record lists do not fit its state.
+
+What it finds: partitions listed by Empty or Complete records; an Ongoing record that drops one; a
+Prepare record whose list is not that of the Ongoing record before it.
+
+Why it is wrong: markers go to the partitions of the Prepare record. One that is missing there keeps
+an open transaction for ever; one too many gets a marker without data.
+
+When it is legal: a step taken again from the older state after an append that failed late.
+
+Evidence: the record and the one before it.
+"""
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from jobs.verify.check import ERROR, Check, Proof, text
+from jobs.verify.conditions import unstable_tail
+from jobs.verify.transitions import is_decoded, lacks, number_of, taken_from_the_older_state
+from schemas.coordinator_txn import AT_REST, ONGOING, PREPARE_ABORT, PREPARE_COMMIT
+
+
+def _continues(*states: int) -> Column:
+    """Whether the record, of one of these states, directly follows an Ongoing record."""
+    return F.col("adjacent") & (F.col("previous.state") == ONGOING) & F.col("state").isin(*states)
+
+
+def _differs() -> Column:
+    return lacks("partitions", "previous.partitions") | lacks("previous.partitions", "partitions")
+
+
+def _names(partitions: str) -> Column:
+    """The first ten of a list, for a person."""
+    some = F.concat_ws(", ", F.slice(F.array_sort(partitions), 1, 10))
+    return F.when(number_of(partitions) > 0, some)
+
+
+CHECK = Check(
+    code="txnlog_partitions_invalid",
+    severity=ERROR,
+    context="coordinator_step",
+    source="TransactionMetadata.completeTransitionTo",
+    fires=lambda: (
+        is_decoded()
+        & (
+            (F.col("state").isin(*AT_REST) & (number_of("partitions") > 0))
+            | (_continues(ONGOING) & lacks("partitions", "previous.partitions"))
+            | (_continues(PREPARE_COMMIT, PREPARE_ABORT) & _differs())
+        )
+    ),
+    excuses=(
+        taken_from_the_older_state(),
+        unstable_tail(),
+    ),
+    expected=lambda: text("partitions {before}", before=_names("previous.partitions")),
+    found=lambda: text("partitions {now}", now=_names("partitions")),
+    proofs=(
+        Proof("the record before", "previous_file", "previous_position", "previous_length"),
+        Proof("the record"),
+    ),
+    message=lambda: text(
+        "The {state_name} record of transactional id {transactional_id} at offset {offset} lists "
+        "partitions that do not fit: {now} after {before}.",
+        now=_names("partitions"),
+        before=_names("previous.partitions"),
+    ),
+    remedy=lambda: text(
+        "Read the records of {transactional_id} in __transaction_state-{partition} around offset "
+        "{offset}; do not let its producer go on before its partitions were compared with them."
+    ),
+)

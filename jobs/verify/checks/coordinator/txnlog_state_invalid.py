@@ -1,0 +1,36 @@
+"""A state record carries a state that never reaches the log.
+
+What it finds: a status byte of Dead (6), PrepareEpochFence (7) or above.
+
+Why it is wrong: these states live in the memory of the coordinator only; an expired id is written
+as a tombstone.
+
+When it is legal: a newer broker may know more states; then nothing is decided.
+
+Evidence: the batch of the record.
+"""
+
+from pyspark.sql import functions as F
+
+from jobs.verify.check import ERROR, Check, text
+from jobs.verify.conditions import unstable_tail
+from jobs.verify.transitions import is_decoded
+from jobs.verify.verdict import VERSION_DEPENDENT, inconclusive
+
+CHECK = Check(
+    code="txnlog_state_invalid",
+    severity=ERROR,
+    context="coordinator_step",
+    source="TransactionState",
+    fires=lambda: is_decoded() & (F.col("status") > 5),
+    excuses=(
+        inconclusive(VERSION_DEPENDENT, lambda: F.col("status") > 7),
+        unstable_tail(),
+    ),
+    expected=lambda: text("a status byte from 0 to 5"),
+    found=lambda: text("status byte {status}"),
+    message=lambda: text(
+        "Transactional id {transactional_id} has status byte {status} at offset {offset}, which "
+        "no coordinator writes."
+    ),
+)

@@ -1,0 +1,51 @@
+"""A transactional id expires inside its transaction.
+
+What it finds: a tombstone directly after an Ongoing or Prepare record of the same id, with none
+missing between.
+
+Why it is wrong: only an id at rest expires. The coordinator forgets the transaction; its data
+stay open, and the last stable offset of their partitions stands still.
+
+When it is legal: a step taken again from the older state after an append that failed late.
+
+Evidence: the tombstone and the record before it.
+"""
+
+from pyspark.sql import functions as F
+
+from jobs.verify.check import ERROR, Check, Proof, text
+from jobs.verify.conditions import unstable_tail
+from jobs.verify.transitions import is_decoded, taken_from_the_older_state
+from schemas.coordinator_txn import IN_TRANSACTION, NO_STATE
+
+CHECK = Check(
+    code="txnlog_tombstone_invalid",
+    severity=ERROR,
+    context="coordinator_step",
+    source="TransactionStateManager.shouldExpire",
+    fires=lambda: (
+        is_decoded()
+        & F.col("adjacent")
+        & (F.col("state") == NO_STATE)
+        & F.col("previous.state").isin(*IN_TRANSACTION)
+    ),
+    excuses=(
+        taken_from_the_older_state(),
+        unstable_tail(),
+    ),
+    expected=lambda: text("no tombstone after {previous_state_name}"),
+    found=lambda: text("a tombstone"),
+    proofs=(
+        Proof("the record before", "previous_file", "previous_position", "previous_length"),
+        Proof("the record"),
+    ),
+    message=lambda: text(
+        "Transactional id {transactional_id} expires at offset {offset} while its transaction is "
+        "in state {previous_state_name}."
+    ),
+    remedy=lambda: text(
+        "Look for open transactions of producer {before} in the partitions that the record "
+        "before lists, and abort them with kafka-transactions.sh.",
+        before="previous.producer_id",
+    ),
+)

@@ -1,0 +1,39 @@
+"""A record of the coordinator's log cannot be decoded.
+
+What it finds: a key or value of `__transaction_state` that does not follow its format, or has
+bytes left over.
+
+Why it is wrong: the coordinator reads the whole log when it takes a partition over; a record it
+cannot read makes it fail, or forget the transaction.
+
+When it is legal: a newer broker may write a newer version, which this audit does not know.
+
+Evidence: the batch of the record.
+"""
+
+from pyspark.sql import functions as F
+
+from jobs.verify.check import ERROR, Check, text
+from jobs.verify.conditions import unstable_tail
+from jobs.verify.verdict import VERSION_DEPENDENT, inconclusive
+
+CHECK = Check(
+    code="txnlog_undecodable",
+    severity=ERROR,
+    context="coordinator_step",
+    source="TransactionLog.readTxnRecordValue",
+    fires=lambda: F.col("error").isNotNull(),
+    excuses=(
+        inconclusive(VERSION_DEPENDENT, lambda: F.col("error").startswith("unknown_version")),
+        unstable_tail(),
+    ),
+    expected=lambda: text("a key and value of a known version"),
+    found=lambda: text("{error}"),
+    message=lambda: text(
+        "The record at offset {offset} of __transaction_state-{partition} cannot be decoded: "
+        "{error}."
+    ),
+    remedy=lambda: text(
+        "Copy the segment again; if it stays so, take the record from another replica."
+    ),
+)

@@ -1,0 +1,147 @@
+"""Context `coordinator_step`: one row is a record of a transactional id and the one before it."""
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from jobs.replay.coordinator import state_name
+from jobs.verify.contexts.context import Context, with_paths
+from jobs.verify.contexts.transaction import Ages
+from jobs.verify.transitions import lacks, number_of
+from schemas.coordinator_txn import (
+    AT_REST,
+    COMPLETE_ABORT,
+    COMPLETE_COMMIT,
+    EMPTY,
+    NO_STATE,
+    ONGOING,
+    PREPARE_ABORT,
+    PREPARE_COMMIT,
+)
+
+# transaction.abort.timed.out.transaction.cleanup.interval.ms by default.
+LOOKED_EVERY_MS = 10_000
+# transaction.max.timeout.ms by default; a longer timeout gets a look.
+USUAL_TIMEOUT_MS = 900_000
+
+
+def _record() -> Column:
+    """What the rules need to know of a record."""
+    return F.struct(
+        "offset",
+        "ordinal",
+        "state",
+        "tombstone",
+        "producer_id",
+        "producer_epoch",
+        "timeout_ms",
+        "partitions",
+        "last_update_ms",
+        "start_ms",
+        "leader_epoch",
+        "client_transaction_version",
+        "file_index",
+        "position",
+        "length",
+    )
+
+
+def coordinator_step_context(
+    entries: DataFrame, facts: DataFrame, files: DataFrame, ages: Ages
+) -> Context:
+    """Rows of `schemas.log_row.ENTRY_TYPE` beside earlier records of the same id and partition.
+
+    `state`: the status byte, -1 for a tombstone. `previous`, `earlier`: structs of the record
+    before and the one before that, null for none. `adjacent`: no record of the partition is
+    missing between `previous` and this one (kafka-reference 8.8). `first_of_log`: nothing is
+    missing between offset 0 and this record, and it is the first of its id. `newest`: the last
+    record of its id. `overdue_ms`: how long before the end of the copy its transaction should
+    have been aborted, negative if it need not. A record that cannot be decoded has `error`.
+    """
+    by_offset = Window.partitionBy("partition_index").orderBy("offset", "position")
+    numbered = entries.select(
+        "*",
+        F.row_number().over(by_offset).alias("ordinal"),
+        F.when(F.col("tombstone"), F.lit(NO_STATE)).otherwise(F.col("status")).alias("state"),
+    )
+    by_id = Window.partitionBy("partition_index", "transactional_id").orderBy("ordinal")
+    named = F.col("transactional_id").isNotNull() & F.col("error").isNull()
+    stepped = numbered.select(
+        "*",
+        F.when(named, F.lag(_record()).over(by_id)).alias("previous"),
+        F.when(named, F.lag(_record(), 2).over(by_id)).alias("earlier"),
+        F.lead("ordinal").over(by_id).isNull().alias("newest"),
+    )
+    needed = facts.select(
+        "partition_index", "topic", "partition", "broker", "start_known", "stable_below",
+        "complete_up_to_ms",
+    )  # fmt: skip
+    rows = stepped.join(F.broadcast(needed), on="partition_index", how="inner").select(
+        "*",
+        F.coalesce(
+            F.col("offset") - F.col("previous.offset")
+            == F.col("ordinal") - F.col("previous.ordinal"),
+            F.lit(False),
+        ).alias("adjacent"),
+        (
+            F.col("previous").isNull()
+            & F.col("start_known")
+            & (F.col("offset") == F.col("ordinal") - 1)
+        ).alias("first_of_log"),
+    )
+
+    def regular() -> Column:
+        """A plain step between two records that nothing separates."""
+        state, before = F.col("state"), F.col("previous.state")
+        step = F.col("producer_epoch") - F.col("previous.producer_epoch")
+        started = (F.col("start_ms") == F.col("previous.start_ms")) & (F.col("start_ms") >= 0)
+        none_listed = number_of("partitions") == 0
+        kept_all = ~lacks("partitions", "previous.partitions")
+        added_none = ~lacks("previous.partitions", "partitions")
+        return (
+            F.col("error").isNull()
+            & F.col("adjacent")
+            & ~F.col("newest")
+            & (F.col("producer_id") == F.col("previous.producer_id"))
+            & F.col("timeout_ms").between(1, USUAL_TIMEOUT_MS)
+            & (F.col("timeout_ms") == F.col("previous.timeout_ms"))
+            & (F.col("last_update_ms") >= F.col("previous.last_update_ms"))
+            & (F.col("start_ms") <= F.col("last_update_ms"))
+            & (F.col("producer_epoch") >= 0)
+            & (
+                ((state == EMPTY) & before.isin(*AT_REST) & step.isin(0, 1) & none_listed
+                 & (F.col("start_ms") == -1))
+                | ((state == ONGOING) & before.isin(*AT_REST) & (step == 0)
+                   & (F.col("start_ms") >= 0))
+                | ((state == ONGOING) & (before == ONGOING) & (step == 0) & started & kept_all)
+                | (state.isin(PREPARE_COMMIT, PREPARE_ABORT) & (before == ONGOING)
+                   & step.isin(0, 1) & started & kept_all & added_none)
+                | (state.isin(COMPLETE_COMMIT, COMPLETE_ABORT) & (before == state - 2)
+                   & (step == 0) & started & none_listed)
+            )
+        )  # fmt: skip
+
+    def enrich(selected: DataFrame) -> DataFrame:
+        now = F.lit(ages.now).cast("long")
+        placed = with_paths(selected, files, file="file_index", previous_file="previous.file_index")
+        return placed.select(
+            "*",
+            state_name(F.when(~F.col("tombstone"), F.col("status"))).alias("state_name"),
+            state_name(F.when(F.col("previous.state") != NO_STATE, F.col("previous.state"))).alias(
+                "previous_state_name"
+            ),
+            F.col("offset").alias("offset_first"),
+            F.col("offset").alias("offset_last"),
+            F.col("position").alias("byte_position"),
+            F.col("length").alias("byte_length"),
+            F.lit(ages.transaction_max_timeout).alias("limit_ms"),
+            (
+                F.least("complete_up_to_ms", now)
+                - F.col("start_ms")
+                - F.col("timeout_ms")
+                - F.lit(LOOKED_EVERY_MS + ages.late_slack)
+            ).alias("overdue_ms"),
+            F.col("previous.position").alias("previous_position"),
+            F.col("previous.length").alias("previous_length"),
+        )
+
+    return Context("coordinator_step", rows, regular, enrich)
