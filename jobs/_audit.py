@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from jobs._dump import Dump
 from jobs._settings import Settings
@@ -90,6 +91,7 @@ def context_inputs(
         states=replayed.states,
         transactions=replayed.transactions,
         aborts=replayed.aborts,
+        markers=markers(read.decoded, replayed),
         owners=replayed.owners,
         regular=replayed.regular,
         following=read.decoded.following,
@@ -102,6 +104,13 @@ def context_inputs(
         ),
         coordinator_log_complete=coordinator_log_complete(dump),
     )
+
+
+def markers(decoded: Decoded, replayed: Replayed) -> DataFrame:
+    """All markers of the dump: partition_index, producer_id, marker_epoch."""
+    columns = ("partition_index", "producer_id", "marker_epoch")
+    ended = replayed.transactions.filter(F.col("marker_offset").isNotNull()).select(*columns)
+    return ended.unionByName(decoded.regular_transactions().select(*columns))
 
 
 def coordinator_log_complete(dump: Dump) -> bool:

@@ -59,6 +59,8 @@ class Decoded:
 
     def regular_transactions(self) -> DataFrame:
         """Transactions that were folded away: partition_index and `log_row.REGULAR_TXN`."""
+        if not self.regular:
+            return self.rows.sparkSession.createDataFrame([], UNPACKED)
         blocks = self.kind(log_row.REGULAR).select("partition_index", "regular.transactions")
         return blocks.mapInArrow(unpack_blocks, UNPACKED)
 

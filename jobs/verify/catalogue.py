@@ -1,6 +1,9 @@
 """All checks, written down by hand, in the order of the families."""
 
 from jobs.verify.check import Check
+from jobs.verify.checks.atomicity.missing_marker_in_listed_partition import (
+    CHECK as MISSING_MARKER_IN_LISTED_PARTITION,
+)
 from jobs.verify.checks.batch.batch_attribute_bits_unknown import (
     CHECK as BATCH_ATTRIBUTE_BITS_UNKNOWN,
 )
@@ -177,6 +180,7 @@ CHECKS: tuple[Check, ...] = (
     LSO_STUCK,
     CLEANED_DATA_WITHOUT_MARKER,
     ABORTED_DATA_BELOW_CLEANED_BOUND,
+    MISSING_MARKER_IN_LISTED_PARTITION,
     TXNLOG_COMPLETE_WITHOUT_PREPARE,
     TXNLOG_EPOCH_INVALID,
     TXNLOG_EPOCH_JUMP,

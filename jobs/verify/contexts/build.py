@@ -7,6 +7,7 @@ from pyspark.sql import DataFrame
 from jobs.verify.contexts.context import Context
 from jobs.verify.contexts.coordinator_step import coordinator_step_context
 from jobs.verify.contexts.frame import frame_context
+from jobs.verify.contexts.listed_partition import listed_partition_context
 from jobs.verify.contexts.log import partition_context, segment_context, step_context
 from jobs.verify.contexts.run import run_context
 from jobs.verify.contexts.side_entry import side_entry_context
@@ -33,6 +34,7 @@ class Inputs:
     states: DataFrame
     transactions: DataFrame
     aborts: DataFrame
+    markers: DataFrame
     owners: DataFrame
     regular: int
     following: int
@@ -54,6 +56,9 @@ def build_contexts(given: Inputs) -> list[Context]:
             given.regular + given.following,
         ),
         producer_context(given.states, known, files),
+        listed_partition_context(
+            given.coordinator_entries, given.states, given.markers, known, files, given.ages
+        ),
         coordinator_step_context(given.coordinator_entries, known, files, given.ages),
         transaction_context(
             given.transactions, known, files, given.owners, given.ages,
