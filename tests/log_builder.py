@@ -51,8 +51,9 @@ Options of a case, all optional
             `tombstone`. partitions: this, elsewhere, `this,elsewhere` or none; the default is
             this for Ongoing and Prepare*, none else. timeout= ms (default 600000). The first
             record of an id is led up to by legal ones, unless it says `raw`. More: start= and
-            update= (s as in at), ctv=2 (client transaction version), leader=1, status=7 (any
-            byte), skip=2 (offsets missing before it), stored=00ff (the value, hex)
+            update= (s as in at), ctv=2 (client transaction version), leader=1 (for all that
+            follow), status=7 (any byte), skip=2 (offsets missing before it), stored=00ff (the
+            value, hex)
     topic: __consumer_offsets     place it in an internal topic
     info: true           findings of severity info count too
     name: a sentence; log: the lines; finds: list of {code, verdict (default violation), offset
@@ -524,10 +525,11 @@ class StateRecord(NamedTuple):
 
 @dataclass
 class CoordinatorBatches:
-    """One partition of the coordinator log; `end`: the next offset."""
+    """One partition of the coordinator log; `end`: the next offset; `leader`: newest epoch."""
 
     content: list[bytes] = field(default_factory=list)
     end: int = 0
+    leader: int = 0
 
 
 class CoordinatorLog:
@@ -559,12 +561,15 @@ class CoordinatorLog:
     def _value(self, case: Case, line: Line, state: str, at: int) -> bytes:
         active = state == "Ongoing" or state.startswith("Prepare")
         asked = line.text_of("partitions")
-        if asked is None or state != line.text_of("state", "Ongoing"):
+        own = state == line.text_of("state", "Ongoing")
+        if asked is None or not own:
             asked = (asked or "this") if active else "none"
         places = {"this": (case.topic, (case.partition,)), "elsewhere": ("elsewhere", (0,))}
         partitions = tuple(places[name] for name in asked.split(",") if name != "none")
         version = line.number("ctv")
         start, update = line.moment("start"), line.moment("update")
+        if not own:
+            start = None
         status = line.optional("status")
         empty = state == "Empty" and not partitions
         return txn_log.encode_value(
@@ -592,10 +597,11 @@ class CoordinatorLog:
         for one in in_order:
             log = logs[txn_log.partition_for(one.identity, COORDINATOR_PARTITIONS)]
             log.end += one.skip
+            log.leader = max(log.leader, one.leader)
             record = writer.record(0, 0, txn_log.encode_key(one.identity), one.value)
             log.content.append(
                 writer.batch(
-                    log.end, [record], base_timestamp=one.at, partition_leader_epoch=one.leader
+                    log.end, [record], base_timestamp=one.at, partition_leader_epoch=log.leader
                 )
             )
             log.end += 1

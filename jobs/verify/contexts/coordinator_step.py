@@ -45,6 +45,64 @@ def _record() -> Column:
     )
 
 
+def _regular() -> Column:
+    """A plain step between two records that nothing separates."""
+    state, before = F.col("state"), F.col("previous.state")
+    step = F.col("producer_epoch") - F.col("previous.producer_epoch")
+    started = (F.col("start_ms") == F.col("previous.start_ms")) & (F.col("start_ms") >= 0)
+    none_listed = number_of("partitions") == 0
+    kept_all = ~lacks("partitions", "previous.partitions")
+    added_none = ~lacks("previous.partitions", "partitions")
+    return (
+        F.col("error").isNull()
+        & F.col("adjacent")
+        & ~F.col("newest")
+        & (F.col("producer_id") == F.col("previous.producer_id"))
+        & F.col("timeout_ms").between(1, USUAL_TIMEOUT_MS)
+        & (F.col("timeout_ms") == F.col("previous.timeout_ms"))
+        & (F.col("last_update_ms") >= F.col("previous.last_update_ms"))
+        & (F.col("start_ms") <= F.col("last_update_ms"))
+        & (F.col("producer_epoch") >= 0)
+        & (
+            ((state == EMPTY) & before.isin(*AT_REST) & step.isin(0, 1) & none_listed
+             & (F.col("start_ms") == -1))
+            | ((state == ONGOING) & before.isin(*AT_REST) & (step == 0)
+               & (F.col("start_ms") >= 0))
+            | ((state == ONGOING) & (before == ONGOING) & (step == 0) & started & kept_all)
+            | (state.isin(PREPARE_COMMIT, PREPARE_ABORT) & (before == ONGOING)
+               & step.isin(0, 1) & started & kept_all & added_none)
+            | (state.isin(COMPLETE_COMMIT, COMPLETE_ABORT) & (before == state - 2)
+               & (step == 0) & started & none_listed)
+        )
+    )  # fmt: skip
+
+
+def _enriched(selected: DataFrame, files: DataFrame, ages: Ages) -> DataFrame:
+    """Names of states and files, ages, and the place of a finding."""
+    now = F.lit(ages.now).cast("long")
+    placed = with_paths(selected, files, file="file_index", previous_file="previous.file_index")
+    return placed.select(
+        "*",
+        state_name(F.when(~F.col("tombstone"), F.col("status"))).alias("state_name"),
+        state_name(F.when(F.col("previous.state") != NO_STATE, F.col("previous.state"))).alias(
+            "previous_state_name"
+        ),
+        F.col("offset").alias("offset_first"),
+        F.col("offset").alias("offset_last"),
+        F.col("position").alias("byte_position"),
+        F.col("length").alias("byte_length"),
+        F.lit(ages.transaction_max_timeout).alias("limit_ms"),
+        (
+            F.least("complete_up_to_ms", now)
+            - F.col("start_ms")
+            - F.col("timeout_ms")
+            - F.lit(LOOKED_EVERY_MS + ages.late_slack)
+        ).alias("overdue_ms"),
+        F.col("previous.position").alias("previous_position"),
+        F.col("previous.length").alias("previous_length"),
+    )
+
+
 def coordinator_step_context(
     entries: DataFrame, facts: DataFrame, files: DataFrame, ages: Ages
 ) -> Context:
@@ -89,59 +147,6 @@ def coordinator_step_context(
         ).alias("first_of_log"),
     )
 
-    def regular() -> Column:
-        """A plain step between two records that nothing separates."""
-        state, before = F.col("state"), F.col("previous.state")
-        step = F.col("producer_epoch") - F.col("previous.producer_epoch")
-        started = (F.col("start_ms") == F.col("previous.start_ms")) & (F.col("start_ms") >= 0)
-        none_listed = number_of("partitions") == 0
-        kept_all = ~lacks("partitions", "previous.partitions")
-        added_none = ~lacks("previous.partitions", "partitions")
-        return (
-            F.col("error").isNull()
-            & F.col("adjacent")
-            & ~F.col("newest")
-            & (F.col("producer_id") == F.col("previous.producer_id"))
-            & F.col("timeout_ms").between(1, USUAL_TIMEOUT_MS)
-            & (F.col("timeout_ms") == F.col("previous.timeout_ms"))
-            & (F.col("last_update_ms") >= F.col("previous.last_update_ms"))
-            & (F.col("start_ms") <= F.col("last_update_ms"))
-            & (F.col("producer_epoch") >= 0)
-            & (
-                ((state == EMPTY) & before.isin(*AT_REST) & step.isin(0, 1) & none_listed
-                 & (F.col("start_ms") == -1))
-                | ((state == ONGOING) & before.isin(*AT_REST) & (step == 0)
-                   & (F.col("start_ms") >= 0))
-                | ((state == ONGOING) & (before == ONGOING) & (step == 0) & started & kept_all)
-                | (state.isin(PREPARE_COMMIT, PREPARE_ABORT) & (before == ONGOING)
-                   & step.isin(0, 1) & started & kept_all & added_none)
-                | (state.isin(COMPLETE_COMMIT, COMPLETE_ABORT) & (before == state - 2)
-                   & (step == 0) & started & none_listed)
-            )
-        )  # fmt: skip
-
-    def enrich(selected: DataFrame) -> DataFrame:
-        now = F.lit(ages.now).cast("long")
-        placed = with_paths(selected, files, file="file_index", previous_file="previous.file_index")
-        return placed.select(
-            "*",
-            state_name(F.when(~F.col("tombstone"), F.col("status"))).alias("state_name"),
-            state_name(F.when(F.col("previous.state") != NO_STATE, F.col("previous.state"))).alias(
-                "previous_state_name"
-            ),
-            F.col("offset").alias("offset_first"),
-            F.col("offset").alias("offset_last"),
-            F.col("position").alias("byte_position"),
-            F.col("length").alias("byte_length"),
-            F.lit(ages.transaction_max_timeout).alias("limit_ms"),
-            (
-                F.least("complete_up_to_ms", now)
-                - F.col("start_ms")
-                - F.col("timeout_ms")
-                - F.lit(LOOKED_EVERY_MS + ages.late_slack)
-            ).alias("overdue_ms"),
-            F.col("previous.position").alias("previous_position"),
-            F.col("previous.length").alias("previous_length"),
-        )
-
-    return Context("coordinator_step", rows, regular, enrich)
+    return Context(
+        "coordinator_step", rows, _regular, lambda selected: _enriched(selected, files, ages)
+    )

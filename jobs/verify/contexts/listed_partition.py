@@ -45,6 +45,44 @@ def _completed(entries: DataFrame) -> DataFrame:
     )
 
 
+def _enriched(selected: DataFrame, states: DataFrame, files: DataFrame, ages: Ages) -> DataFrame:
+    """The data of the transaction in the partition, and whether its copy is late enough."""
+    data = states.filter(F.col("has_data") & F.col("transactional"))
+    of_epoch = data.groupBy("partition_index", "producer_id", "producer_epoch").agg(
+        F.min(F.struct("first_offset", "file_index", "first_position", "first_length")).alias(
+            "data"
+        ),
+        F.max("last_offset").alias("data_last"),
+    )
+    newest = states.groupBy("partition_index", "producer_id").agg(
+        F.max(F.greatest("producer_epoch", "marker_epoch")).alias("later_epoch")
+    )
+    joined = selected.join(
+        of_epoch, on=["partition_index", "producer_id", "producer_epoch"], how="left"
+    ).join(newest, on=["partition_index", "producer_id"], how="left")
+    named = with_paths(joined, files, data_file="data.file_index", record_file="record_file_index")
+    one_instant = (
+        F.col("single_broker") & F.col("clean_shutdown") & F.col("coordinator_clean_shutdown")
+    )
+    in_time = F.col("complete_up_to_ms") >= F.col("complete_timestamp") + F.lit(
+        ages.clock_tolerance
+    )
+    return named.select(
+        "*",
+        F.coalesce(
+            one_instant | in_time | (F.col("later_epoch") > F.col("marker_epoch")),
+            F.lit(False),
+        ).alias("copied_later"),
+        # Where batches are missing behind the data, the marker may have been among them.
+        missing_between(F.col("data_last") + 1, F.lit(MAX_OFFSET)).alias("marker_missing"),
+        F.col("data.first_offset").alias("offset_first"),
+        F.col("data_last").alias("offset_last"),
+        F.coalesce("data_file", "record_file").alias("file"),
+        F.coalesce("data.first_position", "record_position").alias("byte_position"),
+        F.coalesce("data.first_length", "record_length").alias("byte_length"),
+    )
+
+
 def listed_partition_context(
     entries: DataFrame,
     states: DataFrame,
@@ -84,42 +122,6 @@ def listed_partition_context(
     def regular() -> Column:
         return F.coalesce(F.col("marker_found"), F.lit(False))
 
-    def enrich(selected: DataFrame) -> DataFrame:
-        data = states.filter(F.col("has_data") & F.col("transactional"))
-        of_epoch = data.groupBy("partition_index", "producer_id", "producer_epoch").agg(
-            F.min(F.struct("first_offset", "file_index", "first_position", "first_length")).alias(
-                "data"
-            ),
-            F.max("last_offset").alias("data_last"),
-        )
-        newest = states.groupBy("partition_index", "producer_id").agg(
-            F.max(F.greatest("producer_epoch", "marker_epoch")).alias("later_epoch")
-        )
-        joined = selected.join(
-            of_epoch, on=["partition_index", "producer_id", "producer_epoch"], how="left"
-        ).join(newest, on=["partition_index", "producer_id"], how="left")
-        named = with_paths(
-            joined, files, data_file="data.file_index", record_file="record_file_index"
-        )
-        one_instant = (
-            F.col("single_broker") & F.col("clean_shutdown") & F.col("coordinator_clean_shutdown")
-        )
-        in_time = F.col("complete_up_to_ms") >= F.col("complete_timestamp") + F.lit(
-            ages.clock_tolerance
-        )
-        return named.select(
-            "*",
-            F.coalesce(
-                one_instant | in_time | (F.col("later_epoch") > F.col("marker_epoch")),
-                F.lit(False),
-            ).alias("copied_later"),
-            # Where batches are missing behind the data, the marker may have been among them.
-            missing_between(F.col("data_last") + 1, F.lit(MAX_OFFSET)).alias("marker_missing"),
-            F.col("data.first_offset").alias("offset_first"),
-            F.col("data_last").alias("offset_last"),
-            F.coalesce("data_file", "record_file").alias("file"),
-            F.coalesce("data.first_position", "record_position").alias("byte_position"),
-            F.coalesce("data.first_length", "record_length").alias("byte_length"),
-        )
-
-    return Context("listed_partition", rows, regular, enrich)
+    return Context(
+        "listed_partition", rows, regular, lambda selected: _enriched(selected, states, files, ages)
+    )
