@@ -1,17 +1,9 @@
 """The transaction coordinator's log: the last record of every transactional id."""
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-STATES = ("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort")
-
-
-def state_name(status: Column) -> Column:
-    """Name of a state byte, `state <n>` for a byte that is none."""
-    name = F.lit(None).cast("string")
-    for number, state in enumerate(STATES):
-        name = F.when(status == number, F.lit(state)).otherwise(name)
-    return F.when(status.isNotNull(), F.coalesce(name, F.concat(F.lit("state "), status)))
+from jobs._state_names import state_name
 
 
 def last_states(entries: DataFrame, facts: DataFrame) -> DataFrame:

@@ -3,7 +3,7 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.replay.coordinator import state_name
+from jobs._state_names import state_name
 from jobs.verify.contexts.context import Context, with_paths
 from jobs.verify.contexts.transaction import Ages
 from jobs.verify.transitions import lacks, number_of
