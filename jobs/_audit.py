@@ -107,9 +107,14 @@ def context_inputs(
 
 
 def markers(decoded: Decoded, replayed: Replayed) -> DataFrame:
-    """All markers of the dump: partition_index, producer_id, marker_epoch."""
+    """All markers of the dump: partition_index, producer_id, marker_epoch.
+
+    Without coordinator records nobody asks for them, and those that were folded away stay packed.
+    """
     columns = ("partition_index", "producer_id", "marker_epoch")
     ended = replayed.transactions.filter(F.col("marker_offset").isNotNull()).select(*columns)
+    if not decoded.counts.get(log_row.ENTRY):
+        return ended
     return ended.unionByName(decoded.regular_transactions().select(*columns))
 
 
