@@ -106,9 +106,7 @@ def _embedded_defaults() -> dict[str, str]:
         # Workers run beside this process: the same interpreter has the same packages.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         defaults["spark.sql.shuffle.partitions"] = LOCAL_SHUFFLE_PARTITIONS
-        defaults["spark.driver.extraJavaOptions"] = (
-            "-XX:-DontCompileHugeMethods -XX:+UseParallelGC -Xms1g"
-        )
+        defaults["spark.driver.extraJavaOptions"] = JAVA_OPTIONS
         # Shuffles are small here: planning each stage anew costs more than it saves.
         defaults["spark.sql.adaptive.enabled"] = "false"
         defaults["spark.driver.memory"] = "2g"

@@ -37,6 +37,14 @@ def is_behind(expected: Column, found: Column) -> Column:
     return sequence_distance(expected, found) >= SEQUENCE_SPACE // 2
 
 
+def one_instant(coordinator_clean_shutdown: str) -> Column:
+    """Whether partition and coordinator log are one moment: one broker, stopped cleanly.
+
+    Nothing in its folder is older than the rest.
+    """
+    return F.col("single_broker") & F.col("clean_shutdown") & F.col(coordinator_clean_shutdown)
+
+
 def missing_between(first: Column, last: Column) -> Column:
     """Whether offsets between `first` and `last` (both inclusive) are missing or damaged."""
     return F.exists("holes", lambda hole: (hole["first"] <= last) & (hole["end"] > first))

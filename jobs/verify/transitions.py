@@ -16,7 +16,6 @@ from schemas.coordinator_txn import (
     PREPARE_COMMIT,
 )
 
-LAST_EPOCH = 32767
 # From this epoch on InitProducerId gives out a new producer id.
 EXHAUSTED_EPOCH = 32766
 

@@ -3,7 +3,7 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.verify.conditions import missing_between
+from jobs.verify.conditions import missing_between, one_instant
 from jobs.verify.contexts.context import Context, with_paths
 from jobs.verify.contexts.transaction import Ages
 from schemas.coordinator_txn import PREPARE_ABORT, PREPARE_COMMIT
@@ -32,7 +32,6 @@ def _completed(entries: DataFrame) -> DataFrame:
         F.col("file_index").alias("record_file_index"),
         F.col("position").alias("record_position"),
         F.col("length").alias("record_length"),
-        F.col("offset").alias("prepare_offset"),
         "complete_offset",
         "complete_timestamp",
         "transactional_id",
@@ -61,16 +60,14 @@ def _enriched(selected: DataFrame, states: DataFrame, files: DataFrame, ages: Ag
         of_epoch, on=["partition_index", "producer_id", "producer_epoch"], how="left"
     ).join(newest, on=["partition_index", "producer_id"], how="left")
     named = with_paths(joined, files, data_file="data.file_index", record_file="record_file_index")
-    one_instant = (
-        F.col("single_broker") & F.col("clean_shutdown") & F.col("coordinator_clean_shutdown")
-    )
+    same_moment = one_instant("coordinator_clean_shutdown")
     in_time = F.col("complete_up_to_ms") >= F.col("complete_timestamp") + F.lit(
         ages.clock_tolerance
     )
     return named.select(
         "*",
         F.coalesce(
-            one_instant | in_time | (F.col("later_epoch") > F.col("marker_epoch")),
+            same_moment | in_time | (F.col("later_epoch") > F.col("marker_epoch")),
             F.lit(False),
         ).alias("copied_later"),
         # Where batches are missing behind the data, the marker may have been among them.
@@ -96,7 +93,7 @@ def listed_partition_context(
     `entries`: records of `__transaction_state`; `markers`: (partition_index, producer_id,
     marker_epoch) of all markers of the dump. `decision`: COMMIT or ABORT; marker_epoch: that of
     the Prepare record; marker_found: the partition has a marker of that producer id and epoch.
-    data_first, data_last: offsets of the data of `producer_epoch` in the partition, null for
+    data, data_last: first batch and last offset of the data of `producer_epoch` there, null for
     none. later_epoch: the highest producer epoch of the producer in the partition. copied_later:
     the copy of the partition is later than the Complete record.
     """

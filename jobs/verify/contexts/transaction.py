@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.verify.conditions import missing_between
+from jobs.verify.conditions import missing_between, one_instant
 from jobs.verify.contexts.context import Context, with_paths
 from schemas.coordinator_txn import TWO_PHASE_COMMIT_TIMEOUT
 
@@ -27,10 +27,6 @@ def _coordinator_columns(joined: DataFrame, ages: Ages) -> list[Column]:
         "coordinator.partitions", F.concat_ws("-", F.col("topic"), F.col("partition"))
     )
     active = F.col("coordinator.state").isin("Ongoing", "PrepareCommit", "PrepareAbort")
-    # One broker, stopped cleanly, is one instant: nothing in its folder is older than the rest.
-    one_instant = (
-        F.col("single_broker") & F.col("clean_shutdown") & F.col("coordinator.clean_shutdown")
-    )
     partition_covers = F.col("complete_up_to_ms") >= F.col("coordinator.record_timestamp") + F.lit(
         ages.clock_tolerance
     )
@@ -45,9 +41,10 @@ def _coordinator_columns(joined: DataFrame, ages: Ages) -> list[Column]:
         F.coalesce(F.col("coordinator.timeout_ms") == TWO_PHASE_COMMIT_TIMEOUT, F.lit(False)).alias(
             "two_phase_commit"
         ),
-        F.coalesce(one_instant | (partition_covers & coordinator_covers), F.lit(False)).alias(
-            "copies_agree"
-        ),
+        F.coalesce(
+            one_instant("coordinator.clean_shutdown") | (partition_covers & coordinator_covers),
+            F.lit(False),
+        ).alias("copies_agree"),
     ]
 
 
