@@ -17,6 +17,22 @@ from jobs.verify.contexts.transaction import Ages
 from jobs.verify.verify import Verified
 from schemas import log_row
 
+MARKER_COLUMNS = (
+    "partition_index",
+    "producer_id",
+    "marker_epoch",
+    "marker_commit",
+    "marker_offset",
+    "coordinator_epoch",
+    "marker_timestamp",
+    "file_index",
+    "marker_position",
+    "marker_length",
+    "data_epoch",
+    "first_offset",
+    "last_offset",
+)
+
 
 @dataclass(frozen=True)
 class Request:
@@ -92,6 +108,8 @@ def context_inputs(
         transactions=replayed.transactions,
         aborts=replayed.aborts,
         markers=markers(read.decoded, replayed),
+        decisions=replayed.decisions,
+        histories=replayed.histories,
         owners=replayed.owners,
         regular=replayed.regular,
         following=read.decoded.following,
@@ -107,15 +125,21 @@ def context_inputs(
 
 
 def markers(decoded: Decoded, replayed: Replayed) -> DataFrame:
-    """All markers of the dump: partition_index, producer_id, marker_epoch.
+    """All markers of the dump with the epoch and offsets of the data that they end.
 
+    Columns: MARKER_COLUMNS; data_epoch is the highest producer epoch of the data, null for none.
     Without coordinator records nobody asks for them, and those that were folded away stay packed.
     """
-    columns = ("partition_index", "producer_id", "marker_epoch")
-    ended = replayed.transactions.filter(F.col("marker_offset").isNotNull()).select(*columns)
+    ended = (
+        replayed.transactions.filter(F.col("marker_offset").isNotNull())
+        .withColumn("data_epoch", F.col("highest_epoch"))
+        .withColumn("file_index", F.col("marker_file_index"))
+        .select(*MARKER_COLUMNS)
+    )
     if not decoded.counts.get(log_row.ENTRY):
         return ended
-    return ended.unionByName(decoded.regular_transactions().select(*columns))
+    regular = decoded.regular_transactions().withColumn("data_epoch", F.col("producer_epoch"))
+    return ended.unionByName(regular.select(*MARKER_COLUMNS))
 
 
 def coordinator_log_complete(dump: Dump) -> bool:

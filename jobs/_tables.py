@@ -47,6 +47,8 @@ def append(rows: DataFrame, out: str, name: str, audit_id: str) -> None:
         .option("txnAppId", f"eosaudit/{name}/{audit_id}")
         .option("txnVersion", 1)
         .option("userMetadata", audit_id)
+        # Tables of an earlier version may lack a column.
+        .option("mergeSchema", "true")
     )
     writer.save(path_of(out, name))
 

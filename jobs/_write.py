@@ -97,7 +97,7 @@ def _transactions(audit: Audit) -> DataFrame:
             "head_known": F.lit(True),
         }
     )
-    return replayed.unionByName(regular.drop("marker_commit"))
+    return replayed.unionByName(regular.select(*replayed.columns))
 
 
 def _aborted(audit: Audit) -> DataFrame:

@@ -21,6 +21,7 @@ EXPECTED = (
 
 
 METADATA_TOPIC = "__cluster_metadata"
+NO_TRANSACTIONS = "metadata log of KRaft: no transactions in it"
 
 
 @dataclass
@@ -142,6 +143,14 @@ class _Collector:
             for path in paths:
                 self._add_file(path, f"{label}/{path.name}", side.broker, None, note)
             return
+        if named[0] == METADATA_TOPIC:
+            for path in paths:
+                why = None if path.suffix == ".log" else NO_TRANSACTIONS
+                self._add_file(path, f"{label}/{path.name}", side.broker, None, why)
+                if why is None:
+                    self.dump.files[-1].kind = "metadata_log"
+                    self.dump.files[-1].status = "audited"
+            return
         topic, number, _ = named
         partition = self._new_partition(topic, number, side)
         for path in paths:
@@ -207,9 +216,7 @@ def _why_no_partition(named: tuple[str, int, str | None] | None) -> str | None:
     """Why a folder is no partition to audit; None for one that is."""
     if named is None:
         return "no partition folder"
-    topic, _, retired = named
-    if topic == METADATA_TOPIC:
-        return "metadata log of KRaft: no transactions in it"
+    retired = named[2]
     return f"folder marked -{retired}" if retired else None
 
 

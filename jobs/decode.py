@@ -18,7 +18,9 @@ from udfs.arrow.byte_range import DIGEST_BLOCK_BYTES
 from udfs.arrow.read_pack import read_packs
 from udfs.arrow.run_rows import unpack_blocks
 
-UNPACKED = StructType([LOG_ROW["partition_index"], *log_row.REGULAR_TXN.fields])
+UNPACKED = StructType(
+    [LOG_ROW["partition_index"], LOG_ROW["file_index"], *log_row.REGULAR_TXN.fields]
+)
 # Reading a small file costs about as much as decoding this many bytes.
 COST_OF_A_FILE = 65_536
 TASKS_A_CORE = 3
@@ -58,10 +60,12 @@ class Decoded:
         return self.kind(log_row.REGULAR_ABORT).select("partition_index", "file_index", *names)
 
     def regular_transactions(self) -> DataFrame:
-        """Transactions that were folded away: partition_index and `log_row.REGULAR_TXN`."""
+        """Transactions that were folded away: partition_index, file_index, `REGULAR_TXN`."""
         if not self.regular:
             return self.rows.sparkSession.createDataFrame([], UNPACKED)
-        blocks = self.kind(log_row.REGULAR).select("partition_index", "regular.transactions")
+        blocks = self.kind(log_row.REGULAR).select(
+            "partition_index", "file_index", "regular.transactions"
+        )
         return blocks.mapInArrow(unpack_blocks, UNPACKED)
 
     def rows_to_replay(self) -> int:

@@ -6,7 +6,7 @@ DUMP_FILE = table(
     AUDIT_ID,
     string("path", "path relative to the dump"),
     *PLACE,
-    string("kind", "segment, txn_index, offset_index, time_index, producer_snapshot, …"),
+    string("kind", "segment, txn_index, metadata_log, offset_index, time_index, …"),
     long("base_offset", "base offset in the file name; null for files without one"),
     long("size_bytes", "size when the dump was listed, bytes"),
     string("sha256", "SHA-256 over the SHA-256 of each MiB; null when the file was not read"),

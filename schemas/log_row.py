@@ -56,6 +56,8 @@ REGULAR_TXN = table(
     long("first_timestamp", "largest timestamp of its first batch, ms"),
     long("last_timestamp", "largest timestamp of its last batch, ms"),
     long("marker_timestamp", "timestamp of the marker, ms, broker clock"),
+    long("marker_position", "byte position of the marker in its file"),
+    integer("marker_length", "size of the marker batch, bytes"),
     long("batches", "data batches"),
     long("records", "records present"),
 )
@@ -154,6 +156,11 @@ SUMMARY_TYPE = table(
     long("highest_position", "byte position of the batch with the largest last offset"),
     long("broker_timestamp", "largest timestamp of the broker clock, ms; null: none seen"),
     boolean("cleaner_traces", "a batch with delete horizon, without records or with some missing"),
+    array(
+        "registered_brokers",
+        IntegerType(),
+        "broker ids that a file of __cluster_metadata registers; null for other files",
+    ),
     long("steps_dropped", "steps behind the first 10,000 of the split, counted only"),
     long("trailing_bytes", "bytes of a cut last entry of a .txnindex"),
     string("error", "why the file could not be read; null: it was"),

@@ -29,6 +29,7 @@ FINDING_COLUMNS = (
     array("evidence", EVIDENCE, "at most five batches or entries that prove it"),
     string("message", "one sentence for a person"),
     string("remedy", "what an operator does; null where there is nothing to do"),
+    string("cause_id", "the same in all findings of one cause; null where each has its own"),
 )
 
 VIOLATION = table(AUDIT_ID, *FINDING_COLUMNS)

@@ -78,6 +78,9 @@ AS_OF = T0 + 600_000
 CODECS = {"none": 0, "gzip": 1, "snappy": 2, "snappy_raw": 2, "lz4": 3, "zstd": 4}
 COORDINATOR_TOPIC = "__transaction_state"
 COORDINATOR_PARTITIONS = 5
+# The one in which records are missing or cannot be decoded.
+LOSSY_PARTITION = 4
+METADATA_TOPIC = "__cluster_metadata"
 CLOCK_TOPIC = "clock"
 OPTIONS = {
     "name", "log", "finds", "info", "broker", "hw", "cleaner", "log_start", "first_base",
@@ -521,6 +524,7 @@ class StateRecord(NamedTuple):
     value: bytes | None
     leader: int
     skip: int
+    stored: bool = False
 
 
 @dataclass
@@ -530,6 +534,15 @@ class CoordinatorBatches:
     content: list[bytes] = field(default_factory=list)
     end: int = 0
     leader: int = 0
+
+
+def _placed_identity(identity: str, with_losses: bool) -> tuple[str, int]:
+    """(transactional id, its partition): signs are added until it falls where it belongs."""
+    number = txn_log.partition_for(identity, COORDINATOR_PARTITIONS)
+    while (number == LOSSY_PARTITION) != with_losses:
+        identity += "'"
+        number = txn_log.partition_for(identity, COORDINATOR_PARTITIONS)
+    return identity, number
 
 
 class CoordinatorLog:
@@ -556,7 +569,9 @@ class CoordinatorLog:
         if stored is None and state != "tombstone":
             value = self._value(case, line, state, at)
         line.end()
-        self._records.append(StateRecord(case.pid_base, at, identity, value, leader, skip))
+        self._records.append(
+            StateRecord(case.pid_base, at, identity, value, leader, skip, stored is not None)
+        )
 
     def _value(self, case: Case, line: Line, state: str, at: int) -> bytes:
         active = state == "Ongoing" or state.startswith("Prepare")
@@ -589,16 +604,19 @@ class CoordinatorLog:
     def logs(self) -> list[CoordinatorBatches]:
         """The partitions of the log."""
         logs = [CoordinatorBatches() for _ in range(COORDINATOR_PARTITIONS)]
-        # Cases with missing offsets come last, so that nothing is missing before the others.
-        with_holes = {record.case for record in self._records if record.skip}
+        # Cases with lost records have a partition of their own, so that the rest is whole; leader
+        # epochs only rise, so those that raise them come last.
+        with_losses = {record.case for record in self._records if record.skip or record.stored}
+        raising = {record.case for record in self._records if record.leader}
         in_order = sorted(
-            self._records, key=lambda record: (record.case in with_holes, record.case, record.at)
+            self._records, key=lambda record: (record.case in raising, record.case, record.at)
         )
         for one in in_order:
-            log = logs[txn_log.partition_for(one.identity, COORDINATOR_PARTITIONS)]
+            identity, number = _placed_identity(one.identity, one.case in with_losses)
+            log = logs[number]
             log.end += one.skip
             log.leader = max(log.leader, one.leader)
-            record = writer.record(0, 0, txn_log.encode_key(one.identity), one.value)
+            record = writer.record(0, 0, txn_log.encode_key(identity), one.value)
             log.content.append(
                 writer.batch(
                     log.end, [record], base_timestamp=one.at, partition_leader_epoch=log.leader
@@ -630,6 +648,10 @@ class DumpWriter:
             clock.add(f"txn pid=1 at={(AS_OF - T0) // 1000 - 1}")
             clock.add("commit pid=1")
             self._partition(broker, CLOCK_TOPIC, BROKERS[broker], clock, {})
+        # The broker of the clean cases is alone in its cluster: no replica of it can lag.
+        metadata = LogBuilder()
+        metadata.add(f"plain value=\x01\x00\x03\x00\x00\x00{chr(BROKERS['clean'])}")
+        self._partition("clean", METADATA_TOPIC, 0, metadata, {})
         self._coordinator_log()
         for broker, identity in BROKERS.items():
             self._side_files(broker, identity)

@@ -130,16 +130,38 @@ def holes(steps: DataFrame, failures: DataFrame) -> DataFrame:
     )
 
 
-def facts(static: DataFrame, splits: DataFrame, holes_by_partition: DataFrame) -> DataFrame:
+def clusters(rows_of_summary: DataFrame, files: DataFrame) -> DataFrame:
+    """One row a broker whose `__cluster_metadata` is in the dump: broker, alone.
+
+    `alone`: the log, there from its beginning, registers no other broker.
+    """
+    told = rows_of_summary.filter(F.col("registered_brokers").isNotNull()).join(
+        F.broadcast(files.select("file_index", "broker")), on="file_index", how="inner"
+    )
+    registered = F.array_distinct(F.flatten(F.collect_list("registered_brokers")))
+    return told.groupBy("broker").agg(
+        ((F.min("first_offset") == 0) & (F.size(registered) == 1)).alias("alone")
+    )
+
+
+def facts(
+    static: DataFrame, splits: DataFrame, holes_by_partition: DataFrame, brokers: DataFrame
+) -> DataFrame:
     """One row a partition and broker, everything that verdicts about it depend on.
 
-    `static` has the columns of `schemas.dump_partition.DUMP_PARTITION`.
+    `static` has the columns of `schemas.dump_partition.DUMP_PARTITION`; `brokers`: see `clusters`.
 
     Columns: DUMP_PARTITION, log_start_offset, log_end_offset (exclusive), data_end_offset (behind
     the last record, 0 for an empty log), high_watermark,
     stable_below (offsets below are replicated as far as known), start_known, cleaning (never,
     cleaned, unknown), holes, broker_timestamp (ms), complete_up_to_ms, single_broker, batches,
     records.
+
+    complete_up_to_ms: a partition is complete up to its own newest timestamp of a broker's clock.
+    Where the broker was stopped cleanly and is alone in its cluster (`__cluster_metadata`), no
+    replica can lag behind another, and the newest of all its partitions counts.
+    single_broker: the dump has one broker, and so has its cluster. with_kraft: the dump has a
+    `__cluster_metadata`.
     """
     seen = splits.groupBy("partition_index").agg(
         F.max("last_offset").alias("last_offset"),
@@ -165,8 +187,10 @@ def facts(static: DataFrame, splits: DataFrame, holes_by_partition: DataFrame) -
         F.least("checkpoint_high_watermark", "log_end_offset"), F.col("log_start_offset")
     )
     known = F.col("checkpoint_high_watermark").isNotNull()
-    brokers = static.select(F.coalesce("broker", F.lit(-1)).alias("broker")).distinct()
-    one_broker = F.broadcast(brokers.agg((F.count("*") == 1).alias("single_broker")))
+    present = static.select(F.coalesce("broker", F.lit(-1)).alias("broker")).distinct()
+    one_broker = F.broadcast(present.agg((F.count("*") == 1).alias("one_broker")))
+    kraft = F.broadcast(brokers.agg((F.count("*") > 0).alias("with_kraft")))
+    alone = F.coalesce("alone", F.lit(False))
     traces = F.coalesce("cleaner_traces", F.lit(0)) == 1
     # The cleaner writes its checkpoint after every pass and a clean stop leaves it as it is, so a
     # partition that a cleanly stopped broker does not list was never compacted.
@@ -180,27 +204,33 @@ def facts(static: DataFrame, splits: DataFrame, holes_by_partition: DataFrame) -
     )
     nothing_missing = F.array().cast("array<struct<first:bigint,end:bigint>>")
     by_broker = Window.partitionBy("broker")
-    return bounded.crossJoin(one_broker).select(
-        *[field.name for field in DUMP_PARTITION],
-        "log_start_offset",
-        "log_end_offset",
-        F.coalesce(F.col("last_offset") + 1, F.lit(0)).alias("data_end_offset"),
-        F.when(known, mark).alias("high_watermark"),
-        F.when(known, mark)
-        .otherwise(F.coalesce("last_offset", F.lit(0)))
-        .cast(LongType())
-        .alias("stable_below"),
-        (F.coalesce("first_base", F.lit(0)) == 0).alias("start_known"),
-        cleaning.alias("cleaning"),
-        F.coalesce("holes", nothing_missing).alias("holes"),
-        "broker_timestamp",
-        F.when(F.col("clean_shutdown"), F.max("broker_timestamp").over(by_broker))
-        .otherwise(F.col("broker_timestamp"))
-        .alias("complete_up_to_ms"),
-        "single_broker",
-        F.coalesce("batches", F.lit(0)).alias("batches"),
-        F.coalesce("legacy_batches", F.lit(0)).alias("legacy_batches"),
-        F.coalesce("records", F.lit(0)).alias("records"),
+    of_cluster = bounded.join(F.broadcast(brokers), on="broker", how="left")
+    return (
+        of_cluster.crossJoin(one_broker)
+        .crossJoin(kraft)
+        .select(
+            *[field.name for field in DUMP_PARTITION],
+            "log_start_offset",
+            "log_end_offset",
+            F.coalesce(F.col("last_offset") + 1, F.lit(0)).alias("data_end_offset"),
+            F.when(known, mark).alias("high_watermark"),
+            F.when(known, mark)
+            .otherwise(F.coalesce("last_offset", F.lit(0)))
+            .cast(LongType())
+            .alias("stable_below"),
+            (F.coalesce("first_base", F.lit(0)) == 0).alias("start_known"),
+            cleaning.alias("cleaning"),
+            F.coalesce("holes", nothing_missing).alias("holes"),
+            "broker_timestamp",
+            F.when(F.col("clean_shutdown") & alone, F.max("broker_timestamp").over(by_broker))
+            .otherwise(F.col("broker_timestamp"))
+            .alias("complete_up_to_ms"),
+            (F.col("one_broker") & alone).alias("single_broker"),
+            "with_kraft",
+            F.coalesce("batches", F.lit(0)).alias("batches"),
+            F.coalesce("legacy_batches", F.lit(0)).alias("legacy_batches"),
+            F.coalesce("records", F.lit(0)).alias("records"),
+        )
     )
 
 

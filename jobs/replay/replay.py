@@ -6,7 +6,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.replay.coordinator import last_states, owners
-from jobs.replay.partitions import facts, holes, segments, summaries
+from jobs.replay.decisions import decisions, histories
+from jobs.replay.partitions import clusters, facts, holes, segments, summaries
 from jobs.replay.producers import producer_states
 from jobs.replay.transactions import abort_markers, partition_states, transactions
 
@@ -24,6 +25,8 @@ class Replayed:
     regular: int
     coordinator: DataFrame
     owners: DataFrame
+    decisions: DataFrame
+    histories: DataFrame
 
     def partition_states(self) -> DataFrame:
         """Rows of the table `partition_state`."""
@@ -61,7 +64,9 @@ def replay(
     `damages`: byte ranges.
     """
     logs = segments(summaries(rows), steps, files)
-    known = facts(static_facts, logs.splits, holes(logs.steps, damages)).persist()
+    known = facts(
+        static_facts, logs.splits, holes(logs.steps, damages), clusters(summaries(rows), files)
+    ).persist()
     states = producer_states(runs)
     settled = transactions(states).persist()
     last = last_states(entries, known).persist()
@@ -75,4 +80,6 @@ def replay(
         regular=regular,
         coordinator=last,
         owners=owners(last),
+        decisions=decisions(entries),
+        histories=histories(entries, known),
     )

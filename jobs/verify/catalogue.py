@@ -1,9 +1,20 @@
 """All checks, written down by hand, in the order of the families."""
 
 from jobs.verify.check import Check
+from jobs.verify.checks.atomicity.marker_before_prepare import CHECK as MARKER_BEFORE_PREPARE
+from jobs.verify.checks.atomicity.marker_coordinator_epoch_mismatch import (
+    CHECK as MARKER_COORDINATOR_EPOCH_MISMATCH,
+)
+from jobs.verify.checks.atomicity.marker_in_unlisted_partition import (
+    CHECK as MARKER_IN_UNLISTED_PARTITION,
+)
+from jobs.verify.checks.atomicity.marker_outcome_mismatch import CHECK as MARKER_OUTCOME_MISMATCH
+from jobs.verify.checks.atomicity.marker_pending import CHECK as MARKER_PENDING
+from jobs.verify.checks.atomicity.marker_without_prepare import CHECK as MARKER_WITHOUT_PREPARE
 from jobs.verify.checks.atomicity.missing_marker_in_listed_partition import (
     CHECK as MISSING_MARKER_IN_LISTED_PARTITION,
 )
+from jobs.verify.checks.atomicity.torn_transaction import CHECK as TORN_TRANSACTION
 from jobs.verify.checks.batch.batch_attribute_bits_unknown import (
     CHECK as BATCH_ATTRIBUTE_BITS_UNKNOWN,
 )
@@ -180,7 +191,14 @@ CHECKS: tuple[Check, ...] = (
     LSO_STUCK,
     CLEANED_DATA_WITHOUT_MARKER,
     ABORTED_DATA_BELOW_CLEANED_BOUND,
+    TORN_TRANSACTION,
+    MARKER_OUTCOME_MISMATCH,
     MISSING_MARKER_IN_LISTED_PARTITION,
+    MARKER_PENDING,
+    MARKER_IN_UNLISTED_PARTITION,
+    MARKER_WITHOUT_PREPARE,
+    MARKER_COORDINATOR_EPOCH_MISMATCH,
+    MARKER_BEFORE_PREPARE,
     TXNLOG_COMPLETE_WITHOUT_PREPARE,
     TXNLOG_EPOCH_INVALID,
     TXNLOG_EPOCH_JUMP,

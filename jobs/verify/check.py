@@ -10,6 +10,8 @@ from pyspark.sql import functions as F
 from jobs.verify.verdict import Excuse
 
 ERROR, WARNING, INFO = "error", "warning", "info"
+# The cause is what happened to one transaction, wherever it shows.
+ONE_TRANSACTION = ("producer_id", "producer_epoch")
 
 
 @dataclass(frozen=True)
@@ -29,8 +31,9 @@ class Check:
     `fires` is the rule, `excuses` are tried in order, `expected` and `found` are short texts,
     `message` one sentence. All are functions, since columns need a running session. Offsets,
     producer, file and position of a finding are those of the context row, but for those that
-    `place` takes from other columns; `proofs` are what else shows it. `source` names the Kafka
-    class or KIP the rule comes from.
+    `place` takes from other columns; `proofs` are what else shows it. Findings with the same values
+    in the columns of `cause` have one cause. `source` names the Kafka class or KIP the rule comes
+    from.
     """
 
     code: str
@@ -46,6 +49,7 @@ class Check:
     remedy: Callable[[], Column] | None = None
     needs_records: bool = False
     place: dict[str, str] = field(default_factory=dict)
+    cause: tuple[str, ...] = ()
 
 
 def text(template: str, **columns: Column | str) -> Column:

@@ -7,8 +7,10 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.verdict import (
+    ADMIN_ABORT_POSSIBLE,
     CLEANED_RANGE,
     CONFIG_UNKNOWN,
+    OPERATOR_ABORT,
     STATE_MAY_HAVE_EXPIRED,
     UNSTABLE_TAIL,
     Excuse,
@@ -87,4 +89,32 @@ def cleaning_excuses() -> tuple[Excuse, ...]:
         ),
         inconclusive(CLEANED_RANGE, lambda: F.col("cleaning") == CLEANED),
         inconclusive(CONFIG_UNKNOWN, lambda: F.col("cleaning") == CLEANING_UNKNOWN),
+    )
+
+
+def operator_excuses() -> tuple[Excuse, ...]:
+    """When an ABORT marker may be an operator's (`kafka-transactions.sh abort`, KIP-664).
+
+    It has the epoch of the open data and no Prepare record.
+
+    Where every decision about that epoch is one of transaction.version 2, whose markers raise the
+    epoch of their data, nothing else explains it. Otherwise, and where it ended no data, it is
+    only possible.
+    """
+    return (
+        explained(
+            OPERATOR_ABORT,
+            lambda: (
+                ~F.col("commit")
+                & F.col("unraised_offset").isNotNull()
+                & (F.col("decided_with_protocol_1") == F.lit(False))
+            ),
+        ),
+        inconclusive(
+            ADMIN_ABORT_POSSIBLE,
+            lambda: (
+                ~F.col("commit")
+                & (F.col("unraised_offset").isNotNull() | F.col("data_first").isNull())
+            ),
+        ),
     )

@@ -62,6 +62,14 @@ def _evidence(proofs: tuple[Proof, ...]) -> Column:
     return present.cast(f"array<{EVIDENCE.simpleString()}>")
 
 
+def _cause(check: Check) -> Column:
+    """Name and value of each column of the cause, as in `producer_id=4 producer_epoch=16`."""
+    if not check.cause:
+        return F.lit(None).cast("string")
+    parts = [F.concat(F.lit(f"{name}="), check.place.get(name, name)) for name in check.cause]
+    return F.concat_ws(" ", *parts)
+
+
 def finding(check: Check) -> Column:
     """The finding of a check on a row as a struct, null where it does not fire."""
     verdict, reason = judge(check.excuses)
@@ -75,6 +83,7 @@ def finding(check: Check) -> Column:
         "evidence": _evidence(check.proofs),
         "message": check.message(),
         "remedy": check.remedy() if check.remedy else F.lit(None).cast("string"),
+        "cause_id": _cause(check),
     }
     values |= {
         name: F.col(check.place.get(name, name)).cast(FINDING_TYPES[name])

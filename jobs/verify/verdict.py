@@ -24,6 +24,14 @@ DUMP_BEFORE_EVENT = "dump_before_event"
 CONFIG_UNKNOWN = "config_unknown"
 TWO_PHASE_COMMIT = "two_phase_commit"
 ADMIN_ABORT_POSSIBLE = "admin_abort_possible"
+# A copy of `__transaction_state` that may have lost the record.
+TXNLOG_COMPACTED = "txnlog_compacted"
+# An operator ended the transaction on one partition, behind the coordinator's back.
+OPERATOR_ABORT = "operator_abort"
+# The other outcome was written: a finding of its own.
+OTHER_OUTCOME = "other_outcome"
+# Another replica in the dump has it, behind the end of this copy.
+REPLICA_LAGS = "replica_lags"
 # Bytes or offsets are missing between the two things compared; that is a finding of its own.
 MISSING_RANGE = "missing_range"
 # Healthy brokers and clients do this too: an observation, no accusation.
@@ -49,6 +57,10 @@ REASONS = (
     CONFIG_UNKNOWN,
     TWO_PHASE_COMMIT,
     ADMIN_ABORT_POSSIBLE,
+    TXNLOG_COMPACTED,
+    OPERATOR_ABORT,
+    OTHER_OUTCOME,
+    REPLICA_LAGS,
     MISSING_RANGE,
     ALSO_LEGAL,
     EMPTY_TRANSACTION_POSSIBLE,

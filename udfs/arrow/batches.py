@@ -13,6 +13,7 @@ from udfs.wire.batch_headers import BatchHeaders, Int64s, header_faults, read_he
 from udfs.wire.errors import WireError
 
 TXN_LOG_TOPIC = "__transaction_state"
+METADATA_TOPIC = "__cluster_metadata"
 COORDINATOR_TOPICS = (
     "__consumer_offsets",
     TXN_LOG_TOPIC,

@@ -9,12 +9,14 @@ import pyarrow as pa
 from schemas import log_row
 from udfs.arrow.batches import DecodeOptions
 from udfs.arrow.byte_range import ByteRange
+from udfs.arrow.metadata_rows import metadata_facts
 from udfs.arrow.rows import RowBuilder
 from udfs.arrow.segment import read_segment
 from udfs.wire import txn_index
 
 SEGMENT = "segment"
 TXN_INDEX = "txn_index"
+METADATA_LOG = "metadata_log"
 
 
 def _side_file_summary(source: ByteRange) -> dict[str, Any]:
@@ -52,6 +54,9 @@ def read_split(
         yield from read_segment(source, split, options)
     elif split["kind"] == TXN_INDEX:
         yield from _read_txn_index(source, split)
+    elif split["kind"] == METADATA_LOG:
+        summary = _side_file_summary(source) | metadata_facts(source, options)
+        yield RowBuilder(split).nested(log_row.SUMMARY, "summary", [summary])
     else:
         yield RowBuilder(split).nested(log_row.SUMMARY, "summary", [_side_file_summary(source)])
 

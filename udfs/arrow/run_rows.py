@@ -199,11 +199,14 @@ def _block(builder: RowBuilder, columns: Columns, chosen: Int64s) -> pa.RecordBa
 
 
 def unpack_blocks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """For `mapInArrow` over (partition_index, transactions): one row a regular transaction."""
+    """For `mapInArrow` over (partition_index, file_index, transactions).
+
+    One row a regular transaction: the two numbers and `log_row.REGULAR_TXN`.
+    """
+    names = ["partition_index", "file_index", *REGULAR_SCHEMA.names]
     for batch in batches:
-        for place, block in zip(batch.column(0), batch.column(1), strict=True):
+        for partition, file, block in zip(*batch.columns, strict=True):
             with pa.ipc.open_stream(block.as_buffer()) as stream:
                 for table in stream:
-                    of_place = pa.repeat(place, table.num_rows)
-                    names = ["partition_index", *REGULAR_SCHEMA.names]
-                    yield pa.RecordBatch.from_arrays([of_place, *table.columns], names=names)
+                    place = [pa.repeat(number, table.num_rows) for number in (partition, file)]
+                    yield pa.RecordBatch.from_arrays([*place, *table.columns], names=names)

@@ -42,6 +42,14 @@ def _state(record: Record) -> dict[str, Any]:
     }
 
 
+def plain_section(source: ByteRange, headers: BatchHeaders, i: int, limit: int) -> bytes:
+    """The records section of a batch, decompressed up to `limit` bytes; raises WireError."""
+    position, length = int(headers.position[i]), int(headers.length[i])
+    section = source.data[position + layout.HEADER_SIZE : position + length].tobytes()
+    codec = int(headers.codec[i])
+    return codecs.decompress(codec, section, limit) if codec else section
+
+
 def _batch_entries(
     source: ByteRange, headers: BatchHeaders, i: int, limit: int
 ) -> Iterator[dict[str, Any]]:
@@ -51,13 +59,8 @@ def _batch_entries(
         "length": length,
         "leader_epoch": int(headers.partition_leader_epoch[i]),
     }
-    section = source.data[position + layout.HEADER_SIZE : position + length].tobytes()
     try:
-        plain = (
-            codecs.decompress(int(headers.codec[i]), section, limit)
-            if headers.codec[i]
-            else section
-        )
+        plain = plain_section(source, headers, i, limit)
         for record in iter_records(plain, int(headers.record_count[i])):
             timestamp = (
                 headers.max_timestamp[i]

@@ -6,8 +6,8 @@ from pyspark.sql import DataFrame
 
 from jobs.verify.contexts.context import Context
 from jobs.verify.contexts.coordinator_step import coordinator_step_context
+from jobs.verify.contexts.decided_partition import decided_partition_context
 from jobs.verify.contexts.frame import frame_context
-from jobs.verify.contexts.listed_partition import listed_partition_context
 from jobs.verify.contexts.log import partition_context, segment_context, step_context
 from jobs.verify.contexts.run import run_context
 from jobs.verify.contexts.side_entry import side_entry_context
@@ -35,6 +35,8 @@ class Inputs:
     transactions: DataFrame
     aborts: DataFrame
     markers: DataFrame
+    decisions: DataFrame
+    histories: DataFrame
     owners: DataFrame
     regular: int
     following: int
@@ -56,8 +58,9 @@ def build_contexts(given: Inputs) -> list[Context]:
             given.regular + given.following,
         ),
         producer_context(given.states, known, files),
-        listed_partition_context(
-            given.coordinator_entries, given.states, given.markers, known, files, given.ages
+        decided_partition_context(
+            given.decisions, given.histories, given.states, given.markers, known, files,
+            given.ages,
         ),
         coordinator_step_context(given.coordinator_entries, known, files, given.ages),
         transaction_context(

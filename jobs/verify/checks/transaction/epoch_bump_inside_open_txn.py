@@ -15,7 +15,7 @@ Evidence: the last batch of the lower epoch and the first of the higher.
 
 from pyspark.sql import functions as F
 
-from jobs.verify.check import ERROR, Check, Proof, text
+from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
 from jobs.verify.conditions import unstable_tail
 from jobs.verify.verdict import MISSING_RANGE, explained
 
@@ -23,6 +23,7 @@ CHECK = Check(
     code="epoch_bump_inside_open_txn",
     severity=ERROR,
     context="run",
+    cause=ONE_TRANSACTION,
     source="TransactionCoordinator.initProducerId",
     fires=lambda: (
         F.col("transactional")

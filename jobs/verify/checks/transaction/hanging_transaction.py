@@ -15,7 +15,7 @@ Evidence: the first and the last batch of the transaction.
 
 from pyspark.sql import functions as F
 
-from jobs.verify.check import ERROR, Check, Proof, text
+from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
 from jobs.verify.verdict import (
     DUMP_BEFORE_EVENT,
     TWO_PHASE_COMMIT,
@@ -27,6 +27,7 @@ CHECK = Check(
     code="hanging_transaction",
     severity=ERROR,
     context="transaction",
+    cause=ONE_TRANSACTION,
     source="KIP-664, kafka-transactions.sh find-hanging",
     fires=lambda: (
         (F.col("outcome") == "open")

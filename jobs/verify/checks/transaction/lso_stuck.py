@@ -15,7 +15,7 @@ Evidence: the first batch of the transaction.
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from jobs.verify.check import WARNING, Check, Proof, text
+from jobs.verify.check import ONE_TRANSACTION, WARNING, Check, Proof, text
 from jobs.verify.verdict import CONFIG_UNKNOWN, TWO_PHASE_COMMIT, inconclusive, suspect
 
 
@@ -35,6 +35,7 @@ CHECK = Check(
     code="lso_stuck",
     severity=WARNING,
     context="transaction",
+    cause=ONE_TRANSACTION,
     source="ReplicaManager.hasLateTransaction",
     fires=lambda: (
         (F.col("outcome") == "open")

@@ -16,7 +16,7 @@ Evidence: the last batch of the transaction and the marker.
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from jobs.verify.check import ERROR, Check, Proof, text
+from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
 from jobs.verify.conditions import unstable_tail
 from jobs.verify.verdict import MISSING_RANGE, VERSION_DEPENDENT, explained, suspect
 
@@ -31,6 +31,7 @@ CHECK = Check(
     code="marker_epoch_invalid",
     severity=ERROR,
     context="transaction",
+    cause=ONE_TRANSACTION,
     source="TransactionMetadata.prepareAbortOrCommit",
     fires=lambda: (
         F.col("has_data") & (F.col("marker_epoch") - F.col("highest_epoch") > _most_above())

@@ -1,0 +1,105 @@
+"""What the coordinator decided, and for which producer ids its log tells the whole history."""
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from schemas.coordinator_txn import ONGOING, PREPARE_ABORT, PREPARE_COMMIT
+
+# Below every epoch: the history of the producer id is known from its beginning.
+FROM_THE_BEGINNING = -1
+
+
+def decisions(entries: DataFrame) -> DataFrame:
+    """One row a Prepare record of `__transaction_state`, each copy of the log by itself.
+
+    Columns: coordinator_index (its partition_index), record_file_index, record_position,
+    record_length, prepare_offset, prepare_timestamp (ms), leader_epoch, transactional_id,
+    producer_id, marker_epoch, data_epoch (of the data that it decides), commit, protocol_2,
+    partitions, complete_offset and complete_timestamp (null where no Complete record follows),
+    pending (the last record of its id).
+    """
+    by_id = Window.partitionBy("partition_index", "transactional_id").orderBy("offset")
+    before = F.struct("status", "producer_id", "producer_epoch")
+    after = F.struct("status", "offset", "timestamp")
+    stepped = entries.filter(
+        F.col("transactional_id").isNotNull() & F.col("error").isNull()
+    ).select(
+        "*", F.lag(before).over(by_id).alias("before"), F.lead(after).over(by_id).alias("next")
+    )
+    protocol_2 = F.col("client_transaction_version") >= 2
+    completed = F.col("next.status") == F.col("status") + 2
+    began_here = (F.col("before.status") == ONGOING) & (
+        F.col("before.producer_id") == F.col("producer_id")
+    )
+    # A fence raises the epoch under every protocol, the end of a transaction under version 2.
+    by_protocol = F.col("producer_epoch") - F.when(protocol_2, 1).otherwise(0)
+    return stepped.filter(F.col("status").isin(PREPARE_COMMIT, PREPARE_ABORT)).select(
+        F.col("partition_index").alias("coordinator_index"),
+        F.col("file_index").alias("record_file_index"),
+        F.col("position").alias("record_position"),
+        F.col("length").alias("record_length"),
+        F.col("offset").alias("prepare_offset"),
+        F.col("timestamp").alias("prepare_timestamp"),
+        "leader_epoch",
+        "transactional_id",
+        "producer_id",
+        F.col("producer_epoch").alias("marker_epoch"),
+        F.when(began_here, F.col("before.producer_epoch"))
+        .otherwise(by_protocol)
+        .alias("data_epoch"),
+        (F.col("status") == PREPARE_COMMIT).alias("commit"),
+        F.coalesce(protocol_2, F.lit(False)).alias("protocol_2"),
+        "partitions",
+        F.when(completed, F.col("next.offset")).alias("complete_offset"),
+        F.when(completed, F.col("next.timestamp")).alias("complete_timestamp"),
+        F.col("next").isNull().alias("pending"),
+    )
+
+
+def histories(entries: DataFrame, facts: DataFrame) -> DataFrame:
+    """One row a producer id: above which epoch every record that names it is still there.
+
+    Behind the last gap of a copy of `__transaction_state` nothing is lost, and a producer's
+    epochs only rise: what happened above the lowest epoch found there was recorded there.
+
+    Columns: producer_id, known_above (-1: the log is whole), newest_epoch (highest one seen),
+    history_covers_ms (the copy is complete up to this moment), history_clean_shutdown.
+    """
+    found = entries.groupBy("partition_index").agg(
+        F.min("offset").alias("first_offset"),
+        F.max(F.when(F.col("error").isNotNull(), F.col("offset") + 1)).alias("behind_errors"),
+    )
+    behind_holes = F.array_max(F.transform("holes", lambda hole: hole["end"]))
+    copies = facts.select(
+        "partition_index",
+        behind_holes.alias("behind_holes"),
+        F.col("complete_up_to_ms").alias("history_covers_ms"),
+        F.col("clean_shutdown").alias("history_clean_shutdown"),
+    ).join(F.broadcast(found), on="partition_index", how="inner")
+    tails = copies.withColumn(
+        "tail_from", F.greatest("first_offset", "behind_holes", "behind_errors")
+    )
+    named = entries.filter(F.col("producer_id").isNotNull() & F.col("error").isNull())
+    kept = named.join(F.broadcast(tails), on="partition_index", how="inner").filter(
+        F.col("offset") >= F.col("tail_from")
+    )
+    whole = F.col("tail_from") == 0
+    by_copy = kept.groupBy(
+        "producer_id", "partition_index", "tail_from", "history_covers_ms", "history_clean_shutdown"
+    ).agg(
+        F.min("producer_epoch").alias("lowest_epoch"),
+        F.max("producer_epoch").alias("newest_epoch"),
+    )
+    newest = F.max(
+        F.struct(
+            "history_covers_ms",
+            "newest_epoch",
+            F.when(whole, F.lit(FROM_THE_BEGINNING))
+            .otherwise(F.col("lowest_epoch"))
+            .alias("known_above"),
+            "history_clean_shutdown",
+        )
+    )
+    return (
+        by_copy.groupBy("producer_id").agg(newest.alias("newest")).select("producer_id", "newest.*")
+    )

@@ -1,0 +1,41 @@
+"""A marker is older than the decision that it carries out.
+
+What it finds: a marker whose timestamp lies before that of its Prepare record by more than the
+clock tolerance.
+
+Why it is wrong: a marker is sent after the Prepare record is replicated.
+
+When it is legal: the marker has the clock of the coordinator at that time, as the record has; a
+clock that was set back, or coordinators with clocks apart, look the same.
+
+Evidence: the marker, and the Prepare record.
+"""
+
+from pyspark.sql import functions as F
+
+from jobs.verify.check import WARNING, Check, Proof, text
+from jobs.verify.verdict import CLOCK_SKEW, OPERATOR_ABORT, explained, suspect
+
+CHECK = Check(
+    code="marker_before_prepare",
+    severity=WARNING,
+    context="decided_partition",
+    source="TransactionCoordinator.endTransaction",
+    fires=lambda: (
+        F.col("earliest_marker") + F.col("clock_tolerance_ms") < F.col("earliest_prepare")
+    ),
+    excuses=(
+        explained(OPERATOR_ABORT, lambda: ~F.col("commit") & F.col("unraised_offset").isNotNull()),
+        suspect(CLOCK_SKEW),
+    ),
+    expected=lambda: text("a timestamp from {earliest_prepare} on"),
+    found=lambda: text("{earliest_marker}"),
+    proofs=(
+        Proof("the marker", "marker_file", "marker_position", "marker_length"),
+        Proof("the Prepare record", "record_file", "record_position", "record_length"),
+    ),
+    message=lambda: text(
+        "The {decision} marker of producer {producer_id} at offset {marker_offset} of "
+        "{topic}-{partition} is older than the decision of transaction {transactional_id}."
+    ),
+)

@@ -1,0 +1,50 @@
+"""A marker lies in a partition that the decided transaction does not list.
+
+What it finds: a marker whose producer id, epoch and outcome the coordinator decided, in a
+partition that no Prepare record of them lists.
+
+Why it is wrong: the coordinator sends markers to the partitions of the Prepare record only. This
+one ended what another transaction had open, or hides a registration that was lost.
+
+When it is legal: an operator's abort has no Prepare record. A copy of `__transaction_state` that
+is older than the marker decides nothing.
+
+Evidence: the marker, and the newest Prepare record of that producer id and epoch.
+"""
+
+from pyspark.sql import functions as F
+
+from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
+from jobs.verify.conditions import operator_excuses
+from jobs.verify.verdict import DUMP_BEFORE_EVENT, inconclusive
+
+CHECK = Check(
+    code="marker_in_unlisted_partition",
+    severity=ERROR,
+    context="decided_partition",
+    cause=ONE_TRANSACTION,
+    source="TransactionMarkerChannelManager.addTxnMarkersToSend",
+    fires=lambda: (
+        F.col("prepares").isNull()
+        & F.when(F.col("commit"), F.col("decided_commit")).otherwise(F.col("decided_abort"))
+    ),
+    excuses=(
+        *operator_excuses(),
+        inconclusive(DUMP_BEFORE_EVENT, lambda: ~F.col("history_later")),
+    ),
+    expected=lambda: text("{topic}-{partition} in the Prepare record of epoch {marker_epoch}"),
+    found=lambda: text("{decision} at offset {marker_offset}, the partition is not listed"),
+    proofs=(
+        Proof("the marker", "marker_file", "marker_position", "marker_length"),
+        Proof("the Prepare record", "decided_file", "decided_position", "decided_length"),
+    ),
+    message=lambda: text(
+        "{topic}-{partition} has a {decision} marker of producer {producer_id} (epoch "
+        "{marker_epoch}) at offset {marker_offset}, but transaction {transactional_id} does not "
+        "list the partition."
+    ),
+    remedy=lambda: text(
+        "Find out which transaction wrote to {topic}-{partition} before the marker: its outcome "
+        "is that of {transactional_id} now."
+    ),
+)

@@ -1,0 +1,54 @@
+"""A marker says the opposite of what the coordinator decided.
+
+What it finds: a COMMIT marker of a producer id and epoch that the coordinator aborted, or an
+ABORT marker of one that it committed.
+
+Why it is wrong: markers only carry out the Prepare record that was written before them. Records
+that were given up are delivered, or delivered ones are hidden.
+
+When it is legal: an operator's abort has the epoch of the open data, which under
+transaction.version 2 is that of the producer's previous decision: such a marker is none of this
+decision's. Under version 0 and 1 it cannot be told from one. A copy of `__transaction_state` that
+is older than the marker decides nothing.
+
+Evidence: the marker, and the Prepare record.
+"""
+
+from pyspark.sql import functions as F
+
+from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
+from jobs.verify.conditions import operator_excuses
+from jobs.verify.verdict import DUMP_BEFORE_EVENT, inconclusive
+
+CHECK = Check(
+    code="marker_outcome_mismatch",
+    severity=ERROR,
+    context="decided_partition",
+    cause=ONE_TRANSACTION,
+    source="TransactionMarkerChannelManager.addTxnMarkersToSend",
+    fires=lambda: (
+        F.col("prepares").isNull()
+        & F.when(F.col("commit"), F.col("decided_abort") & ~F.col("decided_commit")).otherwise(
+            F.col("decided_commit") & ~F.col("decided_abort")
+        )
+    ),
+    excuses=(
+        *operator_excuses(),
+        inconclusive(DUMP_BEFORE_EVENT, lambda: ~F.col("history_later")),
+    ),
+    expected=lambda: F.when(F.col("commit"), F.lit("ABORT")).otherwise(F.lit("COMMIT")),
+    found=lambda: text("{decision} of epoch {marker_epoch} at offset {marker_offset}"),
+    proofs=(
+        Proof("the marker", "marker_file", "marker_position", "marker_length"),
+        Proof("the Prepare record", "decided_file", "decided_position", "decided_length"),
+    ),
+    message=lambda: text(
+        "{topic}-{partition} has a {decision} marker of producer {producer_id} (epoch "
+        "{marker_epoch}) at offset {marker_offset}, but the coordinator decided the opposite for "
+        "transaction {transactional_id}."
+    ),
+    remedy=lambda: text(
+        "Compare what consumers of {topic}-{partition} got with the other partitions of the "
+        "transaction, and find out who wrote the marker."
+    ),
+)

@@ -1,0 +1,44 @@
+"""A marker that the coordinator never decided.
+
+What it finds: a marker of a producer id and epoch for which `__transaction_state` has no Prepare
+record, although its log is whole where that record would stand.
+
+Why it is wrong: a marker is sent only after its Prepare record is replicated. Either the record
+was lost behind the coordinator's back, or somebody else wrote the marker.
+
+When it is legal: an operator's abort has no Prepare record; it has the epoch of the open data. A
+copy of `__transaction_state` that is older than the marker decides nothing, and of producer ids
+that it does not name nothing is known.
+
+Evidence: the marker.
+"""
+
+from pyspark.sql import functions as F
+
+from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
+from jobs.verify.conditions import operator_excuses
+from jobs.verify.verdict import DUMP_BEFORE_EVENT, inconclusive
+
+CHECK = Check(
+    code="marker_without_prepare",
+    severity=ERROR,
+    context="decided_partition",
+    cause=ONE_TRANSACTION,
+    source="TransactionCoordinator.endTransaction",
+    fires=lambda: F.col("prepares").isNull() & F.col("decided_commit").isNull(),
+    excuses=(
+        *operator_excuses(),
+        inconclusive(DUMP_BEFORE_EVENT, lambda: ~F.col("history_later")),
+    ),
+    expected=lambda: text("a Prepare record of producer {producer_id}, epoch {marker_epoch}"),
+    found=lambda: text("{decision} at offset {marker_offset}, and no such record"),
+    proofs=(Proof("the marker", "marker_file", "marker_position", "marker_length"),),
+    message=lambda: text(
+        "{topic}-{partition} has a {decision} marker of producer {producer_id} (epoch "
+        "{marker_epoch}) at offset {marker_offset} that the coordinator never decided."
+    ),
+    remedy=lambda: text(
+        "Look for lost records in __transaction_state (an unclean election, a restored disk), and "
+        "for other writers of markers at that time."
+    ),
+)

@@ -1,0 +1,363 @@
+"""Context `decided_partition`: one row is a decision of the coordinator and a partition of it."""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from jobs.verify.conditions import cleaned_between, missing_between, one_instant
+from jobs.verify.contexts.context import Context, with_paths
+from jobs.verify.contexts.transaction import Ages
+
+MAX_OFFSET = 1 << 62
+# A file and a position in it as one number, so that aggregates stay numbers: hashed, not sorted.
+POSITION_BITS = 31
+KEY = ["partition_index", "producer_id", "marker_epoch", "commit"]
+
+
+def _place_number(file_index: str, position: str) -> Column:
+    return F.shiftleft(F.col(file_index).cast("long"), POSITION_BITS) + F.col(position)
+
+
+def _file_of(place: str) -> Column:
+    return F.shiftright(place, POSITION_BITS).cast("int")
+
+
+def _position_of(place: str) -> Column:
+    return F.col(place).bitwiseAND(F.lit((1 << POSITION_BITS) - 1))
+
+
+# name -> how it is aggregated; null on the other side of the union.
+OF_PREPARES = {
+    "prepares": F.sum,
+    "record_place": F.max,
+    "complete_offset": F.max,
+    "complete_timestamp": F.max,
+    "earliest_prepare": F.min,
+    "lowest_leader_epoch": F.min,
+    "with_protocol_1": F.max,
+    "pending": F.max,
+}
+OF_MARKERS = {
+    "markers": F.sum,
+    "marker_place": F.min,
+    "marker_offset": F.min,
+    "marker_length": F.min,
+    "earliest_marker": F.min,
+    "lowest_coordinator_epoch": F.min,
+    "highest_coordinator_epoch": F.max,
+    # The first marker whose data have its own epoch: it raised none.
+    "unraised_place": F.min,
+    "unraised_offset": F.min,
+    "unraised_first": F.min,
+    "unraised_last": F.min,
+    "data_first": F.min,
+    "data_last": F.min,
+    "decidable": F.max,
+}
+
+
+def _prepared(decided: DataFrame, facts: DataFrame) -> DataFrame:
+    """Each Prepare record and a partition that it lists, on every broker with a copy of it."""
+    listed = facts.select("partition_index", F.concat_ws("-", "topic", "partition").alias("listed"))
+    return (
+        decided.withColumn("listed", F.explode("partitions"))
+        .join(F.broadcast(listed), on="listed", how="inner")
+        .select(
+            *KEY,
+            F.lit(1).cast("long").alias("prepares"),
+            _place_number("record_file_index", "record_position").alias("record_place"),
+            "complete_offset",
+            "complete_timestamp",
+            F.col("prepare_timestamp").alias("earliest_prepare"),
+            F.col("leader_epoch").alias("lowest_leader_epoch"),
+            (~F.col("protocol_2")).cast("int").alias("with_protocol_1"),
+            F.col("pending").cast("int").alias("pending"),
+        )
+    )
+
+
+def _marked(markers: DataFrame, known: DataFrame) -> DataFrame:
+    """Each marker of a producer id that the coordinator's log names."""
+    unraised = F.col("data_epoch") == F.col("marker_epoch")
+    place = _place_number("file_index", "marker_position")
+    above = known.select("producer_id", "known_above")
+    return markers.join(above, on="producer_id", how="inner").select(
+        "partition_index",
+        "producer_id",
+        "marker_epoch",
+        F.col("marker_commit").alias("commit"),
+        F.lit(1).cast("long").alias("markers"),
+        place.alias("marker_place"),
+        "marker_offset",
+        "marker_length",
+        F.col("marker_timestamp").alias("earliest_marker"),
+        F.col("coordinator_epoch").alias("lowest_coordinator_epoch"),
+        F.col("coordinator_epoch").alias("highest_coordinator_epoch"),
+        F.when(unraised, place).alias("unraised_place"),
+        F.when(unraised, F.col("marker_offset")).alias("unraised_offset"),
+        F.when(unraised, F.col("first_offset")).alias("unraised_first"),
+        F.when(unraised, F.col("last_offset")).alias("unraised_last"),
+        F.col("first_offset").alias("data_first"),
+        F.col("last_offset").alias("data_last"),
+        (F.col("marker_epoch") > F.col("known_above")).cast("int").alias("decidable"),
+    )
+
+
+def _matched(prepared: DataFrame, marked: DataFrame) -> DataFrame:
+    """One row a decision and partition: what was prepared beside the markers that are there.
+
+    A union and an aggregate instead of a full outer join, so that the transactions of one epoch
+    (transaction.version 0 and 1) are not paired each with each.
+    """
+    both = prepared.unionByName(marked, allowMissingColumns=True)
+    aggregates = [how(name).alias(name) for name, how in (OF_PREPARES | OF_MARKERS).items()]
+    return both.groupBy(*KEY).agg(*aggregates)
+
+
+def _regular() -> Column:
+    """Decided once and marked so, in the order of time and of coordinator epochs."""
+    is_prepared, is_marked = F.col("prepares").isNotNull(), F.col("markers").isNotNull()
+    raised = F.col("unraised_offset").isNull() | (F.col("with_protocol_1") == 1)
+    agrees = (
+        (F.col("commit") | raised)
+        & (F.col("lowest_coordinator_epoch") >= F.col("lowest_leader_epoch"))
+        & (F.col("earliest_marker") >= F.col("earliest_prepare"))
+    )
+    undecidable = ~is_prepared & (F.col("decidable") == 0)
+    return (is_prepared & is_marked & agrees) | undecidable
+
+
+def _with_decision(selected: DataFrame, decided: DataFrame, known: DataFrame) -> DataFrame:
+    """Adds the Prepare record of the row, and what the log says of its epochs elsewhere."""
+    record = decided.select(
+        _place_number("record_file_index", "record_position").alias("record_place"),
+        "coordinator_index",
+        "record_length",
+        "prepare_offset",
+        "leader_epoch",
+        "transactional_id",
+        "protocol_2",
+        F.col("data_epoch").alias("prepared_data_epoch"),
+    )
+    of_epoch = decided.groupBy("producer_id", "marker_epoch").agg(
+        F.max("commit").alias("decided_commit"),
+        F.max(~F.col("commit")).alias("decided_abort"),
+        F.max(~F.col("protocol_2")).alias("decided_with_protocol_1"),
+        F.max(_place_number("record_file_index", "record_position")).alias("decided_place"),
+        F.max("record_length").alias("decided_length"),
+        F.max(F.struct("transactional_id")).getField("transactional_id").alias("decided_id"),
+    )
+    # The transaction whose data have the epoch of the marker, under transaction.version 2.
+    later = decided.filter("commit and protocol_2").select(
+        "producer_id",
+        F.col("data_epoch").alias("marker_epoch"),
+        F.explode("partitions").alias("listed"),
+        _place_number("record_file_index", "record_position").alias("committed_place"),
+        F.col("record_length").alias("committed_length"),
+        F.col("transactional_id").alias("committed_id"),
+        F.col("marker_epoch").alias("committed_epoch"),
+        F.col("prepare_offset").alias("committed_offset"),
+        F.col("coordinator_index").alias("committed_index"),
+    )
+    ended_otherwise = selected.filter(
+        F.col("prepares").isNull() & (F.col("commit") | F.col("unraised_offset").isNull())
+    ).select(
+        "partition_index", "producer_id", "marker_epoch", (~F.col("commit")).alias("commit"),
+        F.lit(True).alias("other_outcome"),
+    )  # fmt: skip
+    once = later.dropDuplicates(["producer_id", "marker_epoch", "listed"])
+    return (
+        selected.join(record.dropDuplicates(["record_place"]), on="record_place", how="left")
+        .join(of_epoch, on=["producer_id", "marker_epoch"], how="left")
+        .join(once, on=["producer_id", "marker_epoch", "listed"], how="left")
+        .join(known, on="producer_id", how="left")
+        .join(ended_otherwise, on=KEY, how="left")
+    )
+
+
+def _with_data(selected: DataFrame, states: DataFrame) -> DataFrame:
+    """Adds the data of the transaction in the partition and what lies around its marker.
+
+    data_run: first batch of its epoch there; earlier_offset: the newest offset known of the
+    producer below the marker's epoch; later_offset: the oldest one known of the next epoch.
+    """
+    data = states.filter(F.col("has_data") & F.col("transactional"))
+    runs = data.groupBy("partition_index", "producer_id", "producer_epoch").agg(
+        F.min(F.struct("first_offset", "file_index", "first_position", "first_length")).alias(
+            "data_run"
+        ),
+        F.max("last_offset").alias("data_run_last"),
+    )
+    of_epoch = runs.withColumnRenamed("producer_epoch", "prepared_data_epoch")
+    joined = selected.join(
+        of_epoch, on=["partition_index", "producer_id", "prepared_data_epoch"], how="left"
+    )
+    epochs = states.select(
+        "partition_index",
+        "producer_id",
+        F.greatest("producer_epoch", "marker_epoch").alias("run_epoch"),
+        F.col("producer_epoch").alias("run_data_epoch"),
+        F.coalesce("last_offset", "marker_offset").alias("run_last"),
+        F.coalesce("first_offset", "marker_offset").alias("run_first"),
+        "file_index",
+        F.coalesce("first_position", "marker_position").alias("run_position"),
+        F.coalesce("first_length", "marker_length").alias("run_length"),
+    )
+    wanted = joined.filter(F.col("markers").isNull()).select(
+        "partition_index", "producer_id", "marker_epoch", "commit", "protocol_2"
+    )
+    # Data of a new epoch wait, under version 2, until the transaction before is complete.
+    behind = (F.col("run_epoch") > F.col("marker_epoch")) | (
+        F.col("protocol_2") & (F.col("run_data_epoch") >= F.col("marker_epoch"))
+    )
+    around = (
+        wanted.join(epochs, on=["partition_index", "producer_id"], how="inner")
+        .groupBy("partition_index", "producer_id", "marker_epoch", "commit")
+        .agg(
+            F.max(F.when(F.col("run_epoch") < F.col("marker_epoch"), F.col("run_last"))).alias(
+                "earlier_offset"
+            ),
+            F.min(
+                F.when(behind, F.struct("run_first", "file_index", "run_position", "run_length"))
+            ).alias("later_run"),
+        )
+    )
+    return joined.join(around, on=["partition_index", "producer_id", "marker_epoch", "commit"],
+                       how="left")  # fmt: skip
+
+
+def _enriched(selected: DataFrame, files: DataFrame, ages: Ages) -> DataFrame:
+    """Paths, the place of a finding, and whether the copies are late enough to miss something."""
+    tolerance = F.lit(ages.clock_tolerance)
+    located = selected.select(
+        "*",
+        *[
+            column(place).alias(name)
+            for place, prefix in (
+                ("marker_place", "marker"),
+                ("record_place", "record"),
+                ("unraised_place", "unraised"),
+                ("committed_place", "committed"),
+                ("decided_place", "decided"),
+            )
+            for name, column in (
+                (f"{prefix}_file_index", _file_of),
+                (f"{prefix}_position", _position_of),
+            )
+        ],
+    )
+    named = with_paths(
+        located,
+        files,
+        marker_file="marker_file_index",
+        record_file="record_file_index",
+        unraised_file="unraised_file_index",
+        committed_file="committed_file_index",
+        decided_file="decided_file_index",
+        data_file="data_run.file_index",
+        later_file="later_run.file_index",
+    )
+    later = F.col("later_run").isNotNull()
+    in_time = F.col("complete_up_to_ms") >= F.col("complete_timestamp") + tolerance
+    history_later = (F.col("newest_epoch") > F.col("marker_epoch")) | (
+        F.col("history_covers_ms") >= F.col("earliest_marker") + tolerance
+    )
+    held_from = F.coalesce("data_run_last", "earlier_offset")
+    held_to = F.coalesce(F.col("later_run.run_first"), F.lit(MAX_OFFSET))
+    cleaned = cleaned_between(held_from)
+    now = F.least("history_covers_ms", F.lit(ages.now).cast("long"))
+    marked = F.col("markers").isNotNull()
+    return named.select(
+        "*",
+        F.when(F.col("commit"), "COMMIT").otherwise("ABORT").alias("decision"),
+        F.coalesce(one_instant("coordinator_clean_shutdown") | in_time | later, F.lit(False)).alias(
+            "copied_later"
+        ),
+        F.coalesce(one_instant("history_clean_shutdown") | history_later, F.lit(False)).alias(
+            "history_later"
+        ),
+        held_from.alias("held_from"),
+        F.coalesce(missing_between(held_from + 1, held_to) | cleaned, F.lit(False)).alias(
+            "marker_missing"
+        ),
+        (now - F.col("earliest_prepare")).alias("pending_ms"),
+        tolerance.alias("clock_tolerance_ms"),
+        F.coalesce("transactional_id", "decided_id", "committed_id").alias("owner"),
+        F.when(marked, F.coalesce("data_first", "marker_offset"))
+        .otherwise(F.coalesce("data_run.first_offset", "later_run.run_first"))
+        .alias("offset_first"),
+        F.when(marked, F.col("marker_offset"))
+        .otherwise(F.coalesce("data_run_last", "later_run.run_first"))
+        .alias("offset_last"),
+        F.coalesce("prepared_data_epoch", "marker_epoch").alias("producer_epoch"),
+        F.coalesce("marker_file", "data_file", "later_file", "record_file").alias("file"),
+        F.coalesce(
+            "marker_position", "data_run.first_position", "later_run.run_position",
+            "record_position",
+        ).alias("byte_position"),
+        F.coalesce(
+            F.when(marked, F.col("marker_length")), "data_run.first_length", "later_run.run_length",
+            "record_length",
+        ).cast("int").alias("byte_length"),
+    ).drop("transactional_id").withColumnRenamed("owner", "transactional_id")  # fmt: skip
+
+
+def _replica_offsets(markers: DataFrame, places: DataFrame) -> DataFrame:
+    """One row a marker of a topic partition: the highest offset it has on any broker."""
+    placed = markers.join(F.broadcast(places), on="partition_index", how="inner")
+    return placed.groupBy(
+        "listed", "producer_id", "marker_epoch", F.col("marker_commit").alias("commit")
+    ).agg(F.max("marker_offset").alias("replica_offset"))
+
+
+def decided_partition_context(
+    decided: DataFrame,
+    history: DataFrame,
+    states: DataFrame,
+    markers: DataFrame,
+    facts: DataFrame,
+    files: DataFrame,
+    ages: Ages,
+) -> Context:
+    """Decisions of the coordinator beside the markers of each partition, one a broker's copy.
+
+    A row is (partition_index, producer_id, marker_epoch, commit). `decided`, `history`:
+    Prepare records and producer ids of `jobs.replay.decisions`; `markers`: those of
+    `jobs._audit.markers`; `states`: producer runs.
+
+    prepares, markers: how many Prepare records list the partition, and markers it has; null for
+    none. Under transaction.version 0 and 1 several transactions share a row. pending: the last
+    record of the id. decidable: the coordinator's log is whole where the decision would stand.
+    unraised_*: a marker with the epoch of its own data. committed_*: the Prepare record that
+    committed data of the marker's epoch here, under version 2. decided_*: Prepare records of the
+    producer id and epoch, whatever they list. copied_later: the copy of the partition is later
+    than the Complete record; history_later: that of the coordinator's log than the marker.
+    """
+    places = facts.select("partition_index", F.concat_ws("-", "topic", "partition").alias("listed"))
+    known = facts.select(
+        "partition_index", "broker", "topic", "partition", "complete_up_to_ms", "clean_shutdown",
+        "single_broker", "holes", "cleaning", "cleaned_below", "log_end_offset",
+        "with_kraft",
+    ).join(F.broadcast(places), on="partition_index", how="inner")  # fmt: skip
+    coordinators = facts.select(
+        F.col("partition_index").alias("deciding_index"),
+        F.col("clean_shutdown").alias("coordinator_clean_shutdown"),
+        F.col("stable_below").alias("coordinator_stable_below"),
+        F.col("partition").alias("coordinator_partition"),
+    )
+    rows = _matched(_prepared(decided, facts), _marked(markers, history))
+
+    def enrich(selected: DataFrame) -> DataFrame:
+        placed = selected.join(F.broadcast(known), on="partition_index", how="inner")
+        deciding = F.coalesce("coordinator_index", "committed_index")
+        with_decision = (
+            _with_decision(placed, decided, history)
+            .withColumn("deciding_index", deciding)
+            .join(F.broadcast(coordinators), on="deciding_index", how="left")
+        )
+        replicas = _replica_offsets(markers, places)
+        with_replicas = with_decision.join(
+            replicas, on=["listed", "producer_id", "marker_epoch", "commit"], how="left"
+        )
+        return _enriched(_with_data(with_replicas, states), files, ages)
+
+    return Context("decided_partition", rows, _regular, enrich)
