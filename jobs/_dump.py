@@ -31,6 +31,7 @@ class DumpPartition:
 
     `has_checkpoints`: the log directory holds a cleaner checkpoint, so that a partition it does
     not list is known not to be compacted. `clean_shutdown`: the broker had stopped cleanly.
+    `copied_at_ms`: all that was appended before this moment is in the copy (dump-manifest.json).
     """
 
     partition_index: int
@@ -42,6 +43,7 @@ class DumpPartition:
     cleaner_checkpoint: int | None
     has_cleaner_checkpoint: bool
     clean_shutdown: bool
+    copied_at_ms: int | None = None
     segments: list[DumpFile] = field(default_factory=list)
 
 

@@ -26,6 +26,7 @@ KINDS_BY_NAME = {
     "leader-epoch-checkpoint": "leader_epoch_checkpoint",
     "partition.metadata": "partition_metadata",
     ".kafka_cleanshutdown": "clean_shutdown_marker",
+    "dump-manifest.json": "dump_manifest",
 }
 AUDITED_KINDS = ("segment", "txn_index")
 READ_ON_THE_DRIVER = (
@@ -34,7 +35,10 @@ READ_ON_THE_DRIVER = (
     "log_start_checkpoint",
     "cleaner_checkpoint",
     "clean_shutdown_marker",
+    "dump_manifest",
 )
+METADATA_TOPIC = "__cluster_metadata"
+TXN_LOG_TOPIC = "__transaction_state"
 CLEANED_TOPICS = ("__consumer_offsets", "__transaction_state", "__share_group_state")
 
 

@@ -22,6 +22,7 @@ def _static_row(partition: DumpPartition) -> tuple[object, ...]:
         partition.cleaner_checkpoint,
         partition.has_cleaner_checkpoint,
         partition.clean_shutdown,
+        partition.copied_at_ms,
         cleaned_below(partition),
         partition.topic in COORDINATOR_TOPICS,
         partition.topic in CLEANED_TOPICS,

@@ -5,12 +5,19 @@ Nothing is ever written to the dump.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from jobs._dump import Dump, DumpFile, DumpPartition
-from jobs._dump_layout import READ_ON_THE_DRIVER, name_file, name_folder
+from jobs._dump_layout import (
+    METADATA_TOPIC,
+    READ_ON_THE_DRIVER,
+    TXN_LOG_TOPIC,
+    name_file,
+    name_folder,
+)
 from jobs._errors import UsageError
+from jobs._manifest import BEFORE, NAME, Copied, ManifestError, read_manifest
 from udfs.wire import checkpoints
 from udfs.wire.errors import WireError
 
@@ -20,7 +27,6 @@ EXPECTED = (
 )
 
 
-METADATA_TOPIC = "__cluster_metadata"
 NO_TRANSACTIONS = "metadata log of KRaft: no transactions in it"
 
 
@@ -33,6 +39,7 @@ class LogDirectory:
     log_starts: dict[tuple[str, int], int] | None = None
     cleaner: dict[tuple[str, int], int] | None = None
     clean_shutdown: bool = False
+    copies: dict[str, Copied] = field(default_factory=dict)
 
 
 def _is_partition_folder(folder: Path) -> bool:
@@ -93,7 +100,9 @@ class _Collector:
         """A broker's log directory: its side files, then its partitions in name order."""
         side = self._read_side_files(folder, label)
         for path in sorted(folder.iterdir()):
-            if path.is_dir():
+            if path.is_dir() and path.name == BEFORE:
+                self._add_earlier_copies(path, f"{label}{path.name}", side)
+            elif path.is_dir():
                 self._add_folder(path, f"{label}{path.name}", side)
             else:
                 self._add_file(path, f"{label}{path.name}", side.broker, None, None)
@@ -109,6 +118,7 @@ class _Collector:
             parsed = checkpoints.parse_properties(properties)
             number = parsed.get("node.id", parsed.get("broker.id", ""))
             side.broker = int(number) if number.isdigit() else None
+        side.copies = self._copies(folder, label)
         for name, attribute in (
             ("replication-offset-checkpoint", "high_watermarks"),
             ("log-start-offset-checkpoint", "log_starts"),
@@ -121,6 +131,25 @@ class _Collector:
                 except WireError as error:
                     self.dump.unreadable.append(f"{label}{name}: {error.reason}: {error.detail}")
         return side
+
+    def _copies(self, folder: Path, label: str) -> dict[str, Copied]:
+        try:
+            return read_manifest(folder)
+        except ManifestError as error:
+            self.dump.unreadable.append(f"{label}{NAME} {error}; the times in it are not used")
+            return {}
+
+    def _add_earlier_copies(self, before: Path, label: str, side: LogDirectory) -> None:
+        """The copy of `__transaction_state` that was taken before the data: only its end counts."""
+        for folder in _subfolders(before):
+            named = name_folder(folder.name)
+            earlier = named is not None and named[0] == TXN_LOG_TOPIC and named[2] is None
+            for path in sorted(path for path in folder.iterdir() if path.is_file()):
+                self._add_file(path, f"{label}/{folder.name}/{path.name}", side.broker, None, None)
+                file = self.dump.files[-1]
+                if earlier and named is not None and file.kind == "segment":
+                    file.kind, file.status = "earlier_coordinator_log", "audited"
+                    file.topic, file.partition = named[0], named[1]
 
     def _text(self, path: Path, label: str) -> str | None:
         try:
@@ -152,7 +181,7 @@ class _Collector:
                     self.dump.files[-1].status = "audited"
             return
         topic, number, _ = named
-        partition = self._new_partition(topic, number, side)
+        partition = self._new_partition(topic, number, side, side.copies.get(folder.name))
         for path in paths:
             self._add_file(path, f"{label}/{path.name}", side.broker, partition, None)
         for segment, following in zip(
@@ -160,18 +189,23 @@ class _Collector:
         ):
             segment.next_base_offset = following.base_offset if following else None
 
-    def _new_partition(self, topic: str, number: int, side: LogDirectory) -> DumpPartition:
+    def _new_partition(
+        self, topic: str, number: int, side: LogDirectory, copied: Copied | None
+    ) -> DumpPartition:
         key = (topic, number)
+        marks = [(side.high_watermarks or {}).get(key), copied.high_watermark if copied else None]
+        known = [mark for mark in marks if mark is not None]
         partition = DumpPartition(
             partition_index=len(self.dump.partitions),
             broker=side.broker,
             topic=topic,
             partition=number,
-            high_watermark=(side.high_watermarks or {}).get(key),
+            high_watermark=max(known) if known else None,
             log_start=(side.log_starts or {}).get(key),
             cleaner_checkpoint=(side.cleaner or {}).get(key),
             has_cleaner_checkpoint=side.cleaner is not None,
             clean_shutdown=side.clean_shutdown,
+            copied_at_ms=copied.at_ms if copied else None,
         )
         self.dump.partitions.append(partition)
         return partition

@@ -15,6 +15,11 @@ DUMP_PARTITION = table(
     long("cleaner_checkpoint", "cleaner-offset-checkpoint"),
     boolean("has_cleaner_checkpoint", "the log directory holds a cleaner checkpoint file"),
     boolean("clean_shutdown", "the log directory holds a clean-shutdown marker"),
+    long(
+        "copied_at_ms",
+        "all that was appended before this moment is in the copy, ms; null where "
+        "no dump-manifest.json tells",
+    ),
     long("cleaned_below", "offsets below this are known to be cleaned"),
     boolean("coordinator_topic", "written by a coordinator: sequences mean nothing"),
     boolean("internal_compacted", "an internal topic that is always compacted"),

@@ -7,6 +7,8 @@ from schemas.coordinator_txn import ONGOING, PREPARE_ABORT, PREPARE_COMMIT
 
 # Below every epoch: the history of the producer id is known from its beginning.
 FROM_THE_BEGINNING = -1
+# No epoch is above it: nothing is known for sure.
+LAST_EPOCH = 32767
 
 
 def decisions(entries: DataFrame) -> DataFrame:
@@ -62,7 +64,8 @@ def histories(entries: DataFrame, facts: DataFrame) -> DataFrame:
     Behind the last gap of a copy of `__transaction_state` nothing is lost, and a producer's
     epochs only rise: what happened above the lowest epoch found there was recorded there.
 
-    Columns: producer_id, known_above (-1: the log is whole), newest_epoch (highest one seen),
+    Columns: producer_id, known_above (-1: the log is whole; 32767: nothing is left
+    behind the last gap), newest_epoch (highest one seen),
     history_covers_ms (the copy is complete up to this moment), history_clean_shutdown.
     """
     found = entries.groupBy("partition_index").agg(
@@ -80,23 +83,24 @@ def histories(entries: DataFrame, facts: DataFrame) -> DataFrame:
         "tail_from", F.greatest("first_offset", "behind_holes", "behind_errors")
     )
     named = entries.filter(F.col("producer_id").isNotNull() & F.col("error").isNull())
-    kept = named.join(F.broadcast(tails), on="partition_index", how="inner").filter(
-        F.col("offset") >= F.col("tail_from")
-    )
-    whole = F.col("tail_from") == 0
-    by_copy = kept.groupBy(
+    told = named.join(F.broadcast(tails), on="partition_index", how="inner")
+    in_tail = F.col("offset") >= F.col("tail_from")
+    by_copy = told.groupBy(
         "producer_id", "partition_index", "tail_from", "history_covers_ms", "history_clean_shutdown"
     ).agg(
-        F.min("producer_epoch").alias("lowest_epoch"),
+        F.min(F.when(in_tail, F.col("producer_epoch"))).alias("lowest_epoch"),
         F.max("producer_epoch").alias("newest_epoch"),
+    )
+    known_above = (
+        F.when(F.col("tail_from") == 0, F.lit(FROM_THE_BEGINNING))
+        .when(F.col("lowest_epoch").isNull(), F.lit(LAST_EPOCH))
+        .otherwise(F.col("lowest_epoch"))
     )
     newest = F.max(
         F.struct(
             "history_covers_ms",
             "newest_epoch",
-            F.when(whole, F.lit(FROM_THE_BEGINNING))
-            .otherwise(F.col("lowest_epoch"))
-            .alias("known_above"),
+            known_above.alias("known_above"),
             "history_clean_shutdown",
         )
     )

@@ -144,12 +144,29 @@ def clusters(rows_of_summary: DataFrame, files: DataFrame) -> DataFrame:
     )
 
 
+def earlier_ends(rows_of_summary: DataFrame, files: DataFrame) -> DataFrame:
+    """One row a partition of `__transaction_state` that was copied before all data, too.
+
+    Columns: topic, partition, earlier_end (log end offset of that copy).
+    """
+    earlier = files.filter(F.col("kind") == "earlier_coordinator_log").select(
+        "file_index", "topic", "partition"
+    )
+    found = rows_of_summary.join(F.broadcast(earlier), on="file_index", how="inner")
+    return found.groupBy("topic", "partition").agg((F.max("last_offset") + 1).alias("earlier_end"))
+
+
 def facts(
-    static: DataFrame, splits: DataFrame, holes_by_partition: DataFrame, brokers: DataFrame
+    static: DataFrame,
+    splits: DataFrame,
+    holes_by_partition: DataFrame,
+    brokers: DataFrame,
+    earlier: DataFrame,
 ) -> DataFrame:
     """One row a partition and broker, everything that verdicts about it depend on.
 
-    `static` has the columns of `schemas.dump_partition.DUMP_PARTITION`; `brokers`: see `clusters`.
+    `static` has the columns of `schemas.dump_partition.DUMP_PARTITION`; `brokers`: see `clusters`;
+    `earlier`: see `earlier_ends`.
 
     Columns: DUMP_PARTITION, log_start_offset, log_end_offset (exclusive), data_end_offset (behind
     the last record, 0 for an empty log), high_watermark,
@@ -157,9 +174,12 @@ def facts(
     cleaned, unknown), holes, broker_timestamp (ms), complete_up_to_ms, single_broker, batches,
     records.
 
-    complete_up_to_ms: a partition is complete up to its own newest timestamp of a broker's clock.
+    complete_up_to_ms: a partition is complete up to its own newest timestamp of a broker's clock,
+    and up to the moment when its copy began, where a manifest tells that.
     Where the broker was stopped cleanly and is alone in its cluster (`__cluster_metadata`), no
     replica can lag behind another, and the newest of all its partitions counts.
+    earlier_end: log end of the copy of a `__transaction_state` partition that was taken before all
+    data, null for none.
     single_broker: the dump has one broker, and so has its cluster. with_kraft: the dump has a
     `__cluster_metadata`.
     """
@@ -204,7 +224,9 @@ def facts(
     )
     nothing_missing = F.array().cast("array<struct<first:bigint,end:bigint>>")
     by_broker = Window.partitionBy("broker")
-    of_cluster = bounded.join(F.broadcast(brokers), on="broker", how="left")
+    of_cluster = bounded.join(F.broadcast(brokers), on="broker", how="left").join(
+        F.broadcast(earlier), on=["topic", "partition"], how="left"
+    )
     return (
         of_cluster.crossJoin(one_broker)
         .crossJoin(kraft)
@@ -222,9 +244,12 @@ def facts(
             cleaning.alias("cleaning"),
             F.coalesce("holes", nothing_missing).alias("holes"),
             "broker_timestamp",
-            F.when(F.col("clean_shutdown") & alone, F.max("broker_timestamp").over(by_broker))
-            .otherwise(F.col("broker_timestamp"))
-            .alias("complete_up_to_ms"),
+            F.greatest(
+                F.when(F.col("clean_shutdown") & alone, F.max("broker_timestamp").over(by_broker)),
+                "broker_timestamp",
+                "copied_at_ms",
+            ).alias("complete_up_to_ms"),
+            "earlier_end",
             (F.col("one_broker") & alone).alias("single_broker"),
             "with_kraft",
             F.coalesce("batches", F.lit(0)).alias("batches"),

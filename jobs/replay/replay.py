@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from jobs.replay.coordinator import last_states, owners
 from jobs.replay.decisions import decisions, histories
-from jobs.replay.partitions import clusters, facts, holes, segments, summaries
+from jobs.replay.partitions import clusters, earlier_ends, facts, holes, segments, summaries
 from jobs.replay.producers import producer_states
 from jobs.replay.transactions import abort_markers, partition_states, transactions
 
@@ -63,9 +63,14 @@ def replay(
     aborted ones among them. `rows`: LOG_ROW; `runs`, `steps`, `entries`: its kinds taken apart;
     `damages`: byte ranges.
     """
-    logs = segments(summaries(rows), steps, files)
+    told = summaries(rows)
+    logs = segments(told, steps, files)
     known = facts(
-        static_facts, logs.splits, holes(logs.steps, damages), clusters(summaries(rows), files)
+        static_facts,
+        logs.splits,
+        holes(logs.steps, damages),
+        clusters(told, files),
+        earlier_ends(told, files),
     ).persist()
     states = producer_states(runs)
     settled = transactions(states).persist()

@@ -102,6 +102,8 @@ def operator_excuses() -> tuple[Excuse, ...]:
     only possible.
     """
     return (
+        # Of a transaction that was then committed: torn_transaction tells it.
+        explained(OPERATOR_ABORT, lambda: F.col("committed_place").isNotNull() & ~F.col("commit")),
         explained(
             OPERATOR_ABORT,
             lambda: (

@@ -9,6 +9,7 @@ import pyarrow as pa
 from schemas import log_row
 from udfs.arrow.batches import DecodeOptions
 from udfs.arrow.byte_range import ByteRange
+from udfs.arrow.log_ends import end_of_log
 from udfs.arrow.metadata_rows import metadata_facts
 from udfs.arrow.rows import RowBuilder
 from udfs.arrow.segment import read_segment
@@ -17,6 +18,7 @@ from udfs.wire import txn_index
 SEGMENT = "segment"
 TXN_INDEX = "txn_index"
 METADATA_LOG = "metadata_log"
+EARLIER_COORDINATOR_LOG = "earlier_coordinator_log"
 
 
 def _side_file_summary(source: ByteRange) -> dict[str, Any]:
@@ -56,6 +58,9 @@ def read_split(
         yield from _read_txn_index(source, split)
     elif split["kind"] == METADATA_LOG:
         summary = _side_file_summary(source) | metadata_facts(source, options)
+        yield RowBuilder(split).nested(log_row.SUMMARY, "summary", [summary])
+    elif split["kind"] == EARLIER_COORDINATOR_LOG:
+        summary = _side_file_summary(source) | end_of_log(source, split, options)
         yield RowBuilder(split).nested(log_row.SUMMARY, "summary", [summary])
     else:
         yield RowBuilder(split).nested(log_row.SUMMARY, "summary", [_side_file_summary(source)])

@@ -256,14 +256,16 @@ def _enriched(selected: DataFrame, files: DataFrame, ages: Ages) -> DataFrame:
         data_file="data_run.file_index",
         later_file="later_run.file_index",
     )
-    later = F.col("later_run").isNotNull()
+    # What a copy of the coordinator's log from before all data holds is older than the data's.
+    later = F.col("later_run").isNotNull() | (F.col("complete_offset") < F.col("earlier_end"))
     in_time = F.col("complete_up_to_ms") >= F.col("complete_timestamp") + tolerance
     history_later = (F.col("newest_epoch") > F.col("marker_epoch")) | (
         F.col("history_covers_ms") >= F.col("earliest_marker") + tolerance
     )
     held_from = F.coalesce("data_run_last", "earlier_offset")
     held_to = F.coalesce(F.col("later_run.run_first"), F.lit(MAX_OFFSET))
-    cleaned = cleaned_between(held_from)
+    # The cleaner keeps the marker of data that are still there.
+    cleaned = F.col("data_run").isNull() & cleaned_between(held_from)
     now = F.least("history_covers_ms", F.lit(ages.now).cast("long"))
     marked = F.col("markers").isNotNull()
     return named.select(
@@ -343,6 +345,7 @@ def decided_partition_context(
         F.col("clean_shutdown").alias("coordinator_clean_shutdown"),
         F.col("stable_below").alias("coordinator_stable_below"),
         F.col("partition").alias("coordinator_partition"),
+        "earlier_end",
     )
     rows = _matched(_prepared(decided, facts), _marked(markers, history))
 
