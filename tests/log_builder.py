@@ -43,6 +43,8 @@ Options of a case, all optional
     hw: 7 | none         replication checkpoint; default the log end; none: not listed
     cleaner: 7           cleaner checkpoint; default: not listed, so never compacted
     log_start: 3         log start checkpoint; default: not listed
+    copied_at: 500       moment before which everything is in the copy (dump-manifest.json), s as
+            in at; default: not told
     first_base: 5        base offset of the first segment and of the first batch; default 0
     txnindex: auto | none | list of `pid=1 first=0 last=4 lso=5 [segment=0] [version=0]` or
             `bytes 00ff segment=0`; auto (default): the right entries
@@ -62,6 +64,7 @@ Options of a case, all optional
 On the clean broker the dump is complete up to AS_OF; on live only up to a partition's own markers.
 """
 
+import json
 import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -84,7 +87,7 @@ METADATA_TOPIC = "__cluster_metadata"
 CLOCK_TOPIC = "clock"
 OPTIONS = {
     "name", "log", "finds", "info", "broker", "hw", "cleaner", "log_start", "first_base",
-    "txnindex", "coordinator", "topic",
+    "txnindex", "coordinator", "topic", "copied_at",
 }  # fmt: skip
 VERBS = {
     "data", "txn", "plain", "commit", "abort", "v0", "v1", "skip", "roll", "bytes", "zeros",
@@ -636,6 +639,7 @@ class DumpWriter:
                      "cleaner-offset-checkpoint": []}
             for broker in BROKERS
         }  # fmt: skip
+        self._copies: dict[str, list[dict[str, Any]]] = {broker: [] for broker in BROKERS}
         self._states = CoordinatorLog()
         self._used: dict[str, int] = {COORDINATOR_TOPIC: COORDINATOR_PARTITIONS}
 
@@ -686,6 +690,9 @@ class DumpWriter:
             (folder / f"{base:020}.log").write_bytes(content)
         for base, content in log.index_files(given.get("txnindex", "auto")).items():
             (folder / f"{base:020}.txnindex").write_bytes(content)
+        if "copied_at" in given:
+            moment = T0 + int(given["copied_at"]) * 1000
+            self._copies[broker].append({"path": folder.name, "copy_start_ms": moment})
         hw = given.get("hw", log.end)
         for file, value in (
             ("replication-offset-checkpoint", None if hw == "none" else hw),
@@ -713,6 +720,8 @@ class DumpWriter:
         (folder / "meta.properties").write_text(
             f"version=1\nnode.id={identity}\ncluster.id=cases\n", encoding="utf-8"
         )
+        manifest = {"format": 1, "directories": self._copies[broker]}
+        (folder / "dump-manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
         for name, entries in self._checkpoints[broker].items():
             lines = ["0", str(len(entries)), *entries]
             (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
