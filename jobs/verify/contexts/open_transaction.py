@@ -25,6 +25,9 @@ def with_newest_decisions(rows: DataFrame, entries: DataFrame) -> DataFrame:
     decisions = (
         entries.filter(F.col("status").isin(PREPARE_COMMIT, PREPARE_ABORT))
         .join(asked, on="producer_id", how="left_semi")
+        # Replicas of the log hold the same record.
+        .select("producer_id", "offset", "timestamp", "partitions")
+        .distinct()
         .select("producer_id", "offset", "timestamp", F.explode("partitions").alias("listed"))
     )
     order = Window.partitionBy("producer_id", "listed").orderBy("offset")
