@@ -25,24 +25,24 @@ from jobs.explain.words import printable
 TOOL = "kafka-transactions.sh --bootstrap-server HOST:PORT"
 
 
-def abort_lines(given: Situation) -> list[str]:
+def abort_commands(given: Situation) -> list[str]:
     """The command that aborts the holder, for the versions that the brokers may have.
 
-    The tool finds a transaction by its start only on brokers of 3.0 and newer (KIP-664).
+    Only brokers of 3.0 and newer find a transaction by its start (TransactionsCommand, KIP-664).
+    The epoch of a coordinator that never wrote a marker here is 0, as the tool takes it.
     """
     holder = given.holder or {}
-    place = _place(given)
-    epoch = -1 if given.coordinator_epoch is None else given.coordinator_epoch
-    newer = f"  {TOOL} abort {place} --start-offset {holder['first_offset']}"
+    newer = f"  {TOOL} abort {_place(given)} --start-offset {holder['first_offset']}"
     older = (
-        f"  {TOOL} abort {place} --producer-id {holder['producer_id']} "
-        f"--producer-epoch {holder['producer_epoch']} --coordinator-epoch {epoch}"
+        f"  {TOOL} abort {_place(given)} --producer-id {holder['producer_id']} "
+        f"--producer-epoch {holder['producer_epoch']} "
+        f"--coordinator-epoch {max(given.coordinator_epoch or 0, 0)}"
     )
     if _surely_newer(given):
         return [newer]
-    if given.knows_topic_ids:
-        return [newer, "On brokers older than 3.0:", older]
-    return [older, "On brokers of 3.0 and newer:", newer]
+    of_newer = ["On brokers of 3.0 and newer:", newer]
+    of_older = ["On older brokers:", older]
+    return of_newer + of_older if given.knows_topic_ids else of_older + of_newer
 
 
 def _surely_newer(given: Situation) -> bool:
@@ -50,44 +50,12 @@ def _surely_newer(given: Situation) -> bool:
     return given.owner is not None and (given.owner["client_transaction_version"] or 0) >= 2
 
 
-def _abort(given: Situation) -> list[str]:
-    return [
-        "Make sure that it still hangs, then abort it here. Its records become invisible to "
-        "read_committed",
-        "consumers; an abort in this partition touches no other.",
-        f"  {TOOL} describe-producers {_place(given)}",
-        *abort_lines(given),
-    ]
-
-
 def _place(given: Situation) -> str:
     return f"--topic {shlex.quote(given.state['topic'])} --partition {given.state['partition']}"
 
 
-def _unmarked(given: Situation) -> list[str]:
-    found = given.finding(*OWES_A_MARKER)
-    owed = "" if found is None else printable(found["expected"])
-    if "COMMIT" in owed:
-        return [
-            f"The coordinator decided: {owed}. No tool writes a COMMIT marker. Save the records "
-            "first (they can",
-            "be read with isolation.level=read_uncommitted); then an abort lets consumers go on "
-            "without them:",
-            *abort_lines(given),
-        ]
+def _ask_the_brokers(given: Situation) -> list[str]:
     return [
-        f"The coordinator decided: {owed or 'see the finding'}. Abort it before the producer's "
-        "next marker decides these records too:",
-        *abort_lines(given),
-    ]
-
-
-def _may_hang(given: Situation) -> list[str]:
-    found = given.finding("hanging_transaction", "late_write_after_marker", *OWES_A_MARKER)
-    reason = "see the findings" if found is None else printable(found["reason"] or found["verdict"])
-    return [
-        f"This dump does not prove it ({reason}). Ask the brokers; abort only what they call "
-        "hanging:",
         f"  {TOOL} find-hanging {_place(given)}",
         f"  {TOOL} describe-producers {_place(given)}",
     ]
@@ -105,11 +73,41 @@ def _log(given: Situation) -> str:
     return f"__transaction_state-{number}"
 
 
+def _abort(given: Situation) -> list[str]:
+    return [
+        "See that it is still there, then abort it. Its records become invisible to "
+        "read_committed consumers; an abort in this partition touches no other.",
+        f"  {TOOL} describe-producers {_place(given)}",
+        *abort_commands(given),
+    ]
+
+
+def _unmarked(given: Situation) -> list[str]:
+    found = given.finding(*OWES_A_MARKER)
+    owed = "see the finding" if found is None else printable(found["expected"])
+    advice = (
+        "No tool writes a COMMIT marker. Save the records first (they can be read with "
+        "isolation.level=read_uncommitted); then an abort lets consumers go on without them:"
+        if "COMMIT" in owed
+        else "Abort it before the producer's next marker decides these records too:"
+    )
+    return [f"What the coordinator decided: {owed}. {advice}", *abort_commands(given)]
+
+
+def _may_hang(given: Situation) -> list[str]:
+    found = given.finding("hanging_transaction", "late_write_after_marker", *OWES_A_MARKER)
+    reason = "see the findings" if found is None else found["reason"] or found["verdict"]
+    return [
+        f"This dump does not prove it ({reason}). Ask the brokers; abort only what they call "
+        "hanging:",
+        *_ask_the_brokers(given),
+    ]
+
+
 def _two_phase_commit(given: Situation) -> list[str]:
     return [
-        "Its outcome is decided outside Kafka and it never times out. Ask the owner of this id for "
-        "the outcome;",
-        "do not abort it on your own.",
+        "Its outcome is decided outside Kafka, and it never times out. Ask the owner of this id "
+        "for the outcome; do not abort it on your own.",
         _describe(given),
     ]
 
@@ -117,19 +115,17 @@ def _two_phase_commit(given: Situation) -> list[str]:
 def _prepare_pending(given: Situation) -> list[str]:
     return [
         "Do not abort it: its outcome is decided and its markers are on the way. If it stays so, "
-        "look at the leader",
-        f"of {_log(given)} (errors of its marker sender) and at the leader of {given.name}; "
-        "a new leader of",
-        f"{_log(given)} sends the markers again.",
+        f"look at the leaders of {_log(given)}, which sends them, and of {given.name}, which "
+        f"writes them. A new leader of {_log(given)} sends them again.",
         _describe(given),
     ]
 
 
 def _overdue(given: Situation) -> list[str]:
     return [
-        "Do not abort it by hand: the coordinator knows it and aborts it by itself once it works. "
-        f"See whether the leader of {_log(given)}",
-        "is up and has loaded it. A producer that starts anew with this id ends it too.",
+        "Do not abort it by hand: the coordinator knows it and aborts it once it works. See "
+        f"whether the leader of {_log(given)} is up and has loaded it. A producer that starts "
+        "anew with this id ends the transaction too.",
         _describe(given),
     ]
 
@@ -137,34 +133,35 @@ def _overdue(given: Situation) -> list[str]:
 def _open(given: Situation) -> list[str]:
     return [
         "Nothing is wrong: its producer is at work, or its coordinator aborts it when its timeout "
-        "is over. If consumers",
-        "wait too long, lower transaction.timeout.ms of that producer or let it commit more often.",
+        "is over. If consumers wait too long, lower transaction.timeout.ms of that producer, or "
+        "let it commit more often.",
         _describe(given),
     ]
 
 
 def _unknown_owner(given: Situation) -> list[str]:
-    if not given.dumped:
-        first = "Audit it again together with __transaction_state of all brokers, or ask them:"
-    else:
-        first = "No transactional id in the dump owns this producer id. Ask the brokers:"
-    return [first, *_may_hang(given)[1:]]
+    advice = (
+        "No transactional id in the dump owns this producer id. Ask the brokers:"
+        if given.dumped
+        else "Audit it again together with __transaction_state of all brokers, or ask them:"
+    )
+    return [advice, *_ask_the_brokers(given)]
 
 
 def _not_listed(given: Situation) -> list[str]:
     return [
         "It is too young to be called hanging, or the copies are of different moments. If it is "
-        "still there when",
-        "transaction.max.timeout.ms has passed, abort what the brokers call hanging:",
-        *_may_hang(given)[1:],
+        "still there when transaction.max.timeout.ms has passed, abort what the brokers call "
+        "hanging:",
+        *_ask_the_brokers(given),
     ]
 
 
 def _replication(given: Situation) -> list[str]:
     return [
         "What lies behind the high watermark is not replicated to all in-sync replicas, or the "
-        "checkpoint in this copy",
-        "is older than its log (brokers write it every five seconds). Look at replication:",
+        "checkpoint in this copy is older than its log (brokers write it every five seconds). "
+        "Look at replication:",
         "  kafka-topics.sh --bootstrap-server HOST:PORT --describe --topic "
         f"{shlex.quote(given.state['topic'])}",
     ]

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from textwrap import wrap
 
 from jobs.explain.advice import ADVICE
 from jobs.explain.situation import Row, Situation, what_holds
@@ -10,6 +11,7 @@ from schemas.coordinator_txn import TWO_PHASE_COMMIT_TIMEOUT
 
 # Partitions of a transaction that are named, before the rest is only counted.
 SHOWN_PARTITIONS = 10
+WIDTH = 100
 
 
 def explanation(given: Situation) -> str:
@@ -19,13 +21,20 @@ def explanation(given: Situation) -> str:
     if given.holder is not None:
         lines += ["", "Held by", *_holder(given), "", "Coordinator", *_coordinator(given)]
     lines += ["", f"What it is: {held}", "", "What to do"]
-    lines += [f"  {line}" for line in ADVICE[held](given)]
+    lines += [line for advice in ADVICE[held](given) for line in _indented(advice)]
     lines += ["", *_findings("Findings in this partition", given.here, given.here_in_all, False)]
     if given.holder is not None:
         title = f"Findings about producer {given.holder['producer_id']} in other partitions"
         lines += ["", *_findings(title, given.elsewhere, given.elsewhere_in_all, True)]
     lines += ["", f"Audit {given.audit_id}, as of {moment(given.as_of_ms)}."]
     return "\n".join(lines)
+
+
+def _indented(advice: str) -> list[str]:
+    """Prose in lines of a terminal's width; a command stays one line, to be copied."""
+    if advice.startswith(" "):
+        return [f"  {advice}"]
+    return wrap(advice, WIDTH, initial_indent="  ", subsequent_indent="  ")
 
 
 def place(row: Row) -> str:
