@@ -64,7 +64,7 @@ def coordinator_columns(now: int | None, late_slack: int, clock_tolerance: int) 
     coordinator_covers = F.col("coordinator.complete_up_to_ms") >= (
         F.col("last_timestamp") + tolerance
     )
-    limit = F.col("coordinator.timeout_ms") + F.lit(LOOKED_EVERY_MS + late_slack)
+    limit = F.col("coordinator.timeout_ms").cast("long") + F.lit(LOOKED_EVERY_MS + late_slack)
     looked = F.least("coordinator.complete_up_to_ms", F.lit(now).cast("long"))
     return [
         F.col("coordinator.transactional_id").alias("transactional_id"),
@@ -78,7 +78,8 @@ def coordinator_columns(now: int | None, late_slack: int, clock_tolerance: int) 
             one_instant("coordinator.clean_shutdown") | (partition_covers & coordinator_covers),
             F.lit(False),
         ).alias("copies_agree"),
-        (looked - F.col("coordinator.start_ms") - limit).alias("overdue_ms"),
+        # A record may hold any moment, also one so far away that the difference is no long.
+        (F.try_subtract(looked, F.col("coordinator.start_ms")) - limit).alias("overdue_ms"),
     ]
 
 
@@ -106,11 +107,12 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
         F.col("newest_marker.offset") > F.col("last_offset"), F.col("newest_marker.timestamp")
     )
     tolerance = F.lit(clock_tolerance)
-    in_time = F.col("coordinator.complete_up_to_ms") >= appended_by + tolerance
+    in_time = F.col("coordinator.complete_up_to_ms") >= F.try_add(appended_by, tolerance)
     fenced = F.col("coordinator.producer_epoch") > epoch
     # Of several Prepare records near the marker, another clock cannot tell which is its own.
-    alone = F.coalesce(F.col("decided_before_ms") < marked - tolerance, F.lit(True)) & (
-        F.col("decided_ms").isNotNull()
+    earlier = F.col("decided_before_ms")
+    alone = F.col("decided_ms").isNotNull() & (
+        earlier.isNull() | (earlier < F.try_subtract(marked, tolerance))
     )
 
     def surely(condition: Column) -> Column:
