@@ -13,7 +13,7 @@ from schemas.tables import TABLES
 SAMPLE = Path(__file__).resolve().parent.parent / "dumps/hanging-sample"
 AN_HOUR_LATER = "1795240070221"
 EXPLAINED = (
-    "h-0 on broker 0: the last stable offset stands at 59; 8 offsets wait behind it",
+    "h-0 on broker 0: the last stable offset stands at 59; 67 offsets wait behind it",
     "producer 5, epoch 0, id late-commit-1-0",
     "late-commit-1-0: CompleteCommit, producer 5, epoch 0",
     "What it is: the transaction hangs",
