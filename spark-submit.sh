@@ -13,6 +13,7 @@ usage: ./spark-submit.sh [--dry-run] SUBCOMMAND [ARGUMENT…]
 subcommands (SUBCOMMAND --help tells more):
   audit    audit a dump and write the findings to Delta tables
   report   tell the result of a finished audit again
+  explain  say what holds back consumers of a partition, since when, and what to do
   checks   list the checks, or print one check's manual
   doctor   say what is missing on this machine or cluster
   export   write the records that a consumer would have got (not in this version)
@@ -104,7 +105,7 @@ take_own_options() {
 is_plain() {
     local argument
     case ${tool_arguments[0]:-} in
-        audit | report | doctor | export) ;;
+        audit | report | explain | doctor | export) ;;
         *) return 0 ;;
     esac
     for argument in "${tool_arguments[@]:1}"; do

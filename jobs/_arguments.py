@@ -11,6 +11,8 @@ EXAMPLES = """examples:
       one broker's log directory
   eosaudit audit --dump /copies --out /audits --as-of 1795236470221
       a folder of brokers, copied at that moment (ms since 1970)
+  eosaudit explain --out /audits --topic orders --partition 3
+      what holds back read_committed consumers there, and what to do about it
   eosaudit checks hanging_transaction
       what a finding of this check proves, and when it is legal
 
@@ -34,6 +36,9 @@ class Arguments(argparse.Namespace):
     config: Path | None = None
     quiet: bool = False
     audit: str | None = None
+    topic: str = ""
+    partition: int = 0
+    broker: int | None = None
     code: str | None = None
 
 
@@ -56,10 +61,28 @@ def parser() -> argparse.ArgumentParser:
     report = commands.add_parser("report", help="tell the result of a finished audit again")
     report.add_argument("--out", required=True, help="folder with the tables")
     report.add_argument("--audit", help="audit id; default: the only one, else they are listed")
+    _add_explain(commands)
     checks = commands.add_parser("checks", help="list the checks, or print one check's manual")
     checks.add_argument("code", nargs="?", help="check code; without it all are listed")
     commands.add_parser("doctor", help="what is missing on this machine or cluster")
     return top
+
+
+def _add_explain(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    explain = commands.add_parser(
+        "explain",
+        help="say what holds back consumers of a partition, since when, and what to do",
+        description="Explains the last stable offset of one partition from the tables of a "
+        "finished audit: which transaction holds it, who owns it, what its coordinator says, "
+        "what waits behind it, and what to do.",
+    )
+    explain.add_argument("--out", required=True, metavar="DIR", help="folder with the tables")
+    explain.add_argument("--topic", required=True, help="topic name")
+    explain.add_argument("--partition", required=True, type=int, help="partition number")
+    explain.add_argument(
+        "--broker", type=int, help="whose copy; default: the one with the highest log end"
+    )
+    explain.add_argument("--audit", help="audit id; default: the only one, else they are listed")
 
 
 def _add_audit(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:

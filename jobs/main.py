@@ -22,6 +22,7 @@ from jobs._write import write
 from jobs.collect import collect
 from jobs.commands.checks import list_checks, show_check
 from jobs.commands.doctor import examine
+from jobs.commands.explain import Asked, explain
 from jobs.commands.report import tell_again
 from jobs.decode import decode, failures
 from jobs.replay.partitions import newest_broker_timestamp, summaries
@@ -112,6 +113,17 @@ def run_report(arguments: _arguments.Arguments) -> int:
     return code
 
 
+def run_explain(arguments: _arguments.Arguments) -> int:
+    """The subcommand `explain`."""
+    asked = Asked(
+        arguments.out, arguments.audit, arguments.topic, arguments.partition, arguments.broker
+    )
+    with spark_session() as spark, planned_for(spark, 0):
+        text = explain(spark, asked)
+    tell(text)
+    return 0
+
+
 def run_doctor(arguments: _arguments.Arguments) -> int:
     """The subcommand `doctor`."""
     with spark_session() as spark:
@@ -144,6 +156,7 @@ def main(argv: list[str] | None = None) -> int:
     commands = {
         "audit": run_audit,
         "report": run_report,
+        "explain": run_explain,
         "checks": run_checks,
         "doctor": run_doctor,
     }

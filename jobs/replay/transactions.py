@@ -29,9 +29,10 @@ def transactions(states: DataFrame) -> DataFrame:
     of any kind since the marker before), timestamps in ms, outcome (commit, abort, open; null
     where only non-transactional data follow the last marker), the columns of the marker,
     oldest_other (see LOG_ROW), previous_marker, previous_data_epoch, previous_closed_data
-    (previous_marker ended a transaction with data), state_timestamp (of the state before the
-    transaction), earlier_epoch (highest data
-    or marker epoch before the marker), highest_coordinator_epoch, first_file_index,
+    (previous_marker ended a transaction with data), opening_marker (the nearest marker before the
+    first batch, for open ones too), opening_marker_ended (highest epoch of the data that marker
+    ended, null for none), state_timestamp (of the state before the transaction), earlier_epoch
+    (highest data or marker epoch before the marker), highest_coordinator_epoch, first_file_index,
     first_position, first_length, last_file_index, last_position, last_length, marker_file_index.
     """
     data = F.col("has_data") & F.col("transactional")
@@ -67,8 +68,14 @@ def transactions(states: DataFrame) -> DataFrame:
         "marker_length",
         "oldest_other",
     )
+    ended = F.col("data_transaction_number") == F.col("transaction_number") - 1
     opening = F.struct(
-        "start_offset", "highest_data_epoch", "highest_marker_epoch", "state_timestamp"
+        "start_offset",
+        "highest_data_epoch",
+        "highest_marker_epoch",
+        "state_timestamp",
+        F.col("previous_marker").alias("opening_marker"),
+        F.when(ended, F.col("previous.epoch")).alias("opening_marker_ended"),
     )
     grouped = states.groupBy("partition_index", "producer_id", "transaction_number").agg(
         F.min(F.when(data, first)).alias("first"),
@@ -83,12 +90,7 @@ def transactions(states: DataFrame) -> DataFrame:
         F.max("producer_epoch").alias("any_data_epoch"),
         F.max(of_marker("previous_marker")).alias("previous_marker"),
         F.max(of_marker("previous.epoch")).alias("previous_data_epoch"),
-        F.max(
-            F.when(
-                F.col("has_marker"),
-                F.col("data_transaction_number") == F.col("transaction_number") - 1,
-            )
-        ).alias("previous_closed_data"),
+        F.max(F.when(F.col("has_marker"), ended)).alias("previous_closed_data"),
         F.max(of_marker("highest_coordinator_epoch")).alias("highest_coordinator_epoch"),
     )
     outcome = (
@@ -113,6 +115,8 @@ def transactions(states: DataFrame) -> DataFrame:
         "previous_data_epoch",
         "previous_closed_data",
         "opening.state_timestamp",
+        "opening.opening_marker",
+        "opening.opening_marker_ended",
         F.greatest(
             "opening.highest_data_epoch", "opening.highest_marker_epoch", "any_data_epoch"
         ).alias("earlier_epoch"),

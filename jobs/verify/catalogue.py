@@ -128,11 +128,15 @@ from jobs.verify.checks.transaction.epoch_bump_inside_open_txn import (
     CHECK as EPOCH_BUMP_INSIDE_OPEN_TXN,
 )
 from jobs.verify.checks.transaction.hanging_transaction import CHECK as HANGING_TRANSACTION
+from jobs.verify.checks.transaction.late_write_after_marker import CHECK as LATE_WRITE_AFTER_MARKER
 from jobs.verify.checks.transaction.lso_stuck import CHECK as LSO_STUCK
 from jobs.verify.checks.transaction.marker_epoch_invalid import CHECK as MARKER_EPOCH_INVALID
 from jobs.verify.checks.transaction.marker_epoch_regression import CHECK as MARKER_EPOCH_REGRESSION
 from jobs.verify.checks.transaction.marker_without_transaction import (
     CHECK as MARKER_WITHOUT_TRANSACTION,
+)
+from jobs.verify.checks.transaction.open_transaction_overdue import (
+    CHECK as OPEN_TRANSACTION_OVERDUE,
 )
 
 CHECKS: tuple[Check, ...] = (
@@ -180,7 +184,9 @@ CHECKS: tuple[Check, ...] = (
     MIXED_TRANSACTIONAL_MODE,
     NONTRANSACTIONAL_IN_OPEN_TXN,
     PRODUCER_TIMESTAMP_EXPIRED_STATE,
+    LATE_WRITE_AFTER_MARKER,
     HANGING_TRANSACTION,
+    OPEN_TRANSACTION_OVERDUE,
     EPOCH_BUMP_INSIDE_OPEN_TXN,
     MARKER_WITHOUT_TRANSACTION,
     DUPLICATE_MARKER,

@@ -20,6 +20,7 @@ CLEANED_RANGE = "cleaned_range"
 UNSTABLE_TAIL = "unstable_tail"
 STATE_MAY_HAVE_EXPIRED = "state_may_have_expired"
 TXNLOG_NOT_DUMPED = "txnlog_not_dumped"
+TXNLOG_COMPACTED = "txnlog_compacted"
 DUMP_BEFORE_EVENT = "dump_before_event"
 CONFIG_UNKNOWN = "config_unknown"
 TWO_PHASE_COMMIT = "two_phase_commit"
@@ -53,6 +54,7 @@ REASONS = (
     UNSTABLE_TAIL,
     STATE_MAY_HAVE_EXPIRED,
     TXNLOG_NOT_DUMPED,
+    TXNLOG_COMPACTED,
     DUMP_BEFORE_EVENT,
     CONFIG_UNKNOWN,
     TWO_PHASE_COMMIT,

@@ -12,6 +12,19 @@ from schemas.tables import TABLES
 
 SAMPLE = Path(__file__).resolve().parent.parent / "dumps/hanging-sample"
 AN_HOUR_LATER = "1795240070221"
+EXPLAINED = (
+    "h-0 on broker 0: the last stable offset stands at 59; 67 offsets wait behind it",
+    "producer 5, epoch 0, id late-commit-1-0",
+    "late-commit-1-0: CompleteCommit, producer 5, epoch 0",
+    "What it is: the transaction hangs",
+    "abort --topic h --partition 0 --start-offset 59",
+    "hanging_transaction (violation)",
+)
+MISTAKES = (
+    (["--topic", "hh", "--partition", "0"], "topic hh is not in this audit; did you mean h"),
+    (["--topic", "h", "--partition", "9"], "partition 9 of h is not in this audit; it has"),
+    (["--topic", "h", "--partition", "0", "--broker", "7"], "there is one on broker 0."),
+)
 
 
 def counts(spark: SparkSession, out: Path) -> dict[str, int]:
@@ -49,9 +62,17 @@ def test_the_sample_hangs_and_a_second_run_changes_nothing(
     assert both["partition_state"] == 2 * first["partition_state"]
 
     capsys.readouterr()
-    one = ["report", "--out", str(tmp_path / "out"), "--audit", verdict["audit_id"]]
-    assert main(one) == 1
+    one = ["--out", str(tmp_path / "out"), "--audit", verdict["audit_id"]]
+    assert main(["report", *one]) == 1
     assert capsys.readouterr().out == told
+
+    assert main(["explain", *one, "--topic", "h", "--partition", "0"]) == 0
+    explained = capsys.readouterr().out
+    for part in EXPLAINED:
+        assert part in explained, explained
+    for wrong, hint in MISTAKES:
+        assert main(["explain", *one, *wrong]) == 2
+        assert hint in capsys.readouterr().err
 
 
 def test_what_is_no_dump_is_told_in_a_sentence(

@@ -64,7 +64,7 @@ def build_contexts(given: Inputs) -> list[Context]:
         ),
         coordinator_step_context(given.coordinator_entries, known, files, given.ages),
         transaction_context(
-            given.transactions, known, files, given.owners, given.ages,
+            given.transactions, known, files, given.owners, given.coordinator_entries, given.ages,
             given.coordinator_log_complete, given.regular,
         ),
     ]  # fmt: skip

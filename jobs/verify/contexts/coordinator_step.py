@@ -5,6 +5,7 @@ from pyspark.sql import functions as F
 
 from jobs._state_names import state_name
 from jobs.verify.contexts.context import Context, with_paths
+from jobs.verify.contexts.open_transaction import LOOKED_EVERY_MS
 from jobs.verify.contexts.transaction import Ages
 from jobs.verify.transitions import lacks, number_of
 from schemas.coordinator_txn import (
@@ -17,9 +18,6 @@ from schemas.coordinator_txn import (
     PREPARE_ABORT,
     PREPARE_COMMIT,
 )
-
-# transaction.abort.timed.out.transaction.cleanup.interval.ms by default.
-LOOKED_EVERY_MS = 10_000
 
 
 def _record() -> Column:

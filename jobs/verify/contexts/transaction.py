@@ -5,9 +5,15 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.verify.conditions import missing_between, one_instant
+from jobs.verify.conditions import missing_between
 from jobs.verify.contexts.context import Context, with_paths
-from schemas.coordinator_txn import TWO_PHASE_COMMIT_TIMEOUT
+from jobs.verify.contexts.open_transaction import (
+    coordinator_columns,
+    hangs,
+    late_write_columns,
+    overdue,
+    with_newest_decisions,
+)
 
 
 @dataclass(frozen=True)
@@ -21,53 +27,30 @@ class Ages:
     producer_expiration: int
 
 
-def _coordinator_columns(joined: DataFrame, ages: Ages) -> list[Column]:
-    """What the coordinator's last record says about an open transaction, and how surely."""
-    listed = F.array_contains(
-        "coordinator.partitions", F.concat_ws("-", F.col("topic"), F.col("partition"))
-    )
-    active = F.col("coordinator.state").isin("Ongoing", "PrepareCommit", "PrepareAbort")
-    partition_covers = F.col("complete_up_to_ms") >= F.col("coordinator.record_timestamp") + F.lit(
-        ages.clock_tolerance
-    )
-    coordinator_covers = F.col("coordinator.complete_up_to_ms") >= F.col("last_timestamp") + F.lit(
-        ages.clock_tolerance
-    )
-    return [
-        F.col("coordinator.transactional_id").alias("transactional_id"),
-        F.col("coordinator.state").alias("coordinator_state"),
-        F.coalesce(active & listed, F.lit(False)).alias("coordinator_covers_partition"),
-        F.col("coordinator").isNotNull().alias("coordinator_known"),
-        F.coalesce(F.col("coordinator.timeout_ms") == TWO_PHASE_COMMIT_TIMEOUT, F.lit(False)).alias(
-            "two_phase_commit"
-        ),
-        F.coalesce(
-            one_instant("coordinator.clean_shutdown") | (partition_covers & coordinator_covers),
-            F.lit(False),
-        ).alias("copies_agree"),
-    ]
-
-
 def transaction_context(
     transactions: DataFrame,
     facts: DataFrame,
     files: DataFrame,
     owners: DataFrame,
+    entries: DataFrame,
     ages: Ages,
     coordinator_log_complete: bool,
     folded: int,
 ) -> Context:
     """Rows of `jobs.replay.transactions.transactions`, transactions and lone markers alike.
 
-    Added: has_data, operator-facing coordinator columns, copies_agree (the copies of partition
-    and coordinator log are late enough to compare), age_ms and held_ms (since its last and first
-    batch), holds_lso (the oldest open one of its partition), missing_before_marker (offsets
-    between data and marker are not in the dump), state_may_have_expired.
+    Added: has_data, the columns of `jobs.verify.contexts.open_transaction`, hangs, overdue, age_ms
+    and held_ms (since its last and first batch), holds_lso (the oldest open one of its partition),
+    missing_before_marker (offsets between data and marker are not in the dump),
+    state_may_have_expired. `entries`: records of `__transaction_state`.
     """
-    oldest = (
-        transactions.filter(F.col("outcome") == "open")
-        .groupBy("partition_index")
-        .agg(F.min("first_offset").alias("oldest_open"))
+    is_open = F.col("outcome") == "open"
+    newest_marker = F.struct(
+        F.col("marker_offset").alias("offset"), F.col("marker_timestamp").alias("timestamp")
+    )
+    oldest = transactions.groupBy("partition_index").agg(
+        F.min(F.when(is_open, F.col("first_offset"))).alias("oldest_open"),
+        F.max(F.when(F.col("marker_offset").isNotNull(), newest_marker)).alias("newest_marker"),
     )
     known = facts.drop("batches", "legacy_batches", "records")  # those of the whole partition
     rows = transactions.join(F.broadcast(known), on="partition_index", how="inner").join(
@@ -94,7 +77,7 @@ def transaction_context(
         coordinator = owners.select(
             F.col("producer_id").alias("owned"), F.struct("*").alias("coordinator")
         )
-        joined = selected.join(
+        joined = with_newest_decisions(selected, entries).join(
             F.broadcast(coordinator), on=F.col("producer_id") == F.col("owned"), how="left"
         )
         named = with_paths(
@@ -104,6 +87,7 @@ def transaction_context(
             last_file="last_file_index",
             marker_file="marker_file_index",
             previous_marker_file="previous_marker.file_index",
+            opening_marker_file="opening_marker.file_index",
         )
         has_data = F.col("first_offset").isNotNull()
         now = F.lit(ages.now).cast("long")
@@ -111,9 +95,10 @@ def transaction_context(
         after_marker = F.coalesce(F.col("previous_marker.offset") + 1, F.lit(0))
         alone = missing_between(after_marker, F.col("marker_offset") - 1)
         expired = F.greatest("first_timestamp", "marker_timestamp") - F.col("state_timestamp")
-        return named.select(
+        told = named.select(
             "*",
-            *_coordinator_columns(named, ages),
+            *coordinator_columns(ages.now, ages.late_slack, ages.clock_tolerance),
+            *late_write_columns(ages.clock_tolerance),
             has_data.alias("has_data"),
             (now - F.col("last_timestamp")).alias("age_ms"),
             (now - F.col("first_timestamp")).alias("held_ms"),
@@ -136,7 +121,10 @@ def transaction_context(
             F.coalesce("first_length", "marker_length").alias("byte_length"),
             F.col("previous_marker.position").alias("previous_marker_position"),
             F.col("previous_marker.length").alias("previous_marker_length"),
+            F.col("opening_marker.position").alias("opening_marker_position"),
+            F.col("opening_marker.length").alias("opening_marker_length"),
         )
+        return told.select("*", hangs().alias("hangs"), overdue().alias("overdue"))
 
     return Context("transaction", rows, regular, enrich, folded)
 

@@ -45,7 +45,16 @@ CHECK = Check(
         ),
     ),
     expected=lambda: F.lit("a COMMIT or ABORT marker, or a coordinator that still runs it"),
-    found=lambda: text("no marker; coordinator: {coordinator_state}"),
+    found=lambda: text(
+        "no marker; coordinator: {coordinator_state}{late}",
+        late=F.when(
+            F.col("behind_own_marker"),
+            text(
+                "; the data came behind the marker of their own epoch at offset {at}",
+                at="opening_marker.offset",
+            ),
+        ).otherwise(F.lit("")),
+    ),
     proofs=(
         Proof("first batch of the transaction"),
         Proof("last batch of the transaction", "last_file", "last_position", "last_length"),

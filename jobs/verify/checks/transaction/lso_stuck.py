@@ -1,7 +1,8 @@
 """An old open transaction holds back the last stable offset.
 
 What it finds: the oldest open transaction of a partition is older than transaction.max.timeout.ms
-plus five minutes and is not proven to hang (that is hanging_transaction).
+plus five minutes, and is neither proven to hang (hanging_transaction) nor proven to be overdue
+at its coordinator (open_transaction_overdue).
 
 Why it is suspicious: read_committed consumers wait at its first offset and the cleaner stops
 there; a coordinator that works ends transactions before that age.
@@ -12,24 +13,10 @@ a prepared transaction of two-phase commit; timestamps of the client lie in the 
 Evidence: the first batch of the transaction.
 """
 
-from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ONE_TRANSACTION, WARNING, Check, Proof, text
 from jobs.verify.verdict import CONFIG_UNKNOWN, TWO_PHASE_COMMIT, inconclusive, suspect
-
-
-def _proven_to_hang() -> Column:
-    decided = F.when(F.col("coordinator_known"), F.col("copies_agree")).otherwise(
-        F.col("coordinator_log_complete")
-    )
-    return (
-        (F.col("age_ms") > F.col("limit_ms"))
-        & ~F.col("coordinator_covers_partition")
-        & ~F.col("two_phase_commit")
-        & decided
-    )
-
 
 CHECK = Check(
     code="lso_stuck",
@@ -41,7 +28,8 @@ CHECK = Check(
         (F.col("outcome") == "open")
         & F.col("holds_lso")
         & (F.col("held_ms") > F.col("limit_ms"))
-        & ~F.coalesce(_proven_to_hang(), F.lit(False))
+        & ~F.col("hangs")
+        & ~F.col("overdue")
     ),
     excuses=(
         inconclusive(TWO_PHASE_COMMIT, lambda: F.col("two_phase_commit")),

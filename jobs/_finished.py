@@ -1,0 +1,24 @@
+"""Which finished audit under an output folder a command is about."""
+
+from pyspark.sql import Row, SparkSession
+from pyspark.sql import functions as F
+
+from jobs import _tables
+from jobs._errors import UsageError
+
+
+def finished_audit(spark: SparkSession, out: str, audit: str | None) -> Row:
+    """The row of the table `audit` with that id, or the only one.
+
+    Raises UsageError where there is none, or where there are several and none is named.
+    """
+    audits = _tables.read(spark, out, "audit")
+    if audits is None:
+        raise UsageError(f"--out {out} holds no finished audit; run `audit --out {out}` first.")
+    chosen = audits if audit is None else audits.filter(F.col("audit_id") == audit)
+    rows = chosen.orderBy("audit_id").limit(20).collect()
+    if len(rows) != 1:
+        known = ", ".join(row.audit_id for row in audits.select("audit_id").limit(20).collect())
+        problem = f"no audit {audit}" if audit else "more than one audit"
+        raise UsageError(f"--out {out} holds {problem}; choose with --audit one of: {known}.")
+    return rows[0]

@@ -1,0 +1,1 @@
+"""What `eosaudit explain` says about one partition: pure functions of rows of the tables."""

@@ -1,0 +1,188 @@
+"""What a person on call should do, by what holds the last stable offset."""
+
+import shlex
+from collections.abc import Callable
+
+from jobs.explain.situation import (
+    HANGING,
+    HIGH_WATERMARK,
+    LATE_WRITE,
+    MARKER_NOT_REPLICATED,
+    MAY_HANG,
+    NOT_LISTED,
+    NOTHING,
+    OPEN,
+    OVERDUE,
+    OWES_A_MARKER,
+    PREPARE_PENDING,
+    TWO_PHASE_COMMIT,
+    UNKNOWN_OWNER,
+    UNMARKED,
+    Situation,
+)
+from jobs.explain.words import printable
+
+TOOL = "kafka-transactions.sh --bootstrap-server HOST:PORT"
+
+
+def abort_commands(given: Situation) -> list[str]:
+    """The command that aborts the holder, for the versions that the brokers may have.
+
+    Only brokers of 3.0 and newer find a transaction by its start (TransactionsCommand, KIP-664).
+    The epoch of a coordinator that never wrote a marker here is 0, as the tool takes it.
+    """
+    holder = given.holder or {}
+    newer = f"  {TOOL} abort {_place(given)} --start-offset {holder['first_offset']}"
+    older = (
+        f"  {TOOL} abort {_place(given)} --producer-id {holder['producer_id']} "
+        f"--producer-epoch {holder['producer_epoch']} "
+        f"--coordinator-epoch {max(given.coordinator_epoch or 0, 0)}"
+    )
+    if _surely_newer(given):
+        return [newer]
+    of_newer = ["On brokers of 3.0 and newer:", newer]
+    of_older = ["On older brokers:", older]
+    return of_newer + of_older if given.knows_topic_ids else of_older + of_newer
+
+
+def _surely_newer(given: Situation) -> bool:
+    """Only brokers of 4.0 and newer know protocol 2."""
+    return given.owner is not None and (given.owner["client_transaction_version"] or 0) >= 2
+
+
+def _place(given: Situation) -> str:
+    return f"--topic {shlex.quote(given.state['topic'])} --partition {given.state['partition']}"
+
+
+def _ask_the_brokers(given: Situation) -> list[str]:
+    return [
+        f"  {TOOL} find-hanging {_place(given)}",
+        f"  {TOOL} describe-producers {_place(given)}",
+    ]
+
+
+def _describe(given: Situation) -> str:
+    identity = (given.owner or {}).get("transactional_id") or given.state["lso_transactional_id"]
+    # An id that a terminal would not show as it is cannot be typed into one either.
+    shown = "ID" if identity is None or printable(identity) != identity else shlex.quote(identity)
+    return f"  {TOOL} describe --transactional-id {shown}"
+
+
+def _log(given: Situation) -> str:
+    number = "N" if given.owner is None else given.owner["partition"]
+    return f"__transaction_state-{number}"
+
+
+def _abort(given: Situation) -> list[str]:
+    return [
+        "See that it is still there, then abort it. Its records become invisible to "
+        "read_committed consumers; an abort in this partition touches no other.",
+        f"  {TOOL} describe-producers {_place(given)}",
+        *abort_commands(given),
+    ]
+
+
+def _unmarked(given: Situation) -> list[str]:
+    found = given.finding(*OWES_A_MARKER)
+    owed = "see the finding" if found is None else printable(found["expected"])
+    advice = (
+        "No tool writes a COMMIT marker. Save the records first (they can be read with "
+        "isolation.level=read_uncommitted); then an abort lets consumers go on without them:"
+        if "COMMIT" in owed
+        else "Abort it before the producer's next marker decides these records too:"
+    )
+    return [f"What the coordinator decided: {owed}. {advice}", *abort_commands(given)]
+
+
+def _may_hang(given: Situation) -> list[str]:
+    found = given.finding("hanging_transaction", "late_write_after_marker", *OWES_A_MARKER)
+    reason = "see the findings" if found is None else found["reason"] or found["verdict"]
+    return [
+        f"This dump does not prove it ({reason}). Ask the brokers; abort only what they call "
+        "hanging:",
+        *_ask_the_brokers(given),
+    ]
+
+
+def _two_phase_commit(given: Situation) -> list[str]:
+    return [
+        "Its outcome is decided outside Kafka, and it never times out. Ask the owner of this id "
+        "for the outcome; do not abort it on your own.",
+        _describe(given),
+    ]
+
+
+def _prepare_pending(given: Situation) -> list[str]:
+    return [
+        "Do not abort it: its outcome is decided and its markers are on the way. If it stays so, "
+        f"look at the leaders of {_log(given)}, which sends them, and of {given.name}, which "
+        f"writes them. A new leader of {_log(given)} sends them again.",
+        _describe(given),
+    ]
+
+
+def _overdue(given: Situation) -> list[str]:
+    return [
+        "Do not abort it by hand: the coordinator knows it and aborts it once it works. See "
+        f"whether the leader of {_log(given)} is up and has loaded it. A producer that starts "
+        "anew with this id ends the transaction too.",
+        _describe(given),
+    ]
+
+
+def _open(given: Situation) -> list[str]:
+    return [
+        "Nothing is wrong: its producer is at work, or its coordinator aborts it when its timeout "
+        "is over. If consumers wait too long, lower transaction.timeout.ms of that producer, or "
+        "let it commit more often.",
+        _describe(given),
+    ]
+
+
+def _unknown_owner(given: Situation) -> list[str]:
+    advice = (
+        "No transactional id in the dump owns this producer id. Ask the brokers:"
+        if given.dumped
+        else "Audit it again together with __transaction_state of all brokers, or ask them:"
+    )
+    return [advice, *_ask_the_brokers(given)]
+
+
+def _not_listed(given: Situation) -> list[str]:
+    return [
+        "It is too young to be called hanging, or the copies are of different moments. If it is "
+        "still there when transaction.max.timeout.ms has passed, abort what the brokers call "
+        "hanging:",
+        *_ask_the_brokers(given),
+    ]
+
+
+def _replication(given: Situation) -> list[str]:
+    return [
+        "What lies behind the high watermark is not replicated to all in-sync replicas, or the "
+        "checkpoint in this copy is older than its log (brokers write it every five seconds). "
+        "Look at replication:",
+        "  kafka-topics.sh --bootstrap-server HOST:PORT --describe --topic "
+        f"{shlex.quote(given.state['topic'])}",
+    ]
+
+
+def _nothing(_given: Situation) -> list[str]:
+    return ["Nothing: read_committed consumers can read to the end of this log."]
+
+
+ADVICE: dict[str, Callable[[Situation], list[str]]] = {
+    NOTHING: _nothing,
+    HIGH_WATERMARK: _replication,
+    MARKER_NOT_REPLICATED: _replication,
+    UNMARKED: _unmarked,
+    HANGING: _abort,
+    LATE_WRITE: _abort,
+    MAY_HANG: _may_hang,
+    TWO_PHASE_COMMIT: _two_phase_commit,
+    PREPARE_PENDING: _prepare_pending,
+    OVERDUE: _overdue,
+    OPEN: _open,
+    UNKNOWN_OWNER: _unknown_owner,
+    NOT_LISTED: _not_listed,
+}

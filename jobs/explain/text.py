@@ -1,0 +1,159 @@
+"""The whole explanation of one partition, in lines for a terminal."""
+
+from collections import Counter
+from collections.abc import Iterator
+from textwrap import wrap
+
+from jobs.explain.advice import ADVICE
+from jobs.explain.situation import Row, Situation, what_holds
+from jobs.explain.words import count, duration, moment, printable
+from schemas.coordinator_txn import TWO_PHASE_COMMIT_TIMEOUT
+
+# Partitions of a transaction that are named, before the rest is only counted.
+SHOWN_PARTITIONS = 10
+WIDTH = 100
+
+
+def explanation(given: Situation) -> str:
+    """What a person on call reads: where it stands, who holds it, since when, what to do."""
+    held = what_holds(given)
+    lines = [*_position(given), *_other_replicas(given)]
+    if given.holder is not None:
+        lines += ["", "Held by", *_holder(given), "", "Coordinator", *_coordinator(given)]
+    lines += ["", f"What it is: {held}", "", "What to do"]
+    lines += [line for advice in ADVICE[held](given) for line in _indented(advice)]
+    lines += ["", *_findings("Findings in this partition", given.here, given.here_in_all, False)]
+    if given.holder is not None:
+        title = f"Findings about producer {given.holder['producer_id']} in other partitions"
+        lines += ["", *_findings(title, given.elsewhere, given.elsewhere_in_all, True)]
+    lines += ["", f"Audit {given.audit_id}, as of {moment(given.as_of_ms)}."]
+    return "\n".join(lines)
+
+
+def _indented(advice: str) -> list[str]:
+    """Prose in lines of a terminal's width; a command stays one line, to be copied."""
+    if advice.startswith(" "):
+        return [f"  {advice}"]
+    return wrap(advice, WIDTH, initial_indent="  ", subsequent_indent="  ")
+
+
+def place(row: Row) -> str:
+    """topic-partition on its broker; the bare name where the dump does not tell the broker."""
+    name = f"{row['topic']}-{row['partition']}"
+    return name if row["broker"] is None else f"{name} on broker {row['broker']}"
+
+
+def _position(given: Situation) -> Iterator[str]:
+    state = given.state
+    stable, end = state["last_stable_offset"], state["log_end_offset"]
+    mark = state["high_watermark"]
+    behind = "nothing waits" if end <= stable else f"{count(end - stable, 'offset')} wait"
+    yield f"{place(state)}: the last stable offset stands at {stable}; {behind} behind it"
+    yield (
+        f"  log start {state['log_start_offset']}, last stable offset {stable}, high watermark "
+        f"{'unknown' if mark is None else mark}, log end {end}"
+    )
+    if mark is None:
+        yield "  no checkpoint tells the high watermark: the log end stands for it"
+    elif mark < end:
+        yield f"  {count(end - mark, 'offset')} at the end are not known to be replicated"
+    transactions, records = given.waiting
+    if end > stable:
+        yield (
+            f"  waiting there: {count(records, 'record')} of "
+            f"{count(transactions, 'transaction')}, and what was written without one"
+        )
+
+
+def _other_replicas(given: Situation) -> Iterator[str]:
+    for row in given.replicas:
+        yield (
+            f"  the copy on broker {row['broker']}: last stable offset "
+            f"{row['last_stable_offset']}, log end {row['log_end_offset']}"
+        )
+
+
+def _holder(given: Situation) -> Iterator[str]:
+    state, holder = given.state, given.holder or {}
+    identity = state["lso_transactional_id"]
+    owner = "no known transactional id" if identity is None else f"id {printable(identity)}"
+    yield f"  producer {holder['producer_id']}, epoch {holder['producer_epoch']}, {owner}"
+    yield (
+        f"  offsets {holder['first_offset']} to {holder['last_offset']}, "
+        f"{count(holder['records'], 'record')} in {count(holder['batches'], 'batch', 'batches')}"
+    )
+    if not holder["head_known"]:
+        yield "  it may have begun before the first offset of this copy"
+    if holder["marker_offset"] is not None:
+        yield f"  decided as {holder['outcome']} at offset {holder['marker_offset']}"
+    held = given.held_ms
+    age = "" if held is None else f", {duration(held)} {'before' if held >= 0 else 'after'} the "
+    age += "audit's moment" if age else ""
+    yield f"  since {moment(state['lso_since_ms'])}{age} (timestamp of its first batch)"
+    if given.behind:
+        others = ", ".join(
+            f"{row['first_offset']} (producer {row['producer_id']})" for row in given.behind
+        )
+        number = state["open_transactions"] - (holder["marker_offset"] is None)
+        yield f"  {count(number, 'more open transaction')} behind it, from offset {others}"
+
+
+def _coordinator(given: Situation) -> Iterator[str]:
+    owner = given.owner
+    if owner is None:
+        yield (
+            "  no transactional id in the dump owns this producer id"
+            if given.dumped
+            else "  unknown: the dump holds no __transaction_state"
+        )
+        return
+    yield (
+        f"  {printable(owner['transactional_id'])}: {owner['state'] or 'expired'}, producer "
+        f"{owner['producer_id']}, epoch {owner['producer_epoch']}"
+    )
+    yield f"  {_timeout(owner)}, last update {moment(owner['last_update_ms'])}"
+    if owner["state"] == "Ongoing" and given.as_of_ms is not None:
+        open_for = duration(given.as_of_ms - owner["start_ms"])
+        yield f"  began {moment(owner['start_ms'])}, {open_for} before the audit's moment"
+    yield f"  {_listed(owner, given.name)}"
+    log = f"__transaction_state-{owner['partition']}"
+    where = "" if owner["broker"] is None else f" on broker {owner['broker']}"
+    yield f"  (record {owner['record_offset']} of {log}{where})"
+
+
+def _timeout(owner: Row) -> str:
+    if owner["timeout_ms"] == TWO_PHASE_COMMIT_TIMEOUT:
+        return "no timeout (two-phase commit)"
+    return f"timeout {duration(owner['timeout_ms'])}"
+
+
+def _listed(owner: Row, name: str) -> str:
+    partitions = owner["partitions"] or []
+    if not partitions:
+        return "it lists no partition"
+    shown = ", ".join(printable(one) for one in partitions[:SHOWN_PARTITIONS])
+    more = len(partitions) - SHOWN_PARTITIONS
+    rest = f" and {more:,} more" if more > 0 else ""
+    answer = "this one among them" if name in partitions else "this one is not among them"
+    return f"it lists {shown}{rest}: {answer}"
+
+
+def _findings(title: str, rows: tuple[Row, ...], in_all: int, elsewhere: bool) -> Iterator[str]:
+    if not rows:
+        yield f"{title}: none"
+        return
+    kinds = Counter((row["code"], row["verdict"], row["reason"]) for row in rows)
+    yield f"{title}: {in_all:,}" + (f", the first {len(rows):,}" if in_all > len(rows) else "")
+    for code, verdict, reason in kinds:
+        yield f"  {code} ({verdict}{f': {reason}' if reason else ''})"
+        for row in rows:
+            if (row["code"], row["verdict"], row["reason"]) == (code, verdict, reason):
+                where = f"{place(row)}, " if elsewhere else ""
+                yield f"    {where}{_offsets(row)}: {printable(row['message'])}"
+
+
+def _offsets(row: Row) -> str:
+    first, last = row["offset_first"], row["offset_last"]
+    if first is None:
+        return "the whole partition"
+    return f"offset {first}" if last in (None, first) else f"offsets {first} to {last}"

@@ -1,0 +1,44 @@
+"""A transaction is open far beyond its own timeout, and its coordinator still runs it.
+
+What it finds: a transaction without a marker at the end of the log, whose coordinator is in state
+Ongoing, lists the partition, and should have aborted it before its log was copied.
+
+Why it is suspicious: the coordinator looks every ten seconds for transactions that are older than
+their timeout. Until it aborts this one, read_committed consumers wait at it. It does not hang:
+the coordinator knows it and can still end it.
+
+When it is legal: nobody was there to act, because the coordinator was stopped or is loading its
+log; ids of two-phase commit never time out.
+
+Evidence: the first batch of the transaction.
+"""
+
+from pyspark.sql import functions as F
+
+from jobs.verify.check import WARNING, Check, Proof, text
+from jobs.verify.conditions import unstable_tail
+from jobs.verify.verdict import COORDINATOR_STOPPED, suspect
+
+CHECK = Check(
+    code="open_transaction_overdue",
+    severity=WARNING,
+    context="transaction",
+    source="TransactionStateManager.timedOutTransactions",
+    fires=lambda: F.col("overdue"),
+    excuses=(unstable_tail("offset_first"), suspect(COORDINATOR_STOPPED)),
+    expected=lambda: text("an end within {timeout} ms", timeout="coordinator.timeout_ms"),
+    found=lambda: text("Ongoing, {overdue_ms} ms overdue"),
+    proofs=(Proof("first batch of the transaction"),),
+    message=lambda: text(
+        "The transaction of {transactional_id} (producer {producer_id}) that began at offset "
+        "{first_offset} is {minutes} minutes beyond its timeout, and its coordinator, "
+        "__transaction_state-{coordinator_partition}, has not aborted it.",
+        minutes=F.floor(F.col("overdue_ms") / 60000),
+        coordinator_partition="coordinator.partition",
+    ),
+    remedy=lambda: text(
+        "See whether the leader of __transaction_state-{partition} is running and has loaded it. "
+        "It aborts the transaction by itself; so does a producer that starts anew with this id.",
+        partition="coordinator.partition",
+    ),
+)

@@ -1,0 +1,159 @@
+"""What the coordinator's log says about a transaction that is open at the end of a partition.
+
+Its columns tell apart what an open transaction may be: merely open, overdue, hanging, or a late
+write that belongs to no transaction at all.
+"""
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from jobs.verify.conditions import missing_between, one_instant
+from schemas.coordinator_txn import PREPARE_ABORT, PREPARE_COMMIT, TWO_PHASE_COMMIT_TIMEOUT
+
+MAX_OFFSET = 1 << 62
+# transaction.abort.timed.out.transaction.cleanup.interval.ms by default.
+LOOKED_EVERY_MS = 10_000
+
+
+def with_newest_decisions(rows: DataFrame, entries: DataFrame) -> DataFrame:
+    """Adds decided_ms and decided_before_ms: of the two newest Prepare records, ms.
+
+    Of those of the producer id that list the partition; null for none. Only open transactions
+    need them, so the records of other producers are left out before their lists are unfolded.
+    """
+    asked = rows.filter(F.col("outcome") == "open").select("producer_id").distinct()
+    decisions = (
+        entries.filter(F.col("status").isin(PREPARE_COMMIT, PREPARE_ABORT))
+        .join(asked, on="producer_id", how="left_semi")
+        # Replicas of the log hold the same record.
+        .select("producer_id", "offset", "timestamp", "partitions")
+        .distinct()
+        .select("producer_id", "offset", "timestamp", F.explode("partitions").alias("listed"))
+    )
+    order = Window.partitionBy("producer_id", "listed").orderBy("offset")
+    ordered = decisions.withColumn("before", F.lag("timestamp").over(order))
+    newest = (
+        ordered.groupBy("producer_id", "listed")
+        .agg(F.max(F.struct("offset", "timestamp", "before")).alias("decision"))
+        .select(
+            "producer_id",
+            "listed",
+            F.col("decision.timestamp").alias("decided_ms"),
+            F.col("decision.before").alias("decided_before_ms"),
+        )
+    )
+    listed = rows.withColumn("listed", F.concat_ws("-", "topic", "partition"))
+    return listed.join(newest, on=["producer_id", "listed"], how="left")
+
+
+def coordinator_columns(now: int | None, late_slack: int, clock_tolerance: int) -> list[Column]:
+    """What the coordinator's last record says about a transaction, and how surely. All in ms.
+
+    transactional_id, coordinator_state; coordinator_known; coordinator_covers_partition (the
+    record is of a running transaction that lists the partition); two_phase_commit; copies_agree
+    (the copies of partition and coordinator log are late enough to compare); overdue_ms (how long
+    before the end of the copy of that log the transaction should have been aborted, negative if
+    it need not).
+    """
+    listed = F.array_contains("coordinator.partitions", F.col("listed"))
+    active = F.col("coordinator.state").isin("Ongoing", "PrepareCommit", "PrepareAbort")
+    tolerance = F.lit(clock_tolerance)
+    partition_covers = F.col("complete_up_to_ms") >= (
+        F.col("coordinator.record_timestamp") + tolerance
+    )
+    coordinator_covers = F.col("coordinator.complete_up_to_ms") >= (
+        F.col("last_timestamp") + tolerance
+    )
+    limit = F.col("coordinator.timeout_ms").cast("long") + F.lit(LOOKED_EVERY_MS + late_slack)
+    looked = F.least("coordinator.complete_up_to_ms", F.lit(now).cast("long"))
+    return [
+        F.col("coordinator.transactional_id").alias("transactional_id"),
+        F.col("coordinator.state").alias("coordinator_state"),
+        F.coalesce(active & listed, F.lit(False)).alias("coordinator_covers_partition"),
+        F.col("coordinator").isNotNull().alias("coordinator_known"),
+        F.coalesce(F.col("coordinator.timeout_ms") == TWO_PHASE_COMMIT_TIMEOUT, F.lit(False)).alias(
+            "two_phase_commit"
+        ),
+        F.coalesce(
+            one_instant("coordinator.clean_shutdown") | (partition_covers & coordinator_covers),
+            F.lit(False),
+        ).alias("copies_agree"),
+        # A record may hold any moment, also one so far away that the difference is no long.
+        (F.try_subtract(looked, F.col("coordinator.start_ms")) - limit).alias("overdue_ms"),
+    ]
+
+
+def late_write_columns(clock_tolerance: int) -> list[Column]:
+    """Whether data that lie open came after the marker of their own transaction.
+
+    behind_own_marker: the marker before them ended data of the same epoch, which is how
+    transactions end before protocol 2. listed_later: a Prepare record behind that marker lists the
+    partition, so the data may be of that transaction. listing_known: no record of the id behind
+    that marker is missing. registration_over: nothing that the copy of the coordinator's log lacks
+    can have registered the partition for these data. one_clock: timestamps of marker and Prepare
+    records tell their order. behind_gap: offsets behind that marker are missing.
+    """
+    marked = F.col("opening_marker.timestamp")
+    epoch = F.col("highest_epoch")
+    before_protocol_2 = F.coalesce(
+        F.col("coordinator.client_transaction_version") < 2, F.lit(False)
+    )
+    same_epoch = (F.col("opening_marker.epoch") == epoch) & (F.col("lowest_epoch") == epoch)
+    ended = F.coalesce(F.col("opening_marker_ended") == epoch, before_protocol_2)
+    at_rest = F.col("coordinator.state").isin("CompleteCommit", "CompleteAbort")
+    settled = at_rest & (F.col("coordinator.last_update_ms") <= marked)
+    # The data were appended before the newest marker of the partition, if that lies behind them.
+    appended_by = F.when(
+        F.col("newest_marker.offset") > F.col("last_offset"), F.col("newest_marker.timestamp")
+    )
+    tolerance = F.lit(clock_tolerance)
+    in_time = F.col("coordinator.complete_up_to_ms") >= F.try_add(appended_by, tolerance)
+    fenced = F.col("coordinator.producer_epoch") > epoch
+    # Of several Prepare records near the marker, another clock cannot tell which is its own.
+    earlier = F.col("decided_before_ms")
+    alone = F.col("decided_ms").isNotNull() & (
+        earlier.isNull() | (earlier < F.try_subtract(marked, tolerance))
+    )
+
+    def surely(condition: Column) -> Column:
+        return F.coalesce(condition, F.lit(False))
+
+    return [
+        surely((F.col("outcome") == "open") & same_epoch & ended).alias("behind_own_marker"),
+        surely(F.col("decided_ms") > marked).alias("listed_later"),
+        surely((F.col("coordinator.whole_since_ms") <= marked) | settled).alias("listing_known"),
+        surely(one_instant("coordinator.clean_shutdown") | in_time | fenced).alias(
+            "registration_over"
+        ),
+        surely(F.col("single_broker") | alone).alias("one_clock"),
+        surely(missing_between(F.col("opening_marker.offset") + 1, F.lit(MAX_OFFSET))).alias(
+            "behind_gap"
+        ),
+    ]
+
+
+def hangs() -> Column:
+    """Whether an open transaction is older than every timeout and provably nobody runs it."""
+    decided = F.when(F.col("coordinator_known"), F.col("copies_agree")).otherwise(
+        F.col("coordinator_log_complete")
+    )
+    return F.coalesce(
+        (F.col("outcome") == "open")
+        & (F.col("age_ms") > F.col("limit_ms"))
+        & ~F.col("coordinator_covers_partition")
+        & ~F.col("two_phase_commit")
+        & decided,
+        F.lit(False),
+    )
+
+
+def overdue() -> Column:
+    """Whether the coordinator still ran an open transaction long after it should have ended it."""
+    return F.coalesce(
+        (F.col("outcome") == "open")
+        & F.col("coordinator_covers_partition")
+        & (F.col("coordinator_state") == "Ongoing")
+        & ~F.col("two_phase_commit")
+        & (F.col("overdue_ms") > 0),
+        F.lit(False),
+    )
