@@ -14,6 +14,9 @@ from jobs.verify.checks.atomicity.marker_without_prepare import CHECK as MARKER_
 from jobs.verify.checks.atomicity.missing_marker_in_listed_partition import (
     CHECK as MISSING_MARKER_IN_LISTED_PARTITION,
 )
+from jobs.verify.checks.atomicity.open_data_of_completed_transaction import (
+    CHECK as OPEN_DATA_OF_COMPLETED_TRANSACTION,
+)
 from jobs.verify.checks.atomicity.torn_transaction import CHECK as TORN_TRANSACTION
 from jobs.verify.checks.batch.batch_attribute_bits_unknown import (
     CHECK as BATCH_ATTRIBUTE_BITS_UNKNOWN,
@@ -200,6 +203,7 @@ CHECKS: tuple[Check, ...] = (
     TORN_TRANSACTION,
     MARKER_OUTCOME_MISMATCH,
     MISSING_MARKER_IN_LISTED_PARTITION,
+    OPEN_DATA_OF_COMPLETED_TRANSACTION,
     MARKER_PENDING,
     MARKER_IN_UNLISTED_PARTITION,
     MARKER_WITHOUT_PREPARE,

@@ -21,6 +21,8 @@ from schemas.dump_partition import CLEANED, CLEANING_UNKNOWN
 from udfs.wire.batch_layout import MAX_SEQUENCE
 
 SEQUENCE_SPACE = MAX_SEQUENCE + 1
+# Behind every offset, with room for arithmetic.
+MAX_OFFSET = 1 << 62
 
 
 def sequence_distance(start: Column, end: Column) -> Column:
@@ -50,6 +52,11 @@ def one_instant(coordinator_clean_shutdown: str) -> Column:
 def missing_between(first: Column, last: Column) -> Column:
     """Whether offsets between `first` and `last` (both inclusive) are missing or damaged."""
     return F.exists("holes", lambda hole: (hole["first"] <= last) & (hole["end"] > first))
+
+
+def missing_behind(offset: Column) -> Column:
+    """Whether offsets anywhere behind `offset` (exclusive) are missing; false for a null."""
+    return F.coalesce(missing_between(offset + 1, F.lit(MAX_OFFSET)), F.lit(False))
 
 
 def unstable_tail(offset: str = "offset_last") -> Excuse:

@@ -3,11 +3,10 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.verify.conditions import cleaned_between, missing_between, one_instant
+from jobs.verify.conditions import MAX_OFFSET, cleaned_between, missing_between, one_instant
 from jobs.verify.contexts.context import Context, with_paths
 from jobs.verify.contexts.transaction import Ages
 
-MAX_OFFSET = 1 << 62
 # A file and a position in it as one number, so that aggregates stay numbers: hashed, not sorted.
 POSITION_BITS = 31
 KEY = ["partition_index", "producer_id", "marker_epoch", "commit"]

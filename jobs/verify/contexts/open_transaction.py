@@ -7,10 +7,9 @@ write that belongs to no transaction at all.
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.verify.conditions import missing_between, one_instant
+from jobs.verify.conditions import missing_behind, one_instant
 from schemas.coordinator_txn import PREPARE_ABORT, PREPARE_COMMIT, TWO_PHASE_COMMIT_TIMEOUT
 
-MAX_OFFSET = 1 << 62
 # transaction.abort.timed.out.transaction.cleanup.interval.ms by default.
 LOOKED_EVERY_MS = 10_000
 
@@ -18,7 +17,7 @@ LOOKED_EVERY_MS = 10_000
 def with_newest_decisions(rows: DataFrame, entries: DataFrame) -> DataFrame:
     """Adds decided_ms and decided_before_ms: of the two newest Prepare records, ms.
 
-    Of those of the producer id that list the partition; null for none. Only open transactions
+    And decided_epoch: the highest epoch of all. Of those of the producer id that list the partition; null for none. Only open transactions
     need them, so the records of other producers are left out before their lists are unfolded.
     """
     asked = rows.filter(F.col("outcome") == "open").select("producer_id").distinct()
@@ -26,18 +25,22 @@ def with_newest_decisions(rows: DataFrame, entries: DataFrame) -> DataFrame:
         entries.filter(F.col("status").isin(PREPARE_COMMIT, PREPARE_ABORT))
         .join(asked, on="producer_id", how="left_semi")
         # Replicas of the log hold the same record.
-        .select("producer_id", "offset", "timestamp", "partitions")
+        .select("producer_id", "producer_epoch", "offset", "timestamp", "partitions")
         .distinct()
-        .select("producer_id", "offset", "timestamp", F.explode("partitions").alias("listed"))
+        .withColumn("listed", F.explode("partitions"))
     )
     order = Window.partitionBy("producer_id", "listed").orderBy("offset")
     ordered = decisions.withColumn("before", F.lag("timestamp").over(order))
     newest = (
         ordered.groupBy("producer_id", "listed")
-        .agg(F.max(F.struct("offset", "timestamp", "before")).alias("decision"))
+        .agg(
+            F.max(F.struct("offset", "timestamp", "before")).alias("decision"),
+            F.max("producer_epoch").alias("decided_epoch"),
+        )
         .select(
             "producer_id",
             "listed",
+            "decided_epoch",
             F.col("decision.timestamp").alias("decided_ms"),
             F.col("decision.before").alias("decided_before_ms"),
         )
@@ -51,7 +54,9 @@ def coordinator_columns(now: int | None, late_slack: int, clock_tolerance: int) 
 
     transactional_id, coordinator_state; coordinator_known; coordinator_covers_partition (the
     record is of a running transaction that lists the partition); two_phase_commit; copies_agree
-    (the copies of partition and coordinator log are late enough to compare); overdue_ms (how long
+    (the copies of partition and coordinator log are late enough to compare); coordinator_went_on
+    (its record has a higher epoch and is no decision under way, so the transaction is complete);
+    copied_behind_coordinator (the copy of the partition is later than that record); overdue_ms (how long
     before the end of the copy of that log the transaction should have been aborted, negative if
     it need not).
     """
@@ -78,6 +83,14 @@ def coordinator_columns(now: int | None, late_slack: int, clock_tolerance: int) 
             one_instant("coordinator.clean_shutdown") | (partition_covers & coordinator_covers),
             F.lit(False),
         ).alias("copies_agree"),
+        F.coalesce(
+            (F.col("coordinator.producer_epoch") > F.col("highest_epoch"))
+            & ~F.col("coordinator.state").isin("PrepareCommit", "PrepareAbort"),
+            F.lit(False),
+        ).alias("coordinator_went_on"),
+        F.coalesce(
+            one_instant("coordinator.clean_shutdown") | partition_covers, F.lit(False)
+        ).alias("copied_behind_coordinator"),
         # A record may hold any moment, also one so far away that the difference is no long.
         (F.try_subtract(looked, F.col("coordinator.start_ms")) - limit).alias("overdue_ms"),
     ]
@@ -126,9 +139,7 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
             "registration_over"
         ),
         surely(F.col("single_broker") | alone).alias("one_clock"),
-        surely(missing_between(F.col("opening_marker.offset") + 1, F.lit(MAX_OFFSET))).alias(
-            "behind_gap"
-        ),
+        missing_behind(F.col("opening_marker.offset")).alias("behind_gap"),
     ]
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.verify.conditions import missing_between
+from jobs.verify.conditions import missing_behind, missing_between
 from jobs.verify.contexts.context import Context, with_paths
 from jobs.verify.contexts.open_transaction import (
     coordinator_columns,
@@ -110,6 +110,7 @@ def transaction_context(
             F.coalesce(F.when(has_data, gap).otherwise(alone), F.lit(False)).alias(
                 "missing_before_marker"
             ),
+            missing_behind(F.col("last_offset")).alias("behind_data_gap"),
             F.coalesce(expired >= ages.producer_expiration, F.lit(False)).alias(
                 "state_may_have_expired"
             ),

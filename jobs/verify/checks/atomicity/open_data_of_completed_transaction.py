@@ -1,0 +1,57 @@
+"""The coordinator has completed a transaction that is still open on a partition.
+
+What it finds: data that no marker ends, while the last record of their transactional id has a
+higher producer epoch and is no decision under way.
+
+Why it is wrong: the epoch of a transactional id rises only behind the transaction, when every
+partition has its marker. Consumers of read_committed stop at the data until the producer's next
+marker decides them, whatever was decided before.
+
+When it is legal: never, unless the copy of the partition is older than that record. Where the
+Prepare record that lists the partition is still there, missing_marker_in_listed_partition tells
+it instead.
+
+Evidence: the first and the last batch of the data.
+"""
+
+from pyspark.sql import functions as F
+
+from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
+from jobs.verify.verdict import (
+    DUMP_BEFORE_EVENT,
+    MISSING_RANGE,
+    OTHER_OUTCOME,
+    TWO_PHASE_COMMIT,
+    explained,
+    inconclusive,
+)
+
+CHECK = Check(
+    code="open_data_of_completed_transaction",
+    severity=ERROR,
+    context="transaction",
+    cause=ONE_TRANSACTION,
+    source="TransactionStateManager; KIP-890",
+    fires=lambda: (F.col("outcome") == "open") & F.col("coordinator_went_on"),
+    excuses=(
+        explained(OTHER_OUTCOME, lambda: F.col("decided_epoch") > F.col("highest_epoch")),
+        explained(MISSING_RANGE, lambda: F.col("behind_data_gap")),
+        inconclusive(TWO_PHASE_COMMIT, lambda: F.col("two_phase_commit")),
+        inconclusive(DUMP_BEFORE_EVENT, lambda: ~F.col("copied_behind_coordinator")),
+    ),
+    expected=lambda: text("a marker: the coordinator is in state {coordinator_state}"),
+    found=lambda: text("none behind offset {last_offset}"),
+    proofs=(
+        Proof("first batch of the transaction"),
+        Proof("last batch of the transaction", "last_file", "last_position", "last_length"),
+    ),
+    message=lambda: text(
+        "The transaction of producer {producer_id} (epoch {producer_epoch}) that began at offset "
+        "{first_offset} is open in {topic}-{partition}, but its coordinator has completed it: "
+        "{transactional_id} is in state {coordinator_state} with a higher epoch."
+    ),
+    remedy=lambda: text(
+        "kafka-transactions.sh --bootstrap-server HOST:PORT abort --topic {topic} "
+        "--partition {partition} --start-offset {first_offset}"
+    ),
+)
