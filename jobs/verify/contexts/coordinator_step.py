@@ -23,6 +23,8 @@ from schemas.coordinator_txn import (
 LOOKED_EVERY_MS = 10_000
 # In a longer pause between two records the coordinator may have been down: it counts as this.
 LONGEST_PAUSE_MS = 60_000
+# ProducerIdsBlock.PRODUCER_ID_BLOCK_SIZE: so many producer ids a broker gets at once.
+BLOCK_SIZE = 1_000
 
 
 def _record() -> Column:
@@ -115,6 +117,12 @@ def _enriched(linked: DataFrame, files: DataFrame, ages: Ages) -> DataFrame:
         F.col("previous.length").alias("previous_length"),
         F.col("first_user.position").alias("user_position"),
         F.col("first_user.length").alias("user_length"),
+        F.when(F.col("previous.state") == ONGOING, F.col("previous.producer_epoch"))
+        .otherwise(F.col("producer_epoch"))
+        .alias("data_epoch"),
+        F.try_subtract("producer_id", F.pmod("producer_id", F.lit(BLOCK_SIZE))).alias(
+            "producer_id_block"
+        ),
         F.try_subtract(now, "timestamp").alias("age_ms"),
         F.try_subtract(seen_up_to, "timestamp").alias("seen_for_ms"),
     )
@@ -129,11 +137,15 @@ def coordinator_step_context(
     before and the one before that, null for none. `adjacent`: no record of the partition is
     missing between `previous` and this one (kafka-reference 8.8). `first_of_log`: nothing is
     missing between offset 0 and this record, and it is the first of its id. `newest`: the last
-    record of its id. `overdue_ms`: how long before the end of the copy its transaction should
-    have been aborted, negative if it need not. `age_ms`, `seen_for_ms`: how long after the record
-    the audit and the copy end. `alive_ms`: how long the partition was written up to the record,
-    where a pause counts as one minute at most. `new_tag`: it has an unknown tag that no record of
-    the partition before it has. A record that cannot be decoded has `error`.
+    record of its id. `new_tag`: it has an unknown tag that no record of the partition before it
+    has. `alive_ms`: how long the partition was written up to the record, where a pause counts as
+    one minute at most. A record that cannot be decoded has `error`.
+
+    On irregular rows also `overdue_ms`: how long before the end of the copy its transaction
+    should have been aborted, negative if it need not. `age_ms`, `seen_for_ms`: how long after the
+    record the audit and the copy end. `data_epoch`: epoch of the data that a Prepare record
+    decides about. `producer_id_block`: first producer id of the block. And what
+    `coordinator_links` adds.
     """
     by_offset = Window.partitionBy("partition_index").orderBy("offset", "position")
     before = by_offset.rowsBetween(Window.unboundedPreceding, -1)

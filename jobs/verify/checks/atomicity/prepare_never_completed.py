@@ -18,7 +18,7 @@ Evidence: the Prepare record.
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from jobs.verify.check import ERROR, Check, text
+from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, text
 from jobs.verify.conditions import unstable_tail
 from jobs.verify.contexts.coordinator_links import is_unfinished
 from jobs.verify.transitions import is_decoded, number_of
@@ -41,6 +41,8 @@ CHECK = Check(
     code="prepare_never_completed",
     severity=ERROR,
     context="coordinator_step",
+    cause=ONE_TRANSACTION,
+    place={"producer_epoch": "data_epoch"},
     source="TransactionMarkerChannelManager.writeTxnCompletion",
     fires=lambda: (
         is_decoded()

@@ -20,6 +20,8 @@ CHECK = Check(
     code="txnlog_pid_shared",
     severity=ERROR,
     context="coordinator_step",
+    # A block that was handed out twice is one fault, however many of its ids are in use.
+    cause=("producer_id_block",),
     source="ProducerIdManager.generateProducerId",
     fires=lambda: (
         is_decoded()
@@ -40,7 +42,8 @@ CHECK = Check(
         other="first_user.transactional_id",
     ),
     remedy=lambda: text(
-        "Look for other ids of the block of 1000 around {producer_id}; stop the producers of "
-        "both ids, and start them again under transactional ids that were never used."
+        "Look for other findings from producer id {producer_id_block} on, the block may have been "
+        "handed out twice; stop the producers of both ids, and start them again under "
+        "transactional ids that were never used."
     ),
 )
