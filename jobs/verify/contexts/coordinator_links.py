@@ -64,17 +64,17 @@ def _partition_count(selected: DataFrame, facts: DataFrame) -> DataFrame:
 def _with_copies(rows: DataFrame) -> DataFrame:
     """Adds what is later than the record.
 
-    last_timestamp: that of the last record of the partition. alive_for_ms: how long after the
-    record the partition was written at least, pauses counted as `alive_ms` does. last_of_all: no
-    copy of the partition has a later record of the id, and of the copies that have this one it is
-    the copy that tells most.
+    end_timestamp: the newest one of the partition. alive_for_ms: how long after the record the
+    partition was written at least, pauses counted as `alive_ms` does. last_of_all: no copy of the
+    partition has a later record of the id, and of the copies that have this one it is the copy
+    that tells most.
     """
     # The last record of a partition is the newest of its id, so it is among these rows.
-    end = F.max(F.struct("ordinal", "alive_ms", "timestamp"))
+    end = F.max(F.struct("ordinal", "alive_ms", "latest_timestamp"))
     ended = rows.withColumn("end", end.over(Window.partitionBy("partition_index")))
     lived = ended.select(
         *rows.columns,
-        F.col("end.timestamp").alias("last_timestamp"),
+        F.col("end.latest_timestamp").alias("end_timestamp"),
         (F.col("end.alive_ms") - F.col("alive_ms")).alias("alive_for_ms"),
     )
     latest_first = Window.partitionBy("transactional_id", "partition").orderBy(

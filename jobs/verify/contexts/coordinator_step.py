@@ -96,7 +96,7 @@ def _enriched(linked: DataFrame, files: DataFrame, ages: Ages) -> DataFrame:
     # A follower that was behind ends before its broker did, so only one broker alone tells more
     # than the log itself.
     seen_up_to = F.greatest(
-        "last_timestamp", F.when(F.col("single_broker"), F.col("complete_up_to_ms"))
+        "end_timestamp", F.when(F.col("single_broker"), F.col("complete_up_to_ms"))
     )
     return placed.select(
         "*",
@@ -138,8 +138,9 @@ def coordinator_step_context(
     missing between `previous` and this one (kafka-reference 8.8). `first_of_log`: nothing is
     missing between offset 0 and this record, and it is the first of its id. `newest`: the last
     record of its id. `new_tag`: it has an unknown tag that no record of the partition before it
-    has. `alive_ms`: how long the partition was written up to the record, where a pause counts as
-    one minute at most. A record that cannot be decoded has `error`.
+    has. `latest_timestamp`: the newest one up to the record. `alive_ms`: how long the partition
+    was written up to the record, where a pause counts as one minute at most. A record that cannot
+    be decoded has `error`.
 
     On irregular rows also `overdue_ms`: how long before the end of the copy its transaction
     should have been aborted, negative if it need not. `age_ms`, `seen_for_ms`: how long after the
@@ -157,6 +158,7 @@ def coordinator_step_context(
             F.lit(False),
         ).alias("new_tag"),
         F.try_subtract("timestamp", F.lag("timestamp").over(by_offset)).alias("pause_ms"),
+        F.max("timestamp").over(by_offset).alias("latest_timestamp"),
         F.when(F.col("tombstone"), F.lit(NO_STATE)).otherwise(F.col("status")).alias("state"),
     )
     counted_pause = F.least(F.greatest("pause_ms", F.lit(0)), F.lit(LONGEST_PAUSE_MS))
