@@ -1,6 +1,7 @@
 """One audit while it runs: what was asked for, and what the stages made of it."""
 
 import json
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from jobs.verify.contexts.build import Inputs
 from jobs.verify.contexts.transaction import Ages
 from jobs.verify.verify import Verified
 from schemas import log_row
+from udfs.arrow.batches import TXN_LOG_TOPIC
 
 MARKER_COLUMNS = (
     "partition_index",
@@ -121,6 +123,7 @@ def context_inputs(
             producer_expiration=settings.producer_id_expiration_ms,
         ),
         coordinator_log_complete=coordinator_log_complete(dump),
+        coordinator_copies=coordinator_copies(dump),
     )
 
 
@@ -144,5 +147,12 @@ def markers(decoded: Decoded, replayed: Replayed) -> DataFrame:
 
 def coordinator_log_complete(dump: Dump) -> bool:
     """Whether partitions 0 to n of `__transaction_state` are in the dump without a gap."""
-    numbers = {p.partition for p in dump.partitions if p.topic == "__transaction_state"}
+    numbers = {p.partition for p in dump.partitions if p.topic == TXN_LOG_TOPIC}
     return bool(numbers) and numbers == set(range(max(numbers) + 1))
+
+
+def coordinator_copies(dump: Dump) -> list[int]:
+    """The partition_index of every copy of a partition of `__transaction_state` with several."""
+    of_topic = [p for p in dump.partitions if p.topic == TXN_LOG_TOPIC]
+    times = Counter(p.partition for p in of_topic)
+    return [p.partition_index for p in of_topic if times[p.partition] > 1]

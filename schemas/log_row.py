@@ -106,6 +106,7 @@ STEP_TYPE = table(
 
 ENTRY_TYPE = table(
     string("transactional_id", "key; null when it cannot be decoded"),
+    integer("id_hash", "hash of the key that places it: modulo the number of partitions"),
     long("offset", "offset of the record"),
     long("position", "byte position of its batch"),
     integer("length", "size of its batch, bytes"),
@@ -119,7 +120,10 @@ ENTRY_TYPE = table(
     array("partitions", StringType(), "topic-partition of the partitions listed; null for none"),
     long("last_update_ms", "last update timestamp, ms"),
     long("start_ms", "start timestamp, ms; -1 for none"),
+    long("next_producer_id", "tag 1: the producer id that follows an exhausted one; -1: absent"),
     integer("client_transaction_version", "tag 2; 0 where absent"),
+    long("unknown_tag", "smallest tag that is not known here; null for none"),
+    string("batch_shape", "what is unusual about the batch, on its first record; null: nothing"),
     string("error", "why key or value could not be decoded; null for a good record"),
 )
 

@@ -49,13 +49,18 @@ Options of a case, all optional
     txnindex: auto | none | list of `pid=1 first=0 last=4 lso=5 [segment=0] [version=0]` or
             `bytes 00ff segment=0`; auto (default): the right entries
     coordinator: list of `id=x pid=1 epoch=0 state=Ongoing partitions=this at=0` records in
-            __transaction_state (5 partitions, complete, broker clean). State: as in the log, or
+            __transaction_state (complete, broker clean). State: as in the log, or
             `tombstone`. partitions: this, elsewhere, `this,elsewhere` or none; the default is
             this for Ongoing and Prepare*, none else. timeout= ms (default 600000). The first
             record of an id is led up to by legal ones, unless it says `raw`. More: start= and
             update= (s as in at), ctv=2 (client transaction version), leader=1 (for all that
             follow), status=7 (any byte), skip=2 (offsets missing before it), stored=00ff (the
-            value, hex)
+            value, hex), next=2 (next producer id, with ctv=), tag=9 (an unknown tag, with ctv=),
+            codec=gzip, joined (in the batch of the record before), misplaced (in another
+            partition than that of its id), again=20 every=50 (so often more, s apart)
+    alone: true           the case has a partition of __transaction_state of its own
+    copy: {broker: second, hw: 7, records: list as in coordinator}   another copy of that partition
+            on another broker: second (clean), live or bare. hw: as above
     topic: __consumer_offsets     place it in an internal topic
     info: true           findings of severity info count too
     name: a sentence; log: the lines; finds: list of {code, verdict (default violation), offset
@@ -75,11 +80,13 @@ import google_crc32c
 
 from udfs.wire import batch_layout as layout
 from udfs.wire import codecs, txn_index, txn_log, writer
+from udfs.wire.fields import encode_tagged_fields
 
 T0 = 1_700_000_000_000
 AS_OF = T0 + 600_000
 CODECS = {"none": 0, "gzip": 1, "snappy": 2, "snappy_raw": 2, "lz4": 3, "zstd": 4}
 COORDINATOR_TOPIC = "__transaction_state"
+# Of the cases that share them; one that stands alone has a further one.
 COORDINATOR_PARTITIONS = 5
 # The one in which records are missing or cannot be decoded.
 LOSSY_PARTITION = 4
@@ -87,7 +94,7 @@ METADATA_TOPIC = "__cluster_metadata"
 CLOCK_TOPIC = "clock"
 OPTIONS = {
     "name", "log", "finds", "info", "broker", "hw", "cleaner", "log_start", "first_base",
-    "txnindex", "coordinator", "topic", "copied_at",
+    "txnindex", "coordinator", "topic", "copied_at", "alone", "copy",
 }  # fmt: skip
 VERBS = {
     "data", "txn", "plain", "commit", "abort", "v0", "v1", "skip", "roll", "bytes", "zeros",
@@ -102,7 +109,8 @@ LED_UP_BY: dict[str, tuple[str, ...]] = {
     "CompleteCommit": ("Empty", "Ongoing", "PrepareCommit"),
     "CompleteAbort": ("Empty", "Ongoing", "PrepareAbort"),
 }
-BROKERS = {"clean": 1, "live": 2, "bare": 3}
+BROKERS = {"clean": 1, "live": 2, "bare": 3, "second": 4}
+CLEANLY_STOPPED = ("clean", "second")
 
 
 class NotationError(ValueError):
@@ -527,7 +535,9 @@ class StateRecord(NamedTuple):
     value: bytes | None
     leader: int
     skip: int
-    stored: bool = False
+    partition: int
+    codec: int = 0
+    joined: bool = False
 
 
 @dataclass
@@ -538,43 +548,88 @@ class CoordinatorBatches:
     end: int = 0
     leader: int = 0
 
-
-def _placed_identity(identity: str, with_losses: bool) -> tuple[str, int]:
-    """(transactional id, its partition): signs are added until it falls where it belongs."""
-    number = txn_log.partition_for(identity, COORDINATOR_PARTITIONS)
-    while (number == LOSSY_PARTITION) != with_losses:
-        identity += "'"
-        number = txn_log.partition_for(identity, COORDINATOR_PARTITIONS)
-    return identity, number
+    def append(self, records: Sequence[StateRecord]) -> None:
+        """Adds one batch of these records."""
+        first = records[0]
+        self.end += first.skip
+        self.leader = max(self.leader, first.leader)
+        stored = [
+            writer.record(i, one.at - first.at, txn_log.encode_key(one.identity), one.value)
+            for i, one in enumerate(records)
+        ]
+        self.content.append(
+            writer.batch(
+                self.end,
+                stored,
+                base_timestamp=first.at,
+                partition_leader_epoch=self.leader,
+                codec=first.codec,
+            )
+        )
+        self.end += len(records)
 
 
 class CoordinatorLog:
-    """State records of all cases; the records of a case lie together, in the order of time."""
+    """State records of all cases; the records of a case lie together, in the order of time.
 
-    def __init__(self) -> None:
+    `alone`: pid_base of a case -> the partition that it has for itself.
+    """
+
+    def __init__(self, alone: dict[int, int]) -> None:
         self._records: list[StateRecord] = []
+        self._alone = alone
+        count = COORDINATOR_PARTITIONS + len(alone)
+        # The hash multiplies by 31: modulo that, only the last letter of an id would count.
+        self.partitions = count + (count % 31 == 0)
+
+    def _belongs(self, case: Case, partition: int) -> bool:
+        """Whether ids of the case may lie in the partition.
+
+        Cases that lose records have one of their own, so that the others are whole.
+        """
+        if case.pid_base in self._alone:
+            return partition == self._alone[case.pid_base]
+        loses = any("skip=" in text or "stored=" in text for text in case.given["coordinator"])
+        return partition < COORDINATOR_PARTITIONS and (partition == LOSSY_PARTITION) == loses
+
+    def _identity(self, case: Case, name: str) -> str:
+        """The id of a case, with a tail that brings it to the right partition."""
+        for number in range(1000):
+            tail = f".{number * 40503 % 65536:04x}" if number else ""
+            identity = f"{case.code}.{case.number}.{name}{tail}"
+            if self._belongs(case, txn_log.partition_for(identity, self.partitions)):
+                return identity
+        raise NotationError(f"{case.name}: no id {name} for its partition")
 
     def add(self, case: Case, text: str) -> None:
         """Adds the record of one line, and before the first of an id those that lead up to it."""
         line = Line(f"state {text}")
         state = line.text_of("state", "Ongoing") or ""
-        identity = f"{case.code}.{case.number}.{line.text_of('id', 'id')}"
+        identity = self._identity(case, line.text_of("id", "id") or "")
         moment = line.moment("at")
         at = T0 if moment is None else moment
         known = any(record.identity == identity for record in self._records)
         leader, skip = line.number("leader"), line.number("skip")
         stored = line.hexadecimal("stored")
+        partition = txn_log.partition_for(identity, self.partitions)
+        if line.flag("misplaced"):
+            partition = (partition + 1) % COORDINATOR_PARTITIONS
         if not line.flag("raw") and not known and stored is None and state != "tombstone":
             for before in LED_UP_BY[state]:
                 value = self._value(case, Line(f"state {text}"), before, at)
-                self._records.append(StateRecord(case.pid_base, at, identity, value, leader, 0))
+                self._records.append(
+                    StateRecord(case.pid_base, at, identity, value, leader, 0, partition)
+                )
         value = stored
         if stored is None and state != "tombstone":
             value = self._value(case, line, state, at)
-        line.end()
-        self._records.append(
-            StateRecord(case.pid_base, at, identity, value, leader, skip, stored is not None)
+        codec, joined = CODECS[line.text_of("codec", "none") or ""], line.flag("joined")
+        one = StateRecord(
+            case.pid_base, at, identity, value, leader, skip, partition, codec, joined
         )
+        again, every = line.number("again"), line.number("every") * 1000
+        line.end()
+        self._records += [one._replace(at=at + i * every) for i in range(again + 1)]
 
     def _value(self, case: Case, line: Line, state: str, at: int) -> bytes:
         active = state == "Ongoing" or state.startswith("Prepare")
@@ -586,46 +641,45 @@ class CoordinatorLog:
         partitions = tuple(places[name] for name in asked.split(",") if name != "none")
         version = line.number("ctv")
         start, update = line.moment("start"), line.moment("update")
+        following, tag = line.number("next", -1), line.optional("tag")
         if not own:
-            start = None
+            start, following = None, -1
         status = line.optional("status")
         empty = state == "Empty" and not partitions
-        return txn_log.encode_value(
-            txn_log.TxnLogValue(
-                version=1 if version else 0,
-                producer_id=case.builder.pid(line.number("pid", 1)),
-                producer_epoch=line.number("epoch"),
-                timeout_ms=line.number("timeout", 600_000),
-                status=txn_log.STATUS.index(state) if status is None else status,
-                partitions=None if empty else partitions,
-                last_update_ms=at if update is None else update,
-                start_ms=(-1 if state == "Empty" else at) if start is None else start,
-                client_transaction_version=version,
-            )
+        value = txn_log.TxnLogValue(
+            version=1 if version else 0,
+            producer_id=case.builder.pid(line.number("pid", 1)),
+            producer_epoch=line.number("epoch"),
+            timeout_ms=line.number("timeout", 600_000),
+            status=txn_log.STATUS.index(state) if status is None else status,
+            partitions=None if empty else partitions,
+            last_update_ms=at if update is None else update,
+            start_ms=(-1 if state == "Empty" else at) if start is None else start,
+            next_producer_id=case.builder.pid(following),
+            client_transaction_version=version,
         )
+        if tag is None or not own:
+            return txn_log.encode_value(value)
+        # Without any tag the section is one byte, the number of tags.
+        untagged = txn_log.encode_value(value._replace(client_transaction_version=0))
+        return untagged[:-1] + encode_tagged_fields([(tag, b"\0")])
 
     def logs(self) -> list[CoordinatorBatches]:
         """The partitions of the log."""
-        logs = [CoordinatorBatches() for _ in range(COORDINATOR_PARTITIONS)]
-        # Cases with lost records have a partition of their own, so that the rest is whole; leader
-        # epochs only rise, so those that raise them come last.
-        with_losses = {record.case for record in self._records if record.skip or record.stored}
+        logs = [CoordinatorBatches() for _ in range(self.partitions)]
+        # Leader epochs only rise, so the cases that raise them come last.
         raising = {record.case for record in self._records if record.leader}
         in_order = sorted(
             self._records, key=lambda record: (record.case in raising, record.case, record.at)
         )
+        batches: list[list[StateRecord]] = []
         for one in in_order:
-            identity, number = _placed_identity(one.identity, one.case in with_losses)
-            log = logs[number]
-            log.end += one.skip
-            log.leader = max(log.leader, one.leader)
-            record = writer.record(0, 0, txn_log.encode_key(identity), one.value)
-            log.content.append(
-                writer.batch(
-                    log.end, [record], base_timestamp=one.at, partition_leader_epoch=log.leader
-                )
-            )
-            log.end += 1
+            if one.joined:
+                batches[-1].append(one)
+            else:
+                batches.append([one])
+        for batch in batches:
+            logs[batch[0].partition].append(batch)
         return logs
 
 
@@ -640,12 +694,12 @@ class DumpWriter:
             for broker in BROKERS
         }  # fmt: skip
         self._copies: dict[str, list[dict[str, Any]]] = {broker: [] for broker in BROKERS}
-        self._states = CoordinatorLog()
         self._used: dict[str, int] = {COORDINATOR_TOPIC: COORDINATOR_PARTITIONS}
 
     def write(self, cases: Iterable[Case]) -> None:
         """Writes all cases, the coordinator log and the side files."""
-        for number, case in enumerate(cases):
+        placed = list(cases)
+        for number, case in enumerate(placed):
             self._case(number, case)
         for broker in ("clean", "live"):
             clock = LogBuilder(pid_base=10)
@@ -656,7 +710,7 @@ class DumpWriter:
         metadata = LogBuilder()
         metadata.add(f"plain value=\x01\x00\x03\x00\x00\x00{chr(BROKERS['clean'])}")
         self._partition("clean", METADATA_TOPIC, 0, metadata, {})
-        self._coordinator_log()
+        self._coordinator_logs(placed)
         for broker, identity in BROKERS.items():
             self._side_files(broker, identity)
 
@@ -678,8 +732,6 @@ class DumpWriter:
                 raise NotationError(f"{case.name}: {text!r}: {error}") from error
         broker = case.given.get("broker", "clean")
         self._partition(broker, case.topic, case.partition, case.builder, case.given)
-        for text in case.given.get("coordinator", ()):
-            self._states.add(case, text)
 
     def _partition(
         self, broker: str, topic: str, partition: int, log: LogBuilder, given: dict[str, Any]
@@ -702,16 +754,40 @@ class DumpWriter:
             if value is not None:
                 self._checkpoints[broker][file].append(f"{topic} {partition} {value}")
 
-    def _coordinator_log(self) -> None:
-        for number, batches in enumerate(self._states.logs()):
-            folder = self.folder / "clean" / f"{COORDINATOR_TOPIC}-{number}"
-            folder.mkdir(parents=True)
-            (folder / f"{0:020}.log").write_bytes(b"".join(batches.content))
-            # The active segment is empty: the cleaner may have passed all that lies before.
-            (folder / f"{batches.end:020}.log").touch()
-            self._checkpoints["clean"]["replication-offset-checkpoint"].append(
-                f"{COORDINATOR_TOPIC} {number} {batches.end}"
+    def _coordinator_logs(self, cases: Sequence[Case]) -> None:
+        """The coordinator log of all cases, and the further copies that some have."""
+        with_own = [case for case in cases if "copy" in case.given or case.given.get("alone")]
+        alone = {case.pid_base: COORDINATOR_PARTITIONS + i for i, case in enumerate(with_own)}
+        states = CoordinatorLog(alone)
+        for case in cases:
+            for text in case.given.get("coordinator", ()):
+                states.add(case, text)
+        for number, batches in enumerate(states.logs()):
+            self._coordinator_partition("clean", number, batches, batches.end)
+        for case in with_own:
+            copy = case.given.get("copy")
+            if copy is None:
+                continue
+            copied = CoordinatorLog(alone)
+            for text in copy["records"]:
+                copied.add(case, text)
+            number = alone[case.pid_base]
+            batches = copied.logs()[number]
+            self._coordinator_partition(
+                copy["broker"], number, batches, copy.get("hw", batches.end)
             )
+
+    def _coordinator_partition(
+        self, broker: str, number: int, batches: CoordinatorBatches, high_watermark: int
+    ) -> None:
+        folder = self.folder / broker / f"{COORDINATOR_TOPIC}-{number}"
+        folder.mkdir(parents=True)
+        (folder / f"{0:020}.log").write_bytes(b"".join(batches.content))
+        # The active segment is empty: the cleaner may have passed all that lies before.
+        (folder / f"{batches.end:020}.log").touch()
+        self._checkpoints[broker]["replication-offset-checkpoint"].append(
+            f"{COORDINATOR_TOPIC} {number} {high_watermark}"
+        )
 
     def _side_files(self, broker: str, identity: int) -> None:
         folder = self.folder / broker
@@ -725,5 +801,5 @@ class DumpWriter:
         for name, entries in self._checkpoints[broker].items():
             lines = ["0", str(len(entries)), *entries]
             (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
-        if broker == "clean":
+        if broker in CLEANLY_STOPPED:
             (folder / ".kafka_cleanshutdown").write_text("", encoding="utf-8")

@@ -17,6 +17,7 @@ from jobs.verify.checks.atomicity.missing_marker_in_listed_partition import (
 from jobs.verify.checks.atomicity.open_data_of_completed_transaction import (
     CHECK as OPEN_DATA_OF_COMPLETED_TRANSACTION,
 )
+from jobs.verify.checks.atomicity.prepare_never_completed import CHECK as PREPARE_NEVER_COMPLETED
 from jobs.verify.checks.atomicity.torn_transaction import CHECK as TORN_TRANSACTION
 from jobs.verify.checks.batch.batch_attribute_bits_unknown import (
     CHECK as BATCH_ATTRIBUTE_BITS_UNKNOWN,
@@ -43,6 +44,7 @@ from jobs.verify.checks.batch.batch_record_offset_order import CHECK as BATCH_RE
 from jobs.verify.checks.batch.control_batch_malformed import CHECK as CONTROL_BATCH_MALFORMED
 from jobs.verify.checks.batch.control_type_unknown import CHECK as CONTROL_TYPE_UNKNOWN
 from jobs.verify.checks.batch.delete_horizon_unexpected import CHECK as DELETE_HORIZON_UNEXPECTED
+from jobs.verify.checks.coordinator.txnlog_batch_shape import CHECK as TXNLOG_BATCH_SHAPE
 from jobs.verify.checks.coordinator.txnlog_complete_without_prepare import (
     CHECK as TXNLOG_COMPLETE_WITHOUT_PREPARE,
 )
@@ -62,6 +64,11 @@ from jobs.verify.checks.coordinator.txnlog_partitions_invalid import (
     CHECK as TXNLOG_PARTITIONS_INVALID,
 )
 from jobs.verify.checks.coordinator.txnlog_pid_changed import CHECK as TXNLOG_PID_CHANGED
+from jobs.verify.checks.coordinator.txnlog_pid_regression import CHECK as TXNLOG_PID_REGRESSION
+from jobs.verify.checks.coordinator.txnlog_pid_shared import CHECK as TXNLOG_PID_SHARED
+from jobs.verify.checks.coordinator.txnlog_replica_divergence import (
+    CHECK as TXNLOG_REPLICA_DIVERGENCE,
+)
 from jobs.verify.checks.coordinator.txnlog_start_timestamp_invalid import (
     CHECK as TXNLOG_START_TIMESTAMP_INVALID,
 )
@@ -72,9 +79,11 @@ from jobs.verify.checks.coordinator.txnlog_tombstone_invalid import (
     CHECK as TXNLOG_TOMBSTONE_INVALID,
 )
 from jobs.verify.checks.coordinator.txnlog_undecodable import CHECK as TXNLOG_UNDECODABLE
+from jobs.verify.checks.coordinator.txnlog_unknown_tag import CHECK as TXNLOG_UNKNOWN_TAG
 from jobs.verify.checks.coordinator.txnlog_update_timestamp_regression import (
     CHECK as TXNLOG_UPDATE_TIMESTAMP_REGRESSION,
 )
+from jobs.verify.checks.coordinator.txnlog_wrong_partition import CHECK as TXNLOG_WRONG_PARTITION
 from jobs.verify.checks.index.txnindex_empty_transaction import CHECK as TXNINDEX_EMPTY_TRANSACTION
 from jobs.verify.checks.index.txnindex_extra_entry import CHECK as TXNINDEX_EXTRA_ENTRY
 from jobs.verify.checks.index.txnindex_malformed import CHECK as TXNINDEX_MALFORMED
@@ -88,6 +97,9 @@ from jobs.verify.checks.producer.first_sequence_nonzero import CHECK as FIRST_SE
 from jobs.verify.checks.producer.mixed_transactional_mode import CHECK as MIXED_TRANSACTIONAL_MODE
 from jobs.verify.checks.producer.nontransactional_in_open_txn import (
     CHECK as NONTRANSACTIONAL_IN_OPEN_TXN,
+)
+from jobs.verify.checks.producer.pid_used_outside_transaction_id import (
+    CHECK as PID_USED_OUTSIDE_TRANSACTION_ID,
 )
 from jobs.verify.checks.producer.producer_epoch_out_of_range import (
     CHECK as PRODUCER_EPOCH_OUT_OF_RANGE,
@@ -185,6 +197,7 @@ CHECKS: tuple[Check, ...] = (
     ZOMBIE_WRITE_AFTER_FENCE,
     PRODUCER_EPOCH_OUT_OF_RANGE,
     MIXED_TRANSACTIONAL_MODE,
+    PID_USED_OUTSIDE_TRANSACTION_ID,
     NONTRANSACTIONAL_IN_OPEN_TXN,
     PRODUCER_TIMESTAMP_EXPIRED_STATE,
     LATE_WRITE_AFTER_MARKER,
@@ -209,6 +222,8 @@ CHECKS: tuple[Check, ...] = (
     MARKER_WITHOUT_PREPARE,
     MARKER_COORDINATOR_EPOCH_MISMATCH,
     MARKER_BEFORE_PREPARE,
+    PREPARE_NEVER_COMPLETED,
+    TXNLOG_BATCH_SHAPE,
     TXNLOG_COMPLETE_WITHOUT_PREPARE,
     TXNLOG_EPOCH_INVALID,
     TXNLOG_EPOCH_JUMP,
@@ -218,11 +233,16 @@ CHECKS: tuple[Check, ...] = (
     TXNLOG_OVERDUE_TRANSACTION,
     TXNLOG_PARTITIONS_INVALID,
     TXNLOG_PID_CHANGED,
+    TXNLOG_PID_REGRESSION,
+    TXNLOG_PID_SHARED,
+    TXNLOG_REPLICA_DIVERGENCE,
     TXNLOG_START_TIMESTAMP_INVALID,
     TXNLOG_STATE_INVALID,
     TXNLOG_TIMEOUT_CHANGED,
     TXNLOG_TIMEOUT_INVALID,
     TXNLOG_TOMBSTONE_INVALID,
     TXNLOG_UNDECODABLE,
+    TXNLOG_UNKNOWN_TAG,
     TXNLOG_UPDATE_TIMESTAMP_REGRESSION,
+    TXNLOG_WRONG_PARTITION,
 )

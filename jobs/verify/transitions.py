@@ -3,7 +3,13 @@
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from jobs.verify.verdict import APPEND_REPEATED, Excuse, suspect
+from jobs.verify.verdict import (
+    APPEND_REPEATED,
+    TWO_PHASE_COMMIT,
+    Excuse,
+    inconclusive,
+    suspect,
+)
 from schemas.coordinator_txn import (
     AT_REST,
     COMPLETE_ABORT,
@@ -14,6 +20,7 @@ from schemas.coordinator_txn import (
     ONGOING,
     PREPARE_ABORT,
     PREPARE_COMMIT,
+    TWO_PHASE_COMMIT_TIMEOUT,
 )
 
 # From this epoch on InitProducerId gives out a new producer id.
@@ -64,6 +71,11 @@ def same_transaction() -> Column:
 def taken_from_the_older_state() -> Excuse:
     """The append of the record before failed late: it is in the log, but never took effect."""
     return suspect(APPEND_REPEATED, lambda: F.col("adjacent") & may_follow("earlier"))
+
+
+def of_two_phase_commit() -> Excuse:
+    """An id of two-phase commit may hold a second producer id and epoch while it is prepared."""
+    return inconclusive(TWO_PHASE_COMMIT, lambda: F.col("timeout_ms") == TWO_PHASE_COMMIT_TIMEOUT)
 
 
 def number_of(partitions: str) -> Column:

@@ -25,8 +25,6 @@ DUMP_BEFORE_EVENT = "dump_before_event"
 CONFIG_UNKNOWN = "config_unknown"
 TWO_PHASE_COMMIT = "two_phase_commit"
 ADMIN_ABORT_POSSIBLE = "admin_abort_possible"
-# A copy of `__transaction_state` that may have lost the record.
-TXNLOG_COMPACTED = "txnlog_compacted"
 # An operator ended the transaction on one partition, behind the coordinator's back.
 OPERATOR_ABORT = "operator_abort"
 # The other outcome was written: a finding of its own.
@@ -59,7 +57,6 @@ REASONS = (
     CONFIG_UNKNOWN,
     TWO_PHASE_COMMIT,
     ADMIN_ABORT_POSSIBLE,
-    TXNLOG_COMPACTED,
     OPERATOR_ABORT,
     OTHER_OUTCOME,
     REPLICA_LAGS,

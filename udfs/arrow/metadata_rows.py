@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from udfs.arrow.batches import METADATA_TOPIC, DecodeOptions, decode_batches
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.frames import FrameWalker
@@ -25,11 +27,11 @@ def metadata_facts(source: ByteRange, options: DecodeOptions) -> dict[str, Any]:
 def _registered(source: ByteRange, headers: BatchHeaders, limit: int) -> list[int]:
     """Ids of the brokers that the batches register, without repetition."""
     found: set[int] = set()
-    for i in range(headers.record_count.size):
-        if headers.control[i]:
-            continue
+    codec = headers.codec
+    for i in np.flatnonzero(~headers.control):
         try:
-            plain = plain_section(source, headers, i, limit)
+            position, length = int(headers.position[i]), int(headers.length[i])
+            plain = plain_section(source, position, length, int(codec[i]), limit)
             if REGISTRATION_START not in plain:
                 continue
             for record in iter_records(plain, int(headers.record_count[i])):

@@ -1,8 +1,10 @@
 """Records of `__transaction_state` as rows (kafka-reference 3.2, `TransactionLog`)."""
 
 from collections.abc import Iterator
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from schemas import log_row
@@ -15,6 +17,13 @@ from udfs.wire.errors import WireError
 from udfs.wire.records import Record, iter_records
 
 ROWS_PER_BATCH = 16_384
+# An id is hashed once, not for each of its records.
+_placing_hash = lru_cache(1 << 14)(txn_log.placing_hash)
+
+
+def _stored_long(value: int) -> int:
+    """A sum of stored numbers, which hostile bytes may drive out of the range of a column."""
+    return max(-(1 << 63), min(value, (1 << 63) - 1))
 
 
 def _state(record: Record) -> dict[str, Any]:
@@ -22,6 +31,7 @@ def _state(record: Record) -> dict[str, Any]:
     row: dict[str, Any] = {"tombstone": record.value is None}
     try:
         row["transactional_id"] = txn_log.decode_key(record.key or b"").transactional_id
+        row["id_hash"] = _placing_hash(row["transactional_id"])
         if record.value is None:
             return row
         value = txn_log.decode_value(record.value)
@@ -38,40 +48,93 @@ def _state(record: Record) -> dict[str, Any]:
         "partitions": partitions,
         "last_update_ms": value.last_update_ms,
         "start_ms": value.start_ms,
+        "next_producer_id": value.next_producer_id,
         "client_transaction_version": value.client_transaction_version,
+        "unknown_tag": min(value.unknown_tags, default=None),
     }
 
 
-def plain_section(source: ByteRange, headers: BatchHeaders, i: int, limit: int) -> bytes:
-    """The records section of a batch, decompressed up to `limit` bytes; raises WireError."""
-    position, length = int(headers.position[i]), int(headers.length[i])
+def plain_section(source: ByteRange, position: int, length: int, codec: int, limit: int) -> bytes:
+    """The records section of a batch, decompressed up to `limit` bytes; raises WireError.
+
+    `position`: where the batch begins in the data of `source`.
+    """
     section = source.data[position + layout.HEADER_SIZE : position + length].tobytes()
-    codec = int(headers.codec[i])
     return codecs.decompress(codec, section, limit) if codec else section
 
 
-def _batch_entries(
-    source: ByteRange, headers: BatchHeaders, i: int, limit: int
-) -> Iterator[dict[str, Any]]:
-    position, length = int(headers.position[i]), int(headers.length[i])
-    where = {
-        "position": position + source.start,
-        "length": length,
-        "leader_epoch": int(headers.partition_leader_epoch[i]),
-    }
-    try:
-        plain = plain_section(source, headers, i, limit)
-        for record in iter_records(plain, int(headers.record_count[i])):
-            timestamp = (
-                headers.max_timestamp[i]
-                if headers.log_append_time[i]
-                else headers.base_timestamp[i] + record.timestamp_delta
-            )
-            offset = int(headers.base_offset[i]) + record.offset_delta
-            yield where | {"offset": offset, "timestamp": int(timestamp)} | _state(record)
-    except WireError as error:
-        text = f"{error.reason}: {error.detail}"
-        yield where | {"offset": int(headers.base_offset[i]), "error": text}
+class _Batch(NamedTuple):
+    """What the records of one batch need to know of it; positions are those in the file."""
+
+    position: int
+    length: int
+    leader_epoch: int
+    base_offset: int
+    base_timestamp: int
+    append_timestamp: int | None
+    producer_id: int
+    transactional: bool
+    codec: int
+    record_count: int
+
+    def unusual_shape(self, records: list[Record]) -> str | None:
+        """What no coordinator writes: a state is stored plain, in a batch of its own."""
+        states = sum(record.value is not None for record in records)
+        unusual = [
+            f"compressed with codec {self.codec}" if self.codec else "",
+            "transactional" if self.transactional else "",
+            f"of producer {self.producer_id}" if self.producer_id >= 0 else "",
+            f"{len(records)} records with {states} states" if states and len(records) > 1 else "",
+        ]
+        return ", ".join(filter(None, unusual)) or None
+
+    def entries(self, source: ByteRange, limit: int) -> Iterator[dict[str, Any]]:
+        """A row for each record."""
+        where = {
+            "position": self.position,
+            "length": self.length,
+            "leader_epoch": self.leader_epoch,
+        }
+        try:
+            start = self.position - source.start
+            plain = plain_section(source, start, self.length, self.codec, limit)
+            records = list(iter_records(plain, self.record_count))
+        except WireError as error:
+            yield where | {"offset": self.base_offset, "error": f"{error.reason}: {error.detail}"}
+            return
+        shape = self.unusual_shape(records)
+        for record in records:
+            written = self.base_timestamp + record.timestamp_delta
+            yield {
+                **where,
+                "offset": _stored_long(self.base_offset + record.offset_delta),
+                "timestamp": _stored_long(
+                    written if self.append_timestamp is None else self.append_timestamp
+                ),
+                "batch_shape": shape,
+                **_state(record),
+            }
+            shape = None
+
+
+def _batches(source: ByteRange, headers: BatchHeaders) -> Iterator[_Batch]:
+    """The batches that hold records of the coordinator."""
+    # Each of these goes over all batches, so they are asked for once.
+    transactional, codec = headers.transactional, headers.codec
+    log_append_time = headers.log_append_time
+    for i in np.flatnonzero(~headers.control & (headers.record_count > 0)):
+        yield _Batch(
+            position=int(headers.position[i]) + source.start,
+            length=int(headers.length[i]),
+            leader_epoch=int(headers.partition_leader_epoch[i]),
+            base_offset=int(headers.base_offset[i]),
+            base_timestamp=int(headers.base_timestamp[i]),
+            append_timestamp=int(headers.max_timestamp[i]) if log_append_time[i] else None,
+            producer_id=int(headers.producer_id[i]),
+            transactional=bool(transactional[i]),
+            codec=int(codec[i]),
+            record_count=int(headers.record_count[i]),
+        )
 
 
 def txn_log_rows(
@@ -79,10 +142,8 @@ def txn_log_rows(
 ) -> Iterator[pa.RecordBatch]:
     """Entry rows of all data batches of a split; undecodable records become rows with an error."""
     rows: list[dict[str, Any]] = []
-    for i in range(headers.record_count.size):
-        if headers.control[i] or headers.record_count[i] < 1:
-            continue
-        rows.extend(_batch_entries(source, headers, i, limit))
+    for batch in _batches(source, headers):
+        rows.extend(batch.entries(source, limit))
         if len(rows) >= ROWS_PER_BATCH:
             yield builder.nested(log_row.ENTRY, "entry", rows)
             rows = []

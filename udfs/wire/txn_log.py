@@ -203,7 +203,12 @@ def java_hash(text: str) -> int:
     return hashed - (1 << 32) if hashed >> 31 else hashed
 
 
-def partition_for(text: str, partitions: int) -> int:
-    """Partition of a transactional id or group id; Kafka's `abs` maps -2^31 to 0."""
+def placing_hash(text: str) -> int:
+    """Hash that places a transactional id or group id: Kafka's `abs` maps -2^31 to 0."""
     hashed = java_hash(text)
-    return 0 if hashed == -(1 << 31) else abs(hashed) % partitions
+    return 0 if hashed == -(1 << 31) else abs(hashed)
+
+
+def partition_for(text: str, partitions: int) -> int:
+    """Partition of a transactional id or group id."""
+    return placing_hash(text) % partitions

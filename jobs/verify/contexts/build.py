@@ -5,13 +5,15 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 
 from jobs.verify.contexts.context import Context
+from jobs.verify.contexts.coordinator_copies import coordinator_copies_context
 from jobs.verify.contexts.coordinator_step import coordinator_step_context
 from jobs.verify.contexts.decided_partition import decided_partition_context
 from jobs.verify.contexts.frame import frame_context
 from jobs.verify.contexts.log import partition_context, segment_context, step_context
+from jobs.verify.contexts.producer import producer_context
 from jobs.verify.contexts.run import run_context
 from jobs.verify.contexts.side_entry import side_entry_context
-from jobs.verify.contexts.transaction import Ages, producer_context, transaction_context
+from jobs.verify.contexts.transaction import Ages, transaction_context
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,7 @@ class Inputs:
     `regular`: number of regular transactions, which were folded away in the decoder;
     `following`: runs that follow one and were found regular there too.
     `coordinator_log_complete`: the partitions of `__transaction_state` in the dump have no gap.
+    `coordinator_copies`: partition_index of those of which the dump has several copies.
     """
 
     frames: DataFrame
@@ -42,6 +45,7 @@ class Inputs:
     following: int
     ages: Ages
     coordinator_log_complete: bool
+    coordinator_copies: list[int]
 
 
 def build_contexts(given: Inputs) -> list[Context]:
@@ -57,12 +61,17 @@ def build_contexts(given: Inputs) -> list[Context]:
             given.states, known, files, given.ages.producer_expiration,
             given.regular + given.following,
         ),
-        producer_context(given.states, known, files),
+        producer_context(given.states, given.coordinator_entries, known, files),
         decided_partition_context(
             given.decisions, given.histories, given.states, given.markers, known, files,
             given.ages,
         ),
-        coordinator_step_context(given.coordinator_entries, known, files, given.ages),
+        coordinator_step_context(
+            given.coordinator_entries, given.transactions, known, files, given.ages
+        ),
+        coordinator_copies_context(
+            given.coordinator_entries, given.coordinator_copies, known, files
+        ),
         transaction_context(
             given.transactions, known, files, given.owners, given.coordinator_entries, given.ages,
             given.coordinator_log_complete, given.regular,

@@ -5,6 +5,7 @@ from pyspark.sql import functions as F
 
 from jobs._state_names import state_name
 from jobs.verify.contexts.context import Context, with_paths
+from jobs.verify.contexts.coordinator_links import with_links
 from jobs.verify.contexts.open_transaction import LOOKED_EVERY_MS
 from jobs.verify.contexts.transaction import Ages
 from jobs.verify.transitions import lacks, number_of
@@ -18,6 +19,11 @@ from schemas.coordinator_txn import (
     PREPARE_ABORT,
     PREPARE_COMMIT,
 )
+
+# In a longer pause between two records the coordinator may have been down: it counts as this.
+LONGEST_PAUSE_MS = 60_000
+# ProducerIdsBlock.PRODUCER_ID_BLOCK_SIZE: so many producer ids a broker gets at once.
+BLOCK_SIZE = 1_000
 
 
 def _record() -> Column:
@@ -34,6 +40,7 @@ def _record() -> Column:
         "last_update_ms",
         "start_ms",
         "leader_epoch",
+        "next_producer_id",
         "client_transaction_version",
         "file_index",
         "position",
@@ -53,6 +60,8 @@ def _regular() -> Column:
         F.col("error").isNull()
         & F.col("adjacent")
         & ~F.col("newest")
+        & ~F.col("new_tag")
+        & F.col("batch_shape").isNull()
         & (F.col("producer_id") == F.col("previous.producer_id"))
         & (F.col("timeout_ms") > 0)
         & (F.col("timeout_ms") == F.col("previous.timeout_ms"))
@@ -73,10 +82,21 @@ def _regular() -> Column:
     )  # fmt: skip
 
 
-def _enriched(selected: DataFrame, files: DataFrame, ages: Ages) -> DataFrame:
+def _enriched(linked: DataFrame, files: DataFrame, ages: Ages) -> DataFrame:
     """Names of states and files, ages, and the place of a finding."""
     now = F.lit(ages.now).cast("long")
-    placed = with_paths(selected, files, file="file_index", previous_file="previous.file_index")
+    placed = with_paths(
+        linked,
+        files,
+        file="file_index",
+        previous_file="previous.file_index",
+        user_file="first_user.file_index",
+    )
+    # A follower that was behind ends before its broker did, so only one broker alone tells more
+    # than the log itself.
+    seen_up_to = F.greatest(
+        "end_timestamp", F.when(F.col("single_broker"), F.col("complete_up_to_ms"))
+    )
     return placed.select(
         "*",
         state_name(F.when(~F.col("tombstone"), F.col("status"))).alias("state_name"),
@@ -88,19 +108,27 @@ def _enriched(selected: DataFrame, files: DataFrame, ages: Ages) -> DataFrame:
         F.col("position").alias("byte_position"),
         F.col("length").alias("byte_length"),
         F.lit(ages.transaction_max_timeout).alias("limit_ms"),
-        (
-            F.least("complete_up_to_ms", now)
-            - F.col("start_ms")
-            - F.col("timeout_ms")
-            - F.lit(LOOKED_EVERY_MS + ages.late_slack)
+        F.try_subtract(
+            F.try_subtract(F.least(seen_up_to, now), "start_ms"),
+            F.col("timeout_ms").cast("long") + F.lit(LOOKED_EVERY_MS + ages.late_slack),
         ).alias("overdue_ms"),
         F.col("previous.position").alias("previous_position"),
         F.col("previous.length").alias("previous_length"),
+        F.col("first_user.position").alias("user_position"),
+        F.col("first_user.length").alias("user_length"),
+        F.when(F.col("previous.state") == ONGOING, F.col("previous.producer_epoch"))
+        .otherwise(F.col("producer_epoch"))
+        .alias("data_epoch"),
+        F.try_subtract("producer_id", F.pmod("producer_id", F.lit(BLOCK_SIZE))).alias(
+            "producer_id_block"
+        ),
+        F.try_subtract(now, "timestamp").alias("age_ms"),
+        F.try_subtract(seen_up_to, "timestamp").alias("seen_for_ms"),
     )
 
 
 def coordinator_step_context(
-    entries: DataFrame, facts: DataFrame, files: DataFrame, ages: Ages
+    entries: DataFrame, transactions: DataFrame, facts: DataFrame, files: DataFrame, ages: Ages
 ) -> Context:
     """Rows of `schemas.log_row.ENTRY_TYPE` beside earlier records of the same id and partition.
 
@@ -108,18 +136,37 @@ def coordinator_step_context(
     before and the one before that, null for none. `adjacent`: no record of the partition is
     missing between `previous` and this one (kafka-reference 8.8). `first_of_log`: nothing is
     missing between offset 0 and this record, and it is the first of its id. `newest`: the last
-    record of its id. `overdue_ms`: how long before the end of the copy its transaction should
-    have been aborted, negative if it need not. A record that cannot be decoded has `error`.
+    record of its id. `new_tag`: it has an unknown tag that no record of the partition before it
+    has. `latest_timestamp`: the newest one up to the record. `alive_ms`: how long the partition
+    was written up to the record, where a pause counts as one minute at most. A record that cannot
+    be decoded has `error`.
+
+    On irregular rows also `overdue_ms`: how long before the end of the copy its transaction
+    should have been aborted, negative if it need not. `age_ms`, `seen_for_ms`: how long after the
+    record the audit and the copy end. `data_epoch`: epoch of the data that a Prepare record
+    decides about. `producer_id_block`: first producer id of the block. And what
+    `coordinator_links` adds.
     """
     by_offset = Window.partitionBy("partition_index").orderBy("offset", "position")
+    before = by_offset.rowsBetween(Window.unboundedPreceding, -1)
     numbered = entries.select(
         "*",
         F.row_number().over(by_offset).alias("ordinal"),
+        F.coalesce(
+            F.col("unknown_tag") > F.coalesce(F.max("unknown_tag").over(before), F.lit(-1)),
+            F.lit(False),
+        ).alias("new_tag"),
+        F.try_subtract("timestamp", F.lag("timestamp").over(by_offset)).alias("pause_ms"),
+        F.max("timestamp").over(by_offset).alias("latest_timestamp"),
         F.when(F.col("tombstone"), F.lit(NO_STATE)).otherwise(F.col("status")).alias("state"),
+    )
+    counted_pause = F.least(F.greatest("pause_ms", F.lit(0)), F.lit(LONGEST_PAUSE_MS))
+    paused = numbered.withColumn(
+        "alive_ms", F.sum(F.coalesce(counted_pause, F.lit(0))).over(by_offset)
     )
     by_id = Window.partitionBy("partition_index", "transactional_id").orderBy("ordinal")
     named = F.col("transactional_id").isNotNull() & F.col("error").isNull()
-    stepped = numbered.select(
+    stepped = paused.select(
         "*",
         F.when(named, F.lag(_record()).over(by_id)).alias("previous"),
         F.when(named, F.lag(_record(), 2).over(by_id)).alias("earlier"),
@@ -127,7 +174,7 @@ def coordinator_step_context(
     )
     needed = facts.select(
         "partition_index", "topic", "partition", "broker", "start_known", "stable_below",
-        "complete_up_to_ms",
+        "complete_up_to_ms", "single_broker",
     )  # fmt: skip
     rows = stepped.join(F.broadcast(needed), on="partition_index", how="inner").select(
         "*",
@@ -143,6 +190,7 @@ def coordinator_step_context(
         ).alias("first_of_log"),
     )
 
-    return Context(
-        "coordinator_step", rows, _regular, lambda selected: _enriched(selected, files, ages)
-    )
+    def enrich(selected: DataFrame) -> DataFrame:
+        return _enriched(with_links(selected, facts, transactions), files, ages)
+
+    return Context("coordinator_step", rows, _regular, enrich)

@@ -17,8 +17,9 @@ LOOKED_EVERY_MS = 10_000
 def with_newest_decisions(rows: DataFrame, entries: DataFrame) -> DataFrame:
     """Adds decided_ms and decided_before_ms: of the two newest Prepare records, ms.
 
-    And decided_epoch: the highest epoch of all. Of those of the producer id that list the partition; null for none. Only open transactions
-    need them, so the records of other producers are left out before their lists are unfolded.
+    And decided_epoch: the highest epoch of all. Of those of the producer id that list the
+    partition; null for none. Only open transactions need them, so the records of other producers
+    are left out before their lists are unfolded.
     """
     asked = rows.filter(F.col("outcome") == "open").select("producer_id").distinct()
     decisions = (
@@ -56,9 +57,9 @@ def coordinator_columns(now: int | None, late_slack: int, clock_tolerance: int) 
     record is of a running transaction that lists the partition); two_phase_commit; copies_agree
     (the copies of partition and coordinator log are late enough to compare); coordinator_went_on
     (its record has a higher epoch and is no decision under way, so the transaction is complete);
-    copied_behind_coordinator (the copy of the partition is later than that record); overdue_ms (how long
-    before the end of the copy of that log the transaction should have been aborted, negative if
-    it need not).
+    copied_behind_coordinator (the copy of the partition is later than that record); overdue_ms
+    (how long before the end of the copy of that log the transaction should have been aborted,
+    negative if it need not).
     """
     listed = F.array_contains("coordinator.partitions", F.col("listed"))
     active = F.col("coordinator.state").isin("Ongoing", "PrepareCommit", "PrepareAbort")

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 
 from jobs.verify.check import WARNING, Check, Proof, text
 from jobs.verify.conditions import unstable_tail
-from jobs.verify.transitions import is_decoded, may_follow
+from jobs.verify.transitions import is_decoded, may_follow, of_two_phase_commit
 from jobs.verify.verdict import VERSION_DEPENDENT, suspect
 from schemas.coordinator_txn import EMPTY, PREPARE_ABORT, PREPARE_COMMIT
 
@@ -43,6 +43,7 @@ CHECK = Check(
         & (F.col("producer_epoch") - F.col("previous.producer_epoch") > _most())
     ),
     excuses=(
+        of_two_phase_commit(),
         unstable_tail(),
         suspect(VERSION_DEPENDENT),
     ),

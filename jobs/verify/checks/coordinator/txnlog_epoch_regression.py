@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.conditions import unstable_tail
-from jobs.verify.transitions import is_decoded, taken_from_the_older_state
+from jobs.verify.transitions import is_decoded, of_two_phase_commit, taken_from_the_older_state
 
 CHECK = Check(
     code="txnlog_epoch_regression",
@@ -29,6 +29,7 @@ CHECK = Check(
         & (F.col("producer_epoch") < F.col("previous.producer_epoch"))
     ),
     excuses=(
+        of_two_phase_commit(),
         taken_from_the_older_state(),
         unstable_tail(),
     ),

@@ -1,7 +1,7 @@
 """A transaction is open far beyond its timeout, and its coordinator did not abort it.
 
-What it finds: an Ongoing record that is the last of its id, whose start and timeout lie well before
-the moment up to which the copy of the log is complete.
+What it finds: an Ongoing record that is the last of its id in every copy, whose start and timeout
+lie well before the moment up to which the copy of the log is complete.
 
 Why it is suspect: the coordinator looks every ten seconds for transactions to abort.
 
@@ -25,7 +25,10 @@ CHECK = Check(
     context="coordinator_step",
     source="TransactionStateManager.timedOutTransactions",
     fires=lambda: (
-        is_decoded() & F.col("newest") & (F.col("state") == ONGOING) & (F.col("overdue_ms") > 0)
+        is_decoded()
+        & F.col("last_of_all")
+        & (F.col("state") == ONGOING)
+        & (F.col("overdue_ms") > 0)
     ),
     excuses=(
         explained(TWO_PHASE_COMMIT, lambda: F.col("timeout_ms") == TWO_PHASE_COMMIT_TIMEOUT),

@@ -1,22 +1,39 @@
 """A transactional id gets another producer id without a reason.
 
 What it finds: two records of an id with none missing between and different producer ids, although
-the old epoch was not used up and no tombstone lies between.
+the old epoch was not used up and no tombstone lies between; or a producer id that is not the one
+which the Prepare record before gave out as the next.
 
 Why it is wrong: the producer id is what fences; with a new one the older producer is not fenced
 any more, and its open transaction has no owner.
 
 When it is legal: from epoch 32766 on InitProducerId or the end of a transaction gives out a
-new one.
+new one, which a Prepare record may announce; ids of two-phase commit may hold two. A return to
+one that the id had before is told as txnlog_pid_regression.
 
 Evidence: the record and the one before it.
 """
 
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.conditions import unstable_tail
-from jobs.verify.transitions import EXHAUSTED_EPOCH, is_decoded, taken_from_the_older_state
+from jobs.verify.transitions import (
+    EXHAUSTED_EPOCH,
+    is_decoded,
+    of_two_phase_commit,
+    taken_from_the_older_state,
+)
+from schemas.coordinator_txn import PREPARE_ABORT, PREPARE_COMMIT
+
+
+def _another_was_to_follow() -> Column:
+    """Whether the Prepare record before gave out another producer id than this one."""
+    prepared = F.col("previous.state").isin(PREPARE_COMMIT, PREPARE_ABORT)
+    given_out = F.col("previous.next_producer_id")
+    return prepared & (given_out >= 0) & (given_out != F.col("producer_id"))
+
 
 CHECK = Check(
     code="txnlog_pid_changed",
@@ -27,13 +44,21 @@ CHECK = Check(
         is_decoded()
         & F.col("adjacent")
         & (F.col("producer_id") != F.col("previous.producer_id"))
-        & (F.col("previous.producer_epoch") < EXHAUSTED_EPOCH)
+        & ((F.col("previous.producer_epoch") < EXHAUSTED_EPOCH) | _another_was_to_follow())
+        & (F.col("producer_id") != F.col("previous.next_producer_id"))
+        & ~F.col("returns_to_producer_id")
     ),
     excuses=(
+        of_two_phase_commit(),
         taken_from_the_older_state(),
         unstable_tail(),
     ),
-    expected=lambda: text("producer id {before}", before="previous.producer_id"),
+    expected=lambda: text(
+        "producer id {right}",
+        right=F.when(_another_was_to_follow(), F.col("previous.next_producer_id")).otherwise(
+            F.col("previous.producer_id")
+        ),
+    ),
     found=lambda: text("producer id {producer_id}"),
     proofs=(
         Proof("the record before", "previous_file", "previous_position", "previous_length"),
@@ -41,9 +66,12 @@ CHECK = Check(
     ),
     message=lambda: text(
         "Transactional id {transactional_id} changes from producer id {before} to {producer_id} "
-        "at offset {offset} although epoch {epoch} was not used up.",
+        "at offset {offset}, where {rule}.",
         before="previous.producer_id",
-        epoch="previous.producer_epoch",
+        rule=F.when(
+            _another_was_to_follow(),
+            text("producer id {next} was to follow", next="previous.next_producer_id"),
+        ).otherwise(text("epoch {epoch} was not used up", epoch="previous.producer_epoch")),
     ),
     remedy=lambda: text(
         "Read the records of {transactional_id} in __transaction_state-{partition} around offset "

@@ -1,7 +1,8 @@
 """A producer id was used with and without transactions.
 
 What it finds: a producer id with transactional and with non-transactional data in the client
-topics of the dump.
+topics of the dump, where the coordinator's log does not name it (pid_used_outside_transaction_id
+tells of those that it names).
 
 Why it is suspicious: a producer id belongs either to a transactional id, whose data are all
 transactional, or to an idempotent producer without one. No client of Apache Kafka mixes them.
@@ -21,7 +22,11 @@ CHECK = Check(
     severity=WARNING,
     context="producer",
     source="TransactionManager",
-    fires=lambda: F.col("plain_place").isNotNull() & F.col("transactional_place").isNotNull(),
+    fires=lambda: (
+        F.col("plain_place").isNotNull()
+        & F.col("transactional_place").isNotNull()
+        & F.col("owner").isNull()
+    ),
     excuses=(suspect(ALSO_LEGAL),),
     expected=lambda: F.lit("data of one kind"),
     found=lambda: text(

@@ -1,0 +1,174 @@
+"""Context `coordinator_copies`: one row is a partition of `__transaction_state` in several copies.
+
+Replicas of one partition hold the same record at the same offset, but the cleaner of each works
+when it likes, so a record that one lacks says nothing by itself. Two things must hold all the
+same: where two copies have a record at one offset it is the same record, and a copy has the last
+record of an id, or a later one.
+"""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from jobs.verify.contexts.context import Context, with_paths
+from udfs.arrow.batches import TXN_LOG_TOPIC
+
+# What two copies of one record have in common.
+CONTENT = (
+    "transactional_id", "tombstone", "producer_id", "producer_epoch", "timeout_ms", "status",
+    "partitions", "last_update_ms", "start_ms", "next_producer_id", "client_transaction_version",
+    "leader_epoch", "timestamp", "error",
+)  # fmt: skip
+# What a finding tells of a record.
+PLACE = (
+    "offset", "broker", "partition_index", "file_index", "position", "length", "leader_epoch",
+    "transactional_id", "producer_id", "producer_epoch", "clean_shutdown", "stable_known",
+)  # fmt: skip
+
+
+def _copies(facts: DataFrame, copied: list[int]) -> DataFrame:
+    """The partitions of `copied`, with what tells how far they can be compared."""
+    # Without copies the planner sees at once that there is nothing to do.
+    wanted = F.col("partition_index").isin(copied) if copied else F.lit(False)
+    return facts.filter(wanted).select(
+        "partition_index",
+        "partition",
+        "broker",
+        "clean_shutdown",
+        F.col("high_watermark").isNotNull().alias("stable_known"),
+        "stable_below",
+        "log_start_offset",
+        "log_end_offset",
+        "newest_base",
+    )
+
+
+def _differences(records: DataFrame) -> DataFrame:
+    """One row a partition: `difference`, the first offset at which copies differ, and how many.
+
+    A struct (offset, one, other), where one and other are records of PLACE; `differences`.
+    """
+    record = F.struct(F.xxhash64(*CONTENT).alias("content"), F.struct(*PLACE).alias("place"))
+    by_offset = (
+        records.filter(F.col("offset") < F.col("stable_below"))
+        .groupBy("partition", "offset")
+        .agg(
+            F.min(record).alias("one"),
+            F.max(record).alias("other"),
+            # An offset that one copy has twice is told as offset_not_increasing.
+            (F.count("*") == F.size(F.collect_set("partition_index"))).alias("once_a_copy"),
+        )
+        .filter(F.col("once_a_copy") & (F.col("one.content") != F.col("other.content")))
+    )
+    difference = F.struct(
+        "offset", F.col("one.place").alias("one"), F.col("other.place").alias("other")
+    )
+    return by_offset.groupBy("partition").agg(
+        F.min(difference).alias("difference"), F.count("*").alias("differences")
+    )
+
+
+def _losses(records: DataFrame, copies: DataFrame) -> DataFrame:
+    """One row a partition: `loss`, the first last record of an id that a copy lacks, and how many.
+
+    A struct (offset, one, lacking): the record, and (broker, clean_shutdown, stable_known,
+    may_have_expired) of the copy without it; `losses`.
+    """
+    last = records.groupBy("partition", "partition_index", "transactional_id").agg(
+        F.max(F.struct(*PLACE, "tombstone", "stable_below", "log_end_offset")).alias("one")
+    )
+    others = copies.select("partition", F.struct(copies.columns).alias("lacking"))
+    theirs = last.select(
+        F.col("partition_index").alias("other_index"),
+        "transactional_id",
+        F.col("one.offset").alias("their_offset"),
+    )
+    offset = F.col("one.offset")
+    missing = (
+        last.join(F.broadcast(others), on="partition", how="inner")
+        .filter(F.col("partition_index") != F.col("lacking.partition_index"))
+        .withColumn("other_index", F.col("lacking.partition_index"))
+        .join(theirs, on=["other_index", "transactional_id"], how="left")
+        .filter(
+            ~F.col("one.tombstone")
+            & (offset < F.col("one.stable_below"))
+            & (offset < F.col("lacking.stable_below"))
+            & (offset >= F.col("lacking.log_start_offset"))
+            & (F.coalesce("their_offset", F.lit(-1)) < offset)
+        )
+    )
+    # A tombstone that the other copy cannot show may have removed the id, and then itself.
+    unseen = F.col("lacking.newest_base") > F.col("one.log_end_offset")
+    lacking = F.struct(
+        "lacking.broker",
+        "lacking.clean_shutdown",
+        "lacking.stable_known",
+        F.coalesce(unseen, F.lit(True)).alias("may_have_expired"),
+    )
+    one = F.struct(*[F.col(f"one.{name}") for name in PLACE])
+    return missing.groupBy("partition").agg(
+        F.min(F.struct(offset.alias("offset"), one.alias("one"), lacking.alias("lacking"))).alias(
+            "loss"
+        ),
+        F.count("*").alias("losses"),
+    )
+
+
+def _enriched(selected: DataFrame, files: DataFrame) -> DataFrame:
+    """The place of a finding: the first contradiction of the partition, in the copy that has it."""
+    differs = F.col("difference").isNotNull()
+    first = selected.select(
+        "*",
+        F.coalesce("difference.one", "loss.one").alias("one"),
+        F.col("difference.other").alias("other"),
+        F.coalesce("difference.other.broker", "loss.lacking.broker").alias("other_broker"),
+        F.coalesce("difference.other.clean_shutdown", "loss.lacking.clean_shutdown").alias(
+            "other_clean"
+        ),
+        F.coalesce("difference.other.stable_known", "loss.lacking.stable_known").alias(
+            "other_stable_known"
+        ),
+        (~differs & F.col("loss.lacking.may_have_expired")).alias("may_have_expired"),
+        F.coalesce("differences", "losses").alias("contradictions"),
+    )
+    named = with_paths(first, files, file="one.file_index", other_file="other.file_index")
+    return named.select(
+        "*",
+        F.lit(TXN_LOG_TOPIC).alias("topic"),
+        F.col("one.broker").alias("broker"),
+        F.col("one.offset").alias("offset_first"),
+        F.col("one.offset").alias("offset_last"),
+        F.col("one.producer_id").alias("producer_id"),
+        F.col("one.producer_epoch").alias("producer_epoch"),
+        F.col("one.transactional_id").alias("transactional_id"),
+        F.col("one.position").alias("byte_position"),
+        F.col("one.length").alias("byte_length"),
+        F.col("other.position").alias("other_position"),
+        F.col("other.length").alias("other_length"),
+        (F.col("one.stable_known") & F.col("other_stable_known")).alias("both_stable_known"),
+        (F.col("one.clean_shutdown") & F.col("other_clean")).alias("both_clean"),
+    )
+
+
+def coordinator_copies_context(
+    entries: DataFrame, copied: list[int], facts: DataFrame, files: DataFrame
+) -> Context:
+    """Partitions of `__transaction_state` of which the dump has several copies.
+
+    `copied`: the partition_index of each of those copies. difference and loss: see `_differences`
+    and `_losses`; null where the copies agree. one, other: the records of the first
+    contradiction, other null where a copy lacks it. may_have_expired: the copy that lacks it may
+    have had a tombstone of the id that no copy shows any more.
+    """
+    copies = _copies(facts, copied)
+    records = entries.join(F.broadcast(copies), on="partition_index", how="inner")
+    rows = (
+        copies.select("partition")
+        .distinct()
+        .join(_differences(records), on="partition", how="left")
+        .join(_losses(records, copies), on="partition", how="left")
+    )
+
+    def regular() -> Column:
+        return F.col("difference").isNull() & F.col("loss").isNull()
+
+    return Context("coordinator_copies", rows, regular, lambda selected: _enriched(selected, files))

@@ -1,0 +1,129 @@
+"""What a record of the coordinator has to do with other ids, other copies, and other partitions.
+
+All of it is asked for irregular rows of `coordinator_step` only. The newest record of an id, and
+the first with a producer id, are irregular by definition, so nothing is lost by that.
+"""
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from jobs.verify.contexts.partition_count import partition_count
+from schemas.coordinator_txn import PREPARE_ABORT, PREPARE_COMMIT
+from udfs.arrow.batches import TXN_LOG_TOPIC
+
+
+def with_links(selected: DataFrame, facts: DataFrame, transactions: DataFrame) -> DataFrame:
+    """Adds what the docstrings of the functions below say."""
+    count = _partition_count(selected, facts)
+    found = _markers_found(selected, facts, transactions)
+    return (
+        _with_copies(_with_users(selected))
+        .crossJoin(F.broadcast(count))
+        .join(F.broadcast(found), on=["partition_index", "transactional_id"], how="left")
+        .withColumn("home_partition", F.col("id_hash") % F.col("partition_count"))
+    )
+
+
+def _with_users(rows: DataFrame) -> DataFrame:
+    """Adds who else used the producer id of the record.
+
+    first_user: struct (transactional_id, file_index, position, length, offset) of the record that
+    used it first in the dump. first_use: no earlier record, nor one of another copy, has this id
+    with this producer id. returns_to_producer_id: the id had it before, and then another one.
+    """
+    begins = ~F.col("previous.producer_id").eqNullSafe(F.col("producer_id"))
+    used = begins & F.col("error").isNull() & (F.col("producer_id") >= 0)
+    user = F.struct("transactional_id", "file_index", "position", "length", "offset")
+    of_producer = Window.partitionBy("producer_id").orderBy("timestamp", "broker", "offset")
+    of_both = Window.partitionBy("producer_id", "transactional_id").orderBy("offset", "broker")
+    in_copy = Window.partitionBy("producer_id", "transactional_id", "partition_index")
+    after_tombstone = F.col("previous.producer_id").isNull()
+    another = F.when(after_tombstone, F.col("earlier.producer_id")).otherwise(
+        F.col("previous.producer_id")
+    )
+    return rows.select(
+        "*",
+        F.first(F.when(used, user), ignorenulls=True).over(of_producer).alias("first_user"),
+        (F.row_number().over(of_both) == 1).alias("first_use"),
+        F.coalesce(
+            used
+            & (another != F.col("producer_id"))
+            & (F.min("ordinal").over(in_copy) < F.col("ordinal")),
+            F.lit(False),
+        ).alias("returns_to_producer_id"),
+    )
+
+
+def _partition_count(selected: DataFrame, facts: DataFrame) -> DataFrame:
+    """The number of partitions of the topic: see `partition_count`."""
+    ids = selected.filter(F.col("id_hash").isNotNull()).select("partition", "id_hash")
+    of_topic = facts.filter(F.col("topic") == TXN_LOG_TOPIC)
+    return partition_count(ids, of_topic.agg(F.max("partition").alias("highest_partition")))
+
+
+def _with_copies(rows: DataFrame) -> DataFrame:
+    """Adds what is later than the record.
+
+    end_timestamp: the newest one of the partition. alive_for_ms: how long after the record the
+    partition was written at least, pauses counted as `alive_ms` does. last_of_all: no copy of the
+    partition has a later record of the id, and of the copies that have this one it is the copy
+    that tells most.
+    """
+    # The last record of a partition is the newest of its id, so it is among these rows.
+    end = F.max(F.struct("ordinal", "alive_ms", "latest_timestamp"))
+    ended = rows.withColumn("end", end.over(Window.partitionBy("partition_index")))
+    lived = ended.select(
+        *rows.columns,
+        F.col("end.latest_timestamp").alias("end_timestamp"),
+        (F.col("end.alive_ms") - F.col("alive_ms")).alias("alive_for_ms"),
+    )
+    latest_first = Window.partitionBy("transactional_id", "partition").orderBy(
+        F.desc("offset"), F.desc("alive_for_ms"), "broker"
+    )
+    return lived.withColumn("last_of_all", F.row_number().over(latest_first) == 1)
+
+
+def is_unfinished() -> Column:
+    """Whether the record is a decision that no later one of its copy completes."""
+    return F.col("newest") & F.col("state").isin(PREPARE_COMMIT, PREPARE_ABORT)
+
+
+def _markers_found(selected: DataFrame, facts: DataFrame, transactions: DataFrame) -> DataFrame:
+    """One row an id: marked_partitions, in how many listed partitions its decision has arrived.
+
+    Only ids with an unfinished decision and at least one such partition. The marker of the last
+    transaction of a producer in a partition is never folded away, so `transactions` has it.
+    """
+    copies = facts.select(
+        F.col("partition_index").alias("listed_index"),
+        F.concat_ws("-", "topic", "partition").alias("listed"),
+    )
+    owed = (
+        selected.filter(is_unfinished())
+        .select(
+            "partition_index",
+            "transactional_id",
+            "producer_id",
+            "producer_epoch",
+            "timestamp",
+            (F.col("state") == PREPARE_COMMIT).alias("commit"),
+            F.explode("partitions").alias("listed"),
+        )
+        .join(F.broadcast(copies), on="listed", how="inner")
+    )
+    markers = transactions.filter(F.col("marker_offset").isNotNull()).select(
+        F.col("partition_index").alias("listed_index"),
+        "producer_id",
+        F.col("marker_epoch").alias("producer_epoch"),
+        F.col("marker_commit").alias("commit"),
+        "marker_timestamp",
+    )
+    return (
+        markers.join(
+            F.broadcast(owed), on=["listed_index", "producer_id", "producer_epoch", "commit"]
+        )
+        # Before protocol 2 an earlier transaction has a marker of the same epoch.
+        .filter(F.col("marker_timestamp") >= F.col("timestamp"))
+        .groupBy("partition_index", "transactional_id")
+        .agg(F.size(F.collect_set("listed")).alias("marked_partitions"))
+    )

@@ -1,0 +1,61 @@
+"""How many partitions `__transaction_state` has, from where its ids lie."""
+
+import pytest
+from pyspark.sql import SparkSession
+
+from jobs.verify.contexts.partition_count import partition_count
+from udfs.wire.txn_log import partition_for, placing_hash
+
+IDS = [f"application-{i}" for i in range(150)]
+
+Ids = list[tuple[int, int]]  # partition, hash
+
+
+def placed(names: list[str], count: int) -> Ids:
+    return [(partition_for(name, count), placing_hash(name)) for name in names]
+
+
+def moved(ids: Ids, number: int) -> Ids:
+    """The first ids one partition further."""
+    return [(partition + 1, hashed) for partition, hashed in ids[:number]] + ids[number:]
+
+
+def only(ids: Ids, *partitions: int) -> Ids:
+    return [one for one in ids if one[0] in partitions]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("ids", "highest", "count", "proven"),
+    [
+        ([], None, 50, True),
+        (placed(IDS, 50), 49, 50, True),
+        (only(placed(IDS, 50), 0, 1, 2), 2, 50, True),
+        (placed(IDS, 5), 4, 5, True),
+        (only(placed(IDS, 13), 1, 4), 4, 13, True),
+        (placed(IDS, 13), 13, None, False),
+        (moved(placed(IDS, 50), 3), 49, 50, True),
+        (moved(placed(IDS[:6], 5), 1), 4, None, False),
+    ],
+    ids=[
+        "no ids: the default",
+        "the default",
+        "some partitions of the default",
+        "another number",
+        "some partitions of another number",
+        "a partition more than the ids fit",
+        "few ids lie wrong",
+        "one of few ids lies wrong",
+    ],
+)
+def test_the_ids_tell_the_number_of_partitions(
+    spark: SparkSession, ids: Ids, highest: int | None, count: int | None, proven: bool
+) -> None:
+    told = partition_count(
+        spark.createDataFrame(ids, "partition int, id_hash int"),
+        spark.createDataFrame([(highest,)], "highest_partition int"),
+    ).collect()
+    assert len(told) == 1
+    assert told[0].partition_count_proven == proven
+    if count is not None:
+        assert told[0].partition_count == count
