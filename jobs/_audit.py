@@ -11,9 +11,12 @@ from pyspark.sql import functions as F
 from jobs._dump import Dump
 from jobs._settings import Settings
 from jobs.decode import Decoded
+from jobs.replay.epoch_history import epoch_histories
+from jobs.replay.offsets import late_commits
 from jobs.replay.replay import Replayed
 from jobs.report import Verdict
-from jobs.verify.contexts.build import Inputs
+from jobs.verify.contexts.build import Inputs, OffsetInputs
+from jobs.verify.contexts.offset_transaction import OffsetTransactions
 from jobs.verify.contexts.transaction import Ages
 from jobs.verify.verify import Verified
 from schemas import log_row
@@ -113,6 +116,7 @@ def context_inputs(
         decisions=replayed.decisions,
         histories=replayed.histories,
         owners=replayed.owners,
+        offsets=offset_inputs(read.decoded, replayed),
         regular=replayed.regular,
         following=read.decoded.following,
         ages=Ages(
@@ -124,6 +128,35 @@ def context_inputs(
         ),
         coordinator_log_complete=coordinator_log_complete(dump),
         coordinator_copies=coordinator_copies(dump),
+    )
+
+
+def offset_inputs(decoded: Decoded, replayed: Replayed) -> OffsetInputs:
+    """What is known of `__consumer_offsets`; what does not occur is not even planned."""
+    faults = decoded.counts.get(log_row.GROUP_FAULT)
+    late = decoded.counts.get(log_row.LATE_COMMIT) or decoded.commits_at_seams
+    return OffsetInputs(
+        faults=decoded.nested(log_row.GROUP_FAULT, "group_fault") if faults else None,
+        late=_late_commits(decoded, replayed) if late else None,
+        transactions=_offset_transactions(decoded, replayed) if decoded.offset_runs else None,
+    )
+
+
+def _late_commits(decoded: Decoded, replayed: Replayed) -> DataFrame:
+    over_seams = late_commits(decoded.commits(), replayed.transactions)
+    in_splits = decoded.nested(log_row.LATE_COMMIT, "late_commit")
+    return in_splits.select(*over_seams.columns).unionByName(over_seams)
+
+
+def _offset_transactions(decoded: Decoded, replayed: Replayed) -> OffsetTransactions:
+    entries = decoded.nested(log_row.ENTRY, "entry")
+    return OffsetTransactions(
+        transactions=replayed.transactions,
+        regular=decoded.regular_transactions(),
+        regular_aborts=decoded.regular_aborts(),
+        histories=epoch_histories(entries, replayed.facts),
+        pending=decoded.nested(log_row.PENDING_COMMIT, "pending"),
+        owners=replayed.owners,
     )
 
 

@@ -26,7 +26,11 @@ def totals(dump: Dump, facts: DataFrame, transactions: int) -> dict[str, int]:
 
 
 def not_looked_at(
-    dump: Dump, facts: DataFrame, outcomes: list[Outcome], request: Request
+    dump: Dump,
+    facts: DataFrame,
+    outcomes: list[Outcome],
+    request: Request,
+    skipped_group_records: int,
 ) -> list[str]:
     """One sentence a kind of thing that was left out."""
     sentences = []
@@ -48,6 +52,11 @@ def not_looked_at(
         sentences.append(
             f"{row.batches:,} batches of magic 0 or 1 in {row.partitions:,} partitions: "
             "checksums verified, content not yet audited."
+        )
+    if skipped_group_records:
+        sentences.append(
+            f"{skipped_group_records:,} records of consumer, share and streams groups in "
+            "__consumer_offsets: recognised, not decoded."
         )
     skipped = [outcome.check.code for outcome in outcomes if outcome.status == SKIPPED]
     if skipped:

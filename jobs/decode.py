@@ -13,14 +13,18 @@ from jobs._dump import Dump, DumpFile, DumpPartition, cleaned_below
 from jobs._settings import Settings
 from schemas import log_row
 from schemas.log_row import LOG_ROW, PACK
-from udfs.arrow.batches import DecodeOptions
+from udfs.arrow.batches import OFFSETS_TOPIC, DecodeOptions
+from udfs.arrow.blocks import unpack_blocks
 from udfs.arrow.byte_range import DIGEST_BLOCK_BYTES
 from udfs.arrow.read_pack import read_packs
-from udfs.arrow.run_rows import unpack_blocks
 
-UNPACKED = StructType(
-    [LOG_ROW["partition_index"], LOG_ROW["file_index"], *log_row.REGULAR_TXN.fields]
+OF_PARTITION = [LOG_ROW["partition_index"], LOG_ROW["file_index"]]
+UNPACKED = StructType([*OF_PARTITION, *log_row.REGULAR_TXN.fields])
+UNPACKED_COMMITS = StructType(
+    [*OF_PARTITION, LOG_ROW["split_start"], *log_row.OFFSET_COMMIT.fields]
 )
+# offsets.topic.num.partitions by default.
+USUAL_OFFSETS_PARTITIONS = 50
 # Reading a small file costs about as much as decoding this many bytes.
 COST_OF_A_FILE = 65_536
 TASKS_A_CORE = 3
@@ -31,13 +35,18 @@ class Decoded:
     """Rows of `schemas.log_row.LOG_ROW`, read once and kept; one row is what its `kind` says.
 
     `counts`: kind -> number of rows. `regular`: transactions that were folded away.
-    `following`: runs that follow one of those.
+    `following`: runs that follow one of those. `offset_runs`: transactional runs of
+    `__consumer_offsets`; `commits_at_seams`: transactional commits near a seam of its splits.
+    `skipped_group_records`: records of newer kinds of groups, which are not decoded.
     """
 
     rows: DataFrame
     counts: dict[int, int]
     regular: int
     following: int
+    offset_runs: int
+    commits_at_seams: int
+    skipped_group_records: int
 
     def kind(self, kind: int) -> DataFrame:
         """The rows of one kind; a kind without rows costs no pass and no join later on."""
@@ -60,13 +69,23 @@ class Decoded:
         return self.kind(log_row.REGULAR_ABORT).select("partition_index", "file_index", *names)
 
     def regular_transactions(self) -> DataFrame:
-        """Transactions that were folded away: partition_index, file_index, `REGULAR_TXN`."""
+        """Transactions that were folded away: partition, file and `log_row.REGULAR_TXN`."""
         if not self.regular:
             return self.rows.sparkSession.createDataFrame([], UNPACKED)
         blocks = self.kind(log_row.REGULAR).select(
             "partition_index", "file_index", "regular.transactions"
         )
         return blocks.mapInArrow(unpack_blocks, UNPACKED)
+
+    def commits(self) -> DataFrame:
+        """Offset commits near the seams of splits: place of the split, `log_row.OFFSET_COMMIT`."""
+        if not self.commits_at_seams:
+            return self.rows.sparkSession.createDataFrame([], UNPACKED_COMMITS)
+        blocks = self.kind(log_row.COMMITS).select(
+            "partition_index", "file_index", "split_start", "commits.commits"
+        )
+        pending = self.nested(log_row.PENDING_COMMIT, "pending")
+        return blocks.mapInArrow(unpack_blocks, UNPACKED_COMMITS).unionByName(pending)
 
     def rows_to_replay(self) -> int:
         """Rows that window functions and checks will meet."""
@@ -84,6 +103,7 @@ def plan_splits(dump: Dump, split_bytes: int) -> list[dict[str, object]]:
     if split_bytes < DIGEST_BLOCK_BYTES:
         step = max(split_bytes, 1)
     partitions = {p.partition_index: p for p in dump.partitions}
+    of_offsets = offsets_partitions(dump)
     splits = []
     for file in dump.files:
         if file.status == "skipped":
@@ -92,8 +112,31 @@ def plan_splits(dump: Dump, split_bytes: int) -> list[dict[str, object]]:
         size = max(file.size, 1)
         piece = step if file.kind == "segment" else size
         for start in range(0, size, piece):
-            splits.append(_split(file, owner, start, min(piece, file.size - start)))
+            split = _split(file, owner, start, min(piece, file.size - start))
+            splits.append(split | {"topic_partitions": of_offsets})
     return splits
+
+
+def offsets_partitions(dump: Dump) -> int | None:
+    """How many partitions `__consumer_offsets` seems to have; None where the dump has none.
+
+    A dump with all numbers up to its highest is taken for whole.
+    """
+    numbers = {p.partition for p in dump.partitions if p.topic == OFFSETS_TOPIC}
+    if not numbers:
+        return None
+    seen = max(numbers) + 1
+    return seen if len(numbers) == seen else max(seen, USUAL_OFFSETS_PARTITIONS)
+
+
+def _seams_of_offsets(splits: list[dict[str, object]]) -> bool:
+    """Whether a partition of `__consumer_offsets` is read in more than one split."""
+    read = [
+        split["partition_index"]
+        for split in splits
+        if split["topic"] == OFFSETS_TOPIC and split["kind"] == "segment" and split["length"]
+    ]
+    return len(read) > len(set(read))
 
 
 def _split(
@@ -106,6 +149,7 @@ def _split(
         "path": file.below_root,
         "kind": file.kind,
         "topic": file.topic,
+        "partition": file.partition,
         "file_size": file.size,
         "base_offset": file.base_offset,
         "next_base_offset": file.next_base_offset,
@@ -147,15 +191,32 @@ def decode(spark: SparkSession, dump: Dump, settings: Settings, depth: str) -> D
         again = [split for split in whole if split["file_index"] in broken]
         repaired = _read(spark, again, options)
         rows = rows.filter(~F.col("file_index").isin(*broken)).unionByName(repaired)
+    offsets = [p.partition_index for p in dump.partitions if p.topic == OFFSETS_TOPIC]
+    in_offsets = F.col("partition_index").isin(*offsets)
     counted = rows.groupBy("kind").agg(
         F.count("*").alias("rows"),
         F.sum("regular.number").alias("regular"),
         F.sum(F.col("follows").cast("long")).alias("following"),
+        F.sum(in_offsets.cast("long")).alias("offset_runs"),
+        F.sum("commits.transactional").alias("commits"),
+        F.sum("pending.number").alias("pending"),
+        F.sum("summary.skipped_group_records").alias("skipped"),
     )
-    told = {row.kind: row for row in counted.collect()}
-    regular = told[log_row.REGULAR].regular if log_row.REGULAR in told else 0
-    following = told[log_row.RUN].following if log_row.RUN in told else 0
-    return Decoded(rows, {kind: row.rows for kind, row in told.items()}, regular, following)
+    told = {row.kind: row.asDict() for row in counted.collect()}
+
+    def of(kind: int, name: str) -> int:
+        return told[kind][name] or 0 if kind in told else 0
+
+    near_ends = of(log_row.COMMITS, "commits") + of(log_row.PENDING_COMMIT, "pending")
+    return Decoded(
+        rows=rows,
+        counts={kind: row["rows"] for kind, row in told.items()},
+        regular=of(log_row.REGULAR, "regular"),
+        following=of(log_row.RUN, "following"),
+        offset_runs=of(log_row.RUN, "offset_runs"),
+        commits_at_seams=near_ends if _seams_of_offsets(splits) else 0,
+        skipped_group_records=of(log_row.SUMMARY, "skipped"),
+    )
 
 
 def _read(

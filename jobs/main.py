@@ -82,7 +82,9 @@ def _judge(
         as_of_ms=now,
         counts=counts,
         totals=totals(dump, replayed.facts, seen),
-        not_looked_at=not_looked_at(dump, replayed.facts, verified.outcomes, request),
+        not_looked_at=not_looked_at(
+            dump, replayed.facts, verified.outcomes, request, decoded.skipped_group_records
+        ),
         incomplete=incomplete(dump, read.digests, verified.outcomes),
     )
     return Audit(request, dump, read, replayed, verified, verdict)

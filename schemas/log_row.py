@@ -9,6 +9,7 @@ from pyspark.sql.types import ArrayType, IntegerType, StringType
 from schemas.columns import array, binary, boolean, column, integer, long, string, table
 
 RUN, FRAME, FAILURE, STEP, ENTRY, ABORTED, SUMMARY, REGULAR, REGULAR_ABORT = range(9)
+GROUP_FAULT, PENDING_COMMIT, LATE_COMMIT, COMMITS = range(9, 13)
 
 RUN_COLUMNS = (
     long("producer_id", "producer id"),
@@ -42,6 +43,8 @@ RUN_COLUMNS = (
             "that began in what was folded away or in this run; null where none did"),
     integer("chain_epoch_before", "producer epoch of the data before that chain"),
     integer("chain_sequence_before", "last sequence of the data before that chain"),
+    integer("marker_epoch_before", "producer epoch of the marker before, where that or this was "
+            "folded away; else null"),
 )  # fmt: skip
 
 REGULAR_TXN = table(
@@ -60,6 +63,9 @@ REGULAR_TXN = table(
     integer("marker_length", "size of the marker batch, bytes"),
     long("batches", "data batches"),
     long("records", "records present"),
+    long("first_position", "byte position of its first data batch in its file"),
+    integer("first_length", "size of its first data batch, bytes"),
+    integer("marker_epoch_before", "producer epoch of the marker before"),
 )
 """A regular transaction (udfs/wire/regular.py): folded away, kept for the table `txn` only."""
 
@@ -137,6 +143,55 @@ ABORTED_TYPE = table(
     integer("ordinal", "number of the entry in its file, from 0"),
 )
 
+GROUP_FAULT_TYPE = table(
+    string("what", "undecodable or misplaced"),
+    string("group", "group; null where the key cannot be decoded"),
+    long("offset", "offset of the record; of a misplaced group its first in the split"),
+    long("position", "byte position of its batch"),
+    integer("length", "size of its batch, bytes"),
+    string("error", "why key or value could not be decoded; null for a misplaced group"),
+)
+
+COMMITTED_KEY = (
+    string("group", "group"),
+    string("committed_topic", "topic of the committed partition"),
+    integer("committed_partition", "number of the committed partition"),
+)
+
+COMMIT_EVENT = table(
+    long("record_offset", "offset of the commit's record"),
+    long("effective_offset", "where it took effect: its own offset, or that of the COMMIT marker; "
+         "null while pending"),
+    long("committed_offset", "the offset committed; null for a tombstone"),
+    long("producer_id", "producer id; -1 for a plain commit"),
+    integer("producer_epoch", "producer epoch; -1 for a plain commit"),
+    integer("file_index", "file of the record"),
+    long("position", "byte position of its batch"),
+    integer("length", "size of its batch, bytes"),
+)  # fmt: skip
+"""An offset commit that took effect or is pending."""
+
+OFFSET_COMMIT = table(
+    *COMMITTED_KEY,
+    column("commit", COMMIT_EVENT, "the commit"),
+    integer("ordinal", "its number among those of its key that took effect in the split, from 0"),
+    integer("number", "how many of its key took effect in the split"),
+)
+"""A commit near an end of its split: what stands beside it may lie in another one."""
+
+LATE_COMMIT_TYPE = table(
+    *COMMITTED_KEY,
+    column("replaced", COMMIT_EVENT, "the commit before"),
+    column("late", COMMIT_EVENT, "the transactional one that replaced it with a lower offset"),
+    column("following", COMMIT_EVENT, "the next one, which goes on beyond the first"),
+)
+
+COMMITS_TYPE = table(
+    long("number", "commits in the block"),
+    long("transactional", "transactional ones among them"),
+    binary("commits", "Arrow stream of OFFSET_COMMIT rows"),
+)
+
 SUMMARY_TYPE = table(
     long("length", "bytes of the split or file that were there to read"),
     binary("digests", "SHA-256 of each MiB of the split, joined"),
@@ -166,9 +221,14 @@ SUMMARY_TYPE = table(
         "broker ids that a file of __cluster_metadata registers; null for other files",
     ),
     long("steps_dropped", "steps behind the first 10,000 of the split, counted only"),
+    long("skipped_group_records", "records of __consumer_offsets of newer groups, not decoded"),
+    long("placed_records", "records of groups that belong into their partition"),
+    long("misplaced_records", "records of groups that do not"),
+    long("group_divisor", "greatest common divisor of what the number of partitions must divide; "
+         "0 for no group"),
     long("trailing_bytes", "bytes of a cut last entry of a .txnindex"),
     string("error", "why the file could not be read; null: it was"),
-)
+)  # fmt: skip
 
 LOG_ROW = table(
     column("kind", IntegerType(), "which columns are filled: RUN, FRAME, FAILURE, …", False),
@@ -183,9 +243,15 @@ LOG_ROW = table(
     column("aborted", ABORTED_TYPE, "an entry of a .txnindex"),
     column("summary", SUMMARY_TYPE, "one a split or file"),
     column("regular", REGULAR_TYPE, "a block of regular transactions"),
+    column("group_fault", GROUP_FAULT_TYPE, "what is wrong with a record of __consumer_offsets"),
+    column("pending", OFFSET_COMMIT, "a transactional offset commit without a marker in its split"),
+    column("late_commit", LATE_COMMIT_TYPE, "a committed offset that went back for one commit"),
+    column("commits", COMMITS_TYPE, "a block of offset commits near the ends of a split"),
 )
 
 SPLIT = table(
+    integer("partition", "partition; null for files outside partitions"),
+    integer("topic_partitions", "how many partitions __consumer_offsets seems to have"),
     integer("partition_index", "see LOG_ROW; null for files outside partitions"),
     integer("file_index", "see LOG_ROW"),
     string("root", "folder of the dump the file lies in"),

@@ -9,6 +9,8 @@ from log_builder import Case
 
 HISTORIES = 24
 ROUNDS = 40
+OFFSETS_HISTORIES = 6
+OFFSETS_ROUNDS = 150
 
 
 class Producer:
@@ -54,9 +56,36 @@ def history(seed: int) -> list[str]:
     return log
 
 
+def offsets_history(seed: int) -> list[str]:
+    """Offset commits of a few producers and partitions, some late, some plain."""
+    chance = random.Random(seed)
+    position = 0
+    log = []
+    for _ in range(OFFSETS_ROUNDS):
+        pid, place = chance.choice((1, 1, 1, 2)), f"t-{chance.randint(0, 1)}"
+        position += chance.randint(1, 2)
+        late = max(position - chance.choice((0, 0, 5)), 0)
+        kind = chance.random()
+        if kind < 0.55:
+            log.append(f"offsets pid={pid} epoch=0 group=g {place}={late}")
+            log.append(f"{chance.choice(('commit', 'commit', 'abort'))} pid={pid} epoch=0")
+        elif kind < 0.8:
+            log.append(f"offsets pid={pid} epoch=0 group=g {place}={late}")
+        elif kind < 0.88:
+            log.append(f"offsets group=g {place}={chance.choice((position, 'none'))}")
+        else:
+            log.append("roll")
+    return log
+
+
 def histories() -> list[Case]:
     """Cases that expect nothing in particular: what counts is that the findings never change."""
-    return [
+    of_data = [
         Case("random", seed, {"name": f"seed {seed}", "log": history(seed), "finds": []})
         for seed in range(HISTORIES)
+    ]
+    of_offsets = {"topic": "__consumer_offsets", "finds": []}
+    return of_data + [
+        Case("offsets", seed, of_offsets | {"name": f"seed {seed}", "log": offsets_history(seed)})
+        for seed in range(OFFSETS_HISTORIES)
     ]

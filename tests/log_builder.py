@@ -9,6 +9,10 @@ Verbs
     plain n=2                      batch without a producer
     commit pid=1 epoch=0 cepoch=3  marker; also abort. cepoch (coordinator epoch) default 0
     v0, v1                         one message of magic 0 or 1
+    offsets group=g t-0=7 t-1=none   records of __consumer_offsets (the case needs topic:): offset
+            commits, `none` a tombstone; transactional with pid=1. version=4 (of the values,
+            default 3), misplaced (the group belongs into another partition), members=2 (metadata
+            of the group in place of commits), rkey=00ff rvalue=00ff (one record as hex)
     skip 5                         the next batch starts 5 offsets later
     roll [base=10]                 new segment; named after the next offset unless given
     bytes 00ff, zeros 100, garbage 40   raw bytes (garbage is no batch and not zero)
@@ -62,6 +66,8 @@ Options of a case, all optional
     copy: {broker: second, hw: 7, records: list as in coordinator}   another copy of that partition
             on another broker: second (clean), live or bare. hw: as above
     topic: __consumer_offsets     place it in an internal topic
+    output: the lines of a second partition, of a client topic, on the same broker; its findings
+            are the case's too. In `coordinator` its name is `output`
     info: true           findings of severity info count too
     name: a sentence; log: the lines; finds: list of {code, verdict (default violation), offset
             (offset_first), last (offset_last), reason, pid}; what is left out may be anything,
@@ -70,6 +76,7 @@ On the clean broker the dump is complete up to AS_OF; on live only up to a parti
 """
 
 import json
+import re
 import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -79,7 +86,7 @@ from typing import Any, NamedTuple
 import google_crc32c
 
 from udfs.wire import batch_layout as layout
-from udfs.wire import codecs, txn_index, txn_log, writer
+from udfs.wire import codecs, offsets_log, txn_index, txn_log, writer
 from udfs.wire.fields import encode_tagged_fields
 
 T0 = 1_700_000_000_000
@@ -92,13 +99,15 @@ COORDINATOR_PARTITIONS = 5
 LOSSY_PARTITION = 4
 METADATA_TOPIC = "__cluster_metadata"
 CLOCK_TOPIC = "clock"
+OFFSETS_TOPIC = "__consumer_offsets"
+COMMITTED = re.compile(r"(?P<topic>[a-z]+)-(?P<partition>\d+)")
 OPTIONS = {
     "name", "log", "finds", "info", "broker", "hw", "cleaner", "log_start", "first_base",
-    "txnindex", "coordinator", "topic", "copied_at", "alone", "copy",
+    "txnindex", "coordinator", "topic", "copied_at", "alone", "copy", "output",
 }  # fmt: skip
 VERBS = {
-    "data", "txn", "plain", "commit", "abort", "v0", "v1", "skip", "roll", "bytes", "zeros",
-    "garbage", "cut",
+    "data", "txn", "plain", "offsets", "commit", "abort", "v0", "v1", "skip", "roll", "bytes",
+    "zeros", "garbage", "cut",
 }  # fmt: skip
 # The legal way to a state, for the first record of an id.
 LED_UP_BY: dict[str, tuple[str, ...]] = {
@@ -165,10 +174,56 @@ class Line:
         value = self.text_of(name)
         return None if value is None else bytes.fromhex(value)
 
+    def commits(self) -> list[tuple[str, int, int | None]]:
+        """(topic, partition, offset or None) of all words like `t-0=7`, in their order."""
+        found = []
+        for name, value in self._named.items():
+            if match := COMMITTED.fullmatch(name):
+                self._unread.discard(name)
+                offset = None if value == "none" else int(value, 0)
+                found.append((match["topic"], int(match["partition"]), offset))
+        return found
+
     def end(self) -> None:
         """Everything must have been understood."""
         if self._unread:
             raise NotationError(f"{self.text!r}: unknown {sorted(self._unread)}")
+
+
+Contents = list[tuple[bytes, bytes | None]]
+
+
+def offset_commit(version: int, offset: int) -> bytes:
+    """Value of an offset commit."""
+    return offsets_log.encode_offset_commit(offsets_log.OffsetCommit(version, offset, "m", T0))
+
+
+def group_metadata(version: int, members: int) -> bytes:
+    """Value of a classic group."""
+    group = tuple(
+        offsets_log.GroupMember(f"member-{i}", "client", "/host", 45_000, b"s", b"a")
+        for i in range(members)
+    )
+    return offsets_log.encode_group_metadata(
+        offsets_log.GroupMetadata(version, "consumer", 1, "range", None, group)
+    )
+
+
+class GroupNames:
+    """Names of groups whose hash puts them into `partition`, or into another one if misplaced."""
+
+    def __init__(self, prefix: str, partition: int, partitions: int) -> None:
+        self._prefix, self._partition, self._partitions = prefix, partition, partitions
+
+    def of(self, name: str, misplaced: bool) -> str:
+        """The name in the dump."""
+        candidates = (f"{self._prefix}{name}.{salt}" for salt in range(1 << 16))
+        return next(
+            candidate
+            for candidate in candidates
+            if (txn_log.partition_for(candidate, self._partitions) == self._partition)
+            is not misplaced
+        )
 
 
 @dataclass
@@ -205,7 +260,10 @@ def _patched(batch: bytes, line: Line, legacy: bool = False) -> bytes:
 class LogBuilder:
     """The files of one partition, line by line."""
 
-    def __init__(self, pid_base: int = 0, first_base: int = 0) -> None:
+    def __init__(
+        self, pid_base: int = 0, first_base: int = 0, groups: "GroupNames | None" = None
+    ) -> None:
+        self._groups = groups or GroupNames("", 0, 1)
         self.segments: dict[int, bytearray] = {first_base: bytearray()}
         self.placed: list[Placed] = []
         self._pid_base = pid_base
@@ -269,6 +327,26 @@ class LogBuilder:
     def _plain(self, line: Line) -> None:
         self._append_data(line, transactional=False)
 
+    def _offsets(self, line: Line) -> None:
+        group = self._groups.of(line.text_of("group", "g") or "", line.flag("misplaced"))
+        version, members = line.number("version", 3), line.optional("members")
+        contents = [
+            (
+                offsets_log.encode_key(offsets_log.GroupKey(1, group, topic, partition)),
+                None if offset is None else offset_commit(version, offset),
+            )
+            for topic, partition, offset in line.commits()
+        ]
+        if members is not None:
+            key = offsets_log.encode_key(offsets_log.GroupKey(2, group))
+            contents = [(key, group_metadata(version, members))]
+        key, value = line.hexadecimal("rkey"), line.hexadecimal("rvalue")
+        if key is not None:
+            contents = [(key, value)]
+        elif value is not None:
+            contents = [(contents[0][0], value)]
+        self._append_data(line, line.optional("pid") is not None, contents)
+
     def _commit(self, line: Line) -> None:
         self._append_marker(line, commit=True)
 
@@ -313,6 +391,13 @@ class LogBuilder:
         )
         self._next_offset = offset + span
 
+    @staticmethod
+    def _as_records(contents: Contents, base: int, moment: int) -> list[bytes]:
+        return [
+            writer.record(delta, moment - base, key, value)
+            for delta, (key, value) in enumerate(contents)
+        ]
+
     def _records(self, line: Line, base: int, moment: int) -> list[bytes]:
         count = line.number("n", 1)
         deltas = line.numbers("deltas")
@@ -338,14 +423,23 @@ class LogBuilder:
             for delta, time in zip(deltas, times, strict=True)
         ]
 
-    def _append_data(self, line: Line, transactional: bool) -> None:
+    def _append_data(
+        self, line: Line, transactional: bool, contents: Contents | None = None
+    ) -> None:
         self._next_offset = line.number("offset", self._next_offset)
         pid, epoch, following = self._producer(line)
+        if contents is not None:
+            following = 0
         sequence = line.number("seq", following)
         moment, common = self._moment(line), self._common(line)
         horizon, lod = line.moment("horizon"), line.optional("lod")
-        records = self._records(line, moment if horizon is None else horizon, moment)
-        deltas = line.numbers("deltas") or [line.number("n", 1) - 1]
+        base = moment if horizon is None else horizon
+        if contents is None:
+            records = self._records(line, base, moment)
+        else:
+            records = self._as_records(contents, base, moment)
+        count = line.number("n", 1) if contents is None else len(contents)
+        deltas = line.numbers("deltas") or [count - 1]
         span = max(*deltas, 0) + 1 if lod is None else max(lod, 0) + 1
         producer = {"producer_id": pid, "producer_epoch": epoch, "base_sequence": sequence}
         transactional = bool(line.number("transactional", int(transactional)))
@@ -521,6 +615,11 @@ class Case:
     builder: LogBuilder = field(default_factory=LogBuilder)
 
     @property
+    def output_topic(self) -> str:
+        """Topic of the second partition."""
+        return f"{self.code}.{self.number}.output"
+
+    @property
     def name(self) -> str:
         """Code and sentence."""
         return f"{self.code}: {self.given['name']}"
@@ -637,7 +736,11 @@ class CoordinatorLog:
         own = state == line.text_of("state", "Ongoing")
         if asked is None or not own:
             asked = (asked or "this") if active else "none"
-        places = {"this": (case.topic, (case.partition,)), "elsewhere": ("elsewhere", (0,))}
+        places = {
+            "this": (case.topic, (case.partition,)),
+            "elsewhere": ("elsewhere", (0,)),
+            "output": (case.output_topic, (0,)),
+        }
         partitions = tuple(places[name] for name in asked.split(",") if name != "none")
         version = line.number("ctv")
         start, update = line.moment("start"), line.moment("update")
@@ -694,11 +797,13 @@ class DumpWriter:
             for broker in BROKERS
         }  # fmt: skip
         self._copies: dict[str, list[dict[str, Any]]] = {broker: [] for broker in BROKERS}
+        self._of_groups = 1
         self._used: dict[str, int] = {COORDINATOR_TOPIC: COORDINATOR_PARTITIONS}
 
     def write(self, cases: Iterable[Case]) -> None:
         """Writes all cases, the coordinator log and the side files."""
         placed = list(cases)
+        self._of_groups = sum(case.given.get("topic") == OFFSETS_TOPIC for case in placed)
         for number, case in enumerate(placed):
             self._case(number, case)
         for broker in ("clean", "live"):
@@ -724,14 +829,23 @@ class DumpWriter:
             case.partition = self._used.get(topic, 0)
             self._used[topic] = case.partition + 1
         case.pid_base = (number + 1) * 1000
-        case.builder = LogBuilder(case.pid_base, case.given.get("first_base", 0))
-        for text in case.given["log"]:
-            try:
-                case.builder.add(text)
-            except (ValueError, struct.error) as error:
-                raise NotationError(f"{case.name}: {text!r}: {error}") from error
+        groups = GroupNames(f"{case.code}.{case.number}.", case.partition, self._of_groups)
+        case.builder = LogBuilder(case.pid_base, case.given.get("first_base", 0), groups)
+        self._add_lines(case, case.builder, case.given["log"])
         broker = case.given.get("broker", "clean")
         self._partition(broker, case.topic, case.partition, case.builder, case.given)
+        if "output" in case.given:
+            output = LogBuilder(case.pid_base)
+            self._add_lines(case, output, case.given["output"])
+            self._partition(broker, case.output_topic, 0, output, {})
+
+    @staticmethod
+    def _add_lines(case: Case, builder: LogBuilder, lines: list[str]) -> None:
+        for text in lines:
+            try:
+                builder.add(text)
+            except (ValueError, struct.error) as error:
+                raise NotationError(f"{case.name}: {text!r}: {error}") from error
 
     def _partition(
         self, broker: str, topic: str, partition: int, log: LogBuilder, given: dict[str, Any]

@@ -33,7 +33,8 @@ def transactions(states: DataFrame) -> DataFrame:
     first batch, for open ones too), opening_marker_ended (highest epoch of the data that marker
     ended, null for none), state_timestamp (of the state before the transaction), earlier_epoch
     (highest data or marker epoch before the marker), highest_coordinator_epoch, first_file_index,
-    first_position, first_length, last_file_index, last_position, last_length, marker_file_index.
+    first_position, first_length, marker_epoch_before (see LOG_ROW), last_file_index,
+    last_position, last_length, marker_file_index.
     """
     data = F.col("has_data") & F.col("transactional")
 
@@ -49,6 +50,7 @@ def transactions(states: DataFrame) -> DataFrame:
         "first_position",
         "first_length",
         "first_timestamp",
+        "marker_epoch_before",
     )
     last = F.struct(
         "last_offset",

@@ -1,6 +1,9 @@
 """All checks, written down by hand, in the order of the families."""
 
 from jobs.verify.check import Check
+from jobs.verify.checks.atomicity.committed_output_without_offsets import (
+    CHECK as COMMITTED_OUTPUT_WITHOUT_OFFSETS,
+)
 from jobs.verify.checks.atomicity.marker_before_prepare import CHECK as MARKER_BEFORE_PREPARE
 from jobs.verify.checks.atomicity.marker_coordinator_epoch_mismatch import (
     CHECK as MARKER_COORDINATOR_EPOCH_MISMATCH,
@@ -14,9 +17,15 @@ from jobs.verify.checks.atomicity.marker_without_prepare import CHECK as MARKER_
 from jobs.verify.checks.atomicity.missing_marker_in_listed_partition import (
     CHECK as MISSING_MARKER_IN_LISTED_PARTITION,
 )
+from jobs.verify.checks.atomicity.offset_commit_outcome_mismatch import (
+    CHECK as OFFSET_COMMIT_OUTCOME_MISMATCH,
+)
+from jobs.verify.checks.atomicity.offset_commit_regression import CHECK as OFFSET_COMMIT_REGRESSION
+from jobs.verify.checks.atomicity.offset_commit_unlisted import CHECK as OFFSET_COMMIT_UNLISTED
 from jobs.verify.checks.atomicity.open_data_of_completed_transaction import (
     CHECK as OPEN_DATA_OF_COMPLETED_TRANSACTION,
 )
+from jobs.verify.checks.atomicity.pending_offsets_stuck import CHECK as PENDING_OFFSETS_STUCK
 from jobs.verify.checks.atomicity.prepare_never_completed import CHECK as PREPARE_NEVER_COMPLETED
 from jobs.verify.checks.atomicity.torn_transaction import CHECK as TORN_TRANSACTION
 from jobs.verify.checks.batch.batch_attribute_bits_unknown import (
@@ -44,6 +53,8 @@ from jobs.verify.checks.batch.batch_record_offset_order import CHECK as BATCH_RE
 from jobs.verify.checks.batch.control_batch_malformed import CHECK as CONTROL_BATCH_MALFORMED
 from jobs.verify.checks.batch.control_type_unknown import CHECK as CONTROL_TYPE_UNKNOWN
 from jobs.verify.checks.batch.delete_horizon_unexpected import CHECK as DELETE_HORIZON_UNEXPECTED
+from jobs.verify.checks.coordinator.group_wrong_partition import CHECK as GROUP_WRONG_PARTITION
+from jobs.verify.checks.coordinator.offsets_undecodable import CHECK as OFFSETS_UNDECODABLE
 from jobs.verify.checks.coordinator.txnlog_batch_shape import CHECK as TXNLOG_BATCH_SHAPE
 from jobs.verify.checks.coordinator.txnlog_complete_without_prepare import (
     CHECK as TXNLOG_COMPLETE_WITHOUT_PREPARE,
@@ -224,6 +235,13 @@ CHECKS: tuple[Check, ...] = (
     MARKER_BEFORE_PREPARE,
     PREPARE_NEVER_COMPLETED,
     TXNLOG_BATCH_SHAPE,
+    COMMITTED_OUTPUT_WITHOUT_OFFSETS,
+    OFFSET_COMMIT_OUTCOME_MISMATCH,
+    OFFSET_COMMIT_REGRESSION,
+    OFFSET_COMMIT_UNLISTED,
+    PENDING_OFFSETS_STUCK,
+    GROUP_WRONG_PARTITION,
+    OFFSETS_UNDECODABLE,
     TXNLOG_COMPLETE_WITHOUT_PREPARE,
     TXNLOG_EPOCH_INVALID,
     TXNLOG_EPOCH_JUMP,

@@ -126,6 +126,8 @@ def look(context: Context, checks: list[Check], keep_regular: bool = False) -> L
     On a healthy log hardly any check fires, and the rest of a check (excuses, texts, evidence),
     which costs most of the planning, is never compiled. With `keep_regular` all rows are kept.
     """
+    if context.empty:
+        return Looked(context, context.rows, context.folded, frozenset())
     counted = Observation()
     rows = context.rows.observe(counted, F.count(F.lit(1)).alias("rows"))
     irregular = (rows if keep_regular else rows.filter(context.is_irregular())).persist()

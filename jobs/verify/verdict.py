@@ -45,6 +45,8 @@ APPEND_REPEATED = "append_repeated"
 CLOCK_SKEW = "clock_skew"
 # The coordinator may have been stopped, so that nobody was there to act.
 COORDINATOR_STOPPED = "coordinator_stopped"
+# The application may have gone back in its input on purpose.
+REWIND_POSSIBLE = "rewind_possible"
 
 REASONS = (
     NO_INITIAL_STATE,
@@ -67,6 +69,7 @@ REASONS = (
     APPEND_REPEATED,
     CLOCK_SKEW,
     COORDINATOR_STOPPED,
+    REWIND_POSSIBLE,
 )
 
 

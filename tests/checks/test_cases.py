@@ -125,7 +125,7 @@ def describe(finding: Finding) -> str:
 
 
 def findings_of(case: LogCase, audited: AuditedCases) -> list[Finding]:
-    """Findings in the partition of a case, and in the coordinator log about its ids."""
+    """Findings in the partitions of a case, and in the coordinator log about its ids."""
     mine = f"{case.code}.{case.number}."
     in_coordinator_log = [
         finding
@@ -134,7 +134,9 @@ def findings_of(case: LogCase, audited: AuditedCases) -> list[Finding]:
         for finding in findings
         if (finding["transactional_id"] or "").startswith(mine)
     ]
-    return audited.findings.get((case.topic, case.partition), []) + in_coordinator_log
+    places = ((case.topic, case.partition), (case.output_topic, 0))
+    of_case = [finding for place in places for finding in audited.findings.get(place, [])]
+    return of_case + in_coordinator_log
 
 
 @pytest.mark.spark

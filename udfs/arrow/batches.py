@@ -14,8 +14,9 @@ from udfs.wire.errors import WireError
 
 TXN_LOG_TOPIC = "__transaction_state"
 METADATA_TOPIC = "__cluster_metadata"
+OFFSETS_TOPIC = "__consumer_offsets"
 COORDINATOR_TOPICS = (
-    "__consumer_offsets",
+    OFFSETS_TOPIC,
     TXN_LOG_TOPIC,
     "__share_group_state",
     "__cluster_metadata",

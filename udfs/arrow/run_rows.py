@@ -10,6 +10,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from schemas import log_row
 from udfs.arrow.batches import COORDINATOR_TOPICS, Decoded
+from udfs.arrow.blocks import pack_block
 from udfs.arrow.rows import RowBuilder
 from udfs.wire import faults, records
 from udfs.wire.batch_headers import Int64s
@@ -19,7 +20,6 @@ from udfs.wire.regular import Bounds, Folding, fold_regular, oldest_open
 REGULAR_SCHEMA: pa.Schema = to_arrow_schema(log_row.REGULAR_TXN)
 # About 100 bytes a transaction: a block stays far below the size of a Spark row that hurts.
 BLOCK_TRANSACTIONS = 32_768
-BLOCK_OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
 RUN_NAMES = tuple(field.name for field in log_row.RUN_COLUMNS)
 
 Values = tuple[NDArray[Any], NDArray[np.bool_] | None]
@@ -139,6 +139,16 @@ class Columns:
             columns["oldest_other"] = (oldest, no_marker | (oldest < 0))
         return columns
 
+    def of_regular(self, chosen: Int64s, names: tuple[str, ...] = RUN_NAMES) -> dict[str, Values]:
+        """Columns of regular transactions: each stands behind another one of its producer."""
+        known = np.ones(chosen.size, dtype=np.bool_)
+        return self.of(chosen, names) | self.marker_before(chosen, known)
+
+    def marker_before(self, chosen: Int64s, known: NDArray[np.bool_]) -> dict[str, Values]:
+        """Epoch of the marker before the chosen runs, where the run before ends with it."""
+        marker = self._given.batch[np.maximum(self._runs.marker[np.maximum(chosen - 1, 0)], 0)]
+        return {"marker_epoch_before": (self._at_marker["marker_epoch"][marker], ~known)}
+
     def of_folding(self, chosen: Int64s, folding: Folding) -> dict[str, Values]:
         """The columns that say what was folded away before the chosen runs."""
         batches, runs = self._given.batches, self._runs
@@ -151,7 +161,7 @@ class Columns:
             "chain_first_sequence": (batches.first_sequence[runs.first[begun]], none),
             "chain_epoch_before": (batches.epoch[runs.first[before]], none),
             "chain_sequence_before": (batches.last_sequence[runs.last[before]], none),
-        }
+        } | self.marker_before(chosen, folding.follows[chosen])
 
 
 def run_rows(
@@ -177,7 +187,7 @@ def run_rows(
         return
     aborted = inner[~given.batches.commit[runs.marker[inner]]]
     if aborted.size:
-        yield builder.flat(log_row.REGULAR_ABORT, columns.of(aborted))
+        yield builder.flat(log_row.REGULAR_ABORT, columns.of_regular(aborted))
     in_log_order = inner[np.argsort(runs.first[inner], kind="stable")]
     for at in range(0, in_log_order.size, BLOCK_TRANSACTIONS):
         yield _block(builder, columns, in_log_order[at : at + BLOCK_TRANSACTIONS])
@@ -185,28 +195,11 @@ def run_rows(
 
 def _block(builder: RowBuilder, columns: Columns, chosen: Int64s) -> pa.RecordBatch:
     """One row with many regular transactions, as an Arrow stream of `log_row.REGULAR_TXN`."""
-    values = columns.of(chosen, tuple(REGULAR_SCHEMA.names))
+    values = columns.of_regular(chosen, tuple(REGULAR_SCHEMA.names))
     arrays = [
         pa.array(values[field.name][0].astype(field.type.to_pandas_dtype(), copy=False))
         for field in REGULAR_SCHEMA
     ]
     table = pa.RecordBatch.from_arrays(arrays, schema=REGULAR_SCHEMA)
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, REGULAR_SCHEMA, options=BLOCK_OPTIONS) as stream:
-        stream.write_batch(table)
-    row = {"number": int(chosen.size), "transactions": sink.getvalue().to_pybytes()}
+    row = {"number": int(chosen.size), "transactions": pack_block(table)}
     return builder.nested(log_row.REGULAR, "regular", [row])
-
-
-def unpack_blocks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """For `mapInArrow` over (partition_index, file_index, transactions).
-
-    One row a regular transaction: the two numbers and `log_row.REGULAR_TXN`.
-    """
-    names = ["partition_index", "file_index", *REGULAR_SCHEMA.names]
-    for batch in batches:
-        for partition, file, block in zip(*batch.columns, strict=True):
-            with pa.ipc.open_stream(block.as_buffer()) as stream:
-                for table in stream:
-                    place = [pa.repeat(number, table.num_rows) for number in (partition, file)]
-                    yield pa.RecordBatch.from_arrays([*place, *table.columns], names=names)

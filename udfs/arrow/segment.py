@@ -8,9 +8,17 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from schemas import log_row
-from udfs.arrow.batches import TXN_LOG_TOPIC, Decoded, DecodeOptions, decode_batches
+from udfs.arrow.batches import (
+    OFFSETS_TOPIC,
+    TXN_LOG_TOPIC,
+    Decoded,
+    DecodeOptions,
+    decode_batches,
+)
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.frames import Frames, FrameWalker
+from udfs.arrow.offset_rows import offset_rows
+from udfs.arrow.offsets_split import OffsetsSplit
 from udfs.arrow.rows import RowBuilder
 from udfs.arrow.run_rows import run_rows
 from udfs.arrow.txn_log_rows import txn_log_rows
@@ -184,6 +192,10 @@ def read_segment(
     yield from run_rows(builder, decoded, split, options.producer_expiration_ms)
     if topic == TXN_LOG_TOPIC:
         yield from txn_log_rows(builder, source, decoded.headers, options.max_decompressed_bytes)
+    of_groups: dict[str, Any] = {}
+    if topic == OFFSETS_TOPIC and options.with_records:
+        records = OffsetsSplit(source, decoded, split, options.max_decompressed_bytes)
+        of_groups = yield from offset_rows(builder, records)
 
     ends = np.array([damage.end for damage in frames.damages if damage.end is not None])
     first_offset, last_offset = offset_bounds(
@@ -198,6 +210,5 @@ def read_segment(
     ):
         if rows:
             yield builder.nested(kind, column, rows)
-    yield builder.nested(
-        log_row.SUMMARY, "summary", [summary_row(source, frames, decoded, last_offset, dropped)]
-    )
+    summary = summary_row(source, frames, decoded, last_offset, dropped)
+    yield builder.nested(log_row.SUMMARY, "summary", [summary | of_groups])

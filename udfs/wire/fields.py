@@ -75,6 +75,14 @@ class FieldReader:
             raise WireError("unexpected_null", f"null at {start}, expected a string")
         return text
 
+    def byte_string(self, flexible: bool) -> bytes:
+        """Bytes of either form that must not be null."""
+        start = self.at
+        size = self.unsigned_varint() - 1 if flexible else self.int32()
+        if size == -1:
+            raise WireError("unexpected_null", f"null at {start}, expected bytes")
+        return self.take(size)
+
     def nullable_count(self, flexible: bool, element_size: int) -> int | None:
         """An array's count, None where null is stored; elements take `element_size` at least."""
         start = self.at
@@ -118,6 +126,12 @@ def encode_string(text: str, flexible: bool) -> bytes:
     """A string of either form."""
     raw = text.encode("utf-8")
     return (encode_unsigned_varint(len(raw) + 1) if flexible else INT16.pack(len(raw))) + raw
+
+
+def encode_byte_string(content: bytes, flexible: bool) -> bytes:
+    """Bytes of either form."""
+    size = len(content)
+    return (encode_unsigned_varint(size + 1) if flexible else INT32.pack(size)) + content
 
 
 def encode_count(count: int | None, flexible: bool) -> bytes:

@@ -26,6 +26,11 @@ NO_TIMESTAMP = -(1 << 63)
 FAULTS, MAX_TIMESTAMP, CONTROL_TYPE, COORDINATOR_EPOCH, TOMBSTONES = range(5)
 RESULT_ROWS = 5
 
+# Rows of the matrix that find_spans fills.
+SECTION, OFFSET_DELTA, KEY_START, KEY_LENGTH, VALUE_START, VALUE_LENGTH = range(6)
+SPAN_ROWS = 6
+SMALLEST_RECORD = 7
+
 
 @njit(types.UniTuple(int64, 2)(BYTES, int64, int64, int64), cache=True)
 def _varint(data, at, end, max_bytes):  # type: ignore[no-untyped-def]
@@ -206,6 +211,59 @@ def check_plain_batches(
         out,
     )
     return out
+
+
+@njit(
+    int64(BYTES, int64[::1], int64[::1], int64[::1], types.Array(int64, 2, "C")),
+    cache=True,
+)
+def _find_spans(data, start, end, count, out):  # type: ignore[no-untyped-def]
+    """Fills one column of `out` a record; returns the number of records found."""
+    found = 0
+    for i in range(start.shape[0]):
+        at = start[i]
+        for _ in range(count[i]):
+            size, at = _varint(data, at, end[i], 5)
+            if at < 0 or size < 1 or size > end[i] - at:
+                break
+            body_end = at + size
+            _, at = _varint(data, at + 1, body_end, 10)
+            if at < 0:
+                break
+            delta, at = _varint(data, at, body_end, 5)
+            if at < 0:
+                break
+            key_length, key_end = _skip_bytes(data, at, body_end)
+            if key_end < 0:
+                break
+            value_length, value_end = _skip_bytes(data, key_end, body_end)
+            if value_end < 0:
+                break
+            out[SECTION, found] = i
+            out[OFFSET_DELTA, found] = delta
+            out[KEY_START, found] = key_end - max(key_length, 0)
+            out[KEY_LENGTH, found] = key_length
+            out[VALUE_START, found] = value_end - max(value_length, 0)
+            out[VALUE_LENGTH, found] = value_length
+            found += 1
+            at = body_end
+    return found
+
+
+def find_spans(
+    data: NDArray[np.uint8], start: Int64s, end: Int64s, count: Int64s
+) -> NDArray[np.int64]:
+    """Where keys and values lie in plain sections: one column a record, without copying any.
+
+    Section i is data[start[i]:end[i]] and announces count[i] records. Rows: SECTION (i),
+    OFFSET_DELTA, KEY_START, KEY_LENGTH, VALUE_START, VALUE_LENGTH (-1 for null). A section ends
+    at its first malformed record, which is a fault of its batch.
+    """
+    # No record is shorter than its length and six empty fields; counts may lie.
+    room = np.minimum(np.maximum(count, 0), (end - start) // SMALLEST_RECORD + 1)
+    out = np.empty((SPAN_ROWS, int(room.sum())), dtype=np.int64)
+    found = _find_spans(data, start, end, room, out)
+    return out[:, :found]
 
 
 def timestamp_faults(headers: BatchHeaders, max_delta: Int64s) -> Int64s:

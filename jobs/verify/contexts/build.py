@@ -4,16 +4,34 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 
-from jobs.verify.contexts.context import Context
+from jobs.verify.contexts.context import Context, no_rows
 from jobs.verify.contexts.coordinator_copies import coordinator_copies_context
 from jobs.verify.contexts.coordinator_step import coordinator_step_context
 from jobs.verify.contexts.decided_partition import decided_partition_context
 from jobs.verify.contexts.frame import frame_context
+from jobs.verify.contexts.group_record import group_record_context
 from jobs.verify.contexts.log import partition_context, segment_context, step_context
+from jobs.verify.contexts.offset_commit import offset_commit_context
+from jobs.verify.contexts.offset_transaction import (
+    OffsetTransactions,
+    offset_transaction_context,
+)
 from jobs.verify.contexts.producer import producer_context
 from jobs.verify.contexts.run import run_context
 from jobs.verify.contexts.side_entry import side_entry_context
 from jobs.verify.contexts.transaction import Ages, transaction_context
+
+
+@dataclass(frozen=True)
+class OffsetInputs:
+    """What is known of `__consumer_offsets`; None for what the dump cannot have.
+
+    `faults`: rows of `log_row.GROUP_FAULT_TYPE`; `late`: of LATE_COMMIT_TYPE.
+    """
+
+    faults: DataFrame | None
+    late: DataFrame | None
+    transactions: OffsetTransactions | None
 
 
 @dataclass(frozen=True)
@@ -41,6 +59,7 @@ class Inputs:
     decisions: DataFrame
     histories: DataFrame
     owners: DataFrame
+    offsets: OffsetInputs
     regular: int
     following: int
     ages: Ages
@@ -76,4 +95,21 @@ def build_contexts(given: Inputs) -> list[Context]:
             given.transactions, known, files, given.owners, given.coordinator_entries, given.ages,
             given.coordinator_log_complete, given.regular,
         ),
+        *_offset_contexts(given),
     ]  # fmt: skip
+
+
+def _offset_contexts(given: Inputs) -> list[Context]:
+    """Contexts of `__consumer_offsets`; what does not occur is not even planned."""
+    known, files, offsets = given.facts, given.files, given.offsets
+    return [
+        no_rows("group_record", known)
+        if offsets.faults is None
+        else group_record_context(offsets.faults, given.splits, known, files),
+        no_rows("offset_commit", known)
+        if offsets.late is None
+        else offset_commit_context(offsets.late, known, files),
+        no_rows("offset_transaction", known)
+        if offsets.transactions is None
+        else offset_transaction_context(offsets.transactions, known, files, given.ages),
+    ]

@@ -27,6 +27,7 @@ class Context:
     """Rows that checks read. `regular`: no check of the context can fire on the row.
 
     `folded`: rows that were found regular by the decoder already and are not in `rows`.
+    `empty`: it is known to have no rows, and costs no pass.
     `enrich` adds what only irregular rows need (paths of files, facts of the coordinator).
     """
 
@@ -35,10 +36,16 @@ class Context:
     regular: Callable[[], Column]
     enrich: Callable[[DataFrame], DataFrame] = lambda rows: rows
     folded: int = 0
+    empty: bool = False
 
     def is_irregular(self) -> Column:
         """Whether a row needs a look."""
         return ~F.coalesce(self.regular(), F.lit(False))
+
+
+def no_rows(name: str, frame: DataFrame) -> Context:
+    """A context of which it is known that it has no rows; nothing of `frame` is read."""
+    return Context(name, frame.limit(0), lambda: F.lit(True), empty=True)
 
 
 def with_paths(rows: DataFrame, files: DataFrame, **paths: str) -> DataFrame:

@@ -50,8 +50,12 @@ def with_newest_decisions(rows: DataFrame, entries: DataFrame) -> DataFrame:
     return listed.join(newest, on=["producer_id", "listed"], how="left")
 
 
-def coordinator_columns(now: int | None, late_slack: int, clock_tolerance: int) -> list[Column]:
+def coordinator_columns(
+    now: int | None, late_slack: int, clock_tolerance: int, epoch: str = "highest_epoch"
+) -> list[Column]:
     """What the coordinator's last record says about a transaction, and how surely. All in ms.
+
+    `epoch`: the column with the producer epoch of its data.
 
     transactional_id, coordinator_state; coordinator_known; coordinator_covers_partition (the
     record is of a running transaction that lists the partition); two_phase_commit; copies_agree
@@ -61,7 +65,7 @@ def coordinator_columns(now: int | None, late_slack: int, clock_tolerance: int) 
     (how long before the end of the copy of that log the transaction should have been aborted,
     negative if it need not).
     """
-    listed = F.array_contains("coordinator.partitions", F.col("listed"))
+    listed = F.array_contains("coordinator.partitions", F.concat_ws("-", "topic", "partition"))
     active = F.col("coordinator.state").isin("Ongoing", "PrepareCommit", "PrepareAbort")
     tolerance = F.lit(clock_tolerance)
     partition_covers = F.col("complete_up_to_ms") >= (
@@ -85,7 +89,7 @@ def coordinator_columns(now: int | None, late_slack: int, clock_tolerance: int) 
             F.lit(False),
         ).alias("copies_agree"),
         F.coalesce(
-            (F.col("coordinator.producer_epoch") > F.col("highest_epoch"))
+            (F.col("coordinator.producer_epoch") > F.col(epoch))
             & ~F.col("coordinator.state").isin("PrepareCommit", "PrepareAbort"),
             F.lit(False),
         ).alias("coordinator_went_on"),

@@ -1,0 +1,119 @@
+"""What the coordinator's log says of one epoch of a producer id: its transactions, as a whole."""
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from schemas.coordinator_txn import (
+    COMPLETE_ABORT,
+    COMPLETE_COMMIT,
+    EMPTY,
+    NO_STATE,
+    PREPARE_ABORT,
+    PREPARE_COMMIT,
+)
+
+PREPARED = (PREPARE_COMMIT, PREPARE_ABORT)
+
+
+def _epoch_of_data() -> Column:
+    """Epoch of the data that a record is about: a Prepare record may raise it by one or two."""
+    return F.when(
+        F.col("state").isin(*PREPARED), F.coalesce("previous_epoch", "producer_epoch")
+    ).otherwise(F.col("producer_epoch"))
+
+
+def _begins() -> Column:
+    """Whether no transaction of the epoch can lie before this record.
+
+    InitProducerId gives an epoch nobody wrote with; under transaction.version 2 so does every
+    end of a transaction. A Complete record of the older protocols goes on with its epoch.
+    """
+    completed = F.col("state").isin(COMPLETE_COMMIT, COMPLETE_ABORT)
+    return (F.col("state") == EMPTY) | (completed & (F.col("client_transaction_version") >= 2))
+
+
+def _by_epoch(readable: DataFrame) -> DataFrame:
+    """One row an id, producer id and epoch of data in a copy: its first and last record."""
+    by_offset = Window.partitionBy("partition_index").orderBy("offset", "position")
+    numbered = readable.select(
+        "*",
+        F.row_number().over(by_offset).alias("ordinal"),
+        F.when(F.col("tombstone"), F.lit(NO_STATE)).otherwise(F.col("status")).alias("state"),
+    )
+    by_id = Window.partitionBy("partition_index", "transactional_id").orderBy("ordinal")
+    place = F.struct("ordinal", "offset", "file_index", "position", "length")
+    stepped = numbered.select(
+        "*",
+        place.alias("here"),
+        F.lag("producer_epoch").over(by_id).alias("previous_epoch"),
+        F.lag("state").over(by_id).alias("previous_state"),
+        F.lead(place).over(by_id).alias("next"),
+    ).filter(F.col("producer_id").isNotNull())
+    repeated = F.col("previous_state") == F.col("state")
+    decides = F.col("state").isin(*PREPARED) & ~F.coalesce(repeated, F.lit(False))
+    return (
+        stepped.withColumn("data_epoch", _epoch_of_data())
+        .groupBy("partition_index", "transactional_id", "producer_id", "data_epoch")
+        .agg(
+            F.min(F.struct("here", _begins().alias("begins"))).alias("first"),
+            F.max(F.struct("here", "next")).alias("last"),
+            F.array_distinct(F.flatten(F.collect_set("partitions"))).alias("listed"),
+            F.sum(decides.cast("int")).alias("decisions"),
+        )
+    )
+
+
+def epoch_histories(entries: DataFrame, facts: DataFrame) -> DataFrame:
+    """One row a producer id and epoch of its data, from the copy that knows most.
+
+    Only epochs whose records are all there: the first gives the epoch out, and no offset of the
+    partition is missing from it to the record with which the id moved on. Where it did not, none
+    is missing up to the last record of the id; behind that the cleaner may have passed, since it
+    never takes the last record, but nothing may be lost or unreadable.
+
+    Columns: producer_id, producer_epoch, transactional_id, listed (topic-partition of all
+    partitions that any record of the epoch lists), decisions (transactions decided), moved_on
+    (the id has a later record of another epoch: nothing can be added), coordinator_up_to_ms and
+    coordinator_clean_shutdown (the copy), record (place of the last record of the epoch).
+    """
+    unreadable = entries.filter(F.col("error").isNotNull())
+    last_unreadable = unreadable.groupBy("partition_index").agg(
+        F.max("offset").alias("last_unreadable")
+    )
+    # A record that cannot be read is one that is missing.
+    grouped = _by_epoch(entries.filter(F.col("error").isNull()))
+    until = F.coalesce("last.next", "last.here")
+    none_missing = until["offset"] - F.col("first.here.offset") == (
+        until["ordinal"] - F.col("first.here.ordinal")
+    )
+    final = F.col("last.here.offset")
+    none_lost = ~F.exists("holes", lambda hole: hole["end"] > final) & F.coalesce(
+        F.col("last_unreadable") < final, F.lit(True)
+    )
+    complete = none_missing & (F.col("last.next").isNotNull() | none_lost)
+    copies = facts.select(
+        "partition_index",
+        "holes",
+        F.col("complete_up_to_ms").alias("coordinator_up_to_ms"),
+        F.col("clean_shutdown").alias("coordinator_clean_shutdown"),
+    )
+    known = (
+        grouped.join(F.broadcast(copies), on="partition_index", how="inner")
+        .join(F.broadcast(last_unreadable), on="partition_index", how="left")
+        .filter(F.col("first.begins") & complete)
+        .select(
+            "producer_id",
+            F.col("data_epoch").alias("producer_epoch"),
+            "transactional_id",
+            "listed",
+            "decisions",
+            F.col("last.next").isNotNull().alias("moved_on"),
+            "coordinator_up_to_ms",
+            "coordinator_clean_shutdown",
+            F.col("last.here").alias("record"),
+        )
+    )
+    best = known.groupBy("producer_id", "producer_epoch").agg(
+        F.max_by(F.struct("*"), F.struct("moved_on", "coordinator_up_to_ms")).alias("best")
+    )
+    return best.select("best.*")

@@ -1,0 +1,90 @@
+"""Offset commits over the seams of splits: what the decoder could not follow to its end."""
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+KEY = ("partition_index", "group", "committed_topic", "committed_partition")
+NAMES = ("group", "committed_topic", "committed_partition")
+
+
+def _in_effect(commits: DataFrame, transactions: DataFrame) -> DataFrame:
+    """The commits that took effect; those that waited at the end of their split meet their marker.
+
+    A waiting commit takes effect only if no record behind it in the log has done so before.
+    """
+    ended = transactions.filter(F.col("marker_commit")).select(
+        "partition_index",
+        F.col("producer_id").alias("owner"),
+        F.col("first_offset").alias("began"),
+        "marker_offset",
+    )
+    waiting = F.col("commit.effective_offset").isNull()
+    met = commits.filter(waiting).join(
+        ended,
+        on=(commits["partition_index"] == ended["partition_index"])
+        & (F.col("commit.producer_id") == F.col("owner"))
+        & F.col("commit.record_offset").between(F.col("began"), F.col("marker_offset")),
+        how="inner",
+    )
+    settled = met.select(
+        *[commits[name] for name in commits.columns if name not in ("commit", "split_start")],
+        # It stands between the splits, beside nothing in its own.
+        (F.lit(-1) - F.col("commit.record_offset")).alias("split_start"),
+        F.col("commit").withField("effective_offset", F.col("marker_offset")).alias("commit"),
+    )
+    # Of several waiting records of one transaction and key, the last is the one that counts.
+    last = settled.groupBy(*KEY, "commit.effective_offset").agg(
+        F.max_by(F.struct("*"), "commit.record_offset").alias("last")
+    )
+    everything = commits.filter(~waiting).unionByName(last.select("last.*"))
+    order = Window.partitionBy(*KEY).orderBy("commit.effective_offset")
+    before = order.rowsBetween(Window.unboundedPreceding, -1)
+    newest = F.max("commit.record_offset").over(before)
+    return everything.withColumn("newest", newest).filter(
+        F.coalesce(F.col("commit.record_offset") > F.col("newest"), F.lit(True))
+    )
+
+
+def late_commits(commits: DataFrame, transactions: DataFrame) -> DataFrame:
+    """Rows of `log_row.LATE_COMMIT_TYPE`, with partition_index, that cross a seam of splits.
+
+    `commits`: rows of `log_row.OFFSET_COMMIT` near the seams, with file_index and split_start.
+    """
+    order = Window.partitionBy(*KEY).orderBy("commit.effective_offset")
+
+    split = F.struct("file_index", "split_start", "ordinal", "number")
+    placed = _in_effect(commits, transactions).select(
+        "partition_index",
+        *NAMES,
+        F.lag("commit").over(order).alias("replaced"),
+        F.col("commit").alias("late"),
+        F.lead("commit").over(order).alias("following"),
+        F.lag(split).over(order).alias("replaced_split"),
+        split.alias("late_split"),
+        F.lead(split).over(order).alias("following_split"),
+    )
+    told = placed.filter(
+        (F.col("late.producer_id") >= 0)
+        & (F.col("late.committed_offset") < F.col("replaced.committed_offset"))
+        & (F.col("following.committed_offset") > F.col("replaced.committed_offset"))
+        & (F.col("replaced.producer_id") >= 0)
+        & (F.col("following.producer_id") == F.col("replaced.producer_id"))
+        & _next_to("replaced_split", "late_split")
+        & _next_to("late_split", "following_split")
+        & ~(_same("replaced_split", "late_split") & _same("late_split", "following_split"))
+    )
+    return told.select("partition_index", *NAMES, "replaced", "late", "following")
+
+
+def _same(before: str, after: str) -> Column:
+    """Whether both lie in one split."""
+    return (F.col(f"{before}.file_index") == F.col(f"{after}.file_index")) & (
+        F.col(f"{before}.split_start") == F.col(f"{after}.split_start")
+    )
+
+
+def _next_to(before: str, after: str) -> Column:
+    """Whether nothing that was left out of the blocks stands between the two."""
+    in_one = F.col(f"{after}.ordinal") == F.col(f"{before}.ordinal") + 1
+    last = F.col(f"{before}.ordinal") == F.col(f"{before}.number") - 1
+    return F.when(_same(before, after), in_one).otherwise(last & (F.col(f"{after}.ordinal") == 0))

@@ -1,0 +1,87 @@
+"""Offsets were committed although the output of their transaction was aborted, or the reverse.
+
+What it finds: a transaction whose offset commits in `__consumer_offsets` were decided one way, and
+whose data in another partition, of the same producer id and epoch, the other way.
+
+Why it is wrong: input and output of a transaction share one fate. Offsets without output lose
+what was read; output without offsets is produced again.
+
+When it is legal: with transaction protocols 0 and 1 several transactions share an epoch, so only
+an epoch in which the coordinator decided one transaction is judged. An operator may have aborted
+data that hung and were no part of the transaction.
+
+Evidence: the first batch of offsets, that of the output, and the coordinator's record.
+"""
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
+from jobs.verify.verdict import (
+    ADMIN_ABORT_POSSIBLE,
+    DUMP_BEFORE_EVENT,
+    EMPTY_TRANSACTION_POSSIBLE,
+    UNSTABLE_TAIL,
+    explained,
+    inconclusive,
+    suspect,
+)
+
+
+def _raised(which: str) -> Column:
+    """Whether a marker raised the epoch of the data: then no other transaction has that epoch."""
+    return F.col(f"output.{which}_epoch") == F.col("producer_epoch") + 1
+
+
+def _one_transaction() -> Column:
+    """The coordinator decided one transaction of the epoch, and what was aborted is part of it."""
+    part = F.array_contains("history.listed", F.col("output.aborted_place"))
+    first = F.col("output.aborted_previous_epoch") < F.col("producer_epoch")
+    return F.col("decided_once") & F.coalesce(part, F.lit(False)) & (_raised("committed") | first)
+
+
+def _no_part() -> Column:
+    """All records of the epoch are there, and none lists the place of what was aborted."""
+    return ~F.array_contains("history.listed", F.col("output.aborted_place"))
+
+
+CHECK = Check(
+    code="offset_commit_outcome_mismatch",
+    severity=ERROR,
+    context="offset_transaction",
+    cause=ONE_TRANSACTION,
+    source="KIP-98, KIP-890; GroupCoordinator.completeTransaction",
+    fires=lambda: F.col("output").isNotNull(),
+    excuses=(
+        inconclusive(
+            UNSTABLE_TAIL,
+            lambda: (
+                (F.col("marker_offset") >= F.col("stable_below"))
+                | (F.col("output.marker_offset") >= F.col("output.stable_below"))
+            ),
+        ),
+        explained(EMPTY_TRANSACTION_POSSIBLE, lambda: ~_raised("committed") & ~_one_transaction()),
+        inconclusive(DUMP_BEFORE_EVENT, lambda: ~_raised("committed") & ~F.col("history_covers")),
+        explained(ADMIN_ABORT_POSSIBLE, lambda: ~_raised("aborted") & _no_part()),
+        suspect(ADMIN_ABORT_POSSIBLE, lambda: ~_raised("aborted") & ~_one_transaction()),
+    ),
+    expected=lambda: text("the outcome of the output in {place}", place="output.place"),
+    found=lambda: text("{outcome}"),
+    proofs=(
+        Proof("the first offset commit of the transaction"),
+        Proof("the first batch of its output", "output_file", "output_position", "output_length"),
+        Proof("the coordinator's record", "record_file", "record_position", "record_length"),
+    ),
+    message=lambda: text(
+        "The offset commits of producer {producer_id} (epoch {producer_epoch}) at offset "
+        "{first_offset} of {topic}-{partition} were ended by {outcome} at {marker_offset}, but its "
+        "output in {place} from offset {from_} on was decided the other way at {at}.",
+        place="output.place",
+        from_="output.first_offset",
+        at="output.marker_offset",
+    ),
+    remedy=lambda: text(
+        "Stop the application. Where the offsets were committed, set them back before the lost "
+        "output with kafka-consumer-groups.sh; where the output was, what follows is a duplicate."
+    ),
+)

@@ -1,0 +1,53 @@
+"""Transactional offset commits lie in a partition that their transaction never listed.
+
+What it finds: transactional data in a partition of `__consumer_offsets` while no record of that
+producer id and epoch in `__transaction_state` lists the partition, although all of them are there.
+
+Why it is wrong: the coordinator writes markers to the partitions it lists and to no others, so
+nobody decides these offsets. They stay pending and hold up the group, or the marker of a later
+transaction decides them.
+
+When it is legal: never, but where an ABORT marker ended them, as an operator writes it, they are
+void and nothing is told. A copy of the coordinator's log that is older than the commits decides
+nothing.
+
+Evidence: the first batch of the commits, and the last record of the epoch.
+"""
+
+from pyspark.sql import functions as F
+
+from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
+from jobs.verify.conditions import unstable_tail
+from jobs.verify.verdict import ADMIN_ABORT_POSSIBLE, DUMP_BEFORE_EVENT, explained, inconclusive
+
+CHECK = Check(
+    code="offset_commit_unlisted",
+    severity=ERROR,
+    context="offset_transaction",
+    cause=ONE_TRANSACTION,
+    source="KIP-98 AddOffsetsToTxn, KIP-890",
+    fires=lambda: F.col("first_offset").isNotNull() & ~F.col("listed"),
+    excuses=(
+        explained(ADMIN_ABORT_POSSIBLE, lambda: F.col("outcome") == "abort"),
+        unstable_tail("first_offset"),
+        inconclusive(DUMP_BEFORE_EVENT, lambda: ~F.col("history_covers")),
+    ),
+    expected=lambda: text(
+        "{topic}-{partition} among the partitions of the transaction of epoch {producer_epoch}"
+    ),
+    found=lambda: F.lit("not listed"),
+    proofs=(
+        Proof("the first batch of the commits"),
+        Proof("the last record of the epoch", "record_file", "record_position", "record_length"),
+    ),
+    message=lambda: text(
+        "Producer {producer_id} (epoch {producer_epoch}) committed offsets at offset "
+        "{first_offset} of {topic}-{partition}, but no transaction of {transactional_id} in that "
+        "epoch lists the partition."
+    ),
+    remedy=lambda: text(
+        "kafka-transactions.sh --bootstrap-server HOST:PORT describe-producers --topic {topic} "
+        "--partition {partition}; abort what is open there, and see whether "
+        "transaction.partition.verification.enable is on."
+    ),
+)

@@ -1,0 +1,60 @@
+"""Offset commits of a group wait for a marker that is long overdue.
+
+What it finds: transactional offset commits without a marker at the end of the log, older than
+every timeout, whether their transaction hangs or its coordinator just does not end it.
+
+Why it is suspect: nobody gets these offsets. Consumers of the group that ask for stable offsets
+are refused (UNSTABLE_OFFSET_COMMIT) and cannot start, and the partition is not cleaned behind them.
+
+When it is legal: the broker allows longer transactions than the configuration of this audit says;
+a prepared transaction of two-phase commit; a copy of the partition from before the marker.
+
+Evidence: the first batch of the commits.
+"""
+
+from pyspark.sql import functions as F
+
+from jobs.verify.check import ONE_TRANSACTION, WARNING, Check, text
+from jobs.verify.verdict import (
+    CONFIG_UNKNOWN,
+    DUMP_BEFORE_EVENT,
+    TWO_PHASE_COMMIT,
+    inconclusive,
+    suspect,
+)
+
+CHECK = Check(
+    code="pending_offsets_stuck",
+    severity=WARNING,
+    context="offset_transaction",
+    cause=ONE_TRANSACTION,
+    source="KIP-447, KIP-664",
+    fires=lambda: (F.col("outcome") == "open") & (F.col("age_ms") > F.col("limit_ms")),
+    excuses=(
+        inconclusive(TWO_PHASE_COMMIT, lambda: F.col("two_phase_commit")),
+        inconclusive(
+            DUMP_BEFORE_EVENT,
+            lambda: (
+                F.col("coordinator_known")
+                & ~F.col("coordinator_covers_partition")
+                & ~F.col("copies_agree")
+            ),
+        ),
+        suspect(CONFIG_UNKNOWN),
+    ),
+    expected=lambda: F.lit("a COMMIT or ABORT marker"),
+    found=lambda: text(
+        "none for {minutes} minutes; groups: {pending_groups}",
+        minutes=F.floor(F.col("age_ms") / 60000),
+    ),
+    message=lambda: text(
+        "Offsets that producer {producer_id} committed from offset {first_offset} of "
+        "{topic}-{partition} on have been pending for {minutes} minutes (groups: "
+        "{pending_groups}); the coordinator of the transaction is in state {coordinator_state}.",
+        minutes=F.floor(F.col("age_ms") / 60000),
+    ),
+    remedy=lambda: text(
+        "kafka-transactions.sh --bootstrap-server HOST:PORT abort --topic {topic} "
+        "--partition {partition} --start-offset {first_offset}"
+    ),
+)

@@ -1,0 +1,44 @@
+"""Records of a group lie in a partition in which no coordinator will look for them.
+
+What it finds: a group whose hash, modulo the number of partitions of `__consumer_offsets`, is not
+the number of the partition that holds its records.
+
+Why it is wrong: the coordinator of a group is the leader of exactly that partition. Offsets that
+lie elsewhere are lost to the group: it starts anew, and what it processed is processed twice.
+
+When it is legal: never; but how many partitions there are is not written in them. A number with
+which every group of the dump is where it belongs explains everything; where there is none, the
+groups that most others contradict are named.
+
+Evidence: the batch of the group's first record there.
+"""
+
+from pyspark.sql import functions as F
+
+from jobs.verify.check import ERROR, Check, text
+from jobs.verify.conditions import unstable_tail
+from jobs.verify.verdict import CONFIG_UNKNOWN, explained, inconclusive
+
+CHECK = Check(
+    code="group_wrong_partition",
+    severity=ERROR,
+    context="group_record",
+    source="GroupCoordinatorService.partitionFor",
+    fires=lambda: F.col("what") == "misplaced",
+    excuses=(
+        explained(CONFIG_UNKNOWN, lambda: F.col("some_number_fits")),
+        unstable_tail(),
+        inconclusive(CONFIG_UNKNOWN, lambda: ~F.col("most_fit")),
+    ),
+    expected=lambda: text("the partition that its hash gives"),
+    found=lambda: text("partition {partition}"),
+    message=lambda: text(
+        "Group {group} has records in {topic}-{partition}, first at offset {offset}, where its "
+        "coordinator does not look: its committed offsets there are lost to it."
+    ),
+    remedy=lambda: text(
+        "See whether partitions were added to {topic}. Compare the offsets that group {group} "
+        "reads with those stored here, and set them with kafka-consumer-groups.sh."
+    ),
+    needs_records=True,
+)

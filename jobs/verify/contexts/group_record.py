@@ -1,0 +1,87 @@
+"""Context `group_record`: one row is a fault in the records of `__consumer_offsets`."""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from jobs.verify.contexts.context import Context, with_paths
+
+OFFSETS_TOPIC = "__consumer_offsets"
+# The Euclidean algorithm on 32-bit numbers ends within so many steps.
+EUCLID_STEPS = 48
+
+
+def _greatest_common_divisor(one: Column, other: Column) -> Column:
+    pair = F.struct(one.cast("long").alias("a"), other.cast("long").alias("b"))
+    return F.aggregate(
+        F.sequence(F.lit(1), F.lit(EUCLID_STEPS)),
+        pair,
+        lambda held, _: F.when(held["b"] == 0, held).otherwise(
+            F.struct(held["b"].alias("a"), (held["a"] % held["b"]).alias("b"))
+        ),
+        lambda held: held["a"],
+    )
+
+
+def placement(splits: DataFrame, facts: DataFrame) -> DataFrame:
+    """One row for the dump: what all splits together say of the number of partitions.
+
+    some_number_fits: a number of partitions exists with which every group is where it belongs;
+    most_fit: of the assumed one that is true for more records than not.
+    """
+    highest = facts.filter(F.col("topic") == OFFSETS_TOPIC).agg(
+        F.max("partition").alias("highest_partition")
+    )
+    told = splits.agg(
+        F.collect_set("group_divisor").alias("divisors"),
+        F.sum("placed_records").alias("placed"),
+        F.sum("misplaced_records").alias("misplaced"),
+    )
+    divisor = F.aggregate("divisors", F.lit(0).cast("long"), _greatest_common_divisor)
+    joined = told.crossJoin(F.broadcast(highest)).withColumn("divisor", divisor)
+    return joined.select(
+        ((F.col("divisor") == 0) | (F.col("divisor") > F.col("highest_partition"))).alias(
+            "some_number_fits"
+        ),
+        (F.col("placed") > F.col("misplaced")).alias("most_fit"),
+    )
+
+
+def _without_producer(rows: DataFrame) -> DataFrame:
+    return rows.select(
+        "*",
+        F.lit(None).cast("long").alias("producer_id"),
+        F.lit(None).cast("int").alias("producer_epoch"),
+        F.lit(None).cast("string").alias("transactional_id"),
+    )
+
+
+def group_record_context(
+    faults: DataFrame, splits: DataFrame, facts: DataFrame, files: DataFrame
+) -> Context:
+    """Rows of `log_row.GROUP_FAULT_TYPE`.
+
+    A group in a wrong partition is one row, at its first record; a record that cannot be decoded
+    is one of its own. Added: some_number_fits and most_fit, see `placement`.
+    """
+    place = F.struct("offset", "position", "length", "file_index", "error")
+    own = F.when(F.col("what") == "undecodable", F.col("offset"))
+    needed = facts.select("partition_index", "topic", "partition", "broker", "stable_below")
+    rows = (
+        faults.groupBy("partition_index", "what", "group", own.alias("own"))
+        .agg(F.min(place).alias("first"))
+        .select("partition_index", "what", "group", "first.*")
+        .join(F.broadcast(needed), on="partition_index", how="inner")
+    )
+
+    def enrich(selected: DataFrame) -> DataFrame:
+        named = with_paths(selected, files, file="file_index")
+        placed = named.crossJoin(F.broadcast(placement(splits, facts)))
+        return _without_producer(placed).select(
+            "*",
+            F.col("offset").alias("offset_first"),
+            F.col("offset").alias("offset_last"),
+            F.col("position").alias("byte_position"),
+            F.col("length").alias("byte_length"),
+        )
+
+    return Context("group_record", rows, lambda: F.lit(False), enrich)

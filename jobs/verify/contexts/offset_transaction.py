@@ -1,0 +1,254 @@
+"""Context `offset_transaction`: one row is a transaction in a partition of `__consumer_offsets`."""
+
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from jobs.verify.conditions import missing_between, one_instant
+from jobs.verify.contexts.context import Context, with_paths
+from jobs.verify.contexts.open_transaction import coordinator_columns
+from jobs.verify.contexts.transaction import Ages
+
+OFFSETS_TOPIC = "__consumer_offsets"
+MAX_GROUPS = 5
+CLOSED_COLUMNS = (
+    "partition_index",
+    "producer_id",
+    "producer_epoch",
+    "first_offset",
+    "last_offset",
+    "first_file_index",
+    "first_position",
+    "first_length",
+    "marker_offset",
+    "marker_epoch",
+    "marker_commit",
+    "last_timestamp",
+    "marker_timestamp",
+    "previous_epoch",
+)
+
+
+@dataclass(frozen=True)
+class OffsetTransactions:
+    """What the context is built from.
+
+    `transactions`: those of replay; `regular`: those folded away in the decoder, `regular_aborts`
+    the aborted ones among them; `histories`: `jobs.replay.epoch_history`; `pending`: offset
+    commits without a marker in their split; `owners`: the ids that own producer ids.
+    """
+
+    transactions: DataFrame
+    regular: DataFrame
+    regular_aborts: DataFrame
+    histories: DataFrame
+    pending: DataFrame
+    owners: DataFrame
+
+
+def _replayed(given: OffsetTransactions) -> DataFrame:
+    """Transactions and lone markers that the replay met; `open` ones have no marker.
+
+    previous_epoch: producer epoch of the marker before, -1 for none. A lone marker stands at its
+    own place.
+    """
+    of_one_epoch = F.col("lowest_epoch") == F.col("highest_epoch")
+    own = {
+        # Data of several epochs between two markers are the fault of a missing marker.
+        "producer_epoch": F.when(of_one_epoch, F.col("highest_epoch")),
+        "previous_epoch": F.coalesce("marker_epoch_before", "previous_marker.epoch", F.lit(-1)),
+        "first_file_index": F.coalesce("first_file_index", "marker_file_index"),
+        "first_position": F.coalesce("first_position", "marker_position"),
+        "first_length": F.coalesce("first_length", "marker_length"),
+    }
+    return given.transactions.withColumns(own).select(*CLOSED_COLUMNS)
+
+
+def _folded(frame: DataFrame) -> DataFrame:
+    """The same of transactions folded away in the decoder."""
+    own = {
+        "first_file_index": F.col("file_index"),
+        "previous_epoch": F.col("marker_epoch_before"),
+    }
+    return frame.withColumns(own).select(*CLOSED_COLUMNS)
+
+
+def _contradictions(given: OffsetTransactions, facts: DataFrame) -> DataFrame:
+    """Transactions of `__consumer_offsets` whose output elsewhere was decided the other way.
+
+    Columns: partition_index, first_offset, and `output`, a struct of the first place.
+    """
+    kinds = facts.select(
+        "partition_index",
+        (F.col("topic") == OFFSETS_TOPIC).alias("of_offsets"),
+        "coordinator_topic",
+        F.concat_ws("-", "topic", "partition").alias("place"),
+        F.col("stable_below").alias("place_stable_below"),
+    )
+    replayed = _replayed(given)
+    step = F.col("marker_epoch") - F.col("producer_epoch")
+
+    def ended(folded: DataFrame, commit: bool) -> DataFrame:
+        """Transactions with data that one marker of their epoch, or of the next, has ended."""
+        told = replayed.unionByName(_folded(folded)).filter(
+            F.col("first_offset").isNotNull()
+            & (F.col("marker_commit") == F.lit(commit))
+            & step.isin(0, 1)
+        )
+        placed = told.join(F.broadcast(kinds), on="partition_index", how="inner")
+        return placed.filter(F.col("of_offsets") | ~F.col("coordinator_topic"))
+
+    aborted, committed = ended(given.regular_aborts, False), ended(given.regular, True)
+    whole = F.struct(*[*CLOSED_COLUMNS, "place", "place_stable_below"])
+    pairs = aborted.select(
+        "producer_id", "producer_epoch", "of_offsets", whole.alias("aborted")
+    ).join(
+        committed.select(
+            "producer_id", "producer_epoch", (~F.col("of_offsets")).alias("of_offsets"),
+            whole.alias("committed"),
+        ),
+        on=["producer_id", "producer_epoch", "of_offsets"],
+        how="inner",
+    )  # fmt: skip
+    offsets = F.when(F.col("of_offsets"), F.col("aborted")).otherwise(F.col("committed"))
+    output = F.when(F.col("of_offsets"), F.col("committed")).otherwise(F.col("aborted"))
+    told = pairs.select(
+        offsets["partition_index"].alias("partition_index"),
+        offsets["first_offset"].alias("first_offset"),
+        F.struct(
+            F.col("aborted.marker_epoch").alias("aborted_epoch"),
+            F.col("committed.marker_epoch").alias("committed_epoch"),
+            F.col("aborted.place").alias("aborted_place"),
+            F.col("aborted.previous_epoch").alias("aborted_previous_epoch"),
+            output["place"].alias("place"),
+            output["first_file_index"].alias("file_index"),
+            output["first_position"].alias("position"),
+            output["first_length"].alias("length"),
+            output["first_offset"].alias("first_offset"),
+            output["marker_offset"].alias("marker_offset"),
+            output["place_stable_below"].alias("stable_below"),
+            F.greatest("aborted.marker_timestamp", "committed.marker_timestamp").alias("moment"),
+        ).alias("output"),
+    )
+    # What both epochs prove comes first, so that one finding tells the strongest place.
+    return told.groupBy("partition_index", "first_offset").agg(
+        F.max_by("output", F.struct("output.aborted_epoch", "output.place")).alias("output")
+    )
+
+
+def offset_transaction_context(
+    given: OffsetTransactions, facts: DataFrame, files: DataFrame, ages: Ages
+) -> Context:
+    """Transactions and lone markers of `__consumer_offsets`.
+
+    `outcome`: commit, abort or open; first_offset is null for a marker alone. `history`: what the
+    coordinator's log says of the epoch (`jobs.replay.epoch_history`), null where that is not
+    known as a whole; `listed`: it lists this partition. `output`: a partition with data of the
+    same producer and epoch that was decided the other way, null for none. Added for irregular
+    rows: decided_once (the history has one transaction), history_covers (nothing can have been
+    added to it before this transaction ended), pending_groups (at most five), and the columns of
+    the context `transaction` about coordinator and age.
+    """
+    known = facts.filter(F.col("topic") == OFFSETS_TOPIC).select(
+        "partition_index", "topic", "partition", "broker", "stable_below", "cleaning",
+        "cleaned_below", "holes", "start_known", "single_broker", "clean_shutdown",
+        "complete_up_to_ms",
+    )  # fmt: skip
+    histories = given.histories.select(
+        "producer_id", "producer_epoch", F.struct("*").alias("history")
+    )
+    outcome = (
+        F.when(F.col("marker_commit"), F.lit("commit"))
+        .when(F.col("marker_offset").isNotNull(), F.lit("abort"))
+        .otherwise(F.lit("open"))
+    )
+    rows = (
+        _replayed(given)
+        .unionByName(_folded(given.regular))
+        .join(F.broadcast(known), on="partition_index", how="inner")
+        .join(histories, on=["producer_id", "producer_epoch"], how="left")
+        .join(_contradictions(given, facts), on=["partition_index", "first_offset"], how="left")
+        .withColumns(
+            {
+                "outcome": outcome,
+                "listed": F.array_contains(
+                    "history.listed", F.concat_ws("-", "topic", "partition")
+                ),
+            }
+        )
+    )
+
+    def regular() -> Column:
+        settled = F.col("first_offset").isNotNull() & F.col("marker_offset").isNotNull()
+        return settled & F.coalesce(F.col("listed"), F.lit(True)) & F.col("output").isNull()
+
+    def enrich(selected: DataFrame) -> DataFrame:
+        return _enriched(selected, given, files, ages)
+
+    return Context("offset_transaction", rows, regular, enrich)
+
+
+def _groups_of_open_transaction() -> Column:
+    """Groups whose offsets wait, at most five; what a split left waiting may have ended since."""
+    mine = F.filter("waiting", lambda one: one["record_offset"] >= F.col("first_offset"))
+    groups = F.array_sort(F.array_distinct(F.transform(mine, lambda one: one["group"])))
+    return F.array_join(F.slice(groups, 1, MAX_GROUPS), ", ")
+
+
+def _enriched(
+    selected: DataFrame, given: OffsetTransactions, files: DataFrame, ages: Ages
+) -> DataFrame:
+    coordinator = given.owners.select(
+        F.col("producer_id").alias("owned"), F.struct("*").alias("coordinator")
+    )
+    waiting = given.pending.groupBy(
+        F.col("partition_index").alias("pending_partition"),
+        F.col("commit.producer_id").alias("pending_producer"),
+    ).agg(F.collect_set(F.struct("commit.record_offset", "group")).alias("waiting"))
+    joined = selected.join(
+        F.broadcast(coordinator), on=F.col("producer_id") == F.col("owned"), how="left"
+    ).join(
+        F.broadcast(waiting),
+        on=(F.col("partition_index") == F.col("pending_partition"))
+        & (F.col("producer_id") == F.col("pending_producer"))
+        & (F.col("outcome") == "open"),
+        how="left",
+    )
+    named = with_paths(
+        joined,
+        files,
+        file="first_file_index",
+        output_file="output.file_index",
+        record_file="history.record.file_index",
+    )
+    moment = F.coalesce("output.moment", "marker_timestamp", "last_timestamp")
+    covers = (
+        F.col("history.moved_on")
+        | one_instant("history.coordinator_clean_shutdown")
+        | (F.col("history.coordinator_up_to_ms") >= moment + F.lit(ages.clock_tolerance))
+    )
+    now = F.lit(ages.now).cast("long")
+    behind_marker_before = F.col("marker_offset") - 1
+    return named.select(
+        "*",
+        *coordinator_columns(
+            ages.now, ages.late_slack, ages.clock_tolerance, epoch="producer_epoch"
+        ),
+        F.coalesce(F.col("history.decisions") == 1, F.lit(False)).alias("decided_once"),
+        F.coalesce(covers, F.lit(False)).alias("history_covers"),
+        (now - F.col("last_timestamp")).alias("age_ms"),
+        F.lit(ages.transaction_max_timeout + ages.late_slack).alias("limit_ms"),
+        _groups_of_open_transaction().alias("pending_groups"),
+        F.coalesce(missing_between(F.lit(0), behind_marker_before), F.lit(False)).alias(
+            "missing_before_marker"
+        ),
+        F.coalesce("first_offset", "marker_offset").alias("offset_first"),
+        F.coalesce("last_offset", "marker_offset").alias("offset_last"),
+        F.col("first_position").alias("byte_position"),
+        F.col("first_length").alias("byte_length"),
+        F.col("output.position").alias("output_position"),
+        F.col("output.length").alias("output_length"),
+        F.col("history.record.position").alias("record_position"),
+        F.col("history.record.length").alias("record_length"),
+    )

@@ -1,0 +1,284 @@
+"""The records of one split of `__consumer_offsets`, read (kafka-reference 3.3)."""
+
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from schemas import log_row
+from udfs.arrow.batches import Decoded
+from udfs.arrow.byte_range import ByteRange
+from udfs.wire import batch_layout as layout
+from udfs.wire import codecs, faults, offsets_log, records
+from udfs.wire.batch_headers import BatchHeaders, Bools, Int64s
+from udfs.wire.errors import WireError
+from udfs.wire.offset_commits import Keys, read_commits
+from udfs.wire.offset_replay import Commits, Markers
+from udfs.wire.txn_log import placing_hash
+
+UNDECODABLE, MISPLACED = "undecodable", "misplaced"
+# Such a batch is told as a fault itself; its records say nothing.
+UNREADABLE = (
+    faults.NOT_REPLAYED
+    | faults.CODEC_INVALID
+    | faults.DECOMPRESSION_FAILED
+    | faults.DECOMPRESSED_SIZE_LIMIT
+    | faults.RECORD_COUNT_MISMATCH
+    | faults.RECORD_MALFORMED
+)
+
+EVENT_FIELDS = list(to_arrow_schema(log_row.COMMIT_EVENT))
+# A key that cannot be decoded has no kind; kinds are 16-bit numbers.
+NO_KIND = -(1 << 16)
+NO_KEY = offsets_log.GroupKey(NO_KIND, None)
+# Decompressed batches are held up to this many bytes at a time.
+UNPACKED_BYTES = 1 << 26
+
+Row = dict[str, Any]
+
+
+class Sections(NamedTuple):
+    """Plain records sections in `data`: section i is data[start[i]:end[i]], of batch[i]."""
+
+    data: NDArray[np.uint8]
+    batch: Int64s
+    start: Int64s
+    end: Int64s
+
+
+class Read(NamedTuple):
+    """Records, one array element each.
+
+    `batch`: index of the batch; `key`: number of the key; `committed`: the offset committed, -1
+    for what is no commit or has no value; `error`: why it cannot be decoded, else None.
+    """
+
+    batch: Int64s
+    offset: Int64s
+    key: Int64s
+    committed: Int64s
+    has_value: Bools
+    error: NDArray[np.object_]
+
+
+def _sections(source: ByteRange, decoded: Decoded, limit: int) -> Iterator[Sections]:
+    """The sections of all data batches, plain ones first; of the others only some at a time."""
+    headers = decoded.headers
+    readable = ~headers.control & (headers.record_count > 0) & ((decoded.fault & UNREADABLE) == 0)
+    start = headers.position + layout.HEADER_SIZE
+    end = headers.position + headers.length
+    plain = np.flatnonzero(readable & (headers.codec == 0)).astype(np.int64)
+    yield Sections(source.data, plain, start[plain], end[plain])
+    batches: list[int] = []
+    unpacked: list[bytes] = []
+    held = 0
+    for i in np.flatnonzero(readable & (headers.codec != 0)).tolist():
+        stored = source.data[start[i] : end[i]].tobytes()
+        unpacked.append(codecs.decompress(int(headers.codec[i]), stored, limit))
+        batches.append(i)
+        held += len(unpacked[-1])
+        if held > UNPACKED_BYTES:
+            yield _joined(batches, unpacked)
+            batches, unpacked, held = [], [], 0
+    if batches:
+        yield _joined(batches, unpacked)
+
+
+def _joined(batches: list[int], unpacked: list[bytes]) -> Sections:
+    end = np.cumsum([len(section) for section in unpacked]).astype(np.int64)
+    start = np.concatenate((np.zeros(1, dtype=np.int64), end[:-1]))
+    data = np.frombuffer(b"".join(unpacked), dtype=np.uint8)
+    return Sections(data, np.array(batches, dtype=np.int64), start, end)
+
+
+def _read(sections: Sections, headers: BatchHeaders, keys: Keys) -> Read:
+    """Keys and values of some sections."""
+    data = sections.data
+    counts = headers.record_count[sections.batch]
+    spans = records.find_spans(data, sections.start, sections.end, counts)
+    batch = sections.batch[spans[records.SECTION]]
+    key = keys.number(data.tobytes(), spans)
+    kinds = [NO_KIND if one is None else one.type for one in keys.decoded]
+    kind = np.array(kinds, dtype=np.int64)[key]
+    start, length = spans[records.VALUE_START], spans[records.VALUE_LENGTH]
+    error = np.full(key.size, None, dtype=object)
+    for record in np.flatnonzero(np.isin(key, list(keys.errors))).tolist():
+        error[record] = keys.errors[int(key[record])]
+    committed = np.full(key.size, -1, dtype=np.int64)
+    commits = np.flatnonzero(np.isin(kind, offsets_log.OFFSET_COMMIT_TYPES))
+    committed[commits], wrong = read_commits(data, start[commits], length[commits])
+    for i, text in wrong.items():
+        error[commits[i]] = text
+    of_groups = (kind == offsets_log.GROUP_METADATA_TYPE) & (length >= 0)
+    for record in np.flatnonzero(of_groups).tolist():
+        error[record] = _fault_of_group(data[start[record] : start[record] + length[record]])
+    offset = headers.base_offset[batch] + spans[records.OFFSET_DELTA]
+    return Read(batch, offset, key, committed, length >= 0, error)
+
+
+def _fault_of_group(value: NDArray[np.uint8]) -> str | None:
+    try:
+        offsets_log.decode_group_metadata(value.tobytes())
+    except WireError as error:
+        return f"{error.reason}: {error.detail}"
+    return None
+
+
+class OffsetsSplit:
+    """The records of one split of `__consumer_offsets`, in log order."""
+
+    def __init__(self, source: ByteRange, decoded: Decoded, split: Row, limit: int) -> None:
+        """Reads keys and values; `limit` bounds a decompressed batch, bytes."""
+        self._decoded, self._split = decoded, split
+        self._keys = Keys()
+        parts = [
+            _read(sections, decoded.headers, self._keys)
+            for sections in _sections(source, decoded, limit)
+        ]
+        columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+        order = np.argsort(columns[0], kind="stable")
+        self._read = Read._make(column[order] for column in columns)
+        self._faulty = np.array([text is not None for text in self._read.error], dtype=np.bool_)
+        kinds = [NO_KIND if key is None else key.type for key in self._keys.decoded]
+        self._kind = np.array(kinds, dtype=np.int64)[self._read.key]
+
+    def faults(self) -> Iterator[Row]:
+        """Rows of the records that cannot be decoded."""
+        for record in np.flatnonzero(self._faulty).tolist():
+            yield self._fault(record, UNDECODABLE, self._read.error[record])
+
+    def _fault(self, record: int, what: str, text: str | None) -> Row:
+        headers, batch = self._decoded.headers, self._read.batch[record]
+        key = self._keys.decoded[self._read.key[record]]
+        return {
+            "what": what,
+            "group": None if key is None else key.group,
+            "offset": int(self._read.offset[record]),
+            "position": int(headers.position[batch]) + self._split["start"],
+            "length": int(headers.length[batch]),
+            "error": text,
+        }
+
+    def placement(self) -> tuple[list[Row], Row]:
+        """Rows of groups that belong elsewhere, and what the summary tells of their partitions.
+
+        The number of partitions is assumed; whether any other number fits all groups, the
+        divisors of all splits tell together.
+        """
+        here, assumed = self._split["partition"], self._split["topic_partitions"]
+        numbers_of: dict[str, list[int]] = {}
+        for number, key in enumerate(self._keys.decoded):
+            if key is not None and key.group is not None:
+                numbers_of.setdefault(key.group, []).append(number)
+        _, first, totals = np.unique(self._read.key, return_index=True, return_counts=True)
+        divisor, placed, misplaced, rows = 0, 0, 0, []
+        for group, numbers in numbers_of.items():
+            hashed = placing_hash(group)
+            divisor = math.gcd(divisor, hashed - here)
+            count = int(totals[numbers].sum())
+            if hashed % assumed == here:
+                placed += count
+            else:
+                misplaced += count
+                rows.append(self._fault(int(first[numbers].min()), MISPLACED, None))
+        newer = (self._kind > offsets_log.GROUP_METADATA_TYPE) | (
+            (self._kind < 0) & (self._kind != NO_KIND)
+        )
+        return rows, {
+            "skipped_group_records": int(newer.sum()),
+            "placed_records": placed,
+            "misplaced_records": misplaced,
+            "group_divisor": divisor,
+        }
+
+    def commits(self) -> tuple[Commits, Int64s]:
+        """The commits that could be read, and the record of each."""
+        is_commit = np.isin(self._kind, offsets_log.OFFSET_COMMIT_TYPES)
+        record = np.flatnonzero(is_commit & ~self._faulty)
+        headers, batch = self._decoded.headers, self._read.batch[record]
+        owner = np.where(headers.transactional[batch], headers.producer_id[batch], -1)
+        commits = Commits(
+            key=self._read.key[record],
+            offset=self._read.offset[record],
+            producer_id=np.maximum(owner, -1),
+            committed=self._read.committed[record],
+            tombstone=~self._read.has_value[record],
+        )
+        return commits, record
+
+    def markers(self) -> Markers:
+        """COMMIT and ABORT markers of the split."""
+        headers, kind = self._decoded.headers, self._decoded.control_type
+        is_marker = (kind == records.COMMIT) | (kind == records.ABORT)
+        is_marker &= (self._decoded.fault & faults.NOT_REPLAYED) == 0
+        chosen = np.flatnonzero(is_marker)
+        return Markers(
+            headers.base_offset[chosen], headers.producer_id[chosen], kind[chosen] == records.COMMIT
+        )
+
+    def names(self, record: int) -> Row:
+        """Group and partition that a commit is for."""
+        key = self._keys.decoded[self._read.key[record]]
+        if key is None:
+            raise ValueError("a commit without a key")
+        return {
+            "group": key.group,
+            "committed_topic": key.topic,
+            "committed_partition": key.partition,
+        }
+
+    def event(self, commits: Commits, i: int, record: int, effective: int | None) -> Row:
+        """One commit as `log_row.COMMIT_EVENT`."""
+        headers, batch = self._decoded.headers, self._read.batch[record]
+        owner = int(commits.producer_id[i])
+        return {
+            "record_offset": int(commits.offset[i]),
+            "effective_offset": effective,
+            "committed_offset": None if commits.tombstone[i] else int(commits.committed[i]),
+            "producer_id": owner,
+            "producer_epoch": int(headers.producer_epoch[batch]) if owner >= 0 else -1,
+            "file_index": self._split["file_index"],
+            "position": int(headers.position[batch]) + self._split["start"],
+            "length": int(headers.length[batch]),
+        }
+
+    def name_columns(self, record: Int64s) -> list[pa.Array]:
+        """`names` of many commits, as columns."""
+        number = pa.array(self._read.key[record])
+        fields = zip(*[key or NO_KEY for key in self._keys.decoded], strict=True)
+        _, group, topic, partition = fields
+        return [
+            pa.array(values, type=kind).take(number)
+            for values, kind in (
+                (group, pa.string()),
+                (topic, pa.string()),
+                (partition, pa.int32()),
+            )
+        ]
+
+    def events(
+        self, commits: Commits, index: Int64s, record: Int64s, effective: Int64s
+    ) -> pa.StructArray:
+        """`event` of many commits, as a column."""
+        headers, batch = self._decoded.headers, self._read.batch[record]
+        owner = commits.producer_id[index]
+        columns = {
+            "record_offset": commits.offset[index],
+            "effective_offset": effective,
+            "committed_offset": commits.committed[index],
+            "producer_id": owner,
+            "producer_epoch": np.where(owner >= 0, headers.producer_epoch[batch], -1),
+            "file_index": np.full(index.size, self._split["file_index"]),
+            "position": headers.position[batch] + self._split["start"],
+            "length": headers.length[batch],
+        }
+        null = {"committed_offset": commits.tombstone[index]}
+        arrays = [
+            pa.array(columns[field.name], mask=null.get(field.name)).cast(field.type)
+            for field in EVENT_FIELDS
+        ]
+        return pa.StructArray.from_arrays(arrays, fields=EVENT_FIELDS)
