@@ -11,6 +11,8 @@ EXAMPLES = """examples:
       one broker's log directory
   eosaudit audit --dump /copies --out /audits --as-of 1795236470221
       a folder of brokers, copied at that moment (ms since 1970)
+  eosaudit audit --dump /copies --out /audits --policy default
+      and judge the result by the acceptance policy in conf/policy
   eosaudit explain --out /audits --topic orders --partition 3
       what holds back read_committed consumers there, and what to do about it
   eosaudit checks hanging_transaction
@@ -18,9 +20,10 @@ EXAMPLES = """examples:
 
 exit codes:
   0  looked, nothing wrong
-  1  at least one proven violation
+  1  at least one proven violation, or the acceptance policy is not met
   2  wrong arguments, configuration or input; nothing was written
-  3  the audit is incomplete: a check crashed or a file could not be read
+  3  the audit is incomplete: a check crashed, a file could not be read, or the acceptance
+     policy could not be evaluated
 """
 
 
@@ -34,6 +37,7 @@ class Arguments(argparse.Namespace):
     as_of: int | None = None
     depth: str = "records"
     config: Path | None = None
+    policy: str | None = None
     quiet: bool = False
     audit: str | None = None
     topic: str = ""
@@ -61,6 +65,9 @@ def parser() -> argparse.ArgumentParser:
     report = commands.add_parser("report", help="tell the result of a finished audit again")
     report.add_argument("--out", required=True, help="folder with the tables")
     report.add_argument("--audit", help="audit id; default: the only one, else they are listed")
+    _add_policy(
+        report, "judges the stored tables by them instead, and writes nothing (docs/policy.md)"
+    )
     _add_explain(commands)
     checks = commands.add_parser("checks", help="list the checks, or print one check's manual")
     checks.add_argument("code", nargs="?", help="check code; without it all are listed")
@@ -83,6 +90,14 @@ def _add_explain(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "--broker", type=int, help="whose copy; default: the one with the highest log end"
     )
     explain.add_argument("--audit", help="audit id; default: the only one, else they are listed")
+
+
+def _add_policy(command: argparse.ArgumentParser, what: str) -> None:
+    command.add_argument(
+        "--policy",
+        metavar="DIR",
+        help=f"folder of expectation suites, or `default` for conf/policy: {what}",
+    )
 
 
 def _add_audit(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -121,4 +136,5 @@ def _add_audit(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     audit.add_argument(
         "--config", type=Path, metavar="FILE", help="TOML file; see conf/audit.toml for the keys"
     )
+    _add_policy(audit, "judges the result by them too (docs/policy.md)")
     audit.add_argument("--quiet", action="store_true", help="no progress on stderr")

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pyspark.sql import DataFrame
@@ -11,6 +11,8 @@ from pyspark.sql import functions as F
 from jobs._dump import Dump
 from jobs._settings import Settings
 from jobs.decode import Decoded
+from jobs.policy.results import Result
+from jobs.policy.suites import Policy
 from jobs.replay.epoch_history import epoch_histories
 from jobs.replay.offsets import late_commits
 from jobs.replay.replay import Replayed
@@ -41,19 +43,24 @@ MARKER_COLUMNS = (
 
 @dataclass(frozen=True)
 class Request:
-    """What the command line asks for; `as_of` in ms or None, `depth` records or headers."""
+    """What the command line asks for; `as_of` in ms or None, `depth` records or headers.
+
+    `policy`: the acceptance policy to judge by; None where none was asked for.
+    """
 
     dumps: list[Path]
     out: str
     as_of: int | None
     depth: str
     settings: Settings
+    policy: Policy | None = None
 
     def configuration(self) -> str:
         """Everything besides the input that a result depends on, as canonical JSON."""
-        return json.dumps(
-            {"settings": self.settings.digested(), "as_of": self.as_of, "depth": self.depth}
-        )
+        asked = {"settings": self.settings.digested(), "as_of": self.as_of, "depth": self.depth}
+        if self.policy:
+            asked["policy"] = self.policy.digest
+        return json.dumps(asked)
 
 
 @dataclass(frozen=True)
@@ -75,7 +82,10 @@ class Read:
 
 @dataclass(frozen=True)
 class Audit:
-    """One audit while it runs: input, decoded rows, rebuilt tables, findings."""
+    """One audit while it runs: input, decoded rows, rebuilt tables, findings.
+
+    `expectation_results`: what became of the acceptance policy, once it is judged by.
+    """
 
     request: Request
     dump: Dump
@@ -83,6 +93,7 @@ class Audit:
     replayed: Replayed
     verified: Verified
     verdict: Verdict
+    expectation_results: list[Result] = field(default_factory=list)
 
     def release(self) -> None:
         """Gives back the memory of everything that was kept between the stages."""

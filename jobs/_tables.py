@@ -38,10 +38,8 @@ def is_finished(spark: SparkSession, out: str, audit_id: str) -> bool:
 
 def append(rows: DataFrame, out: str, name: str, audit_id: str) -> None:
     """Appends the rows of one audit to a table, once, in the columns of its schema."""
-    schema = TABLES[name]
-    stamped = rows.withColumn("audit_id", F.lit(audit_id))
     writer = (
-        as_schema(stamped, schema)
+        stamped(rows, name, audit_id)
         .write.format("delta")
         .mode("append")
         .option("txnAppId", f"eosaudit/{name}/{audit_id}")
@@ -51,6 +49,11 @@ def append(rows: DataFrame, out: str, name: str, audit_id: str) -> None:
         .option("mergeSchema", "true")
     )
     writer.save(path_of(out, name))
+
+
+def stamped(rows: DataFrame, name: str, audit_id: str) -> DataFrame:
+    """The rows of one audit as a table has them: its columns and the audit id."""
+    return as_schema(rows.withColumn("audit_id", F.lit(audit_id)), TABLES[name])
 
 
 def as_schema(rows: DataFrame, schema: StructType) -> DataFrame:

@@ -1,14 +1,17 @@
 """Writes the tables of a finished audit, `audit` last, and verdict.json beside them."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import astuple
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from jobs import _tables
 from jobs._audit import Audit
 from jobs._files import write_text
 from jobs._session import planned_for
+from jobs.policy.results import Result
 from jobs.verify.verify import Verified
 from schemas.tables import TABLES
 
@@ -16,11 +19,16 @@ from schemas.tables import TABLES
 TABLES_AT_ONCE = 4
 
 
-def write(spark: SparkSession, audit: Audit) -> None:
-    """Appends the rows of an audit to all tables, unless it is there already."""
+def write(spark: SparkSession, audit: Audit, tables: dict[str, DataFrame]) -> None:
+    """Appends `tables`, the policy's results and `audit`, unless the audit is there already."""
     out, identity = audit.request.out, audit.verdict.audit_id
     if not _tables.is_finished(spark, out, identity):
-        rows = _rows(spark, audit)
+        rows = dict(tables)
+        if audit.request.policy:
+            rows["expectation_result"] = _expectation_results(spark, audit.expectation_results)
+        rows["audit"] = audit_row(spark, audit)
+        if list(rows) != [name for name in TABLES if name in rows]:
+            raise AssertionError("tables are written in the order of schemas/tables.py")
 
         def append(name: str) -> None:
             _tables.append(rows[name], out, name, identity)
@@ -34,14 +42,14 @@ def write(spark: SparkSession, audit: Audit) -> None:
     write_text(spark, out, "verdict.json", audit.verdict.as_json())
 
 
-def _rows(spark: SparkSession, audit: Audit) -> dict[str, DataFrame]:
-    """Table name -> rows, in the order of writing."""
+def result_tables(spark: SparkSession, audit: Audit) -> dict[str, DataFrame]:
+    """Table name -> rows, in the order of writing, of all that does not depend on the policy."""
     place = audit.replayed.facts.select("partition_index", "broker", "topic", "partition")
 
     def placed(rows: DataFrame) -> DataFrame:
         return rows.join(F.broadcast(place), on="partition_index", how="inner")
 
-    rows = {
+    return {
         "dump_file": _dump_files(audit),
         "decode_failure": placed(_named(audit.read.damages, audit.read.files)),
         "txn": placed(_transactions(audit)),
@@ -50,11 +58,7 @@ def _rows(spark: SparkSession, audit: Audit) -> dict[str, DataFrame]:
         "partition_state": audit.replayed.partition_states(),
         "violation": audit.verified.findings,
         "check_run": _check_runs(spark, audit.verified),
-        "audit": _audit_row(spark, audit),
     }
-    if list(rows) != list(TABLES):
-        raise AssertionError("every table is written once, in the order of schemas/tables.py")
-    return rows
 
 
 def _named(rows: DataFrame, files: DataFrame) -> DataFrame:
@@ -137,7 +141,13 @@ def _check_runs(spark: SparkSession, verified: Verified) -> DataFrame:
     return joined.withColumn("rows_examined", examined).fillna(nothing).orderBy("code")
 
 
-def _audit_row(spark: SparkSession, audit: Audit) -> DataFrame:
+def _expectation_results(spark: SparkSession, results: list[Result]) -> DataFrame:
+    schema = StructType(list(TABLES["expectation_result"])[1:])
+    return spark.createDataFrame([astuple(result) for result in results], schema)
+
+
+def audit_row(spark: SparkSession, audit: Audit) -> DataFrame:
+    """The row of the table `audit`."""
     verdict, request = audit.verdict, audit.request
     row = {
         "audit_id": verdict.audit_id,

@@ -10,6 +10,7 @@ if __package__ in (None, ""):
 from pyspark.sql import SparkSession
 
 from jobs import __version__, _arguments, _settings, report
+from jobs._acceptance import judged
 from jobs._audit import Audit, Read, Request, context_inputs
 from jobs._audit_id import audit_id, file_digests
 from jobs._coverage import incomplete, not_looked_at, totals
@@ -18,13 +19,14 @@ from jobs._errors import UsageError
 from jobs._listing import files_table, partitions_table
 from jobs._progress import Progress
 from jobs._session import planned_for, spark_session
-from jobs._write import write
+from jobs._write import result_tables, write
 from jobs.collect import collect
 from jobs.commands.checks import list_checks, show_check
 from jobs.commands.doctor import examine
 from jobs.commands.explain import Asked, explain
 from jobs.commands.report import tell_again
 from jobs.decode import decode, failures
+from jobs.policy import suites
 from jobs.replay.partitions import newest_broker_timestamp, summaries
 from jobs.replay.replay import replay
 from jobs.verify.contexts.build import build_contexts
@@ -94,12 +96,19 @@ def run_audit(arguments: _arguments.Arguments) -> int:
     """The subcommand `audit`: audits, writes, tells; returns the exit code."""
     settings = _settings.load(arguments.config)
     collect(arguments.dump)  # what is no dump ends here, before Spark is started
-    request = Request(arguments.dump, arguments.out, arguments.as_of, arguments.depth, settings)
+    policy = suites.chosen(arguments.policy)
+    request = Request(
+        arguments.dump, arguments.out, arguments.as_of, arguments.depth, settings, policy
+    )
     with spark_session() as spark:
         progress = Progress(spark, arguments.quiet)
         done = audit(spark, request, progress)
+        tables = result_tables(spark, done)
+        if request.policy:
+            with progress.stage("policy"), planned_for(spark, done.read.decoded.rows_to_replay()):
+                done = judged(spark, done, tables, request.policy)
         with progress.stage("write"):
-            write(spark, done)
+            write(spark, done, tables)
         rows = report.examples(done.verified.findings, settings.examples_per_code)
         tell(report.summary(done.verdict, rows, request.out, settings.examples_per_code))
         done.release()
@@ -107,10 +116,11 @@ def run_audit(arguments: _arguments.Arguments) -> int:
 
 
 def run_report(arguments: _arguments.Arguments) -> int:
-    """The subcommand `report`; the exit code is that of the audit."""
+    """The subcommand `report`; the exit code is that of the audit, under the policy if given."""
     per_code = _settings.load().examples_per_code
+    policy = suites.chosen(arguments.policy)
     with spark_session() as spark:
-        text, code = tell_again(spark, arguments.out, arguments.audit, per_code)
+        text, code = tell_again(spark, arguments.out, arguments.audit, policy, per_code)
     tell(text)
     return code
 

@@ -8,8 +8,11 @@ from typing import Any
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.policy.results import Outcome
+
 CLEAN, VIOLATIONS, INCOMPLETE = "clean", "violations", "incomplete"
-EXIT_CODES = {CLEAN: 0, VIOLATIONS: 1, INCOMPLETE: 3}
+NOT_ACCEPTED = "not_accepted"
+EXIT_CODES = {CLEAN: 0, VIOLATIONS: 1, NOT_ACCEPTED: 1, INCOMPLETE: 3}
 VERDICT_ORDER = ("violation", "suspect", "inconclusive")
 WIDTH = 100
 
@@ -18,7 +21,8 @@ WIDTH = 100
 class Verdict:
     """The result of an audit. `not_looked_at`: sentences, one a thing left out and why.
 
-    `incomplete` sentences are those because of which the audit counts as incomplete.
+    `incomplete` sentences are those because of which the audit counts as incomplete. `policy`:
+    what became of the acceptance policy; None where none was asked for.
     """
 
     audit_id: str
@@ -28,6 +32,7 @@ class Verdict:
     totals: dict[str, int]
     not_looked_at: list[str]
     incomplete: list[str]
+    policy: Outcome | None = None
 
     def number(self, verdict: str) -> int:
         """Findings of one verdict."""
@@ -44,14 +49,25 @@ class Verdict:
 
     @property
     def verdict(self) -> str:
-        """Clean, violations or incomplete; a proven violation outweighs what is missing."""
+        """Clean, violations, incomplete or not accepted.
+
+        A proven violation outweighs what is missing. What is missing outweighs a policy that is
+        not met, since it may be the reason.
+        """
         if self.broken:
             return VIOLATIONS
-        return INCOMPLETE if self.incomplete else CLEAN
+        if self.missing:
+            return INCOMPLETE
+        return NOT_ACCEPTED if self.policy and self.policy.rejecting else CLEAN
+
+    @property
+    def missing(self) -> list[str]:
+        """Why the audit is incomplete: what was not looked at, and what no policy could judge."""
+        return self.incomplete + (self.policy.not_evaluated if self.policy else [])
 
     @property
     def exit_code(self) -> int:
-        """0 clean, 1 violations, 3 incomplete."""
+        """0 clean, 1 violations or not accepted, 3 incomplete."""
         return EXIT_CODES[self.verdict]
 
     def as_json(self) -> str:
@@ -70,6 +86,7 @@ class Verdict:
             "totals": self.totals,
             "not_looked_at": self.not_looked_at,
             "incomplete": self.incomplete,
+            "policy": self.policy and self.policy.as_dict(),
         }
         return json.dumps(content, indent=2, sort_keys=True) + "\n"
 
@@ -79,7 +96,9 @@ class Verdict:
         stored = json.loads(content)
         counts = {(f["code"], f["severity"], f["verdict"]): f["count"] for f in stored["findings"]}
         names = ("audit_id", "version", "as_of_ms", "totals", "not_looked_at", "incomplete")
-        return cls(counts=counts, **{name: stored[name] for name in names})
+        judged = stored.get("policy")
+        policy = Outcome(**judged) if judged else None
+        return cls(counts=counts, policy=policy, **{name: stored[name] for name in names})
 
 
 def examples(findings: DataFrame, per_code: int) -> list[Any]:
@@ -139,6 +158,7 @@ def headline(verdict: Verdict) -> str:
         CLEAN: "CLEAN: no violation found in what was looked at",
         VIOLATIONS: f"VIOLATIONS: {verdict.broken:,} proven",
         INCOMPLETE: "INCOMPLETE: no violation found, but not everything could be looked at",
+        NOT_ACCEPTED: "NOT ACCEPTED: no violation found, but the acceptance policy is not met",
     }
     return words[verdict.verdict]
 
@@ -162,9 +182,11 @@ def summary(verdict: Verdict, rows: list[Any], out: str, per_code: int) -> str:
         group = list(_group_lines(verdict, rows, kind, per_code))
         if group:
             lines += ["", titles[kind], *group]
+    if verdict.policy:
+        lines += verdict.policy.lines()
     lines += ["", "Not looked at", *_bullets(verdict.not_looked_at or ["nothing was left out"])]
-    if verdict.incomplete:
-        lines += ["", "Incomplete because", *_bullets(verdict.incomplete)]
+    if verdict.missing:
+        lines += ["", "Incomplete because", *_bullets(verdict.missing)]
     lines += ["", f"Tables and verdict.json are in {out} (audit {verdict.audit_id})."]
     return "\n".join(lines)
 

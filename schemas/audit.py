@@ -5,7 +5,7 @@ from schemas.columns import AUDIT_ID, integer, long, string, table
 AUDIT = table(
     AUDIT_ID,
     string("version", "version of eosaudit"),
-    string("verdict", "clean, violations or incomplete"),
+    string("verdict", "clean, violations, not_accepted or incomplete"),
     integer("exit_code", "exit code of the command"),
     long("as_of_ms", "moment of the dump the ages refer to, ms; null when nothing tells"),
     string("depth", "records or headers"),

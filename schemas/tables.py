@@ -8,6 +8,7 @@ from schemas.check_run import CHECK_RUN
 from schemas.coordinator_txn import COORDINATOR_TXN
 from schemas.decode_failure import DECODE_FAILURE
 from schemas.dump_file import DUMP_FILE
+from schemas.expectation_result import EXPECTATION_RESULT
 from schemas.partition_state import PARTITION_STATE
 from schemas.txn import TXN
 from schemas.violation import VIOLATION
@@ -21,5 +22,6 @@ TABLES: dict[str, StructType] = {
     "partition_state": PARTITION_STATE,
     "violation": VIOLATION,
     "check_run": CHECK_RUN,
+    "expectation_result": EXPECTATION_RESULT,
     "audit": AUDIT,
 }

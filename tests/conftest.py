@@ -1,13 +1,18 @@
-"""One Spark session for the whole test run."""
+"""What many tests share: one Spark session, and one audit of the sample dump with its policy."""
 
+import io
 from collections.abc import Iterator
+from contextlib import redirect_stdout
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 from jobs._session import _embedded_defaults, get_session
+from jobs.main import main
 
+SAMPLE = Path(__file__).parent / "dumps/hanging-sample"
 LOGGING = Path(__file__).parent.parent / "conf" / "log4j2.properties"
 
 
@@ -34,3 +39,23 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session, _ = get_session()
     yield session
     started.stop()
+
+
+@dataclass(frozen=True)
+class SampleAudit:
+    """An audit of the sample as of an hour later: its options, exit code, summary and output."""
+
+    options: list[str]
+    code: int
+    told: str
+    out: Path
+
+
+@pytest.fixture(scope="session")
+def sample_audit(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> SampleAudit:
+    """Its tables may grow by other audits, and are not to be changed otherwise."""
+    out = tmp_path_factory.mktemp("sample") / "out"
+    options = ["--out", str(out), "--quiet", "--as-of", "1795240070221", "--policy", "default"]
+    with redirect_stdout(io.StringIO()) as told:
+        code = main(["audit", "--dump", str(SAMPLE), *options])
+    return SampleAudit(options, code, told.getvalue(), out)

@@ -94,6 +94,12 @@ FORBIDDEN = (
         "aggregate in Spark; where few rows are certain, say why in MAY_COLLECT",
         MAY_COLLECT,
     ),
+    Forbidden(
+        ".toArrow()",
+        calls_method("toArrow"),
+        "stay in Spark; where few rows are certain, say why in MAY_COLLECT",
+        {"jobs/policy/subjects.py": "bounded by TABLE_ROWS and VIEW_ROWS"},
+    ),
     Forbidden(".toPandas()", calls_method("toPandas"), "stay in Spark, or use mapInArrow", {}),
     Forbidden("print(", is_print, "tell() in jobs/main.py for results, Progress for progress", {}),
     Forbidden(
@@ -257,6 +263,7 @@ SNIPPETS = [
     (short_lines, "x = '" + "y" * LONGEST_LINE + "'", "x = 'y'"),
     (no_forbidden_calls, "rows = frame.collect()", "dump = collect(paths)"),
     (no_forbidden_calls, "frame.limit(3).toPandas()", "frame.toPandas"),
+    (no_forbidden_calls, "frame.toArrow()", "frame.toArrow"),
     (no_forbidden_calls, "print('x')", "self.print('x')"),
     (no_forbidden_calls, "datetime.now(UTC)", "clock.now()"),
     (no_forbidden_calls, "datetime.datetime.now()", "datetime.fromtimestamp(ms)"),

@@ -5,13 +5,12 @@ import shutil
 from pathlib import Path
 
 import pytest
+from conftest import SAMPLE, SampleAudit
 from pyspark.sql import SparkSession
 
 from jobs.main import main
 from schemas.tables import TABLES
 
-SAMPLE = Path(__file__).resolve().parent.parent / "dumps/hanging-sample"
-AN_HOUR_LATER = "1795240070221"
 EXPLAINED = (
     "h-0 on broker 0: the last stable offset stands at 59; 67 offsets wait behind it",
     "producer 5, epoch 0, id late-commit-1-0",
@@ -37,35 +36,77 @@ def counts(spark: SparkSession, out: Path) -> dict[str, int]:
 
 @pytest.mark.spark
 def test_the_sample_hangs_and_a_second_run_changes_nothing(
-    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    spark: SparkSession, sample_audit: SampleAudit, tmp_path: Path
 ) -> None:
-    command = ["audit", "--dump", str(SAMPLE), "--out", str(tmp_path / "out"), "--quiet"]
-    assert main([*command, "--as-of", AN_HOUR_LATER]) == 1
-    told = capsys.readouterr().out
-    assert told.startswith("VIOLATIONS: 1 proven")
-    assert "h-0 on broker 0, offsets 59 to 64" in told
-    verdict = json.loads((tmp_path / "out/verdict.json").read_text())
+    out = sample_audit.out
+    assert sample_audit.code == 1
+    assert sample_audit.told.startswith("VIOLATIONS: 1 proven")
+    assert "h-0 on broker 0, offsets 59 to 64" in sample_audit.told
+    verdict = json.loads((out / "verdict.json").read_text())
     assert verdict["exit_code"] == 1
-    first = counts(spark, tmp_path / "out")
+    first = counts(spark, out)
     assert set(first) == set(TABLES)
     assert first["audit"] == 1
 
     moved = tmp_path / "elsewhere"
     shutil.copytree(SAMPLE, moved)
-    again = ["audit", "--dump", str(moved), "--out", str(tmp_path / "out"), "--quiet"]
-    assert main([*again, "--as-of", AN_HOUR_LATER]) == 1
-    assert counts(spark, tmp_path / "out") == first
+    assert main(["audit", "--dump", str(moved), *sample_audit.options]) == 1
+    assert counts(spark, out) == first
+    assert json.loads((out / "verdict.json").read_text()) == verdict
 
-    assert main(again) == 0  # seconds after the copy nothing hangs yet: another audit
-    both = counts(spark, tmp_path / "out")
-    assert both["audit"] == 2
-    assert both["partition_state"] == 2 * first["partition_state"]
 
+@pytest.mark.spark
+def test_a_policy_is_judged_stored_and_told_again(
+    spark: SparkSession,
+    sample_audit: SampleAudit,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    out = sample_audit.out
+    # Seconds after the copy nothing hangs yet: another audit, and without a policy a clean one.
+    later = ["--dump", str(SAMPLE), "--out", str(out), "--quiet"]
+    assert main(["audit", *later]) == 0
+    clean = json.loads((out / "verdict.json").read_text())
+    assert clean["policy"] is None
+
+    told = {}
+    for row in spark.read.format("delta").load(str(out / "expectation_result")).collect():
+        told[row.suite, row.number] = (row.severity, row.status)
+    failed = {place: result for place, result in told.items() if result[1] != "met"}
+    assert failed == {
+        ("finding_count", 1): ("error", "failed"),
+        ("topic_state", 2): ("warning", "failed"),
+    }
+    assert f"Acceptance policy: 2 of {len(told)} not met" in sample_audit.told
+    audits = spark.read.format("delta").load(str(out / "audit"))
+    (judged,) = audits.filter("exit_code = 1").select("audit_id").collect()
     capsys.readouterr()
-    one = ["--out", str(tmp_path / "out"), "--audit", verdict["audit_id"]]
-    assert main(["report", *one]) == 1
-    assert capsys.readouterr().out == told
+    assert main(["report", "--out", str(out), "--audit", judged.audit_id]) == 1
+    assert capsys.readouterr().out == sample_audit.told
 
+    strict = tmp_path / "strict"
+    strict.mkdir()
+    again = ["report", "--out", str(out), "--audit", clean["audit_id"], "--policy", str(strict)]
+    open_ones = {"column": "open_transactions", "value_set": [0]}
+    kind = "expect_column_values_to_be_in_set"
+    suite = {"name": "x", "expectations": [{"type": kind, "kwargs": open_ones}]}
+    (strict / "partition_state.open.json").write_text(json.dumps(suite))
+    assert main(again) == 1
+    assert "NOT ACCEPTED" in (accepted := capsys.readouterr().out)
+    assert "such as broker=0, open_transactions=1, partition=0, topic=h" in accepted
+    (strict / "partition_state.open.json").write_text(json.dumps(suite).replace("open_t", "t"))
+    assert main(again) == 3
+    assert "there is no column transactions; did you mean" in capsys.readouterr().out
+
+
+@pytest.mark.spark
+def test_the_partition_of_the_sample_is_explained(
+    spark: SparkSession, sample_audit: SampleAudit, capsys: pytest.CaptureFixture[str]
+) -> None:
+    audits = spark.read.format("delta").load(str(sample_audit.out / "audit"))
+    (judged,) = audits.filter("exit_code = 1").select("audit_id").collect()
+    one = ["--out", str(sample_audit.out), "--audit", judged.audit_id]
+    capsys.readouterr()
     assert main(["explain", *one, "--topic", "h", "--partition", "0"]) == 0
     explained = capsys.readouterr().out
     for part in EXPLAINED:
@@ -82,6 +123,16 @@ def test_what_is_no_dump_is_told_in_a_sentence(
     out = tmp_path / "out"
     assert main(["audit", "--dump", str(tmp_path), "--out", str(out)]) == 2
     assert "is no dump: expected a broker's log directory" in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_a_policy_that_is_no_folder_is_told_before_anything_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    command = ["audit", "--dump", str(SAMPLE), "--out", str(out), "--policy", "nowhere"]
+    assert main(command) == 2
+    assert "--policy nowhere: cannot be read: No such file" in capsys.readouterr().err
     assert not out.exists()
 
 
