@@ -39,6 +39,12 @@ setup: .venv/.done .jars/.done ## Install all that is needed into .venv and .jar
 audit-sample: setup ## Audit the sample dump: one hanging transaction must be found
 	@scripts/audit_sample.sh
 
+.PHONY: sample-report
+sample-report: audit-sample ## Write docs/sample-report anew: the report of the sample dump
+	mkdir -p docs/sample-report
+	cp build/sample/{report.{html,json,sarif,junit.xml},verdict.json,manifest.json,SHA256SUMS} \
+		docs/sample-report/
+
 .PHONY: test
 test: setup ## Run all tests
 	$(BIN)/python -m pytest

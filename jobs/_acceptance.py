@@ -10,7 +10,7 @@ from jobs._audit import Audit
 from jobs._write import audit_row
 from jobs.policy.results import Judged, outcome
 from jobs.policy.suites import Policy
-from jobs.report import Verdict
+from jobs.report.verdict import Verdict
 from schemas.tables import TABLES
 
 
@@ -19,7 +19,7 @@ def judged(
 ) -> Audit:
     """The audit with what became of the policy; `tables`: what is about to be written."""
     verdict = audit.verdict
-    rows = tables | {"audit": audit_row(spark, audit)}
+    rows = tables | {"audit": audit_row(spark, audit, verdict)}
     written = {name: _tables.stamped(rows[name], name, verdict.audit_id) for name in rows}
     told = _told(policy, written, verdict)
     return replace(

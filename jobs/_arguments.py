@@ -5,6 +5,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from jobs import __version__
+from jobs.report.formats import FORMATS
+
+# The format of `report` that goes to stdout; the others are files.
+TEXT = "text"
 
 EXAMPLES = """examples:
   eosaudit audit --dump /copies/broker-1 --out /audits
@@ -26,6 +30,23 @@ exit codes:
      policy could not be evaluated
 """
 
+REPORT_EXAMPLES = """examples:
+  eosaudit report --out /audits
+      the summary of the newest audit, on stdout
+  eosaudit report --out /audits --format html --dump /copies
+      report.html again, with the bytes of the evidence taken from the dump
+  eosaudit report --out /audits --audit 0123… --format sarif --format junit --to build/reports
+      files for a pipeline, of a certain audit
+
+The files are report.html, report.json, report.sarif (SARIF 2.1.0) and report.junit.xml, beside them
+verdict.json, manifest.json (what each file is, by SHA-256) and SHA256SUMS; with --sign-key also
+manifest.sig. To check them:
+  sha256sum -c SHA256SUMS
+  openssl pkeyutl -verify -pubin -inkey public.pem -rawin -in manifest.json -sigfile manifest.sig
+
+The exit code is that of the audit; 2 where there is no such audit.
+"""
+
 
 @dataclass
 class Arguments(argparse.Namespace):
@@ -43,6 +64,9 @@ class Arguments(argparse.Namespace):
     topic: str = ""
     partition: int = 0
     broker: int | None = None
+    format: list[str] = field(default_factory=list)
+    to: str | None = None
+    sign_key: Path | None = None
     code: str | None = None
 
 
@@ -62,12 +86,7 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"eosaudit {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="SUBCOMMAND")
     _add_audit(commands)
-    report = commands.add_parser("report", help="tell the result of a finished audit again")
-    report.add_argument("--out", required=True, help="folder with the tables")
-    report.add_argument("--audit", help="audit id; default: the only one, else they are listed")
-    _add_policy(
-        report, "judges the stored tables by them instead, and writes nothing (docs/policy.md)"
-    )
+    _add_report(commands)
     _add_explain(commands)
     checks = commands.add_parser("checks", help="list the checks, or print one check's manual")
     checks.add_argument("code", nargs="?", help="check code; without it all are listed")
@@ -89,7 +108,7 @@ def _add_explain(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     explain.add_argument(
         "--broker", type=int, help="whose copy; default: the one with the highest log end"
     )
-    explain.add_argument("--audit", help="audit id; default: the only one, else they are listed")
+    explain.add_argument("--audit", metavar="ID", help="audit id (default: the newest audit)")
 
 
 def _add_policy(command: argparse.ArgumentParser, what: str) -> None:
@@ -138,3 +157,44 @@ def _add_audit(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     )
     _add_policy(audit, "judges the result by them too (docs/policy.md)")
     audit.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    _add_sign_key(audit)
+
+
+def _add_report(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    report = commands.add_parser(
+        "report",
+        help="tell the result of a finished audit again, and write its report",
+        description="Tells the result of a finished audit again, from its tables.",
+        epilog=REPORT_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    report.add_argument("--out", required=True, metavar="DIR", help="folder with the tables")
+    report.add_argument("--audit", metavar="ID", help="audit id (default: the newest audit)")
+    report.add_argument(
+        "--format",
+        action="append",
+        choices=(TEXT, *FORMATS),
+        help="text goes to stdout, the others are files; repeatable (default: text)",
+    )
+    report.add_argument(
+        "--dump",
+        action="append",
+        type=Path,
+        metavar="DIR",
+        help="where the dump lies now, given as to `audit`, to show the bytes of the evidence",
+    )
+    report.add_argument("--to", metavar="DIR", help="folder of the files (default: --out)")
+    _add_policy(
+        report, "judges the stored tables by them instead, and writes no table (docs/policy.md)"
+    )
+    _add_sign_key(report)
+
+
+def _add_sign_key(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--sign-key",
+        type=Path,
+        metavar="FILE",
+        help="Ed25519 private key (PEM): writes manifest.sig beside manifest.json; "
+        "needs the package cryptography",
+    )

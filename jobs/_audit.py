@@ -16,7 +16,7 @@ from jobs.policy.suites import Policy
 from jobs.replay.epoch_history import epoch_histories
 from jobs.replay.offsets import late_commits
 from jobs.replay.replay import Replayed
-from jobs.report import Verdict
+from jobs.report.verdict import Verdict
 from jobs.verify.contexts.build import Inputs, OffsetInputs
 from jobs.verify.contexts.offset_transaction import OffsetTransactions
 from jobs.verify.contexts.transaction import Ages

@@ -5,13 +5,13 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 
-def write_text(spark: SparkSession, folder: str, name: str, content: str) -> None:
+def write_file(spark: SparkSession, folder: str, name: str, content: bytes) -> None:
     """Writes `content` to folder/name, replacing what was there."""
     jvm: Any = spark.sparkContext._jvm
     path = jvm.org.apache.hadoop.fs.Path(f"{folder.rstrip('/')}/{name}")
     system = path.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())
     stream = system.create(path, True)
     try:
-        stream.write(bytearray(content.encode("utf-8")))
+        stream.write(bytearray(content))
     finally:
         stream.close()

@@ -8,17 +8,15 @@ from jobs._errors import UsageError
 
 
 def finished_audit(spark: SparkSession, out: str, audit: str | None) -> Row:
-    """The row of the table `audit` with that id, or the only one.
-
-    Raises UsageError where there is none, or where there are several and none is named.
-    """
+    """The row of the table `audit` with that id, or the newest. Raises UsageError without one."""
     audits = _tables.read(spark, out, "audit")
     if audits is None:
         raise UsageError(f"--out {out} holds no finished audit; run `audit --out {out}` first.")
     chosen = audits if audit is None else audits.filter(F.col("audit_id") == audit)
-    rows = chosen.orderBy("audit_id").limit(20).collect()
-    if len(rows) != 1:
+    rows = chosen.orderBy(F.desc("audit_number"), "audit_id").limit(1).collect()
+    if not rows:
         known = ", ".join(row.audit_id for row in audits.select("audit_id").limit(20).collect())
-        problem = f"no audit {audit}" if audit else "more than one audit"
-        raise UsageError(f"--out {out} holds {problem}; choose with --audit one of: {known}.")
+        raise UsageError(
+            f"--out {out} holds no audit {audit}; choose with --audit one of: {known}."
+        )
     return rows[0]

@@ -30,10 +30,10 @@ def read(spark: SparkSession, out: str, name: str) -> DataFrame | None:
         raise
 
 
-def is_finished(spark: SparkSession, out: str, audit_id: str) -> bool:
-    """Whether the audit has its row in `audit`: without it an audit does not exist."""
-    audits = read(spark, out, "audit")
-    return audits is not None and not audits.filter(F.col("audit_id") == audit_id).isEmpty()
+def rows_of(spark: SparkSession, out: str, name: str, audit_id: str) -> DataFrame:
+    """The rows of one finished audit in a table, which must exist."""
+    table = spark.read.format("delta").load(path_of(out, name))
+    return table.filter(F.col("audit_id") == audit_id)
 
 
 def append(rows: DataFrame, out: str, name: str, audit_id: str) -> None:

@@ -1,7 +1,7 @@
-"""Writes the tables of a finished audit, `audit` last, and verdict.json beside them."""
+"""Writes the tables of a finished audit, `audit` last."""
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import astuple
+from dataclasses import astuple, replace
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -9,9 +9,10 @@ from pyspark.sql.types import StructType
 
 from jobs import _tables
 from jobs._audit import Audit
-from jobs._files import write_text
 from jobs._session import planned_for
 from jobs.policy.results import Result
+from jobs.report import history
+from jobs.report.verdict import Verdict
 from jobs.verify.verify import Verified
 from schemas.tables import TABLES
 
@@ -19,27 +20,48 @@ from schemas.tables import TABLES
 TABLES_AT_ONCE = 4
 
 
-def write(spark: SparkSession, audit: Audit, tables: dict[str, DataFrame]) -> None:
-    """Appends `tables`, the policy's results and `audit`, unless the audit is there already."""
+def write(spark: SparkSession, audit: Audit, tables: dict[str, DataFrame]) -> Verdict:
+    """Appends `tables`, the policy's results and `audit`, unless the audit is there already.
+
+    Returns the verdict as it was stored: an audit that is there already keeps the place among the
+    others, and the comparison with the one before it, that it had when it was finished.
+    """
     out, identity = audit.request.out, audit.verdict.audit_id
-    if not _tables.is_finished(spark, out, identity):
-        rows = dict(tables)
-        if audit.request.policy:
-            rows["expectation_result"] = _expectation_results(spark, audit.expectation_results)
-        rows["audit"] = audit_row(spark, audit)
-        if list(rows) != [name for name in TABLES if name in rows]:
-            raise AssertionError("tables are written in the order of schemas/tables.py")
+    audits = _tables.read(spark, out, "audit")
+    stored = None
+    if audits is not None:
+        stored = audits.filter(F.col("audit_id") == identity).select("result").head()
+    if stored is not None:
+        return Verdict.from_json(stored.result)
+    rows = dict(tables)
+    if audit.request.policy:
+        rows["expectation_result"] = _expectation_results(spark, audit.expectation_results)
+    if [*rows, "audit"] != [name for name in TABLES if name in rows or name == "audit"]:
+        raise AssertionError("tables are written in the order of schemas/tables.py")
 
-        def append(name: str) -> None:
-            _tables.append(rows[name], out, name, identity)
+    def append(name: str) -> None:
+        _tables.append(rows[name], out, name, identity)
 
-        small = [name for name in rows if name not in ("txn", "audit")]
-        few = audit.read.decoded.rows_to_replay()
-        with planned_for(spark, few), ThreadPoolExecutor(TABLES_AT_ONCE) as pool:
-            list(pool.map(append, small))
-        append("txn")
-        append("audit")
-    write_text(spark, out, "verdict.json", audit.verdict.as_json())
+    few = audit.read.decoded.rows_to_replay()
+    with planned_for(spark, few), ThreadPoolExecutor(TABLES_AT_ONCE) as pool:
+        list(pool.map(append, [name for name in rows if name != "txn"]))
+        verdict = _with_history(spark, audit, audits)
+    append("txn")
+    _tables.append(audit_row(spark, audit, verdict), out, "audit", identity)
+    return verdict
+
+
+def _with_history(spark: SparkSession, audit: Audit, audits: DataFrame | None) -> Verdict:
+    """The verdict with what was open at the end, and beside the audit finished before it."""
+    out, verdict = audit.request.out, audit.verdict
+    states = _tables.rows_of(spark, out, "partition_state", verdict.audit_id)
+    known = replace(verdict, open_transactions=history.open_transactions(states))
+    previous = None if audits is None else history.newest(audits)
+    if previous is None:
+        return known
+    before = _tables.rows_of(spark, out, "violation", previous.audit_id)
+    changed = history.since(previous.audit_id, audit.verified.findings, before)
+    return replace(known, audit_number=previous.audit_number + 1, since=changed)
 
 
 def result_tables(spark: SparkSession, audit: Audit) -> dict[str, DataFrame]:
@@ -146,9 +168,9 @@ def _expectation_results(spark: SparkSession, results: list[Result]) -> DataFram
     return spark.createDataFrame([astuple(result) for result in results], schema)
 
 
-def audit_row(spark: SparkSession, audit: Audit) -> DataFrame:
+def audit_row(spark: SparkSession, audit: Audit, verdict: Verdict) -> DataFrame:
     """The row of the table `audit`."""
-    verdict, request = audit.verdict, audit.request
+    request, since = audit.request, verdict.since
     row = {
         "audit_id": verdict.audit_id,
         "version": verdict.version,
@@ -165,6 +187,13 @@ def audit_row(spark: SparkSession, audit: Audit) -> DataFrame:
         "violations": verdict.number("violation"),
         "suspects": verdict.number("suspect"),
         "inconclusive": verdict.number("inconclusive"),
+        "audit_number": verdict.audit_number,
+        "previous_audit_id": since.previous_audit_id if since else None,
+        "new_findings": sum(since.new.values()) if since else None,
+        "gone_findings": sum(since.gone.values()) if since else None,
+        "open_transactions": verdict.open_transactions.number,
+        "oldest_open_since_ms": verdict.open_transactions.oldest_since_ms,
+        "largest_lag": verdict.open_transactions.largest_lag,
         "result": verdict.as_json(),
     }
     schema = TABLES["audit"]

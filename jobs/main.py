@@ -1,6 +1,7 @@
 """eosaudit: arguments to exit code. The stages are composed here, in the order of the data."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 # Submitted as a script, only this folder is on the path; the code is imported from beside it.
@@ -9,8 +10,9 @@ if __package__ in (None, ""):
 
 from pyspark.sql import SparkSession
 
-from jobs import __version__, _arguments, _settings, report
-from jobs._acceptance import judged
+from jobs import __version__, _arguments, _settings
+from jobs._acceptance import judged, judged_again
+from jobs._arguments import TEXT
 from jobs._audit import Audit, Read, Request, context_inputs
 from jobs._audit_id import audit_id, file_digests
 from jobs._coverage import incomplete, not_looked_at, totals
@@ -24,11 +26,15 @@ from jobs.collect import collect
 from jobs.commands.checks import list_checks, show_check
 from jobs.commands.doctor import examine
 from jobs.commands.explain import Asked, explain
-from jobs.commands.report import tell_again
+from jobs.commands.report import Finished, finished, write_report
 from jobs.decode import decode, failures
 from jobs.policy import suites
 from jobs.replay.partitions import newest_broker_timestamp, summaries
 from jobs.replay.replay import replay
+from jobs.report.formats import FORMATS
+from jobs.report.seal import check_key
+from jobs.report.summary import summary
+from jobs.report.verdict import Verdict
 from jobs.verify.contexts.build import build_contexts
 from jobs.verify.verify import counts_by_code, verify
 from schemas import log_row
@@ -78,7 +84,7 @@ def _judge(
         verified = verify(spark, build_contexts(inputs), request.depth)
         counts = counts_by_code(verified.findings)
         say(f"{sum(counts.values()):,} findings")
-    verdict = report.Verdict(
+    verdict = Verdict(
         audit_id=read.audit_id,
         version=__version__,
         as_of_ms=now,
@@ -95,11 +101,13 @@ def _judge(
 def run_audit(arguments: _arguments.Arguments) -> int:
     """The subcommand `audit`: audits, writes, tells; returns the exit code."""
     settings = _settings.load(arguments.config)
+    check_key(arguments.sign_key)
     collect(arguments.dump)  # what is no dump ends here, before Spark is started
     policy = suites.chosen(arguments.policy)
     request = Request(
         arguments.dump, arguments.out, arguments.as_of, arguments.depth, settings, policy
     )
+    per_code = settings.examples_per_code
     with spark_session() as spark:
         progress = Progress(spark, arguments.quiet)
         done = audit(spark, request, progress)
@@ -108,21 +116,39 @@ def run_audit(arguments: _arguments.Arguments) -> int:
             with progress.stage("policy"), planned_for(spark, done.read.decoded.rows_to_replay()):
                 done = judged(spark, done, tables, request.policy)
         with progress.stage("write"):
-            write(spark, done, tables)
-        rows = report.examples(done.verified.findings, settings.examples_per_code)
-        tell(report.summary(done.verdict, rows, request.out, settings.examples_per_code))
+            verdict = write(spark, done, tables)
         done.release()
-    return done.verdict.exit_code
+        with progress.stage("report"), planned_for(spark, 0):
+            told = Finished(
+                spark, request.out, verdict, request.depth, request.configuration(), per_code
+            )
+            facts = told.facts(done.dump)
+            write_report(spark, request.out, facts, FORMATS, arguments.sign_key)
+        tell(summary(verdict, facts.findings, request.out))
+    return verdict.exit_code
 
 
 def run_report(arguments: _arguments.Arguments) -> int:
     """The subcommand `report`; the exit code is that of the audit, under the policy if given."""
     per_code = _settings.load().examples_per_code
     policy = suites.chosen(arguments.policy)
+    check_key(arguments.sign_key)
+    dump = collect(arguments.dump) if arguments.dump else None
+    asked = list(dict.fromkeys(arguments.format or [TEXT]))
     with spark_session() as spark:
-        text, code = tell_again(spark, arguments.out, arguments.audit, policy, per_code)
-    tell(text)
-    return code
+        told = finished(spark, arguments.out, arguments.audit, per_code)
+        if policy:
+            judged_anew = judged_again(spark, arguments.out, told.verdict, policy)
+            told = replace(told, verdict=judged_anew)
+        with planned_for(spark, 0):
+            if TEXT in asked:
+                tell(summary(told.verdict, told.examples(), arguments.out))
+            formats = [name for name in asked if name != TEXT]
+            if formats:
+                folder = arguments.to or arguments.out
+                names = write_report(spark, folder, told.facts(dump), formats, arguments.sign_key)
+                tell(f"{', '.join(names)} are in {folder} (audit {told.verdict.audit_id}).")
+    return told.verdict.exit_code
 
 
 def run_explain(arguments: _arguments.Arguments) -> int:

@@ -18,5 +18,13 @@ AUDIT = table(
     long("violations", "findings of verdict violation"),
     long("suspects", "findings of verdict suspect"),
     long("inconclusive", "findings of verdict inconclusive"),
+    long("audit_number", "the how-manieth audit finished in this folder, from 1"),
+    string("previous_audit_id", "the audit finished before it; null for the first"),
+    long("new_findings", "findings that the previous audit did not have; null for the first"),
+    long("gone_findings", "findings that only the previous audit had; null for the first"),
+    long("open_transactions", "transactions without a marker, over all partitions"),
+    long("oldest_open_since_ms", "first timestamp of the oldest that holds back a last stable "
+         "offset, ms; null for none"),
+    long("largest_lag", "most offsets between a last stable offset and its high watermark"),
     string("result", "content of verdict.json"),
-)
+)  # fmt: skip

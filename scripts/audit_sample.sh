@@ -11,7 +11,8 @@ readonly expected_code=hanging_transaction
 
 cd "$here"
 rm -rf "$out"
-./spark-submit.sh audit --dump "$dump" --out "$out" --as-of "$as_of" && code=0 || code=$?
+./spark-submit.sh audit --dump "$dump" --out "$out" --as-of "$as_of" --policy default &&
+    code=0 || code=$?
 if ((code != 1)); then
     echo "audit-sample: the audit of $dump ended with code $code; 1 was expected" >&2
     exit 1

@@ -4,6 +4,7 @@ import difflib
 import importlib
 
 from jobs._errors import UsageError
+from jobs.report.facts import CheckManual
 from jobs.verify.catalogue import CHECKS
 from jobs.verify.check import Check
 
@@ -21,6 +22,18 @@ def module_of(check: Check) -> str:
 def family(check: Check) -> str:
     """Folder of a check below jobs/verify/checks."""
     return module_of(check).split(".")[-2]
+
+
+def described(check: Check) -> CheckManual:
+    """The manual of a check as the reports show it: first sentence, then heading and text."""
+    title, *paragraphs = manual(check).split("\n\n")
+    sections = []
+    for paragraph in paragraphs:
+        heading, _, told = " ".join(paragraph.split()).partition(": ")
+        sections.append((heading, told))
+    return CheckManual(
+        check.code, family(check), check.severity, check.source, title, tuple(sections)
+    )
 
 
 def list_checks() -> str:

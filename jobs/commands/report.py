@@ -1,27 +1,86 @@
-"""`eosaudit report --out DIR [--audit ID]`: tells the result of a finished audit again."""
+"""`eosaudit report`, and the report at the end of an audit: from the tables to text and files."""
 
-from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
 
-from jobs import _tables, report
-from jobs._acceptance import judged_again
+from pyspark.sql import DataFrame, SparkSession
+
+from jobs import _tables
+from jobs._dump import Dump
+from jobs._files import write_file
 from jobs._finished import finished_audit
-from jobs.policy.suites import Policy
+from jobs.commands.checks import described
+from jobs.report import history
+from jobs.report.evidence import with_bytes
+from jobs.report.facts import Facts, Finding, PastAudit
+from jobs.report.formats import files
+from jobs.report.gather import Source, examples, gather
+from jobs.report.verdict import Verdict
+from jobs.verify.catalogue import CHECKS
 
 
-def tell_again(
-    spark: SparkSession, out: str, audit: str | None, policy: Policy | None, per_code: int
-) -> tuple[str, int]:
-    """(summary, exit code) of a finished audit. Raises UsageError where there is none.
+@dataclass(frozen=True)
+class Finished:
+    """A finished audit in the tables of `out`; `per_code`: examples of a check and verdict."""
 
-    With a policy its stored tables are judged by that one instead; nothing is written.
-    """
-    verdict = report.Verdict.from_json(finished_audit(spark, out, audit).result)
-    if policy:
-        verdict = judged_again(spark, out, verdict, policy)
-    findings = _tables.read(spark, out, "violation")
-    examples = []
-    if findings is not None:
-        mine = findings.filter(F.col("audit_id") == verdict.audit_id)
-        examples = report.examples(mine, per_code)
-    return report.summary(verdict, examples, out, per_code), verdict.exit_code
+    spark: SparkSession
+    out: str
+    verdict: Verdict
+    depth: str
+    configuration: str
+    per_code: int
+
+    def table(self, name: str) -> DataFrame:
+        """Its rows in a table; those of `violation` say whether they are new."""
+        rows = _tables.rows_of(self.spark, self.out, name, self.verdict.audit_id)
+        if name != "violation":
+            return rows
+        since = self.verdict.since
+        if since is None:
+            return history.marked(rows, None)
+        before = _tables.rows_of(self.spark, self.out, name, since.previous_audit_id)
+        return history.marked(rows, before)
+
+    def examples(self) -> tuple[Finding, ...]:
+        """Some findings of each check and verdict."""
+        return examples(self.table("violation"), self.per_code) if self.verdict.counts else ()
+
+    def past_audits(self) -> tuple[PastAudit, ...]:
+        """The audits of this folder up to this one; none where it is the first."""
+        audits = _tables.read(self.spark, self.out, "audit") if self.verdict.since else None
+        return () if audits is None else history.past_audits(audits, self.verdict.audit_number)
+
+    def facts(self, dump: Dump | None) -> Facts:
+        """What its reports are made of, with the bytes of the evidence where `dump` is given."""
+        told = gather(
+            Source(
+                table=self.table,
+                verdict=self.verdict,
+                depth=self.depth,
+                configuration=self.configuration,
+                per_code=self.per_code,
+                manuals={check.code: described(check) for check in CHECKS},
+                history=self.past_audits(),
+            )
+        )
+        listed = dump.files if dump else []
+        places = {file.path: Path(file.root) / file.below_root for file in listed}
+        return replace(told, findings=with_bytes(told.findings, places.get))
+
+
+def finished(spark: SparkSession, out: str, audit: str | None, per_code: int) -> Finished:
+    """The audit that is asked for. Raises UsageError where there is none."""
+    row = finished_audit(spark, out, audit)
+    verdict = Verdict.from_json(row.result)
+    return Finished(spark, out, verdict, row.depth, row.configuration, per_code)
+
+
+def write_report(
+    spark: SparkSession, folder: str, facts: Facts, formats: Iterable[str], sign_key: Path | None
+) -> list[str]:
+    """Writes verdict.json, the formats, and what seals them; returns the names of the files."""
+    made = files(facts, formats, sign_key)
+    for name, content in made.items():
+        write_file(spark, folder, name, content)
+    return list(made)

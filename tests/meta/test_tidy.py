@@ -20,11 +20,13 @@ MAY_COLLECT = {
     "jobs/_audit_id.py": "one digest a file, no more than the listing the driver holds anyway",
     "jobs/_coverage.py": "one row of totals, and at most 100 named files",
     "jobs/commands/doctor.py": "the distinct answers of the workers, one a host",
-    "jobs/_finished.py": "at most 20 audits, to choose one from",
+    "jobs/_finished.py": "one audit, or at most 20 names to choose from",
     "jobs/commands/explain.py": "one partition: a bounded number of its rows and findings",
     "jobs/decode.py": "one row a kind of row, and the few files whose splits were given up",
     "jobs/replay/partitions.py": "one row: the newest timestamp",
-    "jobs/report.py": "a bounded number of examples per code",
+    "jobs/report/gather.py": "aggregates and examples, each with its bound (MAX_…)",
+    "jobs/report/history.py": "one row of sums, and at most LONGEST_HISTORY audits",
+    "jobs/report/timelines.py": "MAX_TRANSACTIONS of each of MAX_TIMELINES partitions",
     "jobs/verify/run.py": "one row a context: which of its checks fire at all",
     "jobs/verify/verify.py": "one row per code, severity and verdict",
 }
@@ -287,7 +289,7 @@ def test_a_rule_complains_of_the_bad_and_not_of_the_good(rule: Rule, bad: str, g
 
 
 def test_an_allowed_module_may_collect() -> None:
-    assert list(no_forbidden_calls("jobs/report.py", "frame.collect()")) == []
+    assert list(no_forbidden_calls("jobs/report/gather.py", "frame.collect()")) == []
 
 
 def test_complaints_name_the_place_and_the_replacement() -> None:

@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 
 from jobs.policy.results import Outcome
-from jobs.report import Verdict, summary
+from jobs.report.summary import summary
+from jobs.report.verdict import Verdict
 
 TOTALS = dict.fromkeys(("files", "bytes", "partitions", "batches", "records", "transactions"), 1)
 CLEAN = Verdict("id", "0", None, {}, TOTALS, [], [])
@@ -47,11 +48,11 @@ def test_a_policy_decides_where_nothing_worse_does(
 
 
 def test_the_summary_tells_what_failed_and_what_could_not_be_evaluated() -> None:
-    assert "policy" not in summary(CLEAN, [], "out", 5)
+    assert "policy" not in summary(CLEAN, [], "out")
     assert "Acceptance policy: all 3 expectations met." in summary(
-        replace(CLEAN, policy=MET), [], "out", 5
+        replace(CLEAN, policy=MET), [], "out"
     )
-    text = summary(replace(CLEAN, policy=UNKNOWN), [], "out", 5)
+    text = summary(replace(CLEAN, policy=UNKNOWN), [], "out")
     assert text.startswith("INCOMPLETE: ")
     assert "Acceptance policy: 1 of 3 not met; not all could be evaluated" in text
     assert "\n  s (error): No.\n" in text

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from jobs.main import main
 from schemas.tables import TABLES
 
+GOLDEN = Path(__file__).resolve().parents[2] / "docs/sample-report"
 EXPLAINED = (
     "h-0 on broker 0: the last stable offset stands at 59; 67 offsets wait behind it",
     "producer 5, epoch 0, id late-commit-1-0",
@@ -34,6 +35,10 @@ def counts(spark: SparkSession, out: Path) -> dict[str, int]:
     }
 
 
+def golden_report() -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in GOLDEN.iterdir() if path.suffix != ".png"}
+
+
 @pytest.mark.spark
 def test_the_sample_hangs_and_a_second_run_changes_nothing(
     spark: SparkSession, sample_audit: SampleAudit, tmp_path: Path
@@ -44,6 +49,10 @@ def test_the_sample_hangs_and_a_second_run_changes_nothing(
     assert "h-0 on broker 0, offsets 59 to 64" in sample_audit.told
     verdict = json.loads((out / "verdict.json").read_text())
     assert verdict["exit_code"] == 1
+    golden = golden_report()
+    assert {name: (out / name).read_bytes() for name in golden} == golden, (
+        "docs/sample-report is stale: run `make sample-report` and commit it"
+    )
     first = counts(spark, out)
     assert set(first) == set(TABLES)
     assert first["audit"] == 1
@@ -52,7 +61,7 @@ def test_the_sample_hangs_and_a_second_run_changes_nothing(
     shutil.copytree(SAMPLE, moved)
     assert main(["audit", "--dump", str(moved), *sample_audit.options]) == 1
     assert counts(spark, out) == first
-    assert json.loads((out / "verdict.json").read_text()) == verdict
+    assert {name: (out / name).read_bytes() for name in golden} == golden
 
 
 @pytest.mark.spark
@@ -68,6 +77,9 @@ def test_a_policy_is_judged_stored_and_told_again(
     assert main(["audit", *later]) == 0
     clean = json.loads((out / "verdict.json").read_text())
     assert clean["policy"] is None
+    assert clean["audit_number"] == 2
+    assert clean["since"]["gone"]["violation"] == 1
+    assert "Over time" in (out / "report.html").read_text()
 
     told = {}
     for row in spark.read.format("delta").load(str(out / "expectation_result")).collect():
@@ -100,8 +112,11 @@ def test_a_policy_is_judged_stored_and_told_again(
 
 
 @pytest.mark.spark
-def test_the_partition_of_the_sample_is_explained(
-    spark: SparkSession, sample_audit: SampleAudit, capsys: pytest.CaptureFixture[str]
+def test_the_sample_is_explained_and_its_report_made_again(
+    spark: SparkSession,
+    sample_audit: SampleAudit,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     audits = spark.read.format("delta").load(str(sample_audit.out / "audit"))
     (judged,) = audits.filter("exit_code = 1").select("audit_id").collect()
@@ -114,6 +129,11 @@ def test_the_partition_of_the_sample_is_explained(
     for wrong, hint in MISTAKES:
         assert main(["explain", *one, *wrong]) == 2
         assert hint in capsys.readouterr().err
+
+    files = ["--format", "html", "--dump", str(SAMPLE), "--to", str(tmp_path / "made again")]
+    assert main(["report", *one, *files]) == 1
+    page = (tmp_path / "made again/report.html").read_bytes()
+    assert page == golden_report()["report.html"]
 
 
 def test_what_is_no_dump_is_told_in_a_sentence(

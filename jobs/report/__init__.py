@@ -1,0 +1,1 @@
+"""What people and pipelines read after an audit, made from plain data (jobs/report/facts.py)."""

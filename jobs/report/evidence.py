@@ -1,0 +1,162 @@
+"""Takes the bytes of evidence apart, field by field, from the dump itself.
+
+Only what a header needs is read, with a bound: a record batch header is 61 bytes, an entry of a
+transaction index 34. A file that is gone, shorter, or no regular file is told, not raised.
+"""
+
+import stat
+import struct
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from jobs.report.facts import Field, Finding, Proof
+from udfs.wire import batch_layout as layout
+from udfs.wire import txn_index
+
+# Examples whose evidence is read, and bytes that are read of each and shown of unknown ones.
+MAX_PROOFS = 500
+READ_BYTES = 128
+SHOWN_BYTES = 32
+NO_DUMP = "the bytes were not read: the dump was not at hand when this report was made"
+
+# (name, first byte, struct format) of each field.
+Layout = tuple[tuple[str, int, str], ...]
+HEADER: Layout = (
+    ("base offset", layout.BASE_OFFSET, ">q"),
+    ("length", layout.LENGTH, ">i"),
+    ("partition leader epoch", layout.PARTITION_LEADER_EPOCH, ">i"),
+    ("magic", layout.MAGIC, ">b"),
+    ("CRC-32C", layout.CRC, ">I"),
+    ("attributes", layout.ATTRIBUTES, ">h"),
+    ("last offset delta", layout.LAST_OFFSET_DELTA, ">i"),
+    ("base timestamp", layout.BASE_TIMESTAMP, ">q"),
+    ("max timestamp", layout.MAX_TIMESTAMP, ">q"),
+    ("producer id", layout.PRODUCER_ID, ">q"),
+    ("producer epoch", layout.PRODUCER_EPOCH, ">h"),
+    ("base sequence", layout.BASE_SEQUENCE, ">i"),
+    ("record count", layout.RECORDS_COUNT, ">i"),
+)
+BEFORE_MAGIC_2: Layout = HEADER[:2]
+INDEX_ENTRY: Layout = (
+    ("version", 0, ">h"),
+    ("producer id", 2, ">q"),
+    ("first offset", 10, ">q"),
+    ("last offset", 18, ">q"),
+    ("last stable offset", 26, ">q"),
+)
+# Behind the header of a marker: length, attributes, timestamp delta, offset delta and key length of
+# its one record take a byte each, then key (version, type), value length, value (version, epoch).
+MARKER_KEY = layout.HEADER_SIZE + 5
+MARKER_SIZE = MARKER_KEY + 4 + 1 + 6 + 1
+MARKER: Layout = (
+    ("control key version", MARKER_KEY, ">h"),
+    ("control type", MARKER_KEY + 2, ">h"),
+    ("control value version", MARKER_KEY + 5, ">h"),
+    ("coordinator epoch", MARKER_KEY + 7, ">i"),
+)
+CONTROL_TYPES = {0: "ABORT", 1: "COMMIT", 2: "LEADER_CHANGE"}
+
+
+def with_bytes(
+    findings: Iterable[Finding], place: Callable[[str], Path | None]
+) -> tuple[Finding, ...]:
+    """The findings with their evidence taken apart; `place` tells where a file of the dump lies."""
+    left = MAX_PROOFS
+    told = []
+    for finding in findings:
+        proofs = tuple(_dumped(proof, place) for proof in finding.evidence[:left])
+        left -= len(proofs)
+        told.append(replace(finding, evidence=proofs + finding.evidence[len(proofs) :]))
+    return tuple(told)
+
+
+def _dumped(proof: Proof, place: Callable[[str], Path | None]) -> Proof:
+    path = place(proof.file)
+    if path is None:
+        return replace(proof, unread=NO_DUMP)
+    try:
+        data = _read(path, proof.byte_position, min(proof.byte_length, READ_BYTES))
+    except OSError as error:
+        return replace(proof, unread=f"the bytes could not be read: {error.strerror}")
+    if not data:
+        return replace(proof, unread="the file now ends before these bytes")
+    return replace(proof, fields=tuple(fields_of(proof, data)))
+
+
+def _read(path: Path, position: int, length: int) -> bytes:
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise OSError(0, "no regular file")
+    with path.open("rb") as file:
+        file.seek(position)
+        return file.read(length)
+
+
+def fields_of(proof: Proof, data: bytes) -> Iterator[Field]:
+    """Fields of a batch header, a marker or an index entry; raw bytes where it is none of them."""
+    if proof.file.endswith(".txnindex") and len(data) >= txn_index.ENTRY.size:
+        yield from _fields(INDEX_ENTRY, data, proof.byte_position)
+    elif proof.file.endswith(".log") and len(data) > layout.MAGIC:
+        whole = data[layout.MAGIC] == 2 and len(data) >= layout.HEADER_SIZE
+        names = HEADER if whole else BEFORE_MAGIC_2
+        if whole and _is_marker(data) and proof.byte_length == MARKER_SIZE:
+            names += MARKER
+        yield from _fields(names, data, proof.byte_position)
+        if not whole:
+            yield _raw(data[layout.LENGTH + 4 :], proof.byte_position + layout.LENGTH + 4)
+    else:
+        yield _raw(data, proof.byte_position)
+
+
+def _is_marker(data: bytes) -> bool:
+    (attributes,) = struct.unpack_from(">h", data, layout.ATTRIBUTES)
+    return bool(attributes & layout.CONTROL_MASK)
+
+
+def _fields(names: Layout, data: bytes, start: int) -> Iterator[Field]:
+    for name, at, form in names:
+        (number,) = struct.unpack_from(form, data, at)
+        raw = data[at : at + struct.calcsize(form)]
+        yield Field(start + at, name, raw.hex(" "), _meaning(name, number))
+
+
+def _raw(data: bytes, start: int) -> Field:
+    shown = data[:SHOWN_BYTES]
+    more = "" if len(data) <= SHOWN_BYTES else f"the first {SHOWN_BYTES} bytes"
+    return Field(start, "bytes", shown.hex(" "), more)
+
+
+def _meaning(name: str, number: int) -> str:
+    if name == "attributes":
+        return f"{number}: {', '.join(attribute_names(number))}"
+    if name == "CRC-32C":
+        return f"0x{number:08x}"
+    if name == "control type":
+        return f"{number}: {CONTROL_TYPES.get(number, 'unknown')}"
+    if name.endswith("timestamp"):
+        return f"{number} ({moment(number)})"
+    return str(number)
+
+
+def attribute_names(attributes: int) -> list[str]:
+    """What the attribute bits of a batch say, codec first."""
+    codec = attributes & layout.CODEC_MASK
+    known = codec < len(layout.CODECS)
+    names = [f"codec {layout.CODECS[codec] if known else codec}"]
+    flags = (
+        (layout.TIMESTAMP_TYPE_MASK, "log append time"),
+        (layout.TRANSACTIONAL_MASK, "transactional"),
+        (layout.CONTROL_MASK, "control"),
+        (layout.DELETE_HORIZON_MASK, "delete horizon"),
+        (layout.UNUSED_ATTRIBUTES_MASK, "unknown bits"),
+    )
+    return names + [name for mask, name in flags if attributes & mask]
+
+
+def moment(milliseconds: int) -> str:
+    """A time in ms since 1970 for a person, UTC; "no date" where it is none."""
+    try:
+        return f"{datetime.fromtimestamp(milliseconds / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    except (OverflowError, OSError, ValueError):
+        return "no date"

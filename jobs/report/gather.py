@@ -1,0 +1,211 @@
+"""Reads the facts of a report from the tables: aggregates, and examples whose number is bounded.
+
+What comes to the driver does not grow with the dump: a report of 100,000 findings in 100,000
+partitions needs no bigger machine than one of ten.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, Row, Window
+from pyspark.sql import functions as F
+
+from jobs.report.facts import (
+    Cause,
+    CheckManual,
+    CheckRun,
+    Coverage,
+    Damage,
+    Facts,
+    Finding,
+    PartitionState,
+    PastAudit,
+    Proof,
+    Timeline,
+    TopicCount,
+)
+from jobs.report.history import lag
+from jobs.report.timelines import STATE_COLUMNS, state_of, timelines_at, worst_places
+from jobs.report.verdict import Verdict
+
+MAX_TOPICS = 10
+MAX_CAUSES = 20
+MAX_LAGGING = 20
+MAX_COVERAGE_ROWS = 80
+MAX_DAMAGES = 20
+LONGEST_TEXT = 1_000
+# Queries are small; planning one overlaps with computing another.
+QUERIES_AT_ONCE = 4
+NO_CAUSES: tuple[tuple[Cause, ...], int] = ((), 0)
+CLIPPED = ("topic", "transactional_id", "expected", "found", "message", "remedy", "cause_id")
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the facts of one audit come from.
+
+    `table`: name -> the rows of this audit; `violation` with the column `new` of
+    jobs/report/history.py. `per_code`: examples of a check and verdict.
+    """
+
+    table: Callable[[str], DataFrame]
+    verdict: Verdict
+    depth: str
+    configuration: str
+    per_code: int
+    manuals: dict[str, CheckManual]
+    history: tuple[PastAudit, ...]
+
+
+def examples(findings: DataFrame, per_code: int) -> tuple[Finding, ...]:
+    """The first findings of each code and verdict, new ones first, then by place."""
+    order = Window.partitionBy("code", "verdict").orderBy(
+        F.desc_nulls_last("new"), "topic", "partition", "broker", "offset_first", "producer_id",
+        "offset_last", "file", "byte_position",
+    )  # fmt: skip
+    ranked = findings.withColumn("rank", F.row_number().over(order))
+    chosen = ranked.filter(F.col("rank") <= per_code).orderBy("code", "verdict", "rank")
+    names = [name for name in Finding.__dataclass_fields__ if name in findings.columns]
+    clipped = chosen.select(*[_clipped(name) if name in CLIPPED else name for name in names])
+    return tuple(_finding(row) for row in clipped.collect())
+
+
+def _clipped(name: str) -> Column:
+    whole = F.col(name)
+    cut = F.concat(F.substring(whole, 1, LONGEST_TEXT), F.lit("…"))
+    return F.when(F.length(whole) > LONGEST_TEXT, cut).otherwise(whole).alias(name)
+
+
+def _finding(row: Row) -> Finding:
+    values: dict[str, Any] = row.asDict()
+    proofs = tuple(Proof(**proof.asDict()) for proof in values["evidence"] or [])
+    return Finding(**(values | {"evidence": proofs}))
+
+
+def gather(source: Source) -> Facts:
+    """The facts of one audit. Where nothing was found, nothing is asked about findings."""
+    verdict, table = source.verdict, source.table
+    findings: tuple[Finding, ...] = ()
+    by_topic: tuple[TopicCount, ...] = ()
+    timelines: tuple[Timeline, ...] = ()
+    causes, cause_count = NO_CAUSES
+    partitions = table("partition_state")
+    with ThreadPoolExecutor(QUERIES_AT_ONCE) as pool:
+        lagging = pool.submit(_lagging, partitions)
+        coverage = pool.submit(_coverage, table("dump_file"))
+        damage = pool.submit(_damage, table("decode_failure"))
+        checks = pool.submit(_checks, table("check_run"))
+        if verdict.counts:
+            all_findings = table("violation")
+            topics = pool.submit(_by_topic, all_findings)
+            caused = pool.submit(_causes, all_findings)
+            findings = examples(all_findings, source.per_code)
+            if places := worst_places(findings):
+                timelines = timelines_at(places, partitions, table("txn"), all_findings)
+            by_topic, (causes, cause_count) = topics.result(), caused.result()
+    damages, damage_count, damage_bytes = damage.result()
+    states, lagging_count = lagging.result()
+    return Facts(
+        verdict=verdict,
+        depth=source.depth,
+        configuration=source.configuration,
+        findings=findings,
+        by_topic=by_topic,
+        causes=causes,
+        cause_count=cause_count,
+        lagging=states,
+        lagging_count=lagging_count,
+        timelines=timelines,
+        coverage=coverage.result(),
+        damages=damages,
+        damage_count=damage_count,
+        damage_bytes=damage_bytes,
+        checks=checks.result(),
+        history=source.history,
+        manuals=source.manuals,
+    )
+
+
+def _by_topic(findings: DataFrame) -> tuple[TopicCount, ...]:
+    """Findings by topic, code and verdict; topics beyond the first by number are one, None."""
+    topic = F.coalesce(F.substring("topic", 1, LONGEST_TEXT), F.lit(""))
+    grouped = (
+        findings.select(topic.alias("topic"), "code", "verdict")
+        .groupBy("topic", "code", "verdict")
+        .agg(F.count("*").alias("number"))
+    )
+    totals = grouped.groupBy(F.col("topic").alias("shown")).agg(F.sum("number").alias("all"))
+    top = totals.orderBy(F.desc("all"), "shown").limit(MAX_TOPICS).select("shown")
+    joined = grouped.join(F.broadcast(top), F.col("topic") == F.col("shown"), "left")
+    rows = joined.groupBy("shown", "code", "verdict").agg(F.sum("number").alias("number")).collect()
+    counts = [TopicCount(row.shown, row.code, row.verdict, row.number) for row in rows]
+    return tuple(sorted(counts, key=lambda c: (c.topic is None, c.topic or "", c.code, c.verdict)))
+
+
+def _causes(findings: DataFrame) -> tuple[tuple[Cause, ...], int]:
+    """(the causes that explain most findings, number of causes that explain more than one)."""
+    if "cause_id" not in findings.columns:
+        return NO_CAUSES
+    grouped = (
+        findings.filter(F.col("cause_id").isNotNull())
+        .groupBy("cause_id")
+        .agg(
+            F.count("*").alias("number"),
+            F.sort_array(F.collect_set("code")).alias("codes"),
+            F.min(F.struct("topic", "partition")).alias("first"),
+        )
+        .filter(F.col("number") > 1)
+    )
+    counted = _with_number_of_rows(grouped, "causes")
+    rows = counted.orderBy(F.desc("number"), "cause_id").limit(MAX_CAUSES).collect()
+    told = [
+        Cause(row.cause_id[:LONGEST_TEXT], row.number, tuple(row.codes), row.first.topic,
+              row.first.partition)
+        for row in rows
+    ]  # fmt: skip
+    return tuple(told), rows[0].causes if rows else 0
+
+
+def _with_number_of_rows(rows: DataFrame, name: str) -> DataFrame:
+    """The rows with a column that says how many they are, for a list that is cut."""
+    return rows.crossJoin(F.broadcast(rows.agg(F.count("*").alias(name))))
+
+
+def _lagging(states: DataFrame) -> tuple[tuple[PartitionState, ...], int]:
+    """(partitions that hold back read_committed consumers most, number of all such)."""
+    held = states.select(*STATE_COLUMNS, lag().alias("lag")).filter(F.col("lag") > 0)
+    counted = _with_number_of_rows(held, "number")
+    rows = (
+        counted.orderBy(F.desc("lag"), "topic", "partition", "broker").limit(MAX_LAGGING).collect()
+    )
+    return tuple(state_of(row) for row in rows), rows[0].number if rows else 0
+
+
+def _coverage(files: DataFrame) -> tuple[Coverage, ...]:
+    rows = (
+        files.groupBy("broker", "status")
+        .agg(F.count("*").alias("files"), F.sum("size_bytes").alias("bytes"))
+        .orderBy("broker", "status")
+        .limit(MAX_COVERAGE_ROWS)
+        .collect()
+    )
+    return tuple(Coverage(row.broker, row.status, row.files, row.bytes) for row in rows)
+
+
+def _damage(ranges: DataFrame) -> tuple[tuple[Damage, ...], int, int]:
+    """(first damaged ranges, number of all, their bytes)."""
+    size = F.col("end_byte") - F.col("first_byte")
+    total = ranges.agg(F.count("*").alias("number"), F.sum(size).alias("bytes")).collect()[0]
+    if not total.number:
+        return (), 0, 0
+    names = list(Damage.__dataclass_fields__)
+    rows = ranges.select(*names).orderBy("file", "first_byte").limit(MAX_DAMAGES).collect()
+    return tuple(Damage(**row.asDict()) for row in rows), total.number, total.bytes or 0
+
+
+def _checks(runs: DataFrame) -> tuple[CheckRun, ...]:
+    names = list(CheckRun.__dataclass_fields__)
+    rows = runs.select(*names).orderBy("code").collect()
+    return tuple(CheckRun(**row.asDict()) for row in rows)

@@ -1,0 +1,94 @@
+"""An audit beside the ones before it in the same folder: which number it has, what is new."""
+
+from dataclasses import dataclass
+from functools import reduce
+from operator import and_
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from jobs.report.facts import PastAudit
+from jobs.report.verdict import OpenTransactions, Since
+
+# Two findings are the same finding where these agree.
+IDENTITY = ("code", "topic", "partition", "offset_first", "producer_id")
+# A page shows a season of nightly audits.
+LONGEST_HISTORY = 90
+
+
+@dataclass(frozen=True)
+class Newest:
+    """The audit that was finished last in a folder."""
+
+    audit_id: str
+    audit_number: int
+
+
+def newest(audits: DataFrame) -> Newest | None:
+    """The newest row of the table `audit`; None where it is empty."""
+    rows = (
+        audits.orderBy(F.desc("audit_number"), "audit_id")
+        .select("audit_id", "audit_number")
+        .limit(1)
+        .collect()
+    )
+    return Newest(rows[0].audit_id, rows[0].audit_number) if rows else None
+
+
+def marked(findings: DataFrame, before: DataFrame | None) -> DataFrame:
+    """The findings with a column `new`: whether `before` lacks them; null without a `before`."""
+    if before is None:
+        return findings.withColumn("new", F.lit(None).cast("boolean"))
+    known = _keys(before).withColumn("known", F.lit(True))
+    joined = findings.join(known, _same(), "left")
+    return joined.select(*findings.columns, F.col("known").isNull().alias("new"))
+
+
+def _keys(findings: DataFrame) -> DataFrame:
+    return findings.select(*[F.col(name).alias(f"before_{name}") for name in IDENTITY]).distinct()
+
+
+def _same() -> Column:
+    return reduce(and_, [F.col(name).eqNullSafe(F.col(f"before_{name}")) for name in IDENTITY])
+
+
+def since(previous_audit_id: str, findings: DataFrame, before: DataFrame) -> Since:
+    """What changed between two audits; both are rows of the table `violation`."""
+    mine = findings.select(*[F.col(name).alias(f"before_{name}") for name in IDENTITY])
+    gone = before.join(mine, _same(), "left_anti")
+    fresh = marked(findings, before).filter(F.col("new"))
+    rows = (
+        fresh.select("verdict", F.lit("new").alias("side"))
+        .unionByName(gone.select("verdict", F.lit("gone").alias("side")))
+        .groupBy("side", "verdict")
+        .agg(F.count("*").alias("number"))
+        .collect()
+    )
+    numbers: dict[str, dict[str, int]] = {"new": {}, "gone": {}}
+    for row in sorted(rows):
+        numbers[row.side][row.verdict] = row.number
+    return Since(previous_audit_id, numbers["new"], numbers["gone"])
+
+
+def lag() -> Column:
+    """Offsets that read_committed consumers wait for, of a row of `partition_state`."""
+    end = F.coalesce("high_watermark", "log_end_offset")
+    return F.greatest(end - F.col("last_stable_offset"), F.lit(0))
+
+
+def open_transactions(states: DataFrame) -> OpenTransactions:
+    """What the rows of `partition_state` say of transactions without a marker."""
+    row = states.agg(
+        F.coalesce(F.sum("open_transactions"), F.lit(0)).alias("number"),
+        F.min("lso_since_ms").alias("oldest"),
+        F.coalesce(F.max(lag()), F.lit(0)).alias("lag"),
+    ).collect()[0]
+    return OpenTransactions(row.number, row.oldest, row.lag)
+
+
+def past_audits(audits: DataFrame, audit_number: int) -> tuple[PastAudit, ...]:
+    """The audits up to and with a number, oldest first, at most LONGEST_HISTORY."""
+    names = list(PastAudit.__dataclass_fields__)
+    chosen = audits.filter(F.col("audit_number") <= audit_number).select(*names)
+    rows = chosen.orderBy(F.desc("audit_number"), "audit_id").limit(LONGEST_HISTORY).collect()
+    return tuple(PastAudit(**row.asDict()) for row in reversed(rows))

@@ -1,0 +1,122 @@
+"""report.sarif: SARIF 2.1.0 (OASIS standard), for code scanning views and dashboards.
+
+Results are the bounded examples; the exact numbers are in the properties of the run. A violation
+of severity error is an `error`, a suspect or warning a `warning`, anything else a `note`.
+"""
+
+import hashlib
+import json
+from typing import Any
+from urllib.parse import quote
+
+from jobs.report.facts import CheckManual, Facts, Finding, Proof
+from jobs.report.visible import visible
+
+VERSION = "2.1.0"
+LEVELS = {"error": "error", "warning": "warning", "info": "note"}
+
+
+def render(facts: Facts) -> str:
+    """One run: a rule a check, a result an example."""
+    rules = list(facts.manuals.values())
+    index = {manual.code: number for number, manual in enumerate(rules)}
+    verdict = facts.verdict
+    run = {
+        "tool": {
+            "driver": {
+                "name": "eosaudit",
+                "semanticVersion": verdict.version,
+                "rules": [_rule(manual) for manual in rules],
+            }
+        },
+        "automationDetails": {"id": f"eosaudit/{verdict.audit_id}"},
+        "columnKind": "unicodeCodePoints",
+        "originalUriBaseIds": {"DUMP": {"description": {"text": "The folder of the dump."}}},
+        "invocations": [
+            {
+                "executionSuccessful": not verdict.missing,
+                "exitCode": verdict.exit_code,
+                "toolExecutionNotifications": [
+                    *(_notification(text, "error") for text in verdict.missing),
+                    *(_notification(text, "note") for text in verdict.not_looked_at),
+                ],
+            }
+        ],
+        "results": [_result(finding, index) for finding in facts.findings],
+        "properties": {"verdict": verdict.as_dict()},
+    }
+    return json.dumps({"version": VERSION, "runs": [run]}, indent=1, sort_keys=True) + "\n"
+
+
+def _rule(manual: CheckManual) -> dict[str, Any]:
+    told = "\n\n".join(f"{heading}: {text}" for heading, text in manual.sections)
+    return {
+        "id": manual.code,
+        "shortDescription": {"text": manual.title},
+        "fullDescription": {"text": told},
+        "help": {"text": f"{told}\n\nRule from: {manual.source}"},
+        "defaultConfiguration": {"level": LEVELS[manual.severity]},
+        "properties": {"tags": [manual.family], "source": manual.source},
+    }
+
+
+def _notification(text: str, level: str) -> dict[str, Any]:
+    return {"level": level, "message": {"text": visible(text)}}
+
+
+def _level(finding: Finding) -> str:
+    if finding.verdict == "violation":
+        return LEVELS[finding.severity]
+    return "warning" if (finding.verdict, finding.severity) == ("suspect", "error") else "note"
+
+
+def _result(finding: Finding, index: dict[str, int]) -> dict[str, Any]:
+    # The schema wants related locations to differ.
+    proofs = list(dict.fromkeys(finding.evidence))
+    told = {
+        "ruleId": finding.code,
+        "ruleIndex": index[finding.code],
+        "level": _level(finding),
+        "message": {"text": visible(f"{finding.where}: {finding.message}")},
+        "locations": [_location(proof, finding) for proof in proofs[:1]]
+        or [{"logicalLocations": _logical(finding)}],
+        "relatedLocations": [_location(proof, finding) for proof in proofs[1:]],
+        "partialFingerprints": {"eosauditFinding/v1": fingerprint(finding)},
+        "properties": {
+            "verdict": finding.verdict,
+            "reason": finding.reason,
+            "expected": visible(finding.expected),
+            "found": visible(finding.found),
+            "remedy": finding.remedy and visible(finding.remedy),
+        },
+    }
+    if finding.new is not None:
+        told["baselineState"] = "new" if finding.new else "unchanged"
+    return told
+
+
+def fingerprint(finding: Finding) -> str:
+    """The same for the same finding in every audit: code, topic, partition, offset, producer."""
+    key = (
+        finding.code,
+        finding.topic,
+        finding.partition,
+        finding.offset_first,
+        finding.producer_id,
+    )
+    return hashlib.sha256(json.dumps(key).encode()).hexdigest()
+
+
+def _logical(finding: Finding) -> list[dict[str, str]]:
+    return [{"fullyQualifiedName": visible(finding.partition_name), "kind": "resource"}]
+
+
+def _location(proof: Proof, finding: Finding) -> dict[str, Any]:
+    return {
+        "physicalLocation": {
+            "artifactLocation": {"uri": quote(proof.file), "uriBaseId": "DUMP"},
+            "region": {"byteOffset": proof.byte_position, "byteLength": proof.byte_length},
+        },
+        "logicalLocations": _logical(finding),
+        "message": {"text": visible(proof.role)},
+    }

@@ -1,0 +1,81 @@
+"""The bytes of evidence, taken apart from the sample dump."""
+
+from pathlib import Path
+
+import made_facts
+import pytest
+
+from jobs.report.evidence import MAX_PROOFS, NO_DUMP, with_bytes
+from jobs.report.facts import Proof
+
+SAMPLE = Path(__file__).resolve().parents[1] / "dumps/hanging-sample"
+LOG = "broker-0/h-0/00000000000000000000.log"
+INDEX = "broker-0/h-0/00000000000000000000.txnindex"
+
+
+def in_the_sample(name: str) -> Path:
+    return SAMPLE / name
+
+
+def dumped(proof: Proof) -> Proof:
+    (told,) = with_bytes([made_facts.finding(evidence=(proof,))], in_the_sample)
+    return told.evidence[0]
+
+
+def values(proof: Proof) -> dict[str, str]:
+    return {field.name: field.value for field in proof.fields}
+
+
+def test_a_batch_header_is_told_field_by_field() -> None:
+    told = dumped(Proof(LOG, 4976, 91, "first batch"))
+    seen = values(told)
+    assert (seen["base offset"], seen["producer id"], seen["magic"]) == ("59", "5", "2")
+    assert seen["attributes"] == "19: codec lz4, transactional"
+    assert [field.byte_position for field in told.fields][:3] == [4976, 4984, 4988]
+    assert told.fields[0].hex == "00 00 00 00 00 00 00 3b"
+
+
+def test_a_marker_is_told_with_its_coordinator_epoch() -> None:
+    data = (SAMPLE / LOG).read_bytes()
+    position, size = 0, 0
+    while data[position + 21 : position + 23] != b"\x00\x30":  # transactional and control
+        position += 12 + int.from_bytes(data[position + 8 : position + 12], "big")
+        assert position < len(data)
+    size = 12 + int.from_bytes(data[position + 8 : position + 12], "big")
+    seen = values(dumped(Proof(LOG, position, size, "marker")))
+    assert seen["control type"] in ("0: ABORT", "1: COMMIT")
+    assert int(seen["coordinator epoch"]) >= 0
+
+
+def test_an_index_entry_is_told_field_by_field() -> None:
+    told = dumped(Proof(INDEX, 0, 34, "entry"))
+    assert [field.name for field in told.fields] == [
+        "version", "producer id", "first offset", "last offset", "last stable offset",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "position", "said"),
+    [
+        ("broker-0/nowhere.log", 0, "could not be read: No such file or directory"),
+        ("broker-0/h-0", 0, "could not be read: no regular file"),
+        (LOG, 10**12, "the file now ends before these bytes"),
+    ],
+)
+def test_what_cannot_be_read_is_told(name: str, position: int, said: str) -> None:
+    assert said in str(dumped(Proof(name, position, 91, "x")).unread)
+
+
+def test_damaged_and_cut_off_bytes_are_shown_as_they_are() -> None:
+    end = (SAMPLE / LOG).stat().st_size
+    for proof in (Proof(LOG, end - 20, 91, "cut"), Proof(LOG, 3, 91, "in the middle")):
+        assert dumped(proof).fields[-1].name == "bytes"
+    assert values(dumped(Proof("broker-0/meta.properties", 0, 9, "text")))["bytes"] == ""
+
+
+def test_without_the_dump_it_is_said_and_no_more_than_a_bound_is_read() -> None:
+    (told,) = with_bytes([made_facts.finding()], lambda _: None)
+    assert told.evidence[0].unread == NO_DUMP
+    many = with_bytes([made_facts.finding()] * (MAX_PROOFS + 10), in_the_sample)
+    assert len(many) == MAX_PROOFS + 10
+    assert sum(bool(finding.evidence[0].fields) for finding in many) == MAX_PROOFS

@@ -1,0 +1,111 @@
+"""report.json, SARIF, JUnit XML, and the files that seal a report."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from xml.etree import ElementTree
+
+import made_facts
+import pytest
+
+from jobs._errors import UsageError
+from jobs.report import junit, report_json, sarif
+from jobs.report.formats import FORMATS, files
+from jobs.report.seal import check_key
+from jobs.report.verdict import Verdict
+from jobs.verify.catalogue import CHECKS
+
+MACHINE = ("json", "sarif", "junit")
+
+
+def test_report_json_tells_what_the_page_tells() -> None:
+    told = json.loads(report_json.render(made_facts.hanging()))
+    assert told["verdict"]["exit_code"] == 1
+    assert told["findings"][0]["evidence"][0]["byte_position"] == 4976
+    assert told["timelines"][0]["transactions"][2]["outcome"] == "hanging"
+    assert [past["audit_number"] for past in told["history"]] == [1, 2, 3]
+
+
+def test_a_verdict_is_read_back_as_it_was_written() -> None:
+    for facts in (made_facts.hanging(), made_facts.clean()):
+        assert Verdict.from_json(facts.verdict.as_json()) == facts.verdict
+
+
+def test_sarif_has_a_rule_a_check_and_results_that_point_to_bytes() -> None:
+    (run,) = json.loads(sarif.render(made_facts.hanging()))["runs"]
+    rules = run["tool"]["driver"]["rules"]
+    assert [rule["id"] for rule in rules] == [check.code for check in CHECKS]
+    assert all(rules[r["ruleIndex"]]["id"] == r["ruleId"] for r in run["results"])
+    assert [result["level"] for result in run["results"]] == ["error", "warning", "note"]
+    assert [result.get("baselineState") for result in run["results"]] == ["new", "unchanged", None]
+    region = run["results"][0]["locations"][0]["physicalLocation"]["region"]
+    assert region == {"byteOffset": 4976, "byteLength": 91}
+    assert len({r["partialFingerprints"]["eosauditFinding/v1"] for r in run["results"]}) == 3
+
+
+def test_junit_has_a_case_a_check_and_tells_failed_from_crashed_and_skipped() -> None:
+    root = ElementTree.fromstring(junit.render(made_facts.hostile()))
+    numbers = [root.get(name) for name in ("tests", "failures", "errors", "skipped")]
+    assert numbers == [str(len(CHECKS)), "1", "1", "0"]
+    assert len(root.findall("./testsuite/testcase")) == len(CHECKS)
+    (failure,) = root.findall(".//testcase[@name='hanging_transaction']/failure")
+    assert failure.get("message") == "1 violations"
+    assert "\\x1b" in str(failure.text)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_is_text_of_printable_characters(name: str) -> None:
+    _, render = FORMATS[name]
+    page = render(made_facts.hostile())
+    assert [c for c in page if c < " " and c != "\n"] == []
+
+
+def test_sums_and_manifest_name_every_file_and_notice_a_change(tmp_path: Path) -> None:
+    made = files(made_facts.clean(), MACHINE)
+    assert files(made_facts.clean(), MACHINE) == made
+    for name, content in made.items():
+        (tmp_path / name).write_bytes(content)
+    manifest = json.loads(made["manifest.json"])
+    named = {subject["name"] for subject in manifest["subject"]}
+    assert named == set(made) - {"manifest.json", "SHA256SUMS"}
+
+    def intact() -> bool:
+        command = ["sha256sum", "--check", "--strict", "SHA256SUMS"]
+        return (
+            subprocess.run(command, check=False, cwd=tmp_path, capture_output=True).returncode == 0
+        )
+
+    assert intact()
+    (tmp_path / "report.json").write_bytes(made["report.json"].replace(b"clean", b"CLEAN"))
+    assert not intact()
+
+
+def test_a_signature_is_what_openssl_checks(tmp_path: Path) -> None:
+    pytest.importorskip("cryptography", reason="signing needs the package cryptography")
+    if not shutil.which("openssl"):
+        pytest.skip("no openssl on this machine")
+
+    def openssl(*arguments: str) -> int:
+        command = ["openssl", *arguments]
+        return subprocess.run(command, check=False, cwd=tmp_path, capture_output=True).returncode
+
+    assert openssl("genpkey", "-algorithm", "ed25519", "-out", "key.pem") == 0
+    assert openssl("pkey", "-in", "key.pem", "-pubout", "-out", "public.pem") == 0
+    made = files(made_facts.clean(), (), tmp_path / "key.pem")
+    for name in ("manifest.json", "manifest.sig"):
+        (tmp_path / name).write_bytes(made[name])
+    verify = ("pkeyutl", "-verify", "-pubin", "-inkey", "public.pem", "-rawin")
+    files_given = ("-in", "manifest.json", "-sigfile", "manifest.sig")
+    assert openssl(*verify, *files_given) == 0
+    (tmp_path / "manifest.json").write_bytes(made["manifest.json"] + b" ")
+    assert openssl(*verify, *files_given) != 0
+
+
+def test_a_key_that_cannot_sign_is_a_sentence(tmp_path: Path) -> None:
+    pytest.importorskip("cryptography", reason="signing needs the package cryptography")
+    (tmp_path / "key.pem").write_text("no key")
+    with pytest.raises(UsageError, match="is no private key in PEM form"):
+        check_key(tmp_path / "key.pem")
+    with pytest.raises(UsageError, match="cannot be read: No such file"):
+        check_key(tmp_path / "missing.pem")
