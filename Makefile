@@ -10,9 +10,11 @@ BIN := .venv/bin
 CODE := jobs schemas udfs tests
 # The one tool that is not in the lock file: it makes the lock file.
 PIP_TOOLS := pip-tools==7.6.2
-LOCK_COMMAND := pip-compile --quiet --extra dev --generate-hashes --strip-extras --allow-unsafe \
-	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host \
-	--output-file requirements.lock pyproject.toml
+LOCK_COMMAND := pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe \
+	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host
+LOCK_PROJECT := $(LOCK_COMMAND) --extra dev --output-file requirements.lock pyproject.toml
+LOCK_AIRFLOW := $(LOCK_COMMAND) --output-file conf/airflow-requirements.txt \
+	conf/airflow-requirements.in
 
 .PHONY: help
 help: ## Show this list
@@ -45,6 +47,10 @@ sample-report: audit-sample ## Write docs/sample-report anew: the report of the 
 	cp build/sample/{report.{html,json,sarif,junit.xml},verdict.json,manifest.json,SHA256SUMS} \
 		docs/sample-report/
 
+.PHONY: audit-cluster
+audit-cluster: setup ## Audit the sample on a small Spark cluster of its own
+	@scripts/audit_on_cluster.sh
+
 .PHONY: test
 test: setup ## Run all tests
 	$(BIN)/python -m pytest
@@ -52,6 +58,18 @@ test: setup ## Run all tests
 .PHONY: test-corpus
 test-corpus: setup ## Audit the larger corpus of dumps beside the checkout too
 	EOSAUDIT_CORPUS=1 $(BIN)/python -m pytest tests/stages/test_dumps.py
+
+.PHONY: test-airflow
+test-airflow: setup .venv-airflow/.done ## Test the DAG under a real Airflow, with real audits
+	@scripts/test_airflow.sh
+
+.venv-airflow/.done: conf/airflow-requirements.txt
+	@python=$$(scripts/find_python.sh); \
+	echo "test-airflow: $$python makes .venv-airflow (a few minutes, about 0.7 GB)"; \
+	rm -rf .venv-airflow; "$$python" -m venv .venv-airflow; \
+	.venv-airflow/bin/python -m pip install --quiet --disable-pip-version-check \
+		--require-hashes -r conf/airflow-requirements.txt
+	@touch $@
 
 .PHONY: check
 check: setup ## Format, lint, types, import contracts, generated pages: what CI asks
@@ -75,12 +93,18 @@ bench: setup ## Run the benchmarks
 	$(BIN)/python -m benchmarks.run
 
 .PHONY: lock
-lock: ## Choose the newest allowed versions and write requirements.lock
+lock: build/lock/.done ## Choose the newest allowed versions and write requirements.lock
+	CUSTOM_COMPILE_COMMAND='make lock   ($(LOCK_PROJECT))' build/lock/bin/$(LOCK_PROJECT) --upgrade
+
+.PHONY: lock-airflow
+lock-airflow: build/lock/.done ## The same for the environment of test-airflow
+	CUSTOM_COMPILE_COMMAND='make lock-airflow' build/lock/bin/$(LOCK_AIRFLOW) --upgrade
+
+build/lock/.done:
 	@python=$$(scripts/find_python.sh); \
 	rm -rf build/lock; "$$python" -m venv build/lock; \
-	build/lock/bin/python -m pip install --quiet --disable-pip-version-check '$(PIP_TOOLS)'; \
-	CUSTOM_COMPILE_COMMAND='make lock   ($(LOCK_COMMAND))' \
-		build/lock/bin/$(LOCK_COMMAND) --upgrade
+	build/lock/bin/python -m pip install --quiet --disable-pip-version-check '$(PIP_TOOLS)'
+	@touch $@
 
 .PHONY: clean
 clean: ## Remove results and caches; keep .venv and .jars

@@ -1,8 +1,12 @@
 """The command line: subcommands, options, and help that teaches."""
 
 import argparse
+import difflib
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, NoReturn
 
 from jobs import __version__
 from jobs.report.formats import FORMATS
@@ -10,32 +14,34 @@ from jobs.report.formats import FORMATS
 # The format of `report` that goes to stdout; the others are files.
 TEXT = "text"
 
+PROGRAM = "./spark-submit.sh"
 EXAMPLES = """examples:
-  eosaudit audit --dump /copies/broker-1 --out /audits
+  ./spark-submit.sh audit --dump /copies/broker-1 --out /audits
       one broker's log directory
-  eosaudit audit --dump /copies --out /audits --as-of 1795236470221
+  ./spark-submit.sh audit --dump /copies --out /audits --as-of 1795236470221
       a folder of brokers, copied at that moment (ms since 1970)
-  eosaudit audit --dump /copies --out /audits --policy default
+  ./spark-submit.sh --master spark://host:7077 -- audit --dump /copies --out /audits
+      on a cluster: all executors must see both folders
+  ./spark-submit.sh audit --dump /copies --out /audits --policy default
       and judge the result by the acceptance policy in conf/policy
-  eosaudit explain --out /audits --topic orders --partition 3
+"""
+EXPLAIN_HELP = """example:
+  ./spark-submit.sh explain --out /audits --topic orders --partition 3
       what holds back read_committed consumers there, and what to do about it
-  eosaudit checks hanging_transaction
-      what a finding of this check proves, and when it is legal
-
-exit codes:
+"""
+EXIT_CODES = """exit codes:
   0  looked, nothing wrong
   1  at least one proven violation, or the acceptance policy is not met
   2  wrong arguments, configuration or input; nothing was written
-  3  the audit is incomplete: a check crashed, a file could not be read, or the acceptance
-     policy could not be evaluated
+  3  the audit is incomplete: a check crashed, a file could not be read, the acceptance policy
+     could not be evaluated, or Spark broke down
 """
-
-REPORT_EXAMPLES = """examples:
-  eosaudit report --out /audits
+REPORT_HELP = """examples:
+  ./spark-submit.sh report --out /audits
       the summary of the newest audit, on stdout
-  eosaudit report --out /audits --format html --dump /copies
+  ./spark-submit.sh report --out /audits --format html --dump /copies
       report.html again, with the bytes of the evidence taken from the dump
-  eosaudit report --out /audits --audit 0123… --format sarif --format junit --to build/reports
+  ./spark-submit.sh report --out /audits --audit 0123… --format sarif --format junit --to DIR
       files for a pipeline, of a certain audit
 
 The files are report.html, report.json, report.sarif (SARIF 2.1.0) and report.junit.xml, beside them
@@ -46,6 +52,56 @@ manifest.sig. To check them:
 
 The exit code is that of the audit; 2 where there is no such audit.
 """
+CHECKS_HELP = """examples:
+  ./spark-submit.sh checks
+      all codes, a line each, by family
+  ./spark-submit.sh checks producer
+      those of one family
+  ./spark-submit.sh checks hanging_transaction
+      what this finding proves, and when what it shows is legal
+"""
+DOCTOR_HELP = """examples:
+  ./spark-submit.sh doctor
+      this machine
+  ./spark-submit.sh --master spark://host:7077 -- doctor --dump /copies --out /audits
+      a cluster: every executor is asked, and must see the dump; a table is written on trial
+
+exit codes:
+  0  nothing is missing
+  3  something is missing; each line says what to do
+"""
+# Smaller numbers are seconds: in ms they would be a day of 1973.
+FIRST_MS = 100_000_000_000
+
+
+class Parser(argparse.ArgumentParser):
+    """Ends in one sentence that names the nearest spelling, instead of a page of usage."""
+
+    _given: Sequence[str] = ()
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As argparse, but an option that is unknown here is an error here."""
+        self._given = list(args or [])
+        parsed, extras = super().parse_known_args(args, namespace)
+        if extras:
+            self.error(f"{extras[0]} is no argument here{self._nearest(extras[0])}")
+        return parsed, extras
+
+    def error(self, message: str) -> NoReturn:
+        """Says what is wrong and ends with exit code 2."""
+        wrong = [word.partition("=")[0] for word in self._given if word.startswith("--")]
+        mistyped = [word for word in wrong if word not in self._option_string_actions]
+        if "required" in message and mistyped and self._nearest(mistyped[0]):
+            message = f"{mistyped[0]} is no argument here{self._nearest(mistyped[0])}"
+        if chosen := re.search(r"invalid choice: '?([^' ]*)", message):
+            message += self._nearest(chosen[1])
+        self.exit(2, f"eosaudit: {self.prog}: {message}; --help tells more.\n")
+
+    def _nearest(self, word: str) -> str:
+        choices = [str(c) for action in self._actions for c in action.choices or ()]
+        known = [*self._option_string_actions, *choices]
+        near = difflib.get_close_matches(word.partition("=")[0], known, n=1)
+        return f" (did you mean {near[0]}?)" if near else ""
 
 
 @dataclass
@@ -77,30 +133,32 @@ def parse(argv: list[str]) -> Arguments:
 
 def parser() -> argparse.ArgumentParser:
     """The parser of all subcommands."""
-    top = argparse.ArgumentParser(
-        prog="eosaudit",
+    top = Parser(
+        prog=PROGRAM,
         description="Verifies Kafka's exactly-once guarantees from what brokers have on disk.",
-        epilog=EXAMPLES,
+        epilog=f"{EXAMPLES}\n{EXIT_CODES}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
     top.add_argument("--version", action="version", version=f"eosaudit {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="SUBCOMMAND")
     _add_audit(commands)
     _add_report(commands)
     _add_explain(commands)
-    checks = commands.add_parser("checks", help="list the checks, or print one check's manual")
-    checks.add_argument("code", nargs="?", help="check code; without it all are listed")
-    commands.add_parser("doctor", help="what is missing on this machine or cluster")
+    checks = _subcommand(commands, "checks", "list the checks, or print one's manual", CHECKS_HELP)
+    checks.add_argument(
+        "code", nargs="?", metavar="CODE", help="check code or family; without it all are listed"
+    )
+    _add_doctor(commands)
     return top
 
 
-def _add_explain(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    explain = commands.add_parser(
+def _add_explain(commands: "argparse._SubParsersAction[Parser]") -> None:
+    explain = _subcommand(
+        commands,
         "explain",
-        help="say what holds back consumers of a partition, since when, and what to do",
-        description="Explains the last stable offset of one partition from the tables of a "
-        "finished audit: which transaction holds it, who owns it, what its coordinator says, "
-        "what waits behind it, and what to do.",
+        "say what holds back consumers of a partition, since when, and what to do",
+        EXPLAIN_HELP,
     )
     explain.add_argument("--out", required=True, metavar="DIR", help="folder with the tables")
     explain.add_argument("--topic", required=True, help="topic name")
@@ -119,19 +177,61 @@ def _add_policy(command: argparse.ArgumentParser, what: str) -> None:
     )
 
 
-def _add_audit(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    audit = commands.add_parser(
-        "audit",
-        help="audit a dump and write the tables",
-        description="Audits copies of brokers' log directories and writes Delta tables.",
-        epilog=EXAMPLES,
+def _subcommand(
+    commands: "argparse._SubParsersAction[Parser]", name: str, does: str, epilog: str
+) -> Parser:
+    return commands.add_parser(
+        name,
+        help=does,
+        description=f"{does[0].upper()}{does[1:]}.",
+        epilog=epilog,
         formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+
+
+def _folder(text: str) -> Path:
+    """Executors have other working folders."""
+    return Path(text).absolute()
+
+
+def _milliseconds(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text} is no number of ms since 1970") from None
+    if value < FIRST_MS:
+        raise argparse.ArgumentTypeError(f"{text} is too small: ms since 1970 are asked for")
+    return value
+
+
+def _add_doctor(commands: "argparse._SubParsersAction[Parser]") -> None:
+    doctor = _subcommand(
+        commands, "doctor", "say what is missing on this machine or cluster", DOCTOR_HELP
+    )
+    doctor.add_argument(
+        "--dump",
+        action="append",
+        default=[],
+        type=_folder,
+        metavar="DIR",
+        help="a folder that every executor must see; repeatable",
+    )
+    doctor.add_argument("--out", metavar="DIR", help="a folder that tables are to be written to")
+
+
+def _add_audit(commands: "argparse._SubParsersAction[Parser]") -> None:
+    audit = _subcommand(
+        commands,
+        "audit",
+        "audit copies of brokers' log directories and write Delta tables",
+        f"{EXAMPLES}\n{EXIT_CODES}",
     )
     audit.add_argument(
         "--dump",
         action="append",
         required=True,
-        type=Path,
+        type=_folder,
         metavar="DIR",
         help="a broker's log directory, a folder of them, or one partition folder; repeatable "
         "(several log directories of one broker)",
@@ -141,7 +241,7 @@ def _add_audit(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     )
     audit.add_argument(
         "--as-of",
-        type=int,
+        type=_milliseconds,
         metavar="MS",
         help="moment of the dump, ms since 1970; ages are measured against it "
         "(default: the newest broker timestamp in the dump)",
@@ -160,13 +260,12 @@ def _add_audit(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     _add_sign_key(audit)
 
 
-def _add_report(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    report = commands.add_parser(
+def _add_report(commands: "argparse._SubParsersAction[Parser]") -> None:
+    report = _subcommand(
+        commands,
         "report",
-        help="tell the result of a finished audit again, and write its report",
-        description="Tells the result of a finished audit again, from its tables.",
-        epilog=REPORT_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        "tell the result of a finished audit again, and write its report",
+        REPORT_HELP,
     )
     report.add_argument("--out", required=True, metavar="DIR", help="folder with the tables")
     report.add_argument("--audit", metavar="ID", help="audit id (default: the newest audit)")
@@ -179,7 +278,7 @@ def _add_report(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     report.add_argument(
         "--dump",
         action="append",
-        type=Path,
+        type=_folder,
         metavar="DIR",
         help="where the dump lies now, given as to `audit`, to show the bytes of the evidence",
     )

@@ -15,3 +15,10 @@ def write_file(spark: SparkSession, folder: str, name: str, content: bytes) -> N
         stream.write(bytearray(content))
     finally:
         stream.close()
+
+
+def remove_folder(spark: SparkSession, folder: str) -> None:
+    """Removes a folder with all that is in it; it need not exist."""
+    jvm: Any = spark.sparkContext._jvm
+    path = jvm.org.apache.hadoop.fs.Path(folder)
+    path.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration()).delete(path, True)

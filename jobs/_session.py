@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pyspark import SparkConf
+from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 # Must hold for the results to be right; set on every session, whoever started it.
@@ -51,7 +51,7 @@ def get_session(extra: dict[str, str] | None = None) -> tuple[SparkSession, bool
     builder = SparkSession.builder.appName("eosaudit")
     started = active is None
     if started:
-        given = SparkConf()
+        given = _given()
         for key, value in (_embedded_defaults() | (extra or {})).items():
             if not given.contains(key):
                 builder = builder.config(key, value)
@@ -92,13 +92,20 @@ def spark_session() -> Iterator[SparkSession]:
             spark.stop()
 
 
+def _given() -> SparkConf:
+    """What the user gave to spark-submit: only the JVM that started this process knows it."""
+    if "PYSPARK_GATEWAY_PORT" in os.environ:
+        SparkContext._ensure_initialized()
+    return SparkConf()
+
+
 def _embedded_defaults() -> dict[str, str]:
     """Defaults, the Delta jars that `make setup` put beside the code, and local shuffles."""
     defaults = dict(DEFAULTS)
     jars = sorted(str(jar) for jar in (Path(__file__).parent.parent / ".jars").glob("*.jar"))
     if jars:
         defaults["spark.jars"] = ",".join(jars)
-    given = SparkConf()
+    given = _given()
     master = given.get("spark.master", "local[*]") or "local[*]"
     if not given.contains("spark.master"):
         defaults["spark.master"] = master

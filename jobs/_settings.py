@@ -10,6 +10,16 @@ from typing import Any
 
 from jobs._errors import UsageError
 
+MIB = 1 << 20
+# Smallest value, largest value, step. Times in ms may be as long as a Java long holds.
+ANY_LENGTH = (0, (1 << 63) - 1, 1)
+ALLOWED = {
+    "max_batch_bytes": (MIB, (1 << 31) - 1, 1),  # the length field of a batch is an int
+    "max_decompressed_bytes": (MIB, (1 << 31) - 1, 1),
+    "split_bytes": (MIB, 1 << 40, MIB),
+    "examples_per_code": (0, 10_000, 1),
+}
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -37,23 +47,40 @@ def _defaults() -> dict[str, dict[str, Any]]:
 
 
 def _overlay(sections: dict[str, dict[str, Any]], given: dict[str, Any], source: Path) -> None:
+    names = [f"{section}.{key}" for section, options in sections.items() for key in options]
     for section, options in given.items():
-        if section not in sections or not isinstance(options, dict):
-            raise UsageError(_unknown(f"[{section}]", list(sections), source))
+        if section not in sections:
+            near = _nearest(section, list(sections))
+            known = ", ".join(f"[{name}]" for name in sections)
+            raise UsageError(f"{source}: [{section}] is no section{near}. There are {known}.")
+        if not isinstance(options, dict):
+            raise UsageError(f"{source}: {section} is a section; write [{section}] above its keys.")
         for key, value in options.items():
             if key not in sections[section]:
-                raise UsageError(_unknown(f"{section}.{key}", list(sections[section]), source))
-            if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+                near = _nearest(f"{section}.{key}", names)
+                known = ", ".join(sections[section])
                 raise UsageError(
-                    f"{source}: {section}.{key} is {value!r}; it must be an integer of at least 0."
+                    f"{source}: {section}.{key} is no option{near}. [{section}] has {known}."
                 )
+            _check(f"{section}.{key}", value, source)
             sections[section][key] = value
 
 
-def _unknown(name: str, known: list[str], source: Path) -> str:
-    near = difflib.get_close_matches(name.rsplit(".", maxsplit=1)[-1].strip("[]"), known, n=1)
-    hint = f" Did you mean {near[0]}?" if near else ""
-    return f"{source}: {name} is no option.{hint} Known here: {', '.join(sorted(known))}."
+def _nearest(name: str, known: list[str]) -> str:
+    near = difflib.get_close_matches(name, known, n=1)
+    return f" (did you mean {near[0]}?)" if near else ""
+
+
+def _check(name: str, value: object, source: Path) -> None:
+    """Raises UsageError where the value of an option is not allowed."""
+    smallest, largest, step = ALLOWED.get(name.split(".")[1], ANY_LENGTH)
+    number = value if isinstance(value, int) and not isinstance(value, bool) else -1
+    if smallest <= number <= largest and number % step == 0:
+        return
+    multiple = f"a multiple of {step:,}" if step > 1 else "an integer"
+    raise UsageError(
+        f"{source}: {name} is {value!r}; allowed is {multiple} from {smallest:,} to {largest:,}."
+    )
 
 
 def load(config: Path | None = None, **overrides: int) -> Settings:
@@ -69,7 +96,7 @@ def load(config: Path | None = None, **overrides: int) -> Settings:
             raise UsageError(
                 f"{config}: the configuration cannot be read: {error.strerror}."
             ) from error
-        except tomllib.TOMLDecodeError as error:
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise UsageError(f"{config}: no valid TOML: {error}.") from error
         _overlay(sections, given, config)
     flat = {key: value for options in sections.values() for key, value in options.items()}

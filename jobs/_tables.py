@@ -10,7 +10,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
+from jobs._files import remove_folder
 from schemas.tables import TABLES
+
+TRIAL = "_doctor"
 
 
 def path_of(out: str, name: str) -> str:
@@ -64,3 +67,13 @@ def as_schema(rows: DataFrame, schema: StructType) -> DataFrame:
             for field in schema
         ]
     )
+
+
+def try_out(spark: SparkSession, out: str) -> None:
+    """Writes a small table under `out` and removes it. Raises what Spark raises."""
+    folder = path_of(out, TRIAL)
+    try:
+        spark.range(1).write.format("delta").mode("overwrite").save(folder)
+        spark.read.format("delta").load(folder).isEmpty()
+    finally:
+        remove_folder(spark, folder)

@@ -1,6 +1,7 @@
 """eosaudit: arguments to exit code. The stages are composed here, in the order of the data."""
 
 import sys
+import traceback
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from jobs._audit_id import audit_id, file_digests
 from jobs._coverage import incomplete, not_looked_at, totals
 from jobs._dump import Dump
 from jobs._errors import UsageError
+from jobs._failures import sentence
 from jobs._listing import files_table, partitions_table
 from jobs._progress import Progress
 from jobs._session import planned_for, spark_session
@@ -165,7 +167,7 @@ def run_explain(arguments: _arguments.Arguments) -> int:
 def run_doctor(arguments: _arguments.Arguments) -> int:
     """The subcommand `doctor`."""
     with spark_session() as spark:
-        text, code = examine(spark)
+        text, code = examine(spark, arguments.dump, arguments.out or None)
     tell(text)
     return code
 
@@ -203,6 +205,14 @@ def main(argv: list[str] | None = None) -> int:
     except UsageError as error:
         sys.stderr.write(f"eosaudit: {error}\n")
         return 2
+    except Exception as error:
+        # 1 is kept for violations: what broke down on the way is an audit that is incomplete.
+        known = sentence(error)
+        if known is None:
+            traceback.print_exc()
+            known = "the command broke off because of the error above"
+        sys.stderr.write(f"eosaudit: {known}; `doctor` looks at driver and executors.\n")
+        return 3
 
 
 if __name__ == "__main__":

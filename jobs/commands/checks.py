@@ -36,22 +36,28 @@ def described(check: Check) -> CheckManual:
     )
 
 
-def list_checks() -> str:
-    """One line a check: code, severity, what it looks at, first sentence of its manual."""
+def list_checks(only: str | None = None) -> str:
+    """One line a check, by family: code, severity, first sentence of its manual."""
     width = max(len(check.code) for check in CHECKS)
-    lines = [
-        f"{check.code:{width}}  {check.severity:7}  {manual(check).splitlines()[0]}"
-        for check in CHECKS
-    ]
-    return "\n".join([*lines, "", f"{len(CHECKS)} checks; `checks CODE` prints one's manual."])
+    families: dict[str, list[str]] = {}
+    for check in CHECKS:
+        line = f"  {check.code:{width}}  {check.severity:7}  {manual(check).splitlines()[0]}"
+        families.setdefault(family(check), []).append(line)
+    shown = {name: lines for name, lines in families.items() if only in (None, name)}
+    groups = ["\n".join([name, *lines]) for name, lines in shown.items()]
+    number = sum(map(len, shown.values()))
+    return "\n\n".join([*groups, f"{number} checks; `checks CODE` prints one's manual."])
 
 
 def show_check(code: str) -> str:
-    """The manual of one check. Raises UsageError for an unknown code."""
+    """The manual of one check, or the list of a family. Raises UsageError for an unknown name."""
+    if any(family(check) == code for check in CHECKS):
+        return list_checks(code)
     for check in CHECKS:
         if check.code == code:
             head = f"{check.code} ({check.severity}, context {check.context})"
             return f"{head}\nsource: {check.source}\n\n{manual(check)}"
-    near = difflib.get_close_matches(code, [check.code for check in CHECKS], n=1)
-    hint = f" Did you mean {near[0]}?" if near else " `checks` lists them all."
+    names = [*(check.code for check in CHECKS), *{family(check): None for check in CHECKS}]
+    near = difflib.get_close_matches(code, names, n=1) or [name for name in names if code in name]
+    hint = f" Did you mean {' or '.join(near)}?" if near else " `checks` lists them all."
     raise UsageError(f"{code} is no check.{hint}")

@@ -163,7 +163,7 @@ def test_an_unknown_option_of_the_configuration_names_the_nearest(
     config.write_text("[broker]\ntransaction_max_timeout = 5\n")
     command = ["audit", "--dump", str(SAMPLE), "--out", str(tmp_path / "out")]
     assert main([*command, "--config", str(config)]) == 2
-    assert "Did you mean transaction_max_timeout_ms?" in capsys.readouterr().err
+    assert "did you mean broker.transaction_max_timeout_ms?" in capsys.readouterr().err
 
 
 def test_an_unknown_check_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,259 @@
+#!/usr/bin/env python3
+"""Copies brokers' log directories while they run, so that an audit can decide most.
+
+usage: take_dump.py --to DIR [option…] SOURCE…      (--help tells more)
+
+Each source is a log directory here or on a host. The log of the transaction coordinators is
+copied twice, before and after the other partitions of all sources, and dump-manifest.json in each
+copied log directory tells when each partition was copied. docs/operations.md says why.
+
+The far side needs sh, date, find, stat, grep and tar, nothing of ours, and is only read. This side
+needs the checkout and Python 3.11, no package.
+"""
+
+import argparse
+import difflib
+import fnmatch
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+# The code beside this folder, where it knows the names on a broker's disk.
+sys.path.insert(1, str(Path(__file__).resolve().parent.parent))
+
+from _dump_copy import Directory, LogDirectoryCopy, Manifest
+from _dump_source import CopyError, Source
+
+from jobs._dump_layout import name_folder
+from udfs.wire.checkpoints import parse_properties
+
+COORDINATOR_TOPIC = "__transaction_state"
+# Committed offsets may be part of a transaction: asked for or not, both are in every dump.
+ALWAYS_COPIED = (COORDINATOR_TOPIC, "__consumer_offsets")
+# KRaft's metadata hold no transaction, but credentials.
+NEVER_COPIED = ("__cluster_metadata",)
+STEPS = ("before", "data", "after")
+
+EPILOG = """steps:
+  before  the log of the transaction coordinators, of all sources
+  data    the other partitions; several sources at once
+  after   the log of the transaction coordinators again
+All three run in this order; each begins when the one before has ended on all sources. Where one
+command cannot reach all brokers, give --step: run before on all, then data on all, then after.
+
+examples:
+  take_dump.py --to /copies/today kafka-1:/var/lib/kafka kafka-2:/var/lib/kafka
+      two brokers, by ssh
+  take_dump.py --to /copies/today --topic 'orders*' kafka-1:/data/a kafka-1:/data/b
+      some topics of a broker with two log directories; the internal topics come with them
+  take_dump.py --to /copies/today --taken-at 1795236470221 /mnt/snapshot/kafka
+      a mounted snapshot of that moment
+  take_dump.py --to /copies/today --through 'kubectl exec -i {host} -- sh -s' kafka-0:/var/lib/kafka
+      a pod; also the place for 'ssh -C {host} nice ionice -c3 sh -s'
+
+An interrupted copy goes on when the same command is given again.
+
+exit codes:
+  0  every step asked for is done
+  2  wrong arguments or a source that is no log directory; nothing was copied
+  3  not finished; give the same command again
+"""
+
+
+class UsageError(Exception):
+    """Wrong arguments, or a source that is no log directory: one sentence for the user."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line asks for. `taken_at`: ms since 1970 of a snapshot."""
+
+    to: Path
+    topics: list[str]
+    steps: tuple[str, ...]
+    taken_at: int | None
+    sources: list[Source]
+
+
+def parse(argv: list[str]) -> Options:
+    """Reads the command line; ends like argparse, or raises UsageError."""
+    parser = argparse.ArgumentParser(
+        prog="take_dump.py",
+        description="Copies brokers' log directories while they run, for an audit.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("sources", nargs="+", metavar="SOURCE", help="DIR, or HOST:DIR")
+    parser.add_argument("--to", required=True, type=Path, metavar="DIR", help="where the dump goes")
+    parser.add_argument(
+        "--topic", action="append", metavar="PATTERN", help="only these topics; * and ? are known"
+    )
+    parser.add_argument("--step", choices=STEPS, help="only this step (default: all three)")
+    parser.add_argument(
+        "--taken-at", type=int, metavar="MS", help="the sources are snapshots of this moment"
+    )
+    parser.add_argument(
+        "--through",
+        default="ssh -o BatchMode=yes {host} sh -s",
+        metavar="COMMAND",
+        help="runs a shell on {host} that reads its commands from stdin (default: %(default)s)",
+    )
+    given = parser.parse_args(argv)
+    if given.taken_at is not None and given.step:
+        raise UsageError("a snapshot is one moment and has no steps: leave out --step")
+    steps = (given.step,) if given.step else STEPS
+    return Options(
+        to=given.to,
+        topics=given.topic or ["*"],
+        steps=("data",) if given.taken_at is not None else steps,
+        taken_at=given.taken_at,
+        sources=[_source(text, given.through, given.to) for text in given.sources],
+    )
+
+
+def _source(text: str, through: str, to: Path) -> Source:
+    host, colon, directory = text.partition(":")
+    if colon and "/" not in host:
+        if not host or host.startswith("-") or not directory:
+            raise UsageError(f"{text} is no source: give DIR or HOST:DIR")
+        return Source(host, directory, through)
+    local, target = Path(text).resolve(), to.resolve()
+    if not local.is_dir():
+        raise UsageError(f"{text} is no folder; a log directory holds folders like orders-0")
+    if target.is_relative_to(local) or local.is_relative_to(target):
+        raise UsageError(f"--to {to} and {text} lie in each other: the source must stay untouched")
+    return Source(None, str(local), through)
+
+
+def prepare(options: Options) -> list[LogDirectoryCopy]:
+    """One copy a source, named by its broker. Raises UsageError where a source does not fit."""
+    if len(set(map(str, options.sources))) < len(options.sources):
+        raise UsageError("a source is given twice")
+    found: dict[str, tuple[Source, Manifest]] = {}
+    topics = set()
+    for source in options.sources:
+        properties = parse_properties(source.read("meta.properties"))
+        number = properties.get("node.id", properties.get("broker.id", ""))
+        if not number.isdigit():
+            raise UsageError(f"{source}/meta.properties names no node.id and no broker.id")
+        label, count = f"broker-{number}", 1
+        while label in found:
+            count += 1
+            label = f"broker-{number}-{count}"
+        cluster = properties.get("cluster.id")
+        found[label] = (
+            source,
+            Manifest(int(number), cluster, str(source), options.topics, options.taken_at),
+        )
+        topics |= {named[0] for name in source.look().folders if (named := name_folder(name))}
+    clusters = sorted({str(manifest.cluster_id) for _, manifest in found.values()})
+    if len(clusters) > 1:
+        raise UsageError(f"the sources belong to several clusters: {', '.join(clusters)}")
+    _match(options.topics, topics)
+    return [
+        LogDirectoryCopy(source, options.to / label, manifest)
+        for label, (source, manifest) in found.items()
+    ]
+
+
+def _match(patterns: list[str], topics: set[str]) -> None:
+    for pattern in patterns:
+        if not fnmatch.filter(topics, pattern):
+            near = difflib.get_close_matches(pattern, topics, n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise UsageError(f"--topic {pattern}: no topic of the sources matches{hint}")
+
+
+def directories(copy: LogDirectoryCopy, step: str, options: Options) -> list[Directory]:
+    """What a step copies of a source; notes what it leaves out."""
+    wanted = []
+    for name in copy.source.look().folders:
+        named = name_folder(name)
+        if named is None:
+            continue
+        topic, partition, retired = named
+        of_coordinator = topic == COORDINATOR_TOPIC
+        asked = any(fnmatch.fnmatchcase(topic, pattern) for pattern in options.topics)
+        if retired is not None:
+            copy.leave_out(name, f"marked -{retired} by the broker")
+        elif topic in NEVER_COPIED:
+            copy.leave_out(name, "metadata of KRaft: no transactions in it")
+        elif (asked or topic in ALWAYS_COPIED) and (
+            options.taken_at is not None or of_coordinator == (step != "data")
+        ):
+            wanted.append(Directory(name, topic, partition, step))
+    return wanted
+
+
+def run_step(copy: LogDirectoryCopy, step: str, options: Options) -> None:
+    """One step on one source, unless it is done. Raises CopyError where the one before is not."""
+    order = ("data",) if options.taken_at is not None else STEPS
+    done = copy.manifest.steps
+    if step in done:
+        return
+    missing = [earlier for earlier in order[: order.index(step)] if earlier not in done]
+    if missing:
+        raise CopyError(f"{copy.source}: step {missing[0]} has to come before step {step}")
+    if step == "data":
+        copy.copy_side_files()
+    wanted = directories(copy, step, options)
+    for number, directory in enumerate(wanted, start=1):
+        if not copy.has(directory):
+            tell(f"{copy.target.name}: {step}, {number} of {len(wanted)}: {directory.name}")
+            copy.copy(directory)
+    copy.drop_stale_shutdown_marker()
+    copy.note_step(step, last=step == order[-1])
+
+
+def on_all(copies: list[LogDirectoryCopy], work: Callable[[LogDirectoryCopy], None]) -> list[str]:
+    """Works on all sources at once; returns the complaints of those that failed."""
+
+    def attempt(copy: LogDirectoryCopy) -> str | None:
+        try:
+            work(copy)
+        except (CopyError, OSError) as error:
+            copy.save()
+            return str(error)
+        return None
+
+    with ThreadPoolExecutor(len(copies)) as pool:
+        return [complaint for complaint in pool.map(attempt, copies) if complaint]
+
+
+def tell(text: str) -> None:
+    """Progress and complaints go to stderr."""
+    sys.stderr.write(f"take_dump: {text}\n")
+
+
+def main(argv: list[str]) -> int:
+    """Returns the exit code."""
+    try:
+        options = parse(argv)
+        copies = prepare(options)
+    except (UsageError, CopyError) as error:
+        tell(f"{error}.")
+        return 2
+    for step in options.steps:
+        complaints = on_all(copies, partial(run_step, step=step, options=options))
+        for complaint in complaints:
+            tell(f"{complaint}.")
+        if complaints:
+            tell(f"step {step} is not finished; give the same command again to go on.")
+            return 3
+    size = sum(entry["bytes"] for copy in copies for entry in copy.manifest.directories)
+    unsettled = [e["path"] for c in copies for e in c.manifest.directories if not e["settled"]]
+    if unsettled:
+        tell(f"the broker kept replacing files under the copy of: {', '.join(unsettled)}.")
+    tell(f"{', '.join(options.steps)}: done, {size:,} bytes in {options.to}.")
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        tell("interrupted; give the same command again to go on.")
+        sys.exit(3)

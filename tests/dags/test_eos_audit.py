@@ -1,0 +1,167 @@
+"""The DAG under a real Airflow: `make test-airflow`, in an environment of its own.
+
+Most runs have a spark-submit.sh that only pretends; the last one audits real dumps with Spark.
+"""
+
+import json
+import shutil
+import tarfile
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from airflow.dag_processing.dagbag import DagBag
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# Writes down how it was called, then does what the test says.
+FAKE_SUBMIT = """#!/usr/bin/env bash
+cd "$(dirname "$0")"
+printf '%s\\n' "$*" >>calls
+while [[ $1 != --out ]]; do shift; done
+out=$2
+verdict() {{ mkdir -p "$out"; printf '{{"exit_code": %s, "audit_id": "a1", "version": "0",
+    "as_of_ms": 5, "incomplete": ["x"], "findings": [%s]}}' "$1" "${{2:-}}" >"$out/verdict.json"; }}
+{behaviour}
+"""
+BROKEN = '{"code": "sequence_gap", "verdict": "violation", "severity": "error", "count": 4}'
+
+
+class Run:
+    """A finished run of the DAG."""
+
+    def __init__(self, dag: Any, clusters: list[dict[str, Any]]) -> None:
+        dag.get_task("cluster_audit.verify").retry_delay = timedelta(0)
+        self.result = dag.test(run_conf={"clusters": clusters})
+        self.states = {
+            (task.task_id.rpartition(".")[2], task.map_index): str(task.state)
+            for task in self.result.get_task_instances()
+        }
+
+    def chain(self, index: int = 0) -> list[str]:
+        """States of verify, gate and publish of a cluster."""
+        return [self.states[name, index] for name in ("verify", "gate", "publish")]
+
+
+def load(folder: Path) -> Any:
+    """The DAG of a folder, with the checks that Airflow itself makes."""
+    bag = DagBag(folder)
+    assert bag.import_errors == {}
+    assert list(bag.dags) == ["eos_audit"]
+    return bag.dags["eos_audit"]
+
+
+class Pretender:
+    """A checkout with the real DAG beside a spark-submit.sh that only pretends."""
+
+    def __init__(self, folder: Path, behaviour: str) -> None:
+        self.folder = folder
+        (folder / "dags").mkdir()
+        shutil.copy(ROOT / "dags/eos_audit.py", folder / "dags")
+        script = folder / "spark-submit.sh"
+        script.write_text(FAKE_SUBMIT.format(behaviour=behaviour))
+        script.chmod(0o755)
+
+    def cluster(self, **more: Any) -> dict[str, Any]:
+        return {"name": "east", "dump": ["/d"], "out": str(self.folder / "out")} | more
+
+    def run(self, *clusters: dict[str, Any]) -> Run:
+        return Run(load(self.folder / "dags"), list(clusters) or [self.cluster()])
+
+    def calls(self) -> list[str]:
+        return (self.folder / "calls").read_text().splitlines()
+
+
+@pytest.fixture
+def pretend(tmp_path: Path) -> Any:
+    return lambda behaviour: Pretender(tmp_path, behaviour)
+
+
+def test_an_accepted_audit_is_published(pretend: Any, tmp_path: Path) -> None:
+    checkout = pretend("verdict 0")
+    run = checkout.run(checkout.cluster(
+        dump=["/d/{{ dag.dag_id }}", "/e"], policy="/p", config="/c", as_of=5,
+        publish=str(tmp_path / "published"),
+    ))  # fmt: skip
+    assert run.chain() == ["success", "success", "success"]
+    (call,) = checkout.calls()
+    options, arguments = call.split(" -- ")
+    assert options == "--master local[2] --name eosaudit"
+    assert arguments == (
+        f"audit --quiet --out {tmp_path}/out --dump /d/eos_audit --dump /e "
+        "--policy /p --config /c --as-of 5"
+    )
+    published = json.loads((tmp_path / "published/verdict.json").read_text())
+    assert published["exit_code"] == 0
+
+
+def test_a_bad_verdict_is_not_tried_again_and_not_published(pretend: Any) -> None:
+    checkout = pretend(f"verdict 1 '{BROKEN}'; exit 1")
+    run = checkout.run()
+    assert run.chain() == ["success", "failed", "upstream_failed"]
+    assert len(checkout.calls()) == 1
+    assert str(run.result.state) == "failed"
+
+
+def test_a_lost_driver_is_tried_again(pretend: Any) -> None:
+    checkout = pretend("(( $(wc -l <calls) > 1 )) || exit 1\nverdict 0")
+    run = checkout.run()
+    assert run.chain() == ["success", "success", "success"]
+    assert len(checkout.calls()) == 2
+
+
+def test_a_driver_that_stays_lost_is_no_verdict_even_where_an_old_one_lies(
+    pretend: Any, tmp_path: Path
+) -> None:
+    checkout = pretend("exit 1")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/verdict.json").write_text('{"exit_code": 0}')
+    run = checkout.run()
+    assert run.chain() == ["failed", "upstream_failed", "upstream_failed"]
+    assert len(checkout.calls()) == 3
+
+
+def test_a_cluster_that_reports_success_without_a_verdict_is_not_believed(pretend: Any) -> None:
+    assert pretend("exit 0").run().chain()[0] == "failed"
+
+
+def test_an_incomplete_audit_is_tried_again(pretend: Any) -> None:
+    checkout = pretend("verdict 3; exit 3")
+    assert checkout.run().chain() == ["failed", "upstream_failed", "upstream_failed"]
+    assert len(checkout.calls()) == 3
+
+
+def test_a_wrong_call_is_not_tried_again(pretend: Any) -> None:
+    checkout = pretend("exit 2")
+    assert checkout.run().chain()[0] == "failed"
+    assert len(checkout.calls()) == 1
+
+
+def test_a_cluster_is_described_in_full_or_not_at_all(pretend: Any) -> None:
+    checkout = pretend("verdict 0")
+    for wrong in ({"dumps": ["/d"]}, {"out": ""}):
+        with pytest.raises(Exception, match="Invalid input for param"):
+            checkout.run(checkout.cluster(**wrong))
+    assert not (checkout.folder / "calls").exists()
+
+
+def test_the_dag_audits_real_dumps_with_spark(tmp_path: Path) -> None:
+    with tarfile.open(ROOT / "tests/dumps/tv2-basic.tar.gz") as archive:
+        archive.extractall(tmp_path / "good", filter="data")
+    (good,) = tmp_path.glob("good/**/dump")
+    bad = ROOT / "tests/dumps/hanging-sample"
+    clusters = [
+        {"name": "good", "dump": [str(good)], "publish": str(tmp_path / "published")},
+        {"name": "bad", "dump": [str(bad)], "as_of": 1795240070221},
+    ]
+    for cluster in clusters:
+        cluster["out"] = str(tmp_path / "audits" / cluster["name"])
+    run = Run(load(ROOT / "dags"), clusters)
+    assert run.chain(0) == ["success", "success", "success"]
+    assert run.chain(1) == ["success", "failed", "upstream_failed"]
+    assert json.loads((tmp_path / "published/verdict.json").read_text())["verdict"] == "clean"
+    verdict = json.loads((tmp_path / "audits/bad/verdict.json").read_text())
+    assert [f["code"] for f in verdict["findings"] if f["verdict"] == "violation"] == [
+        "hanging_transaction"
+    ]

@@ -1,0 +1,123 @@
+"""What a person is told who mistypes: one sentence with the place and the nearest right word."""
+
+from pathlib import Path
+
+import pytest
+
+from jobs import _arguments, _settings
+from jobs._errors import UsageError
+from jobs._failures import sentence
+from jobs.commands.checks import list_checks, show_check
+
+AUDIT = ["audit", "--dump", "d", "--out", "o"]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["adit"], "(did you mean audit?)"),
+        (["audit", "--dmp", "d", "--out", "o"], "--dmp is no argument here (did you mean --dump?)"),
+        ([*AUDIT, "--dept=headers"], "--dept=headers is no argument here (did you mean --depth?)"),
+        ([*AUDIT, "--depth", "header"], "(did you mean headers?)"),
+        (["audit", "--out", "o"], "required: --dump"),
+        ([*AUDIT, "--as-of", "1795236470"], "too small: ms since 1970"),
+        ([*AUDIT, "--as-of", "today"], "today is no number of ms"),
+        (["checks", "a", "b"], "b is no argument here"),
+        (["report", "--ot", "o"], "(did you mean --out?)"),
+    ],
+)
+def test_a_wrong_argument_is_one_line(
+    given: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as end:
+        _arguments.parse(given)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert end.value.code == 2
+    assert line.startswith("eosaudit: ")
+    assert said in line
+
+
+@pytest.mark.parametrize("command", ["audit", "report", "checks", "doctor"])
+def test_every_subcommand_shows_an_example_that_it_takes(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        _arguments.parse([command, "--help"])
+    shown = [line.split() for line in capsys.readouterr().out.splitlines()]
+    examples = [words for words in shown if words[:1] == ["./spark-submit.sh"]]
+    assert examples
+    for words in examples:
+        own = words[words.index("--") + 1 :] if "--" in words else words[1:]
+        assert _arguments.parse(own).command == own[0]
+
+
+def test_checks_are_listed_by_family_and_found_by_part_of_their_name() -> None:
+    assert "\n\nproducer\n  sequence_gap " in list_checks()
+    assert "hanging_transaction" not in show_check("producer")
+    for wrong, nearest in (("hanging", "hanging_transaction"), ("producr", "producer")):
+        with pytest.raises(UsageError, match=f"Did you mean {nearest}\\?"):
+            show_check(wrong)
+
+
+def test_a_dump_is_the_same_folder_on_every_executor() -> None:
+    assert _arguments.parse(AUDIT).dump == [Path.cwd() / "d"]
+
+
+@pytest.mark.parametrize(
+    ("toml", "said"),
+    [
+        ("[brokr]\n", "[brokr] is no section (did you mean broker?). There are [broker], "),
+        ("[run]\nsplit_byte = 1", "run.split_byte is no option (did you mean run.split_bytes?)"),
+        ("[run]\nclock_tolerance_ms = 1", "(did you mean verify.clock_tolerance_ms?). [run] has "),
+        ("[run]\nsplit_bytes = 5", "split_bytes is 5; allowed is a multiple of 1,048,576 from"),
+        ("[run]\nsplit_bytes = '64m'", "split_bytes is '64m'; allowed is"),
+        ("[limits]\nmax_batch_bytes = true", "max_batch_bytes is True; allowed is an integer"),
+        ("run = 3", "run is a section; write [run]"),
+        ("x = [", "no valid TOML"),
+    ],
+)
+def test_a_wrong_configuration_names_file_key_and_what_is_allowed(
+    toml: str, said: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "audit.toml"
+    file.write_text(toml)
+    with pytest.raises(UsageError) as error:
+        _settings.load(file)
+    assert str(error.value).startswith(f"{file}: ")
+    assert said in str(error.value)
+
+
+def test_a_configuration_that_is_no_text_is_a_sentence(tmp_path: Path) -> None:
+    file = tmp_path / "audit.toml"
+    file.write_bytes(b"\xff\xfe")
+    with pytest.raises(UsageError, match="no valid TOML"):
+        _settings.load(file)
+
+
+def test_the_defaults_are_allowed_values() -> None:
+    defaults = Path(_settings.__file__).parent.parent / "conf" / "audit.toml"
+    assert _settings.load(defaults) == _settings.load()
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        ('java.io.IOException: Cannot run program "python9": error=2', "they have no python9"),
+        ("[PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.9 than that in "
+         "driver: 3.11, PySpark cannot run", "run Python 3.9, the driver Python 3.11"),
+        ("x\nModuleNotFoundError: No module named 'udfs'\n at y", "do not have our code"),
+        ("x\nModuleNotFoundError: No module named 'numba'\n at y", "lacks numba"),
+        ("[PACKAGE_NOT_INSTALLED] PyArrow >= 18.0.0 must be installed", "lacks pyarrow"),
+        ("ImportError: libgomp.so.1: cannot open shared object file\n", "(libgomp.so.1: cannot"),
+        ("java.io.IOException: No space left on device\n", "a disk is full"),
+    ],
+)  # fmt: skip
+def test_known_failures_of_spark_are_sentences(error: str, said: str) -> None:
+    told = sentence(RuntimeError(error))
+    assert told is not None
+    assert said in told
+    assert "\n" not in told
+
+
+def test_an_unknown_failure_is_not_guessed_at() -> None:
+    assert sentence(RuntimeError("index out of range")) is None
