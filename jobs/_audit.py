@@ -13,7 +13,6 @@ from jobs._settings import Settings
 from jobs.decode import Decoded
 from jobs.policy.results import Result
 from jobs.policy.suites import Policy
-from jobs.replay.epoch_history import epoch_histories
 from jobs.replay.offsets import late_commits
 from jobs.replay.replay import Replayed
 from jobs.report.verdict import Verdict
@@ -126,6 +125,7 @@ def context_inputs(
         markers=markers(read.decoded, replayed),
         decisions=replayed.decisions,
         histories=replayed.histories,
+        epochs=replayed.epochs,
         owners=replayed.owners,
         offsets=offset_inputs(read.decoded, replayed),
         regular=replayed.regular,
@@ -160,12 +160,11 @@ def _late_commits(decoded: Decoded, replayed: Replayed) -> DataFrame:
 
 
 def _offset_transactions(decoded: Decoded, replayed: Replayed) -> OffsetTransactions:
-    entries = decoded.nested(log_row.ENTRY, "entry")
     return OffsetTransactions(
         transactions=replayed.transactions,
         regular=decoded.regular_transactions(),
         regular_aborts=decoded.regular_aborts(),
-        histories=epoch_histories(entries, replayed.facts),
+        histories=replayed.epochs,
         pending=decoded.nested(log_row.PENDING_COMMIT, "pending"),
         owners=replayed.owners,
     )

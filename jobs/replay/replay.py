@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from jobs.replay.coordinator import last_states, owners
 from jobs.replay.decisions import decisions, histories
+from jobs.replay.epoch_history import epoch_histories
 from jobs.replay.partitions import clusters, earlier_ends, facts, holes, segments, summaries
 from jobs.replay.producers import producer_states
 from jobs.replay.transactions import abort_markers, partition_states, transactions
@@ -27,6 +28,7 @@ class Replayed:
     owners: DataFrame
     decisions: DataFrame
     histories: DataFrame
+    epochs: DataFrame
 
     def partition_states(self) -> DataFrame:
         """Rows of the table `partition_state`."""
@@ -87,4 +89,5 @@ def replay(
         owners=owners(last),
         decisions=decisions(entries),
         histories=histories(entries, known),
+        epochs=epoch_histories(entries, known),
     )

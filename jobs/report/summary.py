@@ -69,6 +69,14 @@ def _finding_lines(finding: Finding) -> Iterator[str]:
         yield f"      remedy: {finding.remedy}"
 
 
+def _by_cause(findings: list[Finding]) -> list[list[Finding]]:
+    """Findings of one cause together, in the order of the first of each."""
+    causes: dict[str, list[Finding]] = {}
+    for number, finding in enumerate(findings):
+        causes.setdefault(finding.cause_id or f"no cause {number}", []).append(finding)
+    return list(causes.values())
+
+
 def _group_lines(verdict: Verdict, examples: list[Finding], kind: str) -> Iterator[str]:
     for (code, severity, found), number in sorted(verdict.counts.items()):
         if found != kind:
@@ -78,10 +86,11 @@ def _group_lines(verdict: Verdict, examples: list[Finding], kind: str) -> Iterat
         if severity == "info":
             continue
         shown = [finding for finding in examples if (finding.code, finding.verdict) == (code, kind)]
-        for finding in shown:
+        for finding, *others in _by_cause(shown):
             yield from _finding_lines(finding)
             if finding.reason:
                 yield f"      why {kind}: {finding.reason}"
+            yield from (f"      the same cause at {other.where}" for other in others)
         if number > len(shown):
             yield f"    … and {number - len(shown):,} more in the table violation"
 

@@ -149,6 +149,9 @@ from jobs.verify.checks.transaction.conflicting_markers import CHECK as CONFLICT
 from jobs.verify.checks.transaction.coordinator_epoch_regression import (
     CHECK as COORDINATOR_EPOCH_REGRESSION,
 )
+from jobs.verify.checks.transaction.data_in_unlisted_partition import (
+    CHECK as DATA_IN_UNLISTED_PARTITION,
+)
 from jobs.verify.checks.transaction.duplicate_marker import CHECK as DUPLICATE_MARKER
 from jobs.verify.checks.transaction.epoch_bump_inside_open_txn import (
     CHECK as EPOCH_BUMP_INSIDE_OPEN_TXN,
@@ -212,6 +215,7 @@ CHECKS: tuple[Check, ...] = (
     NONTRANSACTIONAL_IN_OPEN_TXN,
     PRODUCER_TIMESTAMP_EXPIRED_STATE,
     LATE_WRITE_AFTER_MARKER,
+    DATA_IN_UNLISTED_PARTITION,
     HANGING_TRANSACTION,
     OPEN_TRANSACTION_OVERDUE,
     EPOCH_BUMP_INSIDE_OPEN_TXN,

@@ -58,6 +58,7 @@ class Inputs:
     markers: DataFrame
     decisions: DataFrame
     histories: DataFrame
+    epochs: DataFrame
     owners: DataFrame
     offsets: OffsetInputs
     regular: int
@@ -92,7 +93,8 @@ def build_contexts(given: Inputs) -> list[Context]:
             given.coordinator_entries, given.coordinator_copies, known, files
         ),
         transaction_context(
-            given.transactions, known, files, given.owners, given.coordinator_entries, given.ages,
+            given.transactions, known, files, given.owners, given.coordinator_entries, given.epochs,
+            given.ages,
             given.coordinator_log_complete, given.regular,
         ),
         *_offset_contexts(given),

@@ -224,37 +224,22 @@ def _with_data(selected: DataFrame, states: DataFrame) -> DataFrame:
                        how="left")  # fmt: skip
 
 
-def _enriched(selected: DataFrame, files: DataFrame, ages: Ages) -> DataFrame:
-    """Paths, the place of a finding, and whether the copies are late enough to miss something."""
-    tolerance = F.lit(ages.clock_tolerance)
+def _with_places(selected: DataFrame, files: DataFrame) -> DataFrame:
+    """Takes the place numbers apart again: file index, path and position of each."""
+    prefixes = ("marker", "record", "unraised", "committed", "decided")
     located = selected.select(
         "*",
-        *[
-            column(place).alias(name)
-            for place, prefix in (
-                ("marker_place", "marker"),
-                ("record_place", "record"),
-                ("unraised_place", "unraised"),
-                ("committed_place", "committed"),
-                ("decided_place", "decided"),
-            )
-            for name, column in (
-                (f"{prefix}_file_index", _file_of),
-                (f"{prefix}_position", _position_of),
-            )
-        ],
+        *[_file_of(f"{prefix}_place").alias(f"{prefix}_file_index") for prefix in prefixes],
+        *[_position_of(f"{prefix}_place").alias(f"{prefix}_position") for prefix in prefixes],
     )
-    named = with_paths(
-        located,
-        files,
-        marker_file="marker_file_index",
-        record_file="record_file_index",
-        unraised_file="unraised_file_index",
-        committed_file="committed_file_index",
-        decided_file="decided_file_index",
-        data_file="data_run.file_index",
-        later_file="later_run.file_index",
+    paths = {f"{prefix}_file": f"{prefix}_file_index" for prefix in prefixes}
+    return with_paths(
+        located, files, data_file="data_run.file_index", later_file="later_run.file_index", **paths
     )
+
+
+def _lateness(tolerance: Column) -> list[Column]:
+    """Whether the copies are late enough to miss something in them."""
     # What a copy of the coordinator's log from before all data holds is older than the data's.
     later = F.col("later_run").isNotNull() | (F.col("complete_offset") < F.col("earlier_end"))
     in_time = F.col("complete_up_to_ms") >= F.col("complete_timestamp") + tolerance
@@ -265,11 +250,7 @@ def _enriched(selected: DataFrame, files: DataFrame, ages: Ages) -> DataFrame:
     held_to = F.coalesce(F.col("later_run.run_first"), F.lit(MAX_OFFSET))
     # The cleaner keeps the marker of data that are still there.
     cleaned = F.col("data_run").isNull() & cleaned_between(held_from)
-    now = F.least("history_covers_ms", F.lit(ages.now).cast("long"))
-    marked = F.col("markers").isNotNull()
-    return named.select(
-        "*",
-        F.when(F.col("commit"), "COMMIT").otherwise("ABORT").alias("decision"),
+    return [
         F.coalesce(one_instant("coordinator_clean_shutdown") | in_time | later, F.lit(False)).alias(
             "copied_later"
         ),
@@ -280,6 +261,18 @@ def _enriched(selected: DataFrame, files: DataFrame, ages: Ages) -> DataFrame:
         F.coalesce(missing_between(held_from + 1, held_to) | cleaned, F.lit(False)).alias(
             "marker_missing"
         ),
+    ]
+
+
+def _enriched(selected: DataFrame, files: DataFrame, ages: Ages) -> DataFrame:
+    """Paths, the place of a finding, and how late the copies are."""
+    tolerance = F.lit(ages.clock_tolerance)
+    now = F.least("history_covers_ms", F.lit(ages.now).cast("long"))
+    marked = F.col("markers").isNotNull()
+    return _with_places(selected, files).select(
+        "*",
+        *_lateness(tolerance),
+        F.when(F.col("commit"), "COMMIT").otherwise("ABORT").alias("decision"),
         (now - F.col("earliest_prepare")).alias("pending_ms"),
         tolerance.alias("clock_tolerance_ms"),
         F.coalesce("transactional_id", "decided_id", "committed_id").alias("owner"),

@@ -50,6 +50,23 @@ def with_newest_decisions(rows: DataFrame, entries: DataFrame) -> DataFrame:
     return listed.join(newest, on=["producer_id", "listed"], how="left")
 
 
+def with_listing(rows: DataFrame, epochs: DataFrame) -> DataFrame:
+    """Adds what the coordinator's log says of the epoch of an open transaction, as a whole.
+
+    unlisted: all its records are there and none lists the partition (null where not all are);
+    epoch_record: place of the last of them.
+    """
+    whole = epochs.select(
+        "producer_id",
+        F.col("producer_epoch").alias("highest_epoch"),
+        F.col("listed").alias("listed_in_epoch"),
+        F.col("record").alias("epoch_record"),
+    )
+    joined = rows.join(whole, on=["producer_id", "highest_epoch"], how="left")
+    listed = F.coalesce(F.array_contains("listed_in_epoch", F.col("listed")), F.lit(False))
+    return joined.withColumn("unlisted", F.when(F.col("epoch_record").isNotNull(), ~listed))
+
+
 def coordinator_columns(
     now: int | None, late_slack: int, clock_tolerance: int, epoch: str = "highest_epoch"
 ) -> list[Column]:

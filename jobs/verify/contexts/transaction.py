@@ -12,6 +12,7 @@ from jobs.verify.contexts.open_transaction import (
     hangs,
     late_write_columns,
     overdue,
+    with_listing,
     with_newest_decisions,
 )
 
@@ -33,6 +34,7 @@ def transaction_context(
     files: DataFrame,
     owners: DataFrame,
     entries: DataFrame,
+    epochs: DataFrame,
     ages: Ages,
     coordinator_log_complete: bool,
     folded: int,
@@ -42,7 +44,8 @@ def transaction_context(
     Added: has_data, the columns of `jobs.verify.contexts.open_transaction`, hangs, overdue, age_ms
     and held_ms (since its last and first batch), holds_lso (the oldest open one of its partition),
     missing_before_marker (offsets between data and marker are not in the dump),
-    state_may_have_expired. `entries`: records of `__transaction_state`.
+    state_may_have_expired, and the columns of `with_listing`. `entries`: records of
+    `__transaction_state`; `epochs`: `jobs.replay.epoch_history.epoch_histories`.
     """
     is_open = F.col("outcome") == "open"
     newest_marker = F.struct(
@@ -77,7 +80,7 @@ def transaction_context(
         coordinator = owners.select(
             F.col("producer_id").alias("owned"), F.struct("*").alias("coordinator")
         )
-        joined = with_newest_decisions(selected, entries).join(
+        joined = with_listing(with_newest_decisions(selected, entries), epochs).join(
             F.broadcast(coordinator), on=F.col("producer_id") == F.col("owned"), how="left"
         )
         named = with_paths(
@@ -88,6 +91,7 @@ def transaction_context(
             marker_file="marker_file_index",
             previous_marker_file="previous_marker.file_index",
             opening_marker_file="opening_marker.file_index",
+            epoch_record_file="epoch_record.file_index",
         )
         has_data = F.col("first_offset").isNotNull()
         now = F.lit(ages.now).cast("long")
@@ -124,6 +128,8 @@ def transaction_context(
             F.col("previous_marker.length").alias("previous_marker_length"),
             F.col("opening_marker.position").alias("opening_marker_position"),
             F.col("opening_marker.length").alias("opening_marker_length"),
+            F.col("epoch_record.position").alias("epoch_record_position"),
+            F.col("epoch_record.length").alias("epoch_record_length"),
         )
         return told.select("*", hangs().alias("hangs"), overdue().alias("overdue"))
 

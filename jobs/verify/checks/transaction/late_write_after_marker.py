@@ -16,7 +16,7 @@ Evidence: the marker and the first batch behind it.
 
 from pyspark.sql import functions as F
 
-from jobs.verify.check import ERROR, Check, Proof, text
+from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
 from jobs.verify.conditions import unstable_tail
 from jobs.verify.verdict import (
     CLOCK_SKEW,
@@ -33,6 +33,7 @@ CHECK = Check(
     code="late_write_after_marker",
     severity=ERROR,
     context="transaction",
+    cause=ONE_TRANSACTION,
     source="KIP-890",
     fires=lambda: (
         F.col("behind_own_marker")

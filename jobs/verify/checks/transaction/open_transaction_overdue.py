@@ -15,7 +15,7 @@ Evidence: the first batch of the transaction.
 
 from pyspark.sql import functions as F
 
-from jobs.verify.check import WARNING, Check, Proof, text
+from jobs.verify.check import ONE_TRANSACTION, WARNING, Check, Proof, text
 from jobs.verify.conditions import unstable_tail
 from jobs.verify.verdict import COORDINATOR_STOPPED, suspect
 
@@ -23,6 +23,7 @@ CHECK = Check(
     code="open_transaction_overdue",
     severity=WARNING,
     context="transaction",
+    cause=ONE_TRANSACTION,
     source="TransactionStateManager.timedOutTransactions",
     fires=lambda: F.col("overdue"),
     excuses=(unstable_tail("offset_first"), suspect(COORDINATOR_STOPPED)),

@@ -1,0 +1,57 @@
+"""Transactional data lie open in a partition that their transaction never listed.
+
+What it finds: data that no marker ends, while no record of their producer id and epoch in
+`__transaction_state` lists the partition, although all of them are there.
+
+Why it is wrong: the coordinator writes markers to the partitions it lists and to no others, so
+nobody will end these data, and consumers of read_committed will stop there.
+
+When it is legal: never. A copy of the coordinator's log that is older than the data decides
+nothing. Data that came behind the marker of their own epoch are told as
+late_write_after_marker, and once they are older than every timeout as hanging_transaction.
+
+Evidence: the first batch of the data, and the last record of the epoch.
+"""
+
+from pyspark.sql import functions as F
+
+from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
+from jobs.verify.conditions import unstable_tail
+from jobs.verify.verdict import DUMP_BEFORE_EVENT, OTHER_OUTCOME, explained, inconclusive
+
+CHECK = Check(
+    code="data_in_unlisted_partition",
+    severity=ERROR,
+    context="transaction",
+    cause=ONE_TRANSACTION,
+    source="KIP-98 AddPartitionsToTxn, KIP-890",
+    fires=lambda: (F.col("outcome") == "open") & F.col("unlisted"),
+    excuses=(
+        explained(OTHER_OUTCOME, lambda: F.col("behind_own_marker") | F.col("hangs")),
+        unstable_tail("first_offset"),
+        inconclusive(DUMP_BEFORE_EVENT, lambda: ~F.col("registration_over")),
+    ),
+    expected=lambda: text(
+        "{topic}-{partition} among the partitions of the transaction of epoch {producer_epoch}"
+    ),
+    found=lambda: F.lit("not listed"),
+    proofs=(
+        Proof("the first batch of the data"),
+        Proof(
+            "the last record of the epoch",
+            "epoch_record_file",
+            "epoch_record_position",
+            "epoch_record_length",
+        ),
+    ),
+    message=lambda: text(
+        "Producer {producer_id} (epoch {producer_epoch}) wrote from offset {first_offset} on to "
+        "{topic}-{partition}, but no transaction of {transactional_id} in that epoch lists the "
+        "partition: nobody will end the data."
+    ),
+    remedy=lambda: text(
+        "kafka-transactions.sh --bootstrap-server HOST:PORT describe-producers --topic {topic} "
+        "--partition {partition}; abort what is open there, and see whether "
+        "transaction.partition.verification.enable is on."
+    ),
+)
