@@ -28,6 +28,7 @@ CHECK = Check(
     source="TransactionMarkerChannelManager.addTxnMarkersToSend",
     fires=lambda: (
         F.col("prepares").isNull()
+        & (F.col("decidable") == 1)
         & F.when(F.col("commit"), F.col("decided_abort") & ~F.col("decided_commit")).otherwise(
             F.col("decided_commit") & ~F.col("decided_abort")
         )

@@ -25,7 +25,9 @@ CHECK = Check(
     context="decided_partition",
     cause=ONE_TRANSACTION,
     source="TransactionCoordinator.endTransaction",
-    fires=lambda: F.col("prepares").isNull() & F.col("decided_commit").isNull(),
+    fires=lambda: (
+        F.col("prepares").isNull() & (F.col("decidable") == 1) & F.col("decided_commit").isNull()
+    ),
     excuses=(
         *operator_excuses(),
         inconclusive(DUMP_BEFORE_EVENT, lambda: ~F.col("history_later")),

@@ -17,7 +17,7 @@ Evidence: the ABORT marker, and the Prepare record of the commit.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
-from jobs.verify.verdict import TXNLOG_COMPACTED, UNSTABLE_TAIL, inconclusive
+from jobs.verify.verdict import UNSTABLE_TAIL, inconclusive
 
 CHECK = Check(
     code="torn_transaction",
@@ -30,9 +30,9 @@ CHECK = Check(
         & F.col("unraised_offset").isNotNull()
         & F.col("committed_place").isNotNull()
         & (F.coalesce("with_protocol_1", F.lit(0)) == 0)
+        & (F.col("decidable") == 1)
     ),
     excuses=(
-        inconclusive(TXNLOG_COMPACTED, lambda: F.col("decidable") == 0),
         inconclusive(
             UNSTABLE_TAIL, lambda: F.col("committed_offset") >= F.col("coordinator_stable_below")
         ),

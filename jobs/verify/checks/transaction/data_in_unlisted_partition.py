@@ -8,7 +8,8 @@ nobody will end these data, and consumers of read_committed will stop there.
 
 When it is legal: never. A copy of the coordinator's log that is older than the data decides
 nothing. Data that came behind the marker of their own epoch are told as
-late_write_after_marker, and once they are older than every timeout as hanging_transaction.
+late_write_after_marker, once they are older than every timeout as hanging_transaction, and
+those in `__consumer_offsets` as offset_commit_unlisted.
 
 Evidence: the first batch of the data, and the last record of the epoch.
 """
@@ -25,9 +26,14 @@ CHECK = Check(
     context="transaction",
     cause=ONE_TRANSACTION,
     source="KIP-98 AddPartitionsToTxn, KIP-890",
-    fires=lambda: (F.col("outcome") == "open") & F.col("unlisted"),
+    fires=lambda: (
+        (F.col("outcome") == "open") & F.col("unlisted") & (F.col("topic") != "__consumer_offsets")
+    ),
     excuses=(
-        explained(OTHER_OUTCOME, lambda: F.col("behind_own_marker") | F.col("hangs")),
+        explained(
+            OTHER_OUTCOME,
+            lambda: F.col("behind_own_marker") | (F.col("age_ms") > F.col("limit_ms")),
+        ),
         unstable_tail("first_offset"),
         inconclusive(DUMP_BEFORE_EVENT, lambda: ~F.col("registration_over")),
     ),
