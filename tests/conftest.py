@@ -25,7 +25,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         "spark.sql.shuffle.partitions": "2",
         "spark.ui.enabled": "false",
         # One driver for the whole run; an audit of its own needs less.
-        "spark.driver.memory": "6g",
+        "spark.driver.memory": "8g",
         "spark.local.dir": str(scratch),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
     }
