@@ -72,8 +72,8 @@ def test_a_policy_is_judged_stored_and_told_again(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     out = sample_audit.out
-    # Seconds after the copy nothing hangs yet: another audit, and without a policy a clean one.
-    later = ["--dump", str(SAMPLE), "--out", str(out), "--quiet"]
+    # Of the partition alone nothing can be proven: another audit, and without a policy a clean one.
+    later = ["--dump", str(SAMPLE / "broker-0/h-0"), "--out", str(out), "--quiet"]
     assert main(["audit", *later]) == 0
     clean = json.loads((out / "verdict.json").read_text())
     assert clean["policy"] is None
@@ -105,7 +105,7 @@ def test_a_policy_is_judged_stored_and_told_again(
     (strict / "partition_state.open.json").write_text(json.dumps(suite))
     assert main(again) == 1
     assert "NOT ACCEPTED" in (accepted := capsys.readouterr().out)
-    assert "such as broker=0, open_transactions=1, partition=0, topic=h" in accepted
+    assert "open_transactions=1, partition=0, topic=h" in accepted
     (strict / "partition_state.open.json").write_text(json.dumps(suite).replace("open_t", "t"))
     assert main(again) == 3
     assert "there is no column transactions; did you mean" in capsys.readouterr().out
