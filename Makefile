@@ -56,7 +56,7 @@ test: setup ## Run all tests
 	$(BIN)/python -m pytest
 
 .PHONY: test-corpus
-test-corpus: setup ## Audit the larger corpus of dumps beside the checkout too
+test-corpus: setup ## Audit all dumps, and the larger corpus beside the checkout
 	EOSAUDIT_CORPUS=1 $(BIN)/python -m pytest tests/stages/test_dumps.py
 
 .PHONY: test-airflow
