@@ -10,6 +10,7 @@ from jobs.verify.verdict import (
     ADMIN_ABORT_POSSIBLE,
     CLEANED_RANGE,
     CONFIG_UNKNOWN,
+    DUMP_BEFORE_EVENT,
     OPERATOR_ABORT,
     STATE_MAY_HAVE_EXPIRED,
     UNSTABLE_TAIL,
@@ -99,11 +100,10 @@ def cleaning_excuses() -> tuple[Excuse, ...]:
     )
 
 
-def operator_excuses() -> tuple[Excuse, ...]:
-    """When an ABORT marker may be an operator's (`kafka-transactions.sh abort`, KIP-664).
+def undecided_marker_excuses() -> tuple[Excuse, ...]:
+    """Why a marker may have no Prepare record of its own: an operator wrote it, or a copy is older.
 
-    It has the epoch of the open data and no Prepare record.
-
+    An operator's abort (`kafka-transactions.sh abort`, KIP-664) has the epoch of the open data.
     Where every decision about that epoch is one of transaction.version 2, whose markers raise the
     epoch of their data, nothing else explains it. Otherwise, and where it ended no data, it is
     only possible.
@@ -126,4 +126,5 @@ def operator_excuses() -> tuple[Excuse, ...]:
                 & (F.col("unraised_offset").isNotNull() | F.col("data_first").isNull())
             ),
         ),
+        inconclusive(DUMP_BEFORE_EVENT, lambda: ~F.col("history_later")),
     )

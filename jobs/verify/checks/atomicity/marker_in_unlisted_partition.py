@@ -15,8 +15,7 @@ Evidence: the marker, and the newest Prepare record of that producer id and epoc
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
-from jobs.verify.conditions import operator_excuses
-from jobs.verify.verdict import DUMP_BEFORE_EVENT, inconclusive
+from jobs.verify.conditions import undecided_marker_excuses
 
 CHECK = Check(
     code="marker_in_unlisted_partition",
@@ -29,10 +28,7 @@ CHECK = Check(
         & (F.col("decidable") == 1)
         & F.when(F.col("commit"), F.col("decided_commit")).otherwise(F.col("decided_abort"))
     ),
-    excuses=(
-        *operator_excuses(),
-        inconclusive(DUMP_BEFORE_EVENT, lambda: ~F.col("history_later")),
-    ),
+    excuses=undecided_marker_excuses(),
     expected=lambda: text("{topic}-{partition} in the Prepare record of epoch {marker_epoch}"),
     found=lambda: text("{decision} at offset {marker_offset}, the partition is not listed"),
     proofs=(

@@ -17,8 +17,7 @@ Evidence: the marker, and the Prepare record.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
-from jobs.verify.conditions import operator_excuses
-from jobs.verify.verdict import DUMP_BEFORE_EVENT, inconclusive
+from jobs.verify.conditions import undecided_marker_excuses
 
 CHECK = Check(
     code="marker_outcome_mismatch",
@@ -33,10 +32,7 @@ CHECK = Check(
             F.col("decided_commit") & ~F.col("decided_abort")
         )
     ),
-    excuses=(
-        *operator_excuses(),
-        inconclusive(DUMP_BEFORE_EVENT, lambda: ~F.col("history_later")),
-    ),
+    excuses=undecided_marker_excuses(),
     expected=lambda: F.when(F.col("commit"), F.lit("ABORT")).otherwise(F.lit("COMMIT")),
     found=lambda: text("{decision} of epoch {marker_epoch} at offset {marker_offset}"),
     proofs=(

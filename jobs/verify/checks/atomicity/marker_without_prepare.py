@@ -16,8 +16,7 @@ Evidence: the marker.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
-from jobs.verify.conditions import operator_excuses
-from jobs.verify.verdict import DUMP_BEFORE_EVENT, inconclusive
+from jobs.verify.conditions import undecided_marker_excuses
 
 CHECK = Check(
     code="marker_without_prepare",
@@ -28,10 +27,7 @@ CHECK = Check(
     fires=lambda: (
         F.col("prepares").isNull() & (F.col("decidable") == 1) & F.col("decided_commit").isNull()
     ),
-    excuses=(
-        *operator_excuses(),
-        inconclusive(DUMP_BEFORE_EVENT, lambda: ~F.col("history_later")),
-    ),
+    excuses=undecided_marker_excuses(),
     expected=lambda: text("a Prepare record of producer {producer_id}, epoch {marker_epoch}"),
     found=lambda: text("{decision} at offset {marker_offset}, and no such record"),
     proofs=(Proof("the marker", "marker_file", "marker_position", "marker_length"),),
