@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs._dump import Dump
+from jobs._kept import Kept
 from jobs._settings import Settings
 from jobs.decode import Decoded
 from jobs.policy.results import Result
@@ -71,12 +72,7 @@ class Read:
     damages: DataFrame
     digests: DataFrame
     audit_id: str
-
-    def release(self) -> None:
-        """Gives the memory back."""
-        self.decoded.release()
-        for frame in (self.files, self.damages, self.digests):
-            frame.unpersist()
+    kept: Kept
 
 
 @dataclass(frozen=True)
@@ -96,9 +92,8 @@ class Audit:
 
     def release(self) -> None:
         """Gives back the memory of everything that was kept between the stages."""
-        self.read.release()
-        self.replayed.release()
-        self.verified.release()
+        self.read.decoded.release()
+        self.read.kept.release()
 
 
 def context_inputs(

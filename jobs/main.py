@@ -20,6 +20,7 @@ from jobs._coverage import incomplete, not_looked_at, totals
 from jobs._dump import Dump
 from jobs._errors import UsageError
 from jobs._failures import sentence
+from jobs._kept import Kept
 from jobs._listing import files_table, partitions_table
 from jobs._progress import Progress
 from jobs._session import planned_for, spark_session
@@ -44,17 +45,18 @@ from schemas import log_row
 
 def audit(spark: SparkSession, request: Request, progress: Progress) -> Audit:
     """Collects, decodes, replays and verifies; nothing is written yet."""
+    kept = Kept(spark)
     with progress.stage("collect") as say:
         dump = collect(request.dumps)
         size = sum(file.size for file in dump.files if file.status != "skipped")
         say(f"{len(dump.files):,} files, {len(dump.partitions):,} partitions, {size:,} bytes")
-        files = files_table(spark, dump).persist()
+        files = kept.keep(files_table(spark, dump))
     with progress.stage("decode", size):
         decoded = decode(spark, dump, request.settings, request.depth)
-        digests = file_digests(summaries(decoded.rows)).persist()
+        digests = kept.keep(file_digests(summaries(decoded.rows)))
         identity = audit_id(dump, digests, request.configuration())
-        damages = failures(decoded, files).persist()
-        read = Read(files, decoded, damages, digests, identity)
+        damages = kept.keep(failures(decoded, files))
+        read = Read(files, decoded, damages, digests, identity, kept)
     with planned_for(spark, decoded.rows_to_replay()):
         return _judge(spark, request, progress, dump, read)
 
@@ -75,6 +77,7 @@ def _judge(
             steps=decoded.nested(log_row.STEP, "step"),
             entries=decoded.nested(log_row.ENTRY, "entry"),
             damages=read.damages,
+            kept=read.kept,
         )
         seen = replayed.transaction_count()
         say(f"{seen:,} transactions")
@@ -83,7 +86,7 @@ def _judge(
             request.as_of if request.as_of is not None else newest_broker_timestamp(replayed.facts)
         )
         inputs = context_inputs(request, dump, read, replayed, now)
-        verified = verify(spark, build_contexts(inputs), request.depth)
+        verified = verify(spark, build_contexts(inputs), request.depth, read.kept)
         counts = counts_by_code(verified.findings)
         say(f"{sum(counts.values()):,} findings")
     verdict = Verdict(

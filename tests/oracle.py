@@ -104,3 +104,9 @@ def partitions(scenario: Path) -> list[dict[str, Any]]:
     """Leader, log start, log end and last stable offset of every partition."""
     content: list[dict[str, Any]] = json.loads((scenario / "oracle/partitions.json").read_text())
     return content
+
+
+def hanging(answer: Path) -> set[tuple[str, int, int, int]]:
+    """What `kafka-transactions.sh find-hanging` printed: topic, partition, producer id, offset."""
+    rows = [line.split("\t") for line in answer.read_text().splitlines()[1:]]
+    return {(row[0].strip(), int(row[1]), int(row[2]), int(row[5])) for row in rows if len(row) > 5}

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from jobs._kept import Kept
 from jobs.replay.coordinator import last_states, owners
 from jobs.replay.decisions import decisions, histories
 from jobs.replay.epoch_history import epoch_histories
@@ -42,11 +43,6 @@ class Replayed:
         """Aborted transactions with data: what a broker answers a read_committed consumer."""
         return self.aborts.filter(F.col("first_offset").isNotNull())
 
-    def release(self) -> None:
-        """Gives the memory of the kept tables back."""
-        for frame in (self.facts, self.transactions, self.coordinator):
-            frame.unpersist()
-
 
 def replay(
     static_facts: DataFrame,
@@ -58,6 +54,7 @@ def replay(
     steps: DataFrame,
     entries: DataFrame,
     damages: DataFrame,
+    kept: Kept,
 ) -> Replayed:
     """Rebuilds partitions, producers, transactions and coordinator from the decoded rows.
 
@@ -67,16 +64,18 @@ def replay(
     """
     told = summaries(rows)
     logs = segments(told, steps, files)
-    known = facts(
-        static_facts,
-        logs.splits,
-        holes(logs.steps, damages),
-        clusters(told, files),
-        earlier_ends(told, files),
-    ).persist()
-    states = producer_states(runs)
-    settled = transactions(states).persist()
-    last = last_states(entries, known).persist()
+    known = kept.keep(
+        facts(
+            static_facts,
+            logs.splits,
+            holes(logs.steps, damages),
+            clusters(told, files),
+            earlier_ends(told, files),
+        )
+    )
+    states = kept.keep(producer_states(runs))
+    settled = kept.keep(transactions(states))
+    last = kept.keep(last_states(entries, known))
     return Replayed(
         splits=logs.splits,
         steps=logs.steps,
@@ -87,7 +86,7 @@ def replay(
         regular=regular,
         coordinator=last,
         owners=owners(last),
-        decisions=decisions(entries),
-        histories=histories(entries, known),
-        epochs=epoch_histories(entries, known),
+        decisions=kept.keep(decisions(entries)),
+        histories=kept.keep(histories(entries, known)),
+        epochs=kept.keep(epoch_histories(entries, known)),
     )

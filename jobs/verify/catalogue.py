@@ -13,6 +13,8 @@ from jobs.verify.checks.atomicity.marker_in_unlisted_partition import (
 )
 from jobs.verify.checks.atomicity.marker_outcome_mismatch import CHECK as MARKER_OUTCOME_MISMATCH
 from jobs.verify.checks.atomicity.marker_pending import CHECK as MARKER_PENDING
+from jobs.verify.checks.atomicity.marker_protocol_mixed import CHECK as MARKER_PROTOCOL_MIXED
+from jobs.verify.checks.atomicity.marker_stale import CHECK as MARKER_STALE
 from jobs.verify.checks.atomicity.marker_without_prepare import CHECK as MARKER_WITHOUT_PREPARE
 from jobs.verify.checks.atomicity.missing_marker_in_listed_partition import (
     CHECK as MISSING_MARKER_IN_LISTED_PARTITION,
@@ -233,6 +235,8 @@ CHECKS: tuple[Check, ...] = (
     MISSING_MARKER_IN_LISTED_PARTITION,
     OPEN_DATA_OF_COMPLETED_TRANSACTION,
     MARKER_PENDING,
+    MARKER_PROTOCOL_MIXED,
+    MARKER_STALE,
     MARKER_IN_UNLISTED_PARTITION,
     MARKER_WITHOUT_PREPARE,
     MARKER_COORDINATOR_EPOCH_MISMATCH,

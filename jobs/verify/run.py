@@ -11,6 +11,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 
+from jobs._kept import Kept
 from jobs.verify.check import Check, Proof
 from jobs.verify.contexts.context import PLACE_COLUMNS, Context
 from jobs.verify.verdict import EXPLAINED, judge
@@ -120,7 +121,7 @@ class Looked:
     fired: frozenset[str] | None
 
 
-def look(context: Context, checks: list[Check], keep_regular: bool = False) -> Looked:
+def look(context: Context, checks: list[Check], kept: Kept, keep_regular: bool = False) -> Looked:
     """Passes over a context once: keeps the rows that need a look, and asks who fires at all.
 
     On a healthy log hardly any check fires, and the rest of a check (excuses, texts, evidence),
@@ -130,24 +131,27 @@ def look(context: Context, checks: list[Check], keep_regular: bool = False) -> L
         return Looked(context, context.rows, context.folded, frozenset())
     counted = Observation()
     rows = context.rows.observe(counted, F.count(F.lit(1)).alias("rows"))
-    irregular = (rows if keep_regular else rows.filter(context.is_irregular())).persist()
+    irregular = kept.keep(rows if keep_regular else rows.filter(context.is_irregular()))
+    unusual = irregular.count()
+    number = int(counted.get["rows"]) + context.folded
+    if not unusual:
+        return Looked(context, irregular, number, frozenset())
     try:
         asked = [
             F.max(F.coalesce(check.fires(), F.lit(False))).alias(check.code) for check in checks
         ]
         answer = context.enrich(irregular).agg(F.count("*").alias("rows"), *asked).collect()[0]
         fired = frozenset(check.code for check in checks if answer[check.code])
-        number = int(counted.get["rows"])
     except CHECK_ERRORS:
-        fired, number = None, context.rows.count()
-    return Looked(context, irregular, number + context.folded, fired)
+        fired = None
+    return Looked(context, irregular, number, fired)
 
 
 def _one_line(error: Exception) -> str:
     return f"{type(error).__name__}: {error}".splitlines()[0][:500]
 
 
-def run_checks(looked: Looked, checks: list[Check]) -> Found:
+def run_checks(looked: Looked, checks: list[Check], kept: Kept) -> Found:
     """Findings of the checks of one context, computed, and what became of each check.
 
     A check that cannot be compiled or that fails while it runs has crashed: it takes no other
@@ -160,19 +164,17 @@ def run_checks(looked: Looked, checks: list[Check]) -> Found:
     rows = looked.context.enrich(looked.irregular)
     try:
         told = [Outcome(check, RAN, None) for check in chosen]
-        return Found([_computed(rows, chosen)], silent + told)
+        return Found([_computed(rows, chosen, kept)], silent + told)
     except CHECK_ERRORS:
         found = Found([], silent)
         for check in chosen:
             try:
-                found.frames.append(_computed(rows, [check]))
+                found.frames.append(_computed(rows, [check], kept))
                 found.outcomes.append(Outcome(check, RAN, None))
             except CHECK_ERRORS as error:
                 found.outcomes.append(Outcome(check, CRASHED, _one_line(error)))
         return found
 
 
-def _computed(rows: DataFrame, checks: list[Check]) -> DataFrame:
-    frame = _compiled(rows, checks).persist()
-    frame.count()
-    return frame
+def _computed(rows: DataFrame, checks: list[Check], kept: Kept) -> DataFrame:
+    return kept.keep(_compiled(rows, checks))

@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
+from jobs._kept import Kept
 from jobs.verify.catalogue import CHECKS
 from jobs.verify.check import Check
 from jobs.verify.contexts.context import Context
@@ -22,24 +23,19 @@ CONTEXTS_AT_ONCE = 4
 class Verified:
     """`findings`: rows of FINDING_COLUMNS, kept. `outcomes`: one a check, in catalogue order.
 
-    `rows_examined`: context name -> rows. `parts`: kept frames that `findings` is made of.
+    `rows_examined`: context name -> rows.
     """
 
     findings: DataFrame
     outcomes: list[Outcome]
     rows_examined: dict[str, int]
-    parts: list[DataFrame]
-
-    def release(self) -> None:
-        """Gives back the memory of the findings and of the irregular rows they came from."""
-        for frame in (self.findings, *self.parts):
-            frame.unpersist()
 
 
 def verify(
     spark: SparkSession,
     contexts: list[Context],
     depth: str,
+    kept: Kept,
     checks: tuple[Check, ...] = CHECKS,
     keep_regular: bool = False,
 ) -> Verified:
@@ -62,8 +58,8 @@ def verify(
         ]
         left_out = {outcome.check.code for outcome in skipped}
         asked = [check for check in mine if check.code not in left_out]
-        looked = look(by_name[name], asked, keep_regular)
-        found = run_checks(looked, asked)
+        looked = look(by_name[name], asked, kept, keep_regular)
+        found = run_checks(looked, asked, kept)
         return looked, Found(found.frames, found.outcomes + skipped)
 
     with ThreadPoolExecutor(CONTEXTS_AT_ONCE) as pool:
@@ -73,10 +69,9 @@ def verify(
     outcomes.sort(key=lambda outcome: order[outcome.check.code])
     frames = [frame for _, found in results for frame in found.frames]
     nothing = spark.createDataFrame([], StructType(list(FINDING_COLUMNS)))
-    findings = reduce(DataFrame.unionByName, frames, nothing).coalesce(1).persist()
+    findings = kept.keep(reduce(DataFrame.unionByName, frames, nothing).coalesce(1))
     examined = {looked.context.name: looked.rows_examined for looked, _ in results if looked}
-    irregular = [looked.irregular for looked, _ in results if looked]
-    return Verified(findings, outcomes, examined, frames + irregular)
+    return Verified(findings, outcomes, examined)
 
 
 def counts_by_code(findings: DataFrame) -> dict[tuple[str, str, str], int]:

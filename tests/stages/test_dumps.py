@@ -204,3 +204,40 @@ def test_aborted_transactions_are_those_of_the_index(audited: Any) -> None:
                 # A follower may have noted a transaction that began later in the same fetch.
                 follower = entry.last_stable_offset > key[1]
                 assert follower or entry.last_stable_offset == row["last_stable_offset"], key
+
+
+def test_coordinators_tell_what_they_told(audited: Any) -> None:
+    scenario, about, audit = audited
+    answers = scenario / "oracle" / "transactions.json"
+    if about["dump"] != "clean_stop" or not answers.exists():
+        pytest.skip("the coordinators were asked at another moment, or not at all")
+    last = {
+        (row.broker, row.transactional_id): (
+            row.state, row.producer_id, row.producer_epoch, row.timeout_ms,
+            sorted(row.partitions or []),
+        )
+        for row in audit.replayed.coordinator.collect()
+    }  # fmt: skip
+    asked = json.loads(answers.read_text())["describe"]
+    assert asked
+    for told in asked:
+        listed = [f"{one['topic']}-{one['partition']}" for one in told["topicPartitions"]]
+        found = last[told["coordinatorId"], told["transactionalId"]]
+        assert found == (
+            told["state"], told["producerId"], told["producerEpoch"],
+            told["transactionTimeoutMs"], sorted(listed),
+        )  # fmt: skip
+
+
+def test_what_the_tool_of_the_broker_finds_hanging_is_hanging(audited: Any) -> None:
+    scenario, _, audit = audited
+    answers = scenario / "oracle" / "find-hanging-default-15min.txt"
+    if not answers.exists() or answers.with_name("find-hanging-after.txt").exists():
+        pytest.skip("the tool was not asked, or what it found was ended afterwards")
+    hanging = {
+        (row.topic, row.partition, row.producer_id, row.offset_first)
+        for row in findings(audit, "code = 'hanging_transaction' and verdict = 'violation'")
+    }
+    told = oracle.hanging(answers)
+    assert told
+    assert told <= hanging

@@ -1,6 +1,6 @@
 """Context `decided_partition`: one row is a decision of the coordinator and a partition of it."""
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.verify.conditions import MAX_OFFSET, cleaned_between, missing_between, one_instant
@@ -33,6 +33,7 @@ OF_PREPARES = {
     "earliest_prepare": F.min,
     "lowest_leader_epoch": F.min,
     "with_protocol_1": F.max,
+    "with_protocol_2": F.max,
     "pending": F.max,
 }
 OF_MARKERS = {
@@ -48,6 +49,11 @@ OF_MARKERS = {
     "unraised_offset": F.min,
     "unraised_first": F.min,
     "unraised_last": F.min,
+    # The first marker whose epoch is above that of its data.
+    "raised_place": F.min,
+    "raised_offset": F.min,
+    "raised_first": F.min,
+    "raised_last": F.min,
     "data_first": F.min,
     "data_last": F.min,
     "decidable": F.max,
@@ -69,6 +75,7 @@ def _prepared(decided: DataFrame, facts: DataFrame) -> DataFrame:
             F.col("prepare_timestamp").alias("earliest_prepare"),
             F.col("leader_epoch").alias("lowest_leader_epoch"),
             (~F.col("protocol_2")).cast("int").alias("with_protocol_1"),
+            F.col("protocol_2").cast("int").alias("with_protocol_2"),
             F.col("pending").cast("int").alias("pending"),
         )
     )
@@ -77,6 +84,7 @@ def _prepared(decided: DataFrame, facts: DataFrame) -> DataFrame:
 def _marked(markers: DataFrame, known: DataFrame) -> DataFrame:
     """Each marker of a producer id that the coordinator's log names."""
     unraised = F.col("data_epoch") == F.col("marker_epoch")
+    raised = F.col("data_epoch") < F.col("marker_epoch")
     place = _place_number("file_index", "marker_position")
     above = known.select("producer_id", "known_above")
     return markers.join(above, on="producer_id", how="inner").select(
@@ -95,6 +103,10 @@ def _marked(markers: DataFrame, known: DataFrame) -> DataFrame:
         F.when(unraised, F.col("marker_offset")).alias("unraised_offset"),
         F.when(unraised, F.col("first_offset")).alias("unraised_first"),
         F.when(unraised, F.col("last_offset")).alias("unraised_last"),
+        F.when(raised, place).alias("raised_place"),
+        F.when(raised, F.col("marker_offset")).alias("raised_offset"),
+        F.when(raised, F.col("first_offset")).alias("raised_first"),
+        F.when(raised, F.col("last_offset")).alias("raised_last"),
         F.col("first_offset").alias("data_first"),
         F.col("last_offset").alias("data_last"),
         (F.col("marker_epoch") > F.col("known_above")).cast("int").alias("decidable"),
@@ -115,9 +127,14 @@ def _matched(prepared: DataFrame, marked: DataFrame) -> DataFrame:
 def _regular() -> Column:
     """Decided once and marked so, in the order of time and of coordinator epochs."""
     is_prepared, is_marked = F.col("prepares").isNotNull(), F.col("markers").isNotNull()
-    raised = F.col("unraised_offset").isNull() | (F.col("with_protocol_1") == 1)
+    # Of its protocol: a fence may raise the epoch of what it aborts under each.
+    unraised = F.col("unraised_offset").isNull() | (F.col("with_protocol_1") == 1)
+    raised = ~F.col("commit") | F.col("raised_offset").isNull() | (F.col("with_protocol_2") == 1)
+    counted = (F.col("markers") <= F.col("prepares")) | (F.col("with_protocol_1") == 0)
     agrees = (
-        (F.col("commit") | raised)
+        unraised
+        & raised
+        & (counted | (F.col("decidable") == 0))
         & (F.col("lowest_coordinator_epoch") >= F.col("lowest_leader_epoch"))
         & (F.col("earliest_marker") >= F.col("earliest_prepare"))
     )
@@ -224,10 +241,76 @@ def _with_data(selected: DataFrame, states: DataFrame) -> DataFrame:
                        how="left")  # fmt: skip
 
 
+def _with_stale_markers(
+    selected: DataFrame, decided: DataFrame, markers: DataFrame, tolerance: Column
+) -> DataFrame:
+    """Adds, under transaction.version 0 and 1, the first marker that came before its decision.
+
+    stale_place, stale_offset, stale_first, stale_last: the first marker of the producer id and
+    epoch that ended data when fewer transactions of the partition had been decided than ended.
+    All of one epoch look alike, so they are counted in the order of time; a decision counts
+    as made earlier by the tolerance. Only keys with more markers than decisions are counted.
+    """
+    more = (F.col("markers") > F.col("prepares")) & (F.col("with_protocol_2") == 0)
+    keys = selected.filter(more & (F.col("decidable") == 1)).select(
+        "partition_index", "listed", "producer_id", "marker_epoch"
+    )
+    keys = keys.distinct()
+    of_producer = ["producer_id", "marker_epoch"]
+    made = keys.join(
+        decided.withColumn("listed", F.explode("partitions")), on=[*of_producer, "listed"]
+    ).select(
+        "partition_index", *of_producer,
+        (F.col("prepare_timestamp") - tolerance).alias("time"), F.lit(1).alias("step"),
+    )  # fmt: skip
+    ended = (
+        markers.filter(F.col("first_offset").isNotNull())
+        .join(keys, on=["partition_index", *of_producer], how="inner")
+        .select(
+            "partition_index", *of_producer,
+            F.col("marker_timestamp").alias("time"), F.lit(-1).alias("step"),
+            F.struct(
+                F.col("marker_offset").alias("offset"),
+                _place_number("file_index", "marker_position").alias("place"),
+                F.col("first_offset").alias("first"),
+                F.col("last_offset").alias("last"),
+                F.col("marker_commit").alias("commit"),
+            ).alias("stale"),
+        )
+    )  # fmt: skip
+    so_far = Window.partitionBy("partition_index", *of_producer).orderBy(
+        "time", F.col("step").desc(), "stale.offset"
+    )
+    counted = made.unionByName(ended, allowMissingColumns=True).withColumn(
+        "undecided", F.sum("step").over(so_far.rowsBetween(Window.unboundedPreceding, 0))
+    )
+    stale = (
+        counted.filter((F.col("step") == -1) & (F.col("undecided") < 0))
+        .groupBy("partition_index", *of_producer)
+        .agg(F.min("stale").alias("stale"))
+        .select(
+            "partition_index", *of_producer, F.col("stale.commit").alias("commit"),
+            *[F.col(f"stale.{name}").alias(f"stale_{name}")
+              for name in ("place", "offset", "first", "last")],
+        )
+    )  # fmt: skip
+    return selected.join(stale, on=KEY, how="left")
+
+
 def _with_places(selected: DataFrame, files: DataFrame) -> DataFrame:
     """Takes the place numbers apart again: file index, path and position of each."""
-    prefixes = ("marker", "record", "unraised", "committed", "decided")
-    located = selected.select(
+    prefixes = ("marker", "record", "unraised", "wrong", "stale", "committed", "decided")
+    of_protocol_2 = F.col("with_protocol_1") == 0
+    wrong = selected.select(
+        "*",
+        *[
+            F.when(of_protocol_2, F.col(f"unraised_{name}"))
+            .otherwise(F.col(f"raised_{name}"))
+            .alias(f"wrong_{name}")
+            for name in ("place", "offset", "first", "last")
+        ],
+    )
+    located = wrong.select(
         "*",
         *[_file_of(f"{prefix}_place").alias(f"{prefix}_file_index") for prefix in prefixes],
         *[_position_of(f"{prefix}_place").alias(f"{prefix}_position") for prefix in prefixes],
@@ -321,7 +404,9 @@ def decided_partition_context(
     prepares, markers: how many Prepare records list the partition, and markers it has; null for
     none. Under transaction.version 0 and 1 several transactions share a row. pending: the last
     record of the id. decidable: the coordinator's log is whole where the decision would stand.
-    unraised_*: a marker with the epoch of its own data. committed_*: the Prepare record that
+    unraised_*, raised_*: a marker with the epoch of its own data, or a higher one; wrong_*: that of
+    them which the transaction.version of the decision does not make. stale_*: see
+    `_with_stale_markers`. committed_*: the Prepare record that
     committed data of the marker's epoch here, under version 2. decided_*: Prepare records of the
     producer id and epoch, whatever they list. copied_later: the copy of the partition is later
     than the Complete record; history_later: that of the coordinator's log than the marker.
@@ -353,6 +438,8 @@ def decided_partition_context(
         with_replicas = with_decision.join(
             replicas, on=["listed", "producer_id", "marker_epoch", "commit"], how="left"
         )
-        return _enriched(_with_data(with_replicas, states), files, ages)
+        tolerance = F.lit(ages.clock_tolerance)
+        with_stale = _with_stale_markers(with_replicas, decided, markers, tolerance)
+        return _enriched(_with_data(with_stale, states), files, ages)
 
     return Context("decided_partition", rows, _regular, enrich)

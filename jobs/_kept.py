@@ -1,0 +1,50 @@
+"""Frames that are computed once and read often, each the beginning of a new plan."""
+
+import re
+
+from pyspark.sql import DataFrame, SparkSession
+
+# One process: what it holds cannot be lost without the audit.
+IN_ONE_PROCESS = re.compile(r"local(\[.*)?")
+
+
+class Kept:
+    """All frames that one audit keeps, to be given back together.
+
+    A frame that is merely persisted brings the whole plan it was made by into every query that
+    reads it, where it is analysed, compared and copied again; a dozen contexts over facts over
+    splits over rows spent more on that than on the rows. A frame that is kept here begins a new
+    plan.
+    """
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._in_one_process = bool(IN_ONE_PROCESS.fullmatch(spark.sparkContext.master or ""))
+        self._held = []  # type: ignore[var-annotated]
+
+    def keep(self, frame: DataFrame) -> DataFrame:
+        """The rows of the frame, computed now and kept, behind a plan without a past."""
+        if self._in_one_process:
+            kept = frame.localCheckpoint(eager=True)
+            self._held.append(kept._jdf.logicalPlan().rdd())
+            return kept
+        self._held.append(frame.persist())
+        frame.count()
+        return _without_past(frame)
+
+    def release(self) -> None:
+        """Gives the memory back."""
+        while self._held:
+            self._held.pop().unpersist(False)
+
+
+def _without_past(persisted: DataFrame) -> DataFrame:
+    """The rows of a persisted frame as the beginning of a new plan.
+
+    What an executor held is computed again when it is lost, unlike behind a local checkpoint.
+    """
+    execution = persisted._jdf.queryExecution()
+    session = persisted.sparkSession
+    rows = session._jsparkSession.internalCreateDataFrame(
+        execution.toRdd(), execution.analyzed().schema(), False
+    )
+    return DataFrame(rows, session)

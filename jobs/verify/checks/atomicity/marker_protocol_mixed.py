@@ -1,0 +1,49 @@
+"""A COMMIT marker has the epoch rule of the other transaction.version.
+
+What it finds: a COMMIT marker with the epoch of its own data, where the coordinator decided all
+transactions of that epoch under transaction.version 2; or with a higher epoch, where it decided
+them all under version 0 or 1.
+
+Why it is wrong: under version 2 the end of a transaction raises the epoch and the markers carry
+the raised one; before, a commit leaves the epoch as it is (TransactionMetadata).
+
+When it is legal: never. Fences raise the epoch of what they abort under every version, so ABORT
+markers are not looked at.
+
+Evidence: the marker, and the Prepare record.
+"""
+
+from pyspark.sql import functions as F
+
+from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
+from jobs.verify.verdict import DUMP_BEFORE_EVENT, inconclusive
+
+CHECK = Check(
+    code="marker_protocol_mixed",
+    severity=ERROR,
+    context="decided_partition",
+    source="TransactionMetadata.prepareAbortOrCommit",
+    cause=ONE_TRANSACTION,
+    place={"offset_first": "wrong_first", "offset_last": "wrong_last"},
+    fires=lambda: (
+        F.col("commit")
+        & (F.col("decidable") == 1)
+        & F.when(F.col("with_protocol_1") == 0, F.col("unraised_offset").isNotNull()).when(
+            F.col("with_protocol_2") == 0, F.col("raised_offset").isNotNull()
+        )
+    ),
+    excuses=(inconclusive(DUMP_BEFORE_EVENT, lambda: ~F.col("history_later")),),
+    expected=lambda: F.when(
+        F.col("with_protocol_2") == 1, F.lit("an epoch above that of the data")
+    ).otherwise(F.lit("the epoch of the data")),
+    found=lambda: text("COMMIT of epoch {marker_epoch} at offset {wrong_offset}"),
+    proofs=(
+        Proof("the marker", "wrong_file", "wrong_position", "marker_length"),
+        Proof("the Prepare record", "record_file", "record_position", "record_length"),
+    ),
+    message=lambda: text(
+        "The COMMIT marker of producer {producer_id} at offset {wrong_offset} of "
+        "{topic}-{partition} has epoch {marker_epoch}, by the rule of another transaction.version "
+        "than the one under which the coordinator decided transaction {transactional_id}."
+    ),
+)
