@@ -13,14 +13,15 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from numba import int64, njit, types, void
 from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from benchmarks.blocks import put, seal
+from benchmarks.make_coordinator import Coordinator
 from udfs.wire import batch_layout as layout
 from udfs.wire import txn_index, writer
-from udfs.wire.walk import CRC32C_TABLE, TABLE, checksum
+from udfs.wire.walk import CRC32C_TABLE
 
 T0 = 1_700_000_000_000
 PRODUCERS = 200
@@ -29,22 +30,6 @@ MAX_EPOCH = 32_000
 SEGMENT_BYTES = 1 << 30
 MARKER_BYTES = 78
 VALUE = b"order-0000000000;customer-000000;amount=00000;currency=EUR;status=NEW"
-
-
-@njit(void(types.Array(types.uint8, 1, "C"), int64[::1], int64[::1], TABLE), cache=True)
-def _seal(data, starts, sizes, table):  # type: ignore[no-untyped-def]
-    """Writes the CRC-32C of every batch."""
-    for i in range(starts.shape[0]):
-        at = starts[i]
-        crc = checksum(data, at + layout.ATTRIBUTES, at + sizes[i], table)
-        for b in range(4):
-            data[at + layout.CRC + b] = (crc >> (8 * (3 - b))) & 0xFF
-
-
-def _put(block: NDArray[np.uint8], at: int, values: NDArray[np.int64], size: int) -> None:
-    """Writes big-endian integers of `size` bytes at byte `at` of every batch of a block."""
-    raw = values.astype(f">i{size}").view(np.uint8).reshape(*values.shape, size)
-    block[..., at : at + size] = raw
 
 
 def _templates() -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
@@ -59,6 +44,11 @@ def _templates() -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     )
     marker = writer.marker(0, 0, 0, True, 0, T0)
     return np.frombuffer(data, dtype=np.uint8), np.frombuffer(marker, dtype=np.uint8)
+
+
+def aborts_of(rounds: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether the transaction of each (round, producer) aborts."""
+    return (rounds[:, None] * PRODUCERS + np.arange(PRODUCERS)) % ABORT_EVERY == 0
 
 
 class Partition:
@@ -96,12 +86,12 @@ class Partition:
         data = np.broadcast_to(self.data, (*shape, self.data.size)).copy()
         marker = np.broadcast_to(self.marker, (*shape, MARKER_BYTES)).copy()
         for block, offset, of_epoch in ((data, base, epoch), (marker, base + PRODUCERS, epoch + 1)):
-            _put(block, layout.BASE_OFFSET, offset, 8)
-            _put(block, layout.PRODUCER_ID, producer_id, 8)
-            _put(block, layout.PRODUCER_EPOCH, of_epoch, 2)
-            _put(block, layout.BASE_TIMESTAMP, T0 + offset, 8)
-            _put(block, layout.MAX_TIMESTAMP, T0 + offset, 8)
-        aborts = self._aborts(rounds)
+            put(block, layout.BASE_OFFSET, offset, 8)
+            put(block, layout.PRODUCER_ID, producer_id, 8)
+            put(block, layout.PRODUCER_EPOCH, of_epoch, 2)
+            put(block, layout.BASE_TIMESTAMP, T0 + offset, 8)
+            put(block, layout.MAX_TIMESTAMP, T0 + offset, 8)
+        aborts = aborts_of(rounds)
         # Last byte of the marker's key: control type 0 ABORT, 1 COMMIT.
         marker[..., layout.HEADER_SIZE + 8] = np.where(aborts, 0, 1)
         joined = np.concatenate(
@@ -116,15 +106,12 @@ class Partition:
         starts = np.arange(rounds.size)[:, None] * (joined.size // rounds.size) + in_round
         sizes = np.repeat([self.data.size, MARKER_BYTES], PRODUCERS)
         all_sizes = np.broadcast_to(sizes, starts.shape).reshape(-1).astype(np.int64)
-        _seal(joined, starts.reshape(-1).astype(np.int64), all_sizes, CRC32C_TABLE)
+        seal(joined, starts.reshape(-1).astype(np.int64), all_sizes, CRC32C_TABLE)
         return memoryview(joined)
-
-    def _aborts(self, rounds: NDArray[np.int64]) -> NDArray[np.bool_]:
-        return (rounds[:, None] * PRODUCERS + np.arange(PRODUCERS)) % ABORT_EVERY == 0
 
     def _aborted(self, rounds: NDArray[np.int64]) -> list[txn_index.AbortedTxnEntry]:
         entries = []
-        for row, producer in zip(*np.nonzero(self._aborts(rounds)), strict=True):
+        for row, producer in zip(*np.nonzero(aborts_of(rounds)), strict=True):
             number, base = int(rounds[row]), int(rounds[row]) * 2 * PRODUCERS
             first, last = base + int(producer), base + PRODUCERS + int(producer)
             oldest_open = first + 1 if producer + 1 < PRODUCERS else last + 1
@@ -133,16 +120,26 @@ class Partition:
         return entries
 
 
-def make_dump(out: Path, transactions: int, partitions: int) -> int:
-    """Writes a broker directory; returns the bytes of its segments."""
+def make_dump(out: Path, transactions: int, partitions: int, coordinator: bool = False) -> int:
+    """Writes a broker directory; returns the bytes of its segments.
+
+    `coordinator`: with the whole, never compacted `__transaction_state`.
+    """
     rounds = max(transactions // (partitions * PRODUCERS), 1)
-    total, ends = 0, []
+    total, ends = 0, {}
     for number in range(partitions):
         partition = Partition(out / f"orders-{number}", number, rounds)
-        ends.append(partition.write())
+        ends[f"orders {number}"] = partition.write()
         total += partition.bytes
-    lines = "".join(f"orders {number} {end}\n" for number, end in enumerate(ends))
-    (out / "replication-offset-checkpoint").write_text(f"0\n{partitions}\n{lines}")
+    if coordinator:
+        log = Coordinator(out, T0, PRODUCERS)
+        for generation, first in enumerate(range(0, rounds, MAX_EPOCH)):
+            of_generation = np.arange(first, min(first + MAX_EPOCH, rounds))
+            log.generation(generation, of_generation, aborts_of(of_generation), partitions)
+        ends |= log.close()
+        total += log.bytes
+    lines = "".join(f"{place} {end}\n" for place, end in ends.items())
+    (out / "replication-offset-checkpoint").write_text(f"0\n{len(ends)}\n{lines}")
     (out / "cleaner-offset-checkpoint").write_text("0\n0\n")
     (out / "meta.properties").write_text("version=1\nnode.id=1\ncluster.id=benchmark\n")
     (out / ".kafka_cleanshutdown").write_text("")
@@ -157,8 +154,11 @@ def main() -> None:
     parser.add_argument("--transactions", type=int, required=True)
     parser.add_argument("--partitions", type=int, default=8)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument(
+        "--coordinator", action="store_true", help="with a whole __transaction_state"
+    )
     given = parser.parse_args()
-    total = make_dump(given.out, given.transactions, given.partitions)
+    total = make_dump(given.out, given.transactions, given.partitions, given.coordinator)
     print(f"{given.transactions:,} transactions, {total:,} bytes in {given.out}")
 
 

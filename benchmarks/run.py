@@ -1,6 +1,7 @@
 """Times an audit of healthy dumps of several sizes, stage by stage.
 
-    python benchmarks/run.py [--transactions 200000 2000000] [--kafka-libs DIR]
+    python benchmarks/run.py [--transactions 200000 2000000] [--kafka-libs DIR] \\
+        [--coordinator]
 
 Prints, for each size, transactions/s, batches/s, MB/s, peak memory of driver and workers, and the
 seconds of each stage. `--kafka-libs` names a folder with Kafka's jars: then the time that its own
@@ -24,7 +25,7 @@ from jobs._audit import Request
 from jobs._progress import Progress
 from jobs._session import spark_session
 from jobs._settings import load
-from jobs._write import write
+from jobs._write import result_tables, write
 from jobs.main import audit
 
 PARTITIONS = 8
@@ -73,17 +74,17 @@ def dump_log_seconds(libs: Path, dump: Path) -> float:
     return time.monotonic() - start
 
 
-def measure(transactions: int, folder: Path, libs: Path | None) -> None:
+def measure(transactions: int, folder: Path, libs: Path | None, coordinator: bool) -> None:
     """One size: makes the dump, audits it into Delta, prints the figures."""
     dump, out = folder / "dump", folder / "out"
-    size = make_dump(dump, transactions, PARTITIONS)
+    size = make_dump(dump, transactions, PARTITIONS, coordinator)
     with spark_session() as spark, PeakMemory() as memory:
         spark.range(1).count()
         start = time.monotonic()
         progress = Progress(spark, quiet=True)
         done = audit(spark, Request([dump], str(out), None, "records", load()), progress)
         with progress.stage("write"):
-            write(spark, done)
+            write(spark, done, result_tables(spark, done))
         seconds = time.monotonic() - start
         done.release()
     stages = ", ".join(f"{name} {took:.1f}" for name, took in progress.seconds.items())
@@ -104,11 +105,14 @@ def main() -> None:
     )
     parser.add_argument("--transactions", type=int, nargs="+", default=[200_000, 2_000_000])
     parser.add_argument("--kafka-libs", type=Path)
+    parser.add_argument(
+        "--coordinator", action="store_true", help="with a whole __transaction_state"
+    )
     given = parser.parse_args()
     for transactions in given.transactions:
         folder = Path(tempfile.mkdtemp(prefix="eosaudit-bench-"))
         try:
-            measure(transactions, folder, given.kafka_libs)
+            measure(transactions, folder, given.kafka_libs, given.coordinator)
         finally:
             shutil.rmtree(folder)
 
