@@ -9,67 +9,22 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from jobs import __version__
+from jobs._help import (
+    CHECKS_HELP,
+    DOCTOR_HELP,
+    EXAMPLES,
+    EXIT_CODES,
+    EXPLAIN_HELP,
+    EXPORT_HELP,
+    REPORT_HELP,
+)
 from jobs.report.formats import FORMATS
+from schemas.record import READ_COMMITTED, READ_UNCOMMITTED
 
 # The format of `report` that goes to stdout; the others are files.
 TEXT = "text"
 
 PROGRAM = "./spark-submit.sh"
-EXAMPLES = """examples:
-  ./spark-submit.sh audit --dump /copies/broker-1 --out /audits
-      one broker's log directory
-  ./spark-submit.sh audit --dump /copies --out /audits --as-of 1795236470221
-      a folder of brokers, copied at that moment (ms since 1970)
-  ./spark-submit.sh --master spark://host:7077 -- audit --dump /copies --out /audits
-      on a cluster: all executors must see both folders
-  ./spark-submit.sh audit --dump /copies --out /audits --policy default
-      and judge the result by the acceptance policy in conf/policy
-"""
-EXPLAIN_HELP = """example:
-  ./spark-submit.sh explain --out /audits --topic orders --partition 3
-      what holds back read_committed consumers there, and what to do about it
-"""
-EXIT_CODES = """exit codes:
-  0  looked, nothing wrong
-  1  at least one proven violation, or the acceptance policy is not met
-  2  wrong arguments, configuration or input; nothing was written
-  3  the audit is incomplete: a check crashed, a file could not be read, the acceptance policy
-     could not be evaluated, or Spark broke down
-"""
-REPORT_HELP = """examples:
-  ./spark-submit.sh report --out /audits
-      the summary of the newest audit, on stdout
-  ./spark-submit.sh report --out /audits --format html --dump /copies
-      report.html again, with the bytes of the evidence taken from the dump
-  ./spark-submit.sh report --out /audits --audit 0123… --format sarif --format junit --to DIR
-      files for a pipeline, of a certain audit
-
-The files are report.html, report.json, report.sarif (SARIF 2.1.0) and report.junit.xml, beside them
-verdict.json, manifest.json (what each file is, by SHA-256) and SHA256SUMS; with --sign-key also
-manifest.sig. To check them:
-  sha256sum -c SHA256SUMS
-  openssl pkeyutl -verify -pubin -inkey public.pem -rawin -in manifest.json -sigfile manifest.sig
-
-The exit code is that of the audit; 2 where there is no such audit.
-"""
-CHECKS_HELP = """examples:
-  ./spark-submit.sh checks
-      all codes, a line each, by family
-  ./spark-submit.sh checks producer
-      those of one family
-  ./spark-submit.sh checks hanging_transaction
-      what this finding proves, and when what it shows is legal
-"""
-DOCTOR_HELP = """examples:
-  ./spark-submit.sh doctor
-      this machine
-  ./spark-submit.sh --master spark://host:7077 -- doctor --dump /copies --out /audits
-      a cluster: every executor is asked, and must see the dump; a table is written on trial
-
-exit codes:
-  0  nothing is missing
-  3  something is missing; each line says what to do
-"""
 # Smaller numbers are seconds: in ms they would be a day of 1973.
 FIRST_MS = 100_000_000_000
 
@@ -118,6 +73,8 @@ class Arguments(argparse.Namespace):
     quiet: bool = False
     audit: str | None = None
     topic: str = ""
+    topics: list[str] = field(default_factory=list)
+    isolation: str = READ_COMMITTED
     partition: int = 0
     broker: int | None = None
     format: list[str] = field(default_factory=list)
@@ -145,6 +102,7 @@ def parser() -> argparse.ArgumentParser:
     _add_audit(commands)
     _add_report(commands)
     _add_explain(commands)
+    _add_export(commands)
     checks = _subcommand(commands, "checks", "list the checks, or print one's manual", CHECKS_HELP)
     checks.add_argument(
         "code", nargs="?", metavar="CODE", help="check code or family; without it all are listed"
@@ -167,6 +125,37 @@ def _add_explain(commands: "argparse._SubParsersAction[Parser]") -> None:
         "--broker", type=int, help="whose copy; default: the one with the highest log end"
     )
     explain.add_argument("--audit", metavar="ID", help="audit id (default: the newest audit)")
+
+
+def _add_export(commands: "argparse._SubParsersAction[Parser]") -> None:
+    export = _subcommand(
+        commands,
+        "export",
+        "write the records that a consumer would get to a Delta table",
+        EXPORT_HELP,
+    )
+    _add_dump(export)
+    export.add_argument(
+        "--out", required=True, metavar="DIR", help="folder of the table `record`; made if missing"
+    )
+    export.add_argument(
+        "--isolation",
+        choices=(READ_COMMITTED, READ_UNCOMMITTED),
+        default=READ_COMMITTED,
+        help=f"isolation.level of the consumer (default: {READ_COMMITTED})",
+    )
+    export.add_argument(
+        "--topic",
+        action="append",
+        default=[],
+        dest="topics",
+        metavar="TOPIC",
+        help="topic name; repeatable (default: all but internal topics)",
+    )
+    export.add_argument(
+        "--broker", type=int, help="whose copies; default: those that reach furthest"
+    )
+    _add_config(export)
 
 
 def _add_policy(command: argparse.ArgumentParser, what: str) -> None:
@@ -227,15 +216,7 @@ def _add_audit(commands: "argparse._SubParsersAction[Parser]") -> None:
         "audit copies of brokers' log directories and write Delta tables",
         f"{EXAMPLES}\n{EXIT_CODES}",
     )
-    audit.add_argument(
-        "--dump",
-        action="append",
-        required=True,
-        type=_folder,
-        metavar="DIR",
-        help="a broker's log directory, a folder of them, or one partition folder; repeatable "
-        "(several log directories of one broker)",
-    )
+    _add_dump(audit)
     audit.add_argument(
         "--out", required=True, metavar="DIR", help="folder of the Delta tables; made if missing"
     )
@@ -252,12 +233,28 @@ def _add_audit(commands: "argparse._SubParsersAction[Parser]") -> None:
         default="records",
         help="headers skips what needs decompression (default: records)",
     )
-    audit.add_argument(
+    _add_policy(audit, "judges the result by them too (docs/policy.md)")
+    _add_config(audit)
+    _add_sign_key(audit)
+
+
+def _add_dump(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--dump",
+        action="append",
+        required=True,
+        type=_folder,
+        metavar="DIR",
+        help="a broker's log directory, a folder of them, or one partition folder; repeatable "
+        "(several log directories of one broker)",
+    )
+
+
+def _add_config(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
         "--config", type=Path, metavar="FILE", help="TOML file; see conf/audit.toml for the keys"
     )
-    _add_policy(audit, "judges the result by them too (docs/policy.md)")
-    audit.add_argument("--quiet", action="store_true", help="no progress on stderr")
-    _add_sign_key(audit)
+    command.add_argument("--quiet", action="store_true", help="no progress on stderr")
 
 
 def _add_report(commands: "argparse._SubParsersAction[Parser]") -> None:

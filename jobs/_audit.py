@@ -74,6 +74,11 @@ class Read:
     audit_id: str
     kept: Kept
 
+    def release(self) -> None:
+        """Gives the memory back, also that of what was kept later on."""
+        self.decoded.release()
+        self.kept.release()
+
 
 @dataclass(frozen=True)
 class Audit:
@@ -92,8 +97,7 @@ class Audit:
 
     def release(self) -> None:
         """Gives back the memory of everything that was kept between the stages."""
-        self.read.decoded.release()
-        self.read.kept.release()
+        self.read.release()
 
 
 def context_inputs(

@@ -19,22 +19,27 @@ class Kept:
 
     def __init__(self, spark: SparkSession) -> None:
         self._in_one_process = bool(IN_ONE_PROCESS.fullmatch(spark.sparkContext.master or ""))
-        self._held = []  # type: ignore[var-annotated]
+        self._context = spark.sparkContext._jsc.sc()
+        self._checkpoints: list[int] = []
+        self._persisted: list[DataFrame] = []
 
     def keep(self, frame: DataFrame) -> DataFrame:
         """The rows of the frame, computed now and kept, behind a plan without a past."""
         if self._in_one_process:
             kept = frame.localCheckpoint(eager=True)
-            self._held.append(kept._jdf.logicalPlan().rdd())
+            self._checkpoints.append(kept._jdf.logicalPlan().rdd().id())
             return kept
-        self._held.append(frame.persist())
+        self._persisted.append(frame.persist())
         frame.count()
         return _without_past(frame)
 
     def release(self) -> None:
         """Gives the memory back."""
-        while self._held:
-            self._held.pop().unpersist(False)
+        while self._persisted:
+            self._persisted.pop().unpersist()
+        # RDD.unpersist would warn of each that it cannot be computed again.
+        while self._checkpoints:
+            self._context.unpersistRDD(self._checkpoints.pop(), False)
 
 
 def _without_past(persisted: DataFrame) -> DataFrame:

@@ -11,9 +11,12 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from jobs._files import remove_folder
+from schemas.record import RECORD
 from schemas.tables import TABLES
 
 TRIAL = "_doctor"
+# An export writes a table of its own.
+SCHEMAS = TABLES | {"record": RECORD}
 
 
 def path_of(out: str, name: str) -> str:
@@ -56,7 +59,7 @@ def append(rows: DataFrame, out: str, name: str, audit_id: str) -> None:
 
 def stamped(rows: DataFrame, name: str, audit_id: str) -> DataFrame:
     """The rows of one audit as a table has them: its columns and the audit id."""
-    return as_schema(rows.withColumn("audit_id", F.lit(audit_id)), TABLES[name])
+    return as_schema(rows.withColumn("audit_id", F.lit(audit_id)), SCHEMAS[name])
 
 
 def as_schema(rows: DataFrame, schema: StructType) -> DataFrame:

@@ -38,6 +38,7 @@ class Decoded:
     `following`: runs that follow one of those. `offset_runs`: transactional runs of
     `__consumer_offsets`; `commits_at_seams`: transactional commits near a seam of its splits.
     `skipped_group_records`: records of newer kinds of groups, which are not decoded.
+    `splits`: of `schemas.log_row.SPLIT`, as they were read in the end.
     """
 
     rows: DataFrame
@@ -47,6 +48,7 @@ class Decoded:
     offset_runs: int
     commits_at_seams: int
     skipped_group_records: int
+    splits: list[dict[str, object]]
 
     def kind(self, kind: int) -> DataFrame:
         """The rows of one kind; a kind without rows costs no pass and no join later on."""
@@ -175,14 +177,19 @@ def pack_splits(splits: list[dict[str, object]], tasks: int) -> list[list[dict[s
     return packs
 
 
-def decode(spark: SparkSession, dump: Dump, settings: Settings, depth: str) -> Decoded:
-    """Reads all files of the dump once; the rows are persisted and complete on return."""
-    options = DecodeOptions(
+def decode_options(settings: Settings, depth: str) -> DecodeOptions:
+    """What the decoder needs to know of the settings."""
+    return DecodeOptions(
         max_batch_bytes=settings.max_batch_bytes,
         max_decompressed_bytes=settings.max_decompressed_bytes,
         producer_expiration_ms=settings.producer_id_expiration_ms,
         with_records=depth == "records",
     )
+
+
+def decode(spark: SparkSession, dump: Dump, settings: Settings, depth: str) -> Decoded:
+    """Reads all files of the dump once; the rows are persisted and complete on return."""
+    options = decode_options(settings, depth)
     splits = plan_splits(dump, settings.split_bytes)
     rows = _read(spark, splits, options)
     broken = _files_with_broken_seams(rows)
@@ -191,6 +198,7 @@ def decode(spark: SparkSession, dump: Dump, settings: Settings, depth: str) -> D
         again = [split for split in whole if split["file_index"] in broken]
         repaired = _read(spark, again, options)
         rows = rows.filter(~F.col("file_index").isin(*broken)).unionByName(repaired)
+        splits = [split for split in splits if split["file_index"] not in broken] + again
     offsets = [p.partition_index for p in dump.partitions if p.topic == OFFSETS_TOPIC]
     in_offsets = F.col("partition_index").isin(*offsets)
     counted = rows.groupBy("kind").agg(
@@ -216,6 +224,7 @@ def decode(spark: SparkSession, dump: Dump, settings: Settings, depth: str) -> D
         offset_runs=of(log_row.RUN, "offset_runs"),
         commits_at_seams=near_ends if _seams_of_offsets(splits) else 0,
         skipped_group_records=of(log_row.SUMMARY, "skipped"),
+        splits=splits,
     )
 
 

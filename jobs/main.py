@@ -29,11 +29,13 @@ from jobs.collect import collect
 from jobs.commands.checks import list_checks, show_check
 from jobs.commands.doctor import examine
 from jobs.commands.explain import Asked, explain
+from jobs.commands.export import closing_words, configuration, export
 from jobs.commands.report import Finished, finished, write_report
 from jobs.decode import decode, failures
+from jobs.export import Wanted, ranges
 from jobs.policy import suites
 from jobs.replay.partitions import newest_broker_timestamp, summaries
-from jobs.replay.replay import replay
+from jobs.replay.replay import Replayed, replay
 from jobs.report.formats import FORMATS
 from jobs.report.seal import check_key
 from jobs.report.summary import summary
@@ -45,6 +47,15 @@ from schemas import log_row
 
 def audit(spark: SparkSession, request: Request, progress: Progress) -> Audit:
     """Collects, decodes, replays and verifies; nothing is written yet."""
+    dump, read = _read(spark, request, progress, request.configuration())
+    with planned_for(spark, read.decoded.rows_to_replay()):
+        return _judge(spark, request, progress, dump, read)
+
+
+def _read(
+    spark: SparkSession, request: Request, progress: Progress, configuration: str
+) -> tuple[Dump, Read]:
+    """Collects and decodes; `configuration` and the bytes are the identity of what follows."""
     kept = Kept(spark)
     with progress.stage("collect") as say:
         dump = collect(request.dumps)
@@ -54,17 +65,15 @@ def audit(spark: SparkSession, request: Request, progress: Progress) -> Audit:
     with progress.stage("decode", size):
         decoded = decode(spark, dump, request.settings, request.depth)
         digests = kept.keep(file_digests(summaries(decoded.rows)))
-        identity = audit_id(dump, digests, request.configuration())
+        identity = audit_id(dump, digests, configuration)
         damages = kept.keep(failures(decoded, files))
-        read = Read(files, decoded, damages, digests, identity, kept)
-    with planned_for(spark, decoded.rows_to_replay()):
-        return _judge(spark, request, progress, dump, read)
+    return dump, Read(files, decoded, damages, digests, identity, kept)
 
 
-def _judge(
-    spark: SparkSession, request: Request, progress: Progress, dump: Dump, read: Read
-) -> Audit:
-    """Replays and verifies what was read."""
+def _replay(
+    spark: SparkSession, progress: Progress, dump: Dump, read: Read
+) -> tuple[Replayed, int]:
+    """Rebuilds the state of the log; also how many transactions with data it has."""
     decoded = read.decoded
     with progress.stage("replay") as say:
         replayed = replay(
@@ -81,6 +90,15 @@ def _judge(
         )
         seen = replayed.transaction_count()
         say(f"{seen:,} transactions")
+    return replayed, seen
+
+
+def _judge(
+    spark: SparkSession, request: Request, progress: Progress, dump: Dump, read: Read
+) -> Audit:
+    """Replays and verifies what was read."""
+    decoded = read.decoded
+    replayed, seen = _replay(spark, progress, dump, read)
     with progress.stage("verify") as say:
         now = (
             request.as_of if request.as_of is not None else newest_broker_timestamp(replayed.facts)
@@ -131,6 +149,26 @@ def run_audit(arguments: _arguments.Arguments) -> int:
             write_report(spark, request.out, facts, FORMATS, arguments.sign_key)
         tell(summary(verdict, facts.findings, request.out))
     return verdict.exit_code
+
+
+def run_export(arguments: _arguments.Arguments) -> int:
+    """The subcommand `export`: what a consumer would get, as a table."""
+    settings = _settings.load(arguments.config)
+    collect(arguments.dump)  # what is no dump ends here, before Spark is started
+    wanted = Wanted(arguments.isolation, tuple(arguments.topics), arguments.broker)
+    request = Request(arguments.dump, arguments.out, None, "records", settings)
+    with spark_session() as spark:
+        progress = Progress(spark, arguments.quiet)
+        dump, read = _read(spark, request, progress, configuration(wanted, settings))
+        with planned_for(spark, read.decoded.rows_to_replay()):
+            replayed, _ = _replay(spark, progress, dump, read)
+            asked = ranges(replayed.partition_states(), dump, wanted)
+        with progress.stage("export"):
+            done = export(spark, asked, read, replayed, request, wanted)
+        read.release()
+    text, code = closing_words(done, request, wanted)
+    tell(text)
+    return code
 
 
 def run_report(arguments: _arguments.Arguments) -> int:
@@ -198,6 +236,7 @@ def main(argv: list[str] | None = None) -> int:
         return int(end.code or 0)
     commands = {
         "audit": run_audit,
+        "export": run_export,
         "report": run_report,
         "explain": run_explain,
         "checks": run_checks,

@@ -37,7 +37,7 @@ def test_a_wrong_argument_is_one_line(
     assert said in line
 
 
-@pytest.mark.parametrize("command", ["audit", "report", "checks", "doctor"])
+@pytest.mark.parametrize("command", ["audit", "report", "explain", "export", "checks", "doctor"])
 def test_every_subcommand_shows_an_example_that_it_takes(
     command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,8 +12,8 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from schemas import log_row
 from udfs.arrow.batches import Decoded
 from udfs.arrow.byte_range import ByteRange
-from udfs.wire import batch_layout as layout
-from udfs.wire import codecs, faults, offsets_log, records
+from udfs.arrow.sections import Sections, sections
+from udfs.wire import faults, offsets_log, records
 from udfs.wire.batch_headers import BatchHeaders, Bools, Int64s
 from udfs.wire.errors import WireError
 from udfs.wire.offset_commits import Keys, read_commits
@@ -21,33 +21,12 @@ from udfs.wire.offset_replay import Commits, Markers
 from udfs.wire.txn_log import placing_hash
 
 UNDECODABLE, MISPLACED = "undecodable", "misplaced"
-# Such a batch is told as a fault itself; its records say nothing.
-UNREADABLE = (
-    faults.NOT_REPLAYED
-    | faults.CODEC_INVALID
-    | faults.DECOMPRESSION_FAILED
-    | faults.DECOMPRESSED_SIZE_LIMIT
-    | faults.RECORD_COUNT_MISMATCH
-    | faults.RECORD_MALFORMED
-)
-
 EVENT_FIELDS = list(to_arrow_schema(log_row.COMMIT_EVENT))
 # A key that cannot be decoded has no kind; kinds are 16-bit numbers.
 NO_KIND = -(1 << 16)
 NO_KEY = offsets_log.GroupKey(NO_KIND, None)
-# Decompressed batches are held up to this many bytes at a time.
-UNPACKED_BYTES = 1 << 26
 
 Row = dict[str, Any]
-
-
-class Sections(NamedTuple):
-    """Plain records sections in `data`: section i is data[start[i]:end[i]], of batch[i]."""
-
-    data: NDArray[np.uint8]
-    batch: Int64s
-    start: Int64s
-    end: Int64s
 
 
 class Read(NamedTuple):
@@ -65,42 +44,12 @@ class Read(NamedTuple):
     error: NDArray[np.object_]
 
 
-def _sections(source: ByteRange, decoded: Decoded, limit: int) -> Iterator[Sections]:
-    """The sections of all data batches, plain ones first; of the others only some at a time."""
-    headers = decoded.headers
-    readable = ~headers.control & (headers.record_count > 0) & ((decoded.fault & UNREADABLE) == 0)
-    start = headers.position + layout.HEADER_SIZE
-    end = headers.position + headers.length
-    plain = np.flatnonzero(readable & (headers.codec == 0)).astype(np.int64)
-    yield Sections(source.data, plain, start[plain], end[plain])
-    batches: list[int] = []
-    unpacked: list[bytes] = []
-    held = 0
-    for i in np.flatnonzero(readable & (headers.codec != 0)).tolist():
-        stored = source.data[start[i] : end[i]].tobytes()
-        unpacked.append(codecs.decompress(int(headers.codec[i]), stored, limit))
-        batches.append(i)
-        held += len(unpacked[-1])
-        if held > UNPACKED_BYTES:
-            yield _joined(batches, unpacked)
-            batches, unpacked, held = [], [], 0
-    if batches:
-        yield _joined(batches, unpacked)
-
-
-def _joined(batches: list[int], unpacked: list[bytes]) -> Sections:
-    end = np.cumsum([len(section) for section in unpacked]).astype(np.int64)
-    start = np.concatenate((np.zeros(1, dtype=np.int64), end[:-1]))
-    data = np.frombuffer(b"".join(unpacked), dtype=np.uint8)
-    return Sections(data, np.array(batches, dtype=np.int64), start, end)
-
-
-def _read(sections: Sections, headers: BatchHeaders, keys: Keys) -> Read:
+def _read(part: Sections, headers: BatchHeaders, keys: Keys) -> Read:
     """Keys and values of some sections."""
-    data = sections.data
-    counts = headers.record_count[sections.batch]
-    spans = records.find_spans(data, sections.start, sections.end, counts)
-    batch = sections.batch[spans[records.SECTION]]
+    data = part.data
+    counts = headers.record_count[part.batch]
+    spans = records.find_spans(data, part.start, part.end, counts)
+    batch = part.batch[spans[records.SECTION]]
     key = keys.number(data.tobytes(), spans)
     kinds = [NO_KIND if one is None else one.type for one in keys.decoded]
     kind = np.array(kinds, dtype=np.int64)[key]
@@ -136,8 +85,7 @@ class OffsetsSplit:
         self._decoded, self._split = decoded, split
         self._keys = Keys()
         parts = [
-            _read(sections, decoded.headers, self._keys)
-            for sections in _sections(source, decoded, limit)
+            _read(part, decoded.headers, self._keys) for part in sections(source, decoded, limit)
         ]
         columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
         order = np.argsort(columns[0], kind="stable")

@@ -176,14 +176,19 @@ def summary_row(
     }
 
 
+def segment_frames(source: ByteRange, split: dict[str, Any], options: DecodeOptions) -> Frames:
+    """The batches of a split of a segment, and the damage between them."""
+    limit = split["next_base_offset"]
+    offset_max = split["base_offset"] + layout.MAX_OFFSET_SPAN + 1 if limit is None else limit
+    return FrameWalker(source, options.max_batch_bytes, split["base_offset"], offset_max).walk()
+
+
 def read_segment(
     source: ByteRange, split: dict[str, Any], options: DecodeOptions
 ) -> Iterator[pa.RecordBatch]:
     """All rows of one split of a `.log` file. Bad bytes become rows, never exceptions."""
     topic = split["topic"]
-    limit = split["next_base_offset"]
-    offset_max = split["base_offset"] + layout.MAX_OFFSET_SPAN + 1 if limit is None else limit
-    frames = FrameWalker(source, options.max_batch_bytes, split["base_offset"], offset_max).walk()
+    frames = segment_frames(source, split, options)
     magic = source.data[frames.positions + layout.MAGIC]
     positions = frames.positions[magic == 2]
     decoded = decode_batches(source, positions, topic, options)

@@ -28,7 +28,8 @@ RESULT_ROWS = 5
 
 # Rows of the matrix that find_spans fills.
 SECTION, OFFSET_DELTA, KEY_START, KEY_LENGTH, VALUE_START, VALUE_LENGTH = range(6)
-SPAN_ROWS = 6
+TIMESTAMP_DELTA, HEADERS_START, RECORD_END = range(6, 9)
+SPAN_ROWS = 9
 SMALLEST_RECORD = 7
 
 
@@ -227,7 +228,7 @@ def _find_spans(data, start, end, count, out):  # type: ignore[no-untyped-def]
             if at < 0 or size < 1 or size > end[i] - at:
                 break
             body_end = at + size
-            _, at = _varint(data, at + 1, body_end, 10)
+            written, at = _varint(data, at + 1, body_end, 10)
             if at < 0:
                 break
             delta, at = _varint(data, at, body_end, 5)
@@ -245,6 +246,9 @@ def _find_spans(data, start, end, count, out):  # type: ignore[no-untyped-def]
             out[KEY_LENGTH, found] = key_length
             out[VALUE_START, found] = value_end - max(value_length, 0)
             out[VALUE_LENGTH, found] = value_length
+            out[TIMESTAMP_DELTA, found] = written
+            out[HEADERS_START, found] = value_end
+            out[RECORD_END, found] = body_end
             found += 1
             at = body_end
     return found
@@ -256,8 +260,9 @@ def find_spans(
     """Where keys and values lie in plain sections: one column a record, without copying any.
 
     Section i is data[start[i]:end[i]] and announces count[i] records. Rows: SECTION (i),
-    OFFSET_DELTA, KEY_START, KEY_LENGTH, VALUE_START, VALUE_LENGTH (-1 for null). A section ends
-    at its first malformed record, which is a fault of its batch.
+    OFFSET_DELTA, KEY_START, KEY_LENGTH, VALUE_START, VALUE_LENGTH (-1 for null), TIMESTAMP_DELTA
+    (ms), HEADERS_START, RECORD_END. A section ends at its first malformed record, which is a fault
+    of its batch.
     """
     # No record is shorter than its length and six empty fields; counts may lie.
     room = np.minimum(np.maximum(count, 0), (end - start) // SMALLEST_RECORD + 1)
@@ -297,6 +302,11 @@ def _read_record(data: bytes, at: int, end: int) -> Record:
     offset_delta, at = decode_varint(data, at)
     key, at = _nullable_bytes(data, at, end)
     value, at = _nullable_bytes(data, at, end)
+    return Record(timestamp_delta, offset_delta, key, value, read_record_headers(data, at, end))
+
+
+def read_record_headers(data: bytes, at: int, end: int) -> tuple[tuple[str, bytes | None], ...]:
+    """The headers of a record, which fill data[at:end]. Raises WireError."""
     header_count, at = decode_varint(data, at)
     if not 0 <= header_count <= end - at:
         raise WireError("length_out_of_bounds", f"header count {header_count}")
@@ -307,7 +317,7 @@ def _read_record(data: bytes, at: int, end: int) -> Record:
         headers.append(((name or b"").decode("utf-8", "replace"), content))
     if at != end:
         raise WireError("bytes_left_over", f"record body ends at {at}, expected {end}")
-    return Record(timestamp_delta, offset_delta, key, value, tuple(headers))
+    return tuple(headers)
 
 
 def iter_records(section: bytes, count: int) -> Iterator[Record]:

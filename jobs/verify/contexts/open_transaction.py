@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 from jobs.verify.conditions import missing_behind, one_instant
 from schemas.coordinator_txn import PREPARE_ABORT, PREPARE_COMMIT, TWO_PHASE_COMMIT_TIMEOUT
+from udfs.arrow.batches import TXN_LOG_TOPIC
 
 # transaction.abort.timed.out.transaction.cleanup.interval.ms by default.
 LOOKED_EVERY_MS = 10_000
@@ -48,6 +49,25 @@ def with_newest_decisions(rows: DataFrame, entries: DataFrame) -> DataFrame:
     )
     listed = rows.withColumn("listed", F.concat_ws("-", "topic", "partition"))
     return listed.join(newest, on=["producer_id", "listed"], how="left")
+
+
+def with_log_ages(rows: DataFrame, facts: DataFrame) -> DataFrame:
+    """Adds how late the coordinator's log was copied, all of its partitions taken together.
+
+    logs_until_ms: every partition of `__transaction_state` has a copy that is complete up to this
+    moment; logs_clean: and of a broker that was stopped cleanly. Null without the log.
+    """
+    by_partition = (
+        facts.filter(F.col("topic") == TXN_LOG_TOPIC)
+        .groupBy("partition")
+        .agg(F.max("complete_up_to_ms").alias("until_ms"), F.max("clean_shutdown").alias("clean"))
+    )
+    whole = by_partition.agg(
+        # A copy of which nothing is known is as old as can be.
+        F.min(F.coalesce("until_ms", F.lit(-1))).alias("logs_until_ms"),
+        F.min("clean").alias("logs_clean"),
+    )
+    return rows.crossJoin(F.broadcast(whole))
 
 
 def with_listing(rows: DataFrame, epochs: DataFrame) -> DataFrame:
@@ -118,6 +138,12 @@ def coordinator_columns(
     ]
 
 
+def logs_later(clock_tolerance: int) -> Column:
+    """Whether all copies of the coordinator's log are so late that they name who owns the data."""
+    cover = F.col("logs_until_ms") >= F.col("last_timestamp") + F.lit(clock_tolerance)
+    return F.coalesce(one_instant("logs_clean") | cover, F.lit(False))
+
+
 def late_write_columns(clock_tolerance: int) -> list[Column]:
     """Whether data that lie open came after the marker of their own transaction.
 
@@ -168,7 +194,7 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
 def hangs() -> Column:
     """Whether an open transaction is older than every timeout and provably nobody runs it."""
     decided = F.when(F.col("coordinator_known"), F.col("copies_agree")).otherwise(
-        F.col("coordinator_log_complete")
+        F.col("coordinator_log_complete") & F.col("logs_later")
     )
     return F.coalesce(
         (F.col("outcome") == "open")

@@ -11,8 +11,10 @@ from jobs.verify.contexts.open_transaction import (
     coordinator_columns,
     hangs,
     late_write_columns,
+    logs_later,
     overdue,
     with_listing,
+    with_log_ages,
     with_newest_decisions,
 )
 
@@ -80,7 +82,8 @@ def transaction_context(
         coordinator = owners.select(
             F.col("producer_id").alias("owned"), F.struct("*").alias("coordinator")
         )
-        joined = with_listing(with_newest_decisions(selected, entries), epochs).join(
+        dated = with_log_ages(with_newest_decisions(selected, entries), facts)
+        joined = with_listing(dated, epochs).join(
             F.broadcast(coordinator), on=F.col("producer_id") == F.col("owned"), how="left"
         )
         named = with_paths(
@@ -103,6 +106,7 @@ def transaction_context(
             "*",
             *coordinator_columns(ages.now, ages.late_slack, ages.clock_tolerance),
             *late_write_columns(ages.clock_tolerance),
+            logs_later(ages.clock_tolerance).alias("logs_later"),
             has_data.alias("has_data"),
             (now - F.col("last_timestamp")).alias("age_ms"),
             (now - F.col("first_timestamp")).alias("held_ms"),

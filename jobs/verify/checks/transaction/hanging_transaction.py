@@ -41,7 +41,12 @@ CHECK = Check(
             lambda: ~F.col("coordinator_known") & ~F.col("coordinator_log_complete"),
         ),
         inconclusive(
-            DUMP_BEFORE_EVENT, lambda: F.col("coordinator_known") & ~F.col("copies_agree")
+            DUMP_BEFORE_EVENT,
+            lambda: (
+                ~F.when(F.col("coordinator_known"), F.col("copies_agree")).otherwise(
+                    F.col("logs_later")
+                )
+            ),
         ),
     ),
     expected=lambda: F.lit("a COMMIT or ABORT marker, or a coordinator that still runs it"),

@@ -1,0 +1,99 @@
+"""`export` against what the consumers of a real broker received."""
+
+import io
+import shutil
+import tarfile
+from collections import defaultdict
+from contextlib import redirect_stdout
+from dataclasses import replace
+from pathlib import Path
+
+import oracle
+import pytest
+from pyspark.sql import SparkSession
+
+from jobs import _settings
+from jobs.main import main
+
+DUMP = Path(__file__).parent.parent / "dumps/mixed-clients.tar.gz"
+# Batches lie across the ends of most splits, and so do transactions.
+TINY_SPLIT_BYTES = 700
+
+
+@pytest.fixture(scope="module")
+def scenario(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("export")
+    with tarfile.open(DUMP) as archive:
+        archive.extractall(folder, filter="data")
+    return folder / "mixed-clients"
+
+
+def export(*arguments: str) -> tuple[int, str]:
+    with redirect_stdout(io.StringIO()) as told:
+        code = main(["export", "--quiet", *arguments])
+    return code, told.getvalue()
+
+
+def exported(spark: SparkSession, out: Path) -> dict[str, list[int]]:
+    rows = spark.read.format("delta").load(str(out / "record"))
+    found = defaultdict(list)
+    for row in rows.select("topic", "partition", "offset").collect():
+        found[f"{row.topic}-{row.partition}"].append(row.offset)
+    return {name: sorted(offsets) for name, offsets in found.items()}
+
+
+def received(scenario: Path, isolation: str) -> dict[str, list[int]]:
+    answers = (scenario / "oracle" / isolation).glob("*.txt")
+    found = {path.stem: oracle.read_offsets(path) for path in answers}
+    return {name: offsets for name, offsets in found.items() if offsets}
+
+
+@pytest.mark.spark
+def test_committed_records_are_those_that_consumers_received(
+    spark: SparkSession, scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = replace(_settings.load(), split_bytes=TINY_SPLIT_BYTES)
+    monkeypatch.setattr(_settings, "load", lambda _: settings)
+    code, told = export("--dump", str(scenario / "dump"), "--out", str(tmp_path))
+    answers = received(scenario, "read_committed")
+    wanted = {name: answers[name] for name in answers if not name.startswith("__")}
+    assert exported(spark, tmp_path) == wanted
+    assert code == 0
+    number = sum(len(offsets) for offsets in wanted.values())
+    assert told.startswith(f"{number:,} records of {len(wanted)} partitions of 2 topics")
+
+
+@pytest.mark.spark
+def test_uncommitted_records_of_one_topic_once_and_what_is_lost_is_told(
+    spark: SparkSession, scenario: Path, tmp_path: Path
+) -> None:
+    dump = ["--dump", str(scenario / "dump"), "--out", str(tmp_path), "--topic", "m"]
+    code, _ = export(*dump, "--isolation", "read_uncommitted")
+    answers = received(scenario, "read_uncommitted")
+    assert exported(spark, tmp_path) == {
+        name: offsets for name, offsets in answers.items() if name.startswith("m-")
+    }
+    assert code == 0
+
+    damaged, out = tmp_path / "dump" / "m-0", tmp_path / "out"
+    shutil.copytree(scenario / "dump/broker-1/m-0", damaged)
+    segment = min(damaged.glob("*.log"))
+    content = bytearray(segment.read_bytes())
+    content[70] ^= 0xFF
+    segment.write_bytes(content)
+    again = ["--dump", str(damaged), "--out", str(out)]
+    code, told = export(*again)
+    assert code == 3
+    assert "Lost: 1 damaged stretches" in told
+    before = exported(spark, out)
+    assert export(*again) == (code, told)
+    assert exported(spark, out) == before
+
+
+def test_an_unknown_topic_has_a_nearest_spelling(
+    spark: SparkSession, scenario: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dump = ["--dump", str(scenario / "dump" / "broker-1" / "m-1"), "--out", str(tmp_path)]
+    code, _ = export(*dump, "--topic", "mm")
+    assert code == 2
+    assert "--topic mm is not in the dump; did you mean m?" in capsys.readouterr().err

@@ -1,0 +1,146 @@
+"""The records of a split that a consumer would get, as rows of `schemas.record.RECORD_ROW`."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from schemas.record import RECORD_ROW
+from udfs.arrow.batches import Decoded, DecodeOptions, decode_batches
+from udfs.arrow.byte_range import ByteRange
+from udfs.arrow.run_rows import replayable
+from udfs.arrow.sections import Sections, sections
+from udfs.arrow.segment import segment_frames
+from udfs.wire import batch_layout as layout
+from udfs.wire import records
+from udfs.wire.batch_headers import BatchHeaders, Bools, Int64s
+
+ARROW_SCHEMA: pa.Schema = to_arrow_schema(RECORD_ROW)
+ROWS_PER_BATCH = 8_192
+# Values are copied into Arrow up to about this many bytes at a time.
+BYTES_PER_BATCH = 1 << 23
+TIMESTAMP_TYPES = np.array(["CreateTime", "LogAppendTime"], dtype=object)
+NO_HEADERS = b"\x00"
+
+
+def hidden(decoded: Decoded, aborted_behind: dict[int, int]) -> Bools:
+    """Which batches read_committed consumers skip, one element a batch (reference 6.6).
+
+    A transactional batch is decided by the next marker of its producer id. Where that lies behind
+    the split, `aborted_behind` tells: producer id -> first offset of the transaction.
+    """
+    given = replayable(decoded)
+    batches = given.batches
+    order = np.argsort(batches.producer_id, kind="stable")
+    producer, control = batches.producer_id[order], batches.control[order]
+    here = np.arange(order.size)
+    none = order.size
+    following = np.minimum.accumulate(np.where(control, here, none)[::-1])[::-1]
+    marker = np.minimum(following, max(none - 1, 0))
+    decided = (following < none) & (producer[marker] == producer) if none else control
+    aborted = decided & ~batches.commit[order][marker] if none else control
+    for at in np.flatnonzero(~decided & np.isin(producer, list(aborted_behind))).tolist():
+        aborted[at] = batches.offset[order[at]] >= aborted_behind[int(producer[at])]
+    result = np.zeros(decoded.fault.size, dtype=np.bool_)
+    result[given.batch[order]] = aborted & batches.transactional[order] & ~control
+    return result
+
+
+def _headers(data: bytes, start: int, end: int) -> list[dict[str, Any]] | None:
+    if data[start : start + 1] == NO_HEADERS:
+        return None
+    found = records.read_record_headers(data, start, end)
+    return [{"key": key, "value": value} for key, value in found]
+
+
+def _cells(data: bytes, start: Int64s, length: Int64s) -> pa.Array:
+    cells = [
+        None if size < 0 else data[at : at + size]
+        for at, size in zip(start.tolist(), length.tolist(), strict=True)
+    ]
+    return pa.array(cells, type=pa.binary())
+
+
+def _rows(part: Sections, headers: BatchHeaders, split: dict[str, Any]) -> Iterator[pa.RecordBatch]:
+    """The records of some sections that lie in the range asked for."""
+    counts = headers.record_count[part.batch]
+    spans = records.find_spans(part.data, part.start, part.end, counts)
+    offset = headers.base_offset[part.batch[spans[records.SECTION]]] + spans[records.OFFSET_DELTA]
+    inside = (offset >= split["from_offset"]) & (offset < split["end_offset"])
+    spans, offset = spans[:, inside], offset[inside]
+    sizes = np.cumsum(spans[records.RECORD_END] - spans[records.KEY_START])
+    first = 0
+    while first < offset.size:
+        done = sizes[first - 1] if first else 0
+        last = int(np.searchsorted(sizes, done + BYTES_PER_BATCH, side="right"))
+        last = min(max(last, first + 1), first + ROWS_PER_BATCH)
+        yield _batch(part, headers, split, spans[:, first:last], offset[first:last])
+        first = last
+
+
+def _batch(
+    part: Sections, headers: BatchHeaders, split: dict[str, Any], spans: Int64s, offset: Int64s
+) -> pa.RecordBatch:
+    batch = part.batch[spans[records.SECTION]]
+    low, high = int(spans[records.KEY_START].min()), int(spans[records.RECORD_END].max())
+    data = part.data[low:high].tobytes()
+    appended = headers.log_append_time[batch]
+    written = headers.base_timestamp[batch] + spans[records.TIMESTAMP_DELTA]
+    plain = headers.producer_id[batch] < 0
+    bounds = zip(
+        (spans[records.HEADERS_START] - low).tolist(),
+        (spans[records.RECORD_END] - low).tolist(),
+        strict=True,
+    )
+    columns = {
+        "partition_index": pa.repeat(pa.scalar(split["partition_index"], pa.int32()), offset.size),
+        "offset": pa.array(offset),
+        "timestamp": pa.array(np.where(appended, headers.max_timestamp[batch], written)),
+        "timestamp_type": pa.array(TIMESTAMP_TYPES[appended.astype(np.int64)]),
+        "key": _cells(data, spans[records.KEY_START] - low, spans[records.KEY_LENGTH]),
+        "value": _cells(data, spans[records.VALUE_START] - low, spans[records.VALUE_LENGTH]),
+        "headers": pa.array([_headers(data, at, end) for at, end in bounds],
+                            type=ARROW_SCHEMA.field("headers").type),
+        "producer_id": pa.array(headers.producer_id[batch], mask=plain),
+        "producer_epoch": pa.array(headers.producer_epoch[batch].astype(np.int32), mask=plain),
+        "transactional": pa.array(headers.transactional[batch]),
+    }  # fmt: skip
+    arrays = [columns[field.name].cast(field.type) for field in ARROW_SCHEMA]
+    return pa.RecordBatch.from_arrays(arrays, schema=ARROW_SCHEMA)
+
+
+def export_split(
+    source: ByteRange, split: dict[str, Any], options: DecodeOptions
+) -> Iterator[pa.RecordBatch]:
+    """Rows of one split of a segment; `split` has the fields of `schemas.record.EXPORT_SPLIT`.
+
+    Batches that cannot be read are passed over: the audit's decoder has told of them.
+    """
+    frames = segment_frames(source, split, options)
+    magic = source.data[frames.positions + layout.MAGIC]
+    decoded = decode_batches(source, frames.positions[magic == 2], split["topic"], options)
+    headers = decoded.headers
+    wanted = (
+        ~headers.control
+        & (headers.last_offset >= split["from_offset"])
+        & (headers.base_offset < split["end_offset"])
+    )
+    if split["committed"]:
+        behind = {row["producer_id"]: row["first_offset"] for row in split["aborted_behind"] or ()}
+        wanted &= ~hidden(decoded, behind)
+    for part in sections(source, decoded, options.max_decompressed_bytes, wanted):
+        yield from _rows(part, headers, split)
+
+
+def export_splits(
+    batches: Iterator[pa.RecordBatch], options: DecodeOptions
+) -> Iterator[pa.RecordBatch]:
+    """For `mapInArrow` over rows of EXPORT_SPLIT. Raises OSError where a file cannot be read."""
+    for batch in batches:
+        for split in batch.to_pylist():
+            with Path(split["root"], split["path"]).open("rb", buffering=0) as file:
+                source = ByteRange(file, split["start"], split["length"], split["file_size"])
+                yield from export_split(source, split, options)
