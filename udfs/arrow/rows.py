@@ -43,6 +43,10 @@ class RowBuilder:
         field = ARROW_SCHEMA.field(column)
         return self._batch(kind, len(rows), {column: pa.array(rows, type=field.type)})
 
+    def struct(self, kind: int, column: str, rows: pa.StructArray) -> pa.RecordBatch:
+        """Rows that fill one struct column, given as it is."""
+        return self._batch(kind, len(rows), {column: rows})
+
     def flat(
         self, kind: int, columns: dict[str, tuple[NDArray[Any], NDArray[np.bool_] | None]]
     ) -> pa.RecordBatch:

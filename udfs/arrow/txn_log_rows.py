@@ -10,9 +10,10 @@ import pyarrow as pa
 from schemas import log_row
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.rows import RowBuilder
+from udfs.arrow.txn_log_columns import UsualColumns
 from udfs.wire import batch_layout as layout
 from udfs.wire import codecs, txn_log
-from udfs.wire.batch_headers import BatchHeaders
+from udfs.wire.batch_headers import BatchHeaders, Bools
 from udfs.wire.errors import WireError
 from udfs.wire.records import Record, iter_records
 
@@ -117,12 +118,12 @@ class _Batch(NamedTuple):
             shape = None
 
 
-def _batches(source: ByteRange, headers: BatchHeaders) -> Iterator[_Batch]:
-    """The batches that hold records of the coordinator."""
+def _batches(source: ByteRange, headers: BatchHeaders, done: Bools) -> Iterator[_Batch]:
+    """The batches that hold records of the coordinator, without those that are `done`."""
     # Each of these goes over all batches, so they are asked for once.
     transactional, codec = headers.transactional, headers.codec
     log_append_time = headers.log_append_time
-    for i in np.flatnonzero(~headers.control & (headers.record_count > 0)):
+    for i in np.flatnonzero(~headers.control & (headers.record_count > 0) & ~done):
         yield _Batch(
             position=int(headers.position[i]) + source.start,
             length=int(headers.length[i]),
@@ -141,8 +142,11 @@ def txn_log_rows(
     builder: RowBuilder, source: ByteRange, headers: BatchHeaders, limit: int
 ) -> Iterator[pa.RecordBatch]:
     """Entry rows of all data batches of a split; undecodable records become rows with an error."""
+    usual = UsualColumns(source, headers)
+    for entries in usual.chunks():
+        yield builder.struct(log_row.ENTRY, "entry", entries)
     rows: list[dict[str, Any]] = []
-    for batch in _batches(source, headers):
+    for batch in _batches(source, headers, usual.readable):
         rows.extend(batch.entries(source, limit))
         if len(rows) >= ROWS_PER_BATCH:
             yield builder.nested(log_row.ENTRY, "entry", rows)

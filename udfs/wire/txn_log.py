@@ -97,7 +97,8 @@ def decode_key(data: bytes) -> TxnLogKey:
     return TxnLogKey(version, transactional_id)
 
 
-def _read_partitions(reader: FieldReader, flexible: bool) -> TopicPartitions | None:
+def read_partitions(reader: FieldReader, flexible: bool) -> TopicPartitions | None:
+    """The partitions of a value, None where none are stored. Raises WireError."""
     minimum = MIN_TOPIC_SIZE_FLEXIBLE if flexible else MIN_TOPIC_SIZE
     topic_count = reader.nullable_count(flexible, minimum)
     if topic_count is None:
@@ -136,7 +137,7 @@ def decode_value(data: bytes) -> TxnLogValue:
         raise WireError("unknown_version", f"value version {version}, expected 0 or 1")
     flexible = version >= FLEXIBLE_SINCE
     producer_id, producer_epoch, timeout_ms, status = reader.unpack(VALUE_HEAD)
-    partitions = _read_partitions(reader, flexible)
+    partitions = read_partitions(reader, flexible)
     last_update_ms, start_ms = reader.unpack(VALUE_TIMES)
     tagged = _read_tags(reader) if flexible else {}
     reader.end()
