@@ -1,11 +1,14 @@
 """Frames that are computed once and read often, each the beginning of a new plan."""
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 
 from pyspark.sql import DataFrame, SparkSession
 
 # One process: what it holds cannot be lost without the audit.
 IN_ONE_PROCESS = re.compile(r"local(\[.*)?")
+
+FRAMES_AT_ONCE = 3
 
 
 class Kept:
@@ -32,6 +35,11 @@ class Kept:
         self._persisted.append(frame.persist())
         frame.count()
         return _without_past(frame)
+
+    def keep_all(self, **frames: DataFrame) -> dict[str, DataFrame]:
+        """Each frame kept, by its name; planning one overlaps with computing another."""
+        with ThreadPoolExecutor(FRAMES_AT_ONCE) as pool:
+            return dict(zip(frames, pool.map(self.keep, frames.values()), strict=True))
 
     def release(self) -> None:
         """Gives the memory back."""

@@ -64,10 +64,11 @@ def _read(
         files = kept.keep(files_table(spark, dump))
     with progress.stage("decode", size):
         decoded = decode(spark, dump, request.settings, request.depth)
-        digests = kept.keep(file_digests(summaries(decoded.rows)))
-        identity = audit_id(dump, digests, configuration)
-        damages = kept.keep(failures(decoded, files))
-    return dump, Read(files, decoded, damages, digests, identity, kept)
+        told = kept.keep_all(
+            digests=file_digests(summaries(decoded.rows)), damages=failures(decoded, files)
+        )
+        identity = audit_id(dump, told["digests"], configuration)
+    return dump, Read(files=files, decoded=decoded, audit_id=identity, kept=kept, **told)
 
 
 def _replay(

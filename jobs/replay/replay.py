@@ -62,31 +62,32 @@ def replay(
     aborted ones among them. `rows`: LOG_ROW; `runs`, `steps`, `entries`: its kinds taken apart;
     `damages`: byte ranges.
     """
-    told = summaries(rows)
-    logs = segments(told, steps, files)
+    read = summaries(rows)
+    logs = segments(read, steps, files)
     known = kept.keep(
         facts(
             static_facts,
             logs.splits,
             holes(logs.steps, damages),
-            clusters(told, files),
-            earlier_ends(told, files),
+            clusters(read, files),
+            earlier_ends(read, files),
         )
     )
-    states = kept.keep(producer_states(runs))
-    settled = kept.keep(transactions(states))
-    last = kept.keep(last_states(entries, known))
+    told = kept.keep_all(
+        states=producer_states(runs),
+        coordinator=last_states(entries, known),
+        decisions=decisions(entries),
+        histories=histories(entries, known),
+        epochs=epoch_histories(entries, known),
+    )
+    settled = kept.keep(transactions(told["states"]))
     return Replayed(
         splits=logs.splits,
         steps=logs.steps,
         facts=known,
-        states=states,
         transactions=settled,
         aborts=abort_markers(settled, regular_aborts),
         regular=regular,
-        coordinator=last,
-        owners=owners(last),
-        decisions=kept.keep(decisions(entries)),
-        histories=kept.keep(histories(entries, known)),
-        epochs=kept.keep(epoch_histories(entries, known)),
+        owners=owners(told["coordinator"]),
+        **told,
     )
