@@ -13,7 +13,7 @@ from jobs._dump import Dump
 def file_digests(summaries: DataFrame) -> DataFrame:
     """One row a file: file_index, sha256 (over the block digests in order), batches, records.
 
-    Also legacy_batches, shrank, error, is_segment-independent sums over the splits of the file.
+    Also shrank, error, is_segment-independent sums over the splits of the file.
     """
     blocks = F.array_sort(F.collect_list(F.struct("split_start", "digests")))
     joined = F.aggregate(blocks, F.lit(b""), lambda so_far, part: F.concat(so_far, part["digests"]))
@@ -21,7 +21,6 @@ def file_digests(summaries: DataFrame) -> DataFrame:
         F.sha2(joined, 256).alias("sha256"),
         F.sum("batches").alias("batches"),
         F.sum("records").alias("records"),
-        F.sum("legacy_batches").alias("legacy_batches"),
         F.max("shrank").alias("shrank"),
         F.max("error").alias("error"),
     )

@@ -27,7 +27,6 @@ def totals(dump: Dump, facts: DataFrame, transactions: int) -> dict[str, int]:
 
 def not_looked_at(
     dump: Dump,
-    facts: DataFrame,
     outcomes: list[Outcome],
     request: Request,
     skipped_group_records: int,
@@ -44,15 +43,6 @@ def not_looked_at(
         Counter(file.kind for file in dump.files if file.status == "digest_only").items()
     ):
         sentences.append(f"{number:,} files of kind {kind}: digest only, content not judged.")
-    legacy = facts.filter(F.col("legacy_batches") > 0).agg(
-        F.count("*").alias("partitions"), F.sum("legacy_batches").alias("batches")
-    )
-    row = legacy.collect()[0]
-    if row.partitions:
-        sentences.append(
-            f"{row.batches:,} batches of magic 0 or 1 in {row.partitions:,} partitions: "
-            "checksums verified, content not yet audited."
-        )
     if skipped_group_records:
         sentences.append(
             f"{skipped_group_records:,} records of consumer, share and streams groups in "

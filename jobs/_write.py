@@ -91,17 +91,13 @@ def _named(rows: DataFrame, files: DataFrame) -> DataFrame:
 def _dump_files(audit: Audit) -> DataFrame:
     joined = audit.read.files.join(F.broadcast(audit.read.digests), on="file_index", how="left")
     failed = F.col("error").isNotNull() | F.coalesce("shrank", F.lit(False))
-    note = F.when(
-        F.col("legacy_batches") > 0,
-        F.concat("legacy_batches", F.lit(" batches of magic 0 or 1 not yet audited")),
-    )
     return joined.select(
         *[name for name in audit.read.files.columns if name not in ("status", "note")],
         F.when(F.col("status") != "skipped", F.col("sha256")).alias("sha256"),
         F.when(F.col("kind") == "segment", F.col("batches")).alias("batches"),
         F.when(F.col("kind") == "segment", F.col("records")).alias("records"),
         F.when(failed, F.lit("failed")).otherwise(F.col("status")).alias("status"),
-        F.coalesce("error", "note", note).alias("note"),
+        F.coalesce("error", "note").alias("note"),
     )
 
 

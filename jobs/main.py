@@ -115,7 +115,7 @@ def _judge(
         counts=counts,
         totals=totals(dump, replayed.facts, seen),
         not_looked_at=not_looked_at(
-            dump, replayed.facts, verified.outcomes, request, decoded.skipped_group_records
+            dump, verified.outcomes, request, decoded.skipped_group_records
         ),
         incomplete=incomplete(dump, read.digests, verified.outcomes),
     )

@@ -10,8 +10,8 @@ DUMP_FILE = table(
     long("base_offset", "base offset in the file name; null for files without one"),
     long("size_bytes", "size when the dump was listed, bytes"),
     string("sha256", "SHA-256 over the SHA-256 of each MiB; null when the file was not read"),
-    long("batches", "batches of magic 2 decoded; null for files that hold none"),
+    long("batches", "batches decoded; null for files that hold none"),
     long("records", "records announced by the headers of those batches"),
     string("status", "audited, digest_only, skipped or failed"),
-    string("note", "why the file was not audited, or what in it was not"),
+    string("note", "why the file was not audited"),
 )

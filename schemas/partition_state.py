@@ -17,6 +17,6 @@ PARTITION_STATE = table(
     string("lso_transactional_id", "its transactional id, where the coordinator log tells"),
     long("lso_since_ms", "timestamp of its first batch, ms"),
     long("complete_up_to_ms", "largest broker timestamp seen in the copy, ms; null: none seen"),
-    long("batches", "batches of magic 2"),
+    long("batches", "batches; a message of magic 0 or 1 is one"),
     long("records", "records announced by their headers"),
 )

@@ -26,7 +26,10 @@ HEADER = table(
 CONTENT = (
     long("offset", "offset of the record"),
     long("timestamp", "timestamp of the record, ms; -1: none"),
-    string("timestamp_type", "CreateTime (the client's clock) or LogAppendTime (the broker's)"),
+    string(
+        "timestamp_type",
+        "CreateTime (the client's clock), LogAppendTime (the broker's), NoTimestampType (magic 0)",
+    ),
     binary("key", "key; null is possible"),
     binary("value", "value; null for a tombstone"),
     column("headers", ArrayType(HEADER), "headers in their order; null for none"),

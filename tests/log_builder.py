@@ -8,7 +8,7 @@ Verbs
     txn pid=1 epoch=0 seq=0 n=2    the same, transactional
     plain n=2                      batch without a producer
     commit pid=1 epoch=0 cepoch=3  marker; also abort. cepoch (coordinator epoch) default 0
-    v0, v1                         one message of magic 0 or 1
+    v0, v1                         one message of magic 0 or 1, see below
     offsets group=g t-0=7 t-1=none   records of __consumer_offsets (the case needs topic:): offset
             commits, `none` a tombstone; transactional with pid=1. version=4 (of the values,
             default 3), misplaced (the group belongs into another partition), members=2 (metadata
@@ -38,6 +38,14 @@ On any batch
     flip=70         inverts that byte of the batch (negative: from its end); checksum made right
     poke=57:00000009  sets bytes at that index, hex; checksum made right. Several: poke=8:00,57:00
     keep_crc        flip and poke leave the checksum as it was
+On v0 and v1 (at, offset, logappend, key, value, size, null_value, crc, flip, poke as above)
+    codec=gzip      a wrapper of n= messages or deltas= (their offsets, relative to the first free
+            one), times= as above; lz4_old: with the header checksum of old clients; gzip_stored:
+            as they are, which gzip does with what it cannot make smaller
+    max=3           timestamp of the wrapper, s relative to T0
+    last=0          offset of the wrapper, in place of that of its last message
+    inner_crc=bad   wrong checksum of its last message; nested: that one is compressed itself
+    section=00ff    what the wrapper holds, hex; null_wrapper: nothing
 On commit and abort
     type=5 ckey=00000005 cvalue=0000   control type, or key and value as hex; seq=, n= as above
 
@@ -75,10 +83,12 @@ Options of a case, all optional
 On the clean broker the dump is complete up to AS_OF; on live only up to a partition's own markers.
 """
 
+import gzip
 import json
 import re
 import struct
-from collections.abc import Iterable, Sequence
+import zlib
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -91,7 +101,15 @@ from udfs.wire.fields import encode_tagged_fields
 
 T0 = 1_700_000_000_000
 AS_OF = T0 + 600_000
-CODECS = {"none": 0, "gzip": 1, "snappy": 2, "snappy_raw": 2, "lz4": 3, "zstd": 4}
+CODECS = {
+    "none": 0, "gzip": 1, "gzip_stored": 1, "snappy": 2, "snappy_raw": 2, "lz4": 3, "lz4_old": 3,
+    "zstd": 4,
+}  # fmt: skip
+SPECIAL_COMPRESSORS: dict[str, Callable[[bytes], bytes]] = {
+    "gzip_stored": lambda plain: gzip.compress(plain, 0, mtime=0),
+    "snappy_raw": writer.snappy_raw,
+    "lz4_old": writer.lz4_of_magic_0,
+}
 COORDINATOR_TOPIC = "__transaction_state"
 # Of the cases that share them; one that stands alone has a further one.
 COORDINATOR_PARTITIONS = 5
@@ -250,8 +268,10 @@ def _patched(batch: bytes, line: Line, legacy: bool = False) -> bytes:
         at, raw = int(index), bytes.fromhex(content)
         data[at : at + len(raw)] = raw
     where = layout.LOG_OVERHEAD if legacy else layout.CRC
-    if (flip is not None or poke) and not keep and not legacy:
-        struct.pack_into(">I", data, where, google_crc32c.value(bytes(data[layout.ATTRIBUTES :])))
+    if (flip is not None or poke) and not keep:
+        checked = bytes(data[layout.MAGIC if legacy else layout.ATTRIBUTES :])
+        checksum = zlib.crc32(checked) if legacy else google_crc32c.value(checked)
+        struct.pack_into(">I", data, where, checksum)
     if line.text_of("crc") == "bad":
         data[where + 3] ^= 0xFF
     return bytes(data)
@@ -483,8 +503,8 @@ class LogBuilder:
         codec = CODECS[name] if name in CODECS else int(name)
         plain = b"".join(records)
         section = line.hexadecimal("section")
-        if section is None and name == "snappy_raw":
-            section = writer.snappy_raw(plain)
+        if section is None and name in SPECIAL_COMPRESSORS:
+            section = SPECIAL_COMPRESSORS[name](plain)
         if section is None and codec > codecs.ZSTD:
             section = plain
         return codec, section
@@ -546,15 +566,62 @@ class LogBuilder:
 
     def _append_legacy(self, line: Line, magic: int) -> None:
         self._next_offset = line.number("offset", self._next_offset)
+        codec, moment = line.text_of("codec", "none") or "none", self._moment(line)
+        kind = layout.TIMESTAMP_TYPE_MASK * line.flag("logappend")
+        key: bytes | None = (line.text_of("key", "k") or "").encode()
+        value, last = self._message_value(line), 0
+        timestamp = moment
+        if codec != "none":
+            deltas = line.numbers("deltas") or list(range(line.number("n", 1)))
+            times = line.numbers("times") or [0] * len(deltas)
+            value = self._wrapped(line, magic, [*zip(deltas, times, strict=True)], key, value)
+            key, last = None, max(deltas)
+            maximum = line.moment("max")
+            timestamp = moment + max(times) if maximum is None else maximum
         data = writer.legacy_message(
-            self._next_offset,
-            (line.text_of("key", "k") or "").encode(),
-            (line.text_of("value", "v") or "").encode(),
+            self._next_offset + line.number("last", last),
+            key,
+            value,
             magic=magic,
-            timestamp=self._moment(line),
-            attributes=line.number("attributes"),
+            timestamp=timestamp,
+            attributes=kind | (CODECS[codec] if codec in CODECS else int(codec)),
         )
-        self._place(line, _patched(data, line, legacy=True), 1, -1, False, None)
+        self._place(line, _patched(data, line, legacy=True), last + 1, -1, False, None)
+
+    @staticmethod
+    def _message_value(line: Line) -> bytes | None:
+        value, size = (line.text_of("value", "v") or "").encode(), line.optional("size")
+        if line.flag("null_value"):
+            return None
+        return value if size is None else bytes(97 + i % 26 for i in range(size))
+
+    def _wrapped(
+        self, line: Line, magic: int, places: Sequence[tuple[int, int]], key: bytes | None,
+        value: bytes | None,
+    ) -> bytes | None:  # fmt: skip
+        """The value of a wrapper; `places`: offset and timestamp deltas of its messages."""
+        codec, stored = line.text_of("codec") or "", line.hexadecimal("section")
+        bad, nested = line.text_of("inner_crc") == "bad", line.flag("nested")
+        messages = [
+            writer.legacy_message(
+                delta + (0 if magic else self._next_offset),
+                key,
+                value,
+                magic=magic,
+                timestamp=self._clock + time,
+                attributes=codecs.GZIP if nested and (delta, time) == places[-1] else 0,
+                crc=0 if bad and (delta, time) == places[-1] else None,
+            )
+            for delta, time in places
+        ]
+        plain = b"".join(messages)
+        if line.flag("null_wrapper"):
+            return None
+        if stored is not None or codec not in CODECS:
+            return stored or plain
+        if codec in SPECIAL_COMPRESSORS:
+            return SPECIAL_COMPRESSORS[codec](plain)
+        return writer.compress(CODECS[codec], plain)
 
     # Side files
 

@@ -52,7 +52,7 @@ def export(
     found = records(spark, read.decoded.splits, asked, behind, options)
     _tables.append(_placed(found, replayed), request.out, TABLE, read.audit_id)
     mine = _tables.rows_of(spark, request.out, TABLE, read.audit_id)
-    return Exported(asked, mine.count(), list(_lost(spark, asked, read, replayed.facts)))
+    return Exported(asked, mine.count(), list(_lost(spark, asked, read)))
 
 
 def _placed(found: DataFrame, replayed: Replayed) -> DataFrame:
@@ -63,7 +63,7 @@ def _placed(found: DataFrame, replayed: Replayed) -> DataFrame:
     )
 
 
-def _lost(spark: SparkSession, asked: list[Range], read: Read, facts: DataFrame) -> Iterator[str]:
+def _lost(spark: SparkSession, asked: list[Range], read: Read) -> Iterator[str]:
     """One sentence a kind of thing that a consumer should have got and the table lacks."""
     bounds = F.broadcast(spark.createDataFrame(asked, RANGE).drop("topic", "partition", "broker"))
     damages = read.damages.join(bounds, on="partition_index", how="inner").filter(
@@ -88,9 +88,6 @@ def _lost(spark: SparkSession, asked: list[Range], read: Read, facts: DataFrame)
     number = batches.count()
     if number:
         yield f"{number:,} batches cannot be read; `audit` names them and says why."
-    legacy = facts.join(bounds, on="partition_index", how="inner").agg(F.sum("legacy_batches"))
-    if old := legacy.collect()[0][0]:
-        yield f"{old:,} batches of magic 0 or 1 are not exported yet."
 
 
 def closing_words(done: Exported, request: Request, wanted: Wanted) -> tuple[str, int]:

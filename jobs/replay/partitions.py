@@ -33,7 +33,7 @@ def _seams(splits: DataFrame) -> DataFrame:
             F.col("final_position") + F.col("final_length") < F.col("end"), F.col("end").isNull()
         ).alias("in_damage"),
     )
-    with_batches = F.when(F.col("batches") + F.col("legacy_batches") > 0, tail)
+    with_batches = F.when(F.col("batches") > 0, tail)
     return splits.select(
         "*",
         F.last(with_batches, ignorenulls=True).over(before).alias("before"),
@@ -188,7 +188,6 @@ def facts(
         F.max("broker_timestamp").alias("broker_timestamp"),
         F.max(F.col("cleaner_traces").cast("int")).alias("cleaner_traces"),
         F.sum("batches").alias("batches"),
-        F.sum("legacy_batches").alias("legacy_batches"),
         F.sum("records").alias("records"),
     )
     joined = static.join(F.broadcast(seen), on="partition_index", how="left").join(
@@ -253,7 +252,6 @@ def facts(
             (F.col("one_broker") & alone).alias("single_broker"),
             "with_kraft",
             F.coalesce("batches", F.lit(0)).alias("batches"),
-            F.coalesce("legacy_batches", F.lit(0)).alias("legacy_batches"),
             F.coalesce("records", F.lit(0)).alias("records"),
         )
     )

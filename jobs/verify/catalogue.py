@@ -55,6 +55,7 @@ from jobs.verify.checks.batch.batch_record_offset_order import CHECK as BATCH_RE
 from jobs.verify.checks.batch.control_batch_malformed import CHECK as CONTROL_BATCH_MALFORMED
 from jobs.verify.checks.batch.control_type_unknown import CHECK as CONTROL_TYPE_UNKNOWN
 from jobs.verify.checks.batch.delete_horizon_unexpected import CHECK as DELETE_HORIZON_UNEXPECTED
+from jobs.verify.checks.batch.legacy_wrapper_invalid import CHECK as LEGACY_WRAPPER_INVALID
 from jobs.verify.checks.coordinator.group_wrong_partition import CHECK as GROUP_WRONG_PARTITION
 from jobs.verify.checks.coordinator.offsets_undecodable import CHECK as OFFSETS_UNDECODABLE
 from jobs.verify.checks.coordinator.txnlog_batch_shape import CHECK as TXNLOG_BATCH_SHAPE
@@ -188,6 +189,7 @@ CHECKS: tuple[Check, ...] = (
     CONTROL_BATCH_MALFORMED,
     CONTROL_TYPE_UNKNOWN,
     DELETE_HORIZON_UNEXPECTED,
+    LEGACY_WRAPPER_INVALID,
     CLOSED_SEGMENT_TAIL_GARBAGE,
     ACTIVE_TAIL_TORN,
     OFFSET_NOT_INCREASING,

@@ -117,3 +117,31 @@ def test_damage_is_passed_over() -> None:
     assert offsets(exported(bytes(broken), committed=False)) == [0, 1, 3, 5]
     for size in range(len(LOG)):
         assert set(offsets(exported(LOG[:size], committed=False))) <= {0, 1, 2, 3, 5}
+
+
+def test_records_of_every_format() -> None:
+    inside = [writer.legacy_message(n, None, b"w", magic=1, timestamp=T0 + n) for n in range(2)]
+    stored = writer.compress(codecs.GZIP, b"".join(inside))
+    log = writer.legacy_message(0, b"k", b"v", magic=0)
+    log += writer.legacy_message(1, b"k", None, magic=1, timestamp=T0 + 7)
+    log += writer.legacy_message(3, None, stored, magic=1, timestamp=T0 + 1, attributes=1)
+    log += writer.legacy_message(5, None, stored, magic=1, timestamp=T0 + 9, attributes=9)
+    log += data(6, -1)
+    rows = exported(log)
+    assert offsets(rows) == [6, 0, 1, 2, 3, 4, 5]
+    told = [(row["timestamp"], row["timestamp_type"]) for row in rows[1:]]
+    assert told == [
+        (-1, "NoTimestampType"),
+        (T0 + 7, "CreateTime"),
+        (T0, "CreateTime"),
+        (T0 + 1, "CreateTime"),
+        (T0 + 9, "LogAppendTime"),
+        (T0 + 9, "LogAppendTime"),
+    ]
+    assert [(row["key"], row["value"]) for row in rows[1:4]] == [
+        (b"k", b"v"), (b"k", None), (None, b"w"),
+    ]  # fmt: skip
+    assert {(row["headers"], row["producer_id"], row["transactional"]) for row in rows[1:]} == {
+        (None, None, False)
+    }
+    assert offsets(exported(log, bounds=(3, 5))) == [3, 4]

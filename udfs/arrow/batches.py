@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from udfs.arrow.byte_range import ByteRange
 from udfs.wire import batch_layout as layout
 from udfs.wire import codecs, faults, records
-from udfs.wire.batch_headers import BatchHeaders, Int64s, header_faults, read_headers
+from udfs.wire.batch_headers import BatchHeaders, Bools, Int64s, header_faults, read_headers
 from udfs.wire.errors import WireError
+from udfs.wire.legacy_wrappers import check_messages
 
 TXN_LOG_TOPIC = "__transaction_state"
 METADATA_TOPIC = "__cluster_metadata"
@@ -47,6 +48,18 @@ class Decoded(NamedTuple):
     marker_timestamp: Int64s
     record_timestamp: Int64s
 
+    @property
+    def not_opened(self) -> Bools:
+        """Wrappers of magic 0 and 1 that cannot be read: their first offset is not known.
+
+        Their base offset is the last one, and they count as one record.
+        """
+        not_opened = np.zeros(self.fault.size, dtype=np.bool_)
+        old = np.flatnonzero(self.headers.magic < 2)
+        wrapper = (self.headers.attributes[old] & layout.CODEC_MASK) != 0
+        not_opened[old] = wrapper & ((self.fault[old] & faults.NOT_OPENED) != 0)
+        return not_opened
+
 
 def _compressed_results(
     source: ByteRange,
@@ -55,9 +68,8 @@ def _compressed_results(
     options: DecodeOptions,
 ) -> None:
     """Fills the columns of compressed data batches; a codec that cannot be read is a fault."""
-    wanted = (
-        (headers.codec >= 1) & (headers.codec <= 4) & ~headers.control & (headers.record_count > 0)
-    )
+    wanted = (headers.magic == 2) & (headers.codec >= 1) & (headers.codec <= layout.HIGHEST_CODEC)
+    wanted &= ~headers.control & (headers.record_count > 0)
     for i in np.flatnonzero(wanted):
         start = int(headers.position[i]) + layout.HEADER_SIZE
         end = int(headers.position[i] + headers.length[i])
@@ -88,10 +100,16 @@ def _compressed_results(
 def decode_batches(
     source: ByteRange, positions: Int64s, topic: str, options: DecodeOptions
 ) -> Decoded:
-    """Reads headers and records of the magic-2 batches at `positions`."""
+    """Reads headers and records of the batches at `positions`.
+
+    Wrappers of magic 0 and 1 are opened at every depth: only their messages tell the first offset.
+    """
     headers = read_headers(source.data, positions)
-    fault = header_faults(headers, topic in COORDINATOR_TOPICS)
     results = records.check_plain_batches(source.data, headers, options.with_records)
+    old, old_fault, largest = check_messages(source.data, headers, options.max_decompressed_bytes)
+    results[records.FAULTS, old] = old_fault
+    results[records.MAX_TIMESTAMP, old] = largest
+    fault = header_faults(headers, topic in COORDINATOR_TOPICS)
     if options.with_records:
         _compressed_results(source, headers, results, options)
     fault |= results[records.FAULTS]

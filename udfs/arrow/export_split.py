@@ -14,7 +14,6 @@ from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.run_rows import replayable
 from udfs.arrow.sections import Sections, sections
 from udfs.arrow.segment import segment_frames
-from udfs.wire import batch_layout as layout
 from udfs.wire import records
 from udfs.wire.batch_headers import BatchHeaders, Bools, Int64s
 
@@ -22,7 +21,8 @@ ARROW_SCHEMA: pa.Schema = to_arrow_schema(RECORD_ROW)
 ROWS_PER_BATCH = 8_192
 # Values are copied into Arrow up to about this many bytes at a time.
 BYTES_PER_BATCH = 1 << 23
-TIMESTAMP_TYPES = np.array(["CreateTime", "LogAppendTime"], dtype=object)
+TIMESTAMP_TYPES = np.array(["CreateTime", "LogAppendTime", "NoTimestampType"], dtype=object)
+NO_TIMESTAMP_TYPE = 2
 NO_HEADERS = b"\x00"
 
 
@@ -50,7 +50,8 @@ def hidden(decoded: Decoded, aborted_behind: dict[int, int]) -> Bools:
 
 
 def _headers(data: bytes, start: int, end: int) -> list[dict[str, Any]] | None:
-    if data[start : start + 1] == NO_HEADERS:
+    # Messages of magic 0 and 1 have not even the number of their headers.
+    if start == end or data[start : start + 1] == NO_HEADERS:
         return None
     found = records.read_record_headers(data, start, end)
     return [{"key": key, "value": value} for key, value in found]
@@ -67,7 +68,7 @@ def _cells(data: bytes, start: Int64s, length: Int64s) -> pa.Array:
 def _rows(part: Sections, headers: BatchHeaders, split: dict[str, Any]) -> Iterator[pa.RecordBatch]:
     """The records of some sections that lie in the range asked for."""
     counts = headers.record_count[part.batch]
-    spans = records.find_spans(part.data, part.start, part.end, counts)
+    spans = part.find_spans(part.data, part.start, part.end, counts)
     offset = headers.base_offset[part.batch[spans[records.SECTION]]] + spans[records.OFFSET_DELTA]
     inside = (offset >= split["from_offset"]) & (offset < split["end_offset"])
     spans, offset = spans[:, inside], offset[inside]
@@ -88,6 +89,7 @@ def _batch(
     low, high = int(spans[records.KEY_START].min()), int(spans[records.RECORD_END].max())
     data = part.data[low:high].tobytes()
     appended = headers.log_append_time[batch]
+    kind = np.where(headers.magic[batch] == 0, NO_TIMESTAMP_TYPE, appended)
     written = headers.base_timestamp[batch] + spans[records.TIMESTAMP_DELTA]
     plain = headers.producer_id[batch] < 0
     bounds = zip(
@@ -99,7 +101,7 @@ def _batch(
         "partition_index": pa.repeat(pa.scalar(split["partition_index"], pa.int32()), offset.size),
         "offset": pa.array(offset),
         "timestamp": pa.array(np.where(appended, headers.max_timestamp[batch], written)),
-        "timestamp_type": pa.array(TIMESTAMP_TYPES[appended.astype(np.int64)]),
+        "timestamp_type": pa.array(TIMESTAMP_TYPES[kind]),
         "key": _cells(data, spans[records.KEY_START] - low, spans[records.KEY_LENGTH]),
         "value": _cells(data, spans[records.VALUE_START] - low, spans[records.VALUE_LENGTH]),
         "headers": pa.array([_headers(data, at, end) for at, end in bounds],
@@ -120,8 +122,7 @@ def export_split(
     Batches that cannot be read are passed over: the audit's decoder has told of them.
     """
     frames = segment_frames(source, split, options)
-    magic = source.data[frames.positions + layout.MAGIC]
-    decoded = decode_batches(source, frames.positions[magic == 2], split["topic"], options)
+    decoded = decode_batches(source, frames.positions, split["topic"], options)
     headers = decoded.headers
     wanted = (
         ~headers.control

@@ -13,7 +13,5 @@ def end_of_log(source: ByteRange, split: dict[str, Any], options: DecodeOptions)
     base = split["base_offset"]
     bound = base + layout.MAX_OFFSET_SPAN + 1
     frames = FrameWalker(source, options.max_batch_bytes, base, bound).walk()
-    magic = source.data[frames.positions + layout.MAGIC]
-    headers = decode_batches(source, frames.positions[magic == 2], split["topic"], options).headers
-    ends = headers.last_offset
+    ends = decode_batches(source, frames.positions, split["topic"], options).headers.last_offset
     return {"last_offset": int(ends.max()) if ends.size else None}

@@ -7,12 +7,11 @@ import numpy as np
 from udfs.arrow.batches import METADATA_TOPIC, DecodeOptions, decode_batches
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.frames import FrameWalker
-from udfs.arrow.txn_log_rows import plain_section
 from udfs.wire.batch_headers import BatchHeaders
 from udfs.wire.batch_layout import MAX_OFFSET_SPAN
+from udfs.wire.batch_records import iter_section, plain_section
 from udfs.wire.errors import WireError
 from udfs.wire.metadata_log import REGISTRATION_START, registered_broker
-from udfs.wire.records import iter_records
 
 
 def metadata_facts(source: ByteRange, options: DecodeOptions) -> dict[str, Any]:
@@ -27,14 +26,14 @@ def metadata_facts(source: ByteRange, options: DecodeOptions) -> dict[str, Any]:
 def _registered(source: ByteRange, headers: BatchHeaders, limit: int) -> list[int]:
     """Ids of the brokers that the batches register, without repetition."""
     found: set[int] = set()
-    codec = headers.codec
     for i in np.flatnonzero(~headers.control):
         try:
             position, length = int(headers.position[i]), int(headers.length[i])
-            plain = plain_section(source, position, length, int(codec[i]), limit)
+            batch = source.data[position : position + length].tobytes()
+            plain = plain_section(batch, limit)
             if REGISTRATION_START not in plain:
                 continue
-            for record in iter_records(plain, int(headers.record_count[i])):
+            for record in iter_section(batch, plain):
                 broker = registered_broker(record.value)
                 if broker is not None:
                     found.add(broker)

@@ -48,7 +48,7 @@ def _read(part: Sections, headers: BatchHeaders, keys: Keys) -> Read:
     """Keys and values of some sections."""
     data = part.data
     counts = headers.record_count[part.batch]
-    spans = records.find_spans(data, part.start, part.end, counts)
+    spans = part.find_spans(data, part.start, part.end, counts)
     batch = part.batch[spans[records.SECTION]]
     key = keys.number(data.tobytes(), spans)
     kinds = [NO_KIND if one is None else one.type for one in keys.decoded]

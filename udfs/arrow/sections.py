@@ -1,6 +1,6 @@
 """The records sections of many batches of a split, decompressed."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from udfs.arrow.batches import Decoded
 from udfs.arrow.byte_range import ByteRange
 from udfs.wire import batch_layout as layout
-from udfs.wire import codecs, faults
-from udfs.wire.batch_headers import Bools, Int64s
+from udfs.wire import faults, legacy_messages, records
+from udfs.wire.batch_headers import BatchHeaders, Bools, Int64s
+from udfs.wire.batch_records import plain_section
 
 # Such a batch is told as a fault itself; its records say nothing.
 UNREADABLE = (
@@ -20,14 +21,22 @@ UNREADABLE = (
     | faults.DECOMPRESSED_SIZE_LIMIT
     | faults.RECORD_COUNT_MISMATCH
     | faults.RECORD_MALFORMED
+    | faults.WRAPPER_INVALID
+    | faults.WRAPPER_ORDER
 )
 # Decompressed batches are held up to this many bytes at a time.
 UNPACKED_BYTES = 1 << 26
 
+FindSpans = Callable[[NDArray[np.uint8], Int64s, Int64s, Int64s], NDArray[np.int64]]
+
 
 class Sections(NamedTuple):
-    """Plain records sections in `data`: section i is data[start[i]:end[i]], of batch[i]."""
+    """Plain sections in `data`: section i is data[start[i]:end[i]], of batch[i].
 
+    `find_spans` finds the records of their magic, with the rows of `udfs.wire.records.find_spans`.
+    """
+
+    find_spans: FindSpans
     data: NDArray[np.uint8]
     batch: Int64s
     start: Int64s
@@ -52,27 +61,42 @@ def sections(
     """
     headers = decoded.headers
     chosen = readable(decoded) if wanted is None else readable(decoded) & wanted
-    start = headers.position + layout.HEADER_SIZE
     end = headers.position + headers.length
-    plain = np.flatnonzero(chosen & (headers.codec == 0)).astype(np.int64)
-    yield Sections(source.data, plain, start[plain], end[plain])
+    for of_magic_2, find_spans, header_size in (
+        (True, records.find_spans, layout.HEADER_SIZE),
+        (False, legacy_messages.find_spans, 0),
+    ):
+        of_format = chosen & ((headers.magic == 2) == of_magic_2)
+        plain = np.flatnonzero(of_format & (headers.codec == 0)).astype(np.int64)
+        start = headers.position[plain] + header_size
+        if plain.size or of_magic_2:
+            yield Sections(find_spans, source.data, plain, start, end[plain])
+        compressed = np.flatnonzero(of_format & (headers.codec != 0)).astype(np.int64)
+        yield from _unpacked(source, headers, compressed, find_spans, limit)
+
+
+def _unpacked(
+    source: ByteRange, headers: BatchHeaders, chosen: Int64s, find_spans: FindSpans, limit: int
+) -> Iterator[Sections]:
+    """The sections of some compressed batches."""
     batches: list[int] = []
     unpacked: list[bytes] = []
     held = 0
-    for i in np.flatnonzero(chosen & (headers.codec != 0)).tolist():
-        stored = source.data[start[i] : end[i]].tobytes()
-        unpacked.append(codecs.decompress(int(headers.codec[i]), stored, limit))
+    for i in chosen.tolist():
+        start = int(headers.position[i])
+        stored = source.data[start : start + int(headers.length[i])].tobytes()
+        unpacked.append(plain_section(stored, limit))
         batches.append(i)
         held += len(unpacked[-1])
         if held > UNPACKED_BYTES:
-            yield _joined(batches, unpacked)
+            yield _joined(batches, unpacked, find_spans)
             batches, unpacked, held = [], [], 0
     if batches:
-        yield _joined(batches, unpacked)
+        yield _joined(batches, unpacked, find_spans)
 
 
-def _joined(batches: list[int], unpacked: list[bytes]) -> Sections:
+def _joined(batches: list[int], unpacked: list[bytes], find_spans: FindSpans) -> Sections:
     end = np.cumsum([len(section) for section in unpacked]).astype(np.int64)
     start = np.concatenate((np.zeros(1, dtype=np.int64), end[:-1]))
     data = np.frombuffer(b"".join(unpacked), dtype=np.uint8)
-    return Sections(data, np.array(batches, dtype=np.int64), start, end)
+    return Sections(find_spans, data, np.array(batches, dtype=np.int64), start, end)

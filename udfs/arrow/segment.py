@@ -24,7 +24,7 @@ from udfs.arrow.run_rows import run_rows
 from udfs.arrow.txn_log_rows import txn_log_rows
 from udfs.wire import batch_layout as layout
 from udfs.wire import faults
-from udfs.wire.batch_headers import BatchHeaders, Int64s
+from udfs.wire.batch_headers import BatchHeaders
 
 MAX_STEPS = 10_000
 
@@ -61,18 +61,20 @@ def frame_rows(decoded: Decoded, split: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def step_rows(
-    headers: BatchHeaders, after_damage: NDArray[np.bool_], split: dict[str, Any]
+    decoded: Decoded, after_damage: NDArray[np.bool_], split: dict[str, Any]
 ) -> tuple[list[dict[str, Any]], int]:
     """Rows where offsets or leader epochs of neighbours do not follow, and how many were left out.
 
-    Gaps that the cleaner explains are none; a gap that damage explains is reported as damage.
+    Gaps that the cleaner explains are none; a gap that damage explains is reported as damage. In
+    front of a wrapper that cannot be read a gap is not known.
     """
+    headers = decoded.headers
     previous_last, base = headers.last_offset[:-1], headers.base_offset[1:]
     epoch_before, epoch = (
         headers.partition_leader_epoch[:-1],
         headers.partition_leader_epoch[1:],
     )
-    gap = (base > previous_last + 1) & ~after_damage[1:]
+    gap = (base > previous_last + 1) & ~after_damage[1:] & ~decoded.not_opened[1:]
     gap &= previous_last + 1 >= (split["cleaned_below"] or 0)
     overlap = base <= previous_last
     regressed = (epoch >= 0) & (epoch < epoch_before)
@@ -96,24 +98,10 @@ def step_rows(
     return rows, dropped
 
 
-def offset_bounds(
-    data: NDArray[np.uint8], positions: Int64s, of_magic_2: NDArray[np.bool_], headers: BatchHeaders
-) -> tuple[Int64s, Int64s]:
-    """(first, last) offset of all batches; the first of an old wrapper counts as its last."""
-    if of_magic_2.all():
-        return headers.base_offset, headers.last_offset
-    stored = data[positions[:, None] + np.arange(layout.LENGTH)]
-    first = np.ascontiguousarray(stored).view(">i8").reshape(-1).astype(np.int64)
-    last = first.copy()
-    last[of_magic_2] = headers.last_offset
-    return first, last
-
-
-def failure_rows(
-    frames: Frames, first_offset: Int64s, last_offset: Int64s, start: int
-) -> list[dict[str, Any]]:
+def failure_rows(frames: Frames, headers: BatchHeaders, start: int) -> list[dict[str, Any]]:
     """Rows of the damaged stretches, with the offsets of the batches around them."""
     rows, positions = [], frames.positions
+    first_offset, last_offset = headers.base_offset, headers.last_offset
     for damage in frames.damages:
         before = int(np.searchsorted(positions, damage.first)) - 1
         after = before + 1
@@ -131,12 +119,9 @@ def failure_rows(
 
 
 def summary_row(
-    source: ByteRange, frames: Frames, decoded: Decoded, last_offset: Int64s, dropped: int
+    source: ByteRange, frames: Frames, decoded: Decoded, dropped: int
 ) -> dict[str, Any]:
-    """What the split holds, and where the chain of batches enters and leaves it.
-
-    `last_offset`: that of every batch, old formats included.
-    """
+    """What the split holds, and where the chain of batches enters and leaves it."""
     headers, start = decoded.headers, source.start
     row: dict[str, Any] = {
         "length": source.length,
@@ -145,11 +130,9 @@ def summary_row(
         "first_found": None if frames.first is None else frames.first + start,
         "end": None if frames.end is None else frames.end + start,
         "batches": int(headers.record_count.size),
-        "legacy_batches": int(last_offset.size - headers.record_count.size),
         "records": int(np.maximum(headers.record_count, 0).sum()),
         "control_batches": int(headers.control.sum()),
         "steps_dropped": dropped,
-        "last_offset": int(last_offset.max()) if last_offset.size else None,
     }
     if not headers.record_count.size:
         return row
@@ -159,7 +142,8 @@ def summary_row(
     broker_clock = np.where(headers.log_append_time, headers.max_timestamp, broker_clock)
     partly = ~headers.control & (headers.record_count < headers.last_offset_delta + 1)
     return row | {
-        "first_offset": int(headers.base_offset[0]),
+        "first_offset": None if decoded.not_opened[0] else int(headers.base_offset[0]),
+        "last_offset": int(headers.last_offset[high]),
         "final_last_offset": int(headers.last_offset[-1]),
         "final_position": int(headers.position[-1]) + start,
         "final_length": int(headers.length[-1]),
@@ -189,9 +173,7 @@ def read_segment(
     """All rows of one split of a `.log` file. Bad bytes become rows, never exceptions."""
     topic = split["topic"]
     frames = segment_frames(source, split, options)
-    magic = source.data[frames.positions + layout.MAGIC]
-    positions = frames.positions[magic == 2]
-    decoded = decode_batches(source, positions, topic, options)
+    decoded = decode_batches(source, frames.positions, topic, options)
     builder = RowBuilder(split)
 
     yield from run_rows(builder, decoded, split, options.producer_expiration_ms)
@@ -203,11 +185,8 @@ def read_segment(
         of_groups = yield from offset_rows(builder, records)
 
     ends = np.array([damage.end for damage in frames.damages if damage.end is not None])
-    first_offset, last_offset = offset_bounds(
-        source.data, frames.positions, magic == 2, decoded.headers
-    )
-    damaged = failure_rows(frames, first_offset, last_offset, source.start)
-    steps, dropped = step_rows(decoded.headers, np.isin(positions, ends), split)
+    damaged = failure_rows(frames, decoded.headers, source.start)
+    steps, dropped = step_rows(decoded, np.isin(frames.positions, ends), split)
     for kind, column, rows in (
         (log_row.FRAME, "frame", frame_rows(decoded, split)),
         (log_row.STEP, "step", steps),
@@ -215,5 +194,5 @@ def read_segment(
     ):
         if rows:
             yield builder.nested(kind, column, rows)
-    summary = summary_row(source, frames, decoded, last_offset, dropped)
+    summary = summary_row(source, frames, decoded, dropped)
     yield builder.nested(log_row.SUMMARY, "summary", [summary | of_groups])

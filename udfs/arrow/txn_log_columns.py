@@ -42,6 +42,7 @@ def usual_entries(source: ByteRange, headers: BatchHeaders) -> Usual:
     """The batches that can be read many at once."""
     codec = headers.attributes & ~np.int64(layout.TIMESTAMP_TYPE_MASK)
     alone = (codec == 0) & (headers.record_count == 1) & (headers.producer_id < 0)
+    alone &= headers.magic == 2
     batch = np.flatnonzero(alone & (headers.last_offset_delta == 0)).astype(np.int64)
     start = headers.position[batch] + layout.HEADER_SIZE
     end = headers.position[batch] + headers.length[batch]

@@ -11,11 +11,11 @@ from schemas import log_row
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.rows import RowBuilder
 from udfs.arrow.txn_log_columns import UsualColumns
-from udfs.wire import batch_layout as layout
-from udfs.wire import codecs, txn_log
+from udfs.wire import txn_log
 from udfs.wire.batch_headers import BatchHeaders, Bools
+from udfs.wire.batch_records import iter_batch
 from udfs.wire.errors import WireError
-from udfs.wire.records import Record, iter_records
+from udfs.wire.records import Record
 
 ROWS_PER_BATCH = 16_384
 # An id is hashed once, not for each of its records.
@@ -55,15 +55,6 @@ def _state(record: Record) -> dict[str, Any]:
     }
 
 
-def plain_section(source: ByteRange, position: int, length: int, codec: int, limit: int) -> bytes:
-    """The records section of a batch, decompressed up to `limit` bytes; raises WireError.
-
-    `position`: where the batch begins in the data of `source`.
-    """
-    section = source.data[position + layout.HEADER_SIZE : position + length].tobytes()
-    return codecs.decompress(codec, section, limit) if codec else section
-
-
 class _Batch(NamedTuple):
     """What the records of one batch need to know of it; positions are those in the file."""
 
@@ -76,7 +67,6 @@ class _Batch(NamedTuple):
     producer_id: int
     transactional: bool
     codec: int
-    record_count: int
 
     def unusual_shape(self, records: list[Record]) -> str | None:
         """What no coordinator writes: a state is stored plain, in a batch of its own."""
@@ -98,8 +88,8 @@ class _Batch(NamedTuple):
         }
         try:
             start = self.position - source.start
-            plain = plain_section(source, start, self.length, self.codec, limit)
-            records = list(iter_records(plain, self.record_count))
+            stored = source.data[start : start + self.length].tobytes()
+            records = list(iter_batch(stored, limit))
         except WireError as error:
             yield where | {"offset": self.base_offset, "error": f"{error.reason}: {error.detail}"}
             return
@@ -134,7 +124,6 @@ def _batches(source: ByteRange, headers: BatchHeaders, done: Bools) -> Iterator[
             producer_id=int(headers.producer_id[i]),
             transactional=bool(transactional[i]),
             codec=int(codec[i]),
-            record_count=int(headers.record_count[i]),
         )
 
 

@@ -1,4 +1,8 @@
-"""Header fields of many magic-2 batches as arrays, and the faults that headers alone show."""
+"""Header fields of many batches as arrays, and the faults that headers alone show.
+
+A message of magic 0 or 1 is a batch without a producer: its offset is the base offset and the last
+one, until `udfs.wire.legacy_wrappers` has opened the wrappers among them.
+"""
 
 from typing import NamedTuple
 
@@ -7,7 +11,7 @@ from numba import int64, njit, types, void
 from numpy.typing import NDArray
 
 from udfs.wire import batch_layout as layout
-from udfs.wire import faults
+from udfs.wire import faults, legacy_layout
 from udfs.wire.walk import BYTES, read_int16, read_int32, read_int64
 
 Int64s = NDArray[np.int64]
@@ -26,6 +30,7 @@ FIELDS = (
     "producer_epoch",
     "base_sequence",
     "record_count",
+    "magic",
 )
 _FIELDS_COUNT = len(FIELDS)
 
@@ -49,6 +54,7 @@ class BatchHeaders(NamedTuple):
     producer_epoch: Int64s
     base_sequence: Int64s
     record_count: Int64s
+    magic: Int64s
 
     @property
     def last_offset(self) -> Int64s:
@@ -92,10 +98,32 @@ class BatchHeaders(NamedTuple):
         return self._has(layout.DELETE_HORIZON_MASK)
 
 
+@njit(void(BYTES, int64, int64[:]), cache=True)
+def _read_message(data, at, out):  # type: ignore[no-untyped-def]
+    """One column for a message of magic 0 or 1; what it does not have is -1."""
+    out[:] = -1
+    magic = np.int64(data[at + layout.MAGIC])
+    attributes = np.int64(data[at + legacy_layout.ATTRIBUTES])
+    out[0] = at
+    out[1] = read_int32(data, at + layout.LENGTH) + layout.LOG_OVERHEAD
+    out[2] = read_int64(data, at)
+    out[4] = attributes & legacy_layout.KNOWN_ATTRIBUTES_V0
+    out[5] = 0
+    if magic == 1:
+        out[4] = attributes & legacy_layout.KNOWN_ATTRIBUTES_V1
+        out[6] = read_int64(data, at + legacy_layout.TIMESTAMP)
+        out[7] = out[6]
+    out[11] = 1
+    out[12] = magic
+
+
 @njit(void(BYTES, int64[::1], types.Array(int64, 2, "C")), cache=True)
 def _gather(data, positions, out):  # type: ignore[no-untyped-def]
     for i in range(positions.shape[0]):
         at = positions[i]
+        if data[at + layout.MAGIC] < 2:
+            _read_message(data, at, out[:, i])
+            continue
         out[0, i] = at
         out[1, i] = read_int32(data, at + layout.LENGTH) + layout.LOG_OVERHEAD
         out[2, i] = read_int64(data, at)
@@ -108,10 +136,11 @@ def _gather(data, positions, out):  # type: ignore[no-untyped-def]
         out[9, i] = read_int16(data, at + layout.PRODUCER_EPOCH)
         out[10, i] = read_int32(data, at + layout.BASE_SEQUENCE)
         out[11, i] = read_int32(data, at + layout.RECORDS_COUNT)
+        out[12, i] = 2
 
 
 def read_headers(data: NDArray[np.uint8], positions: Int64s) -> BatchHeaders:
-    """Reads the header of the magic-2 batch at each position; all of them were proven before."""
+    """Reads the header of the batch at each position; all of them were proven before."""
     table = np.empty((_FIELDS_COUNT, positions.shape[0]), dtype=np.int64)
     _gather(data, positions, table)
     return BatchHeaders(*table)
@@ -126,7 +155,8 @@ def header_faults(headers: BatchHeaders, coordinator_topic: bool) -> Int64s:
     control, producer = headers.control, headers.producer_id
     span = headers.last_offset_delta + 1
 
-    mask[(headers.codec > 4) | (control & (headers.codec != 0))] |= faults.CODEC_INVALID
+    too_high = headers.codec > layout.HIGHEST_CODEC
+    mask[too_high | (control & (headers.codec != 0))] |= faults.CODEC_INVALID
     mask[(headers.record_count > span) | (span < 1) | (headers.record_count < 0)] |= (
         faults.COUNT_EXCEEDS_RANGE
     )

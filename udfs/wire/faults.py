@@ -21,6 +21,13 @@ DELETE_HORIZON = 1 << 13
 DECOMPRESSED_SIZE_LIMIT = 1 << 14
 # A delete horizon on a batch that holds neither a tombstone nor a marker.
 HORIZON_WITHOUT_CAUSE = 1 << 15
+# Of wrappers of magic 0 and 1 (`AbstractLegacyRecordBatch`).
+WRAPPER_INNER_CRC = 1 << 16
+WRAPPER_NESTED = 1 << 17
+WRAPPER_EMPTY = 1 << 18
+WRAPPER_OFFSET = 1 << 19
+WRAPPER_ORDER = 1 << 20
+WRAPPER_INVALID = WRAPPER_INNER_CRC | WRAPPER_NESTED | WRAPPER_EMPTY | WRAPPER_OFFSET
 
 # What the cleaner legally leaves behind: not a fault below the cleaner checkpoint.
 CLEANER_TRACES = COUNT_BELOW_RANGE | EMPTY | DELETE_HORIZON | HORIZON_WITHOUT_CAUSE
@@ -34,6 +41,15 @@ IMPLIED = (
     (RECORD_MALFORMED, RECORD_OFFSET_ORDER | MAX_TIMESTAMP_MISMATCH),
     (COUNT_EXCEEDS_RANGE, RECORD_OFFSET_ORDER),
     (COUNT_BELOW_RANGE | EMPTY, DELETE_HORIZON),
+)
+# A wrapper of magic 0 or 1 with one of these could not be opened: only its last offset is known.
+NOT_OPENED = (
+    CODEC_INVALID
+    | DECOMPRESSION_FAILED
+    | DECOMPRESSED_SIZE_LIMIT
+    | RECORD_MALFORMED
+    | WRAPPER_INVALID
+    | WRAPPER_ORDER
 )
 # A batch with one of these says nothing that the producer rules could use.
 NOT_REPLAYED = PRODUCER_FIELDS_INCONSISTENT | CONTROL_MALFORMED | CONTROL_TYPE_UNKNOWN

@@ -157,13 +157,14 @@ def read_marker(data, start, end):  # type: ignore[no-untyped-def]
         int64[::1],
         int64[::1],
         int64[::1],
+        int64[::1],
         types.boolean,
         types.Array(int64, 2, "C"),
     ),
     cache=True,
 )
 def _check_batches(  # type: ignore[no-untyped-def]
-    data, position, length, attributes, last_offset_delta, count, with_data, out
+    data, position, length, attributes, last_offset_delta, count, magic, with_data, out
 ):
     for i in range(position.shape[0]):
         start = position[i] + layout.HEADER_SIZE
@@ -173,7 +174,7 @@ def _check_batches(  # type: ignore[no-untyped-def]
         out[CONTROL_TYPE, i] = CONTROL_UNKNOWN
         out[COORDINATOR_EPOCH, i] = -1
         out[TOMBSTONES, i] = 0
-        if attributes[i] & layout.CODEC_MASK:
+        if magic[i] < 2 or attributes[i] & layout.CODEC_MASK:
             continue
         if attributes[i] & layout.CONTROL_MASK:
             if count[i] == 1:
@@ -197,8 +198,8 @@ def check_plain_batches(
     """Record-level results of all uncompressed batches, one column a batch.
 
     Rows: FAULTS (bits), MAX_TIMESTAMP (largest timestamp delta, ms, NO_TIMESTAMP where none),
-    CONTROL_TYPE, COORDINATOR_EPOCH, TOMBSTONES (count). Columns of compressed batches hold the
-    neutral values; `with_data=False` reads control records only.
+    CONTROL_TYPE, COORDINATOR_EPOCH, TOMBSTONES (count). Columns of compressed batches and of magic
+    0 and 1 hold the neutral values; `with_data=False` reads control records only.
     """
     out = np.empty((RESULT_ROWS, headers.record_count.shape[0]), dtype=np.int64)
     _check_batches(
@@ -208,6 +209,7 @@ def check_plain_batches(
         headers.attributes,
         headers.last_offset_delta,
         headers.record_count,
+        headers.magic,
         with_data,
         out,
     )

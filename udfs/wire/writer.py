@@ -23,6 +23,7 @@ from udfs.wire.codecs import (
     XERIAL_VERSION,
     ZSTD,
 )
+from udfs.wire.lz4_frame import header_checksum
 from udfs.wire.varint import decode_varint, decode_varlong, encode_varint, encode_varlong
 
 # baseOffset, batchLength, partitionLeaderEpoch, magic, crc: written in front of the rest.
@@ -111,6 +112,17 @@ def lz4_framed(data: bytes) -> bytes:
         head = frame[:LZ4_HEADER_SIZE]
         blocks.append(frame[LZ4_HEADER_SIZE : -len(LZ4_END_MARK)])
     return head + b"".join(blocks) + LZ4_END_MARK
+
+
+def lz4_of_magic_0(data: bytes) -> bytes:
+    """An LZ4 frame with the header checksum of old clients: over the frame's magic too."""
+    frame = lz4_framed(data)
+    checksum_at = LZ4_HEADER_SIZE - 1
+    return (
+        frame[:checksum_at]
+        + bytes([header_checksum(frame[:checksum_at])])
+        + frame[LZ4_HEADER_SIZE:]
+    )
 
 
 COMPRESSORS: dict[int, Callable[[bytes], bytes]] = {

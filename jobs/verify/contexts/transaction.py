@@ -57,7 +57,7 @@ def transaction_context(
         F.min(F.when(is_open, F.col("first_offset"))).alias("oldest_open"),
         F.max(F.when(F.col("marker_offset").isNotNull(), newest_marker)).alias("newest_marker"),
     )
-    known = facts.drop("batches", "legacy_batches", "records")  # those of the whole partition
+    known = facts.drop("batches", "records")  # those of the whole partition
     rows = transactions.join(F.broadcast(known), on="partition_index", how="inner").join(
         F.broadcast(oldest), on="partition_index", how="left"
     )

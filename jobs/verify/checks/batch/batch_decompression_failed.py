@@ -6,7 +6,8 @@ than the limit max_decompressed_bytes.
 Why it is wrong: what a producer compressed was already broken; no consumer can read it.
 
 When it is legal: never; snappy without framing is accepted, and so are concatenated gzip and zstd
-streams. A batch above the limit may be sound: it was not read.
+streams, and the wrong header checksum that old clients wrote for lz4 in messages of magic 0. A
+batch above the limit may be sound: it was not read.
 
 Evidence: the batch.
 """

@@ -1,6 +1,7 @@
 """A record cannot be decoded.
 
-What it finds: a record whose lengths do not add up, a negative header count, or an overlong varint.
+What it finds: a record whose lengths do not add up, a negative header count, or an overlong varint;
+in magic 0 and 1 a message whose key or value, or a wrapper whose last message, is cut off.
 
 Why it is wrong: a consumer throws InvalidRecordException at it.
 
