@@ -13,7 +13,7 @@ from pathlib import Path
 
 from jobs.report.facts import Field, Finding, Proof
 from udfs.wire import batch_layout as layout
-from udfs.wire import txn_index
+from udfs.wire import legacy_layout, txn_index
 
 # Examples whose evidence is read, and bytes that are read of each and shown of unknown ones.
 MAX_PROOFS = 500
@@ -39,6 +39,14 @@ HEADER: Layout = (
     ("record count", layout.RECORDS_COUNT, ">i"),
 )
 BEFORE_MAGIC_2: Layout = HEADER[:2]
+MESSAGE_V0: Layout = (
+    ("offset", layout.BASE_OFFSET, ">q"),
+    ("length", layout.LENGTH, ">i"),
+    ("CRC-32", legacy_layout.CRC, ">I"),
+    ("magic", layout.MAGIC, ">b"),
+    ("message attributes", legacy_layout.ATTRIBUTES, ">B"),
+)
+MESSAGE_V1: Layout = (*MESSAGE_V0, ("timestamp", legacy_layout.TIMESTAMP, ">q"))
 INDEX_ENTRY: Layout = (
     ("version", 0, ">h"),
     ("producer id", 2, ">q"),
@@ -98,15 +106,28 @@ def fields_of(proof: Proof, data: bytes) -> Iterator[Field]:
     if proof.file.endswith(".txnindex") and len(data) >= txn_index.ENTRY.size:
         yield from _fields(INDEX_ENTRY, data, proof.byte_position)
     elif proof.file.endswith(".log") and len(data) > layout.MAGIC:
-        whole = data[layout.MAGIC] == 2 and len(data) >= layout.HEADER_SIZE
-        names = HEADER if whole else BEFORE_MAGIC_2
+        names = _names_of_batch(data)
+        whole = names == HEADER
         if whole and _is_marker(data) and proof.byte_length == MARKER_SIZE:
             names += MARKER
         yield from _fields(names, data, proof.byte_position)
         if not whole:
-            yield _raw(data[layout.LENGTH + 4 :], proof.byte_position + layout.LENGTH + 4)
+            behind = names[-1][1] + struct.calcsize(names[-1][2])
+            yield _raw(data[behind:], proof.byte_position + behind)
     else:
         yield _raw(data, proof.byte_position)
+
+
+def _names_of_batch(data: bytes) -> Layout:
+    """The fields that a batch of this magic has, as far as they are there."""
+    magic, size = data[layout.MAGIC], len(data)
+    if magic == 2 and size >= layout.HEADER_SIZE:
+        return HEADER
+    if magic == 1 and size >= legacy_layout.KEY_V1:
+        return MESSAGE_V1
+    if magic == 0 and size >= legacy_layout.KEY_V0:
+        return MESSAGE_V0
+    return BEFORE_MAGIC_2
 
 
 def _is_marker(data: bytes) -> bool:
@@ -130,7 +151,10 @@ def _raw(data: bytes, start: int) -> Field:
 def _meaning(name: str, number: int) -> str:
     if name == "attributes":
         return f"{number}: {', '.join(attribute_names(number))}"
-    if name == "CRC-32C":
+    if name == "message attributes":
+        known = number & legacy_layout.KNOWN_ATTRIBUTES_V1
+        return f"{number}: {', '.join(attribute_names(known))}"
+    if name.startswith("CRC-32"):
         return f"0x{number:08x}"
     if name == "control type":
         return f"{number}: {CONTROL_TYPES.get(number, 'unknown')}"

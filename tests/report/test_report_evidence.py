@@ -4,6 +4,7 @@ from pathlib import Path
 
 import made_facts
 import pytest
+from wire.vectors import L1, L2
 
 from jobs.report.evidence import MAX_PROOFS, NO_DUMP, with_bytes
 from jobs.report.facts import Proof
@@ -33,6 +34,19 @@ def test_a_batch_header_is_told_field_by_field() -> None:
     assert seen["attributes"] == "19: codec lz4, transactional"
     assert [field.byte_position for field in told.fields][:3] == [4976, 4984, 4988]
     assert told.fields[0].hex == "00 00 00 00 00 00 00 3b"
+
+
+def test_a_message_of_magic_1_is_told_field_by_field(tmp_path: Path) -> None:
+    (tmp_path / "old.log").write_bytes(b"\0" + L1 + L2)
+    finding = made_facts.finding(
+        evidence=(Proof("old.log", 1, len(L1), "plain"), Proof("old.log", 1 + len(L1), 99, "zip"))
+    )
+    (told,) = with_bytes([finding], lambda name: tmp_path / name)
+    plain, wrapper = (values(proof) for proof in told.evidence)
+    assert (plain["offset"], plain["magic"]) == ("8", "1")
+    assert (plain["CRC-32"], plain["message attributes"]) == ("0xc1672ac5", "0: codec none")
+    assert plain["timestamp"].endswith("(2023-11-14 22:13:20 UTC)")
+    assert wrapper["message attributes"] == "1: codec gzip"
 
 
 def test_a_marker_is_told_with_its_coordinator_epoch() -> None:
