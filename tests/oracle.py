@@ -7,16 +7,16 @@ from typing import Any, NamedTuple
 
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.frames import FrameWalker
-from udfs.wire import batch_layout as layout
-from udfs.wire import codecs, txn_index
+from udfs.wire import txn_index
 from udfs.wire.batch_headers import read_headers
-from udfs.wire.records import iter_records
+from udfs.wire.batch_records import iter_batch
+from udfs.wire.legacy_wrappers import check_messages
 
 LIMIT = 1 << 28
 
 
 class StoredBatch(NamedTuple):
-    """One magic-2 batch of a partition folder with the offsets of its records."""
+    """One batch of a partition folder with the offsets of its records."""
 
     first_offset: int
     last_offset: int
@@ -34,14 +34,12 @@ def stored_batches(folder: Path) -> Iterator[StoredBatch]:
         with path.open("rb", buffering=0) as file:
             source = ByteRange(file, 0, size, size)
             frames = FrameWalker(source, LIMIT, 0, 1 << 62).walk()
-        magic = source.data[frames.positions + layout.MAGIC]
-        headers = read_headers(source.data, frames.positions[magic == 2])
+        headers = read_headers(source.data, frames.positions)
+        check_messages(source.data, headers, LIMIT)
         for i in range(headers.record_count.size):
             at, end = int(headers.position[i]), int(headers.position[i] + headers.length[i])
-            section = source.data[at + layout.HEADER_SIZE : end].tobytes()
-            if headers.codec[i] and headers.record_count[i]:
-                section = codecs.decompress(int(headers.codec[i]), section, LIMIT)
-            records = list(iter_records(section, int(headers.record_count[i])))
+            batch = source.data[at:end].tobytes()
+            records = list(iter_batch(batch, LIMIT)) if headers.record_count[i] else []
             base, control = int(headers.base_offset[i]), bool(headers.control[i])
             kind = records[0].key[3] if control and records and records[0].key else None
             yield StoredBatch(

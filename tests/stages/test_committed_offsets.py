@@ -17,7 +17,6 @@ from udfs.arrow.batches import OFFSETS_TOPIC, DecodeOptions, decode_batches
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.frames import FrameWalker
 from udfs.arrow.offsets_split import OffsetsSplit
-from udfs.wire import batch_layout as layout
 from udfs.wire.offset_replay import Commits, Markers, take_effect
 
 OPTIONS = DecodeOptions(oracle.LIMIT, oracle.LIMIT, 0, with_records=True)
@@ -31,8 +30,7 @@ def read(path: Path, partition: int) -> OffsetsSplit:
     with path.open("rb", buffering=0) as file:
         source = ByteRange(file, 0, size, size)
         frames = FrameWalker(source, oracle.LIMIT, 0, 1 << 62).walk()
-    positions = frames.positions[source.data[frames.positions + layout.MAGIC] == 2]
-    decoded = decode_batches(source, positions, OFFSETS_TOPIC, OPTIONS)
+    decoded = decode_batches(source, frames.positions, OFFSETS_TOPIC, OPTIONS)
     return OffsetsSplit(source, decoded, split, oracle.LIMIT)
 
 

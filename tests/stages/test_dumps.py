@@ -29,8 +29,8 @@ IN_EVERY_RUN = {"mixed-clients", "tv2-staggered"}
 OWN = sorted((HERE / "dumps").glob("*.tar.gz"))
 COMMITTED = [path for path in OWN if ALL or path.name.removesuffix(".tar.gz") in IN_EVERY_RUN]
 CORPUS = HERE.parent.parent / "shared" / "corpus"
-# Its segments hold magic 0 and 1 only, or it is too large for a test run.
-LEFT_OUT = {"v28-legacy-format", "tv2-defaults"}
+# Too large for a test run.
+LEFT_OUT = {"tv2-defaults"}
 BESIDE = [
     path
     for path in sorted(CORPUS.glob("*.tar.gz"))
