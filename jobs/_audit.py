@@ -17,7 +17,8 @@ from jobs.policy.suites import Policy
 from jobs.replay.offsets import late_commits
 from jobs.replay.replay import Replayed
 from jobs.report.verdict import Verdict
-from jobs.verify.contexts.build import Inputs, OffsetInputs
+from jobs.verify.contexts.build import Inputs, OffsetInputs, ReplicaInputs
+from jobs.verify.contexts.log_directory import log_directories
 from jobs.verify.contexts.offset_transaction import OffsetTransactions
 from jobs.verify.contexts.transaction import Ages
 from jobs.verify.verify import Verified
@@ -127,6 +128,7 @@ def context_inputs(
         epochs=replayed.epochs,
         owners=replayed.owners,
         offsets=offset_inputs(read.decoded, replayed),
+        replicas=replica_inputs(request, dump, read),
         regular=replayed.regular,
         following=read.decoded.following,
         ages=Ages(
@@ -138,6 +140,18 @@ def context_inputs(
         ),
         coordinator_log_complete=coordinator_log_complete(dump),
         coordinator_copies=coordinator_copies(dump),
+    )
+
+
+def replica_inputs(request: Request, dump: Dump, read: Read) -> ReplicaInputs:
+    """What the brokers of a dump are compared by; what it has only once is not even planned."""
+    several = len(dump.directories) > 1
+    copied = any(p.replica_set is not None for p in dump.partitions)
+    spark = read.files.sparkSession
+    return ReplicaInputs(
+        directories=log_directories(spark, dump.directories) if several else None,
+        blocks=read.decoded.nested(log_row.BLOCK, "block") if copied else None,
+        max_batch_bytes=request.settings.max_batch_bytes,
     )
 
 

@@ -6,7 +6,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs._audit import Request
-from jobs._dump import Dump
+from jobs._dump import Dump, cleaned_below
+from jobs._dump_layout import TXN_LOG_TOPIC
 from jobs.verify.run import CRASHED, SKIPPED, Outcome
 
 
@@ -47,6 +48,16 @@ def not_looked_at(
         sentences.append(
             f"{skipped_group_records:,} records of consumer, share and streams groups in "
             "__consumer_offsets: recognised, not decoded."
+        )
+    cleaned = {
+        one.replica_set
+        for one in dump.partitions
+        if one.replica_set is not None and one.topic != TXN_LOG_TOPIC and cleaned_below(one)
+    }
+    if cleaned:
+        sentences.append(
+            f"{len(cleaned):,} compacted partitions in several copies: replicas are not compared "
+            "where the cleaner has passed."
         )
     skipped = [outcome.check.code for outcome in outcomes if outcome.status == SKIPPED]
     if skipped:

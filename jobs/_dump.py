@@ -32,6 +32,9 @@ class DumpPartition:
     `has_checkpoints`: the log directory holds a cleaner checkpoint, so that a partition it does
     not list is known not to be compacted. `clean_shutdown`: the broker had stopped cleanly.
     `copied_at_ms`: all that was appended before this moment is in the copy (dump-manifest.json).
+    `cluster_id`: of its log directory. `replica_set`: equal for copies of other brokers
+    (jobs/_replicas.py), None without any; only those have `topic_id` and `metadata_file`, what
+    partition.metadata says and its number.
     """
 
     partition_index: int
@@ -44,14 +47,32 @@ class DumpPartition:
     has_cleaner_checkpoint: bool
     clean_shutdown: bool
     copied_at_ms: int | None = None
+    cluster_id: str | None = None
+    replica_set: int | None = None
+    topic_id: str | None = None
+    metadata_file: int | None = None
     segments: list[DumpFile] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class DumpDirectory:
+    """A log directory of a broker. `path` is that of its `meta.properties`, relative to the dump.
+
+    `size`: of that file, bytes; 0 where there is none.
+    """
+
+    path: str
+    size: int
+    broker: int | None
+    cluster_id: str | None
 
 
 @dataclass
 class Dump:
-    """All files and partitions of an audit, and the files or folders that could not be read."""
+    """Files, partitions and log directories of an audit, and what could not be read."""
 
     files: list[DumpFile] = field(default_factory=list)
+    directories: list[DumpDirectory] = field(default_factory=list)
     partitions: list[DumpPartition] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
 

@@ -1,11 +1,13 @@
 """The listing of a dump as small DataFrames, for the joins of the later stages."""
 
 from dataclasses import asdict
+from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
 from jobs._dump import Dump, DumpPartition, cleaned_below
 from jobs._dump_layout import CLEANED_TOPICS
+from jobs._replicas import comparable_from
 from schemas.dump_partition import DUMP_PARTITION, LISTED_FILE
 from udfs.arrow.batches import COORDINATOR_TOPICS
 
@@ -28,6 +30,10 @@ def _static_row(partition: DumpPartition) -> tuple[object, ...]:
         partition.topic in CLEANED_TOPICS,
         bases[0] if bases else None,
         bases[-1] if bases else None,
+        partition.replica_set,
+        comparable_from(partition),
+        partition.topic_id,
+        partition.metadata_file,
     )
 
 
@@ -40,6 +46,7 @@ def files_table(spark: SparkSession, dump: Dump) -> DataFrame:
     """Rows of `schemas.dump_partition.LISTED_FILE`."""
     rows = []
     for file in dump.files:
-        values = asdict(file) | {"size_bytes": file.size}
+        location = str(Path(file.root, file.below_root))
+        values = asdict(file) | {"size_bytes": file.size, "location": location}
         rows.append(tuple(values[field.name] for field in LISTED_FILE))
     return spark.createDataFrame(rows, LISTED_FILE)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from jobs._dump import Dump, DumpFile, DumpPartition
+from jobs._dump import Dump, DumpDirectory, DumpFile, DumpPartition
 from jobs._dump_layout import (
     METADATA_TOPIC,
     READ_ON_THE_DRIVER,
@@ -18,6 +18,7 @@ from jobs._dump_layout import (
 )
 from jobs._errors import UsageError
 from jobs._manifest import BEFORE, NAME, Copied, ManifestError, read_manifest
+from jobs._replicas import replica_sets
 from udfs.wire import checkpoints
 from udfs.wire.errors import WireError
 
@@ -27,6 +28,8 @@ EXPECTED = (
 )
 
 
+# A partition.metadata has some 45 bytes.
+MAX_METADATA_BYTES = 4096
 NO_TRANSACTIONS = "metadata log of KRaft: no transactions in it"
 
 
@@ -35,6 +38,7 @@ class LogDirectory:
     """Side files of one broker directory."""
 
     broker: int | None = None
+    cluster_id: str | None = None
     high_watermarks: dict[tuple[str, int], int] | None = None
     log_starts: dict[tuple[str, int], int] | None = None
     cleaner: dict[tuple[str, int], int] | None = None
@@ -118,6 +122,12 @@ class _Collector:
             parsed = checkpoints.parse_properties(properties)
             number = parsed.get("node.id", parsed.get("broker.id", ""))
             side.broker = int(number) if number.isdigit() else None
+            side.cluster_id = parsed.get("cluster.id")
+        self.dump.directories.append(
+            DumpDirectory(
+                f"{label}meta.properties", len(properties or ""), side.broker, side.cluster_id
+            )
+        )
         side.copies = self._copies(folder, label)
         for name, attribute in (
             ("replication-offset-checkpoint", "high_watermarks"),
@@ -206,9 +216,33 @@ class _Collector:
             has_cleaner_checkpoint=side.cleaner is not None,
             clean_shutdown=side.clean_shutdown,
             copied_at_ms=copied.at_ms if copied else None,
+            cluster_id=side.cluster_id,
         )
         self.dump.partitions.append(partition)
         return partition
+
+    def find_replicas(self) -> None:
+        """Numbers the partitions that several brokers have, and reads their topic ids."""
+        for number, copies in enumerate(replica_sets(self.dump)):
+            for copy in copies:
+                copy.replica_set = number
+        for file in self.dump.files:
+            if file.kind == "partition_metadata" and file.partition_index is not None:
+                copy = self.dump.partitions[file.partition_index]
+                if copy.replica_set is not None and file.size <= MAX_METADATA_BYTES:
+                    self._read_topic_id(file, copy)
+
+    def _read_topic_id(self, file: DumpFile, copy: DumpPartition) -> None:
+        text = self._text(Path(file.root, file.below_root), file.path)
+        if text is None:
+            return
+        try:
+            copy.topic_id = checkpoints.parse_properties(text).get("topic_id")
+        except WireError as error:
+            self.dump.unreadable.append(f"{file.path}: {error.reason}: {error.detail}")
+            return
+        copy.metadata_file = file.file_index
+        file.status = "audited"
 
     def _add_file(
         self,
@@ -285,4 +319,5 @@ def collect(dumps: list[Path]) -> Dump:
             else:
                 inner = "" if folder == dump else f"{folder.name}/"
                 collector.add_directory(folder, label + inner)
+    collector.find_replicas()
     return collector.dump

@@ -1,5 +1,6 @@
 """Bytes to rows: plans the splits, reads every file once, and checks the seams of the splits."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -10,10 +11,11 @@ from pyspark.sql.types import StructType
 from pyspark.sql.window import Window
 
 from jobs._dump import Dump, DumpFile, DumpPartition, cleaned_below
+from jobs._replicas import cuts
 from jobs._settings import Settings
 from schemas import log_row
 from schemas.log_row import LOG_ROW, PACK
-from udfs.arrow.batches import OFFSETS_TOPIC, DecodeOptions
+from udfs.arrow.batches import OFFSETS_TOPIC, TXN_LOG_TOPIC, DecodeOptions
 from udfs.arrow.blocks import unpack_blocks
 from udfs.arrow.byte_range import DIGEST_BLOCK_BYTES
 from udfs.arrow.read_pack import read_packs
@@ -106,6 +108,7 @@ def plan_splits(dump: Dump, split_bytes: int) -> list[dict[str, object]]:
         step = max(split_bytes, 1)
     partitions = {p.partition_index: p for p in dump.partitions}
     of_offsets = offsets_partitions(dump)
+    compared = offsets_compared(dump)
     splits = []
     for file in dump.files:
         if file.status == "skipped":
@@ -115,8 +118,27 @@ def plan_splits(dump: Dump, split_bytes: int) -> list[dict[str, object]]:
         piece = step if file.kind == "segment" else size
         for start in range(0, size, piece):
             split = _split(file, owner, start, min(piece, file.size - start))
+            split["cuts"] = compared.get(file.partition_index)
             splits.append(split | {"topic_partitions": of_offsets})
     return splits
+
+
+def offsets_compared(dump: Dump) -> dict[int | None, list[int]]:
+    """partition_index -> where its blocks end, for all that are compared with other replicas.
+
+    `__transaction_state` is not: its records are (context `coordinator_copies`).
+    """
+    sets: dict[int, list[DumpPartition]] = defaultdict(list)
+    for one in dump.partitions:
+        if one.replica_set is not None and one.topic != TXN_LOG_TOPIC:
+            sets[one.replica_set].append(one)
+    cut = {number: cuts(copies) for number, copies in sets.items()}
+    return {
+        one.partition_index: cut[number]
+        for number, copies in sets.items()
+        for one in copies
+        if cut[number]
+    }
 
 
 def offsets_partitions(dump: Dump) -> int | None:

@@ -25,12 +25,18 @@ DUMP_PARTITION = table(
     boolean("internal_compacted", "an internal topic that is always compacted"),
     long("first_base", "base offset of the first segment"),
     long("newest_base", "base offset of the newest (active) segment"),
-)
+    integer("replica_set", "equal for the copies of one partition on several brokers of one "
+            "cluster; null where the dump has one copy"),
+    long("comparable_from", "first offset that neither retention nor the cleaner touched"),
+    string("topic_id", "partition.metadata; null without it or without a replica_set"),
+    integer("metadata_file", "file_index of that partition.metadata"),
+)  # fmt: skip
 
 LISTED_FILE = table(
     integer("file_index", "number given by collect"),
     integer("partition_index", "partition; null outside"),
     string("path", "path relative to the dump"),
+    string("location", "where the file is opened"),
     integer("broker", "broker id"),
     string("topic", "topic"),
     integer("partition", "partition"),

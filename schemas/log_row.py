@@ -4,12 +4,12 @@ One pass reads each byte once, so it cannot give one table after another: `kind`
 the groups of columns a row fills. `jobs/decode.py` takes the kinds apart. Not a Delta table.
 """
 
-from pyspark.sql.types import ArrayType, IntegerType, StringType
+from pyspark.sql.types import ArrayType, IntegerType, LongType, StringType
 
 from schemas.columns import array, binary, boolean, column, integer, long, string, table
 
 RUN, FRAME, FAILURE, STEP, ENTRY, ABORTED, SUMMARY, REGULAR, REGULAR_ABORT = range(9)
-GROUP_FAULT, PENDING_COMMIT, LATE_COMMIT, COMMITS = range(9, 13)
+GROUP_FAULT, PENDING_COMMIT, LATE_COMMIT, COMMITS, BLOCK = range(9, 14)
 
 RUN_COLUMNS = (
     long("producer_id", "producer id"),
@@ -192,6 +192,16 @@ COMMITS_TYPE = table(
     binary("commits", "Arrow stream of OFFSET_COMMIT rows"),
 )
 
+BLOCK_TYPE = table(
+    long("first_offset", "first offset of the block, inclusive"),
+    long("end_offset", "offset behind the block"),
+    long("digest", "fingerprints of its batches in this split, combined by exclusive or"),
+    long("batches", "its batches in this split"),
+    long("first_position", "byte position of the first of them"),
+    long("end_position", "byte position behind the last of them"),
+)
+"""A block of offsets of a partition that the dump has in several copies."""
+
 SUMMARY_TYPE = table(
     long("length", "bytes of the split or file that were there to read"),
     binary("digests", "SHA-256 of each MiB of the split, joined"),
@@ -247,6 +257,7 @@ LOG_ROW = table(
     column("pending", OFFSET_COMMIT, "a transactional offset commit without a marker in its split"),
     column("late_commit", LATE_COMMIT_TYPE, "a committed offset that went back for one commit"),
     column("commits", COMMITS_TYPE, "a block of offset commits near the ends of a split"),
+    column("block", BLOCK_TYPE, "a block of offsets, to be compared with other replicas"),
 )
 
 SPLIT = table(
@@ -263,6 +274,12 @@ SPLIT = table(
     long("next_base_offset", "base offset of the next segment of the partition; null for none"),
     long("cleaned_below", "offsets below this were cleaned; 0 where nothing is known"),
     long("high_watermark", "of the partition, exclusive; null where no checkpoint tells"),
+    array(
+        "cuts",
+        LongType(),
+        "offsets at which blocks for the comparison with replicas end, in "
+        "order; null where there is nothing to compare with",
+    ),
     long("start", "first byte of the split"),
     long("length", "bytes of the split"),
 )

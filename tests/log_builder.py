@@ -51,7 +51,8 @@ On commit and abort
 
 Options of a case, all optional
     broker: clean | live | bare   clean: all checkpoint files and the clean-shutdown marker
-            (default); live: no clean-shutdown marker; bare: no side files at all
+            (default); live: no clean-shutdown marker; bare: no side files at all; foreign: clean,
+            of another cluster
     hw: 7 | none         replication checkpoint; default the log end; none: not listed
     cleaner: 7           cleaner checkpoint; default: not listed, so never compacted
     log_start: 3         log start checkpoint; default: not listed
@@ -73,6 +74,9 @@ Options of a case, all optional
     alone: true           the case has a partition of __transaction_state of its own
     copy: {broker: second, hw: 7, records: list as in coordinator}   another copy of that partition
             on another broker: second (clean), live or bare. hw: as above
+    replica: {broker: second, log: the lines, hw: 7}   the partition on another broker: second
+            (clean), live or foreign (clean, of another cluster). More: cleaner:, first_base:,
+            log_start:, topic_id: other | none. Without topic_id both tell the same
     topic: __consumer_offsets     place it in an internal topic
     output: the lines of a second partition, of a client topic, on the same broker; its findings
             are the case's too. In `coordinator` its name is `output`
@@ -121,7 +125,7 @@ OFFSETS_TOPIC = "__consumer_offsets"
 COMMITTED = re.compile(r"(?P<topic>[a-z]+)-(?P<partition>\d+)")
 OPTIONS = {
     "name", "log", "finds", "info", "broker", "hw", "cleaner", "log_start", "first_base",
-    "txnindex", "coordinator", "topic", "copied_at", "alone", "copy", "output",
+    "txnindex", "coordinator", "topic", "copied_at", "alone", "copy", "output", "replica",
 }  # fmt: skip
 VERBS = {
     "data", "txn", "plain", "offsets", "commit", "abort", "v0", "v1", "skip", "roll", "bytes",
@@ -136,8 +140,9 @@ LED_UP_BY: dict[str, tuple[str, ...]] = {
     "CompleteCommit": ("Empty", "Ongoing", "PrepareCommit"),
     "CompleteAbort": ("Empty", "Ongoing", "PrepareAbort"),
 }
-BROKERS = {"clean": 1, "live": 2, "bare": 3, "second": 4}
-CLEANLY_STOPPED = ("clean", "second")
+BROKERS = {"clean": 1, "live": 2, "bare": 3, "second": 4, "foreign": 5}
+CLEANLY_STOPPED = ("clean", "second", "foreign")
+TOPIC_IDS = {"same": "AAAAAAAAAAAAAAAAAAAAAQ", "other": "AAAAAAAAAAAAAAAAAAAAAg"}
 
 
 class NotationError(ValueError):
@@ -854,7 +859,7 @@ class CoordinatorLog:
 
 
 class DumpWriter:
-    """Lays cases out as partitions of three brokers, with one coordinator log for all."""
+    """Lays cases out as partitions of several brokers, with one coordinator log for all."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -905,6 +910,20 @@ class DumpWriter:
             output = LogBuilder(case.pid_base)
             self._add_lines(case, output, case.given["output"])
             self._partition(broker, case.output_topic, 0, output, {})
+        if "replica" in case.given:
+            self._replica(case, broker, case.given["replica"])
+
+    def _replica(self, case: Case, broker: str, given: dict[str, Any]) -> None:
+        """The copy of a partition on another broker; both tell a topic id."""
+        log = LogBuilder(case.pid_base, given.get("first_base", 0))
+        self._add_lines(case, log, given["log"])
+        self._partition(given["broker"], case.topic, case.partition, log, given)
+        ids = {broker: "same", given["broker"]: given.get("topic_id", "same")}
+        for one, topic_id in ids.items():
+            if topic_id != "none":
+                folder = self.folder / one / f"{case.topic}-{case.partition}"
+                content = f"version: 0\ntopic_id: {TOPIC_IDS[topic_id]}"
+                (folder / "partition.metadata").write_text(content, encoding="utf-8")
 
     @staticmethod
     def _add_lines(case: Case, builder: LogBuilder, lines: list[str]) -> None:
@@ -975,7 +994,9 @@ class DumpWriter:
         if broker == "bare" or not folder.exists():
             return
         (folder / "meta.properties").write_text(
-            f"version=1\nnode.id={identity}\ncluster.id=cases\n", encoding="utf-8"
+            f"version=1\nnode.id={identity}\n"
+            f"cluster.id={'elsewhere' if broker == 'foreign' else 'cases'}\n",
+            encoding="utf-8",
         )
         manifest = {"format": 1, "directories": self._copies[broker]}
         (folder / "dump-manifest.json").write_text(json.dumps(manifest), encoding="utf-8")

@@ -128,6 +128,10 @@ from jobs.verify.checks.producer.sequence_nonzero_at_new_epoch import (
 )
 from jobs.verify.checks.producer.sequence_regression import CHECK as SEQUENCE_REGRESSION
 from jobs.verify.checks.producer.zombie_write_after_fence import CHECK as ZOMBIE_WRITE_AFTER_FENCE
+from jobs.verify.checks.replica.cluster_id_mismatch import CHECK as CLUSTER_ID_MISMATCH
+from jobs.verify.checks.replica.replica_divergence import CHECK as REPLICA_DIVERGENCE
+from jobs.verify.checks.replica.replica_range_hole import CHECK as REPLICA_RANGE_HOLE
+from jobs.verify.checks.replica.topic_id_mismatch import CHECK as TOPIC_ID_MISMATCH
 from jobs.verify.checks.segment.active_tail_torn import CHECK as ACTIVE_TAIL_TORN
 from jobs.verify.checks.segment.closed_segment_tail_garbage import (
     CHECK as CLOSED_SEGMENT_TAIL_GARBAGE,
@@ -200,6 +204,10 @@ CHECKS: tuple[Check, ...] = (
     HW_BEYOND_LOG_END,
     HW_BELOW_LOG_START,
     LOG_START_BEYOND_END,
+    CLUSTER_ID_MISMATCH,
+    TOPIC_ID_MISMATCH,
+    REPLICA_DIVERGENCE,
+    REPLICA_RANGE_HOLE,
     TXNINDEX_MALFORMED,
     TXNINDEX_MISSING_ENTRY,
     TXNINDEX_EXTRA_ENTRY,

@@ -47,6 +47,8 @@ CLOCK_SKEW = "clock_skew"
 COORDINATOR_STOPPED = "coordinator_stopped"
 # The application may have gone back in its input on purpose.
 REWIND_POSSIBLE = "rewind_possible"
+# The topic was deleted and created anew, and a folder of the old one is left.
+TOPIC_RECREATED = "topic_recreated"
 
 REASONS = (
     NO_INITIAL_STATE,
@@ -70,6 +72,7 @@ REASONS = (
     CLOCK_SKEW,
     COORDINATOR_STOPPED,
     REWIND_POSSIBLE,
+    TOPIC_RECREATED,
 )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 from histories import HISTORIES, histories
-from log_builder import AS_OF, CLOCK_TOPIC, COORDINATOR_TOPIC, DumpWriter
+from log_builder import AS_OF, BROKERS, CLOCK_TOPIC, COORDINATOR_TOPIC, DumpWriter
 from log_builder import Case as LogCase
 from pyspark.sql import DataFrame, SparkSession
 
@@ -136,6 +136,8 @@ def findings_of(case: LogCase, audited: AuditedCases) -> list[Finding]:
     ]
     places = ((case.topic, case.partition), (case.output_topic, 0))
     of_case = [finding for place in places for finding in audited.findings.get(place, [])]
+    identity = BROKERS[case.given.get("broker", "clean")]
+    of_case += [one for one in audited.findings.get((None, None), []) if one["broker"] == identity]
     return of_case + in_coordinator_log
 
 

@@ -103,8 +103,9 @@ def test_no_check_crashed_and_nothing_is_incomplete(audited: Any) -> None:
 
 def places(entry: dict[str, Any]) -> set[tuple[str, str, int, int, int]]:
     """The names and the place under which an expected finding may be told."""
+    producer = None if entry["producer_id"] == -1 else entry["producer_id"]
     return {
-        (code, entry["topic"], entry["partition"], entry["offset_first"], entry["producer_id"])
+        (code, entry["topic"], entry["partition"], entry["offset_first"], producer)
         for code in [entry["code"], *(entry.get("also") or [])]
     }
 

@@ -19,6 +19,7 @@ from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.frames import Frames, FrameWalker
 from udfs.arrow.offset_rows import offset_rows
 from udfs.arrow.offsets_split import OffsetsSplit
+from udfs.arrow.replica_blocks import block_rows, stored_batches
 from udfs.arrow.rows import RowBuilder
 from udfs.arrow.run_rows import run_rows
 from udfs.arrow.txn_log_rows import txn_log_rows
@@ -194,5 +195,8 @@ def read_segment(
     ):
         if rows:
             yield builder.nested(kind, column, rows)
+    if split["cuts"]:
+        batches = stored_batches(decoded.headers)
+        yield from block_rows(builder, source, batches, split["cuts"])
     summary = summary_row(source, frames, decoded, dropped)
     yield builder.nested(log_row.SUMMARY, "summary", [summary | of_groups])

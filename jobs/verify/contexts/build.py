@@ -11,12 +11,14 @@ from jobs.verify.contexts.decided_partition import decided_partition_context
 from jobs.verify.contexts.frame import frame_context
 from jobs.verify.contexts.group_record import group_record_context
 from jobs.verify.contexts.log import partition_context, segment_context, step_context
+from jobs.verify.contexts.log_directory import log_directory_context
 from jobs.verify.contexts.offset_commit import offset_commit_context
 from jobs.verify.contexts.offset_transaction import (
     OffsetTransactions,
     offset_transaction_context,
 )
 from jobs.verify.contexts.producer import producer_context
+from jobs.verify.contexts.replicas import replicas_context
 from jobs.verify.contexts.run import run_context
 from jobs.verify.contexts.side_entry import side_entry_context
 from jobs.verify.contexts.transaction import Ages, transaction_context
@@ -32,6 +34,19 @@ class OffsetInputs:
     faults: DataFrame | None
     late: DataFrame | None
     transactions: OffsetTransactions | None
+
+
+@dataclass(frozen=True)
+class ReplicaInputs:
+    """What the brokers of a dump are compared by; None for what it has only once.
+
+    `directories`: rows of `log_directory.LOG_DIRECTORY`. `blocks`: rows of `log_row.BLOCK_TYPE` of
+    the partitions that have a replica_set; `max_batch_bytes`: limit of the decoder.
+    """
+
+    directories: DataFrame | None
+    blocks: DataFrame | None
+    max_batch_bytes: int
 
 
 @dataclass(frozen=True)
@@ -61,6 +76,7 @@ class Inputs:
     epochs: DataFrame
     owners: DataFrame
     offsets: OffsetInputs
+    replicas: ReplicaInputs
     regular: int
     following: int
     ages: Ages
@@ -98,6 +114,7 @@ def build_contexts(given: Inputs) -> list[Context]:
             given.coordinator_log_complete, given.regular,
         ),
         *_offset_contexts(given),
+        *_replica_contexts(given),
     ]  # fmt: skip
 
 
@@ -114,4 +131,19 @@ def _offset_contexts(given: Inputs) -> list[Context]:
         no_rows("offset_transaction", known)
         if offsets.transactions is None
         else offset_transaction_context(offsets.transactions, known, files, given.ages),
+    ]
+
+
+def _replica_contexts(given: Inputs) -> list[Context]:
+    """Contexts of several brokers; a dump of one does not even plan them."""
+    known, replicas = given.facts, given.replicas
+    return [
+        no_rows("log_directory", known)
+        if replicas.directories is None
+        else log_directory_context(replicas.directories),
+        no_rows("replicas", known)
+        if replicas.blocks is None
+        else replicas_context(
+            replicas.blocks, known, given.steps, given.files, replicas.max_batch_bytes
+        ),
     ]

@@ -1,0 +1,47 @@
+"""Which partitions of a dump are replicas of one another, and where they are compared."""
+
+from collections import defaultdict
+
+from jobs._dump import Dump, DumpPartition, cleaned_below
+
+# Behind every offset of a log.
+MAX_OFFSET = 1 << 62
+
+
+def clusters(dump: Dump) -> set[str]:
+    """The clusters that `meta.properties` of the dump name."""
+    return {one.cluster_id for one in dump.directories if one.cluster_id is not None}
+
+
+def replica_sets(dump: Dump) -> list[list[DumpPartition]]:
+    """Partitions of which the dump has copies of several brokers of one cluster.
+
+    Where it holds more than one cluster, partitions of one name belong together only within one.
+    """
+    several = len(clusters(dump)) > 1
+    found: dict[tuple[str, int, str | None], list[DumpPartition]] = defaultdict(list)
+    for one in dump.partitions:
+        found[one.topic, one.partition, one.cluster_id if several else None].append(one)
+    return [copies for copies in found.values() if len({one.broker for one in copies}) > 1]
+
+
+def comparable_from(partition: DumpPartition) -> int:
+    """First offset from which nothing was cleaned and no segment deleted, as far as is known."""
+    first = partition.segments[0].base_offset if partition.segments else None
+    return max(first or 0, cleaned_below(partition))
+
+
+def cuts(replicas: list[DumpPartition]) -> list[int]:
+    """Offsets at which blocks end, so that what two replicas both have is whole blocks.
+
+    From the second lowest start to the second highest end: outside, there is nothing to compare
+    with. Empty where no two replicas overlap.
+    """
+    with_files = [one for one in replicas if one.segments]
+    starts = sorted(comparable_from(one) for one in with_files)
+    ends = sorted(
+        MAX_OFFSET if one.high_watermark is None else one.high_watermark for one in with_files
+    )
+    if len(with_files) < 2 or starts[1] >= ends[-2]:
+        return []
+    return sorted({at for at in starts + ends if starts[1] <= at <= ends[-2]})

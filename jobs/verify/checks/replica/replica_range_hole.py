@@ -1,0 +1,58 @@
+"""A replica lacks a range in the middle that another replica has.
+
+What it finds: offsets below the high watermark of two copies that are missing between two batches
+of one copy, and batches of the other that lie there.
+
+Why it is wrong: a follower appends what it fetches without a gap, and retention deletes from the
+start of the log only. The records are gone here, and for consumers as soon as this replica leads.
+
+When it is legal: the cleaner has passed (left out), or the file is damaged (a finding of its own).
+The files of a running broker are copied one after another: between two segments its copy may lack
+what was written, or deleted, in the meantime.
+
+Evidence: the batch behind the gap, and the first batch that the other copy has there.
+"""
+
+from pyspark.sql import functions as F
+
+from jobs.verify.check import ERROR, Check, Proof, text
+from jobs.verify.verdict import (
+    CLEANED_RANGE,
+    CONFIG_UNKNOWN,
+    DUMP_BEFORE_EVENT,
+    TOPIC_RECREATED,
+    UNSTABLE_TAIL,
+    inconclusive,
+    suspect,
+)
+
+CHECK = Check(
+    code="replica_range_hole",
+    severity=ERROR,
+    context="replicas",
+    source="ReplicaFetcherThread, UnifiedLog.deleteOldSegments",
+    fires=lambda: F.col("what") == "lacks",
+    excuses=(
+        inconclusive(UNSTABLE_TAIL, lambda: ~F.col("both_stable_known")),
+        inconclusive(CONFIG_UNKNOWN, lambda: F.col("cleaning_unknown")),
+        inconclusive(CLEANED_RANGE, lambda: F.col("may_be_cleaned")),
+        inconclusive(DUMP_BEFORE_EVENT, lambda: F.col("between_segments") & ~F.col("clean")),
+        # The checkpoint of the cleaner may be older than its first pass.
+        suspect(CLEANED_RANGE, lambda: ~F.col("clean")),
+        suspect(TOPIC_RECREATED, lambda: ~F.col("topic_known")),
+    ),
+    expected=lambda: text("the batches of offsets {offset_first} to {offset_last}"),
+    found=lambda: text("a gap where broker {other_broker} has batches"),
+    proofs=(
+        Proof("the batch behind the gap"),
+        Proof("the first batch that it lacks", "other_file", "other_position", "other_length"),
+    ),
+    message=lambda: text(
+        "The copy of broker {broker} lacks offsets {offset_first} to {offset_last}, which broker "
+        "{other_broker} has and which lie below the high watermark of both."
+    ),
+    remedy=lambda: text(
+        "Do not let broker {broker} lead this partition; stop it, move the folder aside and let it "
+        "fetch the partition anew."
+    ),
+)

@@ -1,0 +1,226 @@
+"""Context `replicas`: one row is a partition of which the dump has copies of several brokers.
+
+A follower stores what it fetches byte for byte, so below the high watermark of both, two replicas
+hold the same batches wherever neither retention nor the cleaner has passed. The decoder has made
+one number of each block of offsets of each copy. Blocks whose numbers are equal are never looked
+at again; of the others the first few of each pair of copies are read a second time.
+"""
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from jobs.verify.contexts.context import Context, with_paths
+from jobs.verify.contexts.replica_blocks import (
+    replica_copies,
+    replica_sets,
+    suspicious_blocks,
+)
+from udfs.arrow.replica_differences import (
+    DIFFERENCE,
+    DIFFERS,
+    LACKS,
+    find_differences,
+)
+
+TOPIC_ID = "topic_id"
+
+
+def _located(pieces: Column) -> Column:
+    """The pieces of a block as PIECE, from `all_files`."""
+
+    def of(piece: Column) -> Column:
+        file = F.get(F.col("all_files"), piece["file_index"])
+        return F.struct(
+            piece["file_index"].alias("file_index"),
+            file["location"].alias("location"),
+            file["size_bytes"].alias("size_bytes"),
+            piece["first_position"].alias("first_position"),
+            piece["end_position"].alias("end_position"),
+        )
+
+    return F.transform(pieces, of)
+
+
+def _differences(selected: DataFrame, files: DataFrame, max_batch_bytes: int) -> DataFrame:
+    """Rows of DIFFERENCE: the suspicious blocks, read again."""
+    numbered = F.array_sort(F.collect_list(F.struct("file_index", "location", "size_bytes")))
+    all_files = files.agg(numbered.alias("all_files"))
+
+    def block(one: Column) -> Column:
+        return F.struct(
+            one["first_offset"].alias("first_offset"),
+            one["end_offset"].alias("end_offset"),
+            _located(one["one_pieces"]).alias("one_pieces"),
+            _located(one["other_pieces"]).alias("other_pieces"),
+        )
+
+    pairs = (
+        selected.select("replica_set", F.explode("suspicious").alias("pair"))
+        .crossJoin(F.broadcast(all_files))
+        .select(
+            "replica_set",
+            "pair.one_index",
+            "pair.other_index",
+            F.transform("pair.blocks", block).alias("blocks"),
+        )
+    )
+
+    def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return find_differences(batches, max_batch_bytes)
+
+    return pairs.mapInArrow(read, DIFFERENCE)
+
+
+def _beside_copies(differences: DataFrame, copies: DataFrame) -> DataFrame:
+    """Differences with all that is known of the copies: one_copy, other_copy."""
+    for index, name in (("one_index", "one_copy"), ("other_index", "other_copy")):
+        known = copies.select(
+            F.col("partition_index").alias(index), F.struct(copies.columns).alias(name)
+        )
+        differences = differences.join(F.broadcast(known), on=index, how="inner")
+    return differences
+
+
+def _beside_gaps(differences: DataFrame, steps: DataFrame) -> DataFrame:
+    """Differences with the gap of the other copy in which the batch lies: before, behind.
+
+    A batch that the other copy lacks for another reason, as damage or a torn end, is left out.
+    """
+    gaps = steps.filter(F.col("what").isin("gap", "segment_missing")).select(
+        F.col("partition_index").alias("lacking_index"),
+        (F.col("what") == "segment_missing").alias("between_segments"),
+        F.col("previous_last_offset").alias("before"),
+        F.col("base_offset").alias("behind"),
+        F.struct("file_index", "position", "length").alias("behind_gap"),
+    )
+    lacking = F.when(F.col("what") == LACKS, F.col("other_index"))
+    inside = (F.col("offset") > F.col("before")) & (F.col("last_offset") < F.col("behind"))
+    return (
+        differences.withColumn("lacking_index", lacking)
+        .join(gaps, on="lacking_index", how="left")
+        .filter((F.col("what") == DIFFERS) | inside)
+    )
+
+
+def _first(differences: DataFrame) -> DataFrame:
+    """The first offset at which copies of a partition differ, and the first that a copy lacks.
+
+    pairs: brokers of the copies that differ.
+    """
+    brokers = [
+        F.coalesce(F.col(f"{name}.broker").cast("string"), F.lit("?"))
+        for name in ("one_copy", "other_copy")
+    ]
+    order = F.struct("offset", "one_index", "other_index")
+    return (
+        differences.groupBy("replica_set", "what", "lacking_index")
+        .agg(
+            F.min_by(F.struct(*differences.columns), order).alias("first"),
+            F.array_sort(F.collect_set(F.concat_ws(" and ", *brokers))).alias("pairs"),
+        )
+        .select("first.*", F.concat_ws(", ", "pairs").alias("pairs"))
+    )
+
+
+def _differing(first: DataFrame) -> DataFrame:
+    """The columns of a finding: it is about the copy that lacks something."""
+    lacks = F.col("what") == LACKS
+    about = F.when(lacks, F.col("other_copy")).otherwise(F.col("one_copy"))
+    beside = F.when(lacks, F.col("one_copy")).otherwise(F.col("other_copy"))
+    held = F.struct("one.file_index", "one.position", "one.length")
+    here = F.when(lacks, F.col("behind_gap")).otherwise(held)
+    there = F.when(lacks, held).otherwise(
+        F.struct("other.file_index", "other.position", "other.length")
+    )
+    columns = {
+        "what": F.col("what"),
+        "topic": about["topic"],
+        "partition": about["partition"],
+        "broker": about["broker"],
+        "other_broker": beside["broker"],
+        "offset_first": F.col("offset"),
+        "offset_last": F.when(lacks, F.col("behind") - 1).otherwise(F.col("last_offset")),
+        "file_index": here["file_index"],
+        "byte_position": here["position"],
+        "byte_length": here["length"],
+        "other_file_index": there["file_index"],
+        "other_position": there["position"],
+        "other_length": there["length"],
+        "one_text": F.col("one.leader_epoch").cast("string"),
+        "other_text": F.col("other.leader_epoch").cast("string"),
+        "pairs": F.col("pairs"),
+        "between_segments": F.col("between_segments"),
+        "clean": about["clean_shutdown"],
+        "both_clean": about["clean_shutdown"] & beside["clean_shutdown"],
+        "both_stable_known": about["stable_known"] & beside["stable_known"],
+        "may_be_cleaned": about["may_be_cleaned"] | beside["may_be_cleaned"],
+        "cleaning_unknown": about["cleaning_unknown"] | beside["cleaning_unknown"],
+        "topic_known": about["topic_id"].isNotNull() & beside["topic_id"].isNotNull(),
+    }
+    return first.select(*[column.alias(name) for name, column in columns.items()])
+
+
+def _recreated(selected: DataFrame, files: DataFrame) -> DataFrame:
+    """One row a partition whose copies belong to different topics of one name."""
+    sizes = files.select("file_index", F.col("size_bytes").alias("byte_length"))
+    other_sizes = sizes.toDF("other_file_index", "other_length")
+    return (
+        selected.filter(F.col("one_id.topic_id") != F.col("other_id.topic_id"))
+        .select(
+            F.lit(TOPIC_ID).alias("what"),
+            "topic",
+            "partition",
+            F.col("one_id.broker").alias("broker"),
+            F.col("other_id.broker").alias("other_broker"),
+            F.col("one_id.metadata_file").alias("file_index"),
+            F.col("other_id.metadata_file").alias("other_file_index"),
+            F.lit(0).alias("byte_position"),
+            F.lit(0).alias("other_position"),
+            F.col("one_id.topic_id").alias("one_text"),
+            F.col("other_id.topic_id").alias("other_text"),
+        )
+        .join(sizes, on="file_index", how="inner")
+        .join(other_sizes, on="other_file_index", how="inner")
+    )
+
+
+def replicas_context(
+    blocks: DataFrame, facts: DataFrame, steps: DataFrame, files: DataFrame, max_batch_bytes: int
+) -> Context:
+    """Partitions with a replica_set. A partition has one row for each thing that is wrong with it.
+
+    `what`: differs (two copies have another batch at an offset), lacks (a copy has a gap where
+    another has a batch) or topic_id. broker, file_index, byte_position, byte_length: the copy that
+    the finding is about, other_*: the one it is compared with. offset_first, offset_last: of the
+    first batch that differs; of the gap, from the first offset that the other copy has.
+    one_text, other_text: leader epoch or topic id in both. pairs: brokers whose copies differ.
+    both_stable_known, both_clean: whether both copies have a high watermark, and were left by a
+    broker that had stopped cleanly; clean: that of the copy with the gap. may_be_cleaned,
+    cleaning_unknown: of either copy. topic_known: both tell their topic id. between_segments: the
+    gap lies between two files.
+    """
+    copies = replica_copies(facts)
+    sets = replica_sets(copies)
+    suspicious = suspicious_blocks(blocks, copies, sets)
+    rows = sets.join(suspicious, on="replica_set", how="left")
+
+    def regular() -> Column:
+        recreated = F.col("one_id.topic_id") != F.col("other_id.topic_id")
+        return F.col("suspicious").isNull() & ~F.coalesce(recreated, F.lit(False))
+
+    def enrich(selected: DataFrame) -> DataFrame:
+        found = _differences(selected, files, max_batch_bytes)
+        differing = _differing(_first(_beside_gaps(_beside_copies(found, copies), steps)))
+        told = differing.unionByName(_recreated(selected, files), allowMissingColumns=True)
+        named = with_paths(told, files, file="file_index", other_file="other_file_index")
+        nothing = (
+            ("producer_id", "long"),
+            ("producer_epoch", "int"),
+            ("transactional_id", "string"),
+        )
+        return named.select("*", *[F.lit(None).cast(kind).alias(name) for name, kind in nothing])
+
+    return Context("replicas", rows, regular, enrich)

@@ -1,0 +1,176 @@
+"""Where two copies of a block of offsets differ: reads both again, batch by batch.
+
+Only blocks whose digests differ come here, few and small, so no task reads much.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from schemas.columns import array, column, integer, long, string, table
+from udfs.arrow.byte_range import ByteRange
+from udfs.arrow.frames import FrameWalker
+from udfs.arrow.replica_blocks import compared, stored_batches
+from udfs.wire.batch_headers import Int64s, read_headers
+from udfs.wire.fingerprints import fingerprints
+
+DIFFERS, LACKS = "differs", "lacks"
+# Behind every base offset that a log may have.
+MAX_OFFSET = 1 << 62
+
+PIECE = table(
+    integer("file_index", "file"),
+    string("location", "where the file is opened"),
+    long("size_bytes", "size when listed, bytes"),
+    long("first_position", "byte position of the first batch"),
+    long("end_position", "byte position behind the last batch"),
+)
+"""Batches of a block in one split of one file."""
+
+BLOCK = table(
+    long("first_offset", "first offset to compare, inclusive"),
+    long("end_offset", "offset behind the last one to compare"),
+    array("one_pieces", PIECE, "where the block lies in one copy; null for nowhere"),
+    array("other_pieces", PIECE, "where the block lies in the other"),
+)
+"""A block of offsets that differs between two copies."""
+
+COPIES = table(
+    integer("replica_set", "see DUMP_PARTITION"),
+    integer("one_index", "partition_index of one copy"),
+    integer("other_index", "partition_index of another copy"),
+    array("blocks", BLOCK, "blocks that differ, by offset"),
+)
+"""Two copies of a partition."""
+
+BATCH_PLACE = table(
+    integer("file_index", "file"),
+    long("position", "byte position of the batch"),
+    integer("length", "size of the batch, bytes"),
+    integer("leader_epoch", "partition leader epoch; -1 for none"),
+)
+
+DIFFERENCE = table(
+    integer("replica_set", "see DUMP_PARTITION"),
+    string("what", "differs: both have the offset; lacks: only the first copy has it"),
+    long("offset", "first offset at which the copies of the block differ in this way"),
+    long("last_offset", "last offset of that batch in the first copy, inclusive"),
+    integer("one_index", "partition_index of the first copy"),
+    integer("other_index", "partition_index of the other copy"),
+    column("one", BATCH_PLACE, "the batch in the first copy"),
+    column("other", BATCH_PLACE, "the batch in the other; null where it lacks the offset"),
+)
+"""The first difference of a kind in a block of two copies."""
+
+DIFFERENCE_SCHEMA: pa.Schema = to_arrow_schema(DIFFERENCE)
+
+
+class Copied(NamedTuple):
+    """Batches of one copy of a block, sorted by last offset: one array element a batch."""
+
+    first_offset: Int64s
+    last_offset: Int64s
+    fingerprint: Int64s
+    file_index: Int64s
+    position: Int64s
+    length: Int64s
+    leader_epoch: Int64s
+
+    def place(self, i: int) -> dict[str, int]:
+        """Row of BATCH_PLACE."""
+        return {name: int(getattr(self, name)[i]) for name in BATCH_PLACE.names}
+
+
+def _read_piece(piece: dict[str, Any], block: dict[str, Any], max_batch_bytes: int) -> Copied:
+    """The batches of a piece that are to be compared."""
+    start, end = piece["first_position"], piece["end_position"]
+    with Path(piece["location"]).open("rb", buffering=0) as file:
+        source = ByteRange(file, start, end - start, piece["size_bytes"])
+    positions = FrameWalker(source, max_batch_bytes, 0, MAX_OFFSET).walk().positions
+    headers = read_headers(source.data, positions)
+    batches = stored_batches(headers)
+    wanted = compared(batches, block["first_offset"], block["end_offset"])
+    at = batches.position[wanted]
+    return Copied(
+        batches.first_offset[wanted],
+        batches.last_offset[wanted],
+        fingerprints(source.data, at),
+        np.full(at.size, piece["file_index"], dtype=np.int64),
+        at + start,
+        headers.length[wanted],
+        headers.partition_leader_epoch[wanted],
+    )
+
+
+def _read_copy(
+    pieces: list[dict[str, Any]] | None, block: dict[str, Any], max_batch_bytes: int
+) -> Copied:
+    """All pieces of a copy together; none where it lacks the whole block."""
+    parts = [_read_piece(piece, block, max_batch_bytes) for piece in pieces or []]
+    nothing = Copied(*[np.empty(0, dtype=np.int64)] * len(Copied._fields))
+    joined = [np.concatenate(columns) for columns in zip(nothing, *parts, strict=True)]
+    order = np.argsort(joined[1], kind="stable")
+    return Copied(*[column[order] for column in joined])
+
+
+def _first_differences(one: Copied, other: Copied) -> Iterator[dict[str, Any]]:
+    """The first batch of `one` that is another one in `other`, and the first that it lacks."""
+    changed = ~np.isin(one.fingerprint, other.fingerprint)
+    beside = np.searchsorted(other.last_offset, one.first_offset)
+    overlaps = np.zeros(changed.size, dtype=np.bool_)
+    inside = beside < other.last_offset.size
+    overlaps[inside] = other.first_offset[beside[inside]] <= one.last_offset[inside]
+    for what, where in ((DIFFERS, changed & overlaps), (LACKS, changed & ~overlaps)):
+        for i in np.flatnonzero(where)[:1]:
+            both = int(beside[i]) if what == DIFFERS else None
+            first = int(one.first_offset[i])
+            yield {
+                "what": what,
+                "offset": first if both is None else max(first, int(other.first_offset[both])),
+                "last_offset": int(one.last_offset[i]),
+                "one": one.place(i),
+                "other": None if both is None else other.place(both),
+            }
+
+
+def _of_block(block: dict[str, Any], max_batch_bytes: int) -> Iterator[dict[str, Any]]:
+    """Rows of DIFFERENCE, with `turned` where the first copy is the other one of the pair."""
+    one = _read_copy(block["one_pieces"], block, max_batch_bytes)
+    other = _read_copy(block["other_pieces"], block, max_batch_bytes)
+    for row in _first_differences(one, other):
+        yield row | {"turned": False}
+    # What differs is told once; what is missing may be missing on either side.
+    for row in _first_differences(other, one):
+        if row["what"] == LACKS:
+            yield row | {"turned": True}
+
+
+def differences(pair: dict[str, Any], max_batch_bytes: int) -> Iterator[dict[str, Any]]:
+    """Rows of DIFFERENCE for a row of COPIES, up to the first block in which batches differ.
+
+    Raises OSError where a file cannot be read any more.
+    """
+    for block in pair["blocks"]:
+        rows = list(_of_block(block, max_batch_bytes))
+        for row in rows:
+            sides = (pair["one_index"], pair["other_index"])
+            one, other = reversed(sides) if row.pop("turned") else sides
+            yield row | {
+                "replica_set": pair["replica_set"], "one_index": one, "other_index": other,
+            }  # fmt: skip
+        if any(row["what"] == DIFFERS for row in rows):
+            return
+
+
+def find_differences(
+    batches: Iterator[pa.RecordBatch], max_batch_bytes: int
+) -> Iterator[pa.RecordBatch]:
+    """For `mapInArrow` over rows of COPIES; gives rows of DIFFERENCE."""
+    for batch in batches:
+        for pair in batch.to_pylist():
+            rows = list(differences(pair, max_batch_bytes))
+            yield pa.RecordBatch.from_pylist(rows, schema=DIFFERENCE_SCHEMA)
