@@ -74,7 +74,8 @@ submit -- doctor --dump "$dump" --out "$work/audits"
 
 echo "audit-cluster: audit"
 code=0
-submit -- audit --quiet --dump "$dump" --out "$work/audits" --as-of "$as_of" || code=$?
+submit -- audit --quiet --dump "$dump" --out "$work/audits" --as-of "$as_of" --policy default ||
+    code=$?
 ((code == 1)) || fail "the audit of the sample ended with code $code; 1 was expected"
 
 echo "audit-cluster: --deploy-mode cluster, which Spark refuses for Python on this kind of cluster"
