@@ -27,6 +27,7 @@ stop_all() {
 start() { # NAME CLASS ARGUMENT…
     local name=$1
     shift
+    : >"$work/$name.log" # there before anybody waits for what it will say
     "$spark_home/bin/spark-class" "$@" >"$work/$name.log" 2>&1 </dev/null &
     started+=($!)
 }
