@@ -10,6 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from pyspark.sql import SparkSession
 
+from jobs._session import INTERPRETED_ROWS, SHUFFLE_PARTITIONS, planned_for
 from jobs.main import main
 from schemas.tables import TABLES
 
@@ -148,6 +149,19 @@ def test_the_sample_is_explained_and_its_report_made_again(
     for name in ("report.html", "report.junit.xml"):
         assert (made / name).read_bytes() == golden[name]
     assert "manifest.sig" in {path.name for path in made.iterdir()}
+
+
+@pytest.mark.spark
+def test_few_rows_get_few_tasks_and_many_rows_what_the_user_gave(spark: SparkSession) -> None:
+    before = spark.conf.get(SHUFFLE_PARTITIONS)
+    for given, few in (("200", "8"), ("2", "2")):
+        spark.conf.set(SHUFFLE_PARTITIONS, given)
+        with planned_for(spark, INTERPRETED_ROWS):
+            assert spark.conf.get(SHUFFLE_PARTITIONS) == few
+        with planned_for(spark, INTERPRETED_ROWS + 1):
+            assert spark.conf.get(SHUFFLE_PARTITIONS) == given
+        assert spark.conf.get(SHUFFLE_PARTITIONS) == given
+    spark.conf.set(SHUFFLE_PARTITIONS, before)
 
 
 def test_what_is_no_dump_is_told_in_a_sentence(
