@@ -78,6 +78,8 @@ code=0
 submit -- audit --quiet --dump "$dump" --out "$work/audits" --as-of "$as_of" --policy default ||
     code=$?
 ((code == 1)) || fail "the audit of the sample ended with code $code; 1 was expected"
+cmp "$work/audits/verdict.json" docs/sample-report/verdict.json ||
+    fail "the verdict is not that of the same audit on one machine"
 
 echo "audit-cluster: --deploy-mode cluster, which Spark refuses for Python on this kind of cluster"
 code=0

@@ -185,7 +185,8 @@ def findings_by_topic(families: Sequence[str], topics: Sequence[str],
         for row, family in enumerate(families):
             for column, topic in enumerate(topics):
                 number = numbers.get((family, topic), 0)
-                strength = 0.0 if not number else 0.15 + 0.45 * number / largest
+                # No darker, so that the number can be read on it.
+                strength = 0.0 if not number else 0.15 + 0.35 * number / largest
                 axes.barh(row, 0.94, left=column - 0.47, height=0.88, color=PALETTE["mark"],
                           alpha=strength, linewidth=0)  # fmt: skip
                 axes.annotate(f"{number:,}" if number else "·", (column, row), ha="center",
