@@ -25,6 +25,10 @@ MARKED = re.compile(r"\*(Tested|Run once|Not run)\b")
 SIGNATURE = "tests/report/test_report_formats.py::test_a_signature_is_what_openssl_checks"
 TOLD_AGAIN = "tests/stages/test_audit.py::test_a_policy_is_judged_stored_and_told_again"
 MADE_AGAIN = "tests/stages/test_audit.py::test_the_sample_is_explained_and_its_report_made_again"
+EXPORT = (
+    "tests/stages/test_export.py::"
+    "test_uncommitted_records_of_one_topic_once_and_what_is_lost_is_told"
+)
 TAKE_DUMP = "tests/scripts/test_take_dump.py::test_"
 HERE = "tests/meta/test_documented_commands.py::test_what_needs_no_spark_does_what_is_written"
 AIRFLOW = "tests/dags/test_eos_audit.py::test_the_set_up_of_the_manual_is_enough"
@@ -36,6 +40,8 @@ RUN_BY = {
     "./spark-submit.sh --master spark://host:7077 -- audit --dump /copies --out /audits":
         "make audit-cluster",
     "./spark-submit.sh explain --out /audits --topic orders --partition 3": MADE_AGAIN,
+    "./spark-submit.sh export --dump /copies/broker-1 --out /rescued --topic orders": EXPORT,
+    "./spark-submit.sh export --dump /copies --out /rescued --topic orders": EXPORT,
     "./spark-submit.sh checks sequence_gap": HERE,
     "./spark-submit.sh --help": HERE,
     "scripts/take_dump.py --to /copies/today kafka-1:/var/lib/kafka kafka-2:/var/lib/kafka":
