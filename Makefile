@@ -46,6 +46,7 @@ sample-report: audit-sample ## Write docs/sample-report anew: the report of the 
 	mkdir -p docs/sample-report
 	cp build/sample/{report.{html,json,sarif,junit.xml},verdict.json,manifest.json,SHA256SUMS} \
 		docs/sample-report/
+	@scripts/picture_report.sh docs/sample-report
 
 .PHONY: audit-cluster
 audit-cluster: setup ## Audit the sample on a small Spark cluster of its own

@@ -38,9 +38,10 @@ EOSAUDIT_JARS names a folder with the Delta jars, where they are neither in .jar
 
 exit codes (client mode):
   0  looked, nothing wrong
-  1  at least one proven violation
+  1  at least one proven violation, or the acceptance policy is not met
   2  wrong arguments, configuration or input; nothing was written
-  3  the audit is incomplete: a check crashed or a file could not be read
+  3  the audit is incomplete: a check crashed, a file could not be read, the acceptance policy
+     could not be evaluated, or Spark broke down
 HELP
 }
 

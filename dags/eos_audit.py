@@ -49,7 +49,7 @@ CLUSTER = {
         "name": TEXT | {"description": "how the cluster is called in the log"},
         "dump": {"type": "array", "items": TEXT, "minItems": 1, "description": "folders to audit"},
         "out": TEXT | {"description": "folder of the tables; one a cluster, the same every night"},
-        "policy": TEXT | {"description": "folder of an acceptance policy"},
+        "policy": TEXT | {"description": "folder of an acceptance policy, or default"},
         "config": TEXT | {"description": "TOML file with options of the audit"},
         "as_of": {"type": "integer", "description": "moment of the dump, ms since 1970"},
         "publish": TEXT | {"description": "folder that gets the result of an accepted audit"},

@@ -11,6 +11,10 @@ from jobs._dump_layout import TXN_LOG_TOPIC
 from jobs.verify.run import CRASHED, SKIPPED, Outcome
 
 
+def _files(number: int) -> str:
+    return "1 file" if number == 1 else f"{number:,} files"
+
+
 def totals(dump: Dump, facts: DataFrame, transactions: int) -> dict[str, int]:
     """Numbers of what was looked at."""
     counted = facts.agg(F.sum("batches").alias("batches"), F.sum("records").alias("records"))
@@ -39,11 +43,11 @@ def not_looked_at(
             file.note or "outside a partition" for file in dump.files if file.status == "skipped"
         ).items()
     ):
-        sentences.append(f"{number:,} files skipped: {reason}.")
+        sentences.append(f"{_files(number)} skipped: {reason}.")
     for kind, number in sorted(
         Counter(file.kind for file in dump.files if file.status == "digest_only").items()
     ):
-        sentences.append(f"{number:,} files of kind {kind}: digest only, content not judged.")
+        sentences.append(f"{_files(number)} of kind {kind}: digest only, content not judged.")
     if skipped_group_records:
         sentences.append(
             f"{skipped_group_records:,} records of consumer, share and streams groups in "

@@ -32,14 +32,16 @@ DEFAULTS = {
 }
 # Where each column expression came from in the Python code: for debugging, and it takes time.
 QUIET = {"spark.sql.dataFrameQueryContext.enabled": "false"}
+SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
 # Up to this many rows, generating and compiling code costs more than it saves.
 INTERPRETED_ROWS = 100_000
 INTERPRETED = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
+# Enough tasks for rows that one of them could hold: Spark's 200 are 200 times the start of a task.
+FEW_SHUFFLE_PARTITIONS = 8
 JAVA_OPTIONS = "-XX:-DontCompileHugeMethods -XX:+UseParallelGC -Xms1g"
-LOCAL_SHUFFLE_PARTITIONS = "8"
 
 
 def get_session(extra: dict[str, str] | None = None) -> tuple[SparkSession, bool]:
@@ -67,7 +69,10 @@ def planned_for(spark: SparkSession, rows: int) -> Iterator[None]:
 
     A dump of ordinary size leaves few rows to the window functions, in dozens of small plans.
     """
-    wanted = QUIET | (INTERPRETED if rows <= INTERPRETED_ROWS else {})
+    wanted = dict(QUIET)
+    if rows <= INTERPRETED_ROWS:
+        given = int(spark.conf.get(SHUFFLE_PARTITIONS) or FEW_SHUFFLE_PARTITIONS)
+        wanted |= INTERPRETED | {SHUFFLE_PARTITIONS: str(min(given, FEW_SHUFFLE_PARTITIONS))}
     before = {key: spark.conf.get(key, None) for key in wanted}
     for key, value in wanted.items():
         spark.conf.set(key, value)
@@ -112,7 +117,7 @@ def _embedded_defaults() -> dict[str, str]:
     if master.startswith("local"):
         # Workers run beside this process: the same interpreter has the same packages.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        defaults["spark.sql.shuffle.partitions"] = LOCAL_SHUFFLE_PARTITIONS
+        defaults[SHUFFLE_PARTITIONS] = str(FEW_SHUFFLE_PARTITIONS)
         defaults["spark.driver.extraJavaOptions"] = JAVA_OPTIONS
         # Shuffles are small here: planning each stage anew costs more than it saves.
         defaults["spark.sql.adaptive.enabled"] = "false"

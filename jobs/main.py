@@ -208,7 +208,7 @@ def run_explain(arguments: _arguments.Arguments) -> int:
 
 def run_doctor(arguments: _arguments.Arguments) -> int:
     """The subcommand `doctor`."""
-    with spark_session() as spark:
+    with spark_session() as spark, planned_for(spark, 0):
         text, code = examine(spark, arguments.dump, arguments.out or None)
     tell(text)
     return code

@@ -5,6 +5,7 @@ Colour is never the only signal: outcomes have their own hatches and are named i
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -17,6 +18,9 @@ from jobs.report.visible import visible
 
 WIDTH = 8.0
 LONGEST_LABEL = 34
+# Of findings by topic: few topics do not fill the width, and short names stand straight.
+FEWEST_COLUMNS = 5
+STRAIGHT_LETTERS = 70
 HATCHES = {"commit": "", "abort": "//", "open": "..", "hanging": "xx"}
 OUTCOMES = {
     "commit": "committed",
@@ -93,7 +97,7 @@ def timeline(told: Timeline, number: int) -> str:
     producers = list(dict.fromkeys(t.producer_id for t in told.transactions))
     rows = {producer: row for row, producer in enumerate(producers)}
     with styled():
-        axes = _axes(1.6 + 0.34 * max(1, len(producers)), left=0.2, bottom=0.6, top=0.7)
+        axes = _axes(1.3 + 0.34 * max(1, len(producers)), left=0.2, bottom=0.6, top=0.4)
         for outcome in OUTCOMES:
             mine = [t for t in told.transactions if t.outcome == outcome]
             ends = [
@@ -171,22 +175,27 @@ def lag(states: Sequence[PartitionState]) -> str:
 def findings_by_topic(families: Sequence[str], topics: Sequence[str],
                       numbers: dict[tuple[str, str], int]) -> str:  # fmt: skip
     """Findings by family (rows) and topic (columns): the darker, the more."""
+    columns = max(len(topics), FEWEST_COLUMNS)
+    shortened = [label(name, max(14, 80 // columns)) for name in topics]
+    slanted = max(map(len, shortened), default=0) * columns > STRAIGHT_LETTERS
+    top = 1.0 if slanted else 0.35
     with styled():
-        axes = _axes(1.3 + 0.36 * len(families), left=0.16, bottom=0.3, top=1.0)
+        axes = _axes(0.1 + top + 0.36 * len(families), left=0.16, bottom=0.1, top=top)
         largest = max(numbers.values(), default=1)
         for row, family in enumerate(families):
             for column, topic in enumerate(topics):
                 number = numbers.get((family, topic), 0)
-                strength = 0.0 if not number else 0.15 + 0.45 * number / largest
+                # No darker, so that the number can be read on it.
+                strength = 0.0 if not number else 0.15 + 0.35 * number / largest
                 axes.barh(row, 0.94, left=column - 0.47, height=0.88, color=PALETTE["mark"],
                           alpha=strength, linewidth=0)  # fmt: skip
                 axes.annotate(f"{number:,}" if number else "·", (column, row), ha="center",
                               va="center")  # fmt: skip
         _names_on_the_left(axes, families)
-        axes.set_xlim(-0.5, len(topics) - 0.5)
+        axes.set_xlim(-0.5, columns - 0.5)
         axes.xaxis.set_ticks_position("top")
-        shortened = [label(name, max(14, 80 // len(topics))) for name in topics]
-        axes.set_xticks(range(len(topics)), shortened, rotation=20, ha="left")
+        slant: dict[str, Any] = {"rotation": 20, "ha": "left"} if slanted else {}
+        axes.set_xticks(range(len(topics)), shortened, **slant)
         axes.tick_params(axis="x", length=0)
         for side in axes.spines.values():
             side.set_visible(False)

@@ -4,7 +4,11 @@ Most runs have a spark-submit.sh that only pretends; the last one audits real du
 """
 
 import json
+import os
+import re
 import shutil
+import subprocess
+import sys
 import tarfile
 from datetime import timedelta
 from pathlib import Path
@@ -12,6 +16,9 @@ from typing import Any
 
 import pytest
 from airflow.dag_processing.dagbag import DagBag
+from airflow.models.asset import AssetEvent, AssetModel
+from airflow.utils.session import create_session
+from sqlalchemy import select
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -31,9 +38,9 @@ BROKEN = '{"code": "sequence_gap", "verdict": "violation", "severity": "error", 
 class Run:
     """A finished run of the DAG."""
 
-    def __init__(self, dag: Any, clusters: list[dict[str, Any]]) -> None:
+    def __init__(self, dag: Any, conf: dict[str, Any]) -> None:
         dag.get_task("cluster_audit.verify").retry_delay = timedelta(0)
-        self.result = dag.test(run_conf={"clusters": clusters})
+        self.result = dag.test(run_conf=conf)
         self.states = {
             (task.task_id.rpartition(".")[2], task.map_index): str(task.state)
             for task in self.result.get_task_instances()
@@ -67,7 +74,7 @@ class Pretender:
         return {"name": "east", "dump": ["/d"], "out": str(self.folder / "out")} | more
 
     def run(self, *clusters: dict[str, Any]) -> Run:
-        return Run(load(self.folder / "dags"), list(clusters) or [self.cluster()])
+        return Run(load(self.folder / "dags"), {"clusters": list(clusters) or [self.cluster()]})
 
     def calls(self) -> list[str]:
         return (self.folder / "calls").read_text().splitlines()
@@ -94,6 +101,31 @@ def test_an_accepted_audit_is_published(pretend: Any, tmp_path: Path) -> None:
     )
     published = json.loads((tmp_path / "published/verdict.json").read_text())
     assert published["exit_code"] == 0
+
+
+def updates(asset: str) -> list[dict[str, Any]]:
+    """What was told with each update of an asset, the oldest first."""
+    with create_session() as session:
+        events = session.scalars(
+            select(AssetEvent)
+            .join(AssetModel, AssetModel.id == AssetEvent.asset_id)
+            .where(AssetModel.name == asset)
+            .order_by(AssetEvent.id)
+        )
+        return [event.extra for event in events]
+
+
+def test_an_accepted_audit_updates_both_assets_and_a_bad_one_only_that_of_the_tables(
+    pretend: Any,
+) -> None:
+    before = [len(updates(name)) for name in ("eosaudit_tables", "eosaudit_accepted")]
+    verdict = f"""case $out in *bad) verdict 1 '{BROKEN}'; exit 1;; *) verdict 0;; esac"""
+    checkout = pretend(verdict)
+    bad = checkout.cluster(name="bad", out=str(checkout.folder / "bad"))
+    checkout.run(checkout.cluster(), bad)
+    assert len(updates("eosaudit_tables")) == before[0] + 2
+    told = updates("eosaudit_accepted")[before[1] :]
+    assert told == [{"cluster": "east", "audit_id": "a1", "as_of_ms": 5, "version": "0"}]
 
 
 def test_a_bad_verdict_is_not_tried_again_and_not_published(pretend: Any) -> None:
@@ -146,6 +178,30 @@ def test_a_cluster_is_described_in_full_or_not_at_all(pretend: Any) -> None:
     assert not (checkout.folder / "calls").exists()
 
 
+def test_the_set_up_of_the_manual_is_enough(
+    pretend: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkout = pretend("verdict 0")
+    manual = (ROOT / "docs/operations.md").read_text()
+    (shown,) = re.findall(r"^```sh\n(ln -s (?s:.*?))^```", manual, re.MULTILINE)
+    here = re.sub(r"(?<=[ \"])/(opt/eosaudit|copies|audits|www)/", rf"{tmp_path}/\1/", shown)
+    here = here.replace(f"{tmp_path}/opt/eosaudit", str(checkout.folder))
+    dags = Path(os.environ["AIRFLOW_HOME"]) / "dags"
+    dags.mkdir()
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    subprocess.run(["bash", "-ec", here], check=True, timeout=300, env=os.environ | {"PATH": path})
+
+    monkeypatch.delenv("AIRFLOW_CONN_SPARK_DEFAULT")
+    run = Run(load(dags), {})
+    assert [run.chain(index) for index in (0, 1)] == [["success"] * 3] * 2
+    for call, name in zip(sorted(checkout.calls()), ("east", "west"), strict=True):
+        options, arguments = call.replace(str(tmp_path), "").split(" -- ")
+        assert options == "--master local[*] --name eosaudit"
+        wanted = rf"audit --quiet --out /audits/{name} --dump /copies/\d{{4}}-\d\d-\d\d/{name}"
+        assert re.fullmatch(wanted, arguments)
+    assert [file.parent.name for file in (tmp_path / "www").glob("*/verdict.json")] == ["east"]
+
+
 def test_the_dag_audits_real_dumps_with_spark(tmp_path: Path) -> None:
     with tarfile.open(ROOT / "tests/dumps/tv2-basic.tar.gz") as archive:
         archive.extractall(tmp_path / "good", filter="data")
@@ -157,7 +213,7 @@ def test_the_dag_audits_real_dumps_with_spark(tmp_path: Path) -> None:
     ]
     for cluster in clusters:
         cluster["out"] = str(tmp_path / "audits" / cluster["name"])
-    run = Run(load(ROOT / "dags"), clusters)
+    run = Run(load(ROOT / "dags"), {"clusters": clusters})
     assert run.chain(0) == ["success", "success", "success"]
     assert run.chain(1) == ["success", "failed", "upstream_failed"]
     assert json.loads((tmp_path / "published/verdict.json").read_text())["verdict"] == "clean"

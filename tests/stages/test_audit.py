@@ -6,12 +6,16 @@ from pathlib import Path
 
 import pytest
 from conftest import SAMPLE, SampleAudit
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from pyspark.sql import SparkSession
 
+from jobs._session import INTERPRETED_ROWS, SHUFFLE_PARTITIONS, planned_for
 from jobs.main import main
 from schemas.tables import TABLES
 
-GOLDEN = Path(__file__).resolve().parents[2] / "docs/sample-report"
+ROOT = Path(__file__).resolve().parents[2]
+GOLDEN = ROOT / "docs/sample-report"
 EXPLAINED = (
     "h-0 on broker 0: the last stable offset stands at 59; 67 offsets wait behind it",
     "producer 5, epoch 0, id late-commit-1-0",
@@ -59,7 +63,10 @@ def test_the_sample_hangs_and_a_second_run_changes_nothing(
 
     moved = tmp_path / "elsewhere"
     shutil.copytree(SAMPLE, moved)
-    assert main(["audit", "--dump", str(moved), *sample_audit.options]) == 1
+    policy = tmp_path / "policy"
+    shutil.copytree(ROOT / "conf/policy", policy)
+    again = [str(policy) if word == "default" else word for word in sample_audit.options]
+    assert main(["audit", "--dump", str(moved), *again]) == 1
     assert counts(spark, out) == first
     assert {name: (out / name).read_bytes() for name in golden} == golden
 
@@ -130,10 +137,31 @@ def test_the_sample_is_explained_and_its_report_made_again(
         assert main(["explain", *one, *wrong]) == 2
         assert hint in capsys.readouterr().err
 
-    files = ["--format", "html", "--dump", str(SAMPLE), "--to", str(tmp_path / "made again")]
-    assert main(["report", *one, *files]) == 1
-    page = (tmp_path / "made again/report.html").read_bytes()
-    assert page == golden_report()["report.html"]
+    made, key = tmp_path / "made again", tmp_path / "key.pem"
+    key.write_bytes(
+        Ed25519PrivateKey.generate().private_bytes(
+            Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()
+        )
+    )
+    files = ["--format", "html", "--format", "junit", "--dump", str(SAMPLE), "--to", str(made)]
+    assert main(["report", *one, *files, "--sign-key", str(key)]) == 1
+    golden = golden_report()
+    for name in ("report.html", "report.junit.xml"):
+        assert (made / name).read_bytes() == golden[name]
+    assert "manifest.sig" in {path.name for path in made.iterdir()}
+
+
+@pytest.mark.spark
+def test_few_rows_get_few_tasks_and_many_rows_what_the_user_gave(spark: SparkSession) -> None:
+    before = spark.conf.get(SHUFFLE_PARTITIONS)
+    for given, few in (("200", "8"), ("2", "2")):
+        spark.conf.set(SHUFFLE_PARTITIONS, given)
+        with planned_for(spark, INTERPRETED_ROWS):
+            assert spark.conf.get(SHUFFLE_PARTITIONS) == few
+        with planned_for(spark, INTERPRETED_ROWS + 1):
+            assert spark.conf.get(SHUFFLE_PARTITIONS) == given
+        assert spark.conf.get(SHUFFLE_PARTITIONS) == given
+    spark.conf.set(SHUFFLE_PARTITIONS, before)
 
 
 def test_what_is_no_dump_is_told_in_a_sentence(

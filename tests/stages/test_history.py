@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -36,18 +37,22 @@ def run(snippet: str, out: Path, folder: Path) -> str:
 
 @pytest.mark.spark
 def test_the_tables_are_read_without_spark(
-    spark: SparkSession, sample_audit: SampleAudit, tmp_path: Path
+    spark: SparkSession,
+    sample_audit: SampleAudit,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     out = tmp_path / "audits"
     shutil.copytree(sample_audit.out, out)
-    findings, lags, trend, retention = SNIPPETS
+    in_spark, findings, lags, trend, retention = SNIPPETS
     hanging = "{'code': 'hanging_transaction', 'verdict': 'violation', 'findings': 1}"
     assert hanging in run(findings, out, tmp_path)
     assert run(lags, out, tmp_path).startswith("[('h', 0, 0, ")
 
-    for name in ("audit", "violation", "partition_state"):
-        spark.read.format("delta").load(str(out / name)).createOrReplaceTempView(name)
-    by_spark = [tuple(row) for row in spark.sql(TREND).collect()]
+    space: dict[str, Any] = {"spark": spark}
+    monkeypatch.chdir(ROOT)
+    exec(in_spark.replace("/audits", str(out)), space)
+    by_spark = [tuple(row) for row in space["trend"].collect()]
     assert run(trend, out, tmp_path) == "".join(f"{row}\n" for row in by_spark)
 
     assert DeltaTable(str(out / "txn")).file_uris() != []
