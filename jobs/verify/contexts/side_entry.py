@@ -124,8 +124,9 @@ def _enrich(selected: DataFrame, files: DataFrame) -> DataFrame:
         F.col("entry.position").alias("entry_position"),
         F.lit(ENTRY_LENGTH).alias("entry_length"),
         F.coalesce(missing_between(at_marker, at_marker), F.lit(False)).alias("marker_missing"),
-        F.coalesce(missing_between(F.col("entry.first"), at_marker), F.lit(False)).alias(
-            "data_missing"
-        ),
+        # A marker that is missing there joins two transactions of the log into one.
+        F.coalesce(
+            missing_between(F.least("entry.first", "first_offset"), at_marker), F.lit(False)
+        ).alias("data_missing"),
         F.lit(None).cast("string").alias("transactional_id"),
     )
