@@ -274,17 +274,17 @@ def _files_with_broken_seams(rows: DataFrame) -> list[int]:
     seams = Window.partitionBy("file_index").orderBy("split_start")
     before = seams.rowsBetween(Window.unboundedPreceding, -1)
     splits = rows.filter(F.col("kind") == log_row.SUMMARY).select(
-        "file_index", "split_start", "summary.first_found", "summary.end", "summary.batches"
+        "file_index", "split_start", "summary.first_found", "summary.end", "summary.length"
     )
     # A split in which no batch starts passes on where the chain before it had arrived.
     arrived = F.when(F.col("first_found").isNotNull(), F.struct("end"))
     judged = splits.withColumn("arrived", F.last(arrived, ignorenulls=True).over(before))
-    broken = (
-        (F.col("split_start") > 0)
-        & F.col("first_found").isNotNull()
-        & F.col("arrived.end").isNotNull()
-        & (F.col("arrived.end") != F.col("first_found"))
+    other_first = F.col("arrived.end") != F.col("first_found")
+    # The chain arrives in a split where no batch starts: what lies there nobody has told of.
+    nothing_there = F.col("first_found").isNull() & (
+        F.col("arrived.end") < F.col("split_start") + F.col("length")
     )
+    broken = (F.col("split_start") > 0) & F.coalesce(other_first | nothing_there, F.lit(False))
     found = judged.filter(broken).select("file_index").distinct()
     return sorted(row.file_index for row in found.collect())
 
