@@ -23,7 +23,7 @@ from jobs.verify.contexts.offset_transaction import OffsetTransactions
 from jobs.verify.contexts.transaction import Ages
 from jobs.verify.verify import Verified
 from schemas import log_row
-from udfs.arrow.batches import TXN_LOG_TOPIC
+from schemas.topics import TXN_LOG_TOPIC
 
 MARKER_COLUMNS = (
     "partition_index",

@@ -7,8 +7,8 @@ from pyspark.sql import functions as F
 
 from jobs._audit import Request
 from jobs._dump import Dump, cleaned_below
-from jobs._dump_layout import TXN_LOG_TOPIC
 from jobs.verify.run import CRASHED, SKIPPED, Outcome
+from schemas.topics import TXN_LOG_TOPIC
 
 
 def _files(number: int) -> str:
@@ -68,7 +68,7 @@ def not_looked_at(
         sentences.append(
             f"{len(skipped)} checks skipped by --depth {request.depth}: {', '.join(skipped)}."
         )
-    if not any(p.topic == "__transaction_state" for p in dump.partitions):
+    if not any(p.topic == TXN_LOG_TOPIC for p in dump.partitions):
         sentences.append("No __transaction_state in the dump: coordinator decisions are unknown.")
     return sentences
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from jobs._dump_layout import CLEANED_TOPICS
+from schemas.topics import CLEANED_TOPICS
 
 
 @dataclass

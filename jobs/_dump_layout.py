@@ -37,9 +37,6 @@ READ_ON_THE_DRIVER = (
     "clean_shutdown_marker",
     "dump_manifest",
 )
-METADATA_TOPIC = "__cluster_metadata"
-TXN_LOG_TOPIC = "__transaction_state"
-CLEANED_TOPICS = ("__consumer_offsets", "__transaction_state", "__share_group_state")
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,9 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 
 from jobs._dump import Dump, DumpPartition, cleaned_below
-from jobs._dump_layout import CLEANED_TOPICS
 from jobs._replicas import comparable_from
 from schemas.dump_partition import DUMP_PARTITION, LISTED_FILE
-from udfs.arrow.batches import COORDINATOR_TOPICS
+from schemas.topics import CLEANED_TOPICS, COORDINATOR_TOPICS
 
 
 def _static_row(partition: DumpPartition) -> tuple[object, ...]:

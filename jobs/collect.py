@@ -9,16 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from jobs._dump import Dump, DumpDirectory, DumpFile, DumpPartition
-from jobs._dump_layout import (
-    METADATA_TOPIC,
-    READ_ON_THE_DRIVER,
-    TXN_LOG_TOPIC,
-    name_file,
-    name_folder,
-)
+from jobs._dump_layout import READ_ON_THE_DRIVER, name_file, name_folder
 from jobs._errors import UsageError
 from jobs._manifest import BEFORE, NAME, Copied, ManifestError, read_manifest
 from jobs._replicas import replica_sets
+from schemas.topics import METADATA_TOPIC, TXN_LOG_TOPIC
 from udfs.wire import checkpoints
 from udfs.wire.errors import WireError
 

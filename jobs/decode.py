@@ -15,7 +15,8 @@ from jobs._replicas import cuts
 from jobs._settings import Settings
 from schemas import log_row
 from schemas.log_row import LOG_ROW, PACK
-from udfs.arrow.batches import OFFSETS_TOPIC, TXN_LOG_TOPIC, DecodeOptions
+from schemas.topics import OFFSETS_TOPIC, TXN_LOG_TOPIC
+from udfs.arrow.batches import DecodeOptions
 from udfs.arrow.blocks import unpack_blocks
 from udfs.arrow.byte_range import DIGEST_BLOCK_BYTES
 from udfs.arrow.read_pack import read_packs

@@ -11,7 +11,8 @@ from pyspark.sql import functions as F
 from jobs._dump import Dump
 from jobs._errors import UsageError
 from schemas.record import EXPORT_SPLIT, READ_UNCOMMITTED, RECORD_ROW
-from udfs.arrow.batches import COORDINATOR_TOPICS, DecodeOptions
+from schemas.topics import COORDINATOR_TOPICS
+from udfs.arrow.batches import DecodeOptions
 from udfs.arrow.export_split import export_splits
 
 TASKS_A_CORE = 3

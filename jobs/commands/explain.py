@@ -15,6 +15,7 @@ from jobs._errors import UsageError
 from jobs._finished import finished_audit
 from jobs.explain.situation import Row, Situation
 from jobs.explain.text import explanation
+from schemas.topics import TXN_LOG_TOPIC
 
 MOST_FINDINGS = 20
 MOST_OPEN = 5
@@ -85,7 +86,7 @@ def _of_kind(files: DataFrame, kind: str) -> DataFrame:
 
 
 def _logs(states: DataFrame) -> DataFrame:
-    return states.filter(F.col("topic") == "__transaction_state")
+    return states.filter(F.col("topic") == TXN_LOG_TOPIC)
 
 
 def _states(states: DataFrame, asked: Asked) -> list[Row]:

@@ -13,11 +13,11 @@ from pyspark.sql import functions as F
 
 from jobs.report.facts import Finding, PartitionState, Timeline, Transaction
 from jobs.report.verdict import VERDICT_ORDER
+from schemas.topics import TXN_LOG_TOPIC
 
 MAX_TIMELINES = 6
 MAX_TRANSACTIONS = 80
 # Holds the coordinator's records, and no transaction.
-COORDINATOR_TOPIC = "__transaction_state"
 PLACE = ("broker", "topic", "partition")
 # The values of PLACE -> the offset to look around.
 Places = dict[tuple[Any, ...], int]
@@ -35,7 +35,7 @@ def worst_places(findings: tuple[Finding, ...]) -> Places:
     told = [
         f
         for f in findings
-        if f.offset_first is not None and f.severity != "info" and f.topic != COORDINATOR_TOPIC
+        if f.offset_first is not None and f.severity != "info" and f.topic != TXN_LOG_TOPIC
     ]
     told.sort(key=lambda f: (order[f.verdict], f.severity))
     places: Places = {}

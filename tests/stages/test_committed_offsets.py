@@ -13,7 +13,8 @@ import oracle
 import pytest
 from stages.test_dumps import BESIDE, COMMITTED, name_of
 
-from udfs.arrow.batches import OFFSETS_TOPIC, DecodeOptions, decode_batches
+from schemas.topics import OFFSETS_TOPIC
+from udfs.arrow.batches import DecodeOptions, decode_batches
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.frames import FrameWalker
 from udfs.arrow.offsets_split import OffsetsSplit

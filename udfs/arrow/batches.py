@@ -6,22 +6,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from schemas.topics import COORDINATOR_TOPICS
 from udfs.arrow.byte_range import ByteRange
 from udfs.wire import batch_layout as layout
 from udfs.wire import codecs, faults, records
 from udfs.wire.batch_headers import BatchHeaders, Bools, Int64s, header_faults, read_headers
 from udfs.wire.errors import WireError
 from udfs.wire.legacy_wrappers import check_messages
-
-TXN_LOG_TOPIC = "__transaction_state"
-METADATA_TOPIC = "__cluster_metadata"
-OFFSETS_TOPIC = "__consumer_offsets"
-COORDINATOR_TOPICS = (
-    OFFSETS_TOPIC,
-    TXN_LOG_TOPIC,
-    "__share_group_state",
-    "__cluster_metadata",
-)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from udfs.arrow.batches import METADATA_TOPIC, DecodeOptions, decode_batches
+from schemas.topics import METADATA_TOPIC
+from udfs.arrow.batches import DecodeOptions, decode_batches
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.frames import FrameWalker
 from udfs.wire.batch_headers import BatchHeaders

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from schemas import log_row
-from udfs.arrow.batches import COORDINATOR_TOPICS, Decoded
+from schemas.topics import COORDINATOR_TOPICS
+from udfs.arrow.batches import Decoded
 from udfs.arrow.blocks import pack_block
 from udfs.arrow.rows import RowBuilder
 from udfs.wire import faults, records

@@ -8,13 +8,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from schemas import log_row
-from udfs.arrow.batches import (
-    OFFSETS_TOPIC,
-    TXN_LOG_TOPIC,
-    Decoded,
-    DecodeOptions,
-    decode_batches,
-)
+from schemas.topics import OFFSETS_TOPIC, TXN_LOG_TOPIC
+from udfs.arrow.batches import Decoded, DecodeOptions, decode_batches
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.frames import Frames, FrameWalker
 from udfs.arrow.offset_rows import offset_rows

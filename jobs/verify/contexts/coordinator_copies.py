@@ -10,7 +10,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.verify.contexts.context import Context, with_paths
-from udfs.arrow.batches import TXN_LOG_TOPIC
+from schemas.topics import TXN_LOG_TOPIC
 
 # What two copies of one record have in common.
 CONTENT = (

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from jobs.verify.contexts.partition_count import partition_count
 from schemas.coordinator_txn import PREPARE_ABORT, PREPARE_COMMIT
-from udfs.arrow.batches import TXN_LOG_TOPIC
+from schemas.topics import TXN_LOG_TOPIC
 
 
 def with_links(selected: DataFrame, facts: DataFrame, transactions: DataFrame) -> DataFrame:

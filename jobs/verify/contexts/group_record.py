@@ -4,8 +4,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.verify.contexts.context import Context, with_paths
+from schemas.topics import OFFSETS_TOPIC
 
-OFFSETS_TOPIC = "__consumer_offsets"
 # The Euclidean algorithm on 32-bit numbers ends within so many steps.
 EUCLID_STEPS = 48
 

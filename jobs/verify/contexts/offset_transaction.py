@@ -9,8 +9,8 @@ from jobs.verify.conditions import missing_between, one_instant
 from jobs.verify.contexts.context import Context, with_paths
 from jobs.verify.contexts.open_transaction import coordinator_columns
 from jobs.verify.contexts.transaction import Ages
+from schemas.topics import OFFSETS_TOPIC
 
-OFFSETS_TOPIC = "__consumer_offsets"
 MAX_GROUPS = 5
 CLOSED_COLUMNS = (
     "partition_index",

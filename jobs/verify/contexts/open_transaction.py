@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from jobs.verify.conditions import missing_behind, one_instant
 from schemas.coordinator_txn import PREPARE_ABORT, PREPARE_COMMIT, TWO_PHASE_COMMIT_TIMEOUT
-from udfs.arrow.batches import TXN_LOG_TOPIC
+from schemas.topics import TXN_LOG_TOPIC
 
 # transaction.abort.timed.out.transaction.cleanup.interval.ms by default.
 LOOKED_EVERY_MS = 10_000

@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from schemas.dump_partition import CLEANED, CLEANING_UNKNOWN
-from udfs.arrow.batches import TXN_LOG_TOPIC
+from schemas.topics import TXN_LOG_TOPIC
 
 # Blocks of two copies that are read again: so many that differ, and so many that one copy lacks.
 BLOCKS_READ_AGAIN = 8

@@ -15,10 +15,10 @@ from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, text
 from jobs.verify.contexts.frame import has_fault
+from schemas.topics import METADATA_TOPIC
 from udfs.wire import faults
 
 # Its control batches are of other types (KRaft) and belong to no transaction.
-METADATA_TOPIC = "__cluster_metadata"
 
 CHECK = Check(
     code="control_batch_malformed",

@@ -14,10 +14,10 @@ from pyspark.sql import functions as F
 from jobs.verify.check import WARNING, Check, text
 from jobs.verify.contexts.frame import has_fault
 from jobs.verify.verdict import VERSION_DEPENDENT, suspect
+from schemas.topics import METADATA_TOPIC
 from udfs.wire import faults
 
 # Its control batches are of other types (KRaft) and belong to no transaction.
-METADATA_TOPIC = "__cluster_metadata"
 
 CHECK = Check(
     code="control_type_unknown",

@@ -19,6 +19,7 @@ from pyspark.sql import functions as F
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
 from jobs.verify.conditions import unstable_tail
 from jobs.verify.verdict import DUMP_BEFORE_EVENT, OTHER_OUTCOME, explained, inconclusive
+from schemas.topics import OFFSETS_TOPIC
 
 CHECK = Check(
     code="data_in_unlisted_partition",
@@ -27,7 +28,7 @@ CHECK = Check(
     cause=ONE_TRANSACTION,
     source="KIP-98 AddPartitionsToTxn, KIP-890",
     fires=lambda: (
-        (F.col("outcome") == "open") & F.col("unlisted") & (F.col("topic") != "__consumer_offsets")
+        (F.col("outcome") == "open") & F.col("unlisted") & (F.col("topic") != OFFSETS_TOPIC)
     ),
     excuses=(
         explained(
