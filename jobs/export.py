@@ -10,12 +10,11 @@ from pyspark.sql import functions as F
 
 from jobs._dump import Dump
 from jobs._errors import UsageError
+from jobs.decode import TASKS_A_CORE
 from schemas.record import EXPORT_SPLIT, READ_UNCOMMITTED, RECORD_ROW
 from schemas.topics import COORDINATOR_TOPICS
 from udfs.arrow.batches import DecodeOptions
 from udfs.arrow.export_split import export_splits
-
-TASKS_A_CORE = 3
 
 
 @dataclass(frozen=True)
@@ -25,12 +24,6 @@ class Wanted:
     isolation: str
     topics: tuple[str, ...] = ()
     broker: int | None = None
-
-
-RANGE = (
-    "partition_index int, topic string, partition int, broker int, from_offset long, "
-    "end_offset long, log_end_offset long"
-)
 
 
 class Range(NamedTuple):

@@ -11,7 +11,7 @@ from jobs import _tables
 from jobs._audit import Read, Request
 from jobs._settings import Settings
 from jobs.decode import decode_options
-from jobs.export import RANGE, Range, Wanted, aborted_behind, records
+from jobs.export import Range, Wanted, aborted_behind, records
 from jobs.replay.replay import Replayed
 from schemas import log_row
 from schemas.record import READ_COMMITTED
@@ -19,6 +19,7 @@ from udfs.arrow.sections import UNREADABLE
 from udfs.wire import batch_layout as layout
 
 TABLE = "record"
+BOUNDS = "partition_index int, from_offset long, end_offset long"
 
 
 class Exported(NamedTuple):
@@ -65,7 +66,8 @@ def _placed(found: DataFrame, replayed: Replayed) -> DataFrame:
 
 def _lost(spark: SparkSession, asked: list[Range], read: Read) -> Iterator[str]:
     """One sentence a kind of thing that a consumer should have got and the table lacks."""
-    bounds = F.broadcast(spark.createDataFrame(asked, RANGE).drop("topic", "partition", "broker"))
+    rows = [(one.partition_index, one.from_offset, one.end_offset) for one in asked]
+    bounds = F.broadcast(spark.createDataFrame(rows, BOUNDS))
     damages = read.damages.join(bounds, on="partition_index", how="inner").filter(
         (F.coalesce("previous_last_offset", F.lit(-1)) + 1 < F.col("end_offset"))
         & (F.coalesce("next_offset", F.col("end_offset")) > F.col("from_offset"))

@@ -130,11 +130,13 @@ def look(context: Context, checks: list[Check], kept: Kept, keep_regular: bool =
     if context.empty:
         return Looked(context, context.rows, context.folded, frozenset())
     counted = Observation()
-    rows = context.rows.observe(counted, F.count(F.lit(1)).alias("rows"))
-    irregular = kept.keep(rows if keep_regular else rows.filter(context.is_irregular()))
-    unusual = irregular.count()
+    wanted = F.lit(True) if keep_regular else context.is_irregular()
+    rows = context.rows.observe(
+        counted, F.count(F.lit(1)).alias("rows"), F.count_if(wanted).alias("irregular")
+    )
+    irregular = kept.keep(rows.filter(wanted))
     number = int(counted.get["rows"]) + context.folded
-    if not unusual:
+    if not counted.get["irregular"]:
         return Looked(context, irregular, number, frozenset())
     try:
         asked = [

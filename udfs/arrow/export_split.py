@@ -34,17 +34,18 @@ def hidden(decoded: Decoded, aborted_behind: dict[int, int]) -> Bools:
     """
     given = replayable(decoded)
     batches = given.batches
+    result = np.zeros(decoded.fault.size, dtype=np.bool_)
     order = np.argsort(batches.producer_id, kind="stable")
+    if not order.size:
+        return result
     producer, control = batches.producer_id[order], batches.control[order]
-    here = np.arange(order.size)
-    none = order.size
-    following = np.minimum.accumulate(np.where(control, here, none)[::-1])[::-1]
-    marker = np.minimum(following, max(none - 1, 0))
-    decided = (following < none) & (producer[marker] == producer) if none else control
-    aborted = decided & ~batches.commit[order][marker] if none else control
+    last = order.size - 1
+    # The next marker of any producer; behind the last one, the last batch, which is none.
+    following = np.minimum.accumulate(np.where(control, np.arange(order.size), last)[::-1])[::-1]
+    decided = control[following] & (producer[following] == producer)
+    aborted = decided & ~batches.commit[order][following]
     for at in np.flatnonzero(~decided & np.isin(producer, list(aborted_behind))).tolist():
         aborted[at] = batches.offset[order[at]] >= aborted_behind[int(producer[at])]
-    result = np.zeros(decoded.fault.size, dtype=np.bool_)
     result[given.batch[order]] = aborted & batches.transactional[order] & ~control
     return result
 

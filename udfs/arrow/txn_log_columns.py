@@ -6,7 +6,7 @@ of them, so they never become Python objects one by one; all other batches take 
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,7 @@ from udfs.arrow.byte_range import ByteRange
 from udfs.wire import batch_layout as layout
 from udfs.wire import records, txn_log, txn_log_values
 from udfs.wire.batch_headers import BatchHeaders, Bools, Int64s
-from udfs.wire.errors import WireError
+from udfs.wire.distinct import Distinct
 from udfs.wire.fields import FieldReader
 
 ENTRY_SCHEMA: pa.Schema = to_arrow_schema(ENTRY_TYPE)
@@ -59,28 +59,6 @@ def usual_entries(source: ByteRange, headers: BatchHeaders) -> Usual:
     return Usual(batch[usual], spans[:, usual], fields[:, usual])
 
 
-class _Names:
-    """Distinct stored names, decoded once; those that cannot be are None."""
-
-    def __init__(self, decode: Any) -> None:
-        self._decode = decode
-        self._numbers: dict[bytes, int] = {}
-        self.decoded: list[Any] = []
-
-    def numbers(self, stored: Iterator[bytes]) -> Int64s:
-        return np.array([self._number(one) for one in stored], dtype=np.int64)
-
-    def _number(self, stored: bytes) -> int:
-        number = self._numbers.get(stored)
-        if number is None:
-            number = self._numbers[stored] = len(self.decoded)
-            try:
-                self.decoded.append(self._decode(stored))
-            except WireError:
-                self.decoded.append(None)
-        return number
-
-
 def _identity(stored: bytes) -> tuple[str, int]:
     name = txn_log.decode_key(stored).transactional_id
     return name, txn_log.placing_hash(name)
@@ -107,7 +85,7 @@ class UsualColumns:
         """Reads the values; texts are decoded as they are asked for, each distinct one once."""
         self._source, self._headers = source, headers
         self._entries = usual_entries(source, headers)
-        self._ids, self._lists = _Names(_identity), _Names(_list_of)
+        self._ids, self._lists = Distinct(_identity), Distinct(_list_of)
         self.readable = np.zeros(headers.record_count.size, dtype=np.bool_)
         self._identity, self._listed = self._texts()
         known = np.array([one is not None for one in self._ids.decoded], dtype=np.bool_)

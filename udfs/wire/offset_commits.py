@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 
 from udfs.wire import offsets_log, records
 from udfs.wire.batch_headers import Int64s
+from udfs.wire.distinct import Distinct
 from udfs.wire.errors import WireError
 from udfs.wire.walk import BYTES, read_int16, read_int64
 
@@ -15,40 +16,25 @@ NO_TAGS_SIZE = 1
 TOPIC_ID_TAG_SIZE = 19
 
 
-class Keys:
-    """The distinct keys of a split, numbered in the order in which they first appear.
+def _decode_key(stored: bytes | None) -> offsets_log.GroupKey:
+    if stored is None:
+        raise WireError("unexpected_null", "null key")
+    return offsets_log.decode_key(stored)
 
-    `decoded[n]` is None where key n cannot be decoded, and `errors[n]` says why.
-    """
+
+class Keys(Distinct[bytes | None, offsets_log.GroupKey]):
+    """The distinct keys of a split."""
 
     def __init__(self) -> None:
         """No key has been seen yet."""
-        self._numbers: dict[bytes | None, int] = {}
-        self.decoded: list[offsets_log.GroupKey | None] = []
-        self.errors: dict[int, str] = {}
+        super().__init__(_decode_key)
 
     def number(self, data: bytes, spans: NDArray[np.int64]) -> Int64s:
         """Numbers of the keys at `spans` (rows of `records.find_spans`); new ones are decoded."""
         places = zip(
             spans[records.KEY_START].tolist(), spans[records.KEY_LENGTH].tolist(), strict=True
         )
-        numbers = np.empty(spans.shape[1], dtype=np.int64)
-        for i, (at, size) in enumerate(places):
-            key = None if size < 0 else data[at : at + size]
-            known = self._numbers.get(key)
-            numbers[i] = self._add(key) if known is None else known
-        return numbers
-
-    def _add(self, stored: bytes | None) -> int:
-        number = self._numbers[stored] = len(self._numbers)
-        try:
-            if stored is None:
-                raise WireError("unexpected_null", "null key")
-            self.decoded.append(offsets_log.decode_key(stored))
-        except WireError as error:
-            self.decoded.append(None)
-            self.errors[number] = f"{error.reason}: {error.detail}"
-        return number
+        return self.numbers(None if size < 0 else data[at : at + size] for at, size in places)
 
 
 @njit(int64(BYTES, int64, int64), cache=True)
