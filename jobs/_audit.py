@@ -1,7 +1,6 @@
 """One audit while it runs: what was asked for, and what the stages made of it."""
 
 import json
-from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from jobs._settings import Settings
 from jobs.decode import Decoded
 from jobs.policy.results import Result
 from jobs.policy.suites import Policy
+from jobs.replay.coordinator_log import Folded
 from jobs.replay.offsets import late_commits
 from jobs.replay.replay import Replayed
 from jobs.report.verdict import Verdict
@@ -113,7 +113,7 @@ def context_inputs(
     return Inputs(
         frames=read.decoded.nested(log_row.FRAME, "frame"),
         failures=read.damages,
-        coordinator_entries=read.decoded.nested(log_row.ENTRY, "entry"),
+        coordinator_log=replayed.coordinator_log,
         aborted_entries=read.decoded.nested(log_row.ABORTED, "aborted"),
         splits=replayed.splits,
         steps=replayed.steps,
@@ -123,9 +123,7 @@ def context_inputs(
         transactions=replayed.transactions,
         aborts=replayed.aborts,
         markers=markers(read.decoded, replayed),
-        decisions=replayed.decisions,
         histories=replayed.histories,
-        epochs=replayed.epochs,
         owners=replayed.owners,
         offsets=offset_inputs(read.decoded, replayed),
         replicas=replica_inputs(request, dump, read),
@@ -140,6 +138,15 @@ def context_inputs(
         ),
         coordinator_log_complete=coordinator_log_complete(dump),
         coordinator_copies=coordinator_copies(dump),
+    )
+
+
+def folded(decoded: Decoded) -> Folded:
+    """What was folded away of the coordinator's log."""
+    return Folded(
+        blocks=decoded.nested(log_row.FOLDED, "folded"),
+        rows=decoded.folded_rows,
+        unevaluated=decoded.unevaluated,
     )
 
 
@@ -177,7 +184,7 @@ def _offset_transactions(decoded: Decoded, replayed: Replayed) -> OffsetTransact
         transactions=replayed.transactions,
         regular=decoded.regular_transactions(),
         regular_aborts=decoded.regular_aborts(),
-        histories=replayed.epochs,
+        epochs_of=replayed.coordinator_log.epochs_of,
         pending=decoded.nested(log_row.PENDING_COMMIT, "pending"),
         owners=replayed.owners,
     )
@@ -209,6 +216,8 @@ def coordinator_log_complete(dump: Dump) -> bool:
 
 def coordinator_copies(dump: Dump) -> list[int]:
     """The partition_index of every copy of a partition of `__transaction_state` with several."""
-    of_topic = [p for p in dump.partitions if p.topic == TXN_LOG_TOPIC]
-    times = Counter(p.partition for p in of_topic)
-    return [p.partition_index for p in of_topic if times[p.partition] > 1]
+    return [
+        p.partition_index
+        for p in dump.partitions
+        if p.topic == TXN_LOG_TOPIC and p.replica_set is not None
+    ]

@@ -41,7 +41,9 @@ class Decoded:
     `following`: runs that follow one of those. `offset_runs`: transactional runs of
     `__consumer_offsets`; `commits_at_seams`: transactional commits near a seam of its splits.
     `skipped_group_records`: records of newer kinds of groups, which are not decoded.
-    `splits`: of `schemas.log_row.SPLIT`, as they were read in the end.
+    `folded_rows`: records and decisions of the coordinator that were folded away; `unevaluated`:
+    its records that need no look. `splits`: of `schemas.log_row.SPLIT`, as they were read in the
+    end.
     """
 
     rows: DataFrame
@@ -51,6 +53,8 @@ class Decoded:
     offset_runs: int
     commits_at_seams: int
     skipped_group_records: int
+    folded_rows: int
+    unevaluated: int
     splits: list[dict[str, object]]
 
     def kind(self, kind: int) -> DataFrame:
@@ -180,6 +184,7 @@ def _split(
         "next_base_offset": file.next_base_offset,
         "cleaned_below": 0 if owner is None else cleaned_below(owner),
         "high_watermark": None if owner is None else owner.high_watermark,
+        "single_copy": owner is None or owner.replica_set is None,
         "start": start,
         "length": length,
     }
@@ -232,6 +237,8 @@ def decode(spark: SparkSession, dump: Dump, settings: Settings, depth: str) -> D
         F.sum("commits.transactional").alias("commits"),
         F.sum("pending.number").alias("pending"),
         F.sum("summary.skipped_group_records").alias("skipped"),
+        F.sum(F.col("folded.entries") + F.col("folded.decisions")).alias("folded"),
+        F.sum("summary.coordinator.unevaluated").alias("unevaluated"),
     )
     told = {row.kind: row.asDict() for row in counted.collect()}
 
@@ -247,6 +254,8 @@ def decode(spark: SparkSession, dump: Dump, settings: Settings, depth: str) -> D
         offset_runs=of(log_row.RUN, "offset_runs"),
         commits_at_seams=near_ends if _seams_of_offsets(splits) else 0,
         skipped_group_records=of(log_row.SUMMARY, "skipped"),
+        folded_rows=of(log_row.FOLDED, "folded"),
+        unevaluated=of(log_row.SUMMARY, "unevaluated"),
         splits=splits,
     )
 

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from jobs import __version__, _arguments, _settings
 from jobs._acceptance import judged, judged_again
 from jobs._arguments import TEXT
-from jobs._audit import Audit, Read, Request, context_inputs
+from jobs._audit import Audit, Read, Request, context_inputs, folded
 from jobs._audit_id import audit_id, file_digests
 from jobs._coverage import incomplete, not_looked_at, totals
 from jobs._dump import Dump
@@ -86,6 +86,7 @@ def _replay(
             regular=decoded.regular,
             steps=decoded.nested(log_row.STEP, "step"),
             entries=decoded.nested(log_row.ENTRY, "entry"),
+            folded=folded(decoded),
             damages=read.damages,
             kept=read.kept,
         )

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 
+from jobs._coordinator_log import CoordinatorLog
 from jobs.verify.contexts.context import Context, no_rows
 from jobs.verify.contexts.coordinator_copies import coordinator_copies_context
 from jobs.verify.contexts.coordinator_step import coordinator_step_context
@@ -62,7 +63,7 @@ class Inputs:
     frames: DataFrame
     failures: DataFrame
     aborted_entries: DataFrame
-    coordinator_entries: DataFrame
+    coordinator_log: CoordinatorLog
     splits: DataFrame
     steps: DataFrame
     facts: DataFrame
@@ -71,9 +72,7 @@ class Inputs:
     transactions: DataFrame
     aborts: DataFrame
     markers: DataFrame
-    decisions: DataFrame
     histories: DataFrame
-    epochs: DataFrame
     owners: DataFrame
     offsets: OffsetInputs
     replicas: ReplicaInputs
@@ -86,7 +85,7 @@ class Inputs:
 
 def build_contexts(given: Inputs) -> list[Context]:
     """All contexts, in the order in which a log is judged: bytes, log, producers, transactions."""
-    known, files = given.facts, given.files
+    known, files, log = given.facts, given.files, given.coordinator_log
     return [
         frame_context(given.frames, given.failures, known, files),
         step_context(given.steps, known, files),
@@ -97,20 +96,15 @@ def build_contexts(given: Inputs) -> list[Context]:
             given.states, known, files, given.ages.producer_expiration,
             given.regular + given.following,
         ),
-        producer_context(given.states, given.coordinator_entries, known, files),
+        producer_context(given.states, log.entries, known, files),
         decided_partition_context(
-            given.decisions, given.histories, given.states, given.markers, known, files,
+            log, given.histories, given.states, given.markers, known, files,
             given.ages,
         ),
-        coordinator_step_context(
-            given.coordinator_entries, given.transactions, known, files, given.ages
-        ),
-        coordinator_copies_context(
-            given.coordinator_entries, given.coordinator_copies, known, files
-        ),
+        coordinator_step_context(log, given.transactions, known, files, given.ages),
+        coordinator_copies_context(log.entries, given.coordinator_copies, known, files),
         transaction_context(
-            given.transactions, known, files, given.owners, given.coordinator_entries, given.epochs,
-            given.ages,
+            given.transactions, known, files, given.owners, log, given.ages,
             given.coordinator_log_complete, given.regular,
         ),
         *_offset_contexts(given),

@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.verify.contexts.partition_count import partition_count
-from schemas.coordinator_txn import PREPARE_ABORT, PREPARE_COMMIT
+from schemas.coordinator_states import PREPARE_ABORT, PREPARE_COMMIT
 from schemas.topics import TXN_LOG_TOPIC
 
 
