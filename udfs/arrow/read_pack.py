@@ -1,7 +1,6 @@
 """The door for Spark: packs of splits in, rows of `schemas.log_row.LOG_ROW` out."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -13,6 +12,7 @@ from udfs.arrow.log_ends import end_of_log
 from udfs.arrow.metadata_rows import metadata_facts
 from udfs.arrow.rows import RowBuilder
 from udfs.arrow.segment import read_segment
+from udfs.storage.open_file import open_file
 from udfs.wire import txn_index
 
 SEGMENT = "segment"
@@ -69,7 +69,7 @@ def read_split(
 def _read_or_report(split: dict[str, Any], options: DecodeOptions) -> Iterator[pa.RecordBatch]:
     """A file that cannot be read is a summary with an error, not a failed task."""
     try:
-        with Path(split["root"], split["path"]).open("rb", buffering=0) as file:
+        with open_file(split["root"], split["path"]) as file:
             yield from read_split(file, split, options)
     except OSError as error:
         row = {"length": 0, "error": f"{type(error).__name__}: {error.strerror}"}
