@@ -105,6 +105,14 @@ def test_thousands_of_partitions_are_listed_a_thousand_a_request(
     assert made["LIST"] <= 3
 
 
+def test_a_side_file_is_one_request_however_large(s3: S3Server) -> None:
+    content = b"0123456789" * 20_000
+    s3.put("side/replication-offset-checkpoint", content)
+    with counted(s3) as made:
+        assert (dump_at(s3.uri("side")) / "replication-offset-checkpoint").read_bytes() == content
+    assert made == {"LIST": 1, "GET": 2}  # its size, and its bytes
+
+
 def test_small_files_of_one_name_are_read_together(s3: S3Server) -> None:
     for number in range(5):
         s3.put(f"together/{number}/partition.metadata", b"version: 0\ntopic_id: %d\n" % number)

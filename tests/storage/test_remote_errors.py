@@ -74,6 +74,8 @@ def test_an_endpoint_that_does_not_answer_ends_the_command_in_one_sentence(
     ("uri", "said"),
     [
         ("s3://dumps/x?region=a&color=red", "the option color is not known; docs/remote"),
+        ("s3://?region=secret", "the URI names no bucket"),
+        ("s3://dumps//x?region=secret", "Empty path component in path dumps//x"),
         ("s3://dumps/a b?region=secret", "the URI cannot be read; write a space and other"),
     ],
 )

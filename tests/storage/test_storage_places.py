@@ -55,7 +55,9 @@ def test_a_path_stays_a_path(place: str) -> None:
     assert not is_remote(place)
 
 
-@pytest.mark.parametrize("uri", ["s3a://bucket/dump", "file:///copies", "ftp://host/dump?x=y"])
+@pytest.mark.parametrize(
+    "uri", ["s3a://bucket/dump", "S3://bucket/dump", "file:///copies", "ftp://host/dump?x=y"]
+)
 def test_of_an_unknown_scheme_the_known_ones_are_told(
     uri: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -5,6 +5,7 @@ of the machine). Nothing of this can be sent to another process, and nothing has
 """
 
 import atexit
+import errno
 from functools import cache
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -12,7 +13,7 @@ from urllib.parse import urlsplit
 import pyarrow as pa
 
 from udfs.storage.errors import as_os_error, unreadable_uri
-from udfs.storage.places import scheme
+from udfs.storage.places import redacted, scheme
 
 # Google's client tries for 15 minutes where nobody says otherwise.
 GS_RETRY = "retry_limit_seconds"
@@ -46,6 +47,8 @@ def connect(uri: str) -> Connection:
         raise unreadable_uri(error, uri) from None
     except OSError as error:
         raise as_os_error(error, uri) from None
+    if not base and scheme(uri) != "hdfs":
+        raise OSError(errno.EINVAL, "the URI names no bucket", redacted(uri))
     return Connection(filesystem, base.rstrip("/"))
 
 

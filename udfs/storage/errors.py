@@ -4,17 +4,24 @@ pyarrow raises nearly all of it as OSError with a text of its own, without an er
 """
 
 import errno
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import pyarrow as pa
+
 from udfs.storage.places import redacted
 
+# What pyarrow raises: among its own exceptions is one for a path that it does not take.
+OF_PYARROW = (OSError, pa.ArrowException)
 Kind = tuple[type[OSError], int]
 MISSING: Kind = (FileNotFoundError, errno.ENOENT)
 DENIED: Kind = (PermissionError, errno.EACCES)
 UNREACHABLE: Kind = (ConnectionError, errno.EHOSTUNREACH)
 UNKNOWN: Kind = (OSError, errno.EIO)
+
+NOT_THERE = os.strerror(errno.ENOENT)
 
 # The first pattern that is found in the text speaks.
 KNOWN: tuple[tuple[str, Kind, str], ...] = (
@@ -54,13 +61,15 @@ KNOWN: tuple[tuple[str, Kind, str], ...] = (
         "Hadoop's client library cannot be loaded; set JAVA_HOME, HADOOP_HOME and CLASSPATH (to "
         "what `hadoop classpath --glob` prints)",
     ),
-    (r"Path does not exist|not found|No such file", MISSING, "No such file or directory"),
+    (r"NOT_FOUND|HTTP status 404", MISSING, NOT_THERE),
 )
 ANY_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"]+")
 
 
-def as_os_error(error: OSError, uri: str) -> OSError:
+def as_os_error(error: Exception, uri: str) -> OSError:
     """The same error with errno, a sentence in `strerror`, and the redacted URI as `filename`."""
+    if isinstance(error, FileNotFoundError):
+        return FileNotFoundError(errno.ENOENT, NOT_THERE, redacted(uri))
     said = str(error)
     for pattern, (kind, number), sentence in KNOWN:
         if re.search(pattern, said, re.IGNORECASE):
@@ -87,5 +96,5 @@ def told(uri: str) -> Iterator[None]:
     """Within it, errors of pyarrow are raised as `as_os_error` makes them."""
     try:
         yield
-    except OSError as error:
+    except OF_PYARROW as error:
         raise as_os_error(error, uri) from None

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from udfs.storage.connections import Connection, connect
-from udfs.storage.errors import as_os_error, told
+from udfs.storage.errors import OF_PYARROW, as_os_error, told
 from udfs.storage.places import is_remote
 
 # Left in the last byte of a buffer before it is filled; any other value would do as well.
@@ -48,16 +48,20 @@ class RemoteFile(io.RawIOBase):
         self._at += got
         return got
 
+    def readall(self) -> bytes:
+        """All from here to the end, in one request too."""
+        return self.read(max(self._size - self._at, 0)) or b""
+
     def _fill(self, wanted: memoryview) -> int:
         # pyarrow says that all bytes have come where the file ends before them since it was opened:
         # then the last one is as it was.
         wanted[-1] = NOT_FILLED
-        failed: OSError | None = None
+        failed: Exception | None = None
         got = 0
         try:
             self._file.seek(self._at)
             got = int(self._file.readinto(wanted))
-        except OSError as error:
+        except OF_PYARROW as error:
             failed = error
         if failed or wanted[-1] == NOT_FILLED:
             there = max(self._size_now() - self._at, 0)

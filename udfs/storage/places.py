@@ -13,9 +13,9 @@ def is_remote(place: str) -> bool:
 
 
 def scheme(uri: str) -> str:
-    """The scheme of a URI, in lower case; empty for a path."""
+    """The scheme of a URI; empty for a path."""
     found = URI.match(uri)
-    return found["scheme"].lower() if found else ""
+    return found["scheme"] if found else ""
 
 
 def has_password(uri: str) -> bool:

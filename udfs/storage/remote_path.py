@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from udfs.storage.connections import connect
-from udfs.storage.errors import told
+from udfs.storage.errors import NOT_THERE, told
 from udfs.storage.open_file import open_file
 from udfs.storage.places import last_name, redacted
 
@@ -172,4 +172,4 @@ class RemotePath:
 
 
 def _missing(path: RemotePath) -> FileNotFoundError:
-    return FileNotFoundError(errno.ENOENT, "No such file or directory", str(path))
+    return FileNotFoundError(errno.ENOENT, NOT_THERE, str(path))
