@@ -19,8 +19,10 @@ READER = {
 @pytest.fixture(scope="session")
 def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
     """A server with the bucket `dumps`, which the reader may read, and one that he may not."""
-    if sys.platform != "linux" and program() is None:
-        pytest.skip("SeaweedFS is packaged for Linux only")
+    if program() is None:
+        if sys.platform != "linux":
+            pytest.skip("SeaweedFS is installed on Linux only")
+        pytest.fail("there is no program weed: run `make setup`", pytrace=False)
     with running(tmp_path_factory.mktemp("s3")) as server:
         yield server
 

@@ -123,8 +123,9 @@ def test_what_the_libraries_say_is_put_in_words(text: str, kind: type[OSError], 
 
 
 def test_a_file_that_may_not_be_read_is_a_sentence_in_its_place(s3: S3Server) -> None:
-    with pytest.raises(PermissionError, match="access is denied"):
+    with pytest.raises(PermissionError, match="access is denied") as caught:
         open_file(s3.uri("", CLOSED_BUCKET), "ready")
+    assert caught.value.filename == "s3://closed/ready"
 
 
 def test_it_is_told_whether_a_process_reaches_a_dump(s3: S3Server, sample_uri: str) -> None:

@@ -21,14 +21,14 @@ GS_RETRY_SECONDS = 60
 
 
 class Connection(NamedTuple):
-    """A pyarrow file system, and the path of the dump in it, without a slash at its end."""
+    """A pyarrow file system, and the path of the dump in it."""
 
     filesystem: Any
     base: str
 
     def path(self, below: str) -> str:
         """The path of a file or folder of the dump; `below` is relative to it, "" for itself."""
-        return f"{self.base}/{below}" if below else self.base
+        return f"{self.base.rstrip('/')}/{below}" if below else self.base
 
 
 @cache
@@ -49,7 +49,7 @@ def connect(uri: str) -> Connection:
         raise as_os_error(error, uri) from None
     if not base and scheme(uri) != "hdfs":
         raise OSError(errno.EINVAL, "the URI names no bucket", redacted(uri))
-    return Connection(filesystem, base.rstrip("/"))
+    return Connection(filesystem, base.rstrip("/") or "/")
 
 
 def _with_retry_limit(uri: str) -> str:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 import pyarrow as pa
 
-from udfs.storage.places import redacted
+from udfs.storage.places import redacted, shown
 
 # What pyarrow raises: among its own exceptions is one for a path that it does not take.
 OF_PYARROW = (OSError, pa.ArrowException)
@@ -66,17 +66,21 @@ KNOWN: tuple[tuple[str, Kind, str], ...] = (
 ANY_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"]+")
 
 
-def as_os_error(error: Exception, uri: str) -> OSError:
-    """The same error with errno, a sentence in `strerror`, and the redacted URI as `filename`."""
+def as_os_error(error: Exception, uri: str, below: str = "") -> OSError:
+    """The same error with errno, a sentence in `strerror`, and in `filename` what may be shown.
+
+    `below`: the file or folder that it is about, relative to the URI of the dump.
+    """
+    where = shown(uri, below)
     if isinstance(error, FileNotFoundError):
-        return FileNotFoundError(errno.ENOENT, NOT_THERE, redacted(uri))
+        return FileNotFoundError(errno.ENOENT, NOT_THERE, where)
     said = str(error)
     for pattern, (kind, number), sentence in KNOWN:
         if re.search(pattern, said, re.IGNORECASE):
-            return kind(number, sentence, redacted(uri))
+            return kind(number, sentence, where)
     kind, number = UNKNOWN
     first = (said.splitlines() or [type(error).__name__])[0].replace(uri, redacted(uri))
-    return kind(number, ANY_URI.sub(lambda found: redacted(found[0]), first), redacted(uri))
+    return kind(number, ANY_URI.sub(lambda found: redacted(found[0]), first), where)
 
 
 def unreadable_uri(error: Exception, uri: str) -> OSError:
@@ -92,9 +96,9 @@ def unreadable_uri(error: Exception, uri: str) -> OSError:
 
 
 @contextmanager
-def told(uri: str) -> Iterator[None]:
+def told(uri: str, below: str = "") -> Iterator[None]:
     """Within it, errors of pyarrow are raised as `as_os_error` makes them."""
     try:
         yield
     except OF_PYARROW as error:
-        raise as_os_error(error, uri) from None
+        raise as_os_error(error, uri, below) from None

@@ -4,7 +4,7 @@ import io
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from udfs.storage.connections import Connection, connect
+from udfs.storage.connections import connect
 from udfs.storage.errors import OF_PYARROW, as_os_error, told
 from udfs.storage.places import is_remote
 
@@ -18,13 +18,14 @@ class RemoteFile(io.RawIOBase):
     Where the file has become shorter, it ends, as a local one does.
     """
 
-    def __init__(self, connection: Connection, path: str, uri: str) -> None:
-        """Opens it. Raises OSError."""
+    def __init__(self, uri: str, below: str) -> None:
+        """Opens the file `below` the URI of a dump. Raises OSError."""
+        connection = connect(uri)
         self._filesystem = connection.filesystem
-        self._path = path
-        self._uri = uri
-        with told(uri):
-            self._file: Any = self._filesystem.open_input_file(path)
+        self._path = connection.path(below)
+        self._place = uri, below
+        with told(uri, below):
+            self._file: Any = self._filesystem.open_input_file(self._path)
         self._size: int = self._file.size()
         self._at = 0
 
@@ -66,12 +67,12 @@ class RemoteFile(io.RawIOBase):
         if failed or wanted[-1] == NOT_FILLED:
             there = max(self._size_now() - self._at, 0)
             if failed and there:
-                raise as_os_error(failed, self._uri)
+                raise as_os_error(failed, *self._place)
             got = min(got, there)
         return got
 
     def _size_now(self) -> int:
-        with told(self._uri):
+        with told(*self._place):
             return self._filesystem.get_file_info(self._path).size or 0
 
     def close(self) -> None:
@@ -88,5 +89,4 @@ def open_file(root: str, below_root: str) -> BinaryIO:
     """
     if not is_remote(root):
         return Path(root, below_root).open("rb", buffering=0)
-    connection = connect(root)
-    return cast(BinaryIO, RemoteFile(connection, connection.path(below_root), root))
+    return cast(BinaryIO, RemoteFile(root, below_root))

@@ -36,8 +36,13 @@ def redacted(uri: str) -> str:
         return uri
     if has_password(uri):
         return f"{found['scheme']}://…"
-    shown = re.split(r"[?#]", found["rest"], maxsplit=1)[0]
-    return f"{found['scheme']}://{re.sub(r'^[^/@]*@', '', shown)}"
+    path = re.split(r"[?#]", found["rest"], maxsplit=1)[0]
+    return f"{found['scheme']}://{re.sub(r'^[^/@]*@', '', path)}"
+
+
+def shown(uri: str, below: str = "") -> str:
+    """A file or folder below a URI, redacted as well; the URI itself for ""."""
+    return f"{redacted(uri).rstrip('/')}/{below}" if below else redacted(uri)
 
 
 def last_name(uri: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from udfs.storage.connections import connect
 from udfs.storage.errors import NOT_THERE, told
 from udfs.storage.open_file import open_file
-from udfs.storage.places import last_name, redacted
+from udfs.storage.places import last_name, shown
 
 # Requests for small files that are under way at a time.
 READERS = 16
@@ -104,8 +104,7 @@ class RemotePath:
         self.below = below
 
     def __str__(self) -> str:
-        shown = redacted(self.tree.uri)
-        return f"{shown.rstrip('/')}/{self.below}" if self.below else shown
+        return shown(self.tree.uri, self.below)
 
     def __repr__(self) -> str:
         return f"RemotePath({str(self)!r})"
