@@ -1,8 +1,8 @@
 """One audit while it runs: what was asked for, and what the stages made of it."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -24,6 +24,7 @@ from jobs.verify.contexts.transaction import Ages
 from jobs.verify.verify import Verified
 from schemas import log_row
 from schemas.topics import TXN_LOG_TOPIC
+from udfs.storage.dump_path import DumpPath
 
 MARKER_COLUMNS = (
     "partition_index",
@@ -49,7 +50,7 @@ class Request:
     `policy`: the acceptance policy to judge by; None where none was asked for.
     """
 
-    dumps: list[Path]
+    dumps: Sequence[DumpPath]
     out: str
     as_of: int | None
     depth: str

@@ -7,7 +7,11 @@ from schemas.topics import CLEANED_TOPICS
 
 @dataclass
 class DumpFile:
-    """One file. `path` is relative to the dump, `root` / `below_root` is where it is opened."""
+    """One file. `path` is relative to the dump.
+
+    `root` and `below_root` are where `open_file` finds it: a folder and a name in it, or the URI of
+    a remote dump, which is not to be shown as it is, and a path below that.
+    """
 
     file_index: int
     root: str

@@ -1,7 +1,6 @@
 """The listing of a dump as small DataFrames, for the joins of the later stages."""
 
 from dataclasses import asdict
-from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -45,7 +44,6 @@ def files_table(spark: SparkSession, dump: Dump) -> DataFrame:
     """Rows of `schemas.dump_partition.LISTED_FILE`."""
     rows = []
     for file in dump.files:
-        location = str(Path(file.root, file.below_root))
-        values = asdict(file) | {"size_bytes": file.size, "location": location}
+        values = asdict(file) | {"size_bytes": file.size}
         rows.append(tuple(values[field.name] for field in LISTED_FILE))
     return spark.createDataFrame(rows, LISTED_FILE)

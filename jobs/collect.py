@@ -4,9 +4,8 @@ Only names, sizes and the few small text files of a log directory are read here,
 Nothing is ever written to the dump.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from jobs._dump import Dump, DumpDirectory, DumpFile, DumpPartition
 from jobs._dump_layout import READ_ON_THE_DRIVER, name_file, name_folder
@@ -14,6 +13,7 @@ from jobs._errors import UsageError
 from jobs._manifest import BEFORE, NAME, Copied, ManifestError, read_manifest
 from jobs._replicas import replica_sets
 from schemas.topics import METADATA_TOPIC, TXN_LOG_TOPIC
+from udfs.storage.dump_path import DumpPath, root_and_below
 from udfs.wire import checkpoints
 from udfs.wire.errors import WireError
 
@@ -41,17 +41,17 @@ class LogDirectory:
     copies: dict[str, Copied] = field(default_factory=dict)
 
 
-def _is_partition_folder(folder: Path) -> bool:
+def _is_partition_folder(folder: DumpPath) -> bool:
     return name_folder(folder.name) is not None and any(
         name_file(path.name).kind == "segment" for path in folder.iterdir()
     )
 
 
-def _subfolders(folder: Path) -> list[Path]:
+def _subfolders(folder: DumpPath) -> list[DumpPath]:
     return sorted(entry for entry in folder.iterdir() if entry.is_dir())
 
 
-def _is_log_directory(folder: Path) -> bool:
+def _is_log_directory(folder: DumpPath) -> bool:
     if (folder / "meta.properties").is_file():
         return True
     return any(
@@ -61,29 +61,29 @@ def _is_log_directory(folder: Path) -> bool:
     )
 
 
-def _names(folder: Path) -> list[str]:
+def _names(folder: DumpPath) -> list[str]:
     try:
         return [path.name for path in folder.iterdir()]
     except OSError:
         return []
 
 
-def log_directories(dump: Path) -> list[tuple[Path, bool]]:
+def log_directories(dump: DumpPath) -> list[tuple[DumpPath, bool]]:
     """(folder, is a single partition folder) of everything that `dump` holds.
 
     Raises UsageError when the folder is no dump.
     """
-    if not dump.is_dir():
-        problem = "is not a folder" if dump.exists() else "does not exist"
-        raise UsageError(f"--dump {dump} {problem}: {EXPECTED}.")
     try:
+        if not dump.is_dir():
+            problem = "is not a folder" if dump.exists() else "does not exist"
+            raise UsageError(f"--dump {dump} {problem}: {EXPECTED}.")
         if _is_partition_folder(dump):
             return [(dump, True)]
         if _is_log_directory(dump):
             return [(dump, False)]
         inner = [(folder, False) for folder in _subfolders(dump) if _is_log_directory(folder)]
     except OSError as error:
-        raise UsageError(f"--dump {error.filename}: {error.strerror}; {EXPECTED}.") from error
+        raise UsageError(f"--dump {error.filename}: {error.strerror}.") from error
     if not inner:
         raise UsageError(f"--dump {dump} is no dump: {EXPECTED}.")
     return inner
@@ -94,8 +94,9 @@ class _Collector:
 
     def __init__(self) -> None:
         self.dump = Dump()
+        self._paths: list[DumpPath] = []  # of the files, in their order
 
-    def add_directory(self, folder: Path, label: str) -> None:
+    def add_directory(self, folder: DumpPath, label: str) -> None:
         """A broker's log directory: its side files, then its partitions in name order."""
         side = self._read_side_files(folder, label)
         for path in sorted(folder.iterdir()):
@@ -106,11 +107,11 @@ class _Collector:
             else:
                 self._add_file(path, f"{label}{path.name}", side.broker, None, None)
 
-    def add_partition_folder(self, folder: Path, label: str) -> None:
+    def add_partition_folder(self, folder: DumpPath, label: str) -> None:
         """A partition folder alone: nothing is known of its broker."""
         self._add_folder(folder, label or folder.name, LogDirectory())
 
-    def _read_side_files(self, folder: Path, label: str) -> LogDirectory:
+    def _read_side_files(self, folder: DumpPath, label: str) -> LogDirectory:
         side = LogDirectory(clean_shutdown=(folder / ".kafka_cleanshutdown").exists())
         properties = self._text(folder / "meta.properties", label)
         if properties is not None:
@@ -137,14 +138,14 @@ class _Collector:
                     self.dump.unreadable.append(f"{label}{name}: {error.reason}: {error.detail}")
         return side
 
-    def _copies(self, folder: Path, label: str) -> dict[str, Copied]:
+    def _copies(self, folder: DumpPath, label: str) -> dict[str, Copied]:
         try:
             return read_manifest(folder)
         except ManifestError as error:
             self.dump.unreadable.append(f"{label}{NAME} {error}; the times in it are not used")
             return {}
 
-    def _add_earlier_copies(self, before: Path, label: str, side: LogDirectory) -> None:
+    def _add_earlier_copies(self, before: DumpPath, label: str, side: LogDirectory) -> None:
         """The copy of `__transaction_state` that was taken before the data: only its end counts."""
         for folder in _subfolders(before):
             named = name_folder(folder.name)
@@ -156,7 +157,7 @@ class _Collector:
                     file.kind, file.status = "earlier_coordinator_log", "audited"
                     file.topic, file.partition = named[0], named[1]
 
-    def _text(self, path: Path, label: str) -> str | None:
+    def _text(self, path: DumpPath, label: str) -> str | None:
         try:
             return path.read_bytes().decode("utf-8", "replace")
         except FileNotFoundError:
@@ -165,7 +166,7 @@ class _Collector:
             self.dump.unreadable.append(f"{label}{path.name}: {error.strerror}")
             return None
 
-    def _add_folder(self, folder: Path, label: str, side: LogDirectory) -> None:
+    def _add_folder(self, folder: DumpPath, label: str, side: LogDirectory) -> None:
         named = name_folder(folder.name)
         try:
             paths = sorted(path for path in folder.iterdir() if path.is_file())
@@ -228,7 +229,7 @@ class _Collector:
                     self._read_topic_id(file, copy)
 
     def _read_topic_id(self, file: DumpFile, copy: DumpPartition) -> None:
-        text = self._text(Path(file.root, file.below_root), file.path)
+        text = self._text(self._paths[file.file_index], file.path)
         if text is None:
             return
         try:
@@ -241,7 +242,7 @@ class _Collector:
 
     def _add_file(
         self,
-        path: Path,
+        path: DumpPath,
         label: str,
         broker: int | None,
         partition: DumpPartition | None,
@@ -255,10 +256,11 @@ class _Collector:
         except OSError as error:
             self.dump.unreadable.append(f"{label}: {error.strerror}")
             return
+        root, below_root = root_and_below(path)
         file = DumpFile(
             file_index=len(self.dump.files),
-            root=str(path.parent),
-            below_root=path.name,
+            root=root,
+            below_root=below_root,
             path=label,
             broker=broker,
             topic=partition.topic if partition else None,
@@ -271,6 +273,7 @@ class _Collector:
             note=note,
         )
         self.dump.files.append(file)
+        self._paths.append(path)
         if partition is not None and named.kind == "segment" and note is None:
             partition.segments.append(file)
 
@@ -291,7 +294,7 @@ def _status(kind: str, note: str | None, outside: bool) -> str:
     return "digest_only"
 
 
-def _labels(dumps: list[Path]) -> Iterator[tuple[Path, str]]:
+def _labels(dumps: Sequence[DumpPath]) -> Iterator[tuple[DumpPath, str]]:
     """Each dump with the prefix of its paths: none for one dump, its name for several."""
     seen: dict[str, int] = {}
     for dump in dumps:
@@ -303,7 +306,7 @@ def _labels(dumps: list[Path]) -> Iterator[tuple[Path, str]]:
         yield dump, f"{name}/" if seen[name] == 1 else f"{name}#{seen[name]}/"
 
 
-def collect(dumps: list[Path]) -> Dump:
+def collect(dumps: Sequence[DumpPath]) -> Dump:
     """Lists every file of the given dumps. Raises UsageError where one is no dump."""
     collector = _Collector()
     for dump, label in _labels(dumps):

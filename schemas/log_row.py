@@ -317,7 +317,7 @@ SPLIT = table(
     integer("topic_partitions", "how many partitions __consumer_offsets seems to have"),
     integer("partition_index", "see LOG_ROW; null for files outside partitions"),
     integer("file_index", "see LOG_ROW"),
-    string("root", "folder of the dump the file lies in"),
+    string("root", "folder the file lies in, or URI of the dump; not to be shown"),
     string("path", "path of the file below root"),
     string("kind", "file kind of schemas/dump_file.py"),
     string("topic", "topic of the partition"),

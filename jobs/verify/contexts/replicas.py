@@ -35,7 +35,8 @@ def _located(pieces: Column) -> Column:
         file = F.get(F.col("all_files"), piece["file_index"])
         return F.struct(
             piece["file_index"].alias("file_index"),
-            file["location"].alias("location"),
+            file["root"].alias("root"),
+            file["below_root"].alias("below_root"),
             file["size_bytes"].alias("size_bytes"),
             piece["first_position"].alias("first_position"),
             piece["end_position"].alias("end_position"),
@@ -46,7 +47,9 @@ def _located(pieces: Column) -> Column:
 
 def _differences(selected: DataFrame, files: DataFrame, max_batch_bytes: int) -> DataFrame:
     """Rows of DIFFERENCE: the suspicious blocks, read again."""
-    numbered = F.array_sort(F.collect_list(F.struct("file_index", "location", "size_bytes")))
+    numbered = F.array_sort(
+        F.collect_list(F.struct("file_index", "root", "below_root", "size_bytes"))
+    )
     all_files = files.agg(numbered.alias("all_files"))
 
     def block(one: Column) -> Column:
