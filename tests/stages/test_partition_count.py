@@ -53,7 +53,7 @@ def test_the_ids_tell_the_number_of_partitions(
 ) -> None:
     told = partition_count(
         spark.createDataFrame(ids, "partition int, id_hash int"),
-        spark.createDataFrame([(highest,)], "highest_partition int"),
+        spark.createDataFrame([(highest, None)], "highest_partition int, known_count int"),
     ).collect()
     assert len(told) == 1
     assert told[0].partition_count_proven == proven
