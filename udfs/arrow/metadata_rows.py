@@ -5,19 +5,21 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from schemas import log_row
 from schemas.topics import METADATA_TOPIC
-from udfs.arrow.batches import DecodeOptions, decode_batches
+from udfs.arrow.batches import Decoded, DecodeOptions, decode_batches
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.frames import FrameWalker
 from udfs.arrow.rows import RowBuilder
-from udfs.wire.batch_headers import BatchHeaders
+from udfs.arrow.sections import readable, sections
+from udfs.wire.batch_headers import Bools
 from udfs.wire.batch_layout import MAX_OFFSET_SPAN
-from udfs.wire.batch_records import iter_batch
-from udfs.wire.errors import WireError
 from udfs.wire.metadata_log import (
+    API_KEYS,
     BROKER_RESOURCE,
+    FRAME_VERSION,
     TOPIC_RESOURCE,
     Configured,
     CreatedPartition,
@@ -29,6 +31,7 @@ from udfs.wire.metadata_log import (
     Undecodable,
     decode,
 )
+from udfs.wire.records import OFFSET_DELTA, SECTION, VALUE_LENGTH, VALUE_START
 
 METADATA_LOG = "metadata_log"
 # Options that say something of data; the others are of no interest here.
@@ -59,8 +62,9 @@ def metadata_rows(
     the last, and those that do not follow the one before. Damage is an Undecodable fact.
     """
     frames = FrameWalker(source, options.max_batch_bytes, 0, MAX_OFFSET_SPAN).walk()
-    headers = decode_batches(source, frames.positions, METADATA_TOPIC, options).headers
-    told = list(_facts(source, headers, options.max_decompressed_bytes))
+    decoded = decode_batches(source, frames.positions, METADATA_TOPIC, options)
+    headers = decoded.headers
+    told = _facts(source, decoded, options.max_decompressed_bytes)
     damaged = [
         (Undecodable(damage.reason), {"position": damage.first + source.start, "length": 0})
         for damage in frames.damages
@@ -89,21 +93,43 @@ def metadata_rows(
     yield builder.nested(log_row.SUMMARY, "summary", [summary])
 
 
-def _facts(
-    source: ByteRange, headers: BatchHeaders, limit: int
-) -> Iterator[tuple[Fact, dict[str, int]]]:
+def _facts(source: ByteRange, decoded: Decoded, limit: int) -> list[tuple[Fact, dict[str, int]]]:
     """Each fact in the order of the log, and where it stands: offset, position, length."""
-    for i in np.flatnonzero(~headers.control):
-        position, length = int(headers.position[i]), int(headers.length[i])
-        place = {"position": position + source.start, "length": length}
-        base = int(headers.base_offset[i])
-        try:
-            for record in iter_batch(source.data[position : position + length].tobytes(), limit):
-                fact = decode(record.value)
-                if fact is not None:
-                    yield fact, place | {"offset": base + record.offset_delta}
-        except WireError as error:
-            yield Undecodable(error.reason), place | {"offset": base}
+    headers = decoded.headers
+
+    def place(i: int, offset_delta: int) -> dict[str, int]:
+        return {
+            "position": int(headers.position[i]) + source.start,
+            "length": int(headers.length[i]),
+            "offset": int(headers.base_offset[i]) + offset_delta,
+        }
+
+    closed = ~headers.control & (headers.record_count > 0) & ~readable(decoded)
+    found: list[tuple[Fact, dict[str, int]]] = [
+        (Undecodable("batch_unreadable"), place(int(i), 0)) for i in np.flatnonzero(closed)
+    ]
+    for part in sections(source, decoded, limit):
+        spans = part.find_spans(part.data, part.start, part.end, headers.record_count[part.batch])
+        for k in np.flatnonzero(_may_tell(part.data, spans)):
+            start = int(spans[VALUE_START, k])
+            fact = decode(part.data[start : start + int(spans[VALUE_LENGTH, k])].tobytes())
+            if fact is not None:
+                batch = int(part.batch[spans[SECTION, k]])
+                found.append((fact, place(batch, int(spans[OFFSET_DELTA, k]))))
+    found.sort(key=lambda told: told[1]["offset"])
+    return found
+
+
+def _may_tell(data: NDArray[np.uint8], spans: NDArray[np.int64]) -> Bools:
+    """Which values `decode` has something to say about; the log is mostly records without news."""
+    start, length = spans[VALUE_START], spans[VALUE_LENGTH]
+    there = length > 1
+    frame_version, api_key = (
+        np.where(there, data[np.where(there, start + i, 0)], 0) for i in (0, 1)
+    )
+    other_frame = frame_version != FRAME_VERSION
+    result: Bools = (length > 0) & (~there | other_frame | np.isin(api_key, API_KEYS))
+    return result
 
 
 def _worth_a_row(told: list[tuple[Fact, dict[str, int]]]) -> list[tuple[Fact, dict[str, int]]]:

@@ -151,3 +151,5 @@ MESSAGES: dict[int, tuple[Callable[[FieldReader], Fact], int]] = {
     21: (_migrated, 0),
     25: (_aborted, 0),
 }
+# The kinds of records that `decode` reads.
+API_KEYS = sorted(MESSAGES)
