@@ -80,6 +80,8 @@ Options of a case, all optional
     replica: {broker: second, log: the lines, hw: 7}   the partition on another broker: second
             (clean), live or foreign (clean, of another cluster). More: cleaner:, first_base:,
             log_start:, topic_id: other | none. Without topic_id both tell the same
+    policy: delete        cleanup.policy with which the topic was created, in __cluster_metadata;
+            default: the topic is not in it
     topic: __consumer_offsets     place it in an internal topic; __cluster_metadata: broker bare
     output: the lines of a second partition, of a client topic, on the same broker; its findings
             are the case's too. In `coordinator` its name is `output`
@@ -91,6 +93,7 @@ On the clean broker the dump is complete up to AS_OF; on live only up to a parti
 """
 
 import gzip
+import hashlib
 import json
 import re
 import struct
@@ -104,7 +107,7 @@ import google_crc32c
 
 from udfs.wire import batch_layout as layout
 from udfs.wire import codecs, offsets_log, txn_index, txn_log, writer
-from udfs.wire.fields import encode_tagged_fields
+from udfs.wire.fields import encode_string, encode_tagged_fields
 
 T0 = 1_700_000_000_000
 AS_OF = T0 + 600_000
@@ -130,6 +133,7 @@ COMMITTED = re.compile(r"(?P<topic>[a-z]+)-(?P<partition>\d+)")
 OPTIONS = {
     "name", "log", "finds", "info", "broker", "hw", "cleaner", "log_start", "first_base",
     "txnindex", "coordinator", "topic", "copied_at", "alone", "copy", "output", "replica",
+    "policy",
 }  # fmt: skip
 VERBS = {
     "data", "txn", "plain", "offsets", "ids", "commit", "abort", "v0", "v1", "skip", "roll",
@@ -380,6 +384,14 @@ class LogBuilder:
         elif value is not None:
             contents = [(contents[0][0], value)]
         self._append_data(line, line.optional("pid") is not None, contents)
+
+    def create_topic(self, name: str, policy: str) -> None:
+        """A batch of __cluster_metadata: the topic is created with that cleanup.policy."""
+        topic = encode_string(name, True) + hashlib.md5(name.encode()).digest()
+        names = (name, "cleanup.policy", policy)
+        option = b"\x02" + b"".join(encode_string(one, True) for one in names)
+        contents: Contents = [(None, metadata_value(2, topic)), (None, metadata_value(4, option))]
+        self._append_data(Line("plain"), transactional=False, contents=contents)
 
     def _ids(self, line: Line) -> None:
         message = struct.pack(">iqq", BROKERS["clean"], 1, int(line.word()))
@@ -899,6 +911,9 @@ class DumpWriter:
         # The broker of the clean cases is alone in its cluster: no replica of it can lag.
         metadata = LogBuilder()
         metadata.add(f"plain value=\x01\x00\x03\x00\x00\x00{chr(BROKERS['clean'])}")
+        for case in placed:
+            if "policy" in case.given:
+                metadata.create_topic(case.topic, case.given["policy"])
         metadata.add(f"ids {NEXT_PRODUCER_ID} at={(AS_OF - T0) // 1000}")
         self._partition("clean", METADATA_TOPIC, 0, metadata, {})
         self._coordinator_logs(placed)
