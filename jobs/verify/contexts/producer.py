@@ -5,7 +5,7 @@ from pyspark.sql import functions as F
 
 from jobs.verify.contexts.context import Context, with_paths
 
-OF_CLUSTER = ["next_producer_id", "metadata_up_to_ms", "one_moment"]
+OF_CLUSTER = ["next_producer_id", "metadata_up_to_ms"]
 PLACE = [
     "first_offset", "topic", "partition", "broker", "file_index", "position", "length",
     "producer_epoch",
@@ -20,9 +20,7 @@ def _uses(states: DataFrame, entries: DataFrame, facts: DataFrame) -> DataFrame:
     """
     about = facts.select(
         "partition_index", "topic", "partition", "broker", "coordinator_topic",
-        "next_producer_id", "metadata_up_to_ms",
-        # The metadata log of a cluster of one broker is not older than what the broker stopped on.
-        (F.col("single_broker") & F.col("clean_shutdown")).alias("one_moment"),
+        *OF_CLUSTER,
     )  # fmt: skip
     client = F.broadcast(about.filter(~F.col("coordinator_topic")))
     written = states.join(client, on="partition_index", how="inner").select(
@@ -84,7 +82,7 @@ def _enriched(selected: DataFrame, files: DataFrame, clock_tolerance_ms: int) ->
         F.col("owner.length").alias("owner_length"),
         F.col("owner.transactional_id").alias("transactional_id"),
         F.col("unallocated.next_producer_id").alias("next_producer_id"),
-        (F.col("unallocated.one_moment") | F.coalesce(later, F.lit(False))).alias("metadata_later"),
+        F.coalesce(later, F.lit(False)).alias("metadata_later"),
     )
 
 
