@@ -7,19 +7,21 @@ from dataclasses import dataclass, field
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from jobs._cluster import Clusters
 from jobs._dump import Dump
 from jobs._kept import Kept
 from jobs._settings import Settings
-from jobs.decode import Decoded
+from jobs.decode import Decoded, offsets_partitions
 from jobs.policy.results import Result
 from jobs.policy.suites import Policy
 from jobs.replay.coordinator_log import Folded
 from jobs.replay.offsets import late_commits
 from jobs.replay.replay import Replayed
 from jobs.report.verdict import Verdict
-from jobs.verify.contexts.build import Inputs, OffsetInputs, ReplicaInputs
+from jobs.verify.contexts.build import BlockInputs, Inputs, OffsetInputs, ReplicaInputs
 from jobs.verify.contexts.log_directory import log_directories
 from jobs.verify.contexts.offset_transaction import OffsetTransactions
+from jobs.verify.contexts.producer_block import producer_blocks
 from jobs.verify.contexts.transaction import Ages
 from jobs.verify.verify import Verified
 from schemas import log_row
@@ -67,10 +69,14 @@ class Request:
 
 @dataclass(frozen=True)
 class Read:
-    """What one pass over the bytes gave: the listing, decoded rows, damage, digests, identity."""
+    """What one pass over the bytes gave: the listing, decoded rows, damage, digests, identity.
+
+    `clusters`: what `__cluster_metadata` tells.
+    """
 
     files: DataFrame
     decoded: Decoded
+    clusters: Clusters
     damages: DataFrame
     digests: DataFrame
     audit_id: str
@@ -126,8 +132,9 @@ def context_inputs(
         markers=markers(read.decoded, replayed),
         histories=replayed.histories,
         owners=replayed.owners,
-        offsets=offset_inputs(read.decoded, replayed),
+        offsets=offset_inputs(dump, read.decoded, replayed),
         replicas=replica_inputs(request, dump, read),
+        blocks=block_inputs(dump, read),
         regular=replayed.regular,
         following=read.decoded.following,
         ages=Ages(
@@ -135,7 +142,9 @@ def context_inputs(
             transaction_max_timeout=settings.transaction_max_timeout_ms,
             late_slack=settings.late_transaction_slack_ms,
             clock_tolerance=settings.clock_tolerance_ms,
-            producer_expiration=settings.producer_id_expiration_ms,
+            producer_expiration=read.clusters.shortest_expiration_ms(
+                settings.producer_id_expiration_ms
+            ),
         ),
         coordinator_log_complete=coordinator_log_complete(dump),
         coordinator_copies=coordinator_copies(dump),
@@ -163,12 +172,23 @@ def replica_inputs(request: Request, dump: Dump, read: Read) -> ReplicaInputs:
     )
 
 
-def offset_inputs(decoded: Decoded, replayed: Replayed) -> OffsetInputs:
+def block_inputs(dump: Dump, read: Read) -> BlockInputs:
+    """Blocks of producer ids; hardly any dump has one to look at."""
+    odd = read.clusters.regressions
+    spark = read.files.sparkSession
+    return BlockInputs(
+        copies=len(dump.metadata_logs),
+        regressions=producer_blocks(spark, odd) if odd else None,
+    )
+
+
+def offset_inputs(dump: Dump, decoded: Decoded, replayed: Replayed) -> OffsetInputs:
     """What is known of `__consumer_offsets`; what does not occur is not even planned."""
     faults = decoded.counts.get(log_row.GROUP_FAULT)
     late = decoded.counts.get(log_row.LATE_COMMIT) or decoded.commits_at_seams
     return OffsetInputs(
         faults=decoded.nested(log_row.GROUP_FAULT, "group_fault") if faults else None,
+        assumed_partitions=offsets_partitions(dump),
         late=_late_commits(decoded, replayed) if late else None,
         transactions=_offset_transactions(decoded, replayed) if decoded.offset_runs else None,
     )

@@ -72,12 +72,21 @@ class DumpDirectory:
 
 
 @dataclass
+class DumpMetadataLog:
+    """A copy of `__cluster_metadata`: its segments and snapshots, in the order of their names."""
+
+    cluster_id: str | None
+    files: list[DumpFile] = field(default_factory=list)
+
+
+@dataclass
 class Dump:
     """Files, partitions and log directories of an audit, and what could not be read."""
 
     files: list[DumpFile] = field(default_factory=list)
     directories: list[DumpDirectory] = field(default_factory=list)
     partitions: list[DumpPartition] = field(default_factory=list)
+    metadata_logs: list[DumpMetadataLog] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
 
 

@@ -8,6 +8,8 @@ RETIRED_FOLDER = re.compile(r"\.[0-9a-f]{32}-(?P<why>delete|future|stray)$")
 DATA_FILE = re.compile(
     r"^(?P<base>\d{20})(?P<suffix>\.log|\.index|\.timeindex|\.txnindex|\.snapshot)$"
 )
+# The state of __cluster_metadata before an offset, and the epoch of the record before it.
+METADATA_SNAPSHOT = re.compile(r"^(?P<end>\d{20})-\d{10}\.checkpoint$")
 LEFTOVER_SUFFIXES = (".deleted", ".cleaned", ".swap", ".tmp")
 
 KINDS_BY_SUFFIX = {
@@ -53,6 +55,9 @@ def name_file(name: str) -> NamedFile:
     match = DATA_FILE.match(name)
     if match:
         return NamedFile(KINDS_BY_SUFFIX[match["suffix"]], int(match["base"]), None)
+    snapshot = METADATA_SNAPSHOT.match(name)
+    if snapshot:
+        return NamedFile("metadata_snapshot", int(snapshot["end"]), None)
     for suffix in LEFTOVER_SUFFIXES:
         if name.endswith(suffix):
             return NamedFile("leftover", None, f"{suffix} file: no part of the log")

@@ -4,13 +4,14 @@ from dataclasses import asdict
 
 from pyspark.sql import DataFrame, SparkSession
 
+from jobs._cluster import Cluster, Clusters
 from jobs._dump import Dump, DumpPartition, cleaned_below
 from jobs._replicas import comparable_from
 from schemas.dump_partition import DUMP_PARTITION, LISTED_FILE
 from schemas.topics import CLEANED_TOPICS, COORDINATOR_TOPICS
 
 
-def _static_row(partition: DumpPartition) -> tuple[object, ...]:
+def _static_row(partition: DumpPartition, cluster: Cluster) -> tuple[object, ...]:
     bases = [segment.base_offset for segment in partition.segments]
     return (
         partition.partition_index,
@@ -32,12 +33,18 @@ def _static_row(partition: DumpPartition) -> tuple[object, ...]:
         comparable_from(partition),
         partition.topic_id,
         partition.metadata_file,
+        cluster.partitions.get(partition.topic),
+        partition.topic in cluster.created_once,
+        partition.topic in cluster.never_compacted,
+        cluster.next_producer_id,
+        cluster.up_to_ms,
     )
 
 
-def partitions_table(spark: SparkSession, dump: Dump) -> DataFrame:
+def partitions_table(spark: SparkSession, dump: Dump, clusters: Clusters) -> DataFrame:
     """Rows of `schemas.dump_partition.DUMP_PARTITION`."""
-    return spark.createDataFrame([_static_row(p) for p in dump.partitions], DUMP_PARTITION)
+    rows = [_static_row(one, clusters.of(one.cluster_id)) for one in dump.partitions]
+    return spark.createDataFrame(rows, DUMP_PARTITION)
 
 
 def files_table(spark: SparkSession, dump: Dump) -> DataFrame:

@@ -7,7 +7,7 @@ Nothing is ever written to the dump.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from jobs._dump import Dump, DumpDirectory, DumpFile, DumpPartition
+from jobs._dump import Dump, DumpDirectory, DumpFile, DumpMetadataLog, DumpPartition
 from jobs._dump_layout import READ_ON_THE_DRIVER, name_file, name_folder
 from jobs._errors import UsageError
 from jobs._manifest import BEFORE, NAME, Copied, ManifestError, read_manifest
@@ -26,6 +26,7 @@ EXPECTED = (
 # A partition.metadata has some 45 bytes.
 MAX_METADATA_BYTES = 4096
 NO_TRANSACTIONS = "metadata log of KRaft: no transactions in it"
+METADATA_KINDS = {"segment": "metadata_log", "metadata_snapshot": "metadata_snapshot"}
 
 
 @dataclass
@@ -179,12 +180,7 @@ class _Collector:
                 self._add_file(path, f"{label}/{path.name}", side.broker, None, note)
             return
         if named[0] == METADATA_TOPIC:
-            for path in paths:
-                why = None if path.suffix == ".log" else NO_TRANSACTIONS
-                self._add_file(path, f"{label}/{path.name}", side.broker, None, why)
-                if why is None:
-                    self.dump.files[-1].kind = "metadata_log"
-                    self.dump.files[-1].status = "audited"
+            self._add_metadata_log(named[1], paths, label, side)
             return
         topic, number, _ = named
         partition = self._new_partition(topic, number, side, side.copies.get(folder.name))
@@ -194,6 +190,21 @@ class _Collector:
             partition.segments, [*partition.segments[1:], None], strict=True
         ):
             segment.next_base_offset = following.base_offset if following else None
+
+    def _add_metadata_log(
+        self, number: int, paths: list[Path], label: str, side: LogDirectory
+    ) -> None:
+        """A copy of `__cluster_metadata`: no partition to audit, but it tells of the cluster."""
+        copy = DumpMetadataLog(side.cluster_id)
+        for path in paths:
+            kind = METADATA_KINDS.get(name_file(path.name).kind)
+            why = None if kind else NO_TRANSACTIONS
+            file = self._add_file(path, f"{label}/{path.name}", side.broker, None, why)
+            if kind and file:
+                file.kind, file.status = kind, "audited"
+                file.topic, file.partition = METADATA_TOPIC, number
+                copy.files.append(file)
+        self.dump.metadata_logs.append(copy)
 
     def _new_partition(
         self, topic: str, number: int, side: LogDirectory, copied: Copied | None
@@ -247,7 +258,8 @@ class _Collector:
         broker: int | None,
         partition: DumpPartition | None,
         note: str | None,
-    ) -> None:
+    ) -> DumpFile | None:
+        """Lists a file; None, and a line in `unreadable`, where it cannot be looked at."""
         named = name_file(path.name)
         note = note or named.note
         outside = named.kind == "segment" and partition is None
@@ -255,7 +267,7 @@ class _Collector:
             size = path.stat().st_size
         except OSError as error:
             self.dump.unreadable.append(f"{label}: {error.strerror}")
-            return
+            return None
         root, below_root = root_and_below(path)
         file = DumpFile(
             file_index=len(self.dump.files),
@@ -276,6 +288,7 @@ class _Collector:
         self._paths.append(path)
         if partition is not None and named.kind == "segment" and note is None:
             partition.segments.append(file)
+        return file
 
 
 def _why_no_partition(named: tuple[str, int, str | None] | None) -> str | None:

@@ -31,6 +31,7 @@ USUAL_OFFSETS_PARTITIONS = 50
 # Reading a small file costs about as much as decoding this many bytes.
 COST_OF_A_FILE = 65_536
 TASKS_A_CORE = 3
+SPLIT_KINDS = ("segment", "metadata_log", "metadata_snapshot")
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ def plan_splits(dump: Dump, split_bytes: int) -> list[dict[str, object]]:
             continue
         owner = None if file.partition_index is None else partitions[file.partition_index]
         size = max(file.size, 1)
-        piece = step if file.kind == "segment" else size
+        piece = step if file.kind in SPLIT_KINDS else size
         for start in range(0, size, piece):
             split = _split(file, owner, start, min(piece, file.size - start))
             split["cuts"] = compared.get(file.partition_index)

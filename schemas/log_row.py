@@ -9,7 +9,7 @@ from pyspark.sql.types import ArrayType, IntegerType, LongType, StringType
 from schemas.columns import array, binary, boolean, column, integer, long, string, table
 
 RUN, FRAME, FAILURE, STEP, ENTRY, ABORTED, SUMMARY, REGULAR, REGULAR_ABORT = range(9)
-GROUP_FAULT, PENDING_COMMIT, LATE_COMMIT, COMMITS, BLOCK, FOLDED = range(9, 15)
+GROUP_FAULT, PENDING_COMMIT, LATE_COMMIT, COMMITS, BLOCK, FOLDED, METADATA = range(9, 16)
 
 RUN_COLUMNS = (
     long("producer_id", "producer id"),
@@ -252,6 +252,19 @@ BLOCK_TYPE = table(
 )
 """A block of offsets of a partition that the dump has in several copies."""
 
+METADATA_TYPE = table(
+    string("what", "kind of fact: a class name of udfs/wire/metadata_log.py"),
+    long("offset", "offset of the record"),
+    long("position", "byte position of its batch"),
+    integer("length", "size of its batch, bytes"),
+    string("name", "topic name; or what is configured, empty for all brokers"),
+    string("topic_id", "topic id as in partition.metadata"),
+    string("option", "name of an option; or why a record cannot be read"),
+    string("value", "value of the option; null where it was taken back"),
+    long("number", "partition, next producer id, or type of the resource that is configured"),
+)
+"""A fact of `__cluster_metadata`; what is null does not belong to its kind."""
+
 SUMMARY_TYPE = table(
     long("length", "bytes of the split or file that were there to read"),
     binary("digests", "SHA-256 of each MiB of the split, joined"),
@@ -310,6 +323,7 @@ LOG_ROW = table(
     column("commits", COMMITS_TYPE, "a block of offset commits near the ends of a split"),
     column("block", BLOCK_TYPE, "a block of offsets, to be compared with other replicas"),
     column("folded", FOLDED_TYPE, "records of __transaction_state that were folded away"),
+    column("metadata", METADATA_TYPE, "what a record of __cluster_metadata tells"),
 )
 
 SPLIT = table(

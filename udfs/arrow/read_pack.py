@@ -9,7 +9,7 @@ from schemas import log_row
 from udfs.arrow.batches import DecodeOptions
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.log_ends import end_of_log
-from udfs.arrow.metadata_rows import metadata_facts
+from udfs.arrow.metadata_rows import metadata_rows
 from udfs.arrow.rows import RowBuilder
 from udfs.arrow.segment import read_segment
 from udfs.storage.ahead import Opener, opened_ahead
@@ -17,7 +17,7 @@ from udfs.wire import txn_index
 
 SEGMENT = "segment"
 TXN_INDEX = "txn_index"
-METADATA_LOG = "metadata_log"
+METADATA = ("metadata_log", "metadata_snapshot")
 EARLIER_COORDINATOR_LOG = "earlier_coordinator_log"
 
 
@@ -56,9 +56,8 @@ def read_split(
         yield from read_segment(source, split, options)
     elif split["kind"] == TXN_INDEX:
         yield from _read_txn_index(source, split)
-    elif split["kind"] == METADATA_LOG:
-        summary = _side_file_summary(source) | metadata_facts(source, options)
-        yield RowBuilder(split).nested(log_row.SUMMARY, "summary", [summary])
+    elif split["kind"] in METADATA:
+        yield from metadata_rows(source, split, options)
     elif split["kind"] == EARLIER_COORDINATOR_LOG:
         summary = _side_file_summary(source) | end_of_log(source, split, options)
         yield RowBuilder(split).nested(log_row.SUMMARY, "summary", [summary])

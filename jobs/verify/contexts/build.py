@@ -19,6 +19,7 @@ from jobs.verify.contexts.offset_transaction import (
     offset_transaction_context,
 )
 from jobs.verify.contexts.producer import producer_context
+from jobs.verify.contexts.producer_block import producer_block_context
 from jobs.verify.contexts.replicas import replicas_context
 from jobs.verify.contexts.run import run_context
 from jobs.verify.contexts.side_entry import side_entry_context
@@ -30,11 +31,24 @@ class OffsetInputs:
     """What is known of `__consumer_offsets`; None for what the dump cannot have.
 
     `faults`: rows of `log_row.GROUP_FAULT_TYPE`; `late`: of LATE_COMMIT_TYPE.
+    `assumed_partitions`: how many partitions the decoder took the topic to have.
     """
 
     faults: DataFrame | None
+    assumed_partitions: int | None
     late: DataFrame | None
     transactions: OffsetTransactions | None
+
+
+@dataclass(frozen=True)
+class BlockInputs:
+    """Blocks of producer ids: `copies` of `__cluster_metadata` were read.
+
+    `regressions`: rows of `producer_block.PRODUCER_BLOCK`, None where no block is one.
+    """
+
+    copies: int
+    regressions: DataFrame | None
 
 
 @dataclass(frozen=True)
@@ -76,6 +90,7 @@ class Inputs:
     owners: DataFrame
     offsets: OffsetInputs
     replicas: ReplicaInputs
+    blocks: BlockInputs
     regular: int
     following: int
     ages: Ages
@@ -96,7 +111,10 @@ def build_contexts(given: Inputs) -> list[Context]:
             given.states, known, files, given.ages.producer_expiration,
             given.regular + given.following,
         ),
-        producer_context(given.states, log.entries, known, files),
+        producer_context(given.states, log.entries, known, files, given.ages.clock_tolerance),
+        no_rows("producer_block", known, given.blocks.copies)
+        if given.blocks.regressions is None
+        else producer_block_context(given.blocks.regressions, given.blocks.copies),
         decided_partition_context(
             log, given.histories, given.states, given.markers, known, files,
             given.ages,
@@ -118,7 +136,9 @@ def _offset_contexts(given: Inputs) -> list[Context]:
     return [
         no_rows("group_record", known)
         if offsets.faults is None
-        else group_record_context(offsets.faults, given.splits, known, files),
+        else group_record_context(
+            offsets.faults, given.splits, known, files, offsets.assumed_partitions
+        ),
         no_rows("offset_commit", known)
         if offsets.late is None
         else offset_commit_context(offsets.late, known, files),

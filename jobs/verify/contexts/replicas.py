@@ -161,7 +161,8 @@ def _differing(first: DataFrame) -> DataFrame:
         "both_stable_known": about["stable_known"] & beside["stable_known"],
         "may_be_cleaned": about["may_be_cleaned"] | beside["may_be_cleaned"],
         "cleaning_unknown": about["cleaning_unknown"] | beside["cleaning_unknown"],
-        "topic_known": about["topic_id"].isNotNull() & beside["topic_id"].isNotNull(),
+        "topic_known": about["created_once"]
+        | (about["topic_id"].isNotNull() & beside["topic_id"].isNotNull()),
     }
     return first.select(*[column.alias(name) for name, column in columns.items()])
 
@@ -202,7 +203,8 @@ def replicas_context(
     one_text, other_text: leader epoch or topic id in both. pairs: brokers whose copies differ.
     both_stable_known, both_clean: whether both copies have a high watermark, and were left by a
     broker that had stopped cleanly; clean: that of the copy with the gap. may_be_cleaned,
-    cleaning_unknown: of either copy. topic_known: both tell their topic id. between_segments: the
+    cleaning_unknown: of either copy. topic_known: both tell their topic id, or there
+    never was another topic of this name. between_segments: the
     gap lies between two files.
     """
     copies = replica_copies(facts)
