@@ -192,7 +192,7 @@ class _Collector:
             segment.next_base_offset = following.base_offset if following else None
 
     def _add_metadata_log(
-        self, number: int, paths: list[Path], label: str, side: LogDirectory
+        self, number: int, paths: list[DumpPath], label: str, side: LogDirectory
     ) -> None:
         """A copy of `__cluster_metadata`: no partition to audit, but it tells of the cluster."""
         copy = DumpMetadataLog(side.cluster_id)
