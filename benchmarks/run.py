@@ -1,10 +1,11 @@
-"""Times an audit of healthy dumps of several sizes, stage by stage.
+"""Times an audit of healthy dumps of several sizes, stage by stage, each in a process of its own.
 
-    python benchmarks/run.py [--transactions 200000 2000000] [--kafka-libs DIR] \\
+    python benchmarks/run.py [--transactions 2000 200000 2000000] [--kafka-libs DIR] \\
         [--coordinator]
 
 Prints, for each size, transactions/s, batches/s, MB/s, peak memory of driver and workers, and the
-seconds of each stage. `--kafka-libs` names a folder with Kafka's jars: then the time that its own
+seconds of each stage. What the smallest dump takes is the fixed cost of an audit on a cold JVM.
+`--kafka-libs` names a folder with Kafka's jars: then the time that its own
 DumpLogSegments needs to print the same files is measured beside it.
 """
 
@@ -31,23 +32,33 @@ from jobs.main import audit
 PARTITIONS = 8
 
 
-def resident_bytes() -> int:
+def _proportional_bytes(pid: int) -> int:
+    """Memory of a process; pages that it shares with n others count as an n-th. 0 if it is gone."""
+    try:
+        told = Path(f"/proc/{pid}/smaps_rollup").read_text("ascii")
+    except OSError:
+        return 0
+    sizes = [line.split()[1] for line in told.splitlines() if line.startswith("Pss:")]
+    return sum(map(int, sizes)) * 1024
+
+
+def memory_bytes() -> int:
     """Memory of this process and all below it: the driver's JVM and the Python workers."""
     listing = subprocess.run(
-        ["ps", "-A", "-o", "pid=,ppid=,rss="], capture_output=True, text=True, check=True
+        ["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=True
     )
     rows = [tuple(map(int, line.split())) for line in listing.stdout.splitlines()]
     family = {os.getpid()}
     grown = True
     while grown:
-        more = {pid for pid, parent, _ in rows if parent in family} - family
+        more = {pid for pid, parent in rows if parent in family} - family
         family |= more
         grown = bool(more)
-    return sum(size for pid, _, size in rows if pid in family) * 1024
+    return sum(map(_proportional_bytes, family))
 
 
 class PeakMemory:
-    """Samples the resident memory twice a second while it is entered."""
+    """Samples the memory twice a second while it is entered."""
 
     def __enter__(self) -> "PeakMemory":
         self.peak = 0
@@ -58,7 +69,7 @@ class PeakMemory:
 
     def _sample(self) -> None:
         while not self._done.wait(0.5):
-            self.peak = max(self.peak, resident_bytes())
+            self.peak = max(self.peak, memory_bytes())
 
     def __exit__(self, *_: object) -> None:
         self._done.set()
@@ -103,18 +114,28 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--transactions", type=int, nargs="+", default=[200_000, 2_000_000])
+    parser.add_argument("--transactions", type=int, nargs="+", default=[2_000, 200_000, 2_000_000])
     parser.add_argument("--kafka-libs", type=Path)
     parser.add_argument(
         "--coordinator", action="store_true", help="with a whole __transaction_state"
     )
     given = parser.parse_args()
+    if len(given.transactions) > 1:
+        _each_alone(given)
+        return
+    folder = Path(tempfile.mkdtemp(prefix="eosaudit-bench-"))
+    try:
+        measure(given.transactions[0], folder, given.kafka_libs, given.coordinator)
+    finally:
+        shutil.rmtree(folder)
+
+
+def _each_alone(given: argparse.Namespace) -> None:
+    """Each size in a new process, so that none meets a JVM that another has warmed."""
     for transactions in given.transactions:
-        folder = Path(tempfile.mkdtemp(prefix="eosaudit-bench-"))
-        try:
-            measure(transactions, folder, given.kafka_libs, given.coordinator)
-        finally:
-            shutil.rmtree(folder)
+        command = [sys.executable, __file__, "--transactions", str(transactions)]
+        command += ["--kafka-libs", str(given.kafka_libs)] if given.kafka_libs else []
+        subprocess.run(command + ["--coordinator"] * given.coordinator, check=True)
 
 
 if __name__ == "__main__":
