@@ -10,14 +10,14 @@ import pytest
 from conftest import SampleAudit
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
-from storage.conftest import READER
+from storage.s3_fixtures import READER
 from storage.s3_server import CLOSED_BUCKET, S3Server
 
 from jobs.commands.doctor import examine
 from jobs.main import main
 from udfs.storage.dump_path import dump_at
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("reader")]
 
 TABLES = ("dump_file", "partition_state", "violation", "check_run", "txn")
 

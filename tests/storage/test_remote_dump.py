@@ -23,6 +23,8 @@ from udfs.arrow.read_pack import read_packs
 from udfs.storage.dump_path import dump_at
 from udfs.storage.open_file import open_file
 
+pytestmark = pytest.mark.usefixtures("reader")
+
 DUMPS = Path(__file__).parents[1] / "dumps"
 OPTIONS = decode_options(load(), "records")
 SPLIT_BYTES = 1 << 20
