@@ -12,6 +12,9 @@ from pyspark.sql import SparkSession
 from jobs._session import _embedded_defaults, get_session
 from jobs.main import main
 
+# A conftest.py of its own in that folder would hide this one from those who import from it.
+pytest_plugins = ["storage.s3_fixtures"]
+
 SAMPLE = Path(__file__).parent / "dumps/hanging-sample"
 LOGGING = Path(__file__).parent.parent / "conf" / "log4j2.properties"
 

@@ -23,6 +23,8 @@ from udfs.arrow.read_pack import read_packs
 from udfs.storage.dump_path import dump_at
 from udfs.storage.open_file import open_file
 
+pytestmark = pytest.mark.usefixtures("reader")
+
 DUMPS = Path(__file__).parents[1] / "dumps"
 OPTIONS = decode_options(load(), "records")
 SPLIT_BYTES = 1 << 20
@@ -37,14 +39,21 @@ def counted(s3: S3Server) -> Iterator[Counter[str]]:
     made.update(s3.requests() - before)
 
 
-def listing(dump: Dump) -> dict[str, Any]:
+def listing(dump: Dump) -> Any:
     """All that a listing tells, without where the files are opened."""
-    told = asdict(dump)
-    for file in told["files"]:
-        del file["root"], file["below_root"]
-    for partition in told["partitions"]:
-        partition["segments"] = [file["file_index"] for file in partition["segments"]]
-    return told
+    return _without_places(asdict(dump))
+
+
+def _without_places(told: Any) -> Any:
+    if isinstance(told, list):
+        return [_without_places(one) for one in told]
+    if not isinstance(told, dict):
+        return told
+    return {
+        name: _without_places(one)
+        for name, one in told.items()
+        if name not in ("root", "below_root")
+    }
 
 
 def read(dump: Dump, split_bytes: int = SPLIT_BYTES) -> list[pa.RecordBatch]:

@@ -18,6 +18,8 @@ from udfs.storage.errors import as_os_error
 from udfs.storage.open_file import open_file
 from udfs.storage.reach import problem_with
 
+pytestmark = pytest.mark.usefixtures("reader")
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

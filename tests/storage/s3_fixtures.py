@@ -1,4 +1,4 @@
-"""The S3 server that the tests of this folder share, and the environment of its reader."""
+"""Fixtures of remote dumps: a server, somebody who may read there, and the sample on it."""
 
 import os
 import sys
@@ -27,7 +27,7 @@ def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
         yield server
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def reader(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The environment of somebody who may read dumps."""
     for name in [name for name in os.environ if name.startswith("AWS_")]:
