@@ -326,11 +326,10 @@ def examine(one: Segment, copy: Copy, result: Result) -> None:
 def read(one: Segment, copy: Copy) -> list[dict[str, Any]]:
     """Rows of `schemas.log_row.LOG_ROW` of a copy."""
     size = len(copy.content)
-    split = {
-        "partition_index": 0, "file_index": 0, "kind": "segment", "topic": one.topic,
-        "partition": 0, "file_size": size, "base_offset": copy.base_offset,
-        "next_base_offset": None, "cleaned_below": 0, "high_watermark": None, "start": 0,
-        "length": size, "cuts": None, "topic_partitions": 50,
+    split = dict.fromkeys(log_row.SPLIT.fieldNames()) | {
+        "kind": "segment", "topic": one.topic, "partition": 0, "partition_index": 0,
+        "file_index": 0, "file_size": size, "base_offset": copy.base_offset, "cleaned_below": 0,
+        "start": 0, "length": size, "topic_partitions": 50,
     }  # fmt: skip
     file = io.BytesIO(copy.content[: copy.readable])
     return [row for batch in read_split(file, split, OPTIONS) for row in batch.to_pylist()]

@@ -33,7 +33,7 @@ DUMP_PARTITION = table(
     integer("topic_partitions", "partitions of the topic by __cluster_metadata; null: not told"),
     boolean("created_once", "by __cluster_metadata there never was another topic of this name"),
     boolean("never_compacted", "by __cluster_metadata cleanup.policy was always delete"),
-    long("next_producer_id", "no producer id from it on was given out when __cluster_metadata was "
+    long("unallocated_from", "no producer id from it on was given out when __cluster_metadata was "
          "copied; null: not told"),
     long("metadata_up_to_ms", "newest timestamp in __cluster_metadata, ms, controller clock"),
 )  # fmt: skip

@@ -5,7 +5,7 @@ from pyspark.sql import functions as F
 
 from jobs.verify.contexts.context import Context, with_paths
 
-OF_CLUSTER = ["next_producer_id", "metadata_up_to_ms"]
+OF_CLUSTER = ["unallocated_from", "metadata_up_to_ms"]
 PLACE = [
     "first_offset", "topic", "partition", "broker", "file_index", "position", "length",
     "producer_epoch",
@@ -50,7 +50,7 @@ def _uses(states: DataFrame, entries: DataFrame, facts: DataFrame) -> DataFrame:
         )
     )  # fmt: skip
     both = data.unionByName(named, allowMissingColumns=True)
-    unknown = F.col("producer_id") >= F.col("next_producer_id")
+    unknown = F.col("producer_id") >= F.col("unallocated_from")
     return both.withColumn("unallocated", F.when(unknown, F.struct(*PLACE, *OF_CLUSTER)))
 
 
@@ -82,7 +82,7 @@ def _enriched(selected: DataFrame, files: DataFrame, clock_tolerance_ms: int) ->
         F.col("owner.position").alias("owner_position"),
         F.col("owner.length").alias("owner_length"),
         F.col("owner.transactional_id").alias("transactional_id"),
-        F.col("unallocated.next_producer_id").alias("next_producer_id"),
+        F.col("unallocated.unallocated_from").alias("unallocated_from"),
         F.coalesce(later, F.lit(False)).alias("metadata_later"),
     )
 
@@ -102,7 +102,7 @@ def producer_context(
     coordinator that names the producer id; null where there is none.
 
     unallocated: the place where an id is first used that is none of those given out by
-    `__cluster_metadata`, next_producer_id or above; null for any other id. metadata_later: that
+    `__cluster_metadata`, unallocated_from or above; null for any other id. metadata_later: that
     log goes on behind a moment at which the id was in use.
     """
     rows = (

@@ -30,12 +30,12 @@ CHECK = Check(
         inconclusive(DUMP_BEFORE_EVENT, lambda: ~F.col("metadata_later")),
         suspect(VERSION_DEPENDENT),
     ),
-    expected=lambda: text("a producer id below {next_producer_id}"),
+    expected=lambda: text("a producer id below {unallocated_from}"),
     found=lambda: text("producer id {producer_id}"),
     proofs=(Proof("uses the producer id first"),),
     message=lambda: text(
         "Producer id {producer_id} is in use in {topic}-{partition} from offset {offset_first} on, "
-        "but __cluster_metadata has given out only ids below {next_producer_id}."
+        "but __cluster_metadata has given out only ids below {unallocated_from}."
     ),
     remedy=lambda: text(
         "Find out what wrote with producer id {producer_id}: a client that makes up its ids, or a "
