@@ -115,6 +115,7 @@ def context_inputs(
         failures=read.damages,
         coordinator_entries=read.decoded.nested(log_row.ENTRY, "entry"),
         aborted_entries=read.decoded.nested(log_row.ABORTED, "aborted"),
+        side_faults=side_faults(read.decoded),
         splits=replayed.splits,
         steps=replayed.steps,
         facts=replayed.facts,
@@ -141,6 +142,13 @@ def context_inputs(
         coordinator_log_complete=coordinator_log_complete(dump),
         coordinator_copies=coordinator_copies(dump),
     )
+
+
+def side_faults(decoded: Decoded) -> DataFrame | None:
+    """Entries of side files that contradict the log; without any nothing is planned."""
+    if not decoded.counts.get(log_row.SIDE_FAULT):
+        return None
+    return decoded.nested(log_row.SIDE_FAULT, "side_fault")
 
 
 def replica_inputs(request: Request, dump: Dump, read: Read) -> ReplicaInputs:

@@ -28,7 +28,9 @@ KINDS_BY_NAME = {
     ".kafka_cleanshutdown": "clean_shutdown_marker",
     "dump-manifest.json": "dump_manifest",
 }
-AUDITED_KINDS = ("segment", "txn_index")
+# Read by the tasks that decode the segments, too.
+BESIDE_A_SEGMENT = ("leader_epoch_checkpoint",)
+AUDITED_KINDS = ("segment", "txn_index", *BESIDE_A_SEGMENT)
 READ_ON_THE_DRIVER = (
     "meta_properties",
     "high_watermark_checkpoint",

@@ -11,6 +11,7 @@ from pyspark.sql.types import StructType
 from pyspark.sql.window import Window
 
 from jobs._dump import Dump, DumpFile, DumpPartition, cleaned_below
+from jobs._dump_layout import BESIDE_A_SEGMENT
 from jobs._replicas import cuts
 from jobs._settings import Settings
 from schemas import log_row
@@ -110,6 +111,7 @@ def plan_splits(dump: Dump, split_bytes: int) -> list[dict[str, object]]:
     partitions = {p.partition_index: p for p in dump.partitions}
     of_offsets = offsets_partitions(dump)
     compared = offsets_compared(dump)
+    beside = files_beside(dump)
     splits = []
     for file in dump.files:
         if file.status == "skipped":
@@ -120,8 +122,26 @@ def plan_splits(dump: Dump, split_bytes: int) -> list[dict[str, object]]:
         for start in range(0, size, piece):
             split = _split(file, owner, start, min(piece, file.size - start))
             split["cuts"] = compared.get(file.partition_index)
+            split["beside"] = beside.get(file.file_index)
             splits.append(split | {"topic_partitions": of_offsets})
     return splits
+
+
+def files_beside(dump: Dump) -> dict[int, list[dict[str, object]]]:
+    """file_index of a segment -> the side files that are held against its batches."""
+    named: dict[tuple[int | None, int | None], list[dict[str, object]]] = defaultdict(list)
+    for file in dump.files:
+        if file.kind in BESIDE_A_SEGMENT and file.status == "audited":
+            name = {"kind": file.kind, "file_index": file.file_index, "path": file.below_root}
+            named[file.partition_index, file.base_offset].append(name)
+    return {
+        segment.file_index: [
+            *named[one.partition_index, None],
+            *named[one.partition_index, segment.base_offset],
+        ]
+        for one in dump.partitions
+        for segment in one.segments
+    }
 
 
 def offsets_compared(dump: Dump) -> dict[int | None, list[int]]:

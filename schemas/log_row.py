@@ -9,7 +9,7 @@ from pyspark.sql.types import ArrayType, IntegerType, LongType, StringType
 from schemas.columns import array, binary, boolean, column, integer, long, string, table
 
 RUN, FRAME, FAILURE, STEP, ENTRY, ABORTED, SUMMARY, REGULAR, REGULAR_ABORT = range(9)
-GROUP_FAULT, PENDING_COMMIT, LATE_COMMIT, COMMITS, BLOCK = range(9, 14)
+GROUP_FAULT, PENDING_COMMIT, LATE_COMMIT, COMMITS, BLOCK, SIDE_FAULT = range(9, 15)
 
 RUN_COLUMNS = (
     long("producer_id", "producer id"),
@@ -202,6 +202,22 @@ BLOCK_TYPE = table(
 )
 """A block of offsets of a partition that the dump has in several copies."""
 
+SIDE_FAULT_TYPE = table(
+    string("what", "leader_epoch, epoch_order"),
+    integer("side_file_index", "the side file: row of dump_file, numbered by collect"),
+    integer("ordinal", "number of its entry, from 0"),
+    integer("entry_bytes", "size of an entry of the file; null for a text file"),
+    long("entry_offset", "offset that the entry names"),
+    long("entry_value", "what it says of it: leader epoch"),
+    integer("leader_epoch", "partition leader epoch of the batches that contradict"),
+    integer("newest_epoch", "of a leader-epoch-checkpoint: epoch of its last entry"),
+    integer("batches", "neighbouring batches of the split that contradict the entry"),
+    long("log_offset", "base offset of the first of them"),
+    long("position", "byte position of the first of them"),
+    integer("length", "size of the first of them, bytes"),
+)
+"""An entry of a side file that contradicts the batches of its log, or the entries around it."""
+
 SUMMARY_TYPE = table(
     long("length", "bytes of the split or file that were there to read"),
     binary("digests", "SHA-256 of each MiB of the split, joined"),
@@ -258,7 +274,15 @@ LOG_ROW = table(
     column("late_commit", LATE_COMMIT_TYPE, "a committed offset that went back for one commit"),
     column("commits", COMMITS_TYPE, "a block of offset commits near the ends of a split"),
     column("block", BLOCK_TYPE, "a block of offsets, to be compared with other replicas"),
+    column("side_fault", SIDE_FAULT_TYPE, "an entry of a side file that contradicts the log"),
 )
+
+BESIDE = table(
+    string("kind", "file kind of schemas/dump_file.py"),
+    integer("file_index", "see LOG_ROW"),
+    string("path", "path of the file below root"),
+)
+"""A side file that the task which decodes a segment reads too."""
 
 SPLIT = table(
     integer("partition", "partition; null for files outside partitions"),
@@ -280,6 +304,7 @@ SPLIT = table(
         "offsets at which blocks for the comparison with replicas end, in "
         "order; null where there is nothing to compare with",
     ),
+    array("beside", BESIDE, "side files to be held against the batches; null for none"),
     long("start", "first byte of the split"),
     long("length", "bytes of the split"),
 )

@@ -61,6 +61,7 @@ Options of a case, all optional
     first_base: 5        base offset of the first segment and of the first batch; default 0
     txnindex: auto | none | list of `pid=1 first=0 last=4 lso=5 [segment=0] [version=0]` or
             `bytes 00ff segment=0`; auto (default): the right entries
+    epochs: list of `epoch=3 start=7`: the leader-epoch-checkpoint; default: no file
     coordinator: list of `id=x pid=1 epoch=0 state=Ongoing partitions=this at=0` records in
             __transaction_state (complete, broker clean). State: as in the log, or
             `tombstone`. partitions: this, elsewhere, `this,elsewhere` or none; the default is
@@ -125,7 +126,7 @@ OFFSETS_TOPIC = "__consumer_offsets"
 COMMITTED = re.compile(r"(?P<topic>[a-z]+)-(?P<partition>\d+)")
 OPTIONS = {
     "name", "log", "finds", "info", "broker", "hw", "cleaner", "log_start", "first_base",
-    "txnindex", "coordinator", "topic", "copied_at", "alone", "copy", "output", "replica",
+    "txnindex", "epochs", "coordinator", "topic", "copied_at", "alone", "copy", "output", "replica",
 }  # fmt: skip
 VERBS = {
     "data", "txn", "plain", "offsets", "commit", "abort", "v0", "v1", "skip", "roll", "bytes",
@@ -247,6 +248,15 @@ class GroupNames:
             if (txn_log.partition_for(candidate, self._partitions) == self._partition)
             is not misplaced
         )
+
+
+def leader_epoch_file(entries: Sequence[str]) -> str:
+    """Contents of a leader-epoch-checkpoint."""
+    lines = [Line(f"entry {text}") for text in entries]
+    stored = [f"{line.number('epoch')} {line.number('start')}" for line in lines]
+    for line in lines:
+        line.end()
+    return "\n".join(["0", str(len(stored)), *stored]) + "\n"
 
 
 @dataclass
@@ -942,6 +952,9 @@ class DumpWriter:
             (folder / f"{base:020}.log").write_bytes(content)
         for base, content in log.index_files(given.get("txnindex", "auto")).items():
             (folder / f"{base:020}.txnindex").write_bytes(content)
+        if "epochs" in given:
+            content = leader_epoch_file(given["epochs"])
+            (folder / "leader-epoch-checkpoint").write_text(content, encoding="utf-8")
         if "copied_at" in given:
             moment = T0 + int(given["copied_at"]) * 1000
             self._copies[broker].append({"path": folder.name, "copy_start_ms": moment})

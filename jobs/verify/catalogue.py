@@ -138,6 +138,9 @@ from jobs.verify.checks.segment.closed_segment_tail_garbage import (
 )
 from jobs.verify.checks.segment.hw_below_log_start import CHECK as HW_BELOW_LOG_START
 from jobs.verify.checks.segment.hw_beyond_log_end import CHECK as HW_BEYOND_LOG_END
+from jobs.verify.checks.segment.leader_epoch_checkpoint_mismatch import (
+    CHECK as LEADER_EPOCH_CHECKPOINT_MISMATCH,
+)
 from jobs.verify.checks.segment.leader_epoch_regression import CHECK as LEADER_EPOCH_REGRESSION
 from jobs.verify.checks.segment.log_start_beyond_end import CHECK as LOG_START_BEYOND_END
 from jobs.verify.checks.segment.offset_gap import CHECK as OFFSET_GAP
@@ -199,6 +202,7 @@ CHECKS: tuple[Check, ...] = (
     OFFSET_NOT_INCREASING,
     OFFSET_GAP,
     SEGMENT_MISSING,
+    LEADER_EPOCH_CHECKPOINT_MISMATCH,
     LEADER_EPOCH_REGRESSION,
     SEGMENT_OFFSET_OUT_OF_RANGE,
     HW_BEYOND_LOG_END,

@@ -21,6 +21,7 @@ from jobs.verify.contexts.producer import producer_context
 from jobs.verify.contexts.replicas import replicas_context
 from jobs.verify.contexts.run import run_context
 from jobs.verify.contexts.side_entry import side_entry_context
+from jobs.verify.contexts.side_fault import side_fault_context
 from jobs.verify.contexts.transaction import Ages, transaction_context
 
 
@@ -55,6 +56,7 @@ class Inputs:
 
     `regular`: number of regular transactions, which were folded away in the decoder;
     `following`: runs that follow one and were found regular there too.
+    `side_faults`: rows of `log_row.SIDE_FAULT_TYPE`; None where no side file contradicts the log.
     `coordinator_log_complete`: the partitions of `__transaction_state` in the dump have no gap.
     `coordinator_copies`: partition_index of those of which the dump has several copies.
     """
@@ -62,6 +64,7 @@ class Inputs:
     frames: DataFrame
     failures: DataFrame
     aborted_entries: DataFrame
+    side_faults: DataFrame | None
     coordinator_entries: DataFrame
     splits: DataFrame
     steps: DataFrame
@@ -93,6 +96,9 @@ def build_contexts(given: Inputs) -> list[Context]:
         segment_context(given.splits, known, files),
         partition_context(known),
         side_entry_context(given.aborted_entries, given.aborts, known, files),
+        no_rows("side_fault", known)
+        if given.side_faults is None
+        else side_fault_context(given.side_faults, known, files),
         run_context(
             given.states, known, files, given.ages.producer_expiration,
             given.regular + given.following,
