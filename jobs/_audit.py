@@ -116,6 +116,7 @@ def context_inputs(
         coordinator_entries=read.decoded.nested(log_row.ENTRY, "entry"),
         aborted_entries=read.decoded.nested(log_row.ABORTED, "aborted"),
         side_faults=side_faults(read.decoded),
+        side_entries=read.decoded.side_entries,
         splits=replayed.splits,
         steps=replayed.steps,
         facts=replayed.facts,

@@ -29,12 +29,13 @@ KINDS_BY_NAME = {
     "dump-manifest.json": "dump_manifest",
 }
 # Read by the tasks that decode the segments, too.
-BESIDE_A_SEGMENT = ("leader_epoch_checkpoint",)
+BESIDE_A_SEGMENT = ("offset_index", "time_index", "leader_epoch_checkpoint")
 AUDITED_KINDS = ("segment", "txn_index", *BESIDE_A_SEGMENT)
 READ_ON_THE_DRIVER = (
     "meta_properties",
     "high_watermark_checkpoint",
     "log_start_checkpoint",
+    "recovery_point_checkpoint",
     "cleaner_checkpoint",
     "clean_shutdown_marker",
     "dump_manifest",

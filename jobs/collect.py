@@ -6,6 +6,7 @@ Nothing is ever written to the dump.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 from jobs._dump import Dump, DumpDirectory, DumpFile, DumpPartition
@@ -36,6 +37,7 @@ class LogDirectory:
     cluster_id: str | None = None
     high_watermarks: dict[tuple[str, int], int] | None = None
     log_starts: dict[tuple[str, int], int] | None = None
+    recovery_points: dict[tuple[str, int], int] | None = None
     cleaner: dict[tuple[str, int], int] | None = None
     clean_shutdown: bool = False
     copies: dict[str, Copied] = field(default_factory=dict)
@@ -127,6 +129,7 @@ class _Collector:
         for name, attribute in (
             ("replication-offset-checkpoint", "high_watermarks"),
             ("log-start-offset-checkpoint", "log_starts"),
+            ("recovery-point-offset-checkpoint", "recovery_points"),
             ("cleaner-offset-checkpoint", "cleaner"),
         ):
             text = self._text(folder / name, label)
@@ -186,13 +189,16 @@ class _Collector:
                     self.dump.files[-1].status = "audited"
             return
         topic, number, _ = named
+        first_file = len(self.dump.files)
         partition = self._new_partition(topic, number, side, side.copies.get(folder.name))
         for path in paths:
             self._add_file(path, f"{label}/{path.name}", side.broker, partition, None)
-        for segment, following in zip(
-            partition.segments, [*partition.segments[1:], None], strict=True
-        ):
-            segment.next_base_offset = following.base_offset if following else None
+        following = {
+            one.base_offset: later.base_offset for one, later in pairwise(partition.segments)
+        }
+        for file in self.dump.files[first_file:]:
+            if file.kind in ("segment", "offset_index", "time_index"):
+                file.next_base_offset = following.get(file.base_offset)
 
     def _new_partition(
         self, topic: str, number: int, side: LogDirectory, copied: Copied | None
@@ -207,6 +213,7 @@ class _Collector:
             partition=number,
             high_watermark=max(known) if known else None,
             log_start=(side.log_starts or {}).get(key),
+            recovery_point=(side.recovery_points or {}).get(key),
             cleaner_checkpoint=(side.cleaner or {}).get(key),
             has_cleaner_checkpoint=side.cleaner is not None,
             clean_shutdown=side.clean_shutdown,

@@ -42,6 +42,7 @@ class Decoded:
     `following`: runs that follow one of those. `offset_runs`: transactional runs of
     `__consumer_offsets`; `commits_at_seams`: transactional commits near a seam of its splits.
     `skipped_group_records`: records of newer kinds of groups, which are not decoded.
+    `side_entries`: entries of indexes and leader-epoch-checkpoints that were compared.
     `splits`: of `schemas.log_row.SPLIT`, as they were read in the end.
     """
 
@@ -52,6 +53,7 @@ class Decoded:
     offset_runs: int
     commits_at_seams: int
     skipped_group_records: int
+    side_entries: int
     splits: list[dict[str, object]]
 
     def kind(self, kind: int) -> DataFrame:
@@ -252,6 +254,7 @@ def decode(spark: SparkSession, dump: Dump, settings: Settings, depth: str) -> D
         F.sum("commits.transactional").alias("commits"),
         F.sum("pending.number").alias("pending"),
         F.sum("summary.skipped_group_records").alias("skipped"),
+        F.sum("summary.side_entries").alias("side_entries"),
     )
     told = {row.kind: row.asDict() for row in counted.collect()}
 
@@ -267,6 +270,7 @@ def decode(spark: SparkSession, dump: Dump, settings: Settings, depth: str) -> D
         offset_runs=of(log_row.RUN, "offset_runs"),
         commits_at_seams=near_ends if _seams_of_offsets(splits) else 0,
         skipped_group_records=of(log_row.SUMMARY, "skipped"),
+        side_entries=of(log_row.SUMMARY, "side_entries"),
         splits=splits,
     )
 

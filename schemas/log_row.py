@@ -203,18 +203,20 @@ BLOCK_TYPE = table(
 """A block of offsets of a partition that the dump has in several copies."""
 
 SIDE_FAULT_TYPE = table(
-    string("what", "leader_epoch, epoch_order"),
+    string("side_kind", "file kind of schemas/dump_file.py"),
+    string("what", "leader_epoch, or how an entry fails: udfs/wire/index_rules.py"),
     integer("side_file_index", "the side file: row of dump_file, numbered by collect"),
     integer("ordinal", "number of its entry, from 0"),
     integer("entry_bytes", "size of an entry of the file; null for a text file"),
     long("entry_offset", "offset that the entry names"),
-    long("entry_value", "what it says of it: leader epoch"),
+    long("entry_value", "what it says of it: leader epoch, byte position, or timestamp, ms"),
     integer("leader_epoch", "partition leader epoch of the batches that contradict"),
     integer("newest_epoch", "of a leader-epoch-checkpoint: epoch of its last entry"),
     integer("batches", "neighbouring batches of the split that contradict the entry"),
-    long("log_offset", "base offset of the first of them"),
-    long("position", "byte position of the first of them"),
-    integer("length", "size of the first of them, bytes"),
+    long("log_offset", "base offset of the first of them, or of the batch that shows it"),
+    long("log_timestamp", "largest timestamp of that batch, ms"),
+    long("position", "byte position of that batch"),
+    integer("length", "size of that batch, bytes"),
 )
 """An entry of a side file that contradicts the batches of its log, or the entries around it."""
 
@@ -252,6 +254,7 @@ SUMMARY_TYPE = table(
     long("misplaced_records", "records of groups that do not"),
     long("group_divisor", "greatest common divisor of what the number of partitions must divide; "
          "0 for no group"),
+    long("side_entries", "entries of an index or a leader-epoch-checkpoint"),
     long("trailing_bytes", "bytes of a cut last entry of a .txnindex"),
     string("error", "why the file could not be read; null: it was"),
 )  # fmt: skip

@@ -98,6 +98,8 @@ from jobs.verify.checks.coordinator.txnlog_update_timestamp_regression import (
     CHECK as TXNLOG_UPDATE_TIMESTAMP_REGRESSION,
 )
 from jobs.verify.checks.coordinator.txnlog_wrong_partition import CHECK as TXNLOG_WRONG_PARTITION
+from jobs.verify.checks.index.index_entry_invalid import CHECK as INDEX_ENTRY_INVALID
+from jobs.verify.checks.index.timeindex_invalid import CHECK as TIMEINDEX_INVALID
 from jobs.verify.checks.index.txnindex_empty_transaction import CHECK as TXNINDEX_EMPTY_TRANSACTION
 from jobs.verify.checks.index.txnindex_extra_entry import CHECK as TXNINDEX_EXTRA_ENTRY
 from jobs.verify.checks.index.txnindex_malformed import CHECK as TXNINDEX_MALFORMED
@@ -212,6 +214,8 @@ CHECKS: tuple[Check, ...] = (
     TOPIC_ID_MISMATCH,
     REPLICA_DIVERGENCE,
     REPLICA_RANGE_HOLE,
+    INDEX_ENTRY_INVALID,
+    TIMEINDEX_INVALID,
     TXNINDEX_MALFORMED,
     TXNINDEX_MISSING_ENTRY,
     TXNINDEX_EXTRA_ENTRY,

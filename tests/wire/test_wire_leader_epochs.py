@@ -36,7 +36,7 @@ def stretches(epochs: list[int], entries: list[tuple[int, int]]) -> list[tuple[i
         ([1, -1, 3], [(1, 0), (3, 4), (4, 6)]),
         ([3, 3], [(3, 0), (1, 2)]),
     ],
-    ids=["fits", "an epoch without batches", "from the log start", "no entries", "unknown", "order"],
+    ids=["fits", "an epoch without batches", "from the log start", "no entries", "-1", "order"],
 )
 def test_nothing_contradicts(epochs: list[int], entries: list[tuple[int, int]]) -> None:
     assert stretches(epochs, entries) == []

@@ -191,7 +191,7 @@ def read_segment(
     ):
         if rows:
             yield builder.nested(kind, column, rows)
-    yield from faults_beside(builder, split, decoded.headers)
+    yield from faults_beside(builder, source, split, frames, decoded)
     if split["cuts"]:
         batches = stored_batches(decoded.headers)
         yield from block_rows(builder, source, batches, split["cuts"])

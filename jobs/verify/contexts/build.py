@@ -56,7 +56,8 @@ class Inputs:
 
     `regular`: number of regular transactions, which were folded away in the decoder;
     `following`: runs that follow one and were found regular there too.
-    `side_faults`: rows of `log_row.SIDE_FAULT_TYPE`; None where no side file contradicts the log.
+    `side_faults`: rows of `log_row.SIDE_FAULT_TYPE`; None where no side file contradicts the log;
+    `side_entries`: entries that were compared.
     `coordinator_log_complete`: the partitions of `__transaction_state` in the dump have no gap.
     `coordinator_copies`: partition_index of those of which the dump has several copies.
     """
@@ -65,6 +66,7 @@ class Inputs:
     failures: DataFrame
     aborted_entries: DataFrame
     side_faults: DataFrame | None
+    side_entries: int
     coordinator_entries: DataFrame
     splits: DataFrame
     steps: DataFrame
@@ -96,9 +98,9 @@ def build_contexts(given: Inputs) -> list[Context]:
         segment_context(given.splits, known, files),
         partition_context(known),
         side_entry_context(given.aborted_entries, given.aborts, known, files),
-        no_rows("side_fault", known)
+        no_rows("side_fault", known, given.side_entries)
         if given.side_faults is None
-        else side_fault_context(given.side_faults, known, files),
+        else side_fault_context(given.side_faults, known, files, given.side_entries),
         run_context(
             given.states, known, files, given.ages.producer_expiration,
             given.regular + given.following,

@@ -43,9 +43,9 @@ class Context:
         return ~F.coalesce(self.regular(), F.lit(False))
 
 
-def no_rows(name: str, frame: DataFrame) -> Context:
+def no_rows(name: str, frame: DataFrame, folded: int = 0) -> Context:
     """A context of which it is known that it has no rows; nothing of `frame` is read."""
-    return Context(name, frame.limit(0), lambda: F.lit(True), empty=True)
+    return Context(name, frame.limit(0), lambda: F.lit(True), folded=folded, empty=True)
 
 
 def with_paths(rows: DataFrame, files: DataFrame, **paths: str) -> DataFrame:

@@ -26,13 +26,14 @@ from jobs.verify.verdict import (
     inconclusive,
     suspect,
 )
+from udfs.wire.index_rules import ORDER
 
 CHECK = Check(
     code="leader_epoch_checkpoint_mismatch",
     severity=WARNING,
     context="side_fault",
     source="LeaderEpochFileCache.assign",
-    fires=lambda: F.col("what").isin("leader_epoch", "epoch_order"),
+    fires=lambda: F.col("side_kind") == "leader_epoch_checkpoint",
     excuses=(
         explained(
             DUMP_BEFORE_EVENT,
@@ -45,10 +46,10 @@ CHECK = Check(
         suspect(VERSION_DEPENDENT),
     ),
     expected=lambda: F.when(
-        F.col("what") == "epoch_order", F.lit("epochs that rise, from offsets that do not fall")
+        F.col("what") == ORDER, F.lit("epochs that rise, from offsets that do not fall")
     ).otherwise(text("leader epoch {entry_value}, from offset {entry_offset} on")),
     found=lambda: F.when(
-        F.col("what") == "epoch_order",
+        F.col("what") == ORDER,
         text("an entry of leader epoch {entry_value} from offset {entry_offset} on behind it"),
     ).otherwise(text("{batches} batches of leader epoch {leader_epoch}")),
     proofs=(
@@ -56,7 +57,7 @@ CHECK = Check(
         Proof("the checkpoint", "side_file", "side_position", "side_length"),
     ),
     message=lambda: F.when(
-        F.col("what") == "epoch_order",
+        F.col("what") == ORDER,
         text(
             "The leader-epoch-checkpoint has an entry of leader epoch {entry_value} from offset "
             "{entry_offset} on behind one of a higher epoch or offset."
