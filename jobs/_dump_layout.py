@@ -1,14 +1,19 @@
 """Names on a broker's disk: which file is what (kafka-reference part 1)."""
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 PARTITION_FOLDER = re.compile(r"^(?P<topic>[A-Za-z0-9._-]{1,249})-(?P<partition>\d{1,10})$")
 RETIRED_FOLDER = re.compile(r"\.[0-9a-f]{32}-(?P<why>delete|future|stray)$")
 DATA_FILE = re.compile(
     r"^(?P<base>\d{20})(?P<suffix>\.log|\.index|\.timeindex|\.txnindex|\.snapshot)$"
 )
-LEFTOVER_SUFFIXES = (".deleted", ".cleaned", ".swap", ".tmp")
+LEFTOVER_SUFFIXES = {
+    ".deleted": "renamed to be deleted, no part of the log",
+    ".cleaned": "written by a pass of the cleaner that did not end, no part of the log",
+    ".swap": "of a swap that a broker would take back, no part of the log",
+    ".tmp": "being written, no part of the log",
+}
 
 KINDS_BY_SUFFIX = {
     ".log": "segment",
@@ -26,6 +31,7 @@ KINDS_BY_NAME = {
     "leader-epoch-checkpoint": "leader_epoch_checkpoint",
     "partition.metadata": "partition_metadata",
     ".kafka_cleanshutdown": "clean_shutdown_marker",
+    ".lock": "lock_file",
     "dump-manifest.json": "dump_manifest",
 }
 # Read by the tasks that decode the segments, too.
@@ -42,8 +48,7 @@ READ_ON_THE_DRIVER = (
 )
 
 
-@dataclass(frozen=True)
-class NamedFile:
+class NamedFile(NamedTuple):
     """What a file name tells: kind, base offset where it has one, note where it is left out."""
 
     kind: str
@@ -56,9 +61,9 @@ def name_file(name: str) -> NamedFile:
     match = DATA_FILE.match(name)
     if match:
         return NamedFile(KINDS_BY_SUFFIX[match["suffix"]], int(match["base"]), None)
-    for suffix in LEFTOVER_SUFFIXES:
+    for suffix, why in LEFTOVER_SUFFIXES.items():
         if name.endswith(suffix):
-            return NamedFile("leftover", None, f"{suffix} file: no part of the log")
+            return NamedFile("leftover", None, f"{suffix} file: {why}")
     return NamedFile(KINDS_BY_NAME.get(name, "other"), None, None)
 
 

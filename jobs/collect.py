@@ -4,28 +4,43 @@ Only names, sizes and the few small text files of a log directory are read here,
 Nothing is ever written to the dump.
 """
 
-from collections.abc import Iterator
+import stat
+from collections import defaultdict
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
 from jobs._dump import Dump, DumpDirectory, DumpFile, DumpPartition
-from jobs._dump_layout import AUDITED_KINDS, READ_ON_THE_DRIVER, name_file, name_folder
+from jobs._dump_layout import (
+    AUDITED_KINDS,
+    READ_ON_THE_DRIVER,
+    NamedFile,
+    name_file,
+    name_folder,
+)
 from jobs._errors import UsageError
 from jobs._manifest import BEFORE, NAME, Copied, ManifestError, read_manifest
 from jobs._replicas import replica_sets
+from jobs._swap import Swap, interrupted_swap
 from schemas.topics import METADATA_TOPIC, TXN_LOG_TOPIC
 from udfs.wire import checkpoints
 from udfs.wire.errors import WireError
 
 EXPECTED = (
     "expected a broker's log directory (with folders like orders-0 that hold .log files), a folder "
-    "of such directories, one per broker, or one partition folder"
+    "of such directories or of brokers that have several, or one partition folder"
 )
 
 
 # A partition.metadata has some 45 bytes.
 MAX_METADATA_BYTES = 4096
+UNKNOWN_FOLDER = "folder"
+NOT_LOOKED_INTO = "a folder that is no part of a log directory, not looked into"
+OUTSIDE = "outside a log directory"
+NO_REGULAR_FILE = "no regular file"
+REPLACED = "replaced by a .swap file, as by a broker that starts"
+SECOND_COPY = "a second copy of the partition on its broker, in another log directory"
 NO_TRANSACTIONS = "metadata log of KRaft: no transactions in it"
 
 
@@ -73,7 +88,8 @@ def _names(folder: Path) -> list[str]:
 def log_directories(dump: Path) -> list[tuple[Path, bool]]:
     """(folder, is a single partition folder) of everything that `dump` holds.
 
-    Raises UsageError when the folder is no dump.
+    Below `dump` a folder is a log directory, or that of a broker with several. Raises UsageError
+    when the folder is no dump.
     """
     if not dump.is_dir():
         problem = "is not a folder" if dump.exists() else "does not exist"
@@ -83,7 +99,12 @@ def log_directories(dump: Path) -> list[tuple[Path, bool]]:
             return [(dump, True)]
         if _is_log_directory(dump):
             return [(dump, False)]
-        inner = [(folder, False) for folder in _subfolders(dump) if _is_log_directory(folder)]
+        inner = [
+            (found, False)
+            for folder in _subfolders(dump)
+            for found in ([folder] if _is_log_directory(folder) else _subfolders(folder))
+            if found == folder or _is_log_directory(found)
+        ]
     except OSError as error:
         raise UsageError(f"--dump {error.filename}: {error.strerror}; {EXPECTED}.") from error
     if not inner:
@@ -111,6 +132,20 @@ class _Collector:
     def add_partition_folder(self, folder: Path, label: str) -> None:
         """A partition folder alone: nothing is known of its broker."""
         self._add_folder(folder, label or folder.name, LogDirectory())
+
+    def add_outside(self, dump: Path, folders: Collection[Path], label: str) -> None:
+        """What lies in a dump beside its log directories, so that it is not left out in silence."""
+        for path in sorted(dump.iterdir()):
+            if any(path in folder.parents for folder in folders):
+                self.add_outside(path, folders, f"{label}{path.name}/")
+            elif path.is_dir() and path not in folders:
+                self._add_unknown_folder(path, f"{label}{path.name}")
+            elif not path.is_dir():
+                self._add_file(path, f"{label}{path.name}", None, None, OUTSIDE)
+
+    def _add_unknown_folder(self, folder: Path, label: str) -> None:
+        """One row for a folder that nothing is known of; what lies in it is not listed."""
+        self._add_row(folder, label, NamedFile(UNKNOWN_FOLDER, None, NOT_LOOKED_INTO), None, None)
 
     def _read_side_files(self, folder: Path, label: str) -> LogDirectory:
         side = LogDirectory(clean_shutdown=(folder / ".kafka_cleanshutdown").exists())
@@ -171,28 +206,43 @@ class _Collector:
     def _add_folder(self, folder: Path, label: str, side: LogDirectory) -> None:
         named = name_folder(folder.name)
         try:
-            paths = sorted(path for path in folder.iterdir() if path.is_file())
+            entries = sorted(folder.iterdir())
+            swap = interrupted_swap(folder, [path.name for path in entries])
         except OSError as error:
             self.dump.unreadable.append(f"{label}: {error.strerror}")
             return
+        paths = [path for path in entries if not path.is_dir()]
+        for path in entries:
+            if path.is_dir():
+                self._add_unknown_folder(path, f"{label}/{path.name}")
         note = _why_no_partition(named)
         if named is None or note is not None:
             for path in paths:
                 self._add_file(path, f"{label}/{path.name}", side.broker, None, note)
-            return
-        if named[0] == METADATA_TOPIC:
-            for path in paths:
-                why = None if path.suffix == ".log" else NO_TRANSACTIONS
-                self._add_file(path, f"{label}/{path.name}", side.broker, None, why)
-                if why is None:
-                    self.dump.files[-1].kind = "metadata_log"
-                    self.dump.files[-1].status = "audited"
-            return
-        topic, number, _ = named
-        first_file = len(self.dump.files)
-        partition = self._new_partition(topic, number, side, side.copies.get(folder.name))
+        elif named[0] == METADATA_TOPIC:
+            self._add_metadata_log(paths, label, side)
+        else:
+            copied = side.copies.get(folder.name)
+            partition = self._new_partition(named[0], named[1], side, copied)
+            self._add_partition_files(paths, label, partition, swap)
+
+    def _add_metadata_log(self, paths: list[Path], label: str, side: LogDirectory) -> None:
         for path in paths:
-            self._add_file(path, f"{label}/{path.name}", side.broker, partition, None)
+            why = None if path.suffix == ".log" else NO_TRANSACTIONS
+            self._add_file(path, f"{label}/{path.name}", side.broker, None, why)
+            if why is None:
+                self.dump.files[-1].kind = "metadata_log"
+                self.dump.files[-1].status = "audited"
+
+    def _add_partition_files(
+        self, paths: list[Path], label: str, partition: DumpPartition, swap: Swap
+    ) -> None:
+        first_file = len(self.dump.files)
+        for path in paths:
+            note = REPLACED if path.name in swap.replaced else None
+            name = swap.adopted.get(path.name, path.name)
+            self._add_file(path, f"{label}/{path.name}", partition.broker, partition, note, name)
+        partition.segments.sort(key=lambda segment: segment.base_offset or 0)
         following = {
             one.base_offset: later.base_offset for one, later in pairwise(partition.segments)
         }
@@ -222,6 +272,36 @@ class _Collector:
         )
         self.dump.partitions.append(partition)
         return partition
+
+    def leave_out_second_copies(self) -> None:
+        """Of a partition that lies in several log directories of one broker, only one is audited.
+
+        A broker refuses to start with two; what lies in a `-future` folder is not meant. The one
+        whose newest segment begins last, or is larger, is the log that was still written.
+        """
+        copies: dict[tuple[object, ...], list[DumpPartition]] = defaultdict(list)
+        for one in self.dump.partitions:
+            if one.broker is not None:
+                copies[one.cluster_id, one.broker, one.topic, one.partition].append(one)
+        left_out = {
+            one.partition_index
+            for several in copies.values()
+            for one in sorted(several, key=_newest, reverse=True)[1:]
+        }
+        if not left_out:
+            return
+        for file in self.dump.files:
+            if file.partition_index in left_out:
+                file.partition_index, file.status, file.note = None, "skipped", SECOND_COPY
+        self.dump.partitions = [
+            one for one in self.dump.partitions if one.partition_index not in left_out
+        ]
+        number = {one.partition_index: i for i, one in enumerate(self.dump.partitions)}
+        for one in self.dump.partitions:
+            one.partition_index = number[one.partition_index]
+        for file in self.dump.files:
+            if file.partition_index is not None:
+                file.partition_index = number[file.partition_index]
 
     def find_replicas(self) -> None:
         """Numbers the partitions that several brokers have, and reads their topic ids."""
@@ -253,15 +333,30 @@ class _Collector:
         broker: int | None,
         partition: DumpPartition | None,
         note: str | None,
+        name: str | None = None,
     ) -> None:
-        named = name_file(path.name)
-        note = note or named.note
-        outside = named.kind == "segment" and partition is None
+        """Lists a file; `name`: what it is taken for, where that is not its own name."""
+        named = name_file(name or path.name)
         try:
-            size = path.stat().st_size
+            status = path.stat()
         except OSError as error:
             self.dump.unreadable.append(f"{label}: {error.strerror}")
             return
+        if not stat.S_ISREG(status.st_mode):
+            note = NO_REGULAR_FILE
+        told = named._replace(note=note or named.note)
+        self._add_row(path, label, told, broker, partition, status.st_size)
+
+    def _add_row(
+        self,
+        path: Path,
+        label: str,
+        named: NamedFile,
+        broker: int | None,
+        partition: DumpPartition | None,
+        size: int = 0,
+    ) -> None:
+        outside = named.kind == "segment" and partition is None
         file = DumpFile(
             file_index=len(self.dump.files),
             root=str(path.parent),
@@ -274,12 +369,20 @@ class _Collector:
             kind=named.kind,
             base_offset=named.base_offset,
             size=size,
-            status=_status(named.kind, note, outside),
-            note=note,
+            status=_status(named.kind, named.note, outside),
+            note=named.note,
         )
         self.dump.files.append(file)
-        if partition is not None and named.kind == "segment" and note is None:
+        if partition is not None and named.kind == "segment" and named.note is None:
             partition.segments.append(file)
+
+
+def _newest(partition: DumpPartition) -> tuple[int, int, int]:
+    """What tells the log that is written from one that is left behind."""
+    if not partition.segments:
+        return -1, 0, -partition.partition_index
+    newest = partition.segments[-1]
+    return newest.base_offset or 0, newest.size, -partition.partition_index
 
 
 def _why_no_partition(named: tuple[str, int, str | None] | None) -> str | None:
@@ -319,7 +422,11 @@ def collect(dumps: list[Path]) -> Dump:
             if single:
                 collector.add_partition_folder(folder, f"{label}{folder.name}")
             else:
-                inner = "" if folder == dump else f"{folder.name}/"
+                inner = "" if folder == dump else f"{folder.relative_to(dump)}/"
                 collector.add_directory(folder, label + inner)
+        folders = [folder for folder, _ in found]
+        if dump not in folders:
+            collector.add_outside(dump, folders, label)
+    collector.leave_out_second_copies()
     collector.find_replicas()
     return collector.dump

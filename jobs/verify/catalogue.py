@@ -147,6 +147,9 @@ from jobs.verify.checks.segment.leader_epoch_regression import CHECK as LEADER_E
 from jobs.verify.checks.segment.log_start_beyond_end import CHECK as LOG_START_BEYOND_END
 from jobs.verify.checks.segment.offset_gap import CHECK as OFFSET_GAP
 from jobs.verify.checks.segment.offset_not_increasing import CHECK as OFFSET_NOT_INCREASING
+from jobs.verify.checks.segment.recovery_point_beyond_log_end import (
+    CHECK as RECOVERY_POINT_BEYOND_LOG_END,
+)
 from jobs.verify.checks.segment.segment_missing import CHECK as SEGMENT_MISSING
 from jobs.verify.checks.segment.segment_offset_out_of_range import (
     CHECK as SEGMENT_OFFSET_OUT_OF_RANGE,
@@ -203,6 +206,7 @@ CHECKS: tuple[Check, ...] = (
     ACTIVE_TAIL_TORN,
     OFFSET_NOT_INCREASING,
     OFFSET_GAP,
+    RECOVERY_POINT_BEYOND_LOG_END,
     SEGMENT_MISSING,
     LEADER_EPOCH_CHECKPOINT_MISMATCH,
     LEADER_EPOCH_REGRESSION,
