@@ -34,6 +34,21 @@ KINDS_BY_NAME = {
     ".lock": "lock_file",
     "dump-manifest.json": "dump_manifest",
 }
+# What a file is by the place where it lies, not by its name alone.
+METADATA_LOG = "metadata_log"
+EARLIER_COORDINATOR_LOG = "earlier_coordinator_log"
+LEFTOVER = "leftover"
+UNKNOWN_FOLDER = "folder"
+OTHER = "other"
+KINDS = (
+    *KINDS_BY_SUFFIX.values(),
+    *KINDS_BY_NAME.values(),
+    METADATA_LOG,
+    EARLIER_COORDINATOR_LOG,
+    LEFTOVER,
+    UNKNOWN_FOLDER,
+    OTHER,
+)
 # Read by the tasks that decode the segments, too.
 BESIDE_A_SEGMENT = ("offset_index", "time_index", "leader_epoch_checkpoint")
 AUDITED_KINDS = ("segment", "txn_index", *BESIDE_A_SEGMENT)
@@ -63,8 +78,8 @@ def name_file(name: str) -> NamedFile:
         return NamedFile(KINDS_BY_SUFFIX[match["suffix"]], int(match["base"]), None)
     for suffix, why in LEFTOVER_SUFFIXES.items():
         if name.endswith(suffix):
-            return NamedFile("leftover", None, f"{suffix} file: {why}")
-    return NamedFile(KINDS_BY_NAME.get(name, "other"), None, None)
+            return NamedFile(LEFTOVER, None, f"{suffix} file: {why}")
+    return NamedFile(KINDS_BY_NAME.get(name, OTHER), None, None)
 
 
 def name_folder(name: str) -> tuple[str, int, str | None] | None:

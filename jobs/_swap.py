@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 from udfs.wire import batch_layout as layout
 
-PLAIN = r"^(?P<plain>(?P<base>\d{20})(\.log|\.index|\.timeindex|\.txnindex))"
-UNFINISHED = re.compile(PLAIN + r"(?P<suffix>\.swap|\.cleaned)$")
-REPLACED_FILE = re.compile(PLAIN + "$")
+PLAIN = r"(?P<plain>(?P<base>\d{20})(\.log|\.index|\.timeindex|\.txnindex))"
+UNFINISHED = re.compile(PLAIN + r"(?P<suffix>\.swap|\.cleaned)")
+REPLACED_FILE = re.compile(PLAIN)
 OFFSET_AND_LENGTH = struct.Struct(">qi")
 LAST_OFFSET_DELTA = struct.Struct(">i")
 
@@ -32,7 +32,7 @@ class Swap(NamedTuple):
 
 def interrupted_swap(folder: Path, names: Sequence[str]) -> Swap:
     """What becomes of the files `names` of a partition folder. Raises OSError."""
-    unfinished = [match for name in names if (match := UNFINISHED.match(name))]
+    unfinished = [match for name in names if (match := UNFINISHED.fullmatch(name))]
     if not unfinished:
         return Swap({}, set())
     incomplete = [int(one["base"]) for one in unfinished if one["suffix"] == ".cleaned"]
@@ -49,7 +49,7 @@ def interrupted_swap(folder: Path, names: Sequence[str]) -> Swap:
         first = min(int(one["base"]) for one in logs)
         end = max(end_of_segment(folder / one.string, int(one["base"])) for one in logs)
         for name in names:
-            plain = REPLACED_FILE.match(name)
+            plain = REPLACED_FILE.fullmatch(name)
             if plain and first <= int(plain["base"]) < end:
                 replaced.add(name)
     return Swap(adopted, replaced)

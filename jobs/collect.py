@@ -14,7 +14,10 @@ from pathlib import Path
 from jobs._dump import Dump, DumpDirectory, DumpFile, DumpPartition
 from jobs._dump_layout import (
     AUDITED_KINDS,
+    EARLIER_COORDINATOR_LOG,
+    METADATA_LOG,
     READ_ON_THE_DRIVER,
+    UNKNOWN_FOLDER,
     NamedFile,
     name_file,
     name_folder,
@@ -35,7 +38,6 @@ EXPECTED = (
 
 # A partition.metadata has some 45 bytes.
 MAX_METADATA_BYTES = 4096
-UNKNOWN_FOLDER = "folder"
 NOT_LOOKED_INTO = "a folder that is no part of a log directory, not looked into"
 OUTSIDE = "outside a log directory"
 NO_REGULAR_FILE = "no regular file"
@@ -191,7 +193,7 @@ class _Collector:
                 self._add_file(path, f"{label}/{folder.name}/{path.name}", side.broker, None, None)
                 file = self.dump.files[-1]
                 if earlier and named is not None and file.kind == "segment":
-                    file.kind, file.status = "earlier_coordinator_log", "audited"
+                    file.kind, file.status = EARLIER_COORDINATOR_LOG, "audited"
                     file.topic, file.partition = named[0], named[1]
 
     def _text(self, path: Path, label: str) -> str | None:
@@ -231,7 +233,7 @@ class _Collector:
             why = None if path.suffix == ".log" else NO_TRANSACTIONS
             self._add_file(path, f"{label}/{path.name}", side.broker, None, why)
             if why is None:
-                self.dump.files[-1].kind = "metadata_log"
+                self.dump.files[-1].kind = METADATA_LOG
                 self.dump.files[-1].status = "audited"
 
     def _add_partition_files(
