@@ -8,6 +8,8 @@ RETIRED_FOLDER = re.compile(r"\.[0-9a-f]{32}-(?P<why>delete|future|stray)$")
 DATA_FILE = re.compile(
     r"^(?P<base>\d{20})(?P<suffix>\.log|\.index|\.timeindex|\.txnindex|\.snapshot)$"
 )
+MAX_OFFSET = (1 << 63) - 1
+MAX_PARTITION = (1 << 31) - 1
 LEFTOVER_SUFFIXES = {
     ".deleted": "renamed to be deleted, no part of the log",
     ".cleaned": "written by a pass of the cleaner that did not end, no part of the log",
@@ -73,8 +75,8 @@ class NamedFile(NamedTuple):
 
 def name_file(name: str) -> NamedFile:
     """Reads a file name of a partition folder or of a log directory."""
-    match = DATA_FILE.match(name)
-    if match:
+    match = DATA_FILE.fullmatch(name)
+    if match and int(match["base"]) <= MAX_OFFSET:
         return NamedFile(KINDS_BY_SUFFIX[match["suffix"]], int(match["base"]), None)
     for suffix, why in LEFTOVER_SUFFIXES.items():
         if name.endswith(suffix):
@@ -85,7 +87,7 @@ def name_file(name: str) -> NamedFile:
 def name_folder(name: str) -> tuple[str, int, str | None] | None:
     """(topic, partition, why it is retired or None) of a partition folder; None for another."""
     retired = RETIRED_FOLDER.search(name)
-    match = PARTITION_FOLDER.match(name[: retired.start()] if retired else name)
-    if not match:
+    match = PARTITION_FOLDER.fullmatch(name[: retired.start()] if retired else name)
+    if not match or int(match["partition"]) > MAX_PARTITION:
         return None
     return match["topic"], int(match["partition"]), retired["why"] if retired else None

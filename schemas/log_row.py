@@ -211,7 +211,7 @@ SIDE_FAULT_TYPE = table(
     long("entry_offset", "offset that the entry names"),
     long("entry_value", "what it says of it: leader epoch, byte position, or timestamp, ms"),
     integer("leader_epoch", "partition leader epoch of the batches that contradict"),
-    integer("newest_epoch", "of a leader-epoch-checkpoint: epoch of its last entry"),
+    long("newest_epoch", "of a leader-epoch-checkpoint: epoch of its last entry"),
     integer("batches", "neighbouring batches of the split that contradict the entry"),
     long("log_offset", "base offset of the first of them, or of the batch that shows it"),
     long("log_timestamp", "largest timestamp of that batch, ms"),

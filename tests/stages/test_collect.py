@@ -125,3 +125,13 @@ def test_nothing_is_left_out_in_silence(tmp_path: Path) -> None:
         "elsewhere": NOT_LOOKED_INTO,
     }
     assert dump.unreadable == []
+
+
+@pytest.mark.parametrize(
+    "name", ["t-0/99999999999999999999.log", "t-9999999999/00000000000000000000.log"]
+)
+def test_numbers_that_kafka_cannot_have_name_no_segment(tmp_path: Path, name: str) -> None:
+    put(broker(tmp_path) / name, log(0, 1))
+    put(tmp_path / "t-1/00000000000000000000.log", log(0, 1))
+    assert [(one.topic, one.partition) for one in collect([tmp_path]).partitions][-1] == ("t", 1)
+    assert sum(len(one.segments) for one in collect([tmp_path]).partitions) == 1
