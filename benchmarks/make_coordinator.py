@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.blocks import put, seal
-from schemas.coordinator_txn import (
+from schemas.coordinator_states import (
     COMPLETE_ABORT,
     COMPLETE_COMMIT,
     ONGOING,

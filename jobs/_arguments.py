@@ -20,6 +20,8 @@ from jobs._help import (
 )
 from jobs.report.formats import FORMATS
 from schemas.record import READ_COMMITTED, READ_UNCOMMITTED
+from udfs.storage.dump_path import DumpPath, dump_at
+from udfs.storage.places import SCHEMES, has_password, is_remote, redacted, scheme
 
 # The format of `report` that goes to stdout; the others are files.
 TEXT = "text"
@@ -64,7 +66,7 @@ class Arguments(argparse.Namespace):
     """Parsed arguments of any subcommand; those of other subcommands keep their defaults."""
 
     command: str = ""
-    dump: list[Path] = field(default_factory=list)
+    dump: list[DumpPath] = field(default_factory=list)
     out: str = ""
     as_of: int | None = None
     depth: str = "records"
@@ -179,9 +181,18 @@ def _subcommand(
     )
 
 
-def _folder(text: str) -> Path:
-    """Executors have other working folders."""
-    return Path(text).absolute()
+def _dump(text: str) -> DumpPath:
+    if has_password(text):
+        raise argparse.ArgumentTypeError(
+            f"{redacted(text)} holds a key or password, and everybody on this machine can read "
+            "command lines; leave it out, and give it in the environment or a profile"
+        )
+    if is_remote(text) and scheme(text) not in SCHEMES:
+        known = ", ".join(f"{one}://" for one in SCHEMES)
+        raise argparse.ArgumentTypeError(
+            f"{redacted(text)} cannot be read: a dump is a folder, or lies at {known}"
+        )
+    return dump_at(text)
 
 
 def _milliseconds(text: str) -> int:
@@ -202,9 +213,9 @@ def _add_doctor(commands: "argparse._SubParsersAction[Parser]") -> None:
         "--dump",
         action="append",
         default=[],
-        type=_folder,
+        type=_dump,
         metavar="DIR",
-        help="a folder that every executor must see; repeatable",
+        help="a folder, or a remote dump, that every executor must see; repeatable",
     )
     doctor.add_argument("--out", metavar="DIR", help="a folder that tables are to be written to")
 
@@ -243,10 +254,11 @@ def _add_dump(command: argparse.ArgumentParser) -> None:
         "--dump",
         action="append",
         required=True,
-        type=_folder,
+        type=_dump,
         metavar="DIR",
-        help="a broker's log directory, a folder of them, or one partition folder; repeatable "
-        "(several log directories of one broker)",
+        help="a broker's log directory, a folder of them, or one partition folder; also s3://, "
+        "gs:// or hdfs:// (docs/remote-dumps.md); repeatable (several log directories of one "
+        "broker)",
     )
 
 
@@ -275,7 +287,7 @@ def _add_report(commands: "argparse._SubParsersAction[Parser]") -> None:
     report.add_argument(
         "--dump",
         action="append",
-        type=_folder,
+        type=_dump,
         metavar="DIR",
         help="where the dump lies now, given as to `audit`, to show the bytes of the evidence",
     )

@@ -1,29 +1,32 @@
 """One audit while it runs: what was asked for, and what the stages made of it."""
 
 import json
-from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from jobs._cluster import Clusters
 from jobs._dump import Dump
 from jobs._kept import Kept
 from jobs._settings import Settings
-from jobs.decode import Decoded
+from jobs.decode import Decoded, offsets_partitions
 from jobs.policy.results import Result
 from jobs.policy.suites import Policy
+from jobs.replay.coordinator_log import Folded
 from jobs.replay.offsets import late_commits
 from jobs.replay.replay import Replayed
 from jobs.report.verdict import Verdict
-from jobs.verify.contexts.build import Inputs, OffsetInputs, ReplicaInputs
+from jobs.verify.contexts.build import BlockInputs, Inputs, OffsetInputs, ReplicaInputs
 from jobs.verify.contexts.log_directory import log_directories
 from jobs.verify.contexts.offset_transaction import OffsetTransactions
+from jobs.verify.contexts.producer_block import producer_blocks
 from jobs.verify.contexts.transaction import Ages
 from jobs.verify.verify import Verified
 from schemas import log_row
 from schemas.topics import TXN_LOG_TOPIC
+from udfs.storage.dump_path import DumpPath
 
 MARKER_COLUMNS = (
     "partition_index",
@@ -49,7 +52,7 @@ class Request:
     `policy`: the acceptance policy to judge by; None where none was asked for.
     """
 
-    dumps: list[Path]
+    dumps: Sequence[DumpPath]
     out: str
     as_of: int | None
     depth: str
@@ -66,10 +69,14 @@ class Request:
 
 @dataclass(frozen=True)
 class Read:
-    """What one pass over the bytes gave: the listing, decoded rows, damage, digests, identity."""
+    """What one pass over the bytes gave: the listing, decoded rows, damage, digests, identity.
+
+    `clusters`: what `__cluster_metadata` tells.
+    """
 
     files: DataFrame
     decoded: Decoded
+    clusters: Clusters
     damages: DataFrame
     digests: DataFrame
     audit_id: str
@@ -113,7 +120,7 @@ def context_inputs(
     return Inputs(
         frames=read.decoded.nested(log_row.FRAME, "frame"),
         failures=read.damages,
-        coordinator_entries=read.decoded.nested(log_row.ENTRY, "entry"),
+        coordinator_log=replayed.coordinator_log,
         aborted_entries=read.decoded.nested(log_row.ABORTED, "aborted"),
         side_faults=side_faults(read.decoded),
         side_entries=read.decoded.side_entries,
@@ -125,12 +132,11 @@ def context_inputs(
         transactions=replayed.transactions,
         aborts=replayed.aborts,
         markers=markers(read.decoded, replayed),
-        decisions=replayed.decisions,
         histories=replayed.histories,
-        epochs=replayed.epochs,
         owners=replayed.owners,
-        offsets=offset_inputs(read.decoded, replayed),
+        offsets=offset_inputs(dump, read.decoded, replayed),
         replicas=replica_inputs(request, dump, read),
+        blocks=block_inputs(dump, read),
         regular=replayed.regular,
         following=read.decoded.following,
         ages=Ages(
@@ -138,7 +144,9 @@ def context_inputs(
             transaction_max_timeout=settings.transaction_max_timeout_ms,
             late_slack=settings.late_transaction_slack_ms,
             clock_tolerance=settings.clock_tolerance_ms,
-            producer_expiration=settings.producer_id_expiration_ms,
+            producer_expiration=read.clusters.shortest_expiration_ms(
+                settings.producer_id_expiration_ms
+            ),
         ),
         coordinator_log_complete=coordinator_log_complete(dump),
         coordinator_copies=coordinator_copies(dump),
@@ -150,6 +158,15 @@ def side_faults(decoded: Decoded) -> DataFrame | None:
     if not decoded.counts.get(log_row.SIDE_FAULT):
         return None
     return decoded.nested(log_row.SIDE_FAULT, "side_fault")
+
+
+def folded(decoded: Decoded) -> Folded:
+    """What was folded away of the coordinator's log."""
+    return Folded(
+        blocks=decoded.nested(log_row.FOLDED, "folded"),
+        rows=decoded.folded_rows,
+        unevaluated=decoded.unevaluated,
+    )
 
 
 def replica_inputs(request: Request, dump: Dump, read: Read) -> ReplicaInputs:
@@ -164,12 +181,23 @@ def replica_inputs(request: Request, dump: Dump, read: Read) -> ReplicaInputs:
     )
 
 
-def offset_inputs(decoded: Decoded, replayed: Replayed) -> OffsetInputs:
+def block_inputs(dump: Dump, read: Read) -> BlockInputs:
+    """Blocks of producer ids; hardly any dump has one to look at."""
+    odd = read.clusters.regressions
+    spark = read.files.sparkSession
+    return BlockInputs(
+        copies=len(dump.metadata_logs),
+        regressions=producer_blocks(spark, odd) if odd else None,
+    )
+
+
+def offset_inputs(dump: Dump, decoded: Decoded, replayed: Replayed) -> OffsetInputs:
     """What is known of `__consumer_offsets`; what does not occur is not even planned."""
     faults = decoded.counts.get(log_row.GROUP_FAULT)
     late = decoded.counts.get(log_row.LATE_COMMIT) or decoded.commits_at_seams
     return OffsetInputs(
         faults=decoded.nested(log_row.GROUP_FAULT, "group_fault") if faults else None,
+        assumed_partitions=offsets_partitions(dump),
         late=_late_commits(decoded, replayed) if late else None,
         transactions=_offset_transactions(decoded, replayed) if decoded.offset_runs else None,
     )
@@ -186,7 +214,7 @@ def _offset_transactions(decoded: Decoded, replayed: Replayed) -> OffsetTransact
         transactions=replayed.transactions,
         regular=decoded.regular_transactions(),
         regular_aborts=decoded.regular_aborts(),
-        histories=replayed.epochs,
+        epochs_of=replayed.coordinator_log.epochs_of,
         pending=decoded.nested(log_row.PENDING_COMMIT, "pending"),
         owners=replayed.owners,
     )
@@ -218,6 +246,8 @@ def coordinator_log_complete(dump: Dump) -> bool:
 
 def coordinator_copies(dump: Dump) -> list[int]:
     """The partition_index of every copy of a partition of `__transaction_state` with several."""
-    of_topic = [p for p in dump.partitions if p.topic == TXN_LOG_TOPIC]
-    times = Counter(p.partition for p in of_topic)
-    return [p.partition_index for p in of_topic if times[p.partition] > 1]
+    return [
+        p.partition_index
+        for p in dump.partitions
+        if p.topic == TXN_LOG_TOPIC and p.replica_set is not None
+    ]

@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs._audit import Request
+from jobs._cluster import Clusters
 from jobs._dump import Dump, cleaned_below
 from jobs.verify.run import CRASHED, SKIPPED, Outcome
 from schemas.topics import TXN_LOG_TOPIC
@@ -35,6 +36,7 @@ def not_looked_at(
     outcomes: list[Outcome],
     request: Request,
     skipped_group_records: int,
+    clusters: Clusters,
 ) -> list[str]:
     """One sentence a kind of thing that was left out."""
     sentences = []
@@ -52,6 +54,11 @@ def not_looked_at(
         sentences.append(
             f"{skipped_group_records:,} records of consumer, share and streams groups in "
             "__consumer_offsets: recognised, not decoded."
+        )
+    if clusters.unreadable:
+        sentences.append(
+            f"{clusters.unreadable:,} records or places of __cluster_metadata cannot be read: what "
+            "they tell of producer ids, topics and configuration is not known."
         )
     cleaned = {
         one.replica_set

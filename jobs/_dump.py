@@ -7,7 +7,11 @@ from schemas.topics import CLEANED_TOPICS
 
 @dataclass
 class DumpFile:
-    """One file. `path` is relative to the dump, `root` / `below_root` is where it is opened."""
+    """One file. `path` is relative to the dump.
+
+    `root` and `below_root` are where `open_file` finds it: a folder and a name in it, or the URI of
+    a remote dump, which is not to be shown as it is, and a path below that.
+    """
 
     file_index: int
     root: str
@@ -69,12 +73,21 @@ class DumpDirectory:
 
 
 @dataclass
+class DumpMetadataLog:
+    """A copy of `__cluster_metadata`: its segments and snapshots, in the order of their names."""
+
+    cluster_id: str | None
+    files: list[DumpFile] = field(default_factory=list)
+
+
+@dataclass
 class Dump:
     """Files, partitions and log directories of an audit, and what could not be read."""
 
     files: list[DumpFile] = field(default_factory=list)
     directories: list[DumpDirectory] = field(default_factory=list)
     partitions: list[DumpPartition] = field(default_factory=list)
+    metadata_logs: list[DumpMetadataLog] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
 
 

@@ -8,6 +8,8 @@ RETIRED_FOLDER = re.compile(r"\.[0-9a-f]{32}-(?P<why>delete|future|stray)$")
 DATA_FILE = re.compile(
     r"^(?P<base>\d{20})(?P<suffix>\.log|\.index|\.timeindex|\.txnindex|\.snapshot)$"
 )
+# The state of __cluster_metadata before an offset, and the epoch of the record before it.
+METADATA_SNAPSHOT = re.compile(r"^(?P<end>\d{20})-\d{10}\.checkpoint$")
 MAX_OFFSET = (1 << 63) - 1
 MAX_PARTITION = (1 << 31) - 1
 LEFTOVER_SUFFIXES = {
@@ -38,6 +40,7 @@ KINDS_BY_NAME = {
 }
 # What a file is by the place where it lies, not by its name alone.
 METADATA_LOG = "metadata_log"
+METADATA_SNAPSHOT_KIND = "metadata_snapshot"
 EARLIER_COORDINATOR_LOG = "earlier_coordinator_log"
 LEFTOVER = "leftover"
 UNKNOWN_FOLDER = "folder"
@@ -46,6 +49,7 @@ KINDS = (
     *KINDS_BY_SUFFIX.values(),
     *KINDS_BY_NAME.values(),
     METADATA_LOG,
+    METADATA_SNAPSHOT_KIND,
     EARLIER_COORDINATOR_LOG,
     LEFTOVER,
     UNKNOWN_FOLDER,
@@ -78,6 +82,9 @@ def name_file(name: str) -> NamedFile:
     match = DATA_FILE.fullmatch(name)
     if match and int(match["base"]) <= MAX_OFFSET:
         return NamedFile(KINDS_BY_SUFFIX[match["suffix"]], int(match["base"]), None)
+    snapshot = METADATA_SNAPSHOT.fullmatch(name)
+    if snapshot and int(snapshot["end"]) <= MAX_OFFSET:
+        return NamedFile(METADATA_SNAPSHOT_KIND, int(snapshot["end"]), None)
     for suffix, why in LEFTOVER_SUFFIXES.items():
         if name.endswith(suffix):
             return NamedFile(LEFTOVER, None, f"{suffix} file: {why}")

@@ -7,6 +7,8 @@ EXAMPLES = """examples:
       a folder of brokers, copied at that moment (ms since 1970)
   ./spark-submit.sh --master spark://host:7077 -- audit --dump /copies --out /audits
       on a cluster: all executors must see both folders
+  ./spark-submit.sh audit --dump s3://copies/today --out /audits
+      from a store of objects (gs:// and hdfs:// too), with the credentials of the environment
   ./spark-submit.sh audit --dump /copies --out /audits --policy default
       and judge the result by the acceptance policy in conf/policy
 """
@@ -63,6 +65,8 @@ DOCTOR_HELP = """examples:
       this machine
   ./spark-submit.sh --master spark://host:7077 -- doctor --dump /copies --out /audits
       a cluster: every executor is asked, and must see the dump; a table is written on trial
+  ./spark-submit.sh doctor --dump s3://copies/today
+      whether all of them reach a remote dump
 
 exit codes:
   0  nothing is missing

@@ -1,17 +1,17 @@
 """The listing of a dump as small DataFrames, for the joins of the later stages."""
 
 from dataclasses import asdict
-from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
+from jobs._cluster import Cluster, Clusters
 from jobs._dump import Dump, DumpPartition, cleaned_below
 from jobs._replicas import comparable_from
 from schemas.dump_partition import DUMP_PARTITION, LISTED_FILE
 from schemas.topics import CLEANED_TOPICS, COORDINATOR_TOPICS
 
 
-def _static_row(partition: DumpPartition) -> tuple[object, ...]:
+def _static_row(partition: DumpPartition, cluster: Cluster) -> tuple[object, ...]:
     bases = [segment.base_offset for segment in partition.segments]
     return (
         partition.partition_index,
@@ -34,19 +34,24 @@ def _static_row(partition: DumpPartition) -> tuple[object, ...]:
         comparable_from(partition),
         partition.topic_id,
         partition.metadata_file,
+        cluster.partitions.get(partition.topic),
+        partition.topic in cluster.created_once,
+        partition.topic in cluster.never_compacted,
+        cluster.next_producer_id,
+        cluster.up_to_ms,
     )
 
 
-def partitions_table(spark: SparkSession, dump: Dump) -> DataFrame:
+def partitions_table(spark: SparkSession, dump: Dump, clusters: Clusters) -> DataFrame:
     """Rows of `schemas.dump_partition.DUMP_PARTITION`."""
-    return spark.createDataFrame([_static_row(p) for p in dump.partitions], DUMP_PARTITION)
+    rows = [_static_row(one, clusters.of(one.cluster_id)) for one in dump.partitions]
+    return spark.createDataFrame(rows, DUMP_PARTITION)
 
 
 def files_table(spark: SparkSession, dump: Dump) -> DataFrame:
     """Rows of `schemas.dump_partition.LISTED_FILE`."""
     rows = []
     for file in dump.files:
-        location = str(Path(file.root, file.below_root))
-        values = asdict(file) | {"size_bytes": file.size, "location": location}
+        values = asdict(file) | {"size_bytes": file.size}
         rows.append(tuple(values[field.name] for field in LISTED_FILE))
     return spark.createDataFrame(rows, LISTED_FILE)

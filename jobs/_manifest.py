@@ -2,8 +2,9 @@
 
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
+
+from udfs.storage.dump_path import DumpPath
 
 NAME = "dump-manifest.json"
 FORMAT = 1
@@ -23,13 +24,13 @@ class ManifestError(ValueError):
     """A manifest that cannot be used; the message says why."""
 
 
-def read_manifest(folder: Path) -> dict[str, Copied]:
+def read_manifest(folder: DumpPath) -> dict[str, Copied]:
     """Folder of a partition, relative to `folder` -> its copy; empty without a manifest.
 
     Directories whose files were still changing under the copy are left out. Raises ManifestError.
     """
     try:
-        content = (folder / NAME).read_text("utf-8")
+        content = (folder / NAME).read_bytes().decode("utf-8")
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError) as error:

@@ -7,19 +7,20 @@ the plain segments whose offsets it holds (LogLoader). The same is done here in 
 offset is read twice and none is lost.
 """
 
-import os
 import re
 import struct
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
+from udfs.storage.dump_path import DumpPath, root_and_below
+from udfs.storage.open_file import open_file
 from udfs.wire import batch_layout as layout
 
 PLAIN = r"(?P<plain>(?P<base>\d{20})(\.log|\.index|\.timeindex|\.txnindex))"
 UNFINISHED = re.compile(PLAIN + r"(?P<suffix>\.swap|\.cleaned)")
 REPLACED_FILE = re.compile(PLAIN)
 OFFSET_AND_LENGTH = struct.Struct(">qi")
+READ_BYTES = 1 << 20
 LAST_OFFSET_DELTA = struct.Struct(">i")
 
 
@@ -30,7 +31,7 @@ class Swap(NamedTuple):
     replaced: set[str]
 
 
-def interrupted_swap(folder: Path, names: Sequence[str]) -> Swap:
+def interrupted_swap(folder: DumpPath, names: Sequence[str]) -> Swap:
     """What becomes of the files `names` of a partition folder. Raises OSError."""
     unfinished = [match for name in names if (match := UNFINISHED.fullmatch(name))]
     if not unfinished:
@@ -55,20 +56,25 @@ def interrupted_swap(folder: Path, names: Sequence[str]) -> Swap:
     return Swap(adopted, replaced)
 
 
-def end_of_segment(path: Path, base_offset: int) -> int:
+def end_of_segment(path: DumpPath, base_offset: int) -> int:
     """The offset behind the last whole batch, by the headers; its base for an empty segment."""
-    end, at = base_offset, 0
-    with path.open("rb", buffering=0) as file:
-        size = os.fstat(file.fileno()).st_size
-        while True:
-            header = os.pread(file.fileno(), layout.HEADER_SIZE, at)
-            if len(header) <= layout.MAGIC:
-                return end
+    end, at, size = base_offset, 0, path.stat().st_size
+    start, data = 0, b""
+    with open_file(*root_and_below(path)) as file:
+        while at + layout.MAGIC < size:
+            if at + layout.HEADER_SIZE > start + len(data):
+                file.seek(at)
+                start, data = at, file.read(READ_BYTES)
+            # An old message may be shorter than a header, at the end of the file.
+            header = data[at - start : at - start + layout.HEADER_SIZE].ljust(
+                layout.HEADER_SIZE, b"\0"
+            )
             offset, length = OFFSET_AND_LENGTH.unpack_from(header)
             following = at + layout.LOG_OVERHEAD + length
             if length < layout.MIN_LENGTH_V0 or following > size:
                 return end
-            if header[layout.MAGIC] >= 2 and len(header) == layout.HEADER_SIZE:
+            if header[layout.MAGIC] >= 2:
                 offset += LAST_OFFSET_DELTA.unpack_from(header, layout.LAST_OFFSET_DELTA)[0]
             end = max(end, offset + 1)
             at = following
+    return end

@@ -4,18 +4,17 @@ Only names, sizes and the few small text files of a log directory are read here,
 Nothing is ever written to the dump.
 """
 
-import stat
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from pathlib import Path
 
-from jobs._dump import Dump, DumpDirectory, DumpFile, DumpPartition
+from jobs._dump import Dump, DumpDirectory, DumpFile, DumpMetadataLog, DumpPartition
 from jobs._dump_layout import (
     AUDITED_KINDS,
     EARLIER_COORDINATOR_LOG,
     METADATA_LOG,
+    METADATA_SNAPSHOT_KIND,
     READ_ON_THE_DRIVER,
     UNKNOWN_FOLDER,
     NamedFile,
@@ -27,6 +26,7 @@ from jobs._manifest import BEFORE, NAME, Copied, ManifestError, read_manifest
 from jobs._replicas import replica_sets
 from jobs._swap import Swap, interrupted_swap
 from schemas.topics import METADATA_TOPIC, TXN_LOG_TOPIC
+from udfs.storage.dump_path import DumpPath, root_and_below
 from udfs.wire import checkpoints
 from udfs.wire.errors import WireError
 
@@ -44,6 +44,7 @@ NO_REGULAR_FILE = "no regular file"
 REPLACED = "replaced by a .swap file, as by a broker that starts"
 SECOND_COPY = "a second copy of the partition on its broker, in another log directory"
 NO_TRANSACTIONS = "metadata log of KRaft: no transactions in it"
+METADATA_KINDS = {"segment": METADATA_LOG, METADATA_SNAPSHOT_KIND: METADATA_SNAPSHOT_KIND}
 
 
 @dataclass
@@ -60,17 +61,17 @@ class LogDirectory:
     copies: dict[str, Copied] = field(default_factory=dict)
 
 
-def _is_partition_folder(folder: Path) -> bool:
+def _is_partition_folder(folder: DumpPath) -> bool:
     return name_folder(folder.name) is not None and any(
         name_file(path.name).kind == "segment" for path in folder.iterdir()
     )
 
 
-def _subfolders(folder: Path) -> list[Path]:
+def _subfolders(folder: DumpPath) -> list[DumpPath]:
     return sorted(entry for entry in folder.iterdir() if entry.is_dir())
 
 
-def _is_log_directory(folder: Path) -> bool:
+def _is_log_directory(folder: DumpPath) -> bool:
     if (folder / "meta.properties").is_file():
         return True
     return any(
@@ -80,35 +81,37 @@ def _is_log_directory(folder: Path) -> bool:
     )
 
 
-def _names(folder: Path) -> list[str]:
+def _names(folder: DumpPath) -> list[str]:
     try:
         return [path.name for path in folder.iterdir()]
     except OSError:
         return []
 
 
-def log_directories(dump: Path) -> list[tuple[Path, bool]]:
-    """(folder, is a single partition folder) of everything that `dump` holds.
+def log_directories(dump: DumpPath) -> list[tuple[DumpPath, str, bool]]:
+    """(folder, its label below the dump, is a single partition folder) of all that `dump` holds.
 
     Below `dump` a folder is a log directory, or that of a broker with several. Raises UsageError
     when the folder is no dump.
     """
-    if not dump.is_dir():
-        problem = "is not a folder" if dump.exists() else "does not exist"
-        raise UsageError(f"--dump {dump} {problem}: {EXPECTED}.")
     try:
+        if not dump.is_dir():
+            problem = "is not a folder" if dump.exists() else "does not exist"
+            raise UsageError(f"--dump {dump} {problem}: {EXPECTED}.")
         if _is_partition_folder(dump):
-            return [(dump, True)]
+            return [(dump, dump.name, True)]
         if _is_log_directory(dump):
-            return [(dump, False)]
-        inner = [
-            (found, False)
-            for folder in _subfolders(dump)
-            for found in ([folder] if _is_log_directory(folder) else _subfolders(folder))
-            if found == folder or _is_log_directory(found)
-        ]
+            return [(dump, "", False)]
+        inner = []
+        for folder in _subfolders(dump):
+            if _is_log_directory(folder):
+                inner.append((folder, f"{folder.name}/", False))
+                continue
+            for directory in _subfolders(folder):
+                if _is_log_directory(directory):
+                    inner.append((directory, f"{folder.name}/{directory.name}/", False))
     except OSError as error:
-        raise UsageError(f"--dump {error.filename}: {error.strerror}; {EXPECTED}.") from error
+        raise UsageError(f"--dump {error.filename}: {error.strerror}.") from error
     if not inner:
         raise UsageError(f"--dump {dump} is no dump: {EXPECTED}.")
     return inner
@@ -119,8 +122,9 @@ class _Collector:
 
     def __init__(self) -> None:
         self.dump = Dump()
+        self._paths: list[DumpPath] = []  # of the files, in their order
 
-    def add_directory(self, folder: Path, label: str) -> None:
+    def add_directory(self, folder: DumpPath, label: str) -> None:
         """A broker's log directory: its side files, then its partitions in name order."""
         side = self._read_side_files(folder, label)
         for path in sorted(folder.iterdir()):
@@ -131,25 +135,31 @@ class _Collector:
             else:
                 self._add_file(path, f"{label}{path.name}", side.broker, None, None)
 
-    def add_partition_folder(self, folder: Path, label: str) -> None:
+    def add_partition_folder(self, folder: DumpPath, label: str) -> None:
         """A partition folder alone: nothing is known of its broker."""
         self._add_folder(folder, label or folder.name, LogDirectory())
 
-    def add_outside(self, dump: Path, folders: Collection[Path], label: str) -> None:
-        """What lies in a dump beside its log directories, so that it is not left out in silence."""
-        for path in sorted(dump.iterdir()):
-            if any(path in folder.parents for folder in folders):
-                self.add_outside(path, folders, f"{label}{path.name}/")
-            elif path.is_dir() and path not in folders:
-                self._add_unknown_folder(path, f"{label}{path.name}")
-            elif not path.is_dir():
-                self._add_file(path, f"{label}{path.name}", None, None, OUTSIDE)
+    def add_outside(self, folder: DumpPath, known: Collection[str], label: str) -> None:
+        """What lies in a dump beside its log directories, so that it is not left out in silence.
 
-    def _add_unknown_folder(self, folder: Path, label: str) -> None:
+        `known`: labels of the log directories; `label`: of what lies in `folder`.
+        """
+        for path in sorted(folder.iterdir()):
+            inner = f"{label}{path.name}/"
+            if inner in known:
+                continue
+            if any(one.startswith(inner) for one in known):
+                self.add_outside(path, known, inner)
+            elif path.is_dir():
+                self._add_unknown_folder(path, inner.rstrip("/"))
+            else:
+                self._add_file(path, inner.rstrip("/"), None, None, OUTSIDE)
+
+    def _add_unknown_folder(self, folder: DumpPath, label: str) -> None:
         """One row for a folder that nothing is known of; what lies in it is not listed."""
         self._add_row(folder, label, NamedFile(UNKNOWN_FOLDER, None, NOT_LOOKED_INTO), None, None)
 
-    def _read_side_files(self, folder: Path, label: str) -> LogDirectory:
+    def _read_side_files(self, folder: DumpPath, label: str) -> LogDirectory:
         side = LogDirectory(clean_shutdown=(folder / ".kafka_cleanshutdown").exists())
         properties = self._text(folder / "meta.properties", label)
         if properties is not None:
@@ -177,14 +187,14 @@ class _Collector:
                     self.dump.unreadable.append(f"{label}{name}: {error.reason}: {error.detail}")
         return side
 
-    def _copies(self, folder: Path, label: str) -> dict[str, Copied]:
+    def _copies(self, folder: DumpPath, label: str) -> dict[str, Copied]:
         try:
             return read_manifest(folder)
         except ManifestError as error:
             self.dump.unreadable.append(f"{label}{NAME} {error}; the times in it are not used")
             return {}
 
-    def _add_earlier_copies(self, before: Path, label: str, side: LogDirectory) -> None:
+    def _add_earlier_copies(self, before: DumpPath, label: str, side: LogDirectory) -> None:
         """The copy of `__transaction_state` that was taken before the data: only its end counts."""
         for folder in _subfolders(before):
             named = name_folder(folder.name)
@@ -196,7 +206,7 @@ class _Collector:
                     file.kind, file.status = EARLIER_COORDINATOR_LOG, "audited"
                     file.topic, file.partition = named[0], named[1]
 
-    def _text(self, path: Path, label: str) -> str | None:
+    def _text(self, path: DumpPath, label: str) -> str | None:
         try:
             return path.read_bytes().decode("utf-8", "replace")
         except FileNotFoundError:
@@ -205,7 +215,7 @@ class _Collector:
             self.dump.unreadable.append(f"{label}{path.name}: {error.strerror}")
             return None
 
-    def _add_folder(self, folder: Path, label: str, side: LogDirectory) -> None:
+    def _add_folder(self, folder: DumpPath, label: str, side: LogDirectory) -> None:
         named = name_folder(folder.name)
         try:
             entries = sorted(folder.iterdir())
@@ -222,22 +232,14 @@ class _Collector:
             for path in paths:
                 self._add_file(path, f"{label}/{path.name}", side.broker, None, note)
         elif named[0] == METADATA_TOPIC:
-            self._add_metadata_log(paths, label, side)
+            self._add_metadata_log(named[1], paths, label, side)
         else:
             copied = side.copies.get(folder.name)
             partition = self._new_partition(named[0], named[1], side, copied)
             self._add_partition_files(paths, label, partition, swap)
 
-    def _add_metadata_log(self, paths: list[Path], label: str, side: LogDirectory) -> None:
-        for path in paths:
-            why = None if path.suffix == ".log" else NO_TRANSACTIONS
-            self._add_file(path, f"{label}/{path.name}", side.broker, None, why)
-            if why is None:
-                self.dump.files[-1].kind = METADATA_LOG
-                self.dump.files[-1].status = "audited"
-
     def _add_partition_files(
-        self, paths: list[Path], label: str, partition: DumpPartition, swap: Swap
+        self, paths: list[DumpPath], label: str, partition: DumpPartition, swap: Swap
     ) -> None:
         first_file = len(self.dump.files)
         for path in paths:
@@ -251,6 +253,21 @@ class _Collector:
         for file in self.dump.files[first_file:]:
             if file.kind in ("segment", "offset_index", "time_index"):
                 file.next_base_offset = following.get(file.base_offset)
+
+    def _add_metadata_log(
+        self, number: int, paths: list[DumpPath], label: str, side: LogDirectory
+    ) -> None:
+        """A copy of `__cluster_metadata`: no partition to audit, but it tells of the cluster."""
+        copy = DumpMetadataLog(side.cluster_id)
+        for path in paths:
+            kind = METADATA_KINDS.get(name_file(path.name).kind)
+            why = None if kind else NO_TRANSACTIONS
+            file = self._add_file(path, f"{label}/{path.name}", side.broker, None, why)
+            if kind and file:
+                file.kind, file.status = kind, "audited"
+                file.topic, file.partition = METADATA_TOPIC, number
+                copy.files.append(file)
+        self.dump.metadata_logs.append(copy)
 
     def _new_partition(
         self, topic: str, number: int, side: LogDirectory, copied: Copied | None
@@ -317,7 +334,7 @@ class _Collector:
                     self._read_topic_id(file, copy)
 
     def _read_topic_id(self, file: DumpFile, copy: DumpPartition) -> None:
-        text = self._text(Path(file.root, file.below_root), file.path)
+        text = self._text(self._paths[file.file_index], file.path)
         if text is None:
             return
         try:
@@ -330,39 +347,45 @@ class _Collector:
 
     def _add_file(
         self,
-        path: Path,
+        path: DumpPath,
         label: str,
         broker: int | None,
         partition: DumpPartition | None,
         note: str | None,
         name: str | None = None,
-    ) -> None:
-        """Lists a file; `name`: what it is taken for, where that is not its own name."""
+    ) -> DumpFile | None:
+        """Lists a file; None, and a line in `unreadable`, where it cannot be looked at.
+
+        `name`: what it is taken for, where that is not its own name.
+        """
         named = name_file(name or path.name)
         try:
             status = path.stat()
         except OSError as error:
             self.dump.unreadable.append(f"{label}: {error.strerror}")
-            return
-        if not stat.S_ISREG(status.st_mode):
+            return None
+        note = note or named.note
+        if not path.is_file():
             note = NO_REGULAR_FILE
-        told = named._replace(note=note or named.note)
-        self._add_row(path, label, told, broker, partition, status.st_size)
+        return self._add_row(
+            path, label, named._replace(note=note), broker, partition, status.st_size
+        )
 
     def _add_row(
         self,
-        path: Path,
+        path: DumpPath,
         label: str,
         named: NamedFile,
         broker: int | None,
         partition: DumpPartition | None,
         size: int = 0,
-    ) -> None:
+    ) -> DumpFile:
         outside = named.kind == "segment" and partition is None
+        root, below_root = root_and_below(path)
         file = DumpFile(
             file_index=len(self.dump.files),
-            root=str(path.parent),
-            below_root=path.name,
+            root=root,
+            below_root=below_root,
             path=label,
             broker=broker,
             topic=partition.topic if partition else None,
@@ -375,8 +398,10 @@ class _Collector:
             note=named.note,
         )
         self.dump.files.append(file)
+        self._paths.append(path)
         if partition is not None and named.kind == "segment" and named.note is None:
             partition.segments.append(file)
+        return file
 
 
 def _newest(partition: DumpPartition) -> tuple[int, int, int]:
@@ -403,7 +428,7 @@ def _status(kind: str, note: str | None, outside: bool) -> str:
     return "digest_only"
 
 
-def _labels(dumps: list[Path]) -> Iterator[tuple[Path, str]]:
+def _labels(dumps: Sequence[DumpPath]) -> Iterator[tuple[DumpPath, str]]:
     """Each dump with the prefix of its paths: none for one dump, its name for several."""
     seen: dict[str, int] = {}
     for dump in dumps:
@@ -415,20 +440,19 @@ def _labels(dumps: list[Path]) -> Iterator[tuple[Path, str]]:
         yield dump, f"{name}/" if seen[name] == 1 else f"{name}#{seen[name]}/"
 
 
-def collect(dumps: list[Path]) -> Dump:
+def collect(dumps: Sequence[DumpPath]) -> Dump:
     """Lists every file of the given dumps. Raises UsageError where one is no dump."""
     collector = _Collector()
     for dump, label in _labels(dumps):
         found = log_directories(dump)
-        for folder, single in found:
+        for folder, inner, single in found:
             if single:
-                collector.add_partition_folder(folder, f"{label}{folder.name}")
+                collector.add_partition_folder(folder, label + inner)
             else:
-                inner = "" if folder == dump else f"{folder.relative_to(dump)}/"
                 collector.add_directory(folder, label + inner)
-        folders = [folder for folder, _ in found]
-        if dump not in folders:
-            collector.add_outside(dump, folders, label)
+        known = {label + inner for _, inner, _ in found}
+        if label not in known and not found[0][2]:
+            collector.add_outside(dump, known, label)
     collector.leave_out_second_copies()
     collector.find_replicas()
     return collector.dump

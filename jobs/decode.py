@@ -32,6 +32,7 @@ USUAL_OFFSETS_PARTITIONS = 50
 # Reading a small file costs about as much as decoding this many bytes.
 COST_OF_A_FILE = 65_536
 TASKS_A_CORE = 3
+SPLIT_KINDS = ("segment", "metadata_log", "metadata_snapshot")
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,9 @@ class Decoded:
     `__consumer_offsets`; `commits_at_seams`: transactional commits near a seam of its splits.
     `skipped_group_records`: records of newer kinds of groups, which are not decoded.
     `side_entries`: entries of indexes and leader-epoch-checkpoints that were compared.
-    `splits`: of `schemas.log_row.SPLIT`, as they were read in the end.
+    `folded_rows`: records and decisions of the coordinator that were folded away; `unevaluated`:
+    its records that need no look. `splits`: of `schemas.log_row.SPLIT`, as they were read in the
+    end.
     """
 
     rows: DataFrame
@@ -54,6 +57,8 @@ class Decoded:
     commits_at_seams: int
     skipped_group_records: int
     side_entries: int
+    folded_rows: int
+    unevaluated: int
     splits: list[dict[str, object]]
 
     def kind(self, kind: int) -> DataFrame:
@@ -120,7 +125,7 @@ def plan_splits(dump: Dump, split_bytes: int) -> list[dict[str, object]]:
             continue
         owner = None if file.partition_index is None else partitions[file.partition_index]
         size = max(file.size, 1)
-        piece = step if file.kind == "segment" else size
+        piece = step if file.kind in SPLIT_KINDS else size
         for start in range(0, size, piece):
             split = _split(file, owner, start, min(piece, file.size - start))
             split["cuts"] = compared.get(file.partition_index)
@@ -202,6 +207,7 @@ def _split(
         "next_base_offset": file.next_base_offset,
         "cleaned_below": 0 if owner is None else cleaned_below(owner),
         "high_watermark": None if owner is None else owner.high_watermark,
+        "single_copy": owner is None or owner.replica_set is None,
         "start": start,
         "length": length,
     }
@@ -255,6 +261,8 @@ def decode(spark: SparkSession, dump: Dump, settings: Settings, depth: str) -> D
         F.sum("pending.number").alias("pending"),
         F.sum("summary.skipped_group_records").alias("skipped"),
         F.sum("summary.side_entries").alias("side_entries"),
+        F.sum(F.col("folded.entries") + F.col("folded.decisions")).alias("folded"),
+        F.sum("summary.coordinator.unevaluated").alias("unevaluated"),
     )
     told = {row.kind: row.asDict() for row in counted.collect()}
 
@@ -271,6 +279,8 @@ def decode(spark: SparkSession, dump: Dump, settings: Settings, depth: str) -> D
         commits_at_seams=near_ends if _seams_of_offsets(splits) else 0,
         skipped_group_records=of(log_row.SUMMARY, "skipped"),
         side_entries=of(log_row.SUMMARY, "side_entries"),
+        folded_rows=of(log_row.FOLDED, "folded"),
+        unevaluated=of(log_row.SUMMARY, "unevaluated"),
         splits=splits,
     )
 

@@ -14,8 +14,9 @@ from pyspark.sql import SparkSession
 from jobs import __version__, _arguments, _settings
 from jobs._acceptance import judged, judged_again
 from jobs._arguments import TEXT
-from jobs._audit import Audit, Read, Request, context_inputs
+from jobs._audit import Audit, Read, Request, context_inputs, folded
 from jobs._audit_id import audit_id, file_digests
+from jobs._cluster import read_clusters
 from jobs._coverage import incomplete, not_looked_at, totals
 from jobs._dump import Dump
 from jobs._errors import UsageError
@@ -68,7 +69,10 @@ def _read(
             digests=file_digests(summaries(decoded.rows)), damages=failures(decoded, files)
         )
         identity = audit_id(dump, told["digests"], configuration)
-    return dump, Read(files=files, decoded=decoded, audit_id=identity, kept=kept, **told)
+        known = read_clusters(dump, decoded.rows)
+    return dump, Read(
+        files=files, decoded=decoded, clusters=known, audit_id=identity, kept=kept, **told
+    )
 
 
 def _replay(
@@ -78,7 +82,7 @@ def _replay(
     decoded = read.decoded
     with progress.stage("replay") as say:
         replayed = replay(
-            static_facts=partitions_table(spark, dump),
+            static_facts=partitions_table(spark, dump, read.clusters),
             files=read.files,
             rows=decoded.rows,
             runs=decoded.runs(),
@@ -86,6 +90,7 @@ def _replay(
             regular=decoded.regular,
             steps=decoded.nested(log_row.STEP, "step"),
             entries=decoded.nested(log_row.ENTRY, "entry"),
+            folded=folded(decoded),
             damages=read.damages,
             kept=read.kept,
         )
@@ -115,7 +120,7 @@ def _judge(
         counts=counts,
         totals=totals(dump, replayed.facts, seen),
         not_looked_at=not_looked_at(
-            dump, verified.outcomes, request, decoded.skipped_group_records
+            dump, verified.outcomes, request, decoded.skipped_group_records, read.clusters
         ),
         incomplete=incomplete(dump, read.digests, verified.outcomes),
     )

@@ -4,15 +4,6 @@ from pyspark.sql.types import StringType
 
 from schemas.columns import AUDIT_ID, array, boolean, integer, long, string, table
 
-# Timeout of an id that takes part in two-phase commit (KIP-939) and never times out.
-TWO_PHASE_COMMIT_TIMEOUT = 2147483647
-
-# Status bytes of state records; NO_STATE stands for a tombstone.
-NO_STATE = -1
-EMPTY, ONGOING, PREPARE_COMMIT, PREPARE_ABORT, COMPLETE_COMMIT, COMPLETE_ABORT = range(6)
-AT_REST = (EMPTY, COMPLETE_COMMIT, COMPLETE_ABORT)
-IN_TRANSACTION = (ONGOING, PREPARE_COMMIT, PREPARE_ABORT)
-
 COORDINATOR_TXN = table(
     AUDIT_ID,
     integer("broker", "broker id"),

@@ -31,13 +31,20 @@ DUMP_PARTITION = table(
     long("comparable_from", "first offset that neither retention nor the cleaner touched"),
     string("topic_id", "partition.metadata; null without it or without a replica_set"),
     integer("metadata_file", "file_index of that partition.metadata"),
+    integer("topic_partitions", "partitions of the topic by __cluster_metadata; null: not told"),
+    boolean("created_once", "by __cluster_metadata there never was another topic of this name"),
+    boolean("never_compacted", "by __cluster_metadata cleanup.policy was always delete"),
+    long("next_producer_id", "no producer id from it on was given out when __cluster_metadata was "
+         "copied; null: not told"),
+    long("metadata_up_to_ms", "newest timestamp in __cluster_metadata, ms, controller clock"),
 )  # fmt: skip
 
 LISTED_FILE = table(
     integer("file_index", "number given by collect"),
     integer("partition_index", "partition; null outside"),
     string("path", "path relative to the dump"),
-    string("location", "where the file is opened"),
+    string("root", "where the file is opened: folder, or URI of the dump; not to be shown"),
+    string("below_root", "and its path below that"),
     integer("broker", "broker id"),
     string("topic", "topic"),
     integer("partition", "partition"),

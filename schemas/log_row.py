@@ -9,7 +9,8 @@ from pyspark.sql.types import ArrayType, IntegerType, LongType, StringType
 from schemas.columns import array, binary, boolean, column, integer, long, string, table
 
 RUN, FRAME, FAILURE, STEP, ENTRY, ABORTED, SUMMARY, REGULAR, REGULAR_ABORT = range(9)
-GROUP_FAULT, PENDING_COMMIT, LATE_COMMIT, COMMITS, BLOCK, SIDE_FAULT = range(9, 15)
+GROUP_FAULT, PENDING_COMMIT, LATE_COMMIT, COMMITS, BLOCK, FOLDED, METADATA = range(9, 16)
+SIDE_FAULT = 16
 
 RUN_COLUMNS = (
     long("producer_id", "producer id"),
@@ -131,7 +132,57 @@ ENTRY_TYPE = table(
     long("unknown_tag", "smallest tag that is not known here; null for none"),
     string("batch_shape", "what is unusual about the batch, on its first record; null: nothing"),
     string("error", "why key or value could not be decoded; null for a good record"),
+    long("ordinal", "records of the split up to it that can be decoded"),
+    long("alive_ms", "how long the split was written up to the record; a pause counts as a minute "
+         "at most"),
+    long("latest_timestamp", "newest timestamp of the split up to the record, ms"),
+    boolean("judged", "a plain step from the record before it of its id, both in this split"),
+    boolean("decided", "a Prepare record whose decision lies in a block of FOLDED"),
+)  # fmt: skip
+
+FOLDED_ENTRY = table(
+    *(field for field in ENTRY_TYPE if field.name in (
+        "transactional_id", "offset", "position", "length", "timestamp", "producer_id",
+        "producer_epoch", "status", "partitions", "client_transaction_version", "ordinal",
+    )),
+)  # fmt: skip
+"""A record of `__transaction_state` that was folded away (udfs/wire/txn_log_chain.py)."""
+
+DECISION = table(
+    long("record_position", "byte position of the Prepare record's batch"),
+    integer("record_length", "size of that batch, bytes"),
+    long("prepare_offset", "offset of the Prepare record"),
+    long("prepare_timestamp", "its timestamp, ms, coordinator clock"),
+    integer("leader_epoch", "partition leader epoch of the batch"),
+    string("transactional_id", "transactional id"),
+    long("producer_id", "producer id"),
+    integer("marker_epoch", "producer epoch of the record, and of the markers it leads to"),
+    integer("data_epoch", "producer epoch of the data that it decides about"),
+    boolean("commit", "true for PrepareCommit, false for PrepareAbort"),
+    boolean("protocol_2", "decided under transaction.version 2"),
+    array("partitions", StringType(), "topic-partition of the partitions listed; null for none"),
+    long("complete_offset", "offset of the Complete record that follows; null for none"),
+    long("complete_timestamp", "its timestamp, ms; null for none"),
+    boolean("pending", "the last record of its id"),
 )
+"""What a Prepare record decided."""
+
+FOLDED_TYPE = table(
+    long("entries", "records in the block of records"),
+    binary("entries_block", "Arrow stream of FOLDED_ENTRY rows in the order of the log"),
+    long("decisions", "decisions in the other block"),
+    binary("decisions_block", "Arrow stream of DECISION rows in the order of the log"),
+)
+
+COORDINATOR_TYPE = table(
+    long("entries", "records of the split that can be decoded"),
+    long("unevaluated", "those that need no look: folded away, or judged in the decoder"),
+    long("alive_ms", "how long the split was written, see ENTRY_TYPE"),
+    long("latest_timestamp", "newest timestamp, ms"),
+    long("first_timestamp", "timestamp of its first record, ms; null where it cannot be decoded"),
+    long("last_timestamp", "timestamp of its last record, ms; null where it cannot be decoded"),
+)
+"""What a split of `__transaction_state` adds to the ones before it."""
 
 ABORTED_TYPE = table(
     integer("version", "version field, 0"),
@@ -220,6 +271,19 @@ SIDE_FAULT_TYPE = table(
 )
 """An entry of a side file that contradicts the batches of its log, or the entries around it."""
 
+METADATA_TYPE = table(
+    string("what", "kind of fact: a class name of udfs/wire/metadata_log.py"),
+    long("offset", "offset of the record"),
+    long("position", "byte position of its batch"),
+    integer("length", "size of its batch, bytes"),
+    string("name", "topic name; or what is configured, empty for all brokers"),
+    string("topic_id", "topic id as in partition.metadata"),
+    string("option", "name of an option; or why a record cannot be read"),
+    string("value", "value of the option; null where it was taken back"),
+    long("number", "partition, next producer id, or type of the resource that is configured"),
+)
+"""A fact of `__cluster_metadata`; what is null does not belong to its kind."""
+
 SUMMARY_TYPE = table(
     long("length", "bytes of the split or file that were there to read"),
     binary("digests", "SHA-256 of each MiB of the split, joined"),
@@ -256,6 +320,7 @@ SUMMARY_TYPE = table(
          "0 for no group"),
     long("side_entries", "entries of an index or a leader-epoch-checkpoint"),
     long("trailing_bytes", "bytes of a cut last entry of a .txnindex"),
+    column("coordinator", COORDINATOR_TYPE, "of a split of __transaction_state with records"),
     string("error", "why the file could not be read; null: it was"),
 )  # fmt: skip
 
@@ -277,6 +342,8 @@ LOG_ROW = table(
     column("late_commit", LATE_COMMIT_TYPE, "a committed offset that went back for one commit"),
     column("commits", COMMITS_TYPE, "a block of offset commits near the ends of a split"),
     column("block", BLOCK_TYPE, "a block of offsets, to be compared with other replicas"),
+    column("folded", FOLDED_TYPE, "records of __transaction_state that were folded away"),
+    column("metadata", METADATA_TYPE, "what a record of __cluster_metadata tells"),
     column("side_fault", SIDE_FAULT_TYPE, "an entry of a side file that contradicts the log"),
 )
 
@@ -292,7 +359,7 @@ SPLIT = table(
     integer("topic_partitions", "how many partitions __consumer_offsets seems to have"),
     integer("partition_index", "see LOG_ROW; null for files outside partitions"),
     integer("file_index", "see LOG_ROW"),
-    string("root", "folder of the dump the file lies in"),
+    string("root", "folder the file lies in, or URI of the dump; not to be shown"),
     string("path", "path of the file below root"),
     string("kind", "file kind of schemas/dump_file.py"),
     string("topic", "topic of the partition"),
@@ -301,6 +368,7 @@ SPLIT = table(
     long("next_base_offset", "base offset of the next segment of the partition; null for none"),
     long("cleaned_below", "offsets below this were cleaned; 0 where nothing is known"),
     long("high_watermark", "of the partition, exclusive; null where no checkpoint tells"),
+    boolean("single_copy", "the dump has the partition only once"),
     array(
         "cuts",
         LongType(),

@@ -13,12 +13,15 @@ Verbs
             commits, `none` a tombstone; transactional with pid=1. version=4 (of the values,
             default 3), misplaced (the group belongs into another partition), members=2 (metadata
             of the group in place of commits), rkey=00ff rvalue=00ff (one record as hex)
+    ids 1000                       record of __cluster_metadata (the case needs topic:): the block
+            of producer ids in front of that one was given out
     skip 5                         the next batch starts 5 offsets later
     roll [base=10]                 new segment; named after the next offset unless given
     bytes 00ff, zeros 100, garbage 40   raw bytes (garbage is no batch and not zero)
     cut 10                         removes the last 10 bytes of the file so far
 Left out, epoch and seq go on where the producer stopped: same epoch, next sequence; a new epoch
 starts at 0. Producer ids are 1 to 999; each case gets ids of its own (`finds` uses 1 to 999 too).
+From 1000000000 on they were never given out, but `bare` does not tell.
 
 On any batch
     at=-3600        timestamp, s relative to T0. Default: 1 s after the batch before; first 0
@@ -83,7 +86,9 @@ Options of a case, all optional
     replica: {broker: second, log: the lines, hw: 7}   the partition on another broker: second
             (clean), live or foreign (clean, of another cluster). More: cleaner:, first_base:,
             log_start:, topic_id: other | none. Without topic_id both tell the same
-    topic: __consumer_offsets     place it in an internal topic
+    policy: delete        cleanup.policy with which the topic was created, in __cluster_metadata;
+            default: the topic is not in it
+    topic: __consumer_offsets     place it in an internal topic; __cluster_metadata: broker bare
     output: the lines of a second partition, of a client topic, on the same broker; its findings
             are the case's too. In `coordinator` its name is `output`
     info: true           findings of severity info count too
@@ -94,6 +99,7 @@ On the clean broker the dump is complete up to AS_OF; on live only up to a parti
 """
 
 import gzip
+import hashlib
 import json
 import re
 import struct
@@ -107,7 +113,7 @@ import google_crc32c
 
 from udfs.wire import batch_layout as layout
 from udfs.wire import codecs, offsets_log, txn_index, txn_log, writer
-from udfs.wire.fields import encode_tagged_fields
+from udfs.wire.fields import encode_string, encode_tagged_fields
 
 T0 = 1_700_000_000_000
 AS_OF = T0 + 600_000
@@ -126,17 +132,18 @@ COORDINATOR_PARTITIONS = 5
 # The one in which records are missing or cannot be decoded.
 LOSSY_PARTITION = 4
 METADATA_TOPIC = "__cluster_metadata"
+NEXT_PRODUCER_ID = 1_000_000_000
 CLOCK_TOPIC = "clock"
 OFFSETS_TOPIC = "__consumer_offsets"
 COMMITTED = re.compile(r"(?P<topic>[a-z]+)-(?P<partition>\d+)")
 OPTIONS = {
     "name", "log", "finds", "info", "broker", "hw", "cleaner", "log_start", "recovery_point",
     "first_base", "txnindex", "index", "timeindex", "epochs", "coordinator", "topic", "copied_at",
-    "alone", "copy", "output", "replica",
+    "alone", "copy", "output", "replica", "policy",
 }  # fmt: skip
 VERBS = {
-    "data", "txn", "plain", "offsets", "commit", "abort", "v0", "v1", "skip", "roll", "bytes",
-    "zeros", "garbage", "cut",
+    "data", "txn", "plain", "offsets", "ids", "commit", "abort", "v0", "v1", "skip", "roll",
+    "bytes", "zeros", "garbage", "cut",
 }  # fmt: skip
 # The legal way to a state, for the first record of an id.
 LED_UP_BY: dict[str, tuple[str, ...]] = {
@@ -237,6 +244,11 @@ def group_metadata(version: int, members: int) -> bytes:
     return offsets_log.encode_group_metadata(
         offsets_log.GroupMetadata(version, "consumer", 1, "range", None, group)
     )
+
+
+def metadata_value(api_key: int, message: bytes) -> bytes:
+    """Value of a record of `__cluster_metadata`: frame version 1, message version 0, no tags."""
+    return bytes([1, api_key, 0]) + message + b"\x00"
 
 
 class GroupNames:
@@ -388,6 +400,18 @@ class LogBuilder:
         elif value is not None:
             contents = [(contents[0][0], value)]
         self._append_data(line, line.optional("pid") is not None, contents)
+
+    def create_topic(self, name: str, policy: str) -> None:
+        """A batch of __cluster_metadata: the topic is created with that cleanup.policy."""
+        topic = encode_string(name, True) + hashlib.md5(name.encode()).digest()
+        names = (name, "cleanup.policy", policy)
+        option = b"\x02" + b"".join(encode_string(one, True) for one in names)
+        contents: Contents = [(None, metadata_value(2, topic)), (None, metadata_value(4, option))]
+        self._append_data(Line("plain"), transactional=False, contents=contents)
+
+    def _ids(self, line: Line) -> None:
+        message = struct.pack(">iqq", BROKERS["clean"], 1, int(line.word()))
+        self._append_data(line, transactional=False, contents=[(None, metadata_value(15, message))])
 
     def _commit(self, line: Line) -> None:
         self._append_marker(line, commit=True)
@@ -934,6 +958,10 @@ class DumpWriter:
         # The broker of the clean cases is alone in its cluster: no replica of it can lag.
         metadata = LogBuilder()
         metadata.add(f"plain value=\x01\x00\x03\x00\x00\x00{chr(BROKERS['clean'])}")
+        for case in placed:
+            if "policy" in case.given:
+                metadata.create_topic(case.topic, case.given["policy"])
+        metadata.add(f"ids {NEXT_PRODUCER_ID} at={(AS_OF - T0) // 1000}")
         self._partition("clean", METADATA_TOPIC, 0, metadata, {})
         self._coordinator_logs(placed)
         for broker, identity in BROKERS.items():

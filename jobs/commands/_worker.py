@@ -14,6 +14,7 @@ from typing import Any
 
 NEEDED = ("pyarrow", "numpy", "numba")
 OUR_CODE = "udfs.arrow.read_pack"
+OUR_STORAGE = "udfs.storage.reach"
 # Long enough that one worker cannot answer for all.
 SECONDS_BUSY = 1.0
 
@@ -38,7 +39,9 @@ def examine(dumps: list[str]) -> dict[str, Any]:
                 f"our code cannot be imported: {_first_line(error)}; start with spark-submit.sh"
             )
     for dump in dumps:
-        if not os.path.isdir(dump):  # noqa: PTH112 # as far as possible without imports
+        if "://" in dump:
+            problems += [] if problems else _remote_problems(dump)
+        elif not os.path.isdir(dump):  # noqa: PTH112 # as far as possible without imports
             problems.append(f"there is no folder {dump}; every executor must see the dump there")
         elif not os.access(dump, os.R_OK | os.X_OK):
             problems.append(f"{dump} may not be read by the user of the executor")
@@ -50,6 +53,12 @@ def examine(dumps: list[str]) -> dict[str, Any]:
         "versions": versions,
         "problems": problems,
     }
+
+
+def _remote_problems(dump: str) -> list[str]:
+    reach: Any = importlib.import_module(OUR_STORAGE)
+    problem = reach.problem_with(dump)
+    return [] if problem is None else [problem]
 
 
 def _first_line(error: Exception) -> str:

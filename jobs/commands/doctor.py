@@ -1,8 +1,7 @@
 """`eosaudit doctor`: what is missing on this machine, and on the executors of a cluster."""
 
 import json
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from pyspark import cloudpickle
@@ -11,24 +10,25 @@ from pyspark.sql import SparkSession
 from jobs import _tables
 from jobs._failures import sentence
 from jobs.commands import _worker
+from udfs.storage.dump_path import DumpPath, address
 
 NAMED = 4
 DELTA_CLASS = "io.delta.sql.DeltaSparkSessionExtension"
 
 
-def examine(spark: SparkSession, dumps: list[Path], out: str | None) -> tuple[str, int]:
+def examine(spark: SparkSession, dumps: Sequence[DumpPath], out: str | None) -> tuple[str, int]:
     """(lines for a person, exit code 0 or 3).
 
-    `dumps`: folders that every executor must see. `out`: where a table is written on trial.
+    `dumps`: what every executor must be able to read. `out`: where a table is written on trial.
     """
-    folders = [str(dump) for dump in dumps]
+    places = [address(dump) for dump in dumps]
     lines = [f"Spark {spark.version}, Java {_java(spark)}, master {spark.sparkContext.master}"]
-    driver = _worker.examine(folders)
+    driver = _worker.examine(places)
     lines.append(f"driver: {_described([driver])}")
     problems = [f"driver: {problem}" for problem in _problems([driver])]
     problems += _delta_problems(spark)
     try:
-        workers = _ask_workers(spark, folders)
+        workers = _ask_workers(spark, places)
     except Exception as error:
         problems.append(sentence(error) or f"executors: {_first_line(error)}")
     else:

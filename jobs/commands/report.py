@@ -65,7 +65,7 @@ class Finished:
             )
         )
         listed = dump.files if dump else []
-        places = {file.path: Path(file.root) / file.below_root for file in listed}
+        places = {file.path: (file.root, file.below_root) for file in listed}
         return replace(told, findings=with_bytes(told.findings, places.get))
 
 

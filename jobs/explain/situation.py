@@ -7,7 +7,7 @@ them; what follows from them is decided here.
 from dataclasses import dataclass
 from typing import Any
 
-from schemas.coordinator_txn import TWO_PHASE_COMMIT_TIMEOUT
+from schemas.coordinator_states import TWO_PHASE_COMMIT_TIMEOUT
 
 Row = dict[str, Any]
 

@@ -7,7 +7,7 @@ from textwrap import wrap
 from jobs.explain.advice import ADVICE
 from jobs.explain.situation import Row, Situation, what_holds
 from jobs.explain.words import count, duration, moment, printable
-from schemas.coordinator_txn import TWO_PHASE_COMMIT_TIMEOUT
+from schemas.coordinator_states import TWO_PHASE_COMMIT_TIMEOUT
 
 # Partitions of a transaction that are named, before the rest is only counted.
 SHOWN_PARTITIONS = 10

@@ -3,7 +3,7 @@
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from schemas.coordinator_txn import ONGOING, PREPARE_ABORT, PREPARE_COMMIT
+from schemas.coordinator_states import ONGOING, PREPARE_ABORT, PREPARE_COMMIT
 
 # Below every epoch: the history of the producer id is known from its beginning.
 FROM_THE_BEGINNING = -1
@@ -14,11 +14,9 @@ LAST_EPOCH = 32767
 def decisions(entries: DataFrame) -> DataFrame:
     """One row a Prepare record of `__transaction_state`, each copy of the log by itself.
 
-    Columns: coordinator_index (its partition_index), record_file_index, record_position,
-    record_length, prepare_offset, prepare_timestamp (ms), leader_epoch, transactional_id,
-    producer_id, marker_epoch, data_epoch (of the data that it decides), commit, protocol_2,
-    partitions, complete_offset and complete_timestamp (null where no Complete record follows),
-    pending (the last record of its id).
+    Those that the decoder took out of their split already (`decided`) are left out: they lie in
+    blocks. Columns: coordinator_index (its partition_index), record_file_index, and those of
+    `schemas.log_row.DECISION`.
     """
     by_id = Window.partitionBy("partition_index", "transactional_id").orderBy("offset")
     before = F.struct("status", "producer_id", "producer_epoch")
@@ -35,7 +33,8 @@ def decisions(entries: DataFrame) -> DataFrame:
     )
     # A fence raises the epoch under every protocol, the end of a transaction under version 2.
     by_protocol = F.col("producer_epoch") - F.when(protocol_2, 1).otherwise(0)
-    return stepped.filter(F.col("status").isin(PREPARE_COMMIT, PREPARE_ABORT)).select(
+    prepared = F.col("status").isin(PREPARE_COMMIT, PREPARE_ABORT) & ~F.col("decided")
+    return stepped.filter(prepared).select(
         F.col("partition_index").alias("coordinator_index"),
         F.col("file_index").alias("record_file_index"),
         F.col("position").alias("record_position"),

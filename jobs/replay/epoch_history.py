@@ -3,7 +3,7 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from schemas.coordinator_txn import (
+from schemas.coordinator_states import (
     COMPLETE_ABORT,
     COMPLETE_COMMIT,
     EMPTY,
@@ -34,15 +34,11 @@ def _begins() -> Column:
 
 def _by_epoch(readable: DataFrame) -> DataFrame:
     """One row an id, producer id and epoch of data in a copy: its first and last record."""
-    by_offset = Window.partitionBy("partition_index").orderBy("offset", "position")
-    numbered = readable.select(
-        "*",
-        F.row_number().over(by_offset).alias("ordinal"),
-        F.when(F.col("tombstone"), F.lit(NO_STATE)).otherwise(F.col("status")).alias("state"),
-    )
-    by_id = Window.partitionBy("partition_index", "transactional_id").orderBy("ordinal")
+    state = F.when(F.col("tombstone"), F.lit(NO_STATE)).otherwise(F.col("status"))
+    stated = readable.withColumn("state", state)
+    by_id = Window.partitionBy("partition_index", "transactional_id").orderBy("ordinal", "offset")
     place = F.struct("ordinal", "offset", "file_index", "position", "length")
-    stepped = numbered.select(
+    stepped = stated.select(
         "*",
         place.alias("here"),
         F.lag("producer_epoch").over(by_id).alias("previous_epoch"),
@@ -80,7 +76,7 @@ def epoch_histories(entries: DataFrame, facts: DataFrame) -> DataFrame:
     last_unreadable = unreadable.groupBy("partition_index").agg(
         F.max("offset").alias("last_unreadable")
     )
-    # A record that cannot be read is one that is missing.
+    # A record that cannot be read is one that is missing, and has no number of its own.
     grouped = _by_epoch(entries.filter(F.col("error").isNull()))
     until = F.coalesce("last.next", "last.here")
     none_missing = until["offset"] - F.col("first.here.offset") == (

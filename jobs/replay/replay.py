@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from jobs._coordinator_log import CoordinatorLog
 from jobs._kept import Kept
 from jobs.replay.coordinator import last_states, owners
-from jobs.replay.decisions import decisions, histories
-from jobs.replay.epoch_history import epoch_histories
+from jobs.replay.coordinator_log import Folded, coordinator_log
+from jobs.replay.decisions import histories
 from jobs.replay.partitions import clusters, earlier_ends, facts, holes, segments, summaries
 from jobs.replay.producers import producer_states
 from jobs.replay.transactions import abort_markers, partition_states, transactions
@@ -27,9 +28,8 @@ class Replayed:
     regular: int
     coordinator: DataFrame
     owners: DataFrame
-    decisions: DataFrame
     histories: DataFrame
-    epochs: DataFrame
+    coordinator_log: CoordinatorLog
 
     def partition_states(self) -> DataFrame:
         """Rows of the table `partition_state`."""
@@ -53,6 +53,7 @@ def replay(
     regular: int,
     steps: DataFrame,
     entries: DataFrame,
+    folded: Folded,
     damages: DataFrame,
     kept: Kept,
 ) -> Replayed:
@@ -60,7 +61,8 @@ def replay(
 
     `regular`: number of regular transactions that the decoder folded away; `regular_aborts`: the
     aborted ones among them. `rows`: LOG_ROW; `runs`, `steps`, `entries`: its kinds taken apart;
-    `damages`: byte ranges.
+    `folded`: what was folded away of the coordinator's
+    log. `damages`: byte ranges.
     """
     read = summaries(rows)
     logs = segments(read, steps, files)
@@ -76,10 +78,9 @@ def replay(
     told = kept.keep_all(
         states=producer_states(runs),
         coordinator=last_states(entries, known),
-        decisions=decisions(entries),
         histories=histories(entries, known),
-        epochs=epoch_histories(entries, known),
     )
+    log = coordinator_log(entries, folded, logs.splits, known, kept)
     settled = kept.keep(transactions(told["states"]))
     return Replayed(
         splits=logs.splits,
@@ -89,5 +90,6 @@ def replay(
         aborts=abort_markers(settled, regular_aborts),
         regular=regular,
         owners=owners(told["coordinator"]),
+        coordinator_log=log,
         **told,
     )

@@ -8,11 +8,15 @@ file is told, not raised.
 import stat
 import struct
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from jobs.report.facts import Field, Finding, Proof
+from udfs.storage.open_file import open_file
+from udfs.storage.places import is_remote
+from udfs.storage.remote_path import READERS
 from udfs.wire import batch_layout as layout
 from udfs.wire import legacy_layout
 
@@ -22,6 +26,8 @@ READ_BYTES = 128
 SHOWN_BYTES = 32
 NO_DUMP = "the bytes were not read: the dump was not at hand when this report was made"
 
+# Where a file of the dump is opened: see DumpFile.
+Place = tuple[str, str]
 # (name, first byte, struct format) of each field.
 Layout = tuple[tuple[str, int, str], ...]
 HEADER: Layout = (
@@ -74,24 +80,25 @@ CONTROL_TYPES = {0: "ABORT", 1: "COMMIT", 2: "LEADER_CHANGE"}
 
 
 def with_bytes(
-    findings: Iterable[Finding], place: Callable[[str], Path | None]
+    findings: Iterable[Finding], place: Callable[[str], Place | None]
 ) -> tuple[Finding, ...]:
     """The findings with their evidence taken apart; `place` tells where a file of the dump lies."""
-    left = MAX_PROOFS
-    told = []
-    for finding in findings:
-        proofs = tuple(_dumped(proof, place) for proof in finding.evidence[:left])
-        left -= len(proofs)
-        told.append(replace(finding, evidence=proofs + finding.evidence[len(proofs) :]))
-    return tuple(told)
+    found = list(findings)
+    wanted = [proof for finding in found for proof in finding.evidence][:MAX_PROOFS]
+    with ThreadPoolExecutor(READERS) as readers:
+        told = readers.map(lambda proof: _dumped(proof, place), wanted)
+        return tuple(
+            replace(finding, evidence=tuple(next(told, proof) for proof in finding.evidence))
+            for finding in found
+        )
 
 
-def _dumped(proof: Proof, place: Callable[[str], Path | None]) -> Proof:
-    path = place(proof.file)
-    if path is None:
+def _dumped(proof: Proof, place: Callable[[str], Place | None]) -> Proof:
+    where = place(proof.file)
+    if where is None:
         return replace(proof, unread=NO_DUMP)
     try:
-        data = _read(path, proof.byte_position, min(proof.byte_length, READ_BYTES))
+        data = _read(where, proof.byte_position, min(proof.byte_length, READ_BYTES))
     except OSError as error:
         return replace(proof, unread=f"the bytes could not be read: {error.strerror}")
     if not data:
@@ -99,10 +106,11 @@ def _dumped(proof: Proof, place: Callable[[str], Path | None]) -> Proof:
     return replace(proof, fields=tuple(fields_of(proof, data)))
 
 
-def _read(path: Path, position: int, length: int) -> bytes:
-    if not stat.S_ISREG(path.stat().st_mode):
+def _read(place: Place, position: int, length: int) -> bytes:
+    root, below_root = place
+    if not is_remote(root) and not stat.S_ISREG(Path(root, below_root).stat().st_mode):
         raise OSError(0, "no regular file")
-    with path.open("rb") as file:
+    with open_file(root, below_root) as file:
         file.seek(position)
         return file.read(length)
 

@@ -58,6 +58,9 @@ from jobs.verify.checks.batch.delete_horizon_unexpected import CHECK as DELETE_H
 from jobs.verify.checks.batch.legacy_wrapper_invalid import CHECK as LEGACY_WRAPPER_INVALID
 from jobs.verify.checks.coordinator.group_wrong_partition import CHECK as GROUP_WRONG_PARTITION
 from jobs.verify.checks.coordinator.offsets_undecodable import CHECK as OFFSETS_UNDECODABLE
+from jobs.verify.checks.coordinator.producer_block_regression import (
+    CHECK as PRODUCER_BLOCK_REGRESSION,
+)
 from jobs.verify.checks.coordinator.txnlog_batch_shape import CHECK as TXNLOG_BATCH_SHAPE
 from jobs.verify.checks.coordinator.txnlog_complete_without_prepare import (
     CHECK as TXNLOG_COMPLETE_WITHOUT_PREPARE,
@@ -121,6 +124,7 @@ from jobs.verify.checks.producer.producer_epoch_out_of_range import (
     CHECK as PRODUCER_EPOCH_OUT_OF_RANGE,
 )
 from jobs.verify.checks.producer.producer_epoch_regression import CHECK as PRODUCER_EPOCH_REGRESSION
+from jobs.verify.checks.producer.producer_id_unallocated import CHECK as PRODUCER_ID_UNALLOCATED
 from jobs.verify.checks.producer.producer_timestamp_expired_state import (
     CHECK as PRODUCER_TIMESTAMP_EXPIRED_STATE,
 )
@@ -236,6 +240,7 @@ CHECKS: tuple[Check, ...] = (
     PRODUCER_EPOCH_OUT_OF_RANGE,
     MIXED_TRANSACTIONAL_MODE,
     PID_USED_OUTSIDE_TRANSACTION_ID,
+    PRODUCER_ID_UNALLOCATED,
     NONTRANSACTIONAL_IN_OPEN_TXN,
     PRODUCER_TIMESTAMP_EXPIRED_STATE,
     LATE_WRITE_AFTER_MARKER,
@@ -272,6 +277,7 @@ CHECKS: tuple[Check, ...] = (
     PENDING_OFFSETS_STUCK,
     GROUP_WRONG_PARTITION,
     OFFSETS_UNDECODABLE,
+    PRODUCER_BLOCK_REGRESSION,
     TXNLOG_COMPLETE_WITHOUT_PREPARE,
     TXNLOG_EPOCH_INVALID,
     TXNLOG_EPOCH_JUMP,

@@ -10,7 +10,7 @@ from jobs.verify.verdict import (
     inconclusive,
     suspect,
 )
-from schemas.coordinator_txn import (
+from schemas.coordinator_states import (
     AT_REST,
     COMPLETE_ABORT,
     COMPLETE_COMMIT,

@@ -31,6 +31,7 @@ EXPORT = (
 )
 TAKE_DUMP = "tests/scripts/test_take_dump.py::test_"
 HERE = "tests/meta/test_documented_commands.py::test_what_needs_no_spark_does_what_is_written"
+REMOTE = "tests/storage/test_remote_audit.py::test_"
 AIRFLOW = "tests/dags/test_eos_audit.py::test_the_set_up_of_the_manual_is_enough"
 ON_ALL_BROKERS = "scripts/take_dump.py --step {} --to /copies/today /var/lib/kafka"
 
@@ -60,6 +61,13 @@ RUN_BY = {
         "make audit-sample",
     "./spark-submit.sh --master spark://host:7077 --executor-memory 4g -- "
     "audit --dump /copies/today --out /audits": "make audit-cluster",
+    "./spark-submit.sh doctor --dump s3://copies/today":
+        REMOTE + "doctor_asks_the_executors_whether_they_reach_a_remote_dump",
+    "./spark-submit.sh audit --dump s3://copies/today --out /audits":
+        REMOTE + "the_sample_on_a_server_gives_the_same_audit",
+    "./spark-submit.sh audit --out /audits --dump "
+    "'s3://copies/today?endpoint_override=storage.internal:9000&scheme=http&region=any'":
+        REMOTE + "the_sample_on_a_server_gives_the_same_audit",
     'ln -s "$PWD/dags/eos_audit.py" "$AIRFLOW_HOME/dags/"': AIRFLOW,
     'ln -s /opt/eosaudit/dags/eos_audit.py "$AIRFLOW_HOME/dags/"': AIRFLOW,
     "airflow connections add spark_default --conn-type spark --conn-host 'local[*]'": AIRFLOW,

@@ -18,6 +18,7 @@ CODE = ("jobs/", "schemas/", "udfs/")
 # Modules that may bring rows to the driver, and why their number is bounded.
 MAY_COLLECT = {
     "jobs/_audit_id.py": "one digest a file, no more than the listing the driver holds anyway",
+    "jobs/_cluster.py": "one row a topic, and bounded ones a split, of __cluster_metadata",
     "jobs/_coverage.py": "one row of totals, and at most 100 named files",
     "jobs/commands/doctor.py": "the distinct answers of the workers, one a host",
     "jobs/export.py": "one row a partition, no more than the listing the driver holds anyway",

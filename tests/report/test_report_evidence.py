@@ -14,8 +14,8 @@ LOG = "broker-0/h-0/00000000000000000000.log"
 INDEX = "broker-0/h-0/00000000000000000000.txnindex"
 
 
-def in_the_sample(name: str) -> Path:
-    return SAMPLE / name
+def in_the_sample(name: str) -> tuple[str, str]:
+    return str(SAMPLE), name
 
 
 def dumped(proof: Proof) -> Proof:
@@ -41,7 +41,7 @@ def test_a_message_of_magic_1_is_told_field_by_field(tmp_path: Path) -> None:
     finding = made_facts.finding(
         evidence=(Proof("old.log", 1, len(L1), "plain"), Proof("old.log", 1 + len(L1), 99, "zip"))
     )
-    (told,) = with_bytes([finding], lambda name: tmp_path / name)
+    (told,) = with_bytes([finding], lambda name: (str(tmp_path), name))
     plain, wrapper = (values(proof) for proof in told.evidence)
     assert (plain["offset"], plain["magic"]) == ("8", "1")
     assert (plain["CRC-32"], plain["message attributes"]) == ("0xc1672ac5", "0: codec none")
@@ -53,7 +53,7 @@ def test_entries_of_indexes_are_told_field_by_field(tmp_path: Path) -> None:
     (tmp_path / "7.index").write_bytes(bytes(8) + b"\0\0\0\x05\0\0\x10\x04")
     (tmp_path / "7.timeindex.swap").write_bytes((1_700_000_000_000).to_bytes(8) + b"\0\0\0\x05")
     proofs = (Proof("7.index", 8, 8, "entry"), Proof("7.timeindex.swap", 0, 12, "entry"))
-    (told,) = with_bytes([made_facts.finding(evidence=proofs)], lambda name: tmp_path / name)
+    (told,) = with_bytes([made_facts.finding(evidence=proofs)], lambda name: (str(tmp_path), name))
     offset, time = (values(proof) for proof in told.evidence)
     assert offset == {"relative offset": "5", "position": "4100"}
     assert time["timestamp"] == "1700000000000 (2023-11-14 22:13:20 UTC)"

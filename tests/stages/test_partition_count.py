@@ -2,8 +2,9 @@
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
-from jobs.verify.contexts.partition_count import partition_count
+from jobs.verify.contexts.partition_count import known_count, partition_count
 from udfs.wire.txn_log import partition_for, placing_hash
 
 IDS = [f"application-{i}" for i in range(150)]
@@ -53,9 +54,29 @@ def test_the_ids_tell_the_number_of_partitions(
 ) -> None:
     told = partition_count(
         spark.createDataFrame(ids, "partition int, id_hash int"),
-        spark.createDataFrame([(highest,)], "highest_partition int"),
+        spark.createDataFrame([(highest, None)], "highest_partition int, known_count int"),
     ).collect()
     assert len(told) == 1
     assert told[0].partition_count_proven == proven
     if count is not None:
         assert told[0].partition_count == count
+
+
+@pytest.mark.spark
+def test_what_the_cluster_tells_of_it_counts(spark: SparkSession) -> None:
+    ids = spark.createDataFrame(moved(placed(IDS[:6], 5), 1), "partition int, id_hash int")
+    of_topic = "partition int, topic_partitions int"
+    for facts, expected in (
+        ([(0, 7), (4, 7)], (7, True)),
+        ([(0, 7), (4, None)], None),
+        ([(0, 7), (4, 8)], None),
+        ([(0, 4), (4, 4)], None),
+    ):
+        known = spark.createDataFrame(facts, of_topic).agg(
+            F.max("partition").alias("highest_partition"), known_count().alias("known_count")
+        )
+        told = partition_count(ids, known).collect()[0]
+        if expected is None:
+            assert not told.partition_count_proven
+        else:
+            assert tuple(told) == expected

@@ -89,7 +89,8 @@ def pair(folder: Path, one: bytes, other: bytes, end: int = LIMIT) -> dict[str, 
         pieces.append(
             [
                 {
-                    "file_index": number, "location": str(path), "size_bytes": len(content),
+                    "file_index": number, "root": str(folder), "below_root": path.name,
+                    "size_bytes": len(content),
                     "first_position": 0, "end_position": len(content),
                 }
             ]
@@ -136,5 +137,5 @@ def test_bytes_that_are_no_batch_any_more_are_no_other_batch(tmp_path: Path) -> 
 def test_behind_a_batch_that_differs_nothing_more_is_read(tmp_path: Path) -> None:
     copies = pair(tmp_path, log(), log(changed=OFFSETS[2]))
     gone = {"first_offset": LIMIT, "end_offset": LIMIT, "one_pieces": [], "other_pieces": None}
-    copies["blocks"].append(gone | {"one_pieces": [{"location": "gone"}]})
+    copies["blocks"].append(gone | {"one_pieces": [{"root": "gone", "below_root": "gone"}]})
     assert told(found(copies)) == [("differs", OFFSETS[2], 4)]

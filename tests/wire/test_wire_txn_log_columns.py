@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from schemas import log_row
-from udfs.arrow import txn_log_rows
+from udfs.arrow import txn_log_columns
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.frames import FrameWalker
 from udfs.arrow.rows import RowBuilder
-from udfs.arrow.txn_log_columns import UsualColumns
+from udfs.arrow.txn_log_columns import Usual, UsualColumns
+from udfs.arrow.txn_log_rows import txn_log_rows
 from udfs.wire import txn_log, writer
 from udfs.wire.batch_headers import BatchHeaders, read_headers
 
@@ -68,29 +68,25 @@ def read(log: bytes) -> tuple[ByteRange, BatchHeaders]:
     return source, read_headers(source.data, frames.positions)
 
 
-def one_by_one(log: bytes) -> list[dict[str, Any]]:
-    source, headers = read(log)
-    none = np.zeros(headers.record_count.size, dtype=np.bool_)
-    rows = [
-        row
-        for one in txn_log_rows._batches(source, headers, none)
-        for row in one.entries(source, LIMIT)
-    ]
-    builder = RowBuilder(SPLIT)
-    return list(builder.nested(log_row.ENTRY, "entry", rows).column("entry").to_pylist())
-
-
-def many_at_once(log: bytes) -> list[dict[str, Any]]:
-    parts = txn_log_rows.txn_log_rows(RowBuilder(SPLIT), *read(log), LIMIT)
+def rows_of(log: bytes) -> list[dict[str, Any]]:
+    parts = txn_log_rows(RowBuilder(SPLIT), *read(log), LIMIT, False)
     rows = [row for part in parts for row in part.column("entry").to_pylist()]
     return sorted(rows, key=lambda row: row["offset"])
+
+
+def one_by_one(log: bytes) -> list[dict[str, Any]]:
+    """The same, but that no batch is a usual one."""
+    none = Usual(*(np.empty(shape, dtype=np.int64) for shape in (0, (16, 0), (11, 0))))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(txn_log_columns, "usual_entries", lambda *_: none)
+        return rows_of(log)
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_both_ways_give_the_same_entries(seed: int) -> None:
     chance = random.Random(seed)
     log = b"".join(batch(2 * number, chance) for number in range(200))
-    assert many_at_once(log) == sorted(one_by_one(log), key=lambda row: row["offset"])
+    assert rows_of(log) == one_by_one(log)
     usual = UsualColumns(*read(log)).readable
     assert 0.3 < usual.mean() < 0.8
 
@@ -111,4 +107,4 @@ def test_no_byte_of_a_value_makes_them_differ() -> None:
             writer.batch(number, [writer.record(0, 0, key, one)], base_timestamp=T0)
             for number, one in enumerate(changed)
         )
-        assert many_at_once(log) == one_by_one(log)
+        assert rows_of(log) == one_by_one(log)

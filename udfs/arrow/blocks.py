@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
 
@@ -23,11 +24,34 @@ def unpack_blocks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]
     for batch in batches:
         *names, _ = batch.schema.names
         for number, block in enumerate(batch.column(len(names))):
-            with pa.ipc.open_stream(block.as_buffer()) as stream:
-                for rows in stream:
-                    repeated = [
-                        pa.repeat(batch.column(name)[number], rows.num_rows) for name in names
-                    ]
-                    yield pa.RecordBatch.from_arrays(
-                        [*repeated, *rows.columns], names=[*names, *rows.schema.names]
-                    )
+            for rows in _rows(block):
+                yield _beside(rows, batch, names, number)
+
+
+def unpack_rows_of_producers(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The same for rows with a producer_id, of the producers in the first column only.
+
+    That column is an array of producer ids in each row, and is not repeated.
+    """
+    for batch in batches:
+        wanted, *names, _ = batch.schema.names
+        for number, block in enumerate(batch.column(len(names) + 1)):
+            asked = batch.column(wanted)[number].values
+            for rows in _rows(block):
+                chosen = rows.filter(pc.is_in(rows.column("producer_id"), value_set=asked))
+                if chosen.num_rows:
+                    yield _beside(chosen, batch, names, number)
+
+
+def _rows(block: pa.Scalar) -> Iterator[pa.RecordBatch]:
+    with pa.ipc.open_stream(block.as_buffer()) as stream:
+        yield from stream
+
+
+def _beside(
+    rows: pa.RecordBatch, batch: pa.RecordBatch, names: list[str], number: int
+) -> pa.RecordBatch:
+    repeated = [pa.repeat(batch.column(name)[number], rows.num_rows) for name in names]
+    return pa.RecordBatch.from_arrays(
+        [*repeated, *rows.columns], names=[*names, *rows.schema.names]
+    )

@@ -1,7 +1,6 @@
 """The records of a split that a consumer would get, as rows of `schemas.record.RECORD_ROW`."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.run_rows import replayable
 from udfs.arrow.sections import Sections, sections
 from udfs.arrow.segment import segment_frames
+from udfs.storage.open_file import open_file
 from udfs.wire import records
 from udfs.wire.batch_headers import BatchHeaders, Bools, Int64s
 
@@ -143,6 +143,6 @@ def export_splits(
     """For `mapInArrow` over rows of EXPORT_SPLIT. Raises OSError where a file cannot be read."""
     for batch in batches:
         for split in batch.to_pylist():
-            with Path(split["root"], split["path"]).open("rb", buffering=0) as file:
+            with open_file(split["root"], split["path"]) as file:
                 source = ByteRange(file, split["start"], split["length"], split["file_size"])
                 yield from export_split(source, split, options)

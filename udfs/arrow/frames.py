@@ -1,5 +1,6 @@
 """Walks the batches of a split, around damage: which positions are batches, which bytes are not."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -8,6 +9,7 @@ from udfs.arrow.byte_range import READ_AHEAD_BYTES, ByteRange
 from udfs.wire import batch_layout as layout
 from udfs.wire import walk
 from udfs.wire.batch_headers import Int64s
+from udfs.wire.legacy_messages import is_old_message
 
 # Stable names of the ways in which bytes are no batch.
 HEADER_CUT = "header_cut"
@@ -98,8 +100,8 @@ class FrameWalker:
             if state == walk.NEED_MORE:
                 self._extend(at)
             elif state == walk.NOT_PROVEN:
-                last = int(chunks[-1][-1]) if chunks else None
-                at = self._step_over(at, last, frames)
+                before = np.concatenate(chunks[-2:])[-2:].tolist() if chunks else []
+                at = self._step_over(at, before, frames)
         if chunks:
             frames.positions = np.concatenate(chunks)
             frames.first = int(frames.positions[0])
@@ -115,42 +117,89 @@ class FrameWalker:
             wanted = max(at + layout.LOG_OVERHEAD + length, have + 1)
         source.extend_to(wanted)
 
-    def _step_over(self, at: int, last: int | None, frames: Frames) -> int | None:
-        """Notes the damage at `at` and returns the next proven batch, None if none is here."""
+    def _step_over(self, at: int, before: Sequence[int], frames: Frames) -> int | None:
+        """Notes the damage at `at` and returns the next proven batch, None if none is here.
+
+        `before`: where the last two batches begin, as far as there are any. Where nothing of the
+        file fits its name, it may be the name of another one.
+        """
         source = self._source
         reason, frame = classify(source, at, self._max_length)
-        lower = self._offset_min
-        if last is not None:
-            lower = max(lower, int(walk.read_int64(source.data, last)))
+        self._learn([int(walk.read_int64(source.data, batch)) for batch in before])
         following = at + frame if reason == CRC_MISMATCH else 0
         if following and self._proven_or_end(following):
-            resumed: int | None = following
+            honest = is_old_message(source.data, at, following)
+            resumed: int | None = following if honest else self._chain_to(following, at + 1)
         else:
-            resumed = self._search(at + 1, lower)
+            resumed = self._search(at + 1)
+            if resumed is None and not before and source.start == 0:
+                self._offset_min, self._offset_max = 0, layout.HIGHEST_OFFSET
+                resumed = self._search(at + 1)
         frames.damages.append(Damage(at, resumed, reason, frame))
         return resumed
+
+    def _learn(self, base_offsets: list[int]) -> None:
+        """Bounds the base offsets of what follows by those of the last two batches before.
+
+        No checksum covers a base offset, so one alone may be wrong. Where none fits the name of the
+        file, that may be the name of another one.
+        """
+        fitting = [one for one in base_offsets if self._offset_min <= one < self._offset_max]
+        if fitting:
+            self._offset_min = min(fitting)
+        elif base_offsets:
+            self._offset_min = min(self._offset_min, *base_offsets)
+            span = layout.MAX_OFFSET_SPAN + 1
+            self._offset_max = max(self._offset_max, *(one + span for one in base_offsets))
+
+    def _chain_to(self, end: int, at: int) -> int:
+        """First batch in [at, end) from which batches follow each other to `end`; else `end`.
+
+        A length that lies may lead over healthy batches to a later one. A batch that is only part
+        of a record does not end where the batch around it does: headers follow. In a message of
+        magic 0 or 1 nothing does, so there the lengths of key and value must lie as well.
+        """
+        candidate = self._search(at)
+        while candidate is not None and candidate < end:
+            arrived = candidate
+            while arrived < end:
+                following = self._frame_end(arrived)
+                if following < 0:
+                    break
+                arrived = following
+            if arrived == end:
+                return candidate
+            # From anywhere in this chain it is the same way, so each byte is looked at once.
+            candidate = self._search(arrived + 1)
+        return end
+
+    def _frame_end(self, at: int) -> int:
+        """See `walk.frame_end`."""
+        source = self._source
+        end = walk.frame_end(
+            source.data, at, source.file_left - at, self._max_length,
+            walk.CRC32C_TABLE, walk.CRC32_TABLE,
+        )  # fmt: skip
+        return int(end)
 
     def _proven_or_end(self, at: int) -> bool:
         """Whether a proven batch starts at `at`, or the file ends there."""
         source = self._source
         while at < source.file_left:
-            end = walk.frame_end(
-                source.data, at, source.file_left - at, self._max_length,
-                walk.CRC32C_TABLE, walk.CRC32_TABLE,
-            )  # fmt: skip
+            end = self._frame_end(at)
             if end != -2:
-                return bool(end >= 0)
+                return end >= 0
             self._extend(at)
         return True
 
-    def _search(self, at: int, offset_min: int | None = None) -> int | None:
+    def _search(self, at: int) -> int | None:
         """First proven batch in [at, end of the split), None if there is none."""
         source = self._source
-        lower = self._offset_min if offset_min is None else offset_min
         while at < source.length:
             at, self._budget, state = walk.find_batch(
                 source.data, at, source.length, source.file_left, self._max_length,
-                lower, self._offset_max, self._budget, walk.CRC32C_TABLE, walk.CRC32_TABLE,
+                self._offset_min, self._offset_max, self._budget,
+                walk.CRC32C_TABLE, walk.CRC32_TABLE,
             )  # fmt: skip
             if state == walk.AT_STOP:
                 return int(at)

@@ -1,44 +1,179 @@
-"""What the audit of partitions needs of `__cluster_metadata`: the brokers of the cluster."""
+"""What a split of `__cluster_metadata`, log or snapshot, tells of the cluster."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
+from schemas import log_row
 from schemas.topics import METADATA_TOPIC
-from udfs.arrow.batches import DecodeOptions, decode_batches
+from udfs.arrow.batches import Decoded, DecodeOptions, decode_batches
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.frames import FrameWalker
-from udfs.wire.batch_headers import BatchHeaders
+from udfs.arrow.rows import RowBuilder
+from udfs.arrow.sections import readable, sections
+from udfs.wire.batch_headers import Bools
 from udfs.wire.batch_layout import MAX_OFFSET_SPAN
-from udfs.wire.batch_records import iter_section, plain_section
-from udfs.wire.errors import WireError
-from udfs.wire.metadata_log import REGISTRATION_START, registered_broker
+from udfs.wire.metadata_log import (
+    API_KEYS,
+    BROKER_RESOURCE,
+    FRAME_VERSION,
+    TOPIC_RESOURCE,
+    Configured,
+    CreatedPartition,
+    CreatedTopic,
+    Fact,
+    Migrated,
+    ProducerIds,
+    RegisteredBroker,
+    Undecodable,
+    decode,
+)
+from udfs.wire.records import OFFSET_DELTA, SECTION, VALUE_LENGTH, VALUE_START
+
+METADATA_LOG = "metadata_log"
+# Options that say something of data; the others are of no interest here.
+OPTIONS = {
+    TOPIC_RESOURCE: ("cleanup.policy",),
+    BROKER_RESOURCE: ("producer.id.expiration.ms",),
+}
+# The column of each field, in the order of the fields.
+COLUMNS: dict[type, tuple[str, ...]] = {
+    CreatedTopic: ("name", "topic_id"),
+    CreatedPartition: ("topic_id", "number"),
+    Configured: ("number", "name", "option", "value"),
+    ProducerIds: ("number",),
+    Migrated: ("number",),
+    Undecodable: ("option",),
+}
+# One is enough to know that something is missing.
+MAX_UNDECODABLE = 100
+MAX_REGRESSIONS = 1_000
+# In one split; the driver holds them all, and no cluster has as many.
+MAX_TOPICS = 200_000
 
 
-def metadata_facts(source: ByteRange, options: DecodeOptions) -> dict[str, Any]:
-    """Columns of a summary: first_offset of the file and registered_brokers."""
+def metadata_rows(
+    source: ByteRange, split: dict[str, Any], options: DecodeOptions
+) -> Iterator[pa.RecordBatch]:
+    """Rows of `log_row.METADATA_TYPE` and the summary of one split of a log or snapshot.
+
+    Of the partitions of a topic the highest is told, and of the blocks of producer ids the first,
+    the last, and those that do not follow the one before. Damage is an Undecodable fact.
+    """
     frames = FrameWalker(source, options.max_batch_bytes, 0, MAX_OFFSET_SPAN).walk()
-    headers = decode_batches(source, frames.positions, METADATA_TOPIC, options).headers
-    first = int(headers.base_offset[0]) if headers.record_count.size else None
-    registered = _registered(source, headers, options.max_decompressed_bytes)
-    return {"first_offset": first, "registered_brokers": registered}
+    decoded = decode_batches(source, frames.positions, METADATA_TOPIC, options)
+    headers = decoded.headers
+    told = _facts(source, decoded, options.max_decompressed_bytes)
+    damaged = [
+        (Undecodable(damage.reason), {"position": damage.first + source.start, "length": 0})
+        for damage in frames.damages
+        # A copy of a live log ends anywhere.
+        if damage.end is not None or source.length < source.file_left
+    ]
+    rows = [_row(fact, place) for fact, place in [*_worth_a_row(told), *damaged[:MAX_UNDECODABLE]]]
+    builder = RowBuilder(split)
+    if rows:
+        yield builder.nested(log_row.METADATA, "metadata", rows)
+    brokers = {fact.broker for fact, _ in told if isinstance(fact, RegisteredBroker)}
+    summary: dict[str, Any] = {
+        "length": source.length,
+        "digests": source.digests(),
+        "shrank": source.shrank,
+        "first_found": None if frames.first is None else frames.first + source.start,
+        "end": None if frames.end is None else frames.end + source.start,
+        "registered_brokers": sorted(brokers),
+    }
+    if headers.base_offset.size:
+        summary["broker_timestamp"] = int(headers.max_timestamp.max())
+        # Offsets inside a snapshot are its own.
+        if split["kind"] == METADATA_LOG:
+            summary["first_offset"] = int(headers.base_offset[0])
+            summary["last_offset"] = int(headers.last_offset[-1])
+    yield builder.nested(log_row.SUMMARY, "summary", [summary])
 
 
-def _registered(source: ByteRange, headers: BatchHeaders, limit: int) -> list[int]:
-    """Ids of the brokers that the batches register, without repetition."""
-    found: set[int] = set()
-    for i in np.flatnonzero(~headers.control):
-        try:
-            position, length = int(headers.position[i]), int(headers.length[i])
-            batch = source.data[position : position + length].tobytes()
-            plain = plain_section(batch, limit)
-            if REGISTRATION_START not in plain:
-                continue
-            for record in iter_section(batch, plain):
-                broker = registered_broker(record.value)
-                if broker is not None:
-                    found.add(broker)
-        except WireError:
-            # One unreadable batch means only that less is known; no rule rests on its content.
-            continue
-    return sorted(found)
+def _facts(source: ByteRange, decoded: Decoded, limit: int) -> list[tuple[Fact, dict[str, int]]]:
+    """Each fact in the order of the log, and where it stands: offset, position, length."""
+    headers = decoded.headers
+
+    def place(i: int, offset_delta: int) -> dict[str, int]:
+        return {
+            "position": int(headers.position[i]) + source.start,
+            "length": int(headers.length[i]),
+            "offset": int(headers.base_offset[i]) + offset_delta,
+        }
+
+    closed = ~headers.control & (headers.record_count > 0) & ~readable(decoded)
+    found: list[tuple[Fact, dict[str, int]]] = [
+        (Undecodable("batch_unreadable"), place(int(i), 0)) for i in np.flatnonzero(closed)
+    ]
+    for part in sections(source, decoded, limit):
+        spans = part.find_spans(part.data, part.start, part.end, headers.record_count[part.batch])
+        for k in np.flatnonzero(_may_tell(part.data, spans)):
+            start = int(spans[VALUE_START, k])
+            fact = decode(part.data[start : start + int(spans[VALUE_LENGTH, k])].tobytes())
+            if fact is not None:
+                batch = int(part.batch[spans[SECTION, k]])
+                found.append((fact, place(batch, int(spans[OFFSET_DELTA, k]))))
+    found.sort(key=lambda told: told[1]["offset"])
+    return found
+
+
+def _may_tell(data: NDArray[np.uint8], spans: NDArray[np.int64]) -> Bools:
+    """Which values `decode` has something to say about; the log is mostly records without news."""
+    start, length = spans[VALUE_START], spans[VALUE_LENGTH]
+    there = length > 1
+    frame_version, api_key = (
+        np.where(there, data[np.where(there, start + i, 0)], 0) for i in (0, 1)
+    )
+    other_frame = frame_version != FRAME_VERSION
+    result: Bools = (length > 0) & (~there | other_frame | np.isin(api_key, API_KEYS))
+    return result
+
+
+def _worth_a_row(told: list[tuple[Fact, dict[str, int]]]) -> list[tuple[Fact, dict[str, int]]]:
+    """The facts that are rows, in the order of the log but for the last two kinds."""
+    kept: list[tuple[Fact, dict[str, int]]] = []
+    blocks: list[tuple[ProducerIds, dict[str, int]]] = []
+    undecodable: list[tuple[Fact, dict[str, int]]] = []
+    highest: dict[str, tuple[CreatedPartition, dict[str, int]]] = {}
+    for fact, place in told:
+        if isinstance(fact, CreatedPartition):
+            known = highest.get(fact.topic_id)
+            if known is None or known[0].partition < fact.partition:
+                highest[fact.topic_id] = fact, place
+        elif isinstance(fact, ProducerIds):
+            blocks.append((fact, place))
+        elif isinstance(fact, Undecodable):
+            undecodable.append((fact, place))
+        elif isinstance(fact, Configured):
+            if fact.option in OPTIONS.get(fact.resource_type, ()):
+                kept.append((fact, place))
+        elif not isinstance(fact, RegisteredBroker):
+            kept.append((fact, place))
+    if len(kept) > MAX_TOPICS or len(highest) > MAX_TOPICS:
+        undecodable.insert(0, (Undecodable("too_many"), told[0][1]))
+    return [
+        *kept[:MAX_TOPICS],
+        *list(highest.values())[:MAX_TOPICS],
+        *_told_blocks(blocks),
+        *undecodable[:MAX_UNDECODABLE],
+    ]
+
+
+def _told_blocks(
+    blocks: list[tuple[ProducerIds, dict[str, int]]],
+) -> list[tuple[ProducerIds, dict[str, int]]]:
+    """The first block, the last one, and each that does not follow the one before, with that."""
+    numbers = np.array([fact.next_producer_id for fact, _ in blocks], dtype=np.int64)
+    odd = np.flatnonzero(numbers[1:] <= numbers[:-1])[:MAX_REGRESSIONS]
+    ends = (0, len(blocks) - 1) if blocks else ()
+    return [blocks[i] for i in sorted({*ends, *odd.tolist(), *(odd + 1).tolist()})]
+
+
+def _row(fact: Fact, place: dict[str, int]) -> dict[str, Any]:
+    values = dict(zip(COLUMNS[type(fact)], fact, strict=True))
+    return {"what": type(fact).__name__, **place, **values}

@@ -1,7 +1,6 @@
 """The door for Spark: packs of splits in, rows of `schemas.log_row.LOG_ROW` out."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -10,16 +9,17 @@ from schemas import log_row
 from udfs.arrow.batches import DecodeOptions
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.log_ends import end_of_log
-from udfs.arrow.metadata_rows import metadata_facts
+from udfs.arrow.metadata_rows import metadata_rows
 from udfs.arrow.rows import RowBuilder
 from udfs.arrow.segment import read_segment
 from udfs.arrow.side_files import JUDGED_ALONE, faults_alone
+from udfs.storage.ahead import Opener, opened_ahead
 from udfs.wire import txn_index
 from udfs.wire.errors import WireError
 
 SEGMENT = "segment"
 TXN_INDEX = "txn_index"
-METADATA_LOG = "metadata_log"
+METADATA = ("metadata_log", "metadata_snapshot")
 EARLIER_COORDINATOR_LOG = "earlier_coordinator_log"
 
 
@@ -72,9 +72,8 @@ def read_split(
         yield from _read_txn_index(source, split)
     elif split["kind"] in JUDGED_ALONE:
         yield from _read_side_file(source, split)
-    elif split["kind"] == METADATA_LOG:
-        summary = _side_file_summary(source) | metadata_facts(source, options)
-        yield RowBuilder(split).nested(log_row.SUMMARY, "summary", [summary])
+    elif split["kind"] in METADATA:
+        yield from metadata_rows(source, split, options)
     elif split["kind"] == EARLIER_COORDINATOR_LOG:
         summary = _side_file_summary(source) | end_of_log(source, split, options)
         yield RowBuilder(split).nested(log_row.SUMMARY, "summary", [summary])
@@ -82,10 +81,12 @@ def read_split(
         yield RowBuilder(split).nested(log_row.SUMMARY, "summary", [_side_file_summary(source)])
 
 
-def _read_or_report(split: dict[str, Any], options: DecodeOptions) -> Iterator[pa.RecordBatch]:
+def _read_or_report(
+    split: dict[str, Any], opened: Opener, options: DecodeOptions
+) -> Iterator[pa.RecordBatch]:
     """A file that cannot be read is a summary with an error, not a failed task."""
     try:
-        with Path(split["root"], split["path"]).open("rb", buffering=0) as file:
+        with opened() as file:
             yield from read_split(file, split, options)
     except OSError as error:
         row = {"length": 0, "error": f"{type(error).__name__}: {error.strerror}"}
@@ -98,5 +99,5 @@ def read_packs(
     """For `mapInArrow` over rows of `schemas.log_row.PACK`."""
     for batch in batches:
         for splits in batch.column(0).to_pylist():
-            for split in splits:
-                yield from _read_or_report(split, options)
+            for split, opened in opened_ahead(splits):
+                yield from _read_or_report(split, opened, options)

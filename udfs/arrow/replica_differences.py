@@ -4,7 +4,6 @@ Only blocks whose digests differ come here, few and small, so no task reads much
 """
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +14,7 @@ from schemas.columns import array, column, integer, long, string, table
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.frames import FrameWalker
 from udfs.arrow.replica_blocks import compared, stored_batches
+from udfs.storage.open_file import open_file
 from udfs.wire.batch_headers import Int64s, read_headers
 from udfs.wire.fingerprints import fingerprints
 
@@ -24,7 +24,8 @@ MAX_OFFSET = 1 << 62
 
 PIECE = table(
     integer("file_index", "file"),
-    string("location", "where the file is opened"),
+    string("root", "where the file is opened, see LISTED_FILE"),
+    string("below_root", "and its path below that"),
     long("size_bytes", "size when listed, bytes"),
     long("first_position", "byte position of the first batch"),
     long("end_position", "byte position behind the last batch"),
@@ -88,7 +89,7 @@ class Copied(NamedTuple):
 def _read_piece(piece: dict[str, Any], block: dict[str, Any], max_batch_bytes: int) -> Copied:
     """The batches of a piece that are to be compared."""
     start, end = piece["first_position"], piece["end_position"]
-    with Path(piece["location"]).open("rb", buffering=0) as file:
+    with open_file(piece["root"], piece["below_root"]) as file:
         source = ByteRange(file, start, end - start, piece["size_bytes"])
     positions = FrameWalker(source, max_batch_bytes, 0, MAX_OFFSET).walk().positions
     headers = read_headers(source.data, positions)

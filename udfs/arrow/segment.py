@@ -174,12 +174,14 @@ def read_segment(
     builder = RowBuilder(split)
 
     yield from run_rows(builder, decoded, split, options.producer_expiration_ms)
+    limit = options.max_decompressed_bytes
+    of_topic: dict[str, Any] = {}
     if topic == TXN_LOG_TOPIC:
-        yield from txn_log_rows(builder, source, decoded.headers, options.max_decompressed_bytes)
-    of_groups: dict[str, Any] = {}
+        foldable = bool(split["single_copy"])
+        of_topic = yield from txn_log_rows(builder, source, decoded.headers, limit, foldable)
     if topic == OFFSETS_TOPIC and options.with_records:
-        records = OffsetsSplit(source, decoded, split, options.max_decompressed_bytes)
-        of_groups = yield from offset_rows(builder, records)
+        records = OffsetsSplit(source, decoded, split, limit)
+        of_topic = yield from offset_rows(builder, records)
 
     ends = np.array([damage.end for damage in frames.damages if damage.end is not None])
     damaged = failure_rows(frames, decoded.headers, source.start)
@@ -196,4 +198,4 @@ def read_segment(
         batches = stored_batches(decoded.headers)
         yield from block_rows(builder, source, batches, split["cuts"])
     summary = summary_row(source, frames, decoded, dropped)
-    yield builder.nested(log_row.SUMMARY, "summary", [summary | of_groups])
+    yield builder.nested(log_row.SUMMARY, "summary", [summary | of_topic])

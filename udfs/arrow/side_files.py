@@ -5,7 +5,6 @@ nothing, and only what contradicts becomes a row.
 """
 
 from collections.abc import Generator, Iterable, Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +16,7 @@ from udfs.arrow.batches import Decoded
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.frames import SMALLEST_BATCH, Frames
 from udfs.arrow.rows import RowBuilder
+from udfs.storage.open_file import open_file
 from udfs.wire import index_rules, leader_epochs, sparse_index
 from udfs.wire.errors import WireError
 from udfs.wire.index_rules import Batches, Fault
@@ -57,7 +57,7 @@ def _files_beside(split: Row) -> Iterator[SideFile]:
         limit = ENTRY_BYTES.get(named["kind"], MAX_EPOCHS_BYTES)
         limit *= entries if named["kind"] in ENTRY_BYTES else 1
         try:
-            with Path(split["root"], named["path"]).open("rb", buffering=0) as file:
+            with open_file(split["root"], named["path"]) as file:
                 yield SideFile(
                     named["kind"],
                     named["file_index"],

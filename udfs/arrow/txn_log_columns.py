@@ -2,7 +2,7 @@
 
 A coordinator appends each state in a plain batch of its own. A log of a busy cluster has millions
 of them, so they never become Python objects one by one; all other batches take the long way
-(`udfs/arrow/txn_log_rows.py`).
+(`udfs/arrow/txn_log_unusual.py`).
 """
 
 from collections.abc import Iterator
@@ -10,27 +10,27 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql.pandas.types import to_arrow_schema
 
-from schemas.log_row import ENTRY_TYPE
 from udfs.arrow.byte_range import ByteRange
 from udfs.wire import batch_layout as layout
-from udfs.wire import records, txn_log, txn_log_values
+from udfs.wire import records, txn_log
+from udfs.wire import txn_log_values as values
 from udfs.wire.batch_headers import BatchHeaders, Bools, Int64s
 from udfs.wire.distinct import Distinct
 from udfs.wire.fields import FieldReader
+from udfs.wire.txn_log_chain import States
 
-ENTRY_SCHEMA: pa.Schema = to_arrow_schema(ENTRY_TYPE)
-# At most so much of a log is held as text at a time.
-ENTRIES_AT_ONCE = 65_536
 NO_HEADERS = 0
+
+_Ids = Distinct[bytes, tuple[str, int]]
+_Lists = Distinct[bytes, list[str] | tuple[()]]
 
 
 class Usual(NamedTuple):
     """Batches of one plain record of a state, one array element each, in log order.
 
     `batch`: index of the batch; `spans`: columns of `records.find_spans`; `fields`: columns of
-    `txn_log_values.read_values`.
+    `udfs.wire.txn_log_values.read_values`.
     """
 
     batch: Int64s
@@ -53,7 +53,7 @@ def usual_entries(source: ByteRange, headers: BatchHeaders) -> Usual:
     whole &= source.data[np.minimum(last, source.data.size - 1)] == NO_HEADERS
     whole &= (spans[records.OFFSET_DELTA] == 0) & (spans[records.KEY_LENGTH] >= 0)
     batch, spans = batch[whole], spans[:, whole]
-    fields, usual = txn_log_values.read_values(
+    fields, usual = values.read_values(
         source.data, spans[records.VALUE_START], spans[records.VALUE_LENGTH]
     )
     return Usual(batch[usual], spans[:, usual], fields[:, usual])
@@ -79,68 +79,65 @@ def _slices(data: bytes, start: Int64s, end: Int64s) -> Iterator[bytes]:
 
 
 class UsualColumns:
-    """Entry columns of a split's usual batches."""
+    """Entry columns of a split's usual batches, one array element an entry, in log order.
+
+    `batch`: index of its batch; `identity`, `listed`: number of its transactional id and of its
+    list of partitions; `names`, `lists`: what those numbers stand for. `offset`, `timestamp` (ms).
+    `readable`: one element a batch, whether it is among the entries.
+    """
 
     def __init__(self, source: ByteRange, headers: BatchHeaders) -> None:
-        """Reads the values; texts are decoded as they are asked for, each distinct one once."""
-        self._source, self._headers = source, headers
-        self._entries = usual_entries(source, headers)
-        self._ids, self._lists = Distinct(_identity), Distinct(_list_of)
+        """Reads the values; texts are decoded as they are met, each distinct one once."""
+        self._start, self._headers = source.start, headers
+        entries = usual_entries(source, headers)
+        ids, lists = Distinct(_identity), Distinct(_list_of)
+        identity, listed = _texts(source, entries, ids, lists)
+        known = np.array([one is not None for one in ids.decoded], dtype=np.bool_)
+        told = np.array([one is not None for one in lists.decoded], dtype=np.bool_)
+        kept: Bools = known[identity] & told[listed]
+        self.batch, self._fields = entries.batch[kept], entries.fields[:, kept]
+        self.identity, self.listed = identity[kept], listed[kept]
+        self.names = [one[0] if one else "" for one in ids.decoded]
+        self.lists: list[list[str] | tuple[()]] = [one or () for one in lists.decoded]
+        self._null_lists = [one is None or one == () for one in lists.decoded]
+        self._hashes = np.array([one[1] if one else 0 for one in ids.decoded], dtype=np.int32)
+        self._texts: tuple[pa.Array, pa.Array] | None = None
+        self.offset: Int64s = headers.base_offset[self.batch]
+        written = headers.base_timestamp[self.batch] + entries.spans[records.TIMESTAMP_DELTA, kept]
+        appended = headers.log_append_time[self.batch]
+        self.timestamp: Int64s = np.where(appended, headers.max_timestamp[self.batch], written)
         self.readable = np.zeros(headers.record_count.size, dtype=np.bool_)
-        self._identity, self._listed = self._texts()
-        known = np.array([one is not None for one in self._ids.decoded], dtype=np.bool_)
-        listed = np.array([one is not None for one in self._lists.decoded], dtype=np.bool_)
-        self._kept: Bools = known[self._identity] & listed[self._listed]
-        self.readable[self._entries.batch[self._kept]] = True
+        self.readable[self.batch] = True
 
-    def _texts(self) -> tuple[Int64s, Int64s]:
-        """Numbers of the id and of the list of each entry."""
-        spans, fields = self._entries.spans, self._entries.fields
-        data = self._source.data.tobytes()
-        key = spans[records.KEY_START]
-        ids = self._ids.numbers(_slices(data, key, key + spans[records.KEY_LENGTH]))
-        start, end = fields[txn_log_values.LIST_START], fields[txn_log_values.LIST_END]
-        version = (b"\x00", b"\x01")
-        flexible = fields[txn_log_values.FLEXIBLE].tolist()
-        stored = (
-            part + version[own]
-            for part, own in zip(_slices(data, start, end), flexible, strict=True)
+    def states(self) -> States:
+        """What the steps between records of one id are judged by."""
+        fields = self._fields
+        return States(
+            identity=self.identity,
+            producer_id=fields[values.PRODUCER_ID],
+            producer_epoch=fields[values.PRODUCER_EPOCH],
+            timeout_ms=fields[values.TIMEOUT_MS],
+            status=fields[values.STATUS],
+            listed=self.listed,
+            last_update_ms=fields[values.LAST_UPDATE_MS],
+            start_ms=fields[values.START_MS],
         )
-        return ids, self._lists.numbers(stored)
 
-    def chunks(self) -> Iterator[pa.StructArray]:
-        """The entries in log order, some at a time, of the type `schemas.log_row.ENTRY_TYPE`."""
-        chosen = np.flatnonzero(self._kept)
-        names = pa.array([one and one[0] for one in self._ids.decoded], type=pa.string())
-        hashes = np.array([one[1] if one else 0 for one in self._ids.decoded], dtype=np.int32)
-        lists = pa.array(
-            [None if one == () else one for one in self._lists.decoded], type=pa.list_(pa.string())
-        )
-        for at in range(0, chosen.size, ENTRIES_AT_ONCE):
-            some = chosen[at : at + ENTRIES_AT_ONCE]
-            columns = self._numbers(some) | {
-                "transactional_id": names.take(pa.array(self._identity[some])),
-                "id_hash": pa.array(hashes[self._identity[some]]),
-                "partitions": lists.take(pa.array(self._listed[some])),
-            }
-            arrays = [
-                columns[field.name].cast(field.type)
-                if field.name in columns
-                else pa.nulls(some.size, field.type)
-                for field in ENTRY_SCHEMA
-            ]
-            yield pa.StructArray.from_arrays(arrays, fields=list(ENTRY_SCHEMA))
+    def protocol(self) -> Int64s:
+        """Client transaction version of each entry."""
+        version: Int64s = self._fields[values.CLIENT_TRANSACTION_VERSION]
+        return version
 
-    def _numbers(self, some: Int64s) -> dict[str, pa.Array]:
-        headers, values = self._headers, txn_log_values
-        batch, fields = self._entries.batch[some], self._entries.fields[:, some]
-        written = headers.base_timestamp[batch] + self._entries.spans[records.TIMESTAMP_DELTA, some]
-        appended = headers.log_append_time[batch]
+    def columns(self, some: Int64s) -> dict[str, pa.Array]:
+        """Columns of `schemas.log_row.ENTRY_TYPE` of the entries `some`; the others are null."""
+        headers, batch, fields = self._headers, self.batch[some], self._fields[:, some]
+        names, lists = self._text_columns()
         arrays = {
-            "offset": headers.base_offset[batch],
-            "position": headers.position[batch] + self._source.start,
+            "id_hash": self._hashes[self.identity[some]],
+            "offset": self.offset[some],
+            "position": headers.position[batch] + self._start,
             "length": headers.length[batch],
-            "timestamp": np.where(appended, headers.max_timestamp[batch], written),
+            "timestamp": self.timestamp[some],
             "leader_epoch": headers.partition_leader_epoch[batch],
             "producer_id": fields[values.PRODUCER_ID],
             "producer_epoch": fields[values.PRODUCER_EPOCH],
@@ -151,5 +148,30 @@ class UsualColumns:
             "next_producer_id": fields[values.NEXT_PRODUCER_ID],
             "client_transaction_version": fields[values.CLIENT_TRANSACTION_VERSION],
         }
-        columns = {name: pa.array(values) for name, values in arrays.items()}
-        return columns | {"tombstone": pa.repeat(pa.scalar(False), some.size)}
+        return {name: pa.array(column) for name, column in arrays.items()} | {
+            "transactional_id": names.take(pa.array(self.identity[some])),
+            "partitions": lists.take(pa.array(self.listed[some])),
+            "tombstone": pa.repeat(pa.scalar(False), some.size),
+        }
+
+    def _text_columns(self) -> tuple[pa.Array, pa.Array]:
+        if self._texts is None:
+            nulls = np.array(self._null_lists, dtype=np.bool_)
+            lists = pa.array(self.lists, type=pa.list_(pa.string()), mask=nulls)
+            self._texts = pa.array(self.names, type=pa.string()), lists
+        return self._texts
+
+
+def _texts(source: ByteRange, entries: Usual, ids: _Ids, lists: _Lists) -> tuple[Int64s, Int64s]:
+    """Numbers of the id and of the list of each entry."""
+    spans, fields = entries.spans, entries.fields
+    data = source.data.tobytes()
+    key = spans[records.KEY_START]
+    identity = ids.numbers(_slices(data, key, key + spans[records.KEY_LENGTH]))
+    start, end = fields[values.LIST_START], fields[values.LIST_END]
+    version = (b"\x00", b"\x01")
+    flexible = fields[values.FLEXIBLE].tolist()
+    stored = (
+        part + version[own] for part, own in zip(_slices(data, start, end), flexible, strict=True)
+    )
+    return identity, lists.numbers(stored)

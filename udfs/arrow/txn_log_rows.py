@@ -1,144 +1,225 @@
-"""Records of `__transaction_state` as rows (kafka-reference 3.2, `TransactionLog`)."""
+"""The records of a split of `__transaction_state` as rows and blocks, in the order of the log."""
 
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Generator, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from pyspark.sql.pandas.types import to_arrow_schema
 
 from schemas import log_row
+from schemas.coordinator_states import LONGEST_PAUSE_MS, ONGOING, PREPARE_COMMIT
+from udfs.arrow.blocks import pack_block
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.rows import RowBuilder
 from udfs.arrow.txn_log_columns import UsualColumns
-from udfs.wire import txn_log
-from udfs.wire.batch_headers import BatchHeaders, Bools
-from udfs.wire.batch_records import iter_batch
-from udfs.wire.errors import WireError
-from udfs.wire.records import Record
+from udfs.arrow.txn_log_unusual import ENTRY, Unusual, unusual_entries
+from udfs.wire.batch_headers import BatchHeaders, Bools, Int64s
+from udfs.wire.txn_log_chain import COMPLETED_BY, Chain, Folding, chain, fold_states
 
-ROWS_PER_BATCH = 16_384
-# An id is hashed once, not for each of its records.
-_placing_hash = lru_cache(1 << 14)(txn_log.placing_hash)
-
-
-def _stored_long(value: int) -> int:
-    """A sum of stored numbers, which hostile bytes may drive out of the range of a column."""
-    return max(-(1 << 63), min(value, (1 << 63) - 1))
+FOLDED_SCHEMA: pa.Schema = to_arrow_schema(log_row.FOLDED_ENTRY)
+DECISION_SCHEMA: pa.Schema = to_arrow_schema(log_row.DECISION)
+# At most so many records are held as text at a time.
+ENTRIES_AT_ONCE = 65_536
+# Timestamps are a client's to choose; between these no difference of two overflows.
+FARTHEST_MS = 1 << 62
+NO_TIMESTAMP = np.iinfo(np.int64).min
 
 
-def _state(record: Record) -> dict[str, Any]:
-    """Columns decoded from key and value; `error` says what could not be."""
-    row: dict[str, Any] = {"tombstone": record.value is None}
-    try:
-        row["transactional_id"] = txn_log.decode_key(record.key or b"").transactional_id
-        row["id_hash"] = _placing_hash(row["transactional_id"])
-        if record.value is None:
-            return row
-        value = txn_log.decode_value(record.value)
-    except WireError as error:
-        return row | {"error": f"{error.reason}: {error.detail}"}
-    partitions = None
-    if value.partitions is not None:
-        partitions = [f"{topic}-{number}" for topic, group in value.partitions for number in group]
-    return row | {
-        "producer_id": value.producer_id,
-        "producer_epoch": value.producer_epoch,
-        "timeout_ms": value.timeout_ms,
-        "status": value.status,
-        "partitions": partitions,
-        "last_update_ms": value.last_update_ms,
-        "start_ms": value.start_ms,
-        "next_producer_id": value.next_producer_id,
-        "client_transaction_version": value.client_transaction_version,
-        "unknown_tag": min(value.unknown_tags, default=None),
+class _Order(NamedTuple):
+    """All records of a split, usual ones first; one array element each.
+
+    `ordinal`, `alive_ms`, `latest`: see ENTRY_TYPE; `latest` is NO_TIMESTAMP
+    for none. `contiguous`: no offset is missing or repeated, none is undecodable.
+    """
+
+    ordinal: Int64s
+    alive_ms: Int64s
+    latest: Int64s
+    contiguous: bool
+    summary: dict[str, Any]
+
+
+def _field(others: list[Unusual], name: str, missing: int) -> list[Int64s]:
+    return [
+        one.rows.field(name).fill_null(missing).to_numpy(zero_copy_only=False).astype(np.int64)
+        for one in others
+    ]
+
+
+def _is_error(one: Unusual) -> Bools:
+    error: Bools = one.rows.field("error").is_valid().to_numpy(zero_copy_only=False)
+    return error
+
+
+def _ordered(usual: UsualColumns, others: list[Unusual]) -> _Order:
+    batch = np.concatenate([usual.batch, *[one.batch for one in others]])
+    offset = np.concatenate([usual.offset, *_field(others, "offset", 0)])
+    timestamp = np.concatenate([usual.timestamp, *_field(others, "timestamp", NO_TIMESTAMP)])
+    error = np.concatenate(
+        [np.zeros(usual.batch.size, dtype=np.bool_), *[_is_error(one) for one in others]]
+    )
+    order = np.argsort(batch, kind="stable")
+    moment, number = timestamp[order], np.cumsum(~error[order])
+    known = moment != NO_TIMESTAMP
+    pause = np.diff(np.clip(moment, -FARTHEST_MS, FARTHEST_MS))
+    pause = np.where(known[1:] & known[:-1], np.clip(pause, 0, LONGEST_PAUSE_MS), 0)
+    alive = np.concatenate([[0], np.cumsum(pause)])
+    latest = np.maximum.accumulate(moment)
+    ordinal, alive_ms, latest_at = (np.empty(order.size, dtype=np.int64) for _ in range(3))
+    ordinal[order], alive_ms[order], latest_at[order] = number, alive, latest
+    ends = {
+        "first_timestamp": moment[0],
+        "last_timestamp": moment[-1],
+        "latest_timestamp": latest[-1],
     }
+    summary = {name: None if at == NO_TIMESTAMP else int(at) for name, at in ends.items()}
+    return _Order(
+        ordinal,
+        alive_ms,
+        latest_at,
+        bool((np.diff(offset[order]) == 1).all()) and not bool(error.any()),
+        summary | {"entries": int(number[-1]), "alive_ms": int(alive[-1])},
+    )
 
 
-class _Batch(NamedTuple):
-    """What the records of one batch need to know of it; positions are those in the file."""
+def _whole(usual: UsualColumns, others: list[Unusual]) -> Bools:
+    """Of each usual record, whether all records of its id are usual ones."""
+    mixed = set()
+    for one in others:
+        mixed.update(one.rows.field("transactional_id").to_pylist())
+    names = np.array([name not in mixed for name in usual.names], dtype=np.bool_)
+    return names[usual.identity]
 
-    position: int
-    length: int
-    leader_epoch: int
-    base_offset: int
-    base_timestamp: int
-    append_timestamp: int | None
-    producer_id: int
-    transactional: bool
-    codec: int
 
-    def unusual_shape(self, records: list[Record]) -> str | None:
-        """What no coordinator writes: a state is stored plain, in a batch of its own."""
-        states = sum(record.value is not None for record in records)
-        unusual = [
-            f"compressed with codec {self.codec}" if self.codec else "",
-            "transactional" if self.transactional else "",
-            f"of producer {self.producer_id}" if self.producer_id >= 0 else "",
-            f"{len(records)} records with {states} states" if states and len(records) > 1 else "",
-        ]
-        return ", ".join(filter(None, unusual)) or None
+class _Split:
+    """Puts usual and other records of a split into rows and blocks."""
 
-    def entries(self, source: ByteRange, limit: int) -> Iterator[dict[str, Any]]:
-        """A row for each record."""
-        where = {
-            "position": self.position,
-            "length": self.length,
-            "leader_epoch": self.leader_epoch,
-        }
-        try:
-            start = self.position - source.start
-            stored = source.data[start : start + self.length].tobytes()
-            records = list(iter_batch(stored, limit))
-        except WireError as error:
-            yield where | {"offset": self.base_offset, "error": f"{error.reason}: {error.detail}"}
-            return
-        shape = self.unusual_shape(records)
-        for record in records:
-            written = self.base_timestamp + record.timestamp_delta
-            yield {
-                **where,
-                "offset": _stored_long(self.base_offset + record.offset_delta),
-                "timestamp": _stored_long(
-                    written if self.append_timestamp is None else self.append_timestamp
-                ),
-                "batch_shape": shape,
-                **_state(record),
+    def __init__(self, usual: UsualColumns, others: list[Unusual], foldable: bool) -> None:
+        self._usual, self._others = usual, others
+        self._order = _ordered(usual, others)
+        self._states = usual.states()
+        self._chain: Chain = chain(usual.identity)
+        none = np.zeros(usual.batch.size, dtype=np.bool_)
+        self._folding = Folding(none, none, none)
+        if foldable and self._order.contiguous:
+            whole = _whole(usual, others)
+            self._folding = fold_states(self._states, self._chain, whole, usual.lists)
+
+    def summary(self) -> dict[str, Any]:
+        """A row of COORDINATOR_TYPE."""
+        unevaluated = int((self._folding.folded | self._folding.judged).sum())
+        return self._order.summary | {"unevaluated": unevaluated}
+
+    def rows(self) -> Iterator[pa.StructArray]:
+        """The records that were not folded away, some at a time, of ENTRY_TYPE."""
+        kept = np.flatnonzero(~self._folding.folded)
+        for at in range(0, kept.size, ENTRIES_AT_ONCE):
+            some = kept[at : at + ENTRIES_AT_ONCE]
+            flags = {
+                "judged": pa.array(self._folding.judged[some]),
+                "decided": pa.array(self._folding.decided[some]),
             }
-            shape = None
+            yield _struct(some.size, self._usual.columns(some) | self._place(some) | flags)
+        first = self._usual.batch.size
+        for one in self._others:
+            mine = np.arange(first, first + len(one.rows))
+            first += len(one.rows)
+            given = dict(zip(ENTRY.names, one.rows.flatten(), strict=True))
+            nothing = pa.repeat(pa.scalar(False), mine.size)
+            flags = {"judged": nothing, "decided": nothing}
+            yield _struct(mine.size, given | self._place(mine) | flags)
 
+    def _place(self, some: Int64s) -> dict[str, pa.Array]:
+        latest = self._order.latest[some]
+        return {
+            "ordinal": pa.array(self._order.ordinal[some]),
+            "alive_ms": pa.array(self._order.alive_ms[some]),
+            "latest_timestamp": pa.array(latest, mask=latest == NO_TIMESTAMP),
+        }
 
-def _batches(source: ByteRange, headers: BatchHeaders, done: Bools) -> Iterator[_Batch]:
-    """The batches that hold records of the coordinator, without those that are `done`."""
-    # Each of these goes over all batches, so they are asked for once.
-    transactional, codec = headers.transactional, headers.codec
-    log_append_time = headers.log_append_time
-    for i in np.flatnonzero(~headers.control & (headers.record_count > 0) & ~done):
-        yield _Batch(
-            position=int(headers.position[i]) + source.start,
-            length=int(headers.length[i]),
-            leader_epoch=int(headers.partition_leader_epoch[i]),
-            base_offset=int(headers.base_offset[i]),
-            base_timestamp=int(headers.base_timestamp[i]),
-            append_timestamp=int(headers.max_timestamp[i]) if log_append_time[i] else None,
-            producer_id=int(headers.producer_id[i]),
-            transactional=bool(transactional[i]),
-            codec=int(codec[i]),
+    def blocks(self) -> Iterator[dict[str, Any]]:
+        """What was folded away, rows of FOLDED_TYPE."""
+        folded = np.flatnonzero(self._folding.folded)
+        decided = np.flatnonzero(self._folding.decided)
+        for at in range(0, max(folded.size, decided.size), ENTRIES_AT_ONCE):
+            entries, decisions = (
+                folded[at : at + ENTRIES_AT_ONCE],
+                decided[at : at + ENTRIES_AT_ONCE],
+            )
+            yield {
+                "entries": entries.size,
+                "entries_block": _block(
+                    self._usual.columns(entries) | self._place(entries), FOLDED_SCHEMA
+                ),
+                "decisions": decisions.size,
+                "decisions_block": _block(self._decisions(decisions), DECISION_SCHEMA),
+            }
+
+    def _decisions(self, some: Int64s) -> dict[str, pa.Array]:
+        """Columns of DECISION of Prepare records between two records of their id.
+
+        The same as `jobs.replay.decisions.decisions` says of those that were not folded away.
+        """
+        states, usual = self._states, self._usual
+        before, after = self._chain.previous[some], self._chain.following[some]
+        epoch, status = states.producer_epoch[some], states.status[some]
+        protocol_2 = usual.protocol()[some] >= 2
+        began_here = (states.status[before] == ONGOING) & (
+            states.producer_id[before] == states.producer_id[some]
         )
+        data_epoch = np.where(began_here, states.producer_epoch[before], epoch - protocol_2)
+        none = states.status[after] != status + COMPLETED_BY
+        told = usual.columns(some)
+        return {
+            "record_position": told["position"],
+            "record_length": told["length"],
+            "prepare_offset": told["offset"],
+            "prepare_timestamp": told["timestamp"],
+            "leader_epoch": told["leader_epoch"],
+            "transactional_id": told["transactional_id"],
+            "producer_id": told["producer_id"],
+            "marker_epoch": told["producer_epoch"],
+            "data_epoch": pa.array(data_epoch),
+            "commit": pa.array(status == PREPARE_COMMIT),
+            "protocol_2": pa.array(protocol_2),
+            "partitions": told["partitions"],
+            "complete_offset": pa.array(usual.offset[after], mask=none),
+            "complete_timestamp": pa.array(usual.timestamp[after], mask=none),
+            "pending": pa.array(np.zeros(some.size, dtype=np.bool_)),
+        }
+
+
+def _struct(size: int, columns: dict[str, pa.Array]) -> pa.StructArray:
+    arrays = [
+        columns[field.name].cast(field.type)
+        if field.name in columns
+        else pa.nulls(size, field.type)
+        for field in ENTRY
+    ]
+    return pa.StructArray.from_arrays(arrays, fields=list(ENTRY))
+
+
+def _block(columns: dict[str, pa.Array], schema: pa.Schema) -> bytes:
+    arrays = [columns[field.name].cast(field.type) for field in schema]
+    return pack_block(pa.RecordBatch.from_arrays(arrays, schema=schema))
 
 
 def txn_log_rows(
-    builder: RowBuilder, source: ByteRange, headers: BatchHeaders, limit: int
-) -> Iterator[pa.RecordBatch]:
-    """Entry rows of all data batches of a split; undecodable records become rows with an error."""
+    builder: RowBuilder, source: ByteRange, headers: BatchHeaders, limit: int, foldable: bool
+) -> Generator[pa.RecordBatch, None, dict[str, Any]]:
+    """Rows of all records of a split, and blocks of those folded away; returns its summary.
+
+    `foldable`: the dump has the partition only once, so its records need not be held against
+    those of a copy. The summary is the column `coordinator` of SUMMARY_TYPE, if there are records.
+    """
     usual = UsualColumns(source, headers)
-    for entries in usual.chunks():
+    others = list(unusual_entries(source, headers, usual.readable, limit))
+    if not usual.batch.size and not others:
+        return {}
+    split = _Split(usual, others, foldable)
+    for entries in split.rows():
         yield builder.struct(log_row.ENTRY, "entry", entries)
-    rows: list[dict[str, Any]] = []
-    for batch in _batches(source, headers, usual.readable):
-        rows.extend(batch.entries(source, limit))
-        if len(rows) >= ROWS_PER_BATCH:
-            yield builder.nested(log_row.ENTRY, "entry", rows)
-            rows = []
-    if rows:
-        yield builder.nested(log_row.ENTRY, "entry", rows)
+    for block in split.blocks():
+        yield builder.nested(log_row.FOLDED, "folded", [block])
+    return {"coordinator": split.summary()}

@@ -60,6 +60,14 @@ def content(data, at, end):  # type: ignore[no-untyped-def]
     return key_start, key_length, value_start, value_length
 
 
+def is_old_message(data: NDArray[np.uint8], at: int, end: int) -> bool:
+    """Whether data[at:end] is a message of magic 0 or 1 by the lengths of its key and value."""
+    if data[at + layout.MAGIC] > 1:
+        return False
+    key_start, _, value_start, value_length = content(data, at, end)
+    return bool(key_start >= 0 and value_start + max(value_length, 0) == end)
+
+
 @njit(int64(BYTES, int64), cache=True)
 def timestamp_of(data, at):  # type: ignore[no-untyped-def]
     """Timestamp of the message at `at`, ms; -1 for magic 0."""

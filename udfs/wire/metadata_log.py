@@ -1,30 +1,155 @@
-"""Records of `__cluster_metadata` (KRaft, KIP-500): which brokers were ever registered.
+"""Records of `__cluster_metadata` (KRaft, KIP-500), as far as an audit needs them.
 
 A value is an unsigned varint frame version, api key and api version, then the message
-(`MetadataRecordSerde`). RegisterBrokerRecord is api key 0 and begins with the broker id, int32.
+(`MetadataRecordSerde`; the messages: Kafka's module metadata). Messages of another kind are none of
+these facts. A newer version of one of these may hold anything, which `Undecodable` tells.
 """
 
-import struct
+import base64
+from collections.abc import Callable
+from typing import NamedTuple
 
 from udfs.wire.errors import WireError
+from udfs.wire.fields import FieldReader
 from udfs.wire.varint import decode_unsigned_varint
 
-REGISTER_BROKER = 0
-# Frame version 1 and api key 0, as every such value begins: a batch without them has none.
-REGISTRATION_START = b"\x01\x00"
+# Resource types of a ConfigRecord (`ConfigResource.Type`).
+TOPIC_RESOURCE, BROKER_RESOURCE = 2, 4
+FRAME_VERSION = 1
 
 
-def registered_broker(value: bytes | None) -> int | None:
-    """Broker id of a registration, None for any other record."""
+class RegisteredBroker(NamedTuple):
+    """A broker, controllers included where they are brokers too, joined the cluster."""
+
+    broker: int
+
+
+class CreatedTopic(NamedTuple):
+    """A topic was created; `topic_id` as in `partition.metadata`."""
+
+    name: str
+    topic_id: str
+
+
+class CreatedPartition(NamedTuple):
+    """A partition of a topic was created."""
+
+    topic_id: str
+    partition: int
+
+
+class Configured(NamedTuple):
+    """An option was set, or taken back (`value` None); `resource` empty: for all brokers."""
+
+    resource_type: int
+    resource: str
+    option: str
+    value: str | None
+
+
+class ProducerIds(NamedTuple):
+    """A block of producer ids was given out; the next one begins with `next_producer_id`."""
+
+    next_producer_id: int
+
+
+class Migrated(NamedTuple):
+    """How far a move from ZooKeeper is; 0: there was none. Else the log began in the middle."""
+
+    state: int
+
+
+class Undecodable(NamedTuple):
+    """A record that might be one of these facts and cannot be read; `reason` is a stable name."""
+
+    reason: str
+
+
+Fact = (
+    RegisteredBroker
+    | CreatedTopic
+    | CreatedPartition
+    | Configured
+    | ProducerIds
+    | Migrated
+    | Undecodable
+)
+
+
+def decode(value: bytes | None) -> Fact | None:
+    """What a record tells; None for a kind that is of no interest here. Raises nothing."""
     if not value:
         return None
     try:
-        _, at = decode_unsigned_varint(value, 0)
+        frame_version, at = decode_unsigned_varint(value, 0)
         api_key, at = decode_unsigned_varint(value, at)
-        _, at = decode_unsigned_varint(value, at)
-    except WireError:
-        return None
-    if api_key != REGISTER_BROKER or len(value) < at + 4:
-        return None
-    broker: int = struct.unpack_from(">i", value, at)[0]
-    return broker
+        version, at = decode_unsigned_varint(value, at)
+        if frame_version != FRAME_VERSION:
+            return Undecodable("frame_version_unknown")
+        if api_key not in MESSAGES:
+            return None
+        read, highest_version = MESSAGES[api_key]
+        if version > highest_version:
+            return Undecodable("version_unknown")
+        return read(FieldReader(value, at))
+    except WireError as error:
+        return Undecodable(error.reason)
+
+
+def _topic_id(fields: FieldReader) -> str:
+    return base64.urlsafe_b64encode(fields.take(16)).decode("ascii").rstrip("=")
+
+
+def _registered_broker(fields: FieldReader) -> Fact:
+    return RegisteredBroker(fields.int32())
+
+
+def _created_topic(fields: FieldReader) -> Fact:
+    return CreatedTopic(fields.string(flexible=True), _topic_id(fields))
+
+
+def _created_partition(fields: FieldReader) -> Fact:
+    partition = fields.int32()
+    return CreatedPartition(_topic_id(fields), partition)
+
+
+def _configured(fields: FieldReader) -> Fact:
+    resource_type = int.from_bytes(fields.take(1), "big", signed=True)
+    return Configured(
+        resource_type,
+        fields.string(flexible=True),
+        fields.string(flexible=True),
+        fields.nullable_string(flexible=True),
+    )
+
+
+def _producer_ids(fields: FieldReader) -> Fact:
+    fields.int32()  # broker
+    fields.int64()  # broker epoch
+    return ProducerIds(fields.int64())
+
+
+def _migrated(fields: FieldReader) -> Fact:
+    return Migrated(int.from_bytes(fields.take(1), "big", signed=True))
+
+
+def _aborted(fields: FieldReader) -> Fact:
+    # Records of its transaction were read as if they held. The controller aborts one only where
+    # it failed over while it began or was migrated.
+    return Undecodable("transaction_aborted")
+
+
+# Fields that are read come first in every version, so versions that only add fields are known.
+ANY_VERSION = 1 << 31
+# api key -> how its message is read, the highest version that is known here.
+MESSAGES: dict[int, tuple[Callable[[FieldReader], Fact], int]] = {
+    0: (_registered_broker, ANY_VERSION),
+    2: (_created_topic, 0),
+    3: (_created_partition, ANY_VERSION),
+    4: (_configured, 0),
+    15: (_producer_ids, 0),
+    21: (_migrated, 0),
+    25: (_aborted, 0),
+}
+# The kinds of records that `decode` reads.
+API_KEYS = sorted(MESSAGES)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 
+from jobs._coordinator_log import CoordinatorLog
 from jobs.verify.contexts.context import Context, no_rows
 from jobs.verify.contexts.coordinator_copies import coordinator_copies_context
 from jobs.verify.contexts.coordinator_step import coordinator_step_context
@@ -18,6 +19,7 @@ from jobs.verify.contexts.offset_transaction import (
     offset_transaction_context,
 )
 from jobs.verify.contexts.producer import producer_context
+from jobs.verify.contexts.producer_block import producer_block_context
 from jobs.verify.contexts.replicas import replicas_context
 from jobs.verify.contexts.run import run_context
 from jobs.verify.contexts.side_entry import side_entry_context
@@ -30,11 +32,24 @@ class OffsetInputs:
     """What is known of `__consumer_offsets`; None for what the dump cannot have.
 
     `faults`: rows of `log_row.GROUP_FAULT_TYPE`; `late`: of LATE_COMMIT_TYPE.
+    `assumed_partitions`: how many partitions the decoder took the topic to have.
     """
 
     faults: DataFrame | None
+    assumed_partitions: int | None
     late: DataFrame | None
     transactions: OffsetTransactions | None
+
+
+@dataclass(frozen=True)
+class BlockInputs:
+    """Blocks of producer ids: `copies` of `__cluster_metadata` were read.
+
+    `regressions`: rows of `producer_block.PRODUCER_BLOCK`, None where no block is one.
+    """
+
+    copies: int
+    regressions: DataFrame | None
 
 
 @dataclass(frozen=True)
@@ -67,7 +82,7 @@ class Inputs:
     aborted_entries: DataFrame
     side_faults: DataFrame | None
     side_entries: int
-    coordinator_entries: DataFrame
+    coordinator_log: CoordinatorLog
     splits: DataFrame
     steps: DataFrame
     facts: DataFrame
@@ -76,12 +91,11 @@ class Inputs:
     transactions: DataFrame
     aborts: DataFrame
     markers: DataFrame
-    decisions: DataFrame
     histories: DataFrame
-    epochs: DataFrame
     owners: DataFrame
     offsets: OffsetInputs
     replicas: ReplicaInputs
+    blocks: BlockInputs
     regular: int
     following: int
     ages: Ages
@@ -91,7 +105,7 @@ class Inputs:
 
 def build_contexts(given: Inputs) -> list[Context]:
     """All contexts, in the order in which a log is judged: bytes, log, producers, transactions."""
-    known, files = given.facts, given.files
+    known, files, log = given.facts, given.files, given.coordinator_log
     return [
         frame_context(given.frames, given.failures, known, files),
         step_context(given.steps, known, files),
@@ -105,20 +119,18 @@ def build_contexts(given: Inputs) -> list[Context]:
             given.states, known, files, given.ages.producer_expiration,
             given.regular + given.following,
         ),
-        producer_context(given.states, given.coordinator_entries, known, files),
+        producer_context(given.states, log.entries, known, files, given.ages.clock_tolerance),
+        no_rows("producer_block", known, given.blocks.copies)
+        if given.blocks.regressions is None
+        else producer_block_context(given.blocks.regressions, given.blocks.copies),
         decided_partition_context(
-            given.decisions, given.histories, given.states, given.markers, known, files,
+            log, given.histories, given.states, given.markers, known, files,
             given.ages,
         ),
-        coordinator_step_context(
-            given.coordinator_entries, given.transactions, known, files, given.ages
-        ),
-        coordinator_copies_context(
-            given.coordinator_entries, given.coordinator_copies, known, files
-        ),
+        coordinator_step_context(log, given.transactions, known, files, given.ages),
+        coordinator_copies_context(log.entries, given.coordinator_copies, known, files),
         transaction_context(
-            given.transactions, known, files, given.owners, given.coordinator_entries, given.epochs,
-            given.ages,
+            given.transactions, known, files, given.owners, log, given.ages,
             given.coordinator_log_complete, given.regular,
         ),
         *_offset_contexts(given),
@@ -132,7 +144,9 @@ def _offset_contexts(given: Inputs) -> list[Context]:
     return [
         no_rows("group_record", known)
         if offsets.faults is None
-        else group_record_context(offsets.faults, given.splits, known, files),
+        else group_record_context(
+            offsets.faults, given.splits, known, files, offsets.assumed_partitions
+        ),
         no_rows("offset_commit", known)
         if offsets.late is None
         else offset_commit_context(offsets.late, known, files),

@@ -44,7 +44,10 @@ class Context:
 
 
 def no_rows(name: str, frame: DataFrame, folded: int = 0) -> Context:
-    """A context of which it is known that it has no rows; nothing of `frame` is read."""
+    """A context of which it is known that it has no rows; nothing of `frame` is read.
+
+    `folded`: what was found regular already.
+    """
     return Context(name, frame.limit(0), lambda: F.lit(True), folded=folded, empty=True)
 
 

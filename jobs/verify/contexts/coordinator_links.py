@@ -7,8 +7,8 @@ the first with a producer id, are irregular by definition, so nothing is lost by
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.verify.contexts.partition_count import partition_count
-from schemas.coordinator_txn import PREPARE_ABORT, PREPARE_COMMIT
+from jobs.verify.contexts.partition_count import known_count, partition_count
+from schemas.coordinator_states import PREPARE_ABORT, PREPARE_COMMIT
 from schemas.topics import TXN_LOG_TOPIC
 
 
@@ -55,10 +55,15 @@ def _with_users(rows: DataFrame) -> DataFrame:
 
 
 def _partition_count(selected: DataFrame, facts: DataFrame) -> DataFrame:
-    """The number of partitions of the topic: see `partition_count`."""
+    """The number of partitions of the topic: see `known_count` and `partition_count`."""
     ids = selected.filter(F.col("id_hash").isNotNull()).select("partition", "id_hash")
     of_topic = facts.filter(F.col("topic") == TXN_LOG_TOPIC)
-    return partition_count(ids, of_topic.agg(F.max("partition").alias("highest_partition")))
+    return partition_count(
+        ids,
+        of_topic.agg(
+            F.max("partition").alias("highest_partition"), known_count().alias("known_count")
+        ),
+    )
 
 
 def _with_copies(rows: DataFrame) -> DataFrame:

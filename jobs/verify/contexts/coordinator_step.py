@@ -3,13 +3,14 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs._coordinator_log import CoordinatorLog
 from jobs._state_names import state_name
 from jobs.verify.contexts.context import Context, with_paths
 from jobs.verify.contexts.coordinator_links import with_links
 from jobs.verify.contexts.open_transaction import LOOKED_EVERY_MS
 from jobs.verify.contexts.transaction import Ages
 from jobs.verify.transitions import lacks, number_of
-from schemas.coordinator_txn import (
+from schemas.coordinator_states import (
     AT_REST,
     COMPLETE_ABORT,
     COMPLETE_COMMIT,
@@ -20,8 +21,6 @@ from schemas.coordinator_txn import (
     PREPARE_COMMIT,
 )
 
-# In a longer pause between two records the coordinator may have been down: it counts as this.
-LONGEST_PAUSE_MS = 60_000
 # ProducerIdsBlock.PRODUCER_ID_BLOCK_SIZE: so many producer ids a broker gets at once.
 BLOCK_SIZE = 1_000
 
@@ -128,14 +127,16 @@ def _enriched(linked: DataFrame, files: DataFrame, ages: Ages) -> DataFrame:
 
 
 def coordinator_step_context(
-    entries: DataFrame, transactions: DataFrame, facts: DataFrame, files: DataFrame, ages: Ages
+    log: CoordinatorLog, transactions: DataFrame, facts: DataFrame, files: DataFrame, ages: Ages
 ) -> Context:
-    """Rows of `schemas.log_row.ENTRY_TYPE` beside earlier records of the same id and partition.
+    """Records of the coordinator's log beside earlier ones of the same id and partition.
+
+    Steps that the decoder judged within a split are left out (udfs/wire/txn_log_chain.py).
 
     `state`: the status byte, -1 for a tombstone. `previous`, `earlier`: structs of the record
     before and the one before that, null for none. `adjacent`: no record of the partition is
-    missing between `previous` and this one (kafka-reference 8.8). `first_of_log`: nothing is
-    missing between offset 0 and this record, and it is the first of its id. `newest`: the last
+    missing or undecodable between `previous` and this one (kafka-reference 8.8). `first_of_log`:
+    nothing is between offset 0 and this record, and it is the first of its id. `newest`: the last
     record of its id. `new_tag`: it has an unknown tag that no record of the partition before it
     has. `latest_timestamp`: the newest one up to the record. `alive_ms`: how long the partition
     was written up to the record, where a pause counts as one minute at most. A record that cannot
@@ -149,29 +150,22 @@ def coordinator_step_context(
     """
     by_offset = Window.partitionBy("partition_index").orderBy("offset", "position")
     before = by_offset.rowsBetween(Window.unboundedPreceding, -1)
-    numbered = entries.select(
+    stated = log.entries.select(
         "*",
-        F.row_number().over(by_offset).alias("ordinal"),
         F.coalesce(
             F.col("unknown_tag") > F.coalesce(F.max("unknown_tag").over(before), F.lit(-1)),
             F.lit(False),
         ).alias("new_tag"),
-        F.try_subtract("timestamp", F.lag("timestamp").over(by_offset)).alias("pause_ms"),
-        F.max("timestamp").over(by_offset).alias("latest_timestamp"),
         F.when(F.col("tombstone"), F.lit(NO_STATE)).otherwise(F.col("status")).alias("state"),
     )
-    counted_pause = F.least(F.greatest("pause_ms", F.lit(0)), F.lit(LONGEST_PAUSE_MS))
-    paused = numbered.withColumn(
-        "alive_ms", F.sum(F.coalesce(counted_pause, F.lit(0))).over(by_offset)
-    )
-    by_id = Window.partitionBy("partition_index", "transactional_id").orderBy("ordinal")
+    by_id = Window.partitionBy("partition_index", "transactional_id").orderBy("ordinal", "offset")
     named = F.col("transactional_id").isNotNull() & F.col("error").isNull()
-    stepped = paused.select(
+    stepped = stated.select(
         "*",
         F.when(named, F.lag(_record()).over(by_id)).alias("previous"),
         F.when(named, F.lag(_record(), 2).over(by_id)).alias("earlier"),
         F.lead("ordinal").over(by_id).isNull().alias("newest"),
-    )
+    ).filter(~F.col("judged"))
     needed = facts.select(
         "partition_index", "topic", "partition", "broker", "start_known", "stable_below",
         "complete_up_to_ms", "single_broker",
@@ -193,4 +187,4 @@ def coordinator_step_context(
     def enrich(selected: DataFrame) -> DataFrame:
         return _enriched(with_links(selected, facts, transactions), files, ages)
 
-    return Context("coordinator_step", rows, _regular, enrich)
+    return Context("coordinator_step", rows, _regular, enrich, log.unevaluated)

@@ -3,6 +3,7 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs._coordinator_log import CoordinatorLog
 from jobs.verify.conditions import MAX_OFFSET, cleaned_between, missing_between, one_instant
 from jobs.verify.contexts.context import Context, with_paths
 from jobs.verify.contexts.transaction import Ages
@@ -387,7 +388,7 @@ def _replica_offsets(markers: DataFrame, places: DataFrame) -> DataFrame:
 
 
 def decided_partition_context(
-    decided: DataFrame,
+    log: CoordinatorLog,
     history: DataFrame,
     states: DataFrame,
     markers: DataFrame,
@@ -397,8 +398,8 @@ def decided_partition_context(
 ) -> Context:
     """Decisions of the coordinator beside the markers of each partition, one a broker's copy.
 
-    A row is (partition_index, producer_id, marker_epoch, commit). `decided`, `history`:
-    Prepare records and producer ids of `jobs.replay.decisions`; `markers`: those of
+    A row is (partition_index, producer_id, marker_epoch, commit). `history`: producer ids,
+    of `jobs.replay.decisions`; `markers`: those of
     `jobs._audit.markers`; `states`: producer runs.
 
     prepares, markers: how many Prepare records list the partition, and markers it has; null for
@@ -424,9 +425,10 @@ def decided_partition_context(
         F.col("partition").alias("coordinator_partition"),
         "earlier_end",
     )
-    rows = _matched(_prepared(decided, facts), _marked(markers, history))
+    rows = _matched(_prepared(log.decisions, facts), _marked(markers, history))
 
     def enrich(selected: DataFrame) -> DataFrame:
+        decided = log.decisions_of(selected.select("producer_id").distinct())
         placed = selected.join(F.broadcast(known), on="partition_index", how="inner")
         deciding = F.coalesce("coordinator_index", "committed_index")
         with_decision = (

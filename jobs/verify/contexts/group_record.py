@@ -4,6 +4,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.verify.contexts.context import Context, with_paths
+from jobs.verify.contexts.partition_count import known_count
 from schemas.topics import OFFSETS_TOPIC
 
 # The Euclidean algorithm on 32-bit numbers ends within so many steps.
@@ -22,14 +23,15 @@ def _greatest_common_divisor(one: Column, other: Column) -> Column:
     )
 
 
-def placement(splits: DataFrame, facts: DataFrame) -> DataFrame:
+def placement(splits: DataFrame, facts: DataFrame, assumed: int | None) -> DataFrame:
     """One row for the dump: what all splits together say of the number of partitions.
 
-    some_number_fits: a number of partitions exists with which every group is where it belongs;
-    most_fit: of the assumed one that is true for more records than not.
+    some_number_fits: with the number that `__cluster_metadata` tells, or without it with any
+    possible one, every group is where it belongs; most_fit: the number that the decoder assumed
+    is that one, or without it the right one for more records than not. `assumed`: that number.
     """
     highest = facts.filter(F.col("topic") == OFFSETS_TOPIC).agg(
-        F.max("partition").alias("highest_partition")
+        F.max("partition").alias("highest_partition"), known_count().alias("known_count")
     )
     told = splits.agg(
         F.collect_set("group_divisor").alias("divisors"),
@@ -38,11 +40,13 @@ def placement(splits: DataFrame, facts: DataFrame) -> DataFrame:
     )
     divisor = F.aggregate("divisors", F.lit(0).cast("long"), _greatest_common_divisor)
     joined = told.crossJoin(F.broadcast(highest)).withColumn("divisor", divisor)
+    possible = (F.col("divisor") == 0) | (F.col("divisor") > F.col("highest_partition"))
+    as_assumed = F.col("known_count") == F.lit(assumed)
     return joined.select(
-        ((F.col("divisor") == 0) | (F.col("divisor") > F.col("highest_partition"))).alias(
+        F.coalesce(F.col("divisor") % F.col("known_count") == 0, possible).alias(
             "some_number_fits"
         ),
-        (F.col("placed") > F.col("misplaced")).alias("most_fit"),
+        F.coalesce(as_assumed, F.col("placed") > F.col("misplaced")).alias("most_fit"),
     )
 
 
@@ -56,7 +60,11 @@ def _without_producer(rows: DataFrame) -> DataFrame:
 
 
 def group_record_context(
-    faults: DataFrame, splits: DataFrame, facts: DataFrame, files: DataFrame
+    faults: DataFrame,
+    splits: DataFrame,
+    facts: DataFrame,
+    files: DataFrame,
+    assumed_partitions: int | None,
 ) -> Context:
     """Rows of `log_row.GROUP_FAULT_TYPE`.
 
@@ -75,7 +83,7 @@ def group_record_context(
 
     def enrich(selected: DataFrame) -> DataFrame:
         named = with_paths(selected, files, file="file_index")
-        placed = named.crossJoin(F.broadcast(placement(splits, facts)))
+        placed = named.crossJoin(F.broadcast(placement(splits, facts, assumed_partitions)))
         return _without_producer(placed).select(
             "*",
             F.col("offset").alias("offset_first"),

@@ -1,5 +1,6 @@
 """Context `offset_transaction`: one row is a transaction in a partition of `__consumer_offsets`."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
@@ -35,14 +36,14 @@ class OffsetTransactions:
     """What the context is built from.
 
     `transactions`: those of replay; `regular`: those folded away in the decoder, `regular_aborts`
-    the aborted ones among them; `histories`: `jobs.replay.epoch_history`; `pending`: offset
+    the aborted ones among them; `epochs_of`: of `jobs._coordinator_log`; `pending`: offset
     commits without a marker in their split; `owners`: the ids that own producer ids.
     """
 
     transactions: DataFrame
     regular: DataFrame
     regular_aborts: DataFrame
-    histories: DataFrame
+    epochs_of: Callable[[DataFrame], DataFrame]
     pending: DataFrame
     owners: DataFrame
 
@@ -155,7 +156,12 @@ def offset_transaction_context(
         "cleaned_below", "holes", "start_known", "single_broker", "clean_shutdown",
         "complete_up_to_ms",
     )  # fmt: skip
-    histories = given.histories.select(
+    transactions = (
+        _replayed(given)
+        .unionByName(_folded(given.regular))
+        .join(F.broadcast(known), on="partition_index", how="inner")
+    )
+    histories = given.epochs_of(transactions.select("producer_id").distinct()).select(
         "producer_id", "producer_epoch", F.struct("*").alias("history")
     )
     outcome = (
@@ -164,10 +170,7 @@ def offset_transaction_context(
         .otherwise(F.lit("open"))
     )
     rows = (
-        _replayed(given)
-        .unionByName(_folded(given.regular))
-        .join(F.broadcast(known), on="partition_index", how="inner")
-        .join(histories, on=["producer_id", "producer_epoch"], how="left")
+        transactions.join(histories, on=["producer_id", "producer_epoch"], how="left")
         .join(_contradictions(given, facts), on=["partition_index", "first_offset"], how="left")
         .withColumns(
             {

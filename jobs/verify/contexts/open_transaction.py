@@ -7,27 +7,32 @@ write that belongs to no transaction at all.
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs._coordinator_log import CoordinatorLog
 from jobs.verify.conditions import missing_behind, one_instant
-from schemas.coordinator_txn import PREPARE_ABORT, PREPARE_COMMIT, TWO_PHASE_COMMIT_TIMEOUT
+from schemas.coordinator_states import TWO_PHASE_COMMIT_TIMEOUT
 from schemas.topics import TXN_LOG_TOPIC
 
 # transaction.abort.timed.out.transaction.cleanup.interval.ms by default.
 LOOKED_EVERY_MS = 10_000
 
 
-def with_newest_decisions(rows: DataFrame, entries: DataFrame) -> DataFrame:
+def with_newest_decisions(rows: DataFrame, log: CoordinatorLog) -> DataFrame:
     """Adds decided_ms and decided_before_ms: of the two newest Prepare records, ms.
 
     And decided_epoch: the highest epoch of all. Of those of the producer id that list the
-    partition; null for none. Only open transactions need them, so the records of other producers
-    are left out before their lists are unfolded.
+    partition; null for none. Only open transactions need them.
     """
     asked = rows.filter(F.col("outcome") == "open").select("producer_id").distinct()
     decisions = (
-        entries.filter(F.col("status").isin(PREPARE_COMMIT, PREPARE_ABORT))
-        .join(asked, on="producer_id", how="left_semi")
+        log.decisions_of(asked)
+        .select(
+            "producer_id",
+            F.col("marker_epoch").alias("producer_epoch"),
+            F.col("prepare_offset").alias("offset"),
+            F.col("prepare_timestamp").alias("timestamp"),
+            "partitions",
+        )
         # Replicas of the log hold the same record.
-        .select("producer_id", "producer_epoch", "offset", "timestamp", "partitions")
         .distinct()
         .withColumn("listed", F.explode("partitions"))
     )
@@ -70,13 +75,14 @@ def with_log_ages(rows: DataFrame, facts: DataFrame) -> DataFrame:
     return rows.crossJoin(F.broadcast(whole))
 
 
-def with_listing(rows: DataFrame, epochs: DataFrame) -> DataFrame:
+def with_listing(rows: DataFrame, log: CoordinatorLog) -> DataFrame:
     """Adds what the coordinator's log says of the epoch of an open transaction, as a whole.
 
     unlisted: all its records are there and none lists the partition (null where not all are);
     epoch_record: place of the last of them.
     """
-    whole = epochs.select(
+    asked = rows.select("producer_id").distinct()
+    whole = log.epochs_of(asked).select(
         "producer_id",
         F.col("producer_epoch").alias("highest_epoch"),
         F.col("listed").alias("listed_in_epoch"),

@@ -1,6 +1,7 @@
 """How many partitions `__transaction_state` has, found from where its ids lie.
 
-The dump does not tell `transaction.state.log.num.partitions`. An id lies in the partition that
+`__cluster_metadata` tells it. A dump without it does not, nor does any file tell
+`transaction.state.log.num.partitions`. But an id lies in the partition that
 its hash gives modulo that number (`TransactionMetadataManager.partitionFor`), so the ids tell it:
 with a number that is not the right one, few of them lie where they should.
 """
@@ -16,17 +17,28 @@ IDS_ASKED = 100
 PROVEN_BY = 10
 
 
-def partition_count(ids: DataFrame, highest_partition: DataFrame) -> DataFrame:
-    """One row: `partition_count`, and `partition_count_proven`, whether the ids leave no other.
+def known_count() -> Column:
+    """How many partitions `__cluster_metadata` gives a topic; over all facts of that topic.
 
-    `ids`: (partition, id_hash), one row an id or more. `highest_partition`: one row with that
-    column, the highest partition of the topic in the dump, with or without records. Without ids
-    the number is the default. Where all ids fit a number, it is one that fits all of them.
+    Null where it is not told of each of them, differently, or before partitions were added.
+    """
+    told = F.col("topic_partitions")
+    agreed = (F.min(told) == F.max(told)) & (F.count(told) == F.count("*"))
+    return F.when(agreed & (F.max(told) > F.max("partition")), F.max(told))
+
+
+def partition_count(ids: DataFrame, of_topic: DataFrame) -> DataFrame:
+    """One row: `partition_count`, and `partition_count_proven`, whether no other is possible.
+
+    `ids`: (partition, id_hash), one row an id or more. `of_topic`: one row of highest_partition,
+    the highest one of the topic in the dump, with or without records, and `known_count`. Where
+    that is null the ids decide; without ids the number is the default. Where all ids fit a number,
+    it is one that fits all of them.
     """
     # Any hundred ids will do, but the same ones in every run.
     asked = ids.distinct().orderBy(F.hash("id_hash"), "id_hash", "partition").limit(IDS_ASKED)
     told = asked.agg(F.collect_list(F.struct("id_hash", "partition")).alias("ids")).crossJoin(
-        F.broadcast(highest_partition)
+        F.broadcast(of_topic)
     )
     lowest = F.coalesce("highest_partition", F.lit(-1)) + 1
     likely = F.filter(F.array(F.lit(DEFAULT_COUNT), lowest), lambda count: count >= lowest)
@@ -36,10 +48,12 @@ def partition_count(ids: DataFrame, highest_partition: DataFrame) -> DataFrame:
         best_likely["fitting"] < F.size("ids"), F.array_max(F.transform(possible, _fitting))
     ).otherwise(best_likely)
     misfits = F.size("ids") - F.col("best.fitting")
-    return told.select("ids", best.alias("best")).select(
-        F.col("best.partition_count"),
+    return told.select("ids", "known_count", best.alias("best")).select(
+        F.coalesce("known_count", "best.partition_count").alias("partition_count"),
         (
-            (misfits == 0) | (F.col("best.fitting") >= F.greatest(misfits, F.lit(1)) * PROVEN_BY)
+            F.col("known_count").isNotNull()
+            | (misfits == 0)
+            | (F.col("best.fitting") >= F.greatest(misfits, F.lit(1)) * PROVEN_BY)
         ).alias("partition_count_proven"),
     )
 

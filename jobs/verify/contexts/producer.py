@@ -5,68 +5,104 @@ from pyspark.sql import functions as F
 
 from jobs.verify.contexts.context import Context, with_paths
 
+OF_CLUSTER = ["next_producer_id", "metadata_up_to_ms"]
+PLACE = [
+    "first_offset", "topic", "partition", "broker", "file_index", "position", "length",
+    "producer_epoch",
+]  # fmt: skip
+
 
 def _uses(states: DataFrame, entries: DataFrame, facts: DataFrame) -> DataFrame:
-    """One row is a run of client data with its `place`, or a state record with its `owner`."""
-    client = facts.filter(~F.col("coordinator_topic")).select(
-        "partition_index", "topic", "partition", "broker"
-    )
-    data = states.filter(F.col("has_data")).join(
-        F.broadcast(client), on="partition_index", how="inner"
-    )
-    place = F.struct(
-        "first_offset",
-        "topic",
-        "partition",
-        "broker",
-        "file_index",
-        F.col("first_position").alias("position"),
-        F.col("first_length").alias("length"),
-        "producer_epoch",
-    )
+    """One row is a run of a client topic with its `place`, or a state record with its `owner`.
+
+    used_at_ms: when the use is proven by a broker's clock. unallocated: the place again, where
+    `__cluster_metadata` does not know the producer id.
+    """
+    about = facts.select(
+        "partition_index", "topic", "partition", "broker", "coordinator_topic",
+        *OF_CLUSTER,
+    )  # fmt: skip
+    client = F.broadcast(about.filter(~F.col("coordinator_topic")))
+    written = states.join(client, on="partition_index", how="inner").select(
+        "producer_id",
+        "has_data",
+        "transactional",
+        F.col("start_offset").alias("first_offset"),
+        "topic", "partition", "broker", "file_index",
+        F.coalesce("first_position", "marker_position").alias("position"),
+        F.coalesce("first_length", "marker_length").alias("length"),
+        F.coalesce("producer_epoch", "marker_epoch").alias("producer_epoch"),
+        F.least(
+            "marker_timestamp", F.when(F.col("log_append_time"), F.col("first_timestamp"))
+        ).alias("used_at_ms"),
+        *OF_CLUSTER,
+    )  # fmt: skip
+    data = written.withColumn("place", F.when(F.col("has_data"), F.struct(PLACE)))
     owner = F.struct("timestamp", "file_index", "position", "length", "transactional_id")
-    named = entries.filter(F.col("error").isNull() & (F.col("producer_id") >= 0))
-    return data.select("producer_id", "transactional", place.alias("place")).unionByName(
-        named.select("producer_id", owner.alias("owner")), allowMissingColumns=True
+    named = (
+        entries.filter(F.col("error").isNull() & (F.col("producer_id") >= 0))
+        .join(F.broadcast(about), on="partition_index", how="inner")
+        .select(
+            "producer_id", owner.alias("owner"), F.col("offset").alias("first_offset"),
+            "topic", "partition", "broker", "file_index", "position", "length", "producer_epoch",
+            F.col("timestamp").alias("used_at_ms"), *OF_CLUSTER,
+        )
+    )  # fmt: skip
+    both = data.unionByName(named, allowMissingColumns=True)
+    unknown = F.col("producer_id") >= F.col("next_producer_id")
+    return both.withColumn("unallocated", F.when(unknown, F.struct(*PLACE, *OF_CLUSTER)))
+
+
+def _enriched(selected: DataFrame, files: DataFrame, clock_tolerance_ms: int) -> DataFrame:
+    """The place of a finding: the first batch outside of transactions, else the first use."""
+    placed = selected.withColumn(
+        "shown", F.coalesce("plain_place", F.struct(*[f"unallocated.{name}" for name in PLACE]))
     )
-
-
-def _enriched(selected: DataFrame, files: DataFrame) -> DataFrame:
-    """The place of a finding: the first batch outside of transactions."""
     named = with_paths(
-        selected,
+        placed,
         files,
-        file="plain_place.file_index",
+        file="shown.file_index",
         transactional_file="transactional_place.file_index",
         owner_file="owner.file_index",
     )
+    later = F.col("used_at_ms") + clock_tolerance_ms < F.col("unallocated.metadata_up_to_ms")
     return named.select(
         "*",
-        F.col("plain_place.topic").alias("topic"),
-        F.col("plain_place.partition").alias("partition"),
-        F.col("plain_place.broker").alias("broker"),
-        F.col("plain_place.first_offset").alias("offset_first"),
-        F.col("plain_place.first_offset").alias("offset_last"),
-        F.col("plain_place.producer_epoch").alias("producer_epoch"),
-        F.col("plain_place.position").alias("byte_position"),
-        F.col("plain_place.length").alias("byte_length"),
+        F.col("shown.topic").alias("topic"),
+        F.col("shown.partition").alias("partition"),
+        F.col("shown.broker").alias("broker"),
+        F.col("shown.first_offset").alias("offset_first"),
+        F.col("shown.first_offset").alias("offset_last"),
+        F.col("shown.producer_epoch").alias("producer_epoch"),
+        F.col("shown.position").alias("byte_position"),
+        F.col("shown.length").alias("byte_length"),
         F.col("transactional_place.position").alias("transactional_position"),
         F.col("transactional_place.length").alias("transactional_length"),
         F.col("owner.position").alias("owner_position"),
         F.col("owner.length").alias("owner_length"),
         F.col("owner.transactional_id").alias("transactional_id"),
+        F.col("unallocated.next_producer_id").alias("next_producer_id"),
+        F.coalesce(later, F.lit(False)).alias("metadata_later"),
     )
 
 
 def producer_context(
-    states: DataFrame, entries: DataFrame, facts: DataFrame, files: DataFrame
+    states: DataFrame,
+    entries: DataFrame,
+    facts: DataFrame,
+    files: DataFrame,
+    clock_tolerance_ms: int,
 ) -> Context:
     """One row is a producer id over all client partitions and the coordinator's log.
 
     transactional_place and plain_place are structs (first_offset, topic, partition, broker,
-    file_index, position, length) of the first batch of each kind, owner one (timestamp,
-    file_index, position, length, transactional_id) of the first record of the coordinator that
-    names the producer id; null where there is none.
+    file_index, position, length, producer_epoch) of the first batch of each kind, owner one
+    (timestamp, file_index, position, length, transactional_id) of the first record of the
+    coordinator that names the producer id; null where there is none.
+
+    unallocated: the place where an id is first used that is none of those given out by
+    `__cluster_metadata`, next_producer_id or above; null for any other id. metadata_later: that
+    log goes on behind a moment at which the id was in use.
     """
     rows = (
         _uses(states, entries, facts)
@@ -75,12 +111,18 @@ def producer_context(
             F.min(F.when(F.col("transactional"), F.col("place"))).alias("transactional_place"),
             F.min(F.when(~F.col("transactional"), F.col("place"))).alias("plain_place"),
             F.min("owner").alias("owner"),
+            F.min("unallocated").alias("unallocated"),
+            F.min("used_at_ms").alias("used_at_ms"),
         )
     )
 
     def regular() -> Column:
-        return F.col("plain_place").isNull() | (
-            F.col("transactional_place").isNull() & F.col("owner").isNull()
-        )
+        alone = F.col("transactional_place").isNull() & F.col("owner").isNull()
+        return F.col("unallocated").isNull() & (F.col("plain_place").isNull() | alone)
 
-    return Context("producer", rows, regular, lambda selected: _enriched(selected, files))
+    return Context(
+        "producer",
+        rows,
+        regular,
+        lambda selected: _enriched(selected, files, clock_tolerance_ms),
+    )

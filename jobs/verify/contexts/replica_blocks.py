@@ -21,7 +21,7 @@ def replica_copies(facts: DataFrame) -> DataFrame:
     may_be_cleaned = (F.col("cleaning") == CLEANED) & F.col("cleaner_checkpoint").isNull() & ~listed
     return facts.filter(F.col("replica_set").isNotNull()).select(
         "replica_set", "partition_index", "topic", "partition", "broker", "topic_id",
-        "metadata_file", "clean_shutdown", "comparable_from", "stable_below",
+        "metadata_file", "clean_shutdown", "comparable_from", "stable_below", "created_once",
         F.col("high_watermark").isNotNull().alias("stable_known"),
         F.col("first_base").isNotNull().alias("has_files"),
         may_be_cleaned.alias("may_be_cleaned"),

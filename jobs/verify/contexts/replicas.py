@@ -35,7 +35,8 @@ def _located(pieces: Column) -> Column:
         file = F.get(F.col("all_files"), piece["file_index"])
         return F.struct(
             piece["file_index"].alias("file_index"),
-            file["location"].alias("location"),
+            file["root"].alias("root"),
+            file["below_root"].alias("below_root"),
             file["size_bytes"].alias("size_bytes"),
             piece["first_position"].alias("first_position"),
             piece["end_position"].alias("end_position"),
@@ -46,7 +47,9 @@ def _located(pieces: Column) -> Column:
 
 def _differences(selected: DataFrame, files: DataFrame, max_batch_bytes: int) -> DataFrame:
     """Rows of DIFFERENCE: the suspicious blocks, read again."""
-    numbered = F.array_sort(F.collect_list(F.struct("file_index", "location", "size_bytes")))
+    numbered = F.array_sort(
+        F.collect_list(F.struct("file_index", "root", "below_root", "size_bytes"))
+    )
     all_files = files.agg(numbered.alias("all_files"))
 
     def block(one: Column) -> Column:
@@ -158,7 +161,8 @@ def _differing(first: DataFrame) -> DataFrame:
         "both_stable_known": about["stable_known"] & beside["stable_known"],
         "may_be_cleaned": about["may_be_cleaned"] | beside["may_be_cleaned"],
         "cleaning_unknown": about["cleaning_unknown"] | beside["cleaning_unknown"],
-        "topic_known": about["topic_id"].isNotNull() & beside["topic_id"].isNotNull(),
+        "topic_known": about["created_once"]
+        | (about["topic_id"].isNotNull() & beside["topic_id"].isNotNull()),
     }
     return first.select(*[column.alias(name) for name, column in columns.items()])
 
@@ -199,7 +203,8 @@ def replicas_context(
     one_text, other_text: leader epoch or topic id in both. pairs: brokers whose copies differ.
     both_stable_known, both_clean: whether both copies have a high watermark, and were left by a
     broker that had stopped cleanly; clean: that of the copy with the gap. may_be_cleaned,
-    cleaning_unknown: of either copy. topic_known: both tell their topic id. between_segments: the
+    cleaning_unknown: of either copy. topic_known: both tell their topic id, or there
+    never was another topic of this name. between_segments: the
     gap lies between two files.
     """
     copies = replica_copies(facts)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from jobs._coordinator_log import CoordinatorLog
 from jobs.verify.conditions import missing_behind, missing_between
 from jobs.verify.contexts.context import Context, with_paths
 from jobs.verify.contexts.open_transaction import (
@@ -35,8 +36,7 @@ def transaction_context(
     facts: DataFrame,
     files: DataFrame,
     owners: DataFrame,
-    entries: DataFrame,
-    epochs: DataFrame,
+    log: CoordinatorLog,
     ages: Ages,
     coordinator_log_complete: bool,
     folded: int,
@@ -46,8 +46,7 @@ def transaction_context(
     Added: has_data, the columns of `jobs.verify.contexts.open_transaction`, hangs, overdue, age_ms
     and held_ms (since its last and first batch), holds_lso (the oldest open one of its partition),
     missing_before_marker (offsets between data and marker are not in the dump),
-    state_may_have_expired, and the columns of `with_listing`. `entries`: records of
-    `__transaction_state`; `epochs`: `jobs.replay.epoch_history.epoch_histories`.
+    state_may_have_expired, and the columns of `with_listing`.
     """
     is_open = F.col("outcome") == "open"
     newest_marker = F.struct(
@@ -82,8 +81,8 @@ def transaction_context(
         coordinator = owners.select(
             F.col("producer_id").alias("owned"), F.struct("*").alias("coordinator")
         )
-        dated = with_log_ages(with_newest_decisions(selected, entries), facts)
-        joined = with_listing(dated, epochs).join(
+        dated = with_log_ages(with_newest_decisions(selected, log), facts)
+        joined = with_listing(dated, log).join(
             F.broadcast(coordinator), on=F.col("producer_id") == F.col("owned"), how="left"
         )
         named = with_paths(

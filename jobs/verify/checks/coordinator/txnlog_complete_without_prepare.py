@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.conditions import unstable_tail
 from jobs.verify.transitions import is_decoded, is_repeated, taken_from_the_older_state
-from schemas.coordinator_txn import AT_REST, COMPLETE_ABORT, COMPLETE_COMMIT, ONGOING
+from schemas.coordinator_states import AT_REST, COMPLETE_ABORT, COMPLETE_COMMIT, ONGOING
 
 CHECK = Check(
     code="txnlog_complete_without_prepare",

@@ -18,7 +18,7 @@ from jobs.verify.check import WARNING, Check, Proof, text
 from jobs.verify.conditions import unstable_tail
 from jobs.verify.transitions import is_decoded, may_follow, of_two_phase_commit
 from jobs.verify.verdict import VERSION_DEPENDENT, suspect
-from schemas.coordinator_txn import EMPTY, PREPARE_ABORT, PREPARE_COMMIT
+from schemas.coordinator_states import EMPTY, PREPARE_ABORT, PREPARE_COMMIT
 
 
 def _most() -> Column:

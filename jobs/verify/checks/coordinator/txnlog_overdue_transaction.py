@@ -17,7 +17,7 @@ from jobs.verify.check import WARNING, Check, text
 from jobs.verify.conditions import unstable_tail
 from jobs.verify.transitions import is_decoded
 from jobs.verify.verdict import COORDINATOR_STOPPED, TWO_PHASE_COMMIT, explained, suspect
-from schemas.coordinator_txn import ONGOING, TWO_PHASE_COMMIT_TIMEOUT
+from schemas.coordinator_states import ONGOING, TWO_PHASE_COMMIT_TIMEOUT
 
 CHECK = Check(
     code="txnlog_overdue_transaction",

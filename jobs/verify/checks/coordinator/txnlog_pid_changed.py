@@ -25,7 +25,7 @@ from jobs.verify.transitions import (
     of_two_phase_commit,
     taken_from_the_older_state,
 )
-from schemas.coordinator_txn import PREPARE_ABORT, PREPARE_COMMIT
+from schemas.coordinator_states import PREPARE_ABORT, PREPARE_COMMIT
 
 
 def _another_was_to_follow() -> Column:

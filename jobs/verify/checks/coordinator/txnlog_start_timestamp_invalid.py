@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.conditions import unstable_tail
 from jobs.verify.transitions import is_decoded, same_transaction, taken_from_the_older_state
-from schemas.coordinator_txn import COMPLETE_ABORT, EMPTY, ONGOING
+from schemas.coordinator_states import COMPLETE_ABORT, EMPTY, ONGOING
 
 CHECK = Check(
     code="txnlog_start_timestamp_invalid",

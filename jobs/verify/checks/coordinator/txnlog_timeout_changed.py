@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.conditions import unstable_tail
 from jobs.verify.transitions import is_decoded, taken_from_the_older_state
-from schemas.coordinator_txn import COMPLETE_ABORT, ONGOING
+from schemas.coordinator_states import COMPLETE_ABORT, ONGOING
 
 CHECK = Check(
     code="txnlog_timeout_changed",

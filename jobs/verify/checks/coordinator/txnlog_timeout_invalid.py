@@ -17,7 +17,7 @@ from jobs.verify.check import ERROR, Check, text
 from jobs.verify.conditions import unstable_tail
 from jobs.verify.transitions import is_decoded
 from jobs.verify.verdict import CONFIG_UNKNOWN, TWO_PHASE_COMMIT, explained, suspect
-from schemas.coordinator_txn import TWO_PHASE_COMMIT_TIMEOUT
+from schemas.coordinator_states import TWO_PHASE_COMMIT_TIMEOUT
 
 
 def _first_with_it() -> Column:

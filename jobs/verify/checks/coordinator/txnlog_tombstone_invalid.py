@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.conditions import unstable_tail
 from jobs.verify.transitions import is_decoded, taken_from_the_older_state
-from schemas.coordinator_txn import IN_TRANSACTION, NO_STATE
+from schemas.coordinator_states import IN_TRANSACTION, NO_STATE
 
 CHECK = Check(
     code="txnlog_tombstone_invalid",

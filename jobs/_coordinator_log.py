@@ -1,0 +1,25 @@
+"""What the replay makes of `__transaction_state`, and what the contexts ask it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+
+
+@dataclass(frozen=True)
+class CoordinatorLog:
+    """The coordinator's log of a dump, every copy of it.
+
+    `entries`: records that were not folded away, as `log_row.ENTRY_TYPE` with the place of their
+    split, but that ordinal, alive_ms and latest_timestamp count from the beginning of the
+    partition. `unevaluated`: records that the decoder found plain, folded away or not.
+    `decisions`: every decision, see `jobs.replay.decisions.decisions`. `decisions_of`: those about
+    the producers (distinct, column producer_id) of a frame. `epochs_of`: what is known of the
+    epochs of such producers, see `jobs.replay.epoch_history`; it may be more than asked for.
+    """
+
+    entries: DataFrame
+    unevaluated: int
+    decisions: DataFrame
+    decisions_of: Callable[[DataFrame], DataFrame]
+    epochs_of: Callable[[DataFrame], DataFrame]

@@ -1,0 +1,154 @@
+"""`__transaction_state` as the decoder left it: records that need a look, others in blocks.
+
+What was folded away (udfs/wire/txn_log_chain.py) is most of a busy coordinator's log. Where it is
+little it is unpacked once and kept; otherwise only what belongs to the producers asked for.
+"""
+
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from jobs._coordinator_log import CoordinatorLog
+from jobs._kept import Kept
+from jobs.replay.decisions import decisions
+from jobs.replay.epoch_history import epoch_histories
+from schemas import log_row
+from schemas.coordinator_states import LONGEST_PAUSE_MS
+from udfs.arrow.blocks import unpack_blocks, unpack_rows_of_producers
+
+# Up to so many records and decisions in blocks are unpacked once.
+FEW_ROWS = 200_000
+PLACE = [log_row.LOG_ROW[name] for name in ("partition_index", "file_index", "split_start")]
+ENTRIES = StructType([*PLACE, *log_row.FOLDED_ENTRY.fields])
+DECISIONS = StructType([*PLACE, *log_row.DECISION.fields])
+
+
+@dataclass(frozen=True)
+class Folded:
+    """What the decoder folded away. `blocks`: rows of FOLDED_TYPE with the place of their split.
+
+    `rows`: records and decisions in them. `unevaluated`: records that need no look, in blocks or
+    as rows.
+    """
+
+    blocks: DataFrame
+    rows: int
+    unevaluated: int
+
+
+def coordinator_log(
+    entries: DataFrame, folded: Folded, splits: DataFrame, facts: DataFrame, kept: Kept
+) -> CoordinatorLog:
+    """Puts the log together. `entries`: ENTRY_TYPE, `splits`: summaries, with base_offset."""
+    before = _before_each(splits)
+    placed = _placed(entries, before)
+    few = folded.rows <= FEW_ROWS
+    return (_kept if few else _unpacked_when_asked)(placed, folded, before, facts, kept)
+
+
+def _kept(
+    placed: DataFrame, folded: Folded, before: DataFrame, facts: DataFrame, kept: Kept
+) -> CoordinatorLog:
+    """A log that is unpacked once, whole."""
+    made, whole = decisions(placed), placed
+    if folded.rows:
+        made = made.unionByName(_named(_all(folded, "decisions", DECISIONS)))
+        unpacked = _placed(_all(folded, "entries", ENTRIES), before)
+        whole = placed.unionByName(unpacked, allowMissingColumns=True)
+    told = kept.keep_all(decisions=made, epochs=epoch_histories(whole, facts))
+    return CoordinatorLog(
+        placed,
+        folded.unevaluated,
+        told["decisions"],
+        lambda producers: told["decisions"].join(producers, on="producer_id", how="left_semi"),
+        lambda _: told["epochs"],
+    )
+
+
+def _unpacked_when_asked(
+    placed: DataFrame, folded: Folded, before: DataFrame, facts: DataFrame, kept: Kept
+) -> CoordinatorLog:
+    """A log of which only what belongs to some producers is unpacked, each time they are asked."""
+    made = kept.keep(decisions(placed))
+
+    def decisions_of(producers: DataFrame) -> DataFrame:
+        mine = made.join(producers, on="producer_id", how="left_semi")
+        return mine.unionByName(_named(_of(folded, "decisions", DECISIONS, producers)))
+
+    def epochs_of(producers: DataFrame) -> DataFrame:
+        unpacked = _placed(_of(folded, "entries", ENTRIES, producers), before)
+        known = epoch_histories(placed.unionByName(unpacked, allowMissingColumns=True), facts)
+        return known.join(producers, on="producer_id", how="left_semi")
+
+    return CoordinatorLog(
+        placed,
+        folded.unevaluated,
+        made.unionByName(_named(_all(folded, "decisions", DECISIONS))),
+        decisions_of,
+        epochs_of,
+    )
+
+
+def _before_each(splits: DataFrame) -> DataFrame:
+    """One row a split with records: what the splits of its partition before it add up to.
+
+    entries_before (records), alive_before (ms, the pause up to its first record included),
+    latest_before (newest timestamp, ms; null for none).
+    """
+    order = Window.partitionBy("partition_index").orderBy("base_offset", "split_start")
+    before = order.rowsBetween(Window.unboundedPreceding, -1)
+    told = splits.filter(F.col("coordinator").isNotNull()).select(
+        "partition_index", "file_index", "split_start", "base_offset", "coordinator.*"
+    )
+    pause = F.try_subtract("first_timestamp", F.lag("last_timestamp").over(order))
+    counted = F.least(F.greatest(pause, F.lit(0)), F.lit(LONGEST_PAUSE_MS))
+    paused = told.withColumn("pause", F.coalesce(counted, F.lit(0)))
+    return paused.select(
+        "file_index",
+        "split_start",
+        F.coalesce(F.sum("entries").over(before), F.lit(0)).alias("entries_before"),
+        (F.coalesce(F.sum("alive_ms").over(before), F.lit(0)) + F.sum("pause").over(order)).alias(
+            "alive_before"
+        ),
+        F.max("latest_timestamp").over(before).alias("latest_before"),
+    )
+
+
+def _placed(entries: DataFrame, before: DataFrame) -> DataFrame:
+    """Entries numbered and dated from the beginning of their partition."""
+    joined = entries.join(F.broadcast(before), on=["file_index", "split_start"], how="inner")
+    counted = joined.withColumn("ordinal", F.col("ordinal") + F.col("entries_before"))
+    if "alive_ms" in entries.columns:
+        counted = counted.withColumns(
+            {
+                "alive_ms": F.col("alive_ms") + F.col("alive_before"),
+                "latest_timestamp": F.greatest("latest_timestamp", "latest_before"),
+            }
+        )
+    return counted.drop("entries_before", "alive_before", "latest_before")
+
+
+def _named(unpacked: DataFrame) -> DataFrame:
+    """Unpacked decisions with the names of their place that all decisions have."""
+    return unpacked.withColumnsRenamed(
+        {"partition_index": "coordinator_index", "file_index": "record_file_index"}
+    ).drop("split_start")
+
+
+def _blocks(folded: Folded, what: str) -> DataFrame:
+    place = [field.name for field in PLACE]
+    return folded.blocks.filter(F.col(what) > 0).select(*place, f"{what}_block")
+
+
+def _all(folded: Folded, what: str, rows: StructType) -> DataFrame:
+    return _blocks(folded, what).mapInArrow(unpack_blocks, rows)
+
+
+def _of(folded: Folded, what: str, rows: StructType, producers: DataFrame) -> DataFrame:
+    """Rows of the blocks about the given producers only: the others never leave Python."""
+    wanted = producers.agg(F.array_sort(F.collect_set("producer_id")).alias("wanted"))
+    blocks = _blocks(folded, what).crossJoin(F.broadcast(wanted))
+    columns = blocks.select("wanted", *[name for name in blocks.columns if name != "wanted"])
+    return columns.mapInArrow(unpack_rows_of_producers, rows)

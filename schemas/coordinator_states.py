@@ -1,0 +1,13 @@
+"""States of a transactional id in `__transaction_state` (`TransactionState`)."""
+
+# Status bytes of state records; NO_STATE stands for a tombstone.
+NO_STATE = -1
+EMPTY, ONGOING, PREPARE_COMMIT, PREPARE_ABORT, COMPLETE_COMMIT, COMPLETE_ABORT = range(6)
+AT_REST = (EMPTY, COMPLETE_COMMIT, COMPLETE_ABORT)
+IN_TRANSACTION = (ONGOING, PREPARE_COMMIT, PREPARE_ABORT)
+
+# Timeout of an id that takes part in two-phase commit (KIP-939) and never times out.
+TWO_PHASE_COMMIT_TIMEOUT = 2147483647
+
+# In a longer pause between two records the coordinator may have been down: it counts as this.
+LONGEST_PAUSE_MS = 60_000

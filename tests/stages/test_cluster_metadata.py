@@ -1,0 +1,257 @@
+"""What copies of `__cluster_metadata` tell of a cluster: from files to `Cluster`, without Spark."""
+
+import base64
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from jobs._cluster import Cluster, Clusters, clusters
+from jobs.collect import collect
+from jobs.decode import plan_splits
+from schemas import log_row
+from udfs.arrow.batches import DecodeOptions
+from udfs.arrow.read_pack import read_split
+from udfs.wire import writer
+from udfs.wire.fields import encode_string
+
+OPTIONS = DecodeOptions(1 << 20, 1 << 20, 86_400_000, True)
+T0 = 1_700_000_000_000
+IDS = {name: name.encode().ljust(16, b".") for name in ("one", "two", "other")}
+
+
+def text_of(topic_id: bytes) -> str:
+    return base64.urlsafe_b64encode(topic_id).decode().rstrip("=")
+
+
+def value(api_key: int, *parts: bytes, version: int = 0) -> bytes:
+    return bytes([1, api_key, version]) + b"".join(parts) + b"\x00"
+
+
+def broker(number: int) -> bytes:
+    return value(0, struct.pack(">i", number), version=4)
+
+
+def topic(name: str, topic_id: str) -> bytes:
+    return value(2, encode_string(name, True), IDS[topic_id])
+
+
+def partition(topic_id: str, number: int) -> bytes:
+    return value(3, struct.pack(">i", number), IDS[topic_id], version=2)
+
+
+def option(kind: int, resource: str, name: str, to: str | None) -> bytes:
+    told = b"\x00" if to is None else encode_string(to, True)
+    strings = encode_string(resource, True) + encode_string(name, True)
+    return value(4, bytes([kind]), strings, told)
+
+
+def policy(name: str, to: str | None) -> bytes:
+    return option(2, name, "cleanup.policy", to)
+
+
+def expiration(broker_id: str, to: str) -> bytes:
+    return option(4, broker_id, "producer.id.expiration.ms", to)
+
+
+def blocks(*following: int) -> list[list[bytes]]:
+    return [[value(15, struct.pack(">iqq", 1, 1, number))] for number in following]
+
+
+Batches = list[list[bytes]]
+
+
+def log(batches: Batches, offset: int = 0, seconds: int = 0) -> bytes:
+    """One batch a list of values, one second after the other."""
+    written = b""
+    for number, values in enumerate(batches):
+        records = [writer.record(i, 0, None, one) for i, one in enumerate(values)]
+        moment = T0 + (seconds + number) * 1000
+        written += writer.batch(offset, records, base_timestamp=moment)
+        offset += len(values)
+    return written
+
+
+def broker_folder(root: Path, name: str, files: dict[str, bytes], cluster: str = "c") -> None:
+    """A broker's log directory that holds a copy of the log and nothing else."""
+    folder = root / name / "__cluster_metadata-0"
+    folder.mkdir(parents=True)
+    properties = f"version=1\nnode.id=1\ncluster.id={cluster}\n"
+    (root / name / "meta.properties").write_text(properties, encoding="utf-8")
+    for file, content in files.items():
+        (folder / file).write_bytes(content)
+
+
+def read(root: Path, split_bytes: int = 1 << 26) -> Clusters:
+    dump = collect([root])
+    facts, splits = [], []
+    for split in plan_splits(dump, split_bytes):
+        if split["kind"] not in ("metadata_log", "metadata_snapshot"):
+            continue
+        for row in rows(split):
+            place = {name: row[name] for name in ("file_index", "split_start")}
+            if row["kind"] == log_row.METADATA:
+                facts.append(place | row["metadata"])
+            else:
+                splits.append(place | row["summary"])
+    return clusters(dump, facts, splits)
+
+
+def rows(split: dict) -> Iterator[dict]:  # type: ignore[type-arg]
+    with Path(split["root"], split["path"]).open("rb", buffering=0) as file:
+        for batch in read_split(file, split, OPTIONS):
+            yield from batch.to_pylist()
+
+
+def test_a_log_from_its_beginning_tells_everything(tmp_path: Path) -> None:
+    whole = log(
+        [
+            [broker(1)],
+            [topic("a", "one"), policy("a", "delete"), partition("one", 0), partition("one", 1)],
+            [topic("b", "two"), partition("two", 0)],
+            *blocks(1000, 2000),
+            [partition("one", 2), expiration("", "60000"), expiration("1", "9")],
+        ]
+    )
+    broker_folder(tmp_path, "broker", {f"{0:020}.log": whole})
+    expected = Cluster(
+        up_to_ms=T0 + 5000,
+        next_producer_id=2000,
+        partitions={"a": 3, "b": 1},
+        created_once=frozenset({"a", "b"}),
+        never_compacted=frozenset({"a"}),
+        expirations_ms=frozenset({60_000, 9}),
+    )
+    for split_bytes in (1 << 26, 100):
+        told = read(tmp_path, split_bytes)
+        assert told.of("c") == expected
+        assert (told.unreadable, told.regressions) == (0, [])
+        assert told.of("elsewhere") == told.of(None) == Cluster()
+        assert told.shortest_expiration_ms(50_000) == 9
+        assert told.shortest_expiration_ms(5) == 5
+
+
+def test_a_snapshot_stands_for_the_head_that_is_trimmed(tmp_path: Path) -> None:
+    state = [[topic("a", "one"), policy("a", "delete"), partition("one", 0), *blocks(4000)[0]]]
+    behind = log([[topic("b", "two"), partition("two", 0)], *blocks(5000)], 100, seconds=50)
+    broker_folder(
+        tmp_path,
+        "broker",
+        {
+            f"{90:020}-0000000003.checkpoint": log([[topic("old", "other")], *blocks(3000)]),
+            f"{100:020}-0000000003.checkpoint": log(state),
+            f"{100:020}.log": behind,
+            f"{0:020}-0000000000.checkpoint.part": b"half written",
+        },
+    )
+    told = read(tmp_path)
+    assert told.of("c") == Cluster(
+        up_to_ms=T0 + 51_000, next_producer_id=5000, partitions={"a": 1, "b": 1}
+    )
+    assert told.regressions == []
+
+
+def test_a_snapshot_adds_nothing_to_a_whole_log(tmp_path: Path) -> None:
+    batches = [[topic("a", "one"), policy("a", "delete"), partition("one", 0)], *blocks(1000)]
+    broker_folder(
+        tmp_path,
+        "broker",
+        {
+            f"{4:020}-0000000001.checkpoint": log([batch[:1] for batch in batches]),
+            f"{0:020}.log": log(batches),
+        },
+    )
+    assert read(tmp_path).of("c").never_compacted == {"a"}
+
+
+@pytest.mark.parametrize(
+    ("batches", "created_once", "never_compacted"),
+    [
+        ([[topic("a", "one")]], {"a"}, set()),
+        ([[topic("a", "one"), policy("a", "compact")]], {"a"}, set()),
+        ([[topic("a", "one"), policy("a", "compact,delete")]], {"a"}, set()),
+        ([[topic("a", "one"), policy("a", "delete")], [policy("a", None)]], {"a"}, set()),
+        ([[topic("a", "one")], [policy("a", "delete")]], {"a"}, set()),
+        ([[topic("a", "one"), policy("a", "delete")], [topic("a", "two")]], set(), set()),
+        (
+            [[topic("a", i), policy("a", "delete")] for i in ("one", "two")],
+            set(),
+            {"a"},
+        ),
+        ([[topic("a", "one"), policy("a", "delete")], [value(21, b"\x01")]], set(), set()),
+        ([[topic("a", "one"), policy("a", "delete")], [value(4, version=1)]], set(), set()),
+    ],
+    ids=[
+        "the policy of the broker is not known",
+        "compacted",
+        "compacted as well",
+        "the policy was taken back",
+        "the policy came later",
+        "made again without it",
+        "made again with it",
+        "moved from ZooKeeper",
+        "configured in a newer version of the record",
+    ],
+)
+def test_what_is_told_of_a_topic(
+    tmp_path: Path, batches: Batches, created_once: set[str], never_compacted: set[str]
+) -> None:
+    broker_folder(tmp_path, "broker", {f"{0:020}.log": log(batches)})
+    told = read(tmp_path).of("c")
+    assert (told.created_once, told.never_compacted) == (created_once, never_compacted)
+
+
+def test_damage_takes_back_what_rests_on_a_whole_log(tmp_path: Path) -> None:
+    content = bytearray(log([[topic("a", "one"), partition("one", 0)], *blocks(1000, 2000)]))
+    content[-30 - len(log(blocks(2000)))] ^= 1
+    broker_folder(tmp_path, "broker", {f"{0:020}.log": bytes(content)})
+    told = read(tmp_path)
+    assert told.unreadable == 1
+    assert told.of("c") == Cluster(up_to_ms=T0 + 2000)
+
+
+def test_a_segment_that_is_missing_does_too(tmp_path: Path) -> None:
+    files = {f"{0:020}.log": log(blocks(1000)), f"{2:020}.log": log(blocks(3000), 2)}
+    broker_folder(tmp_path, "broker", files)
+    assert read(tmp_path).of("c").next_producer_id is None
+
+
+def test_a_copy_that_is_cut_ends_earlier(tmp_path: Path) -> None:
+    broker_folder(tmp_path, "broker", {f"{0:020}.log": log(blocks(1000, 2000))[:-5]})
+    told = read(tmp_path)
+    assert (told.of("c").next_producer_id, told.of("c").up_to_ms) == (1000, T0)
+    assert told.unreadable == 0
+
+
+def test_the_longest_copy_counts_and_each_cluster_for_itself(tmp_path: Path) -> None:
+    broker_folder(tmp_path, "1", {f"{0:020}.log": log(blocks(1000, 2000, 3000))})
+    broker_folder(tmp_path, "2", {f"{0:020}.log": log(blocks(1000, 2000))})
+    broker_folder(tmp_path, "3", {f"{0:020}.log": log(blocks(9000))}, cluster="d")
+    told = read(tmp_path)
+    assert [told.of(name).next_producer_id for name in ("c", "d")] == [3000, 9000]
+
+
+@pytest.mark.parametrize("split_bytes", [1 << 26, 100])
+def test_each_block_that_is_not_behind_the_one_before_is_told(
+    tmp_path: Path, split_bytes: int
+) -> None:
+    files = {
+        f"{0:020}.log": log(blocks(1000, 3000, 3000, 4000)),
+        f"{4:020}.log": log(blocks(2000, 5000), 4),
+    }
+    broker_folder(tmp_path, "broker", files)
+    odd = read(tmp_path, split_bytes).regressions
+    told = [(before.offset, before.next_producer_id, one.offset) for before, one in odd]
+    assert told == [(1, 3000, 2), (3, 4000, 4)]
+    assert read(tmp_path, split_bytes).of("c").next_producer_id == 5000
+
+
+def test_a_snapshot_repeats_the_newest_block(tmp_path: Path) -> None:
+    files = {
+        f"{3:020}-0000000001.checkpoint": log(blocks(2000)),
+        f"{1:020}.log": log(blocks(1000, 2000, 3000), 1),
+    }
+    broker_folder(tmp_path, "broker", files)
+    told = read(tmp_path)
+    assert (told.of("c").next_producer_id, told.regressions) == (3000, [])

@@ -1,0 +1,72 @@
+"""Folding records of the coordinator away, and unpacking them when asked, changes nothing."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from coordinator_histories import write_history
+from pyspark.sql import SparkSession
+
+from jobs._audit import Audit, Request
+from jobs._progress import Progress
+from jobs._settings import load
+from jobs.main import audit
+from jobs.replay import coordinator_log
+
+SEED = 5
+# A record of the history takes more, so none meets another of its id within a split.
+ONE_RECORD_BYTES = 97
+CHECKS_OF_FOLDED = ("coordinator_step", "decided_partition", "transaction")
+
+
+def told(done: Audit) -> dict[str, list[str]]:
+    """What the audit says that the coordinator's log has a part in."""
+    frames: dict[str, Any] = {
+        "findings": done.verified.findings,
+        "coordinator": done.replayed.coordinator,
+        "states": done.replayed.partition_states(),
+    }
+    return {
+        name: sorted(repr(row.asDict(recursive=True)) for row in frame.collect())
+        for name, frame in frames.items()
+    }
+
+
+@pytest.fixture(scope="module")
+def dump(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("coordinator-history")
+    write_history(folder, SEED)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def unfolded(spark: SparkSession, dump: Path) -> Iterator[Audit]:
+    done = run(spark, dump, split_bytes=ONE_RECORD_BYTES)
+    yield done
+    done.release()
+
+
+def run(spark: SparkSession, dump: Path, **changes: Any) -> Audit:
+    request = Request([dump], "unused", None, "records", replace(load(), **changes))
+    return audit(spark, request, Progress(None, quiet=True))
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("few_rows", [coordinator_log.FEW_ROWS, 0], ids=["kept", "when asked"])
+def test_folding_changes_no_finding(
+    spark: SparkSession, dump: Path, unfolded: Audit, few_rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(coordinator_log, "FEW_ROWS", few_rows)
+    done = run(spark, dump)
+    assert done.read.decoded.folded_rows > 0
+    assert unfolded.read.decoded.folded_rows == 0
+    found = told(done)
+    contexts = {one.check.context for one in done.verified.outcomes}
+    assert contexts >= set(CHECKS_OF_FOLDED)
+    codes = {row.code for row in done.verified.findings.select("code").distinct().collect()}
+    assert len(codes) > 5
+    assert found == told(unfolded)
+    assert done.verified.rows_examined == unfolded.verified.rows_examined
+    done.release()

@@ -1,0 +1,76 @@
+"""An audit of a remote dump through Spark finds what the audit of the local one finds."""
+
+import io
+from collections.abc import Iterator
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import SampleAudit
+from deltalake import DeltaTable
+from pyspark.sql import SparkSession
+from storage.conftest import READER
+from storage.s3_server import CLOSED_BUCKET, S3Server
+
+from jobs.commands.doctor import examine
+from jobs.main import main
+from udfs.storage.dump_path import dump_at
+
+pytestmark = pytest.mark.spark
+
+TABLES = ("dump_file", "partition_state", "violation", "check_run", "txn")
+
+
+@pytest.fixture(autouse=True)
+def workers(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Tasks have the environment of the reader, as spark.executorEnv gives it on a cluster."""
+    for name, value in READER.items():
+        monkeypatch.setitem(spark.sparkContext.environment, name, value)
+    yield
+
+
+def rows(out: Path, table: str, audit_id: str) -> list[dict[str, Any]]:
+    """What an audit has written to a table, in an order of its own."""
+    found = DeltaTable(str(out / table)).to_pyarrow_table().to_pylist()
+    return sorted((row for row in found if row["audit_id"] == audit_id), key=repr)
+
+
+def audit_ids(out: Path) -> set[str]:
+    """The audits in a folder."""
+    return {
+        row["audit_id"] for row in DeltaTable(str(out / "audit")).to_pyarrow_table().to_pylist()
+    }
+
+
+def test_the_sample_on_a_server_gives_the_same_audit(
+    sample_audit: SampleAudit, sample_uri: str, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    options = [str(out) if one == str(sample_audit.out) else one for one in sample_audit.options]
+    with redirect_stdout(io.StringIO()) as told:
+        code = main(["audit", "--dump", sample_uri, *options])
+    assert code == sample_audit.code == 1
+    assert told.getvalue().replace(str(out), "OUT") == sample_audit.told.replace(
+        str(sample_audit.out), "OUT"
+    )
+    # The identity digests paths, sizes and content: where the dump lies is no part of it.
+    (audit_id,) = audit_ids(out)
+    assert audit_id in audit_ids(sample_audit.out)
+    for table in TABLES:
+        assert rows(out, table, audit_id) == rows(sample_audit.out, table, audit_id), table
+    assert "4976" in (out / "report.html").read_text("utf-8")
+    options_of_the_uri = sample_uri.partition("?")[2].encode()
+    for file in out.rglob("*"):
+        assert not file.is_file() or options_of_the_uri not in file.read_bytes(), file
+
+
+def test_doctor_asks_the_executors_whether_they_reach_a_remote_dump(
+    spark: SparkSession, s3: S3Server, sample_uri: str
+) -> None:
+    text, code = examine(spark, [dump_at(sample_uri)], None)
+    assert code == 0, text
+    text, code = examine(spark, [dump_at(s3.uri("x", CLOSED_BUCKET))], None)
+    assert code == 3
+    for who in ("driver", "executors"):
+        assert f"  - {who}: s3://closed/x: access is denied; the credentials" in text

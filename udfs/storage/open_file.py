@@ -1,0 +1,92 @@
+"""The one door to the bytes of a dump, for the driver and for tasks."""
+
+import io
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from udfs.storage.connections import connect
+from udfs.storage.errors import OF_PYARROW, as_os_error, told
+from udfs.storage.places import is_remote
+
+# Left in the last byte of a buffer before it is filled; any other value would do as well.
+NOT_FILLED = 0xA5
+
+
+class RemoteFile(io.RawIOBase):
+    """Positioned reads of a remote file: each is one request, however much it asks for.
+
+    Where the file has become shorter, it ends, as a local one does.
+    """
+
+    def __init__(self, uri: str, below: str) -> None:
+        """Opens the file `below` the URI of a dump. Raises OSError."""
+        connection = connect(uri)
+        self._filesystem = connection.filesystem
+        self._path = connection.path(below)
+        self._place = uri, below
+        with told(uri, below):
+            self._file: Any = self._filesystem.open_input_file(self._path)
+        self._size: int = self._file.size()
+        self._at = 0
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """To a byte counted from the start, which may lie behind the end."""
+        if whence != io.SEEK_SET:
+            raise io.UnsupportedOperation("only positions from the start")
+        self._at = offset
+        return offset
+
+    def readinto(self, buffer: Any) -> int:
+        """Fills the buffer as far as the file reaches; 0 at its end."""
+        wanted = memoryview(buffer)[: max(self._size - self._at, 0)]
+        if not wanted:
+            return 0
+        got = self._fill(wanted)
+        self._at += got
+        return got
+
+    def readall(self) -> bytes:
+        """All from here to the end, in one request too."""
+        return self.read(max(self._size - self._at, 0)) or b""
+
+    def _fill(self, wanted: memoryview) -> int:
+        # pyarrow says that all bytes have come where the file ends before them since it was opened:
+        # then the last one is as it was.
+        wanted[-1] = NOT_FILLED
+        failed: Exception | None = None
+        got = 0
+        try:
+            self._file.seek(self._at)
+            got = int(self._file.readinto(wanted))
+        except OF_PYARROW as error:
+            failed = error
+        if failed or wanted[-1] == NOT_FILLED:
+            there = max(self._size_now() - self._at, 0)
+            if failed and there:
+                raise as_os_error(failed, *self._place)
+            got = min(got, there)
+        return got
+
+    def _size_now(self) -> int:
+        with told(*self._place):
+            return self._filesystem.get_file_info(self._path).size or 0
+
+    def close(self) -> None:
+        """Lets go of the file."""
+        if not self.closed:
+            self._file.close()
+        super().close()
+
+
+def open_file(root: str, below_root: str) -> BinaryIO:
+    """Opens a file of a dump, unbuffered; `root` is a folder of this machine or a URI.
+
+    Raises OSError, whose `strerror` is a sentence where the file is remote.
+    """
+    if not is_remote(root):
+        return Path(root, below_root).open("rb", buffering=0)
+    return cast(BinaryIO, RemoteFile(root, below_root))
