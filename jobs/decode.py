@@ -139,8 +139,14 @@ def files_beside(dump: Dump) -> dict[int, list[dict[str, object]]]:
     named: dict[tuple[int | None, int | None], list[dict[str, object]]] = defaultdict(list)
     for file in dump.files:
         if file.kind in BESIDE_A_SEGMENT and file.status == "audited":
-            name = {"kind": file.kind, "file_index": file.file_index, "path": file.below_root}
-            named[file.partition_index, file.base_offset].append(name)
+            named[file.partition_index, file.base_offset].append(
+                {
+                    "kind": file.kind,
+                    "file_index": file.file_index,
+                    "path": file.below_root,
+                    "size": file.size,
+                }
+            )
     return {
         segment.file_index: [
             *named[one.partition_index, None],

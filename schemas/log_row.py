@@ -351,6 +351,7 @@ BESIDE = table(
     string("kind", "file kind of schemas/dump_file.py"),
     integer("file_index", "see LOG_ROW"),
     string("path", "path of the file below root"),
+    long("size", "size when it was listed, bytes"),
 )
 """A side file that the task which decodes a segment reads too."""
 

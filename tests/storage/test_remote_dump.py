@@ -40,7 +40,8 @@ def counted(s3: S3Server) -> Iterator[Counter[str]]:
 def listing(dump: Dump) -> dict[str, Any]:
     """All that a listing tells, without where the files are opened."""
     told = asdict(dump)
-    for file in told["files"]:
+    of_metadata = [file for log in told["metadata_logs"] for file in log["files"]]
+    for file in told["files"] + of_metadata:
         del file["root"], file["below_root"]
     for partition in told["partitions"]:
         partition["segments"] = [file["file_index"] for file in partition["segments"]]

@@ -16,7 +16,6 @@ from udfs.arrow.batches import Decoded
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.frames import SMALLEST_BATCH, Frames
 from udfs.arrow.rows import RowBuilder
-from udfs.storage.open_file import open_file
 from udfs.wire import index_rules, leader_epochs, sparse_index
 from udfs.wire.errors import WireError
 from udfs.wire.index_rules import Batches, Fault
@@ -57,7 +56,7 @@ def _files_beside(split: Row) -> Iterator[SideFile]:
         limit = ENTRY_BYTES.get(named["kind"], MAX_EPOCHS_BYTES)
         limit *= entries if named["kind"] in ENTRY_BYTES else 1
         try:
-            with open_file(split["root"], named["path"]) as file:
+            with named["opened"]() as file:
                 yield SideFile(
                     named["kind"],
                     named["file_index"],
