@@ -132,6 +132,7 @@ def context_inputs(
         transactions=replayed.transactions,
         aborts=replayed.aborts,
         markers=markers(read.decoded, replayed),
+        regular_transactions=read.decoded.regular_transactions(),
         histories=replayed.histories,
         owners=replayed.owners,
         offsets=offset_inputs(dump, read.decoded, replayed),

@@ -9,6 +9,16 @@ EVIDENCE = table(
     string("role", "what it proves"),
 )
 
+FINDING_PLACE = table(
+    string("topic", "topic name"),
+    integer("partition", "partition number"),
+    integer("broker", "broker id"),
+    long("offset_first", "first offset concerned, inclusive"),
+    long("offset_last", "last offset concerned, inclusive"),
+    string("file", "path relative to the dump"),
+    long("byte_position", "start of the batch or entry that shows it, bytes"),
+)
+
 FINDING_COLUMNS = (
     string("code", "check code of docs/checks.md"),
     string("severity", "error, warning or info"),
@@ -32,5 +42,9 @@ FINDING_COLUMNS = (
     string("cause_id", "the same in all findings of one cause; null where each has its own"),
 )
 
-VIOLATION = table(AUDIT_ID, *FINDING_COLUMNS)
+VIOLATION = table(
+    AUDIT_ID,
+    *FINDING_COLUMNS,
+    array("places", FINDING_PLACE, "all places where one cause shows in several; null for one"),
+)
 PLACE_NAMES = tuple(field.name for field in PLACE)

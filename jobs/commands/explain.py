@@ -74,10 +74,13 @@ def _rows(frame: DataFrame, most: int) -> list[Row]:
     return [row.asDict(recursive=True) for row in frame.limit(most).collect()]
 
 
-def _at(row: Row) -> Column:
-    """Rows of the same partition on the same broker."""
-    same = (F.col("topic") == row["topic"]) & (F.col("partition") == row["partition"])
-    here: Column = same & F.col("broker").eqNullSafe(F.lit(row["broker"]).cast("int"))
+def _at(row: Row, place: Column | None = None) -> Column:
+    """Rows, or places in them, of the same partition on the same broker."""
+    topic, partition, broker = (
+        F.col(name) if place is None else place[name] for name in ("topic", "partition", "broker")
+    )
+    same = (topic == row["topic"]) & (partition == row["partition"])
+    here: Column = same & broker.eqNullSafe(F.lit(row["broker"]).cast("int"))
     return here
 
 
@@ -185,6 +188,8 @@ def _coordinator_epoch(transactions: DataFrame, state: Row, holder: Row | None) 
 def _findings(violations: DataFrame, state: Row, holder: Row | None) -> tuple[DataFrame, DataFrame]:
     """Findings in the partition, and those about the holder's producer id in other places."""
     here = _at(state)
+    if "places" in violations.columns:
+        here |= F.coalesce(F.exists("places", lambda place: _at(state, place)), F.lit(False))
     told = violations.filter(F.col("severity") != "info")
     if holder is None:
         return told.filter(here), told.limit(0)

@@ -12,8 +12,9 @@ from jobs._kept import Kept
 from jobs.verify.catalogue import CHECKS
 from jobs.verify.check import Check
 from jobs.verify.contexts.context import Context
+from jobs.verify.places import one_a_cause
 from jobs.verify.run import CRASHED, SKIPPED, Found, Looked, Outcome, look, run_checks
-from schemas.violation import FINDING_COLUMNS
+from schemas.violation import VIOLATION
 
 # Contexts are independent; planning one overlaps with computing another.
 CONTEXTS_AT_ONCE = 4
@@ -21,9 +22,9 @@ CONTEXTS_AT_ONCE = 4
 
 @dataclass(frozen=True)
 class Verified:
-    """`findings`: rows of FINDING_COLUMNS, kept. `outcomes`: one a check, in catalogue order.
+    """`findings`: rows of VIOLATION without audit_id, kept.
 
-    `rows_examined`: context name -> rows.
+    `outcomes`: one a check, in catalogue order. `rows_examined`: context name -> rows.
     """
 
     findings: DataFrame
@@ -68,8 +69,9 @@ def verify(
     outcomes = [outcome for _, found in results for outcome in found.outcomes]
     outcomes.sort(key=lambda outcome: order[outcome.check.code])
     frames = [frame for _, found in results for frame in found.frames]
-    nothing = spark.createDataFrame([], StructType(list(FINDING_COLUMNS)))
-    findings = kept.keep(reduce(DataFrame.unionByName, frames, nothing).coalesce(1))
+    nothing = spark.createDataFrame([], StructType(VIOLATION.fields[1:]))
+    told = one_a_cause(reduce(DataFrame.unionByName, frames)) if frames else nothing
+    findings = kept.keep(told.coalesce(1))
     examined = {looked.context.name: looked.rows_examined for looked, _ in results if looked}
     return Verified(findings, outcomes, examined)
 

@@ -25,6 +25,7 @@ from jobs.main import audit
 from jobs.verify.catalogue import CHECKS
 from jobs.verify.contexts.build import build_contexts
 from jobs.verify.verify import verify
+from schemas.violation import FINDING_PLACE
 
 HERE = Path(__file__).parent
 TINY_SPLIT_BYTES = 97
@@ -91,7 +92,9 @@ def audited(spark: SparkSession, dump: Path) -> Iterator[AuditedCases]:
     done = audit_dump(spark, dump)
     by_partition: dict[tuple[str, int], list[Finding]] = {}
     for finding in as_dicts(done.verified.findings):
-        by_partition.setdefault((finding["topic"], finding["partition"]), []).append(finding)
+        for place in finding["places"] or [finding]:
+            there = finding | {name: place[name] for name in FINDING_PLACE.names}
+            by_partition.setdefault((there["topic"], there["partition"]), []).append(there)
     yield AuditedCases(done, by_partition)
     done.release()
 

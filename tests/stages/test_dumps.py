@@ -21,6 +21,7 @@ from jobs import _settings, main
 from jobs._audit import Audit, Request
 from jobs._progress import Progress
 from jobs.verify.catalogue import CHECKS
+from schemas.violation import FINDING_PLACE
 
 HERE = Path(__file__).resolve().parent.parent
 ALL = os.environ.get("EOSAUDIT_CORPUS")
@@ -77,7 +78,14 @@ def audited(
 
 
 def findings(audit: Audit, condition: str) -> list[Any]:
-    return list(audit.verified.findings.filter(condition).collect())
+    """Rows of the findings, each at each of its places."""
+    names = list(FINDING_PLACE.names)
+    alone = F.array(F.struct(*names))
+    placed = audit.verified.findings.filter(condition).withColumn(
+        "place", F.explode(F.coalesce("places", alone))
+    )
+    others = [name for name in placed.columns if name not in [*names, "place", "places"]]
+    return list(placed.select(*others, "place.*").collect())
 
 
 def by_place(rows: list[Any]) -> dict[tuple[int, str, int], list[dict[str, Any]]]:

@@ -91,6 +91,7 @@ class Inputs:
     transactions: DataFrame
     aborts: DataFrame
     markers: DataFrame
+    regular_transactions: DataFrame
     histories: DataFrame
     owners: DataFrame
     offsets: OffsetInputs
@@ -124,8 +125,8 @@ def build_contexts(given: Inputs) -> list[Context]:
         if given.blocks.regressions is None
         else producer_block_context(given.blocks.regressions, given.blocks.copies),
         decided_partition_context(
-            log, given.histories, given.states, given.markers, known, files,
-            given.ages,
+            log, given.histories, given.states, given.markers, given.regular_transactions,
+            known, files, given.ages,
         ),
         coordinator_step_context(log, given.transactions, known, files, given.ages),
         coordinator_copies_context(log.entries, given.coordinator_copies, known, files),

@@ -191,6 +191,17 @@ def _with_decision(selected: DataFrame, decided: DataFrame, known: DataFrame) ->
     )
 
 
+def _runs(states: DataFrame, regular: DataFrame) -> DataFrame:
+    """The runs of transactional data and markers, those folded away included."""
+    columns = (
+        "partition_index", "producer_id", "producer_epoch", "first_offset", "last_offset",
+        "file_index", "first_position", "first_length", "marker_offset", "marker_epoch",
+        "marker_position", "marker_length", "has_data", "transactional",
+    )  # fmt: skip
+    folded = regular.withColumns({"has_data": F.lit(True), "transactional": F.lit(True)})
+    return states.select(*columns).unionByName(folded.select(*columns))
+
+
 def _with_data(selected: DataFrame, states: DataFrame) -> DataFrame:
     """Adds the data of the transaction in the partition and what lies around its marker.
 
@@ -213,7 +224,7 @@ def _with_data(selected: DataFrame, states: DataFrame) -> DataFrame:
         "producer_id",
         F.greatest("producer_epoch", "marker_epoch").alias("run_epoch"),
         F.col("producer_epoch").alias("run_data_epoch"),
-        F.coalesce("last_offset", "marker_offset").alias("run_last"),
+        F.greatest("last_offset", "marker_offset").alias("run_last"),
         F.coalesce("first_offset", "marker_offset").alias("run_first"),
         "file_index",
         F.coalesce("first_position", "marker_position").alias("run_position"),
@@ -392,6 +403,7 @@ def decided_partition_context(
     history: DataFrame,
     states: DataFrame,
     markers: DataFrame,
+    regular: DataFrame,
     facts: DataFrame,
     files: DataFrame,
     ages: Ages,
@@ -400,7 +412,7 @@ def decided_partition_context(
 
     A row is (partition_index, producer_id, marker_epoch, commit). `history`: producer ids,
     of `jobs.replay.decisions`; `markers`: those of
-    `jobs._audit.markers`; `states`: producer runs.
+    `jobs._audit.markers`; `states`: producer runs; `regular`: transactions that were folded away.
 
     prepares, markers: how many Prepare records list the partition, and markers it has; null for
     none. Under transaction.version 0 and 1 several transactions share a row. pending: the last
@@ -428,7 +440,9 @@ def decided_partition_context(
     rows = _matched(_prepared(log.decisions, facts), _marked(markers, history))
 
     def enrich(selected: DataFrame) -> DataFrame:
-        decided = log.decisions_of(selected.select("producer_id").distinct())
+        producers = selected.select("producer_id").distinct()
+        decided = log.decisions_of(producers)
+        runs = _runs(states, regular.join(producers, on="producer_id", how="left_semi"))
         placed = selected.join(F.broadcast(known), on="partition_index", how="inner")
         deciding = F.coalesce("coordinator_index", "committed_index")
         with_decision = (
@@ -442,6 +456,6 @@ def decided_partition_context(
         )
         tolerance = F.lit(ages.clock_tolerance)
         with_stale = _with_stale_markers(with_replicas, decided, markers, tolerance)
-        return _enriched(_with_data(with_stale, states), files, ages)
+        return _enriched(_with_data(with_stale, runs), files, ages)
 
     return Context("decided_partition", rows, _regular, enrich)

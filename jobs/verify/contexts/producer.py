@@ -41,6 +41,7 @@ def _uses(states: DataFrame, entries: DataFrame, facts: DataFrame) -> DataFrame:
     owner = F.struct("timestamp", "file_index", "position", "length", "transactional_id")
     named = (
         entries.filter(F.col("error").isNull() & (F.col("producer_id") >= 0))
+        .drop(*OF_CLUSTER)
         .join(F.broadcast(about), on="partition_index", how="inner")
         .select(
             "producer_id", owner.alias("owner"), F.col("offset").alias("first_offset"),

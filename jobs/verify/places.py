@@ -1,0 +1,63 @@
+"""One fault of a transaction over many partitions is one finding with all its places."""
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from schemas.violation import FINDING_COLUMNS, FINDING_PLACE, VIOLATION
+
+# Places that a finding holds, and those that its message names.
+MOST_PLACES = 1_000
+MOST_NAMED = 20
+SAME = ("code", "severity", "verdict", "reason", "cause_id", "turn")
+
+
+def one_a_cause(findings: DataFrame) -> DataFrame:
+    """Rows of FINDING_COLUMNS in, rows of VIOLATION without audit_id out.
+
+    Findings of one check, verdict and cause in several partitions or copies become the first of
+    them, by place; `places` has all, and the message names the first. What one cause did more than
+    once in a partition stays apart: the first there is put to the first of each other partition.
+    """
+    caused = F.col("cause_id").isNotNull()
+    place = F.struct(*FINDING_PLACE.names)
+    of_partition = Window.partitionBy(
+        "code", "verdict", "reason", "cause_id", "topic", "partition", "broker"
+    ).orderBy("offset_first", "offset_last", "byte_position")
+    rest = [field.name for field in FINDING_COLUMNS if field.name not in SAME]
+    joined = (
+        findings.filter(caused)
+        .withColumn("turn", F.row_number().over(of_partition))
+        .groupBy(*SAME)
+        .agg(
+            F.min_by(F.struct(*rest), place).alias("first"),
+            F.array_sort(F.collect_list(place)).alias("places"),
+        )
+        .select(*SAME, "first.*", "places")
+        .withColumn("places", F.when(F.size("places") > 1, F.slice("places", 1, MOST_PLACES)))
+        .withColumn("message", F.concat("message", F.coalesce(_sentence(), F.lit(""))))
+    )
+    columns = [field for field in VIOLATION if field.name != "audit_id"]
+    nothing = F.lit(None).cast(VIOLATION["places"].dataType)
+    alone = findings.filter(~caused).withColumn("places", nothing)
+    return alone.unionByName(joined.drop("turn")).select(
+        *[F.col(field.name).cast(field.dataType) for field in columns]
+    )
+
+
+def _sentence() -> Column:
+    """Names the places behind a message; null for a finding with one place."""
+    named = F.transform(
+        F.slice("places", 1, MOST_NAMED),
+        lambda one: F.concat(
+            one["topic"],
+            F.lit("-"),
+            one["partition"],
+            F.coalesce(F.concat(F.lit(" at "), one["offset_first"]), F.lit("")),
+            F.coalesce(F.concat(F.lit(" on broker "), one["broker"]), F.lit("")),
+        ),
+    )
+    more = F.when(F.size("places") > MOST_NAMED, F.lit(", …")).otherwise(F.lit(""))
+    return F.concat(
+        F.lit(" It shows in "), F.size("places"), F.lit(" places: "),
+        F.array_join(named, ", "), more, F.lit("."),
+    )  # fmt: skip

@@ -1,0 +1,57 @@
+"""What one cause did in many partitions is one finding."""
+
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
+
+from jobs.verify.places import MOST_NAMED, one_a_cause
+from schemas.violation import FINDING_COLUMNS
+
+TORN = {
+    "code": "torn_transaction",
+    "severity": "error",
+    "verdict": "violation",
+    "topic": "orders",
+    "broker": 1,
+    "message": "Transaction id is torn.",
+    "cause_id": "producer_id=7 producer_epoch=3",
+    "evidence": [],
+}
+
+
+def at(partition: int, offset: int, **more: Any) -> dict[str, Any]:
+    place = {"partition": partition, "offset_first": offset, "offset_last": offset + 1}
+    return TORN | place | {"file": f"orders-{partition}", "byte_position": 10 * offset} | more
+
+
+@pytest.mark.spark
+def test_one_cause_is_one_finding_with_all_its_places(spark: SparkSession) -> None:
+    many = [at(partition, 100 + partition) for partition in range(30)]
+    others = [
+        at(3, 900),
+        at(4, 5, verdict="inconclusive", reason="dump_before_event"),
+        at(5, 5, cause_id=None),
+        at(6, 5, cause_id=None),
+    ]
+    frame = spark.createDataFrame(many[::-1] + others, StructType(list(FINDING_COLUMNS)))
+    found = sorted(one_a_cause(frame).collect(), key=lambda row: (-len(row.places or ()), row[6]))
+
+    whole, *rest = found
+    assert [(one.partition, one.offset_first) for one in whole.places] == [
+        (partition, 100 + partition) for partition in range(30)
+    ]
+    assert (whole.partition, whole.offset_first, whole.file) == (0, 100, "orders-0")
+    assert whole.message.startswith(
+        "Transaction id is torn. It shows in 30 places: orders-0 at 100"
+    )
+    assert whole.message.endswith(f"orders-{MOST_NAMED - 1} at {99 + MOST_NAMED} on broker 1, ….")
+    told = {(one.partition, one.offset_first, one.verdict, one.places) for one in rest}
+    assert told == {
+        (3, 900, "violation", None),
+        (4, 5, "inconclusive", None),
+        (5, 5, "violation", None),
+        (6, 5, "violation", None),
+    }
+    assert {one.message for one in rest} == {TORN["message"]}
