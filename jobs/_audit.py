@@ -122,6 +122,8 @@ def context_inputs(
         failures=read.damages,
         coordinator_log=replayed.coordinator_log,
         aborted_entries=read.decoded.nested(log_row.ABORTED, "aborted"),
+        side_faults=side_faults(read.decoded),
+        side_entries=read.decoded.side_entries,
         splits=replayed.splits,
         steps=replayed.steps,
         facts=replayed.facts,
@@ -150,6 +152,13 @@ def context_inputs(
         coordinator_log_complete=coordinator_log_complete(dump),
         coordinator_copies=coordinator_copies(dump),
     )
+
+
+def side_faults(decoded: Decoded) -> DataFrame | None:
+    """Entries of side files that contradict the log; without any nothing is planned."""
+    if not decoded.counts.get(log_row.SIDE_FAULT):
+        return None
+    return decoded.nested(log_row.SIDE_FAULT, "side_fault")
 
 
 def folded(decoded: Decoded) -> Folded:

@@ -47,6 +47,7 @@ class DumpPartition:
     partition: int
     high_watermark: int | None
     log_start: int | None
+    recovery_point: int | None
     cleaner_checkpoint: int | None
     has_cleaner_checkpoint: bool
     clean_shutdown: bool

@@ -20,6 +20,7 @@ def _static_row(partition: DumpPartition, cluster: Cluster) -> tuple[object, ...
         partition.partition,
         partition.high_watermark,
         partition.log_start,
+        partition.recovery_point,
         partition.cleaner_checkpoint,
         partition.has_cleaner_checkpoint,
         partition.clean_shutdown,

@@ -4,14 +4,27 @@ Only names, sizes and the few small text files of a log directory are read here,
 Nothing is ever written to the dump.
 """
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from jobs._dump import Dump, DumpDirectory, DumpFile, DumpMetadataLog, DumpPartition
-from jobs._dump_layout import READ_ON_THE_DRIVER, name_file, name_folder
+from jobs._dump_layout import (
+    AUDITED_KINDS,
+    EARLIER_COORDINATOR_LOG,
+    METADATA_LOG,
+    METADATA_SNAPSHOT_KIND,
+    READ_ON_THE_DRIVER,
+    UNKNOWN_FOLDER,
+    NamedFile,
+    name_file,
+    name_folder,
+)
 from jobs._errors import UsageError
 from jobs._manifest import BEFORE, NAME, Copied, ManifestError, read_manifest
 from jobs._replicas import replica_sets
+from jobs._swap import Swap, interrupted_swap
 from schemas.topics import METADATA_TOPIC, TXN_LOG_TOPIC
 from udfs.storage.dump_path import DumpPath, root_and_below
 from udfs.wire import checkpoints
@@ -19,14 +32,19 @@ from udfs.wire.errors import WireError
 
 EXPECTED = (
     "expected a broker's log directory (with folders like orders-0 that hold .log files), a folder "
-    "of such directories, one per broker, or one partition folder"
+    "of such directories or of brokers that have several, or one partition folder"
 )
 
 
 # A partition.metadata has some 45 bytes.
 MAX_METADATA_BYTES = 4096
+NOT_LOOKED_INTO = "a folder that is no part of a log directory, not looked into"
+OUTSIDE = "outside a log directory"
+NO_REGULAR_FILE = "no regular file"
+REPLACED = "replaced by a .swap file, as by a broker that starts"
+SECOND_COPY = "a second copy of the partition on its broker, in another log directory"
 NO_TRANSACTIONS = "metadata log of KRaft: no transactions in it"
-METADATA_KINDS = {"segment": "metadata_log", "metadata_snapshot": "metadata_snapshot"}
+METADATA_KINDS = {"segment": METADATA_LOG, METADATA_SNAPSHOT_KIND: METADATA_SNAPSHOT_KIND}
 
 
 @dataclass
@@ -37,6 +55,7 @@ class LogDirectory:
     cluster_id: str | None = None
     high_watermarks: dict[tuple[str, int], int] | None = None
     log_starts: dict[tuple[str, int], int] | None = None
+    recovery_points: dict[tuple[str, int], int] | None = None
     cleaner: dict[tuple[str, int], int] | None = None
     clean_shutdown: bool = False
     copies: dict[str, Copied] = field(default_factory=dict)
@@ -69,20 +88,28 @@ def _names(folder: DumpPath) -> list[str]:
         return []
 
 
-def log_directories(dump: DumpPath) -> list[tuple[DumpPath, bool]]:
-    """(folder, is a single partition folder) of everything that `dump` holds.
+def log_directories(dump: DumpPath) -> list[tuple[DumpPath, str, bool]]:
+    """(folder, its label below the dump, is a single partition folder) of all that `dump` holds.
 
-    Raises UsageError when the folder is no dump.
+    Below `dump` a folder is a log directory, or that of a broker with several. Raises UsageError
+    when the folder is no dump.
     """
     try:
         if not dump.is_dir():
             problem = "is not a folder" if dump.exists() else "does not exist"
             raise UsageError(f"--dump {dump} {problem}: {EXPECTED}.")
         if _is_partition_folder(dump):
-            return [(dump, True)]
+            return [(dump, dump.name, True)]
         if _is_log_directory(dump):
-            return [(dump, False)]
-        inner = [(folder, False) for folder in _subfolders(dump) if _is_log_directory(folder)]
+            return [(dump, "", False)]
+        inner = []
+        for folder in _subfolders(dump):
+            if _is_log_directory(folder):
+                inner.append((folder, f"{folder.name}/", False))
+                continue
+            for directory in _subfolders(folder):
+                if _is_log_directory(directory):
+                    inner.append((directory, f"{folder.name}/{directory.name}/", False))
     except OSError as error:
         raise UsageError(f"--dump {error.filename}: {error.strerror}.") from error
     if not inner:
@@ -112,6 +139,26 @@ class _Collector:
         """A partition folder alone: nothing is known of its broker."""
         self._add_folder(folder, label or folder.name, LogDirectory())
 
+    def add_outside(self, folder: DumpPath, known: Collection[str], label: str) -> None:
+        """What lies in a dump beside its log directories, so that it is not left out in silence.
+
+        `known`: labels of the log directories; `label`: of what lies in `folder`.
+        """
+        for path in sorted(folder.iterdir()):
+            inner = f"{label}{path.name}/"
+            if inner in known:
+                continue
+            if any(one.startswith(inner) for one in known):
+                self.add_outside(path, known, inner)
+            elif path.is_dir():
+                self._add_unknown_folder(path, inner.rstrip("/"))
+            else:
+                self._add_file(path, inner.rstrip("/"), None, None, OUTSIDE)
+
+    def _add_unknown_folder(self, folder: DumpPath, label: str) -> None:
+        """One row for a folder that nothing is known of; what lies in it is not listed."""
+        self._add_row(folder, label, NamedFile(UNKNOWN_FOLDER, None, NOT_LOOKED_INTO), None, None)
+
     def _read_side_files(self, folder: DumpPath, label: str) -> LogDirectory:
         side = LogDirectory(clean_shutdown=(folder / ".kafka_cleanshutdown").exists())
         properties = self._text(folder / "meta.properties", label)
@@ -129,6 +176,7 @@ class _Collector:
         for name, attribute in (
             ("replication-offset-checkpoint", "high_watermarks"),
             ("log-start-offset-checkpoint", "log_starts"),
+            ("recovery-point-offset-checkpoint", "recovery_points"),
             ("cleaner-offset-checkpoint", "cleaner"),
         ):
             text = self._text(folder / name, label)
@@ -155,7 +203,7 @@ class _Collector:
                 self._add_file(path, f"{label}/{folder.name}/{path.name}", side.broker, None, None)
                 file = self.dump.files[-1]
                 if earlier and named is not None and file.kind == "segment":
-                    file.kind, file.status = "earlier_coordinator_log", "audited"
+                    file.kind, file.status = EARLIER_COORDINATOR_LOG, "audited"
                     file.topic, file.partition = named[0], named[1]
 
     def _text(self, path: DumpPath, label: str) -> str | None:
@@ -170,26 +218,41 @@ class _Collector:
     def _add_folder(self, folder: DumpPath, label: str, side: LogDirectory) -> None:
         named = name_folder(folder.name)
         try:
-            paths = sorted(path for path in folder.iterdir() if path.is_file())
+            entries = sorted(folder.iterdir())
+            swap = interrupted_swap(folder, [path.name for path in entries])
         except OSError as error:
             self.dump.unreadable.append(f"{label}: {error.strerror}")
             return
+        paths = [path for path in entries if not path.is_dir()]
+        for path in entries:
+            if path.is_dir():
+                self._add_unknown_folder(path, f"{label}/{path.name}")
         note = _why_no_partition(named)
         if named is None or note is not None:
             for path in paths:
                 self._add_file(path, f"{label}/{path.name}", side.broker, None, note)
-            return
-        if named[0] == METADATA_TOPIC:
+        elif named[0] == METADATA_TOPIC:
             self._add_metadata_log(named[1], paths, label, side)
-            return
-        topic, number, _ = named
-        partition = self._new_partition(topic, number, side, side.copies.get(folder.name))
+        else:
+            copied = side.copies.get(folder.name)
+            partition = self._new_partition(named[0], named[1], side, copied)
+            self._add_partition_files(paths, label, partition, swap)
+
+    def _add_partition_files(
+        self, paths: list[DumpPath], label: str, partition: DumpPartition, swap: Swap
+    ) -> None:
+        first_file = len(self.dump.files)
         for path in paths:
-            self._add_file(path, f"{label}/{path.name}", side.broker, partition, None)
-        for segment, following in zip(
-            partition.segments, [*partition.segments[1:], None], strict=True
-        ):
-            segment.next_base_offset = following.base_offset if following else None
+            note = REPLACED if path.name in swap.replaced else None
+            name = swap.adopted.get(path.name, path.name)
+            self._add_file(path, f"{label}/{path.name}", partition.broker, partition, note, name)
+        partition.segments.sort(key=lambda segment: segment.base_offset or 0)
+        following = {
+            one.base_offset: later.base_offset for one, later in pairwise(partition.segments)
+        }
+        for file in self.dump.files[first_file:]:
+            if file.kind in ("segment", "offset_index", "time_index"):
+                file.next_base_offset = following.get(file.base_offset)
 
     def _add_metadata_log(
         self, number: int, paths: list[DumpPath], label: str, side: LogDirectory
@@ -219,6 +282,7 @@ class _Collector:
             partition=number,
             high_watermark=max(known) if known else None,
             log_start=(side.log_starts or {}).get(key),
+            recovery_point=(side.recovery_points or {}).get(key),
             cleaner_checkpoint=(side.cleaner or {}).get(key),
             has_cleaner_checkpoint=side.cleaner is not None,
             clean_shutdown=side.clean_shutdown,
@@ -227,6 +291,36 @@ class _Collector:
         )
         self.dump.partitions.append(partition)
         return partition
+
+    def leave_out_second_copies(self) -> None:
+        """Of a partition that lies in several log directories of one broker, only one is audited.
+
+        A broker refuses to start with two; what lies in a `-future` folder is not meant. The one
+        whose newest segment begins last, or is larger, is the log that was still written.
+        """
+        copies: dict[tuple[object, ...], list[DumpPartition]] = defaultdict(list)
+        for one in self.dump.partitions:
+            if one.broker is not None:
+                copies[one.cluster_id, one.broker, one.topic, one.partition].append(one)
+        left_out = {
+            one.partition_index
+            for several in copies.values()
+            for one in sorted(several, key=_newest, reverse=True)[1:]
+        }
+        if not left_out:
+            return
+        for file in self.dump.files:
+            if file.partition_index in left_out:
+                file.partition_index, file.status, file.note = None, "skipped", SECOND_COPY
+        self.dump.partitions = [
+            one for one in self.dump.partitions if one.partition_index not in left_out
+        ]
+        number = {one.partition_index: i for i, one in enumerate(self.dump.partitions)}
+        for one in self.dump.partitions:
+            one.partition_index = number[one.partition_index]
+        for file in self.dump.files:
+            if file.partition_index is not None:
+                file.partition_index = number[file.partition_index]
 
     def find_replicas(self) -> None:
         """Numbers the partitions that several brokers have, and reads their topic ids."""
@@ -258,16 +352,35 @@ class _Collector:
         broker: int | None,
         partition: DumpPartition | None,
         note: str | None,
+        name: str | None = None,
     ) -> DumpFile | None:
-        """Lists a file; None, and a line in `unreadable`, where it cannot be looked at."""
-        named = name_file(path.name)
-        note = note or named.note
-        outside = named.kind == "segment" and partition is None
+        """Lists a file; None, and a line in `unreadable`, where it cannot be looked at.
+
+        `name`: what it is taken for, where that is not its own name.
+        """
+        named = name_file(name or path.name)
         try:
-            size = path.stat().st_size
+            status = path.stat()
         except OSError as error:
             self.dump.unreadable.append(f"{label}: {error.strerror}")
             return None
+        note = note or named.note
+        if not path.is_file():
+            note = NO_REGULAR_FILE
+        return self._add_row(
+            path, label, named._replace(note=note), broker, partition, status.st_size
+        )
+
+    def _add_row(
+        self,
+        path: DumpPath,
+        label: str,
+        named: NamedFile,
+        broker: int | None,
+        partition: DumpPartition | None,
+        size: int = 0,
+    ) -> DumpFile:
+        outside = named.kind == "segment" and partition is None
         root, below_root = root_and_below(path)
         file = DumpFile(
             file_index=len(self.dump.files),
@@ -281,14 +394,22 @@ class _Collector:
             kind=named.kind,
             base_offset=named.base_offset,
             size=size,
-            status=_status(named.kind, note, outside),
-            note=note,
+            status=_status(named.kind, named.note, outside),
+            note=named.note,
         )
         self.dump.files.append(file)
         self._paths.append(path)
-        if partition is not None and named.kind == "segment" and note is None:
+        if partition is not None and named.kind == "segment" and named.note is None:
             partition.segments.append(file)
         return file
+
+
+def _newest(partition: DumpPartition) -> tuple[int, int, int]:
+    """What tells the log that is written from one that is left behind."""
+    if not partition.segments:
+        return -1, 0, -partition.partition_index
+    newest = partition.segments[-1]
+    return newest.base_offset or 0, newest.size, -partition.partition_index
 
 
 def _why_no_partition(named: tuple[str, int, str | None] | None) -> str | None:
@@ -302,7 +423,7 @@ def _why_no_partition(named: tuple[str, int, str | None] | None) -> str | None:
 def _status(kind: str, note: str | None, outside: bool) -> str:
     if note is not None or outside:
         return "skipped"
-    if kind in ("segment", "txn_index", *READ_ON_THE_DRIVER):
+    if kind in (*AUDITED_KINDS, *READ_ON_THE_DRIVER):
         return "audited"
     return "digest_only"
 
@@ -324,11 +445,14 @@ def collect(dumps: Sequence[DumpPath]) -> Dump:
     collector = _Collector()
     for dump, label in _labels(dumps):
         found = log_directories(dump)
-        for folder, single in found:
+        for folder, inner, single in found:
             if single:
-                collector.add_partition_folder(folder, f"{label}{folder.name}")
+                collector.add_partition_folder(folder, label + inner)
             else:
-                inner = "" if folder == dump else f"{folder.name}/"
                 collector.add_directory(folder, label + inner)
+        known = {label + inner for _, inner, _ in found}
+        if label not in known and not found[0][2]:
+            collector.add_outside(dump, known, label)
+    collector.leave_out_second_copies()
     collector.find_replicas()
     return collector.dump

@@ -11,6 +11,7 @@ from pyspark.sql.types import StructType
 from pyspark.sql.window import Window
 
 from jobs._dump import Dump, DumpFile, DumpPartition, cleaned_below
+from jobs._dump_layout import BESIDE_A_SEGMENT
 from jobs._replicas import cuts
 from jobs._settings import Settings
 from schemas import log_row
@@ -42,6 +43,7 @@ class Decoded:
     `following`: runs that follow one of those. `offset_runs`: transactional runs of
     `__consumer_offsets`; `commits_at_seams`: transactional commits near a seam of its splits.
     `skipped_group_records`: records of newer kinds of groups, which are not decoded.
+    `side_entries`: entries of indexes and leader-epoch-checkpoints that were compared.
     `folded_rows`: records and decisions of the coordinator that were folded away; `unevaluated`:
     its records that need no look. `splits`: of `schemas.log_row.SPLIT`, as they were read in the
     end.
@@ -54,6 +56,7 @@ class Decoded:
     offset_runs: int
     commits_at_seams: int
     skipped_group_records: int
+    side_entries: int
     folded_rows: int
     unevaluated: int
     splits: list[dict[str, object]]
@@ -115,6 +118,7 @@ def plan_splits(dump: Dump, split_bytes: int) -> list[dict[str, object]]:
     partitions = {p.partition_index: p for p in dump.partitions}
     of_offsets = offsets_partitions(dump)
     compared = offsets_compared(dump)
+    beside = files_beside(dump)
     splits = []
     for file in dump.files:
         if file.status == "skipped":
@@ -125,8 +129,32 @@ def plan_splits(dump: Dump, split_bytes: int) -> list[dict[str, object]]:
         for start in range(0, size, piece):
             split = _split(file, owner, start, min(piece, file.size - start))
             split["cuts"] = compared.get(file.partition_index)
+            split["beside"] = beside.get(file.file_index)
             splits.append(split | {"topic_partitions": of_offsets})
     return splits
+
+
+def files_beside(dump: Dump) -> dict[int, list[dict[str, object]]]:
+    """file_index of a segment -> the side files that are held against its batches."""
+    named: dict[tuple[int | None, int | None], list[dict[str, object]]] = defaultdict(list)
+    for file in dump.files:
+        if file.kind in BESIDE_A_SEGMENT and file.status == "audited":
+            named[file.partition_index, file.base_offset].append(
+                {
+                    "kind": file.kind,
+                    "file_index": file.file_index,
+                    "path": file.below_root,
+                    "size": file.size,
+                }
+            )
+    return {
+        segment.file_index: [
+            *named[one.partition_index, None],
+            *named[one.partition_index, segment.base_offset],
+        ]
+        for one in dump.partitions
+        for segment in one.segments
+    }
 
 
 def offsets_compared(dump: Dump) -> dict[int | None, list[int]]:
@@ -238,6 +266,7 @@ def decode(spark: SparkSession, dump: Dump, settings: Settings, depth: str) -> D
         F.sum("commits.transactional").alias("commits"),
         F.sum("pending.number").alias("pending"),
         F.sum("summary.skipped_group_records").alias("skipped"),
+        F.sum("summary.side_entries").alias("side_entries"),
         F.sum(F.col("folded.entries") + F.col("folded.decisions")).alias("folded"),
         F.sum("summary.coordinator.unevaluated").alias("unevaluated"),
     )
@@ -255,6 +284,7 @@ def decode(spark: SparkSession, dump: Dump, settings: Settings, depth: str) -> D
         offset_runs=of(log_row.RUN, "offset_runs"),
         commits_at_seams=near_ends if _seams_of_offsets(splits) else 0,
         skipped_group_records=of(log_row.SUMMARY, "skipped"),
+        side_entries=of(log_row.SUMMARY, "side_entries"),
         folded_rows=of(log_row.FOLDED, "folded"),
         unevaluated=of(log_row.SUMMARY, "unevaluated"),
         splits=splits,

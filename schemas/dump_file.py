@@ -1,4 +1,4 @@
-"""Table `dump_file`: one row is a file of the dump, audited or not."""
+"""Table `dump_file`: one row is a file of the dump, audited or not, or a folder not looked into."""
 
 from schemas.columns import AUDIT_ID, PLACE, long, string, table
 

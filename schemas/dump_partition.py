@@ -12,6 +12,7 @@ DUMP_PARTITION = table(
     integer("partition", "partition"),
     long("checkpoint_high_watermark", "replication-offset-checkpoint"),
     long("checkpoint_log_start", "log-start-offset-checkpoint"),
+    long("checkpoint_recovery_point", "recovery-point-offset-checkpoint: flushed below this"),
     long("cleaner_checkpoint", "cleaner-offset-checkpoint"),
     boolean("has_cleaner_checkpoint", "the log directory holds a cleaner checkpoint file"),
     boolean("clean_shutdown", "the log directory holds a clean-shutdown marker"),

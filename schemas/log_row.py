@@ -10,6 +10,7 @@ from schemas.columns import array, binary, boolean, column, integer, long, strin
 
 RUN, FRAME, FAILURE, STEP, ENTRY, ABORTED, SUMMARY, REGULAR, REGULAR_ABORT = range(9)
 GROUP_FAULT, PENDING_COMMIT, LATE_COMMIT, COMMITS, BLOCK, FOLDED, METADATA = range(9, 16)
+SIDE_FAULT = 16
 
 RUN_COLUMNS = (
     long("producer_id", "producer id"),
@@ -252,6 +253,24 @@ BLOCK_TYPE = table(
 )
 """A block of offsets of a partition that the dump has in several copies."""
 
+SIDE_FAULT_TYPE = table(
+    string("side_kind", "file kind of schemas/dump_file.py"),
+    string("what", "leader_epoch, or how an entry fails: udfs/wire/index_rules.py"),
+    integer("side_file_index", "the side file: row of dump_file, numbered by collect"),
+    integer("ordinal", "number of its entry, from 0"),
+    integer("entry_bytes", "size of an entry of the file; null for a text file"),
+    long("entry_offset", "offset that the entry names"),
+    long("entry_value", "what it says of it: leader epoch, byte position, or timestamp, ms"),
+    integer("leader_epoch", "partition leader epoch of the batches that contradict"),
+    long("newest_epoch", "of a leader-epoch-checkpoint: epoch of its last entry"),
+    integer("batches", "neighbouring batches of the split that contradict the entry"),
+    long("log_offset", "base offset of the first of them, or of the batch that shows it"),
+    long("log_timestamp", "largest timestamp of that batch, ms"),
+    long("position", "byte position of that batch"),
+    integer("length", "size of that batch, bytes"),
+)
+"""An entry of a side file that contradicts the batches of its log, or the entries around it."""
+
 METADATA_TYPE = table(
     string("what", "kind of fact: a class name of udfs/wire/metadata_log.py"),
     long("offset", "offset of the record"),
@@ -299,6 +318,7 @@ SUMMARY_TYPE = table(
     long("misplaced_records", "records of groups that do not"),
     long("group_divisor", "greatest common divisor of what the number of partitions must divide; "
          "0 for no group"),
+    long("side_entries", "entries of an index or a leader-epoch-checkpoint"),
     long("trailing_bytes", "bytes of a cut last entry of a .txnindex"),
     column("coordinator", COORDINATOR_TYPE, "of a split of __transaction_state with records"),
     string("error", "why the file could not be read; null: it was"),
@@ -324,7 +344,16 @@ LOG_ROW = table(
     column("block", BLOCK_TYPE, "a block of offsets, to be compared with other replicas"),
     column("folded", FOLDED_TYPE, "records of __transaction_state that were folded away"),
     column("metadata", METADATA_TYPE, "what a record of __cluster_metadata tells"),
+    column("side_fault", SIDE_FAULT_TYPE, "an entry of a side file that contradicts the log"),
 )
+
+BESIDE = table(
+    string("kind", "file kind of schemas/dump_file.py"),
+    integer("file_index", "see LOG_ROW"),
+    string("path", "path of the file below root"),
+    long("size", "size when it was listed, bytes"),
+)
+"""A side file that the task which decodes a segment reads too."""
 
 SPLIT = table(
     integer("partition", "partition; null for files outside partitions"),
@@ -347,6 +376,7 @@ SPLIT = table(
         "offsets at which blocks for the comparison with replicas end, in "
         "order; null where there is nothing to compare with",
     ),
+    array("beside", BESIDE, "side files to be held against the batches; null for none"),
     long("start", "first byte of the split"),
     long("length", "bytes of the split"),
 )

@@ -61,9 +61,15 @@ Options of a case, all optional
     log_start: 3         log start checkpoint; default: not listed
     copied_at: 500       moment before which everything is in the copy (dump-manifest.json), s as
             in at; default: not told
+    recovery_point: 3    recovery point checkpoint; default: not listed
     first_base: 5        base offset of the first segment and of the first batch; default 0
     txnindex: auto | none | list of `pid=1 first=0 last=4 lso=5 [segment=0] [version=0]` or
             `bytes 00ff segment=0`; auto (default): the right entries
+    index, timeindex: list of `batch=2 offset=7`: an entry of the `.index` or `.timeindex` for the
+            batch with that number in the case, from 0; offset (default: its last), plus=3 (bytes
+            behind its position); a time index has at= in place of a position (s as in the log).
+            Or `segment=0 position=99 offset=7`, `zeros 80 [segment=0]`. Default: no files
+    epochs: list of `epoch=3 start=7`: the leader-epoch-checkpoint; default: no file
     coordinator: list of `id=x pid=1 epoch=0 state=Ongoing partitions=this at=0` records in
             __transaction_state (complete, broker clean). State: as in the log, or
             `tombstone`. partitions: this, elsewhere, `this,elsewhere` or none; the default is
@@ -131,9 +137,9 @@ CLOCK_TOPIC = "clock"
 OFFSETS_TOPIC = "__consumer_offsets"
 COMMITTED = re.compile(r"(?P<topic>[a-z]+)-(?P<partition>\d+)")
 OPTIONS = {
-    "name", "log", "finds", "info", "broker", "hw", "cleaner", "log_start", "first_base",
-    "txnindex", "coordinator", "topic", "copied_at", "alone", "copy", "output", "replica",
-    "policy",
+    "name", "log", "finds", "info", "broker", "hw", "cleaner", "log_start", "recovery_point",
+    "first_base", "txnindex", "index", "timeindex", "epochs", "coordinator", "topic", "copied_at",
+    "alone", "copy", "output", "replica", "policy",
 }  # fmt: skip
 VERBS = {
     "data", "txn", "plain", "offsets", "ids", "commit", "abort", "v0", "v1", "skip", "roll",
@@ -262,11 +268,21 @@ class GroupNames:
         )
 
 
+def leader_epoch_file(entries: Sequence[str]) -> str:
+    """Contents of a leader-epoch-checkpoint."""
+    lines = [Line(f"entry {text}") for text in entries]
+    stored = [f"{line.number('epoch')} {line.number('start')}" for line in lines]
+    for line in lines:
+        line.end()
+    return "\n".join(["0", str(len(stored)), *stored]) + "\n"
+
+
 @dataclass
 class Placed:
     """What the builder remembers of a batch that it wrote."""
 
     segment: int
+    start: int
     end: int
     offset: int
     last: int
@@ -434,10 +450,20 @@ class LogBuilder:
         self, line: Line, data: bytes, span: int, pid: int, transactional: bool, commit: bool | None
     ) -> None:
         file = self.segments[self._current]
+        start = len(file)
         file += data
         offset = self._next_offset
         self.placed.append(
-            Placed(self._current, len(file), offset, offset + span - 1, pid, transactional, commit)
+            Placed(
+                self._current,
+                start,
+                len(file),
+                offset,
+                offset + span - 1,
+                pid,
+                transactional,
+                commit,
+            )
         )
         self._next_offset = offset + span
 
@@ -698,6 +724,27 @@ class LogBuilder:
             line.end()
         return files
 
+    def sparse_index_files(self, wanted: Sequence[str], times: bool) -> dict[int, bytes]:
+        """Contents of the `.index` or `.timeindex` files by segment."""
+        files: dict[int, bytes] = {}
+        for text in wanted:
+            line = Line(text if text.startswith("zeros ") else f"entry {text}")
+            batch = line.optional("batch")
+            of = Placed(0, 0, 0, 0, 0, 0, False, None) if batch is None else self.placed[batch]
+            segment = line.number("segment", of.segment)
+            if line.verb == "zeros":
+                content = bytes(int(line.word()))
+            else:
+                offset = line.number("offset", of.last) - segment
+                if times:
+                    content = struct.pack(">qi", line.moment("at"), offset)
+                else:
+                    position = line.number("position", of.start + line.number("plus"))
+                    content = struct.pack(">ii", offset, position)
+            files[segment] = files.get(segment, b"") + content
+            line.end()
+        return files
+
 
 @dataclass
 class Case:
@@ -890,7 +937,7 @@ class DumpWriter:
         self.folder = folder
         self._checkpoints: dict[str, dict[str, list[str]]] = {
             broker: {"replication-offset-checkpoint": [], "log-start-offset-checkpoint": [],
-                     "cleaner-offset-checkpoint": []}
+                     "recovery-point-offset-checkpoint": [], "cleaner-offset-checkpoint": []}
             for broker in BROKERS
         }  # fmt: skip
         self._copies: dict[str, list[dict[str, Any]]] = {broker: [] for broker in BROKERS}
@@ -971,6 +1018,13 @@ class DumpWriter:
             (folder / f"{base:020}.log").write_bytes(content)
         for base, content in log.index_files(given.get("txnindex", "auto")).items():
             (folder / f"{base:020}.txnindex").write_bytes(content)
+        for name in ("index", "timeindex"):
+            files = log.sparse_index_files(given.get(name, ()), times=name == "timeindex")
+            for base, content in files.items():
+                (folder / f"{base:020}.{name}").write_bytes(content)
+        if "epochs" in given:
+            content = leader_epoch_file(given["epochs"])
+            (folder / "leader-epoch-checkpoint").write_text(content, encoding="utf-8")
         if "copied_at" in given:
             moment = T0 + int(given["copied_at"]) * 1000
             self._copies[broker].append({"path": folder.name, "copy_start_ms": moment})
@@ -978,6 +1032,7 @@ class DumpWriter:
         for file, value in (
             ("replication-offset-checkpoint", None if hw == "none" else hw),
             ("log-start-offset-checkpoint", given.get("log_start")),
+            ("recovery-point-offset-checkpoint", given.get("recovery_point")),
             ("cleaner-offset-checkpoint", given.get("cleaner")),
         ):
             if value is not None:

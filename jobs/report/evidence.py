@@ -1,7 +1,8 @@
 """Takes the bytes of evidence apart, field by field, from the dump itself.
 
 Only what a header needs is read, with a bound: a record batch header is 61 bytes, an entry of a
-transaction index 34. A file that is gone, shorter, or no regular file is told, not raised.
+transaction index 34, of the other indexes 8 or 12. A file that is gone, shorter, or no regular
+file is told, not raised.
 """
 
 import stat
@@ -17,7 +18,7 @@ from udfs.storage.open_file import open_file
 from udfs.storage.places import is_remote
 from udfs.storage.remote_path import READERS
 from udfs.wire import batch_layout as layout
-from udfs.wire import legacy_layout, txn_index
+from udfs.wire import legacy_layout
 
 # Examples whose evidence is read, and bytes that are read of each and shown of unknown ones.
 MAX_PROOFS = 500
@@ -60,6 +61,11 @@ INDEX_ENTRY: Layout = (
     ("last offset", 18, ">q"),
     ("last stable offset", 26, ">q"),
 )
+ENTRIES: dict[str, Layout] = {
+    ".txnindex": INDEX_ENTRY,
+    ".index": (("relative offset", 0, ">i"), ("position", 4, ">i")),
+    ".timeindex": (("timestamp", 0, ">q"), ("relative offset", 8, ">i")),
+}
 # Behind the header of a marker: length, attributes, timestamp delta, offset delta and key length of
 # its one record take a byte each, then key (version, type), value length, value (version, epoch).
 MARKER_KEY = layout.HEADER_SIZE + 5
@@ -111,9 +117,11 @@ def _read(place: Place, position: int, length: int) -> bytes:
 
 def fields_of(proof: Proof, data: bytes) -> Iterator[Field]:
     """Fields of a batch header, a marker or an index entry; raw bytes where it is none of them."""
-    if proof.file.endswith(".txnindex") and len(data) >= txn_index.ENTRY.size:
-        yield from _fields(INDEX_ENTRY, data, proof.byte_position)
-    elif proof.file.endswith(".log") and len(data) > layout.MAGIC:
+    kind = Path(proof.file.removesuffix(".swap")).suffix
+    entry = ENTRIES.get(kind, ())
+    if entry and len(data) >= struct.calcsize(">" + "".join(form[1:] for _, _, form in entry)):
+        yield from _fields(entry, data, proof.byte_position)
+    elif kind == ".log" and len(data) > layout.MAGIC:
         names = _names_of_batch(data)
         whole = names == HEADER
         if whole and _is_marker(data) and proof.byte_length == MARKER_SIZE:

@@ -101,6 +101,8 @@ from jobs.verify.checks.coordinator.txnlog_update_timestamp_regression import (
     CHECK as TXNLOG_UPDATE_TIMESTAMP_REGRESSION,
 )
 from jobs.verify.checks.coordinator.txnlog_wrong_partition import CHECK as TXNLOG_WRONG_PARTITION
+from jobs.verify.checks.index.index_entry_invalid import CHECK as INDEX_ENTRY_INVALID
+from jobs.verify.checks.index.timeindex_invalid import CHECK as TIMEINDEX_INVALID
 from jobs.verify.checks.index.txnindex_empty_transaction import CHECK as TXNINDEX_EMPTY_TRANSACTION
 from jobs.verify.checks.index.txnindex_extra_entry import CHECK as TXNINDEX_EXTRA_ENTRY
 from jobs.verify.checks.index.txnindex_malformed import CHECK as TXNINDEX_MALFORMED
@@ -142,10 +144,16 @@ from jobs.verify.checks.segment.closed_segment_tail_garbage import (
 )
 from jobs.verify.checks.segment.hw_below_log_start import CHECK as HW_BELOW_LOG_START
 from jobs.verify.checks.segment.hw_beyond_log_end import CHECK as HW_BEYOND_LOG_END
+from jobs.verify.checks.segment.leader_epoch_checkpoint_mismatch import (
+    CHECK as LEADER_EPOCH_CHECKPOINT_MISMATCH,
+)
 from jobs.verify.checks.segment.leader_epoch_regression import CHECK as LEADER_EPOCH_REGRESSION
 from jobs.verify.checks.segment.log_start_beyond_end import CHECK as LOG_START_BEYOND_END
 from jobs.verify.checks.segment.offset_gap import CHECK as OFFSET_GAP
 from jobs.verify.checks.segment.offset_not_increasing import CHECK as OFFSET_NOT_INCREASING
+from jobs.verify.checks.segment.recovery_point_beyond_log_end import (
+    CHECK as RECOVERY_POINT_BEYOND_LOG_END,
+)
 from jobs.verify.checks.segment.segment_missing import CHECK as SEGMENT_MISSING
 from jobs.verify.checks.segment.segment_offset_out_of_range import (
     CHECK as SEGMENT_OFFSET_OUT_OF_RANGE,
@@ -202,7 +210,9 @@ CHECKS: tuple[Check, ...] = (
     ACTIVE_TAIL_TORN,
     OFFSET_NOT_INCREASING,
     OFFSET_GAP,
+    RECOVERY_POINT_BEYOND_LOG_END,
     SEGMENT_MISSING,
+    LEADER_EPOCH_CHECKPOINT_MISMATCH,
     LEADER_EPOCH_REGRESSION,
     SEGMENT_OFFSET_OUT_OF_RANGE,
     HW_BEYOND_LOG_END,
@@ -212,6 +222,8 @@ CHECKS: tuple[Check, ...] = (
     TOPIC_ID_MISMATCH,
     REPLICA_DIVERGENCE,
     REPLICA_RANGE_HOLE,
+    INDEX_ENTRY_INVALID,
+    TIMEINDEX_INVALID,
     TXNINDEX_MALFORMED,
     TXNINDEX_MISSING_ENTRY,
     TXNINDEX_EXTRA_ENTRY,

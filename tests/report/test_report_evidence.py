@@ -49,6 +49,16 @@ def test_a_message_of_magic_1_is_told_field_by_field(tmp_path: Path) -> None:
     assert wrapper["message attributes"] == "1: codec gzip"
 
 
+def test_entries_of_indexes_are_told_field_by_field(tmp_path: Path) -> None:
+    (tmp_path / "7.index").write_bytes(bytes(8) + b"\0\0\0\x05\0\0\x10\x04")
+    (tmp_path / "7.timeindex.swap").write_bytes((1_700_000_000_000).to_bytes(8) + b"\0\0\0\x05")
+    proofs = (Proof("7.index", 8, 8, "entry"), Proof("7.timeindex.swap", 0, 12, "entry"))
+    (told,) = with_bytes([made_facts.finding(evidence=proofs)], lambda name: (str(tmp_path), name))
+    offset, time = (values(proof) for proof in told.evidence)
+    assert offset == {"relative offset": "5", "position": "4100"}
+    assert time["timestamp"] == "1700000000000 (2023-11-14 22:13:20 UTC)"
+
+
 def test_a_marker_is_told_with_its_coordinator_epoch() -> None:
     data = (SAMPLE / LOG).read_bytes()
     position, size = 0, 0

@@ -12,8 +12,10 @@ from udfs.arrow.log_ends import end_of_log
 from udfs.arrow.metadata_rows import metadata_rows
 from udfs.arrow.rows import RowBuilder
 from udfs.arrow.segment import read_segment
+from udfs.arrow.side_files import JUDGED_ALONE, faults_alone
 from udfs.storage.ahead import Opener, opened_ahead
 from udfs.wire import txn_index
+from udfs.wire.errors import WireError
 
 SEGMENT = "segment"
 TXN_INDEX = "txn_index"
@@ -47,6 +49,18 @@ def _read_txn_index(source: ByteRange, split: dict[str, Any]) -> Iterator[pa.Rec
     yield builder.nested(log_row.SUMMARY, "summary", [summary])
 
 
+def _read_side_file(source: ByteRange, split: dict[str, Any]) -> Iterator[pa.RecordBatch]:
+    """What the entries of a side file say against each other, and its summary."""
+    builder, summary = RowBuilder(split), _side_file_summary(source)
+    try:
+        summary["side_entries"] = yield from faults_alone(
+            builder, split, source.data[: source.length]
+        )
+    except WireError as error:
+        summary["error"] = f"{error.reason}: {error.detail}"
+    yield builder.nested(log_row.SUMMARY, "summary", [summary])
+
+
 def read_split(
     file: BinaryIO, split: dict[str, Any], options: DecodeOptions
 ) -> Iterator[pa.RecordBatch]:
@@ -56,6 +70,8 @@ def read_split(
         yield from read_segment(source, split, options)
     elif split["kind"] == TXN_INDEX:
         yield from _read_txn_index(source, split)
+    elif split["kind"] in JUDGED_ALONE:
+        yield from _read_side_file(source, split)
     elif split["kind"] in METADATA:
         yield from metadata_rows(source, split, options)
     elif split["kind"] == EARLIER_COORDINATOR_LOG:

@@ -17,6 +17,7 @@ from udfs.arrow.offsets_split import OffsetsSplit
 from udfs.arrow.replica_blocks import block_rows, stored_batches
 from udfs.arrow.rows import RowBuilder
 from udfs.arrow.run_rows import run_rows
+from udfs.arrow.side_files import faults_beside
 from udfs.arrow.txn_log_rows import txn_log_rows
 from udfs.wire import batch_layout as layout
 from udfs.wire import faults
@@ -192,6 +193,7 @@ def read_segment(
     ):
         if rows:
             yield builder.nested(kind, column, rows)
+    yield from faults_beside(builder, source, split, frames, decoded)
     if split["cuts"]:
         batches = stored_batches(decoded.headers)
         yield from block_rows(builder, source, batches, split["cuts"])

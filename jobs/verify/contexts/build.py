@@ -23,6 +23,7 @@ from jobs.verify.contexts.producer_block import producer_block_context
 from jobs.verify.contexts.replicas import replicas_context
 from jobs.verify.contexts.run import run_context
 from jobs.verify.contexts.side_entry import side_entry_context
+from jobs.verify.contexts.side_fault import side_fault_context
 from jobs.verify.contexts.transaction import Ages, transaction_context
 
 
@@ -70,6 +71,8 @@ class Inputs:
 
     `regular`: number of regular transactions, which were folded away in the decoder;
     `following`: runs that follow one and were found regular there too.
+    `side_faults`: rows of `log_row.SIDE_FAULT_TYPE`; None where no side file contradicts the log;
+    `side_entries`: entries that were compared.
     `coordinator_log_complete`: the partitions of `__transaction_state` in the dump have no gap.
     `coordinator_copies`: partition_index of those of which the dump has several copies.
     """
@@ -77,6 +80,8 @@ class Inputs:
     frames: DataFrame
     failures: DataFrame
     aborted_entries: DataFrame
+    side_faults: DataFrame | None
+    side_entries: int
     coordinator_log: CoordinatorLog
     splits: DataFrame
     steps: DataFrame
@@ -108,6 +113,9 @@ def build_contexts(given: Inputs) -> list[Context]:
         segment_context(given.splits, known, files),
         partition_context(known),
         side_entry_context(given.aborted_entries, given.aborts, known, files),
+        no_rows("side_fault", known, given.side_entries)
+        if given.side_faults is None
+        else side_fault_context(given.side_faults, known, files, given.side_entries),
         run_context(
             given.states, known, files, given.ages.producer_expiration,
             given.regular + given.following,

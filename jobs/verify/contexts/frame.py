@@ -5,10 +5,21 @@ from pyspark.sql import functions as F
 
 from jobs.verify.contexts.context import Context, with_paths
 
+# A reason of udfs/arrow/frames.py.
+ZERO_BYTES = "zero_bytes"
+
 
 def has_fault(bits: int) -> Column:
     """Whether a batch has one of the fault bits of udfs/wire/faults.py."""
     return F.col("fault_mask").bitwiseAND(F.lit(bits).cast("long")) != 0
+
+
+def zeros_of_a_clean_stop() -> Column:
+    """Whether zeros at the end of a segment were left by a broker that stopped cleanly.
+
+    It trims its segments then (FileRecords.close).
+    """
+    return F.col("clean_shutdown") & (F.col("reason_of_failure") == ZERO_BYTES)
 
 
 def frame_context(

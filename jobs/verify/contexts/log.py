@@ -90,8 +90,9 @@ def partition_context(facts: DataFrame) -> Context:
 
     def regular():  # type: ignore[no-untyped-def]
         mark, start = F.col("checkpoint_high_watermark"), F.col("checkpoint_log_start")
-        end = F.col("last_offset_seen")
+        end, flushed = F.col("last_offset_seen"), F.col("checkpoint_recovery_point")
         fits = F.coalesce((mark <= end) & (mark >= F.col("log_start_offset")), F.lit(True))
+        fits &= F.coalesce(flushed <= end, F.lit(True))
         return fits & F.coalesce(start <= end, F.lit(True))
 
     end = F.greatest(F.coalesce("newest_base", F.lit(0)), F.col("data_end_offset"))

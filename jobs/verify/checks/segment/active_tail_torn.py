@@ -5,7 +5,7 @@ What it finds: bytes behind the last batch of the newest segment that are no com
 Why it is wrong: it is not: a copy raced with an append, the file is preallocated, or a crash left
 it so; a broker truncates them when it starts.
 
-When it is legal: always.
+When it is legal: always; zeros that a cleanly stopped broker left are closed_segment_tail_garbage.
 
 Evidence: the bytes.
 """
@@ -13,6 +13,7 @@ Evidence: the bytes.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import INFO, Check, text
+from jobs.verify.contexts.frame import zeros_of_a_clean_stop
 from jobs.verify.verdict import ALSO_LEGAL, suspect
 
 CHECK = Check(
@@ -20,7 +21,7 @@ CHECK = Check(
     severity=INFO,
     context="frame",
     source="FileLogInputStream.nextBatch",
-    fires=lambda: F.col("tail") & F.col("active"),
+    fires=lambda: F.col("tail") & F.col("active") & ~zeros_of_a_clean_stop(),
     excuses=(suspect(ALSO_LEGAL),),
     expected=lambda: F.lit("the last batch ends the file"),
     found=lambda: text("{byte_length} bytes ({reason_of_failure})"),

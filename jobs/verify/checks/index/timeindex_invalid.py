@@ -1,0 +1,55 @@
+"""An entry of a time index does not fit its log.
+
+What it finds: an entry of a `.timeindex` whose timestamp is not that of the batch with its offset,
+an earlier batch with a later timestamp, an offset outside the segment; and entries that do not
+rise.
+
+Why it is wrong: a reader that asks for a time begins at the offset of the last entry at or below
+it (TimeIndex.lookup), and misses a record in front of it; retention by time takes the last entry
+for the age of the whole segment, and deletes it too early or never.
+
+When it is legal: as with the offset index, see `index_entry_invalid`. The offset may be that of any
+record of the batch, as releases differ.
+
+Evidence: the entry, and the batch that it contradicts.
+"""
+
+from pyspark.sql import functions as F
+
+from jobs.verify.check import WARNING, Check, Proof, text
+from jobs.verify.contexts.side_fault import index_excuses
+from udfs.wire import index_rules as rules
+
+
+def _expected():  # type: ignore[no-untyped-def]
+    what = F.col("what")
+    return (
+        F.when(what == rules.ORDER, F.lit("timestamps that rise, offsets that do not fall"))
+        .when(what == rules.OUTSIDE, F.lit("an offset of its segment"))
+        .when(what == rules.NOT_OF_BATCH, text("timestamp {log_timestamp}, that of its batch"))
+        .otherwise(text("at least {log_timestamp}, the timestamp of the batch at {log_offset}"))
+    )
+
+
+CHECK = Check(
+    code="timeindex_invalid",
+    severity=WARNING,
+    context="side_fault",
+    source="TimeIndex.lookup",
+    fires=lambda: F.col("side_kind") == "time_index",
+    excuses=index_excuses(),
+    expected=_expected,
+    found=lambda: text("timestamp {entry_value} at offset {entry_offset}"),
+    proofs=(
+        Proof("the entry", "side_file", "side_position", "side_length"),
+        Proof("the batch that shows it", position="position", length="length"),
+    ),
+    place={"file": "side_file", "byte_position": "side_position"},
+    message=lambda: text(
+        "Entry {ordinal} of the time index says that timestamp {entry_value} is reached at offset "
+        "{entry_offset}, which the log does not bear out."
+    ),
+    remedy=lambda: F.lit(
+        "Stop the broker, delete this .timeindex file, and start it: the index is rebuilt."
+    ),
+)

@@ -1,0 +1,40 @@
+"""The broker had flushed more than the log holds.
+
+What it finds: an entry of recovery-point-offset-checkpoint above the log end offset.
+
+Why it is wrong: all below the recovery point was on the disk (UnifiedLog.flush), and a broker that
+stops cleanly flushes everything first (LogManager.shutdown), so the end of the log is gone from
+this copy. Unlike the high watermark, the recovery point also vouches for what no other replica has.
+
+When it is legal: the checkpoint was copied after the log, or the log was truncated to that of a new
+leader since it was written. After a clean shutdown no legal explanation remains.
+
+Evidence: the checkpoint entry against the last batch of the partition.
+"""
+
+from pyspark.sql import functions as F
+
+from jobs.verify.check import ERROR, Check, text
+from jobs.verify.verdict import DUMP_BEFORE_EVENT, MISSING_RANGE, explained, suspect
+
+CHECK = Check(
+    code="recovery_point_beyond_log_end",
+    severity=ERROR,
+    context="partition",
+    source="LogManager.shutdown",
+    fires=lambda: F.col("checkpoint_recovery_point") > F.col("last_offset_seen"),
+    excuses=(
+        # The same loss, told as hw_beyond_log_end.
+        explained(
+            MISSING_RANGE,
+            lambda: F.col("checkpoint_high_watermark") > F.col("last_offset_seen"),
+        ),
+        suspect(DUMP_BEFORE_EVENT, lambda: ~F.col("clean_shutdown")),
+    ),
+    expected=lambda: text("a recovery point of at most {last_offset_seen}"),
+    found=lambda: text("recovery point {checkpoint_recovery_point}"),
+    message=lambda: text(
+        "The checkpoint says that all below offset {checkpoint_recovery_point} was flushed to "
+        "disk, but the log ends at {last_offset_seen}."
+    ),
+)

@@ -1,0 +1,97 @@
+"""Context `side_fault`: one row is an entry of a side file that contradicts the log."""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from jobs.verify.contexts.context import Context, with_paths
+from jobs.verify.verdict import (
+    DUMP_BEFORE_EVENT,
+    VERSION_DEPENDENT,
+    Excuse,
+    inconclusive,
+    suspect,
+)
+from schemas.dump_partition import NEVER_CLEANED
+
+ENTRY = (
+    "partition_index",
+    "side_kind",
+    "what",
+    "side_file_index",
+    "ordinal",
+    "entry_bytes",
+    "entry_offset",
+    "entry_value",
+    "leader_epoch",
+    "newest_epoch",
+)
+
+
+def side_fault_context(
+    faults: DataFrame, facts: DataFrame, files: DataFrame, compared: int
+) -> Context:
+    """Rows of `log_row.SIDE_FAULT_TYPE`, those of one entry and one leader epoch as one.
+
+    `compared`: entries of side files that were held against the log.
+
+    `batches` are all that contradict; log_offset, log_timestamp, position and length are of
+    the first of them, null where the entry contradicts its own file. segment_end: base offset of
+    the next segment, null for the newest and for files of a whole partition.
+    """
+    first = F.min(F.struct("log_offset", "log_timestamp", "position", "length", "file_index"))
+    rows = (
+        faults.groupBy(*ENTRY)
+        .agg(first.alias("first"), F.sum("batches").alias("batches"))
+        .select(*ENTRY, "batches", "first.*")
+        .join(F.broadcast(facts.drop("batches")), on="partition_index", how="inner")
+    )
+
+    sizes = files.select(
+        F.col("file_index").alias("side_file_index"),
+        "size_bytes",
+        F.col("next_base_offset").alias("segment_end"),
+    )
+
+    def enrich(selected: DataFrame) -> DataFrame:
+        named = with_paths(selected, files, side_file="side_file_index", file="file_index").join(
+            F.broadcast(sizes), on="side_file_index", how="left"
+        )
+        of_entry = F.col("ordinal").cast("long") * F.col("entry_bytes")
+        return named.select(
+            "*",
+            F.coalesce("log_offset", "entry_offset").alias("offset_first"),
+            F.lit(None).cast("long").alias("offset_last"),
+            F.coalesce("position", of_entry, F.lit(0)).alias("byte_position"),
+            F.col("length").alias("byte_length"),
+            F.coalesce(of_entry, F.lit(0)).alias("side_position"),
+            F.coalesce("entry_bytes", "size_bytes").alias("side_length"),
+            *[
+                F.lit(None).cast(kind).alias(name)
+                for name, kind in (
+                    ("producer_id", "long"),
+                    ("producer_epoch", "int"),
+                    ("transactional_id", "string"),
+                )
+            ],
+        )
+
+    return Context("side_fault", rows, lambda: F.lit(False), enrich, folded=compared)
+
+
+def index_excuses() -> tuple[Excuse, ...]:
+    """Why an index may contradict its log: a broker that starts builds it anew, or swaps both.
+
+    A broker that did not stop cleanly rebuilds the indexes of what it had not flushed; those of
+    its newest segment may hold entries that were taken back. The cleaner replaces a log and its
+    indexes one after the other.
+    """
+    return (
+        inconclusive(DUMP_BEFORE_EVENT, _not_settled),
+        suspect(VERSION_DEPENDENT),
+    )
+
+
+def _not_settled() -> Column:
+    not_flushed = F.col("segment_end") > F.col("checkpoint_recovery_point")
+    not_flushed = F.coalesce(not_flushed, F.lit(True))
+    return ~F.col("clean_shutdown") & (not_flushed | (F.col("cleaning") != NEVER_CLEANED))

@@ -1,0 +1,191 @@
+"""What lies beside a segment, held against its batches in the task that decodes them.
+
+A task opens the few small files beside its segment itself: thousands of them cost the driver
+nothing, and only what contradicts becomes a row.
+"""
+
+from collections.abc import Generator, Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from schemas import log_row
+from udfs.arrow.batches import Decoded
+from udfs.arrow.byte_range import ByteRange
+from udfs.arrow.frames import SMALLEST_BATCH, Frames
+from udfs.arrow.rows import RowBuilder
+from udfs.wire import index_rules, leader_epochs, sparse_index
+from udfs.wire.errors import WireError
+from udfs.wire.index_rules import Batches, Fault
+from udfs.wire.sparse_index import SparseIndex
+
+LEADER_EPOCHS = "leader_epoch_checkpoint"
+OFFSET_INDEX = "offset_index"
+TIME_INDEX = "time_index"
+JUDGED_ALONE = (LEADER_EPOCHS, OFFSET_INDEX, TIME_INDEX)
+ENTRY_BYTES = {
+    OFFSET_INDEX: sparse_index.OFFSET_ENTRY.itemsize,
+    TIME_INDEX: sparse_index.TIME_ENTRY.itemsize,
+}
+READERS = {OFFSET_INDEX: sparse_index.offset_index, TIME_INDEX: sparse_index.time_index}
+# A leader epoch is a line of some ten bytes.
+MAX_EPOCHS_BYTES = 1 << 22
+MAX_FAULTS = 1_000
+
+Row = dict[str, Any]
+
+
+class SideFile(NamedTuple):
+    """A side file as it was read: its kind, its number in the listing, and its bytes."""
+
+    kind: str
+    file_index: int
+    content: NDArray[np.uint8]
+
+
+def _files_beside(split: Row) -> Iterator[SideFile]:
+    """The side files of a segment, without most of the zeros of a preallocated one.
+
+    One that cannot be opened is told where it is read for its digest.
+    """
+    # No two entries of an index are closer than two batches.
+    entries = split["file_size"] // SMALLEST_BATCH + 2
+    for named in split.get("beside") or ():
+        limit = ENTRY_BYTES.get(named["kind"], MAX_EPOCHS_BYTES)
+        limit *= entries if named["kind"] in ENTRY_BYTES else 1
+        try:
+            with named["opened"]() as file:
+                yield SideFile(
+                    named["kind"],
+                    named["file_index"],
+                    np.frombuffer(file.read(limit), dtype=np.uint8),
+                )
+        except OSError:
+            continue
+
+
+def _text(content: NDArray[np.uint8]) -> str:
+    return content.tobytes().decode("utf-8", "replace")
+
+
+def _batches(source: ByteRange, frames: Frames, decoded: Decoded) -> Batches:
+    """The batches of a split as the rules of the indexes see them."""
+    start, headers = source.start, decoded.headers
+    damaged = [(one.first + start, one.end) for one in frames.damages]
+    covered = frames.damages[-1].first if frames.end is None and damaged else frames.end or 0
+    at_end = source.length == source.file_left and not source.shrank
+    return Batches(
+        position=headers.position + start,
+        base_offset=headers.base_offset,
+        last_offset=headers.last_offset,
+        max_timestamp=headers.max_timestamp,
+        opened=~decoded.not_opened,
+        first=start + (frames.first or 0),
+        end=start + covered,
+        damaged=[(first, end + start) for first, end in damaged if end is not None],
+        file_end=start + source.length if at_end else None,
+    )
+
+
+def _entry(side: SideFile, index: SparseIndex, fault: Fault) -> Row:
+    """What a row says of an entry of an index."""
+    return {
+        "side_kind": side.kind,
+        "side_file_index": side.file_index,
+        "what": fault.what,
+        "ordinal": fault.ordinal,
+        "entry_bytes": ENTRY_BYTES[side.kind],
+        "entry_offset": int(index.offsets[fault.ordinal]),
+        "entry_value": int(index.values[fault.ordinal]),
+    }
+
+
+def _index_faults(side: SideFile, split: Row, log: Batches, decoded: Decoded) -> Iterator[Row]:
+    """Entries of an index that contradict the batches of a split."""
+    index = READERS[side.kind](side.content, split["base_offset"])
+    rule = (
+        index_rules.offset_index_faults
+        if side.kind == OFFSET_INDEX
+        else index_rules.time_index_faults
+    )
+    for fault in rule(index, log):
+        row = _entry(side, index, fault)
+        if fault.batch is not None:
+            row |= {
+                "log_offset": int(log.base_offset[fault.batch]),
+                "log_timestamp": int(log.max_timestamp[fault.batch]),
+                "position": int(log.position[fault.batch]),
+                "length": int(decoded.headers.length[fault.batch]),
+            }
+        yield row
+
+
+def _epoch_entry(side: SideFile, entries: leader_epochs.LeaderEpochs, ordinal: int) -> Row:
+    """What a row says of an entry of a leader-epoch-checkpoint."""
+    return {
+        "side_kind": side.kind,
+        "side_file_index": side.file_index,
+        "what": index_rules.ORDER,
+        "ordinal": ordinal,
+        "entry_offset": int(entries.starts[ordinal]),
+        "entry_value": int(entries.epochs[ordinal]),
+        "newest_epoch": int(entries.epochs[-1]),
+    }
+
+
+def _epoch_faults(side: SideFile, split: Row, decoded: Decoded) -> Iterator[Row]:
+    """Batches of another leader epoch than the checkpoint says."""
+    headers = decoded.headers
+    try:
+        entries = leader_epochs.decode(_text(side.content))
+    except WireError:
+        return  # told where the file is read for its digest
+    for ordinal, first, last in leader_epochs.contradictions(entries, headers):
+        yield _epoch_entry(side, entries, ordinal) | {
+            "what": "leader_epoch",
+            "leader_epoch": int(headers.partition_leader_epoch[first]),
+            "batches": last - first + 1,
+            "log_offset": int(headers.base_offset[first]),
+            "position": int(headers.position[first]) + split["start"],
+            "length": int(headers.length[first]),
+        }
+
+
+def faults_beside(
+    builder: RowBuilder, source: ByteRange, split: Row, frames: Frames, decoded: Decoded
+) -> Iterator[pa.RecordBatch]:
+    """Rows of `log_row.SIDE_FAULT`: what the files beside a segment say against its batches."""
+    log = _batches(source, frames, decoded)
+    for side in _files_beside(split):
+        if side.kind == LEADER_EPOCHS:
+            yield from _as_rows(builder, _epoch_faults(side, split, decoded))
+        else:
+            yield from _as_rows(builder, _index_faults(side, split, log, decoded))
+
+
+def _as_rows(builder: RowBuilder, faults: Iterable[Row]) -> Iterator[pa.RecordBatch]:
+    rows = list(faults)
+    if rows:
+        yield builder.nested(log_row.SIDE_FAULT, "side_fault", rows[:MAX_FAULTS])
+
+
+def faults_alone(
+    builder: RowBuilder, split: Row, content: NDArray[np.uint8]
+) -> Generator[pa.RecordBatch, None, int]:
+    """Rows of `log_row.SIDE_FAULT`: what the entries of one side file say against each other.
+
+    Returns how many entries it has. Raises WireError where a broker could not read it either.
+    """
+    side = SideFile(split["kind"], split["file_index"], content)
+    if side.kind == LEADER_EPOCHS:
+        entries = leader_epochs.decode(_text(content[:MAX_EPOCHS_BYTES]))
+        wrong = leader_epochs.out_of_order(entries)
+        yield from _as_rows(builder, (_epoch_entry(side, entries, one) for one in wrong))
+        return int(entries.epochs.size)
+    base, times = split["base_offset"], side.kind == TIME_INDEX
+    index = READERS[side.kind](content, base)
+    found = index_rules.faults_alone(index, base, split["next_base_offset"], times)
+    yield from _as_rows(builder, (_entry(side, index, fault) for fault in found))
+    return int(index.offsets.size)
