@@ -30,7 +30,7 @@ KINDS_BY_NAME = {
     ".kafka_cleanshutdown": "clean_shutdown_marker",
     "dump-manifest.json": "dump_manifest",
 }
-AUDITED_KINDS = ("segment", "txn_index")
+AUDITED_KINDS = ("segment", "txn_index", "producer_snapshot")
 READ_ON_THE_DRIVER = (
     "meta_properties",
     "high_watermark_checkpoint",

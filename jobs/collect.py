@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from jobs._dump import Dump, DumpDirectory, DumpFile, DumpMetadataLog, DumpPartition
-from jobs._dump_layout import READ_ON_THE_DRIVER, name_file, name_folder
+from jobs._dump_layout import AUDITED_KINDS, READ_ON_THE_DRIVER, name_file, name_folder
 from jobs._errors import UsageError
 from jobs._manifest import BEFORE, NAME, Copied, ManifestError, read_manifest
 from jobs._replicas import replica_sets
@@ -302,7 +302,7 @@ def _why_no_partition(named: tuple[str, int, str | None] | None) -> str | None:
 def _status(kind: str, note: str | None, outside: bool) -> str:
     if note is not None or outside:
         return "skipped"
-    if kind in ("segment", "txn_index", *READ_ON_THE_DRIVER):
+    if kind in (*AUDITED_KINDS, *READ_ON_THE_DRIVER):
         return "audited"
     return "digest_only"
 

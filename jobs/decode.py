@@ -43,8 +43,8 @@ class Decoded:
     `__consumer_offsets`; `commits_at_seams`: transactional commits near a seam of its splits.
     `skipped_group_records`: records of newer kinds of groups, which are not decoded.
     `folded_rows`: records and decisions of the coordinator that were folded away; `unevaluated`:
-    its records that need no look. `splits`: of `schemas.log_row.SPLIT`, as they were read in the
-    end.
+    its records that need no look. `snapshot_entries`: states of producers in producer snapshots.
+    `splits`: of `schemas.log_row.SPLIT`, as they were read in the end.
     """
 
     rows: DataFrame
@@ -56,6 +56,7 @@ class Decoded:
     skipped_group_records: int
     folded_rows: int
     unevaluated: int
+    snapshot_entries: int
     splits: list[dict[str, object]]
 
     def kind(self, kind: int) -> DataFrame:
@@ -115,6 +116,7 @@ def plan_splits(dump: Dump, split_bytes: int) -> list[dict[str, object]]:
     partitions = {p.partition_index: p for p in dump.partitions}
     of_offsets = offsets_partitions(dump)
     compared = offsets_compared(dump)
+    snapshots = snapshot_offsets(dump)
     splits = []
     for file in dump.files:
         if file.status == "skipped":
@@ -125,6 +127,7 @@ def plan_splits(dump: Dump, split_bytes: int) -> list[dict[str, object]]:
         for start in range(0, size, piece):
             split = _split(file, owner, start, min(piece, file.size - start))
             split["cuts"] = compared.get(file.partition_index)
+            split["snapshots"] = snapshots.get(file.partition_index)
             splits.append(split | {"topic_partitions": of_offsets})
     return splits
 
@@ -145,6 +148,19 @@ def offsets_compared(dump: Dump) -> dict[int | None, list[int]]:
         for one in copies
         if cut[number]
     }
+
+
+def snapshot_offsets(dump: Dump) -> dict[int | None, list[int]]:
+    """partition_index -> offsets of its producer snapshots that lie in its log or at its end."""
+    bases = {p.partition_index: p.segments[0].base_offset for p in dump.partitions if p.segments}
+    found: dict[int | None, list[int]] = defaultdict(list)
+    for file in dump.files:
+        if file.kind != "producer_snapshot" or file.partition_index is None:
+            continue
+        base, offset = bases.get(file.partition_index), file.base_offset
+        if base is not None and offset is not None and offset >= base:
+            found[file.partition_index].append(offset)
+    return {partition: sorted(offsets) for partition, offsets in found.items()}
 
 
 def offsets_partitions(dump: Dump) -> int | None:
@@ -186,6 +202,7 @@ def _split(
         "cleaned_below": 0 if owner is None else cleaned_below(owner),
         "high_watermark": None if owner is None else owner.high_watermark,
         "single_copy": owner is None or owner.replica_set is None,
+        "log_base": owner.segments[0].base_offset if owner and owner.segments else None,
         "start": start,
         "length": length,
     }
@@ -240,6 +257,7 @@ def decode(spark: SparkSession, dump: Dump, settings: Settings, depth: str) -> D
         F.sum("summary.skipped_group_records").alias("skipped"),
         F.sum(F.col("folded.entries") + F.col("folded.decisions")).alias("folded"),
         F.sum("summary.coordinator.unevaluated").alias("unevaluated"),
+        F.sum(F.expr("producer_states.number * int(producer_states.of_snapshot)")).alias("entries"),
     )
     told = {row.kind: row.asDict() for row in counted.collect()}
 
@@ -257,6 +275,7 @@ def decode(spark: SparkSession, dump: Dump, settings: Settings, depth: str) -> D
         skipped_group_records=of(log_row.SUMMARY, "skipped"),
         folded_rows=of(log_row.FOLDED, "folded"),
         unevaluated=of(log_row.SUMMARY, "unevaluated"),
+        snapshot_entries=of(log_row.PRODUCER_STATES, "entries"),
         splits=splits,
     )
 

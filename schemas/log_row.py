@@ -10,6 +10,7 @@ from schemas.columns import array, binary, boolean, column, integer, long, strin
 
 RUN, FRAME, FAILURE, STEP, ENTRY, ABORTED, SUMMARY, REGULAR, REGULAR_ABORT = range(9)
 GROUP_FAULT, PENDING_COMMIT, LATE_COMMIT, COMMITS, BLOCK, FOLDED, METADATA = range(9, 16)
+PRODUCER_STATES, SNAPSHOT_FAULT = range(16, 18)
 
 RUN_COLUMNS = (
     long("producer_id", "producer id"),
@@ -265,6 +266,28 @@ METADATA_TYPE = table(
 )
 """A fact of `__cluster_metadata`; what is null does not belong to its kind."""
 
+PRODUCER_STATES_TYPE = table(
+    long("start_offset", "offset of the producer snapshot before what is told; 0 for none"),
+    long("end_offset", "offset of the producer snapshot behind what is told"),
+    boolean("of_snapshot", "the states that the snapshot holds; else what batches before it "
+            "changed"),
+    boolean("of_log_start", "no state is known in front of the snapshot, and none is needed: the "
+            "log begins at offset 0"),
+    long("next_offset", "offset of the snapshot behind this one; null for none, and for batches"),
+    long("segment_base", "base offset of the segment"),
+    long("left_out", "batches of the split that cannot be believed"),
+    long("number", "producers in the block"),
+    binary("states", "Arrow stream of udfs/wire/producer_state.py STATE"),
+)  # fmt: skip
+"""States of producers, or their changes, in the range of offsets that ends with a snapshot."""
+
+SNAPSHOT_FAULT_TYPE = table(
+    string("reason", "stable name of what is wrong with a producer snapshot"),
+    string("detail", "what is stored, and what was expected"),
+    long("size", "bytes read"),
+    boolean("newest", "no snapshot of the partition has a higher offset"),
+)
+
 SUMMARY_TYPE = table(
     long("length", "bytes of the split or file that were there to read"),
     binary("digests", "SHA-256 of each MiB of the split, joined"),
@@ -324,6 +347,8 @@ LOG_ROW = table(
     column("block", BLOCK_TYPE, "a block of offsets, to be compared with other replicas"),
     column("folded", FOLDED_TYPE, "records of __transaction_state that were folded away"),
     column("metadata", METADATA_TYPE, "what a record of __cluster_metadata tells"),
+    column("producer_states", PRODUCER_STATES_TYPE, "a block of states of producers"),
+    column("snapshot_fault", SNAPSHOT_FAULT_TYPE, "a producer snapshot that cannot be used"),
 )
 
 SPLIT = table(
@@ -346,6 +371,12 @@ SPLIT = table(
         LongType(),
         "offsets at which blocks for the comparison with replicas end, in "
         "order; null where there is nothing to compare with",
+    ),
+    long("log_base", "base offset of the first segment of the partition; null for none"),
+    array(
+        "snapshots",
+        LongType(),
+        "offsets of the producer snapshots of the partition from log_base on, in order",
     ),
     long("start", "first byte of the split"),
     long("length", "bytes of the split"),

@@ -64,6 +64,7 @@ Options of a case, all optional
     first_base: 5        base offset of the first segment and of the first batch; default 0
     txnindex: auto | none | list of `pid=1 first=0 last=4 lso=5 [segment=0] [version=0]` or
             `bytes 00ff segment=0`; auto (default): the right entries
+    snapshots: list of producer snapshots (tests/snapshot_files.py); default none
     coordinator: list of `id=x pid=1 epoch=0 state=Ongoing partitions=this at=0` records in
             __transaction_state (complete, broker clean). State: as in the log, or
             `tombstone`. partitions: this, elsewhere, `this,elsewhere` or none; the default is
@@ -104,6 +105,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import google_crc32c
+from snapshot_files import snapshot_files
 
 from udfs.wire import batch_layout as layout
 from udfs.wire import codecs, offsets_log, txn_index, txn_log, writer
@@ -132,8 +134,8 @@ OFFSETS_TOPIC = "__consumer_offsets"
 COMMITTED = re.compile(r"(?P<topic>[a-z]+)-(?P<partition>\d+)")
 OPTIONS = {
     "name", "log", "finds", "info", "broker", "hw", "cleaner", "log_start", "first_base",
-    "txnindex", "coordinator", "topic", "copied_at", "alone", "copy", "output", "replica",
-    "policy",
+    "txnindex", "snapshots", "coordinator", "topic", "copied_at", "alone", "copy", "output",
+    "replica", "policy",
 }  # fmt: skip
 VERBS = {
     "data", "txn", "plain", "offsets", "ids", "commit", "abort", "v0", "v1", "skip", "roll",
@@ -971,6 +973,11 @@ class DumpWriter:
             (folder / f"{base:020}.log").write_bytes(content)
         for base, content in log.index_files(given.get("txnindex", "auto")).items():
             (folder / f"{base:020}.txnindex").write_bytes(content)
+        snapshots = snapshot_files(
+            given.get("snapshots", ()), log.segments, log.pid, lambda at: T0 + round(at * 1000)
+        )
+        for offset, content in snapshots.items():
+            (folder / f"{offset:020}.snapshot").write_bytes(content)
         if "copied_at" in given:
             moment = T0 + int(given["copied_at"]) * 1000
             self._copies[broker].append({"path": folder.name, "copy_start_ms": moment})

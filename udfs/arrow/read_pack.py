@@ -10,6 +10,7 @@ from udfs.arrow.batches import DecodeOptions
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.log_ends import end_of_log
 from udfs.arrow.metadata_rows import metadata_rows
+from udfs.arrow.producer_states import snapshot_rows
 from udfs.arrow.rows import RowBuilder
 from udfs.arrow.segment import read_segment
 from udfs.storage.ahead import Opener, opened_ahead
@@ -18,6 +19,7 @@ from udfs.wire import txn_index
 SEGMENT = "segment"
 TXN_INDEX = "txn_index"
 METADATA = ("metadata_log", "metadata_snapshot")
+PRODUCER_SNAPSHOT = "producer_snapshot"
 EARLIER_COORDINATOR_LOG = "earlier_coordinator_log"
 
 
@@ -47,6 +49,14 @@ def _read_txn_index(source: ByteRange, split: dict[str, Any]) -> Iterator[pa.Rec
     yield builder.nested(log_row.SUMMARY, "summary", [summary])
 
 
+def _read_snapshot(source: ByteRange, split: dict[str, Any]) -> Iterator[pa.RecordBatch]:
+    """A `.snapshot`, small enough to be read whole (46 bytes a producer)."""
+    builder = RowBuilder(split)
+    if split["partition_index"] is not None:
+        yield from snapshot_rows(builder, source.data[: source.length].tobytes(), split)
+    yield builder.nested(log_row.SUMMARY, "summary", [_side_file_summary(source)])
+
+
 def read_split(
     file: BinaryIO, split: dict[str, Any], options: DecodeOptions
 ) -> Iterator[pa.RecordBatch]:
@@ -58,6 +68,8 @@ def read_split(
         yield from _read_txn_index(source, split)
     elif split["kind"] in METADATA:
         yield from metadata_rows(source, split, options)
+    elif split["kind"] == PRODUCER_SNAPSHOT:
+        yield from _read_snapshot(source, split)
     elif split["kind"] == EARLIER_COORDINATOR_LOG:
         summary = _side_file_summary(source) | end_of_log(source, split, options)
         yield RowBuilder(split).nested(log_row.SUMMARY, "summary", [summary])

@@ -14,6 +14,7 @@ from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.frames import Frames, FrameWalker
 from udfs.arrow.offset_rows import offset_rows
 from udfs.arrow.offsets_split import OffsetsSplit
+from udfs.arrow.producer_states import changed_states
 from udfs.arrow.replica_blocks import block_rows, stored_batches
 from udfs.arrow.rows import RowBuilder
 from udfs.arrow.run_rows import run_rows
@@ -173,6 +174,7 @@ def read_segment(
     builder = RowBuilder(split)
 
     yield from run_rows(builder, decoded, split, options.producer_expiration_ms)
+    yield from changed_states(builder, decoded, split)
     limit = options.max_decompressed_bytes
     of_topic: dict[str, Any] = {}
     if topic == TXN_LOG_TOPIC:
