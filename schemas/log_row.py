@@ -46,6 +46,8 @@ RUN_COLUMNS = (
     integer("chain_sequence_before", "last sequence of the data before that chain"),
     integer("marker_epoch_before", "producer epoch of the marker before, where that or this was "
             "folded away; else null"),
+    boolean("initial", "a state of the producer snapshot at which the log begins, with its entry "
+            "in place of batch and marker; null for what the log holds"),
 )  # fmt: skip
 
 REGULAR_TXN = table(
@@ -322,6 +324,7 @@ SUMMARY_TYPE = table(
     long("misplaced_records", "records of groups that do not"),
     long("group_divisor", "greatest common divisor of what the number of partitions must divide; "
          "0 for no group"),
+    boolean("starts_log", "a producer snapshot from which the replay begins; null for other files"),
     long("trailing_bytes", "bytes of a cut last entry of a .txnindex"),
     column("coordinator", COORDINATOR_TYPE, "of a split of __transaction_state with records"),
     string("error", "why the file could not be read; null: it was"),

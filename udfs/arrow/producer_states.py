@@ -1,6 +1,7 @@
 """States of producers as rows: what a segment changes before each snapshot, what snapshots hold."""
 
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,9 @@ import pyarrow as pa
 from schemas import log_row
 from udfs.arrow.batches import Decoded
 from udfs.arrow.blocks import pack_block
+from udfs.arrow.initial_runs import initial_runs
 from udfs.arrow.rows import RowBuilder
-from udfs.arrow.run_rows import replayable
+from udfs.arrow.run_rows import Replayable
 from udfs.wire import faults
 from udfs.wire.errors import WireError
 from udfs.wire.fold import Batches
@@ -46,43 +48,54 @@ def _row(split: dict[str, Any], ends: list[int], number: int, states: States) ->
     }
 
 
+def _ranges(split: dict[str, Any]) -> range:
+    """Numbers of the snapshots that end a range in which batches of the segment may lie.
+
+    Not the first one where the log does not begin at offset 0: the state before it is not known.
+    """
+    ends = split["snapshots"]
+    if not ends:
+        return range(0)
+    first = bisect_right(ends, split["base_offset"])
+    behind = split["next_base_offset"]
+    last = len(ends) - 1 if behind is None else bisect_left(ends, behind)
+    return range(max(first, int(split["log_base"] != 0)), min(last + 1, len(ends)))
+
+
 def changed_states(
-    builder: RowBuilder, decoded: Decoded, split: dict[str, Any]
+    builder: RowBuilder, decoded: Decoded, given: Replayable, split: dict[str, Any]
 ) -> Iterator[pa.RecordBatch]:
     """Rows of kind PRODUCER_STATES of a split of a segment, one a snapshot that lies behind it.
 
-    Behind the last snapshot nothing needs to be told, and nothing before the first one where the
-    log does not begin at offset 0: the state there is not known.
+    A range in which a batch was left out may have no states, and is told all the same.
     """
-    ends: list[int] = split["snapshots"] or []
-    given = replayable(decoded)
-    if not ends or not given.batch.size:
-        return
-    headers, batch = decoded.headers, given.batch
+    headers, batch, ends = decoded.headers, given.batch, split["snapshots"]
     last_offset = headers.last_offset[batch]
-    position = headers.position[batch] + split["start"]
-    number = np.searchsorted(np.array(ends), last_offset, side="right")
     left_out = int(np.count_nonzero(decoded.fault & faults.NOT_REPLAYED))
     rows = []
-    for one in range(0 if split["log_base"] == 0 else 1, len(ends)):
-        chosen = number == one
-        if chosen.any():
+    for number in _ranges(split):
+        start = ends[number - 1] if number else 0
+        chosen = np.flatnonzero((last_offset >= start) & (last_offset < ends[number]))
+        if chosen.size or left_out:
             states = changes(
-                Batches(*[values[chosen] for values in given.batches]),
+                Batches._make(values[chosen] for values in given.batches),
                 last_offset[chosen],
-                position[chosen],
+                headers.position[batch][chosen] + split["start"],
                 headers.length[batch][chosen],
                 split["file_index"],
             )
-            rows.append(_row(split, ends, one, states) | {"left_out": left_out})
+            rows.append(_row(split, ends, number, states) | {"left_out": left_out})
     if rows:
         yield builder.nested(log_row.PRODUCER_STATES, "producer_states", rows)
 
 
 def snapshot_rows(
     builder: RowBuilder, data: bytes, split: dict[str, Any]
-) -> Iterator[pa.RecordBatch]:
-    """The row of a `.snapshot`: its states, or what is wrong with it."""
+) -> Generator[pa.RecordBatch, None, bool]:
+    """Rows of a `.snapshot`: its states, or what is wrong with it.
+
+    Where the log begins with it, each state is a run too, and what is returned is true.
+    """
     offset, offsets = split["base_offset"], split["snapshots"] or []
     behind = [other for other in offsets if other > offset]
     try:
@@ -91,9 +104,9 @@ def snapshot_rows(
         fault = {"reason": error.reason, "detail": error.detail, "size": len(data)}
         row = fault | {"newest": not behind}
         yield builder.nested(log_row.SNAPSHOT_FAULT, "snapshot_fault", [row])
-        return
+        return False
     if offset not in offsets:
-        return
+        return False
     number = offsets.index(offset)
     row = _row(split, offsets, number, states) | {
         "of_snapshot": True,
@@ -101,3 +114,9 @@ def snapshot_rows(
         "next_offset": behind[0] if behind else None,
     }
     yield builder.nested(log_row.PRODUCER_STATES, "producer_states", [row])
+    # A broker deletes a snapshot at the log start when it loads the partition anew: where one is
+    # left, no state was lost since the head of the log went.
+    starts_log = bool(offset == split["log_base"] > 0)
+    if starts_log and states.size:
+        yield builder.flat(log_row.RUN, initial_runs(states, offset))
+    return starts_log

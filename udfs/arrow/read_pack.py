@@ -52,9 +52,11 @@ def _read_txn_index(source: ByteRange, split: dict[str, Any]) -> Iterator[pa.Rec
 def _read_snapshot(source: ByteRange, split: dict[str, Any]) -> Iterator[pa.RecordBatch]:
     """A `.snapshot`, small enough to be read whole (46 bytes a producer)."""
     builder = RowBuilder(split)
+    summary = _side_file_summary(source)
     if split["partition_index"] is not None:
-        yield from snapshot_rows(builder, source.data[: source.length].tobytes(), split)
-    yield builder.nested(log_row.SUMMARY, "summary", [_side_file_summary(source)])
+        data = source.data[: source.length].tobytes()
+        summary["starts_log"] = yield from snapshot_rows(builder, data, split)
+    yield builder.nested(log_row.SUMMARY, "summary", [summary])
 
 
 def read_split(
