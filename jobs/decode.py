@@ -1,5 +1,6 @@
 """Bytes to rows: plans the splits, reads every file once, and checks the seams of the splits."""
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -116,7 +117,7 @@ def plan_splits(dump: Dump, split_bytes: int) -> list[dict[str, object]]:
     partitions = {p.partition_index: p for p in dump.partitions}
     of_offsets = offsets_partitions(dump)
     compared = offsets_compared(dump)
-    snapshots = snapshot_offsets(dump)
+    bounds = snapshot_bounds(dump)
     splits = []
     for file in dump.files:
         if file.status == "skipped":
@@ -127,7 +128,7 @@ def plan_splits(dump: Dump, split_bytes: int) -> list[dict[str, object]]:
         for start in range(0, size, piece):
             split = _split(file, owner, start, min(piece, file.size - start))
             split["cuts"] = compared.get(file.partition_index)
-            split["snapshots"] = snapshots.get(file.partition_index)
+            split["snapshots"] = _bounds_of(file, bounds.get(file.partition_index, []))
             splits.append(split | {"topic_partitions": of_offsets})
     return splits
 
@@ -150,17 +151,35 @@ def offsets_compared(dump: Dump) -> dict[int | None, list[int]]:
     }
 
 
-def snapshot_offsets(dump: Dump) -> dict[int | None, list[int]]:
-    """partition_index -> offsets of its producer snapshots that lie in its log or at its end."""
+def snapshot_bounds(dump: Dump) -> dict[int | None, list[int]]:
+    """partition_index -> offsets at which the state of its producers is known, in order.
+
+    Those of its producer snapshots, and 0 where its log begins there. What lies in front of the
+    first one cannot be replayed.
+    """
     bases = {p.partition_index: p.segments[0].base_offset for p in dump.partitions if p.segments}
-    found: dict[int | None, list[int]] = defaultdict(list)
+    found: dict[int | None, set[int]] = defaultdict(set)
     for file in dump.files:
         if file.kind != "producer_snapshot" or file.partition_index is None:
             continue
         base, offset = bases.get(file.partition_index), file.base_offset
         if base is not None and offset is not None and offset >= base:
-            found[file.partition_index].append(offset)
+            found[file.partition_index] |= {offset, 0} if base == 0 else {offset}
     return {partition: sorted(offsets) for partition, offsets in found.items()}
+
+
+def _bounds_of(file: DumpFile, bounds: list[int]) -> list[int] | None:
+    """Those in a segment or beside a snapshot, with the nearest before and behind.
+
+    A partition may have thousands, and as many files.
+    """
+    if file.base_offset is None or file.kind not in ("segment", "producer_snapshot"):
+        return None
+    first, behind = file.base_offset, file.next_base_offset
+    if file.kind == "producer_snapshot":
+        first, behind = file.base_offset - 1, file.base_offset + 1
+    start = max(bisect_right(bounds, first) - 1, 0)
+    return bounds[start:] if behind is None else bounds[start : bisect_left(bounds, behind) + 1]
 
 
 def offsets_partitions(dump: Dump) -> int | None:

@@ -269,12 +269,12 @@ METADATA_TYPE = table(
 """A fact of `__cluster_metadata`; what is null does not belong to its kind."""
 
 PRODUCER_STATES_TYPE = table(
-    long("start_offset", "offset of the producer snapshot before what is told; 0 for none"),
+    long("start_offset", "offset of the producer snapshot before what is told, or 0; null where "
+         "no state is known before"),
     long("end_offset", "offset of the producer snapshot behind what is told"),
     boolean("of_snapshot", "the states that the snapshot holds; else what batches before it "
             "changed"),
-    boolean("of_log_start", "no state is known in front of the snapshot, and none is needed: the "
-            "log begins at offset 0"),
+    boolean("of_log_start", "of a snapshot: start_offset is 0, where the log begins"),
     long("next_offset", "offset of the snapshot behind this one; null for none, and for batches"),
     long("segment_base", "base offset of the segment"),
     long("left_out", "batches of the split that cannot be believed"),
@@ -379,7 +379,8 @@ SPLIT = table(
     array(
         "snapshots",
         LongType(),
-        "offsets of the producer snapshots of the partition from log_base on, in order",
+        "offsets at which a producer snapshot, or offset 0, tells the state of producers: those in "
+        "the file with the nearest before and behind, in order",
     ),
     long("start", "first byte of the split"),
     long("length", "bytes of the split"),

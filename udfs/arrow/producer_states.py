@@ -1,7 +1,7 @@
 """States of producers as rows: what a segment changes before each snapshot, what snapshots hold."""
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Generator, Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -37,29 +37,12 @@ def unpack_states(block: bytes) -> States:
     return states
 
 
-def _row(split: dict[str, Any], ends: list[int], number: int, states: States) -> dict[str, Any]:
-    """States in the range that ends with the snapshot of that number."""
+def _row(split: dict[str, Any], states: States) -> dict[str, Any]:
     return {
-        "start_offset": ends[number - 1] if number else 0,
-        "end_offset": ends[number],
         "segment_base": split["base_offset"],
         "number": int(states.size),
         "states": pack_states(states),
     }
-
-
-def _ranges(split: dict[str, Any]) -> range:
-    """Numbers of the snapshots that end a range in which batches of the segment may lie.
-
-    Not the first one where the log does not begin at offset 0: the state before it is not known.
-    """
-    ends = split["snapshots"]
-    if not ends:
-        return range(0)
-    first = bisect_right(ends, split["base_offset"])
-    behind = split["next_base_offset"]
-    last = len(ends) - 1 if behind is None else bisect_left(ends, behind)
-    return range(max(first, int(split["log_base"] != 0)), min(last + 1, len(ends)))
 
 
 def changed_states(
@@ -69,13 +52,12 @@ def changed_states(
 
     A range in which a batch was left out may have no states, and is told all the same.
     """
-    headers, batch, ends = decoded.headers, given.batch, split["snapshots"]
+    headers, batch = decoded.headers, given.batch
     last_offset = headers.last_offset[batch]
     left_out = int(np.count_nonzero(decoded.fault & faults.NOT_REPLAYED))
     rows = []
-    for number in _ranges(split):
-        start = ends[number - 1] if number else 0
-        chosen = np.flatnonzero((last_offset >= start) & (last_offset < ends[number]))
+    for start, end in pairwise(split["snapshots"] or []):
+        chosen = np.flatnonzero((last_offset >= start) & (last_offset < end))
         if chosen.size or left_out:
             states = changes(
                 Batches._make(values[chosen] for values in given.batches),
@@ -84,7 +66,8 @@ def changed_states(
                 headers.length[batch][chosen],
                 split["file_index"],
             )
-            rows.append(_row(split, ends, number, states) | {"left_out": left_out})
+            place = {"start_offset": start, "end_offset": end, "left_out": left_out}
+            rows.append(_row(split, states) | place)
     if rows:
         yield builder.nested(log_row.PRODUCER_STATES, "producer_states", rows)
 
@@ -96,22 +79,24 @@ def snapshot_rows(
 
     Where the log begins with it, each state is a run too, and what is returned is true.
     """
-    offset, offsets = split["base_offset"], split["snapshots"] or []
-    behind = [other for other in offsets if other > offset]
+    offset, bounds = split["base_offset"], split["snapshots"] or []
+    before = max((bound for bound in bounds if bound < offset), default=None)
+    behind = min((bound for bound in bounds if bound > offset), default=None)
     try:
         states = stored_states(read_entries(data), split["file_index"])
     except WireError as error:
         fault = {"reason": error.reason, "detail": error.detail, "size": len(data)}
-        row = fault | {"newest": not behind}
+        row = fault | {"newest": behind is None}
         yield builder.nested(log_row.SNAPSHOT_FAULT, "snapshot_fault", [row])
         return False
-    if offset not in offsets:
+    if offset not in bounds:
         return False
-    number = offsets.index(offset)
-    row = _row(split, offsets, number, states) | {
+    row = _row(split, states) | {
+        "start_offset": before,
+        "end_offset": offset,
+        "next_offset": behind,
         "of_snapshot": True,
-        "of_log_start": split["log_base"] == 0 and number == 0,
-        "next_offset": behind[0] if behind else None,
+        "of_log_start": before == 0 == split["log_base"],
     }
     yield builder.nested(log_row.PRODUCER_STATES, "producer_states", [row])
     # A broker deletes a snapshot at the log start when it loads the partition anew: where one is

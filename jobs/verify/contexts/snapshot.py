@@ -37,7 +37,10 @@ def _ranges(states: DataFrame, facts: DataFrame) -> DataFrame:
     of_snapshot = F.coalesce("of_snapshot", F.lit(False))
     ended = F.struct(F.col("start_offset").alias("start"), F.col("end_offset").alias("end"))
     begun = F.struct(F.col("end_offset").alias("start"), F.col("next_offset").alias("end"))
-    ranges = F.array(ended, F.when(of_snapshot & F.col("next_offset").isNotNull(), begun))
+    ranges = F.array(
+        F.when(F.col("start_offset").isNotNull(), ended),
+        F.when(of_snapshot & F.col("next_offset").isNotNull(), begun),
+    )
     needed = facts.select(
         "partition_index", "cleaning", "cleaned_below", "clean_shutdown", "holes", "data_end_offset"
     )
