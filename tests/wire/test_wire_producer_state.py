@@ -15,7 +15,7 @@ from udfs.wire.batch_headers import read_headers
 from udfs.wire.fold import Batches
 from udfs.wire.producer_snapshot import encode, read_entries
 from udfs.wire.producer_state import STATE, States, changes, follow
-from udfs.wire.snapshot_differences import compare, stored_states
+from udfs.wire.snapshot_differences import COMPARED, compare, stored_states
 from udfs.wire.writer import CONTROL_KEY, MARKER_VALUE, batch, record
 
 DUMPS = Path(__file__).resolve().parents[1] / "dumps"
@@ -94,7 +94,9 @@ def test_stretches_give_what_the_batches_give_one_by_one(
 
 
 @pytest.mark.parametrize("name", ["tv2-basic", "tv2-operator", "v39-hanging", "mixed-clients"])
-def test_snapshots_of_real_brokers_hold_what_their_logs_lead_to(name: str) -> None:
+def test_snapshots_of_real_brokers_hold_what_their_logs_lead_to_and_no_change_passes(
+    name: str,
+) -> None:
     logs: dict[PurePosixPath, dict[str, bytes]] = {}
     cleaned: list[str] = []
     with tarfile.open(DUMPS / f"{name}.tar.gz") as archive:
@@ -116,4 +118,9 @@ def test_snapshots_of_real_brokers_hold_what_their_logs_lead_to(name: str) -> No
             replayed = stored_states(read_entries(encode(right)), 0)
             assert compare(replayed, stored, True, -1).log.size == 0, one
             compared += stored.size
+            for field in COMPARED if stored.size else ():
+                changed = stored.copy()
+                changed[field][-1] += 7
+                told = compare(replayed, changed, True, -1)
+                assert told.forgotten.tolist() == [False], (one, field)
     assert compared > 20

@@ -96,9 +96,10 @@ def _forgotten(log: States, snapshot: States) -> Bools:
         snapshot["coordinator_epoch"] == log["coordinator_epoch"]
     )
     no_data = (snapshot["last_offset"] == NONE) & (snapshot["last_sequence"] == NONE)
-    same_data = (snapshot["last_offset"] == log["last_offset"]) & (
-        snapshot["last_sequence"] == log["last_sequence"]
-    )
+    no_data &= snapshot["offset_delta"] == 0
+    same_data = np.ones(log.size, dtype=np.bool_)
+    for name in ("last_sequence", "last_offset", "offset_delta"):
+        same_data &= snapshot[name] == log[name]
     forgotten: Bools = absent | (anew & (no_data | same_data))
     return forgotten
 
