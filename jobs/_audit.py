@@ -18,7 +18,13 @@ from jobs.replay.coordinator_log import Folded
 from jobs.replay.offsets import late_commits
 from jobs.replay.replay import Replayed
 from jobs.report.verdict import Verdict
-from jobs.verify.contexts.build import BlockInputs, Inputs, OffsetInputs, ReplicaInputs
+from jobs.verify.contexts.build import (
+    BlockInputs,
+    Inputs,
+    OffsetInputs,
+    ReplicaInputs,
+    SnapshotInputs,
+)
 from jobs.verify.contexts.log_directory import log_directories
 from jobs.verify.contexts.offset_transaction import OffsetTransactions
 from jobs.verify.contexts.producer_block import producer_blocks
@@ -138,6 +144,7 @@ def context_inputs(
         offsets=offset_inputs(dump, read.decoded, replayed),
         replicas=replica_inputs(request, dump, read),
         blocks=block_inputs(dump, read),
+        snapshots=snapshot_inputs(read.decoded),
         regular=replayed.regular,
         following=read.decoded.following,
         ages=Ages(
@@ -189,6 +196,16 @@ def block_inputs(dump: Dump, read: Read) -> BlockInputs:
     return BlockInputs(
         copies=len(dump.metadata_logs),
         regressions=producer_blocks(spark, odd) if odd else None,
+    )
+
+
+def snapshot_inputs(decoded: Decoded) -> SnapshotInputs:
+    """What producer snapshots tell; what does not occur is not even planned."""
+    states, faults = log_row.PRODUCER_STATES, log_row.SNAPSHOT_FAULT
+    return SnapshotInputs(
+        states=decoded.nested(states, "producer_states") if decoded.snapshot_entries else None,
+        faults=decoded.nested(faults, "snapshot_fault") if decoded.counts.get(faults) else None,
+        entries=decoded.snapshot_entries,
     )
 
 

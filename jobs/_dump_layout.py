@@ -57,7 +57,7 @@ KINDS = (
 )
 # Read by the tasks that decode the segments, too.
 BESIDE_A_SEGMENT = ("offset_index", "time_index", "leader_epoch_checkpoint")
-AUDITED_KINDS = ("segment", "txn_index", *BESIDE_A_SEGMENT)
+AUDITED_KINDS = ("segment", "txn_index", "producer_snapshot", *BESIDE_A_SEGMENT)
 READ_ON_THE_DRIVER = (
     "meta_properties",
     "high_watermark_checkpoint",

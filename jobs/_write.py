@@ -103,15 +103,17 @@ def _dump_files(audit: Audit) -> DataFrame:
 
 def _transactions(audit: Audit) -> DataFrame:
     with_data = audit.replayed.transactions.filter(F.col("first_offset").isNotNull())
-    starts = audit.replayed.facts.select("partition_index", "start_known")
+    starts = audit.replayed.facts.select("partition_index", "start_known", "first_base")
     known = with_data.join(F.broadcast(starts), on="partition_index", how="inner")
     preceded = F.col("previous_marker").isNotNull()
+    # Of one that began before the log a snapshot tells the first offset, but not its batches.
+    in_log = F.col("first_offset") >= F.coalesce("first_base", F.lit(0))
     names = [field.name for field in TABLES["txn"] if field.name in known.columns]
     replayed = known.select(
         "partition_index",
         *names,
         F.col("highest_epoch").alias("producer_epoch"),
-        (F.col("start_known") | preceded).alias("head_known"),
+        (in_log & (F.col("start_known") | preceded)).alias("head_known"),
     )
     regular = audit.read.decoded.regular_transactions().withColumns(
         {

@@ -1,5 +1,6 @@
 """Bytes to rows: plans the splits, reads every file once, and checks the seams of the splits."""
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -45,8 +46,8 @@ class Decoded:
     `skipped_group_records`: records of newer kinds of groups, which are not decoded.
     `side_entries`: entries of indexes and leader-epoch-checkpoints that were compared.
     `folded_rows`: records and decisions of the coordinator that were folded away; `unevaluated`:
-    its records that need no look. `splits`: of `schemas.log_row.SPLIT`, as they were read in the
-    end.
+    its records that need no look. `snapshot_entries`: states of producers in producer snapshots.
+    `splits`: of `schemas.log_row.SPLIT`, as they were read in the end.
     """
 
     rows: DataFrame
@@ -59,6 +60,7 @@ class Decoded:
     side_entries: int
     folded_rows: int
     unevaluated: int
+    snapshot_entries: int
     splits: list[dict[str, object]]
 
     def kind(self, kind: int) -> DataFrame:
@@ -119,6 +121,7 @@ def plan_splits(dump: Dump, split_bytes: int) -> list[dict[str, object]]:
     of_offsets = offsets_partitions(dump)
     compared = offsets_compared(dump)
     beside = files_beside(dump)
+    bounds = snapshot_bounds(dump)
     splits = []
     for file in dump.files:
         if file.status == "skipped":
@@ -130,6 +133,7 @@ def plan_splits(dump: Dump, split_bytes: int) -> list[dict[str, object]]:
             split = _split(file, owner, start, min(piece, file.size - start))
             split["cuts"] = compared.get(file.partition_index)
             split["beside"] = beside.get(file.file_index)
+            split["snapshots"] = _bounds_of(file, bounds.get(file.partition_index, []))
             splits.append(split | {"topic_partitions": of_offsets})
     return splits
 
@@ -175,6 +179,37 @@ def offsets_compared(dump: Dump) -> dict[int | None, list[int]]:
     }
 
 
+def snapshot_bounds(dump: Dump) -> dict[int | None, list[int]]:
+    """partition_index -> offsets at which the state of its producers is known, in order.
+
+    Those of its producer snapshots, and 0 where its log begins there. What lies in front of the
+    first one cannot be replayed.
+    """
+    bases = {p.partition_index: p.segments[0].base_offset for p in dump.partitions if p.segments}
+    found: dict[int | None, set[int]] = defaultdict(set)
+    for file in dump.files:
+        if file.kind != "producer_snapshot" or file.partition_index is None:
+            continue
+        base, offset = bases.get(file.partition_index), file.base_offset
+        if base is not None and offset is not None and offset >= base:
+            found[file.partition_index] |= {offset, 0} if base == 0 else {offset}
+    return {partition: sorted(offsets) for partition, offsets in found.items()}
+
+
+def _bounds_of(file: DumpFile, bounds: list[int]) -> list[int] | None:
+    """Those in a segment or beside a snapshot, with the nearest before and behind.
+
+    A partition may have thousands, and as many files.
+    """
+    if file.base_offset is None or file.kind not in ("segment", "producer_snapshot"):
+        return None
+    first, behind = file.base_offset, file.next_base_offset
+    if file.kind == "producer_snapshot":
+        first, behind = file.base_offset - 1, file.base_offset + 1
+    start = max(bisect_right(bounds, first) - 1, 0)
+    return bounds[start:] if behind is None else bounds[start : bisect_left(bounds, behind) + 1]
+
+
 def offsets_partitions(dump: Dump) -> int | None:
     """How many partitions `__consumer_offsets` seems to have; None where the dump has none.
 
@@ -214,6 +249,7 @@ def _split(
         "cleaned_below": 0 if owner is None else cleaned_below(owner),
         "high_watermark": None if owner is None else owner.high_watermark,
         "single_copy": owner is None or owner.replica_set is None,
+        "log_base": owner.segments[0].base_offset if owner and owner.segments else None,
         "start": start,
         "length": length,
     }
@@ -269,6 +305,7 @@ def decode(spark: SparkSession, dump: Dump, settings: Settings, depth: str) -> D
         F.sum("summary.side_entries").alias("side_entries"),
         F.sum(F.col("folded.entries") + F.col("folded.decisions")).alias("folded"),
         F.sum("summary.coordinator.unevaluated").alias("unevaluated"),
+        F.sum(F.expr("producer_states.number * int(producer_states.of_snapshot)")).alias("entries"),
     )
     told = {row.kind: row.asDict() for row in counted.collect()}
 
@@ -287,6 +324,7 @@ def decode(spark: SparkSession, dump: Dump, settings: Settings, depth: str) -> D
         side_entries=of(log_row.SUMMARY, "side_entries"),
         folded_rows=of(log_row.FOLDED, "folded"),
         unevaluated=of(log_row.SUMMARY, "unevaluated"),
+        snapshot_entries=of(log_row.PRODUCER_STATES, "entries"),
         splits=splits,
     )
 

@@ -10,7 +10,7 @@ from schemas.columns import array, binary, boolean, column, integer, long, strin
 
 RUN, FRAME, FAILURE, STEP, ENTRY, ABORTED, SUMMARY, REGULAR, REGULAR_ABORT = range(9)
 GROUP_FAULT, PENDING_COMMIT, LATE_COMMIT, COMMITS, BLOCK, FOLDED, METADATA = range(9, 16)
-SIDE_FAULT = 16
+SIDE_FAULT, PRODUCER_STATES, SNAPSHOT_FAULT = range(16, 19)
 
 RUN_COLUMNS = (
     long("producer_id", "producer id"),
@@ -46,6 +46,8 @@ RUN_COLUMNS = (
     integer("chain_sequence_before", "last sequence of the data before that chain"),
     integer("marker_epoch_before", "producer epoch of the marker before, where that or this was "
             "folded away; else null"),
+    boolean("initial", "a state of the producer snapshot at which the log begins, with its entry "
+            "in place of batch and marker; null for what the log holds"),
 )  # fmt: skip
 
 REGULAR_TXN = table(
@@ -284,6 +286,28 @@ METADATA_TYPE = table(
 )
 """A fact of `__cluster_metadata`; what is null does not belong to its kind."""
 
+PRODUCER_STATES_TYPE = table(
+    long("start_offset", "offset of the producer snapshot before what is told, or 0; null where "
+         "no state is known before"),
+    long("end_offset", "offset of the producer snapshot behind what is told"),
+    boolean("of_snapshot", "the states that the snapshot holds; else what batches before it "
+            "changed"),
+    boolean("of_log_start", "of a snapshot: start_offset is 0, where the log begins"),
+    long("next_offset", "offset of the snapshot behind this one; null for none, and for batches"),
+    long("segment_base", "base offset of the segment"),
+    long("left_out", "batches of the split that cannot be believed"),
+    long("number", "producers in the block"),
+    binary("states", "Arrow stream of udfs/wire/producer_state.py STATE"),
+)  # fmt: skip
+"""States of producers, or their changes, in the range of offsets that ends with a snapshot."""
+
+SNAPSHOT_FAULT_TYPE = table(
+    string("reason", "stable name of what is wrong with a producer snapshot"),
+    string("detail", "what is stored, and what was expected"),
+    long("size", "bytes read"),
+    boolean("newest", "no snapshot of the partition has a higher offset"),
+)
+
 SUMMARY_TYPE = table(
     long("length", "bytes of the split or file that were there to read"),
     binary("digests", "SHA-256 of each MiB of the split, joined"),
@@ -319,6 +343,7 @@ SUMMARY_TYPE = table(
     long("group_divisor", "greatest common divisor of what the number of partitions must divide; "
          "0 for no group"),
     long("side_entries", "entries of an index or a leader-epoch-checkpoint"),
+    boolean("starts_log", "a producer snapshot from which the replay begins; null for other files"),
     long("trailing_bytes", "bytes of a cut last entry of a .txnindex"),
     column("coordinator", COORDINATOR_TYPE, "of a split of __transaction_state with records"),
     string("error", "why the file could not be read; null: it was"),
@@ -345,6 +370,8 @@ LOG_ROW = table(
     column("folded", FOLDED_TYPE, "records of __transaction_state that were folded away"),
     column("metadata", METADATA_TYPE, "what a record of __cluster_metadata tells"),
     column("side_fault", SIDE_FAULT_TYPE, "an entry of a side file that contradicts the log"),
+    column("producer_states", PRODUCER_STATES_TYPE, "a block of states of producers"),
+    column("snapshot_fault", SNAPSHOT_FAULT_TYPE, "a producer snapshot that cannot be used"),
 )
 
 BESIDE = table(
@@ -377,6 +404,13 @@ SPLIT = table(
         "order; null where there is nothing to compare with",
     ),
     array("beside", BESIDE, "side files to be held against the batches; null for none"),
+    long("log_base", "base offset of the first segment of the partition; null for none"),
+    array(
+        "snapshots",
+        LongType(),
+        "offsets at which a producer snapshot, or offset 0, tells the state of producers: those in "
+        "the file with the nearest before and behind, in order",
+    ),
     long("start", "first byte of the split"),
     long("length", "bytes of the split"),
 )

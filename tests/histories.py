@@ -4,6 +4,7 @@ Long enough that stretches of regular transactions are folded away when the log 
 """
 
 import random
+from typing import Any
 
 from log_builder import Case
 
@@ -78,10 +79,24 @@ def offsets_history(seed: int) -> list[str]:
     return log
 
 
+def snapshots(seed: int) -> dict[str, Any]:
+    """Producer snapshots within the log; every other log has lost its head, and begins with one."""
+    if seed % 2:
+        return {"snapshots": ["30", "70 pid=1 seq=77", "110"]}
+    return {
+        "first_base": 100,
+        "snapshots": ["100 pid=1 seq=1 last=40 delta=0 at=-5 txn=40", "130 pid=2 cepoch=9"],
+    }
+
+
 def histories() -> list[Case]:
     """Cases that expect nothing in particular: what counts is that the findings never change."""
     of_data = [
-        Case("random", seed, {"name": f"seed {seed}", "log": history(seed), "finds": []})
+        Case(
+            "random",
+            seed,
+            {"name": f"seed {seed}", "log": history(seed), "finds": []} | snapshots(seed),
+        )
         for seed in range(HISTORIES)
     ]
     of_offsets = {"topic": "__consumer_offsets", "finds": []}

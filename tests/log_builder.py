@@ -70,6 +70,7 @@ Options of a case, all optional
             behind its position); a time index has at= in place of a position (s as in the log).
             Or `segment=0 position=99 offset=7`, `zeros 80 [segment=0]`. Default: no files
     epochs: list of `epoch=3 start=7`: the leader-epoch-checkpoint; default: no file
+    snapshots: list of producer snapshots (tests/snapshot_files.py); default none
     coordinator: list of `id=x pid=1 epoch=0 state=Ongoing partitions=this at=0` records in
             __transaction_state (complete, broker clean). State: as in the log, or
             `tombstone`. partitions: this, elsewhere, `this,elsewhere` or none; the default is
@@ -110,6 +111,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import google_crc32c
+from snapshot_files import snapshot_files
 
 from udfs.wire import batch_layout as layout
 from udfs.wire import codecs, offsets_log, txn_index, txn_log, writer
@@ -138,8 +140,8 @@ OFFSETS_TOPIC = "__consumer_offsets"
 COMMITTED = re.compile(r"(?P<topic>[a-z]+)-(?P<partition>\d+)")
 OPTIONS = {
     "name", "log", "finds", "info", "broker", "hw", "cleaner", "log_start", "recovery_point",
-    "first_base", "txnindex", "index", "timeindex", "epochs", "coordinator", "topic", "copied_at",
-    "alone", "copy", "output", "replica", "policy",
+    "first_base", "txnindex", "index", "timeindex", "epochs", "snapshots", "coordinator", "topic",
+    "copied_at", "alone", "copy", "output", "replica", "policy",
 }  # fmt: skip
 VERBS = {
     "data", "txn", "plain", "offsets", "ids", "commit", "abort", "v0", "v1", "skip", "roll",
@@ -1025,6 +1027,11 @@ class DumpWriter:
         if "epochs" in given:
             content = leader_epoch_file(given["epochs"])
             (folder / "leader-epoch-checkpoint").write_text(content, encoding="utf-8")
+        snapshots = snapshot_files(
+            given.get("snapshots", ()), log.segments, log.pid, lambda at: T0 + round(at * 1000)
+        )
+        for offset, content in snapshots.items():
+            (folder / f"{offset:020}.snapshot").write_bytes(content)
         if "copied_at" in given:
             moment = T0 + int(given["copied_at"]) * 1000
             self._copies[broker].append({"path": folder.name, "copy_start_ms": moment})

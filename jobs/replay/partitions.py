@@ -156,22 +156,35 @@ def earlier_ends(rows_of_summary: DataFrame, files: DataFrame) -> DataFrame:
     return found.groupBy("topic", "partition").agg((F.max("last_offset") + 1).alias("earlier_end"))
 
 
+def known_starts(rows_of_summary: DataFrame) -> DataFrame:
+    """One row a partition whose log begins with a producer snapshot.
+
+    Columns: partition_index, from_snapshot (true).
+    """
+    return rows_of_summary.filter("starts_log").select(
+        "partition_index", F.lit(True).alias("from_snapshot")
+    )
+
+
 def facts(
     static: DataFrame,
     splits: DataFrame,
     holes_by_partition: DataFrame,
     brokers: DataFrame,
     earlier: DataFrame,
+    starts: DataFrame,
 ) -> DataFrame:
     """One row a partition and broker, everything that verdicts about it depend on.
 
     `static` has the columns of `schemas.dump_partition.DUMP_PARTITION`; `brokers`: see `clusters`;
-    `earlier`: see `earlier_ends`.
+    `earlier`: see `earlier_ends`; `starts`: see `known_starts`.
 
     Columns: DUMP_PARTITION, log_start_offset, log_end_offset (exclusive), data_end_offset (behind
     the last record, 0 for an empty log), high_watermark,
-    stable_below (offsets below are replicated as far as known), start_known, cleaning (never,
-    cleaned, unknown), holes, broker_timestamp (ms), complete_up_to_ms, single_broker, batches,
+    stable_below (offsets below are replicated as far as known), from_beginning (the log begins at
+    offset 0), start_known (the state of every producer in front of the log is known: there, or
+    from the snapshot at its first offset), cleaning (never, cleaned, unknown), holes,
+    broker_timestamp (ms), complete_up_to_ms, single_broker, batches,
     records.
 
     complete_up_to_ms: a partition is complete up to its own newest timestamp of a broker's clock,
@@ -225,8 +238,11 @@ def facts(
     )
     nothing_missing = F.array().cast("array<struct<first:bigint,end:bigint>>")
     by_broker = Window.partitionBy("broker")
-    of_cluster = bounded.join(F.broadcast(brokers), on="broker", how="left").join(
-        F.broadcast(earlier), on=["topic", "partition"], how="left"
+    from_beginning = F.coalesce("first_base", F.lit(0)) == 0
+    of_cluster = (
+        bounded.join(F.broadcast(brokers), on="broker", how="left")
+        .join(F.broadcast(earlier), on=["topic", "partition"], how="left")
+        .join(F.broadcast(starts), on="partition_index", how="left")
     )
     return (
         of_cluster.crossJoin(one_broker)
@@ -241,7 +257,8 @@ def facts(
             .otherwise(F.coalesce("last_offset", F.lit(0)))
             .cast(LongType())
             .alias("stable_below"),
-            (F.coalesce("first_base", F.lit(0)) == 0).alias("start_known"),
+            from_beginning.alias("from_beginning"),
+            (from_beginning | F.coalesce("from_snapshot", F.lit(False))).alias("start_known"),
             cleaning.alias("cleaning"),
             F.coalesce("holes", nothing_missing).alias("holes"),
             "broker_timestamp",

@@ -31,6 +31,7 @@ def _data_struct() -> Column:
         "split_start",
         F.col("last_position").alias("position"),
         F.col("last_length").alias("length"),
+        "initial",
     )
 
 
@@ -45,6 +46,7 @@ def _marker_struct() -> Column:
         "file_index",
         F.col("marker_position").alias("position"),
         F.col("marker_length").alias("length"),
+        "initial",
     )
 
 
@@ -75,6 +77,8 @@ def _chain() -> tuple[Column, Column]:
 def producer_states(runs: DataFrame) -> DataFrame:
     """Each run of `schemas.log_row.RUN_COLUMNS` with the state of its producer before it.
 
+    A state of the snapshot at which the log begins is a run, too, before all others (`initial`).
+
     Added: has_data, has_marker, start_offset; previous (struct of the nearest earlier run with
     data), previous_marker (struct of the nearest earlier marker), state_epoch, highest data,
     marker and coordinator epochs so far, state_timestamp (ms), transaction_number (markers
@@ -92,7 +96,7 @@ def producer_states(runs: DataFrame) -> DataFrame:
         F.col("first_offset").isNotNull().alias("has_data"),
         F.col("marker_offset").isNotNull().alias("has_marker"),
         F.coalesce("first_offset", "marker_offset").alias("start_offset"),
-    )
+    ).withColumn("initial", F.coalesce("initial", F.lit(False)))
     order = Window.partitionBy("partition_index", "producer_id").orderBy("start_offset")
     before = order.rowsBetween(Window.unboundedPreceding, -1)
     stated = numbered.select(

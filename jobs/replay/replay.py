@@ -10,7 +10,15 @@ from jobs._kept import Kept
 from jobs.replay.coordinator import last_states, owners
 from jobs.replay.coordinator_log import Folded, coordinator_log
 from jobs.replay.decisions import histories
-from jobs.replay.partitions import clusters, earlier_ends, facts, holes, segments, summaries
+from jobs.replay.partitions import (
+    clusters,
+    earlier_ends,
+    facts,
+    holes,
+    known_starts,
+    segments,
+    summaries,
+)
 from jobs.replay.producers import producer_states
 from jobs.replay.transactions import abort_markers, partition_states, transactions
 
@@ -73,6 +81,7 @@ def replay(
             holes(logs.steps, damages),
             clusters(read, files),
             earlier_ends(read, files),
+            known_starts(read),
         )
     )
     told = kept.keep_all(

@@ -30,13 +30,15 @@ def transactions(states: DataFrame) -> DataFrame:
     where only non-transactional data follow the last marker), the columns of the marker,
     oldest_other (see LOG_ROW), previous_marker, previous_data_epoch, previous_closed_data
     (previous_marker ended a transaction with data), opening_marker (the nearest marker before the
-    first batch, for open ones too), opening_marker_ended (highest epoch of the data that marker
-    ended, null for none), state_timestamp (of the state before the transaction), earlier_epoch
-    (highest data or marker epoch before the marker), highest_coordinator_epoch, first_file_index,
-    first_position, first_length, marker_epoch_before (see LOG_ROW), last_file_index,
-    last_position, last_length, marker_file_index.
+    first batch, for open ones too; null for one in front of the log), opening_marker_ended (highest
+    epoch of the data that marker ended, null for none), state_timestamp (of the state before the
+    transaction), earlier_epoch (highest data or marker epoch before the marker),
+    highest_coordinator_epoch, first_file_index, first_position, first_length, marker_epoch_before
+    (see LOG_ROW), last_file_index, last_position, last_length, marker_file_index.
     """
     data = F.col("has_data") & F.col("transactional")
+    # Of the states at which the log begins, only what is still open is a transaction in it.
+    replayed = states.filter(~F.col("initial") | ~F.col("has_marker") & data)
 
     def of_data(name: str) -> Column:
         return F.when(data, F.col(name))
@@ -76,10 +78,11 @@ def transactions(states: DataFrame) -> DataFrame:
         "highest_data_epoch",
         "highest_marker_epoch",
         "state_timestamp",
-        F.col("previous_marker").alias("opening_marker"),
+        # Of a marker in front of the log a snapshot tells neither place nor outcome.
+        F.when(~F.col("previous_marker.initial"), F.col("previous_marker")).alias("opening_marker"),
         F.when(ended, F.col("previous.epoch")).alias("opening_marker_ended"),
     )
-    grouped = states.groupBy("partition_index", "producer_id", "transaction_number").agg(
+    grouped = replayed.groupBy("partition_index", "producer_id", "transaction_number").agg(
         F.min(F.when(data, first)).alias("first"),
         F.max(F.when(data, last)).alias("last"),
         F.max(F.when(F.col("has_marker"), marker)).alias("marker"),

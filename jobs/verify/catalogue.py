@@ -158,6 +158,9 @@ from jobs.verify.checks.segment.segment_missing import CHECK as SEGMENT_MISSING
 from jobs.verify.checks.segment.segment_offset_out_of_range import (
     CHECK as SEGMENT_OFFSET_OUT_OF_RANGE,
 )
+from jobs.verify.checks.snapshot.snapshot_corrupt import CHECK as SNAPSHOT_CORRUPT
+from jobs.verify.checks.snapshot.snapshot_foreign_producer import CHECK as SNAPSHOT_FOREIGN_PRODUCER
+from jobs.verify.checks.snapshot.snapshot_state_mismatch import CHECK as SNAPSHOT_STATE_MISMATCH
 from jobs.verify.checks.transaction.aborted_data_below_cleaned_bound import (
     CHECK as ABORTED_DATA_BELOW_CLEANED_BOUND,
 )
@@ -230,6 +233,9 @@ CHECKS: tuple[Check, ...] = (
     TXNINDEX_EMPTY_TRANSACTION,
     TXNINDEX_WRONG_FIRST_OFFSET,
     TXNINDEX_WRONG_LSO,
+    SNAPSHOT_CORRUPT,
+    SNAPSHOT_STATE_MISMATCH,
+    SNAPSHOT_FOREIGN_PRODUCER,
     SEQUENCE_GAP,
     SEQUENCE_REGRESSION,
     DUPLICATE_BATCH,

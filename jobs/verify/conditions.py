@@ -14,9 +14,11 @@ from jobs.verify.verdict import (
     OPERATOR_ABORT,
     STATE_MAY_HAVE_EXPIRED,
     UNSTABLE_TAIL,
+    VERSION_DEPENDENT,
     Excuse,
     explained,
     inconclusive,
+    suspect,
 )
 from schemas.dump_partition import CLEANED, CLEANING_UNKNOWN
 from udfs.wire.batch_layout import MAX_SEQUENCE
@@ -79,6 +81,19 @@ def unstable_damage() -> Excuse:
 def state_may_have_expired() -> Excuse:
     """Between the two the broker may have forgotten the producer (producer.id.expiration.ms)."""
     return inconclusive(STATE_MAY_HAVE_EXPIRED, lambda: F.col("state_may_have_expired"))
+
+
+def forgotten_with_the_head(known: str) -> Excuse:
+    """Up to Kafka 2.3 a broker forgot the producers whose data went with the head of the log.
+
+    `known`: the struct of what was known before; only a snapshot may tell that.
+    """
+    return suspect(VERSION_DEPENDENT, lambda: F.col(f"{known}.initial"))
+
+
+def begun_and_gone() -> Excuse:
+    """All data of the transaction went with the head of the log: see `forgotten_with_the_head`."""
+    return suspect(VERSION_DEPENDENT, lambda: F.col("last_offset") < F.col("log_start_offset"))
 
 
 def cleaned_between(first: Column) -> Column:

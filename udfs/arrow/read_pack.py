@@ -10,6 +10,7 @@ from udfs.arrow.batches import DecodeOptions
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.log_ends import end_of_log
 from udfs.arrow.metadata_rows import metadata_rows
+from udfs.arrow.producer_states import snapshot_rows
 from udfs.arrow.rows import RowBuilder
 from udfs.arrow.segment import read_segment
 from udfs.arrow.side_files import JUDGED_ALONE, faults_alone
@@ -20,6 +21,7 @@ from udfs.wire.errors import WireError
 SEGMENT = "segment"
 TXN_INDEX = "txn_index"
 METADATA = ("metadata_log", "metadata_snapshot")
+PRODUCER_SNAPSHOT = "producer_snapshot"
 EARLIER_COORDINATOR_LOG = "earlier_coordinator_log"
 
 
@@ -61,6 +63,16 @@ def _read_side_file(source: ByteRange, split: dict[str, Any]) -> Iterator[pa.Rec
     yield builder.nested(log_row.SUMMARY, "summary", [summary])
 
 
+def _read_snapshot(source: ByteRange, split: dict[str, Any]) -> Iterator[pa.RecordBatch]:
+    """A `.snapshot`, small enough to be read whole (46 bytes a producer)."""
+    builder = RowBuilder(split)
+    summary = _side_file_summary(source)
+    if split["partition_index"] is not None:
+        data = source.data[: source.length].tobytes()
+        summary["starts_log"] = yield from snapshot_rows(builder, data, split)
+    yield builder.nested(log_row.SUMMARY, "summary", [summary])
+
+
 def read_split(
     file: BinaryIO, split: dict[str, Any], options: DecodeOptions
 ) -> Iterator[pa.RecordBatch]:
@@ -74,6 +86,8 @@ def read_split(
         yield from _read_side_file(source, split)
     elif split["kind"] in METADATA:
         yield from metadata_rows(source, split, options)
+    elif split["kind"] == PRODUCER_SNAPSHOT:
+        yield from _read_snapshot(source, split)
     elif split["kind"] == EARLIER_COORDINATOR_LOG:
         summary = _side_file_summary(source) | end_of_log(source, split, options)
         yield RowBuilder(split).nested(log_row.SUMMARY, "summary", [summary])

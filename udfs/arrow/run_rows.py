@@ -166,10 +166,13 @@ class Columns:
 
 
 def run_rows(
-    builder: RowBuilder, decoded: Decoded, split: dict[str, Any], expiration_ms: int
+    builder: RowBuilder,
+    decoded: Decoded,
+    given: Replayable,
+    split: dict[str, Any],
+    expiration_ms: int,
 ) -> Iterator[pa.RecordBatch]:
     """Rows of kind RUN, REGULAR_ABORT and REGULAR of one split."""
-    given = replayable(decoded)
     if not given.batch.size:
         return
     bounds = Bounds(

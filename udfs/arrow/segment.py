@@ -14,9 +14,10 @@ from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.frames import Frames, FrameWalker
 from udfs.arrow.offset_rows import offset_rows
 from udfs.arrow.offsets_split import OffsetsSplit
+from udfs.arrow.producer_states import changed_states
 from udfs.arrow.replica_blocks import block_rows, stored_batches
 from udfs.arrow.rows import RowBuilder
-from udfs.arrow.run_rows import run_rows
+from udfs.arrow.run_rows import replayable, run_rows
 from udfs.arrow.side_files import faults_beside
 from udfs.arrow.txn_log_rows import txn_log_rows
 from udfs.wire import batch_layout as layout
@@ -173,7 +174,9 @@ def read_segment(
     decoded = decode_batches(source, frames.positions, topic, options)
     builder = RowBuilder(split)
 
-    yield from run_rows(builder, decoded, split, options.producer_expiration_ms)
+    given = replayable(decoded)
+    yield from run_rows(builder, decoded, given, split, options.producer_expiration_ms)
+    yield from changed_states(builder, decoded, given, split)
     limit = options.max_decompressed_bytes
     of_topic: dict[str, Any] = {}
     if topic == TXN_LOG_TOPIC:

@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import google_crc32c
+import numpy as np
+from numpy.typing import NDArray
 
 from udfs.wire.errors import WireError
 
@@ -36,8 +38,24 @@ class ProducerSnapshotEntry(NamedTuple):
     current_txn_first_offset: int
 
 
-def decode(data: bytes) -> list[ProducerSnapshotEntry]:
-    """Entries of a snapshot file; the file must be exactly as long as its count says."""
+# An entry as it is stored.
+STORED = np.dtype(
+    list(
+        zip(
+            ProducerSnapshotEntry._fields,
+            (">i8", ">i2", ">i4", ">i8", ">i4", ">i8", ">i4", ">i8"),
+            strict=True,
+        )
+    )
+)
+
+
+def read_entries(data: bytes) -> NDArray[np.void]:
+    """Entries of a snapshot file as an array of `STORED`.
+
+    Raises WireError where the version is unknown, the checksum is wrong, the file is not exactly
+    as long as its count says, or a producer id occurs twice.
+    """
     if len(data) < HEADER_SIZE:
         raise WireError("length_out_of_bounds", f"{len(data)} bytes, expected {HEADER_SIZE}")
     version, stored_crc = CHECKED_HEAD.unpack_from(data)
@@ -52,8 +70,16 @@ def decode(data: bytes) -> list[ProducerSnapshotEntry]:
     crc = google_crc32c.value(data[CHECKED_HEAD.size :])
     if crc != stored_crc:
         raise WireError("crc_mismatch", f"stored {stored_crc:#010x}, computed {crc:#010x}")
-    body = memoryview(data)[HEADER_SIZE:]
-    return [ProducerSnapshotEntry(*fields) for fields in ENTRY.iter_unpack(body)]
+    entries: NDArray[np.void] = np.frombuffer(data, dtype=STORED, offset=HEADER_SIZE)
+    ids, times = np.unique(entries["producer_id"], return_counts=True)
+    if ids.size < entries.size:
+        raise WireError("producer_repeated", f"producer id {ids[times > 1][0]} occurs twice")
+    return entries
+
+
+def decode(data: bytes) -> list[ProducerSnapshotEntry]:
+    """Entries of a snapshot file; errors as `read_entries`."""
+    return [ProducerSnapshotEntry(*entry) for entry in read_entries(data).tolist()]
 
 
 def encode(entries: Iterable[ProducerSnapshotEntry]) -> bytes:

@@ -24,6 +24,7 @@ from jobs.verify.contexts.replicas import replicas_context
 from jobs.verify.contexts.run import run_context
 from jobs.verify.contexts.side_entry import side_entry_context
 from jobs.verify.contexts.side_fault import side_fault_context
+from jobs.verify.contexts.snapshot import snapshot_context
 from jobs.verify.contexts.transaction import Ages, transaction_context
 
 
@@ -66,6 +67,19 @@ class ReplicaInputs:
 
 
 @dataclass(frozen=True)
+class SnapshotInputs:
+    """What producer snapshots tell; None for what the dump cannot have.
+
+    `states`: rows of `log_row.PRODUCER_STATES_TYPE`; `faults`: of SNAPSHOT_FAULT_TYPE. `entries`:
+    states in all snapshots.
+    """
+
+    states: DataFrame | None
+    faults: DataFrame | None
+    entries: int
+
+
+@dataclass(frozen=True)
 class Inputs:
     """Everything that contexts are built from; each frame is described where it is made.
 
@@ -97,6 +111,7 @@ class Inputs:
     offsets: OffsetInputs
     replicas: ReplicaInputs
     blocks: BlockInputs
+    snapshots: SnapshotInputs
     regular: int
     following: int
     ages: Ages
@@ -134,9 +149,20 @@ def build_contexts(given: Inputs) -> list[Context]:
             given.transactions, known, files, given.owners, log, given.ages,
             given.coordinator_log_complete, given.regular,
         ),
+        _snapshot_context(given),
         *_offset_contexts(given),
         *_replica_contexts(given),
     ]  # fmt: skip
+
+
+def _snapshot_context(given: Inputs) -> Context:
+    told = given.snapshots
+    if told.states is None and told.faults is None:
+        return no_rows("snapshot", given.facts)
+    return snapshot_context(
+        told.states, told.faults, told.entries, given.facts, given.files,
+        given.ages.producer_expiration,
+    )  # fmt: skip
 
 
 def _offset_contexts(given: Inputs) -> list[Context]:

@@ -167,7 +167,7 @@ def coordinator_step_context(
         F.lead("ordinal").over(by_id).isNull().alias("newest"),
     ).filter(~F.col("judged"))
     needed = facts.select(
-        "partition_index", "topic", "partition", "broker", "start_known", "stable_below",
+        "partition_index", "topic", "partition", "broker", "from_beginning", "stable_below",
         "complete_up_to_ms", "single_broker",
     )  # fmt: skip
     rows = stepped.join(F.broadcast(needed), on="partition_index", how="inner").select(
@@ -179,7 +179,7 @@ def coordinator_step_context(
         ).alias("adjacent"),
         (
             F.col("previous").isNull()
-            & F.col("start_known")
+            & F.col("from_beginning")
             & (F.col("offset") == F.col("ordinal") - 1)
         ).alias("first_of_log"),
     )

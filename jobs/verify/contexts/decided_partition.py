@@ -442,7 +442,9 @@ def decided_partition_context(
     def enrich(selected: DataFrame) -> DataFrame:
         producers = selected.select("producer_id").distinct()
         decided = log.decisions_of(producers)
-        runs = _runs(states, regular.join(producers, on="producer_id", how="left_semi"))
+        # What a snapshot tells lies before the log, where markers are not looked for.
+        in_log = states.filter(~F.col("initial"))
+        runs = _runs(in_log, regular.join(producers, on="producer_id", how="left_semi"))
         placed = selected.join(F.broadcast(known), on="partition_index", how="inner")
         deciding = F.coalesce("coordinator_index", "committed_index")
         with_decision = (

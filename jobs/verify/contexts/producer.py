@@ -23,7 +23,9 @@ def _uses(states: DataFrame, entries: DataFrame, facts: DataFrame) -> DataFrame:
         *OF_CLUSTER,
     )  # fmt: skip
     client = F.broadcast(about.filter(~F.col("coordinator_topic")))
-    written = states.join(client, on="partition_index", how="inner").select(
+    written = states.filter(~F.col("initial")).join(
+        client, on="partition_index", how="inner"
+    ).select(
         "producer_id",
         "has_data",
         "transactional",

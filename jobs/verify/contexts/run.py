@@ -36,9 +36,8 @@ def run_context(
     )
     # A run that follows transactions which were folded away was found regular with them, and
     # does not stand beside its own past.
-    rows = states.filter(F.col("has_data") & ~F.col("follows")).join(
-        F.broadcast(needed), on="partition_index", how="inner"
-    )
+    judged = F.col("has_data") & ~F.col("follows") & ~F.col("initial")
+    rows = states.filter(judged).join(F.broadcast(needed), on="partition_index", how="inner")
     known = F.col("previous").isNotNull() & (F.col("previous.epoch") == F.col("producer_epoch"))
     latest = F.greatest("first_timestamp", F.col("previous_marker.timestamp"))
 

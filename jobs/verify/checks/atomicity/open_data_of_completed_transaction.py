@@ -9,7 +9,8 @@ marker decides them, whatever was decided before.
 
 When it is legal: never, unless the copy of the partition is older than that record. Where the
 Prepare record that lists the partition is still there, missing_marker_in_listed_partition tells
-it instead.
+it instead. Up to Kafka 2.3 a transaction all of whose data went with the head of the log was
+forgotten.
 
 Evidence: the first and the last batch of the data.
 """
@@ -17,6 +18,7 @@ Evidence: the first and the last batch of the data.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
+from jobs.verify.conditions import begun_and_gone
 from jobs.verify.verdict import (
     DUMP_BEFORE_EVENT,
     MISSING_RANGE,
@@ -38,6 +40,7 @@ CHECK = Check(
         explained(MISSING_RANGE, lambda: F.col("behind_data_gap")),
         inconclusive(TWO_PHASE_COMMIT, lambda: F.col("two_phase_commit")),
         inconclusive(DUMP_BEFORE_EVENT, lambda: ~F.col("copied_behind_coordinator")),
+        begun_and_gone(),
     ),
     expected=lambda: text("a marker: the coordinator is in state {coordinator_state}"),
     found=lambda: text("none behind offset {last_offset}"),

@@ -6,7 +6,8 @@ written to the partition before.
 Why it is wrong: the leader knows the last five batches of a producer and stores none of them
 again; consumers read the records twice, which idempotence exists to prevent.
 
-When it is legal: the state of the producer had expired between the two. A retry of an older
+When it is legal: the state of the producer had expired between the two, or went with the head of
+the log, up to Kafka 2.3. A retry of an older
 epoch is told by zombie_write_after_fence; overlapping offsets are told by the checks of the log.
 
 Evidence: the batch before and the batch that repeats.
@@ -15,7 +16,12 @@ Evidence: the batch before and the batch that repeats.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
-from jobs.verify.conditions import is_behind, state_may_have_expired, unstable_tail
+from jobs.verify.conditions import (
+    forgotten_with_the_head,
+    is_behind,
+    state_may_have_expired,
+    unstable_tail,
+)
 from jobs.verify.verdict import MISSING_RANGE, explained
 
 CHECK = Check(
@@ -34,6 +40,7 @@ CHECK = Check(
         explained(MISSING_RANGE, lambda: F.col("joins_earlier") | F.col("overlaps")),
         state_may_have_expired(),
         unstable_tail(),
+        forgotten_with_the_head("previous"),
     ),
     expected=lambda: text("first sequence {expected_sequence}"),
     found=lambda: text("sequences {first_sequence} to {first_batch_last_sequence} again"),

@@ -6,7 +6,8 @@ the same producer id and its marker; told once where the kind changes.
 Why it is wrong: the leader, followers and recovery refuse it (InvalidTxnStateException). The
 records take no part in the outcome: read_committed consumers get them even after an abort.
 
-When it is legal: never; but a marker between may be damaged or missing in the dump.
+When it is legal: never; but a marker between may be damaged or missing in the dump, and up to
+Kafka 2.3 a transaction was forgotten with the head of the log.
 
 Evidence: the last batch of the transaction and the batch without the bit.
 """
@@ -14,7 +15,7 @@ Evidence: the last batch of the transaction and the batch without the bit.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
-from jobs.verify.conditions import unstable_tail
+from jobs.verify.conditions import forgotten_with_the_head, unstable_tail
 from jobs.verify.verdict import MISSING_RANGE, explained
 
 CHECK = Check(
@@ -31,6 +32,7 @@ CHECK = Check(
     excuses=(
         explained(MISSING_RANGE, lambda: F.col("missing_before") | F.col("overlaps")),
         unstable_tail(),
+        forgotten_with_the_head("previous"),
     ),
     expected=lambda: F.lit("transactional data or a marker"),
     found=lambda: F.lit("data without the transactional bit"),

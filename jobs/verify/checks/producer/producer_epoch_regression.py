@@ -6,7 +6,8 @@ producer id in the partition; told once where the epoch steps down.
 Why it is wrong: the leader refuses it (InvalidProducerEpochException): a fenced instance of the
 application wrote beside its successor.
 
-When it is legal: the state of the producer had expired before it.
+When it is legal: the state of the producer had expired before it, or went with the head of the
+log, up to Kafka 2.3.
 
 Evidence: the batch before and the batch of the lower epoch.
 """
@@ -14,7 +15,7 @@ Evidence: the batch before and the batch of the lower epoch.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
-from jobs.verify.conditions import state_may_have_expired, unstable_tail
+from jobs.verify.conditions import forgotten_with_the_head, state_may_have_expired, unstable_tail
 from jobs.verify.verdict import MISSING_RANGE, explained
 
 CHECK = Check(
@@ -31,6 +32,7 @@ CHECK = Check(
         explained(MISSING_RANGE, lambda: F.col("joins_earlier") | F.col("overlaps")),
         state_may_have_expired(),
         unstable_tail(),
+        forgotten_with_the_head("previous"),
     ),
     expected=lambda: text("producer epoch {highest_data_epoch} or higher"),
     found=lambda: text("producer epoch {producer_epoch}"),

@@ -9,7 +9,10 @@ that batches in between were lost after they had been written.
 When it is legal: the state of the producer had expired; the cleaner removed the batches between
 and their offsets are missing too; batches between are damaged or missing in the dump.
 
-Evidence: the batch before and the batch that skips.
+Where the head of the log is gone, the producer snapshot at its first offset tells what must
+follow. A broker that has forgotten the producer, as up to Kafka 2.3 with the head, took only 0.
+
+Evidence: the batch before, or its entry in that snapshot, and the batch that skips.
 """
 
 from pyspark.sql import Column

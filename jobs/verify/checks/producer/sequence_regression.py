@@ -8,7 +8,7 @@ Why it is wrong: the leader refuses such a batch (OutOfOrderSequenceException); 
 that some records were written twice, or that the log was changed.
 
 When it is legal: the wrap from 2147483647 to 0; the state of the producer had expired (clients
-before 2.5 then began at 0 in the same epoch).
+before 2.5 then began at 0 in the same epoch), or went with the head of the log, up to Kafka 2.3.
 
 Evidence: the batch before and the batch that goes back.
 """
@@ -16,7 +16,12 @@ Evidence: the batch before and the batch that goes back.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
-from jobs.verify.conditions import is_behind, state_may_have_expired, unstable_tail
+from jobs.verify.conditions import (
+    forgotten_with_the_head,
+    is_behind,
+    state_may_have_expired,
+    unstable_tail,
+)
 from jobs.verify.verdict import MISSING_RANGE, explained
 
 CHECK = Check(
@@ -35,6 +40,7 @@ CHECK = Check(
         explained(MISSING_RANGE, lambda: F.col("joins_earlier") | F.col("overlaps")),
         state_may_have_expired(),
         unstable_tail(),
+        forgotten_with_the_head("previous"),
     ),
     expected=lambda: text("first sequence {expected_sequence}"),
     found=lambda: text("first sequence {first_sequence}"),

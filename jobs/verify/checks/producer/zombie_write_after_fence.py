@@ -7,7 +7,8 @@ producer_epoch_regression).
 Why it is wrong: the marker raised the producer's epoch, so the leader must refuse the batch
 (InvalidProducerEpochException). Its records belong to a transaction that was already decided.
 
-When it is legal: the state of the producer had expired before it. A COMMIT whose own epoch is
+When it is legal: the state of the producer had expired before it, or went with the head of the
+log, up to Kafka 2.3. A COMMIT whose own epoch is
 impossible (marker_epoch_invalid) fenced nobody.
 
 Evidence: the marker and the batch.
@@ -17,7 +18,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
-from jobs.verify.conditions import state_may_have_expired, unstable_tail
+from jobs.verify.conditions import forgotten_with_the_head, state_may_have_expired, unstable_tail
 from jobs.verify.verdict import MISSING_RANGE, explained
 
 
@@ -46,6 +47,7 @@ CHECK = Check(
         explained(MISSING_RANGE, lambda: _marker_is_wrong() | F.col("overlaps")),
         state_may_have_expired(),
         unstable_tail(),
+        forgotten_with_the_head("previous_marker"),
     ),
     expected=lambda: text("producer epoch {highest_marker_epoch} or higher"),
     found=lambda: text("producer epoch {producer_epoch}"),

@@ -6,7 +6,8 @@ before it in the partition.
 Why it is wrong: the leader refuses markers of a deposed coordinator
 (TransactionCoordinatorFencedException): two coordinators decided transactions of one producer.
 
-When it is legal: the state of the producer had expired before it. An operator's abort may carry
+When it is legal: the state of the producer had expired before it, or went with the head of the
+log, up to Kafka 2.3. An operator's abort may carry
 coordinator epoch 0 (KIP-664); it has the epoch of the data it ends.
 
 Evidence: the marker before and the marker of the lower coordinator epoch.
@@ -15,7 +16,7 @@ Evidence: the marker before and the marker of the lower coordinator epoch.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
-from jobs.verify.conditions import state_may_have_expired, unstable_tail
+from jobs.verify.conditions import forgotten_with_the_head, state_may_have_expired, unstable_tail
 from jobs.verify.verdict import ADMIN_ABORT_POSSIBLE, suspect
 
 CHECK = Check(
@@ -28,6 +29,7 @@ CHECK = Check(
     excuses=(
         state_may_have_expired(),
         unstable_tail("marker_offset"),
+        forgotten_with_the_head("previous_marker"),
         # A leader that knows the producer refuses it; one that lost its markers does not.
         suspect(
             ADMIN_ABORT_POSSIBLE,

@@ -8,7 +8,8 @@ epoch. The marker was lost, or the older data hung; the next marker decides data
 transaction with its own outcome, so aborted records may become visible.
 
 When it is legal: never (the cleaner removes no marker before its data); but the marker may be
-damaged or missing in the dump.
+damaged or missing in the dump. Up to Kafka 2.3 a transaction was forgotten with the head of the
+log.
 
 Evidence: the last batch of the lower epoch and the first of the higher.
 """
@@ -16,7 +17,7 @@ Evidence: the last batch of the lower epoch and the first of the higher.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
-from jobs.verify.conditions import unstable_tail
+from jobs.verify.conditions import forgotten_with_the_head, unstable_tail
 from jobs.verify.verdict import MISSING_RANGE, explained
 
 CHECK = Check(
@@ -33,6 +34,7 @@ CHECK = Check(
     excuses=(
         explained(MISSING_RANGE, lambda: F.col("missing_before") | F.col("overlaps")),
         unstable_tail(),
+        forgotten_with_the_head("previous"),
     ),
     expected=lambda: text("a marker before data of epoch {producer_epoch}"),
     found=lambda: text("data of epoch {epoch} still open", epoch="previous.epoch"),

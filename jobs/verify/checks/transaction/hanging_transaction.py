@@ -8,7 +8,8 @@ Why it is wrong: the last stable offset cannot pass its first offset, so read_co
 wait for ever and the cleaner stops (KIP-664).
 
 When it is legal: a prepared transaction of two-phase commit; copies of partition and coordinator
-log that were taken at different moments.
+log that were taken at different moments. Up to Kafka 2.3 a transaction all of whose data went with
+the head of the log was forgotten.
 
 Evidence: the first and the last batch of the transaction.
 """
@@ -16,6 +17,7 @@ Evidence: the first and the last batch of the transaction.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
+from jobs.verify.conditions import begun_and_gone
 from jobs.verify.verdict import (
     DUMP_BEFORE_EVENT,
     TWO_PHASE_COMMIT,
@@ -48,6 +50,7 @@ CHECK = Check(
                 )
             ),
         ),
+        begun_and_gone(),
     ),
     expected=lambda: F.lit("a COMMIT or ABORT marker, or a coordinator that still runs it"),
     found=lambda: text(

@@ -6,7 +6,8 @@ an earlier marker or batch of the same producer id in the partition.
 Why it is wrong: the leader refuses the marker of an older epoch; stored all the same, it decides
 data of a transaction that it does not belong to.
 
-When it is legal: the state of the producer had expired before it. Where the data of the
+When it is legal: the state of the producer had expired before it, or went with the head of the
+log, up to Kafka 2.3. Where the data of the
 transaction have several epochs, epoch_bump_inside_open_txn tells it.
 
 Evidence: the marker before and the marker of the lower epoch.
@@ -15,7 +16,7 @@ Evidence: the marker before and the marker of the lower epoch.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
-from jobs.verify.conditions import state_may_have_expired, unstable_tail
+from jobs.verify.conditions import forgotten_with_the_head, state_may_have_expired, unstable_tail
 
 CHECK = Check(
     code="marker_epoch_regression",
@@ -30,7 +31,11 @@ CHECK = Check(
             < F.coalesce("lowest_epoch", "previous_marker.epoch", "earlier_epoch")
         )
     ),
-    excuses=(state_may_have_expired(), unstable_tail("marker_offset")),
+    excuses=(
+        state_may_have_expired(),
+        unstable_tail("marker_offset"),
+        forgotten_with_the_head("previous_marker"),
+    ),
     expected=lambda: text("marker epoch {earlier_epoch} or higher"),
     found=lambda: text("marker epoch {marker_epoch}"),
     proofs=(

@@ -1,0 +1,68 @@
+"""A producer snapshot says something else than the log before it.
+
+What it finds: a producer whose epoch, last sequence, last offset, timestamp, coordinator epoch or
+open transaction in a `.snapshot` differs from the state that the batches before it lead to. The
+state is replayed from the snapshot before, or from offset 0; each difference is told once.
+
+Why it is wrong: a broker that restarts or takes over goes on with the snapshot
+(ProducerStateManager.loadFromSnapshot): it refuses sequences that are right, takes duplicates, or
+has a last stable offset that no marker moves.
+
+When it is legal: the broker forgets a producer without an open transaction after
+producer.id.expiration.ms. In what the cleaner has passed the log has less than the snapshot. Kafka
+0.11 takes a marker for the last offset. Nothing is compared where offsets or batches before the
+snapshot are missing or damaged. In a live copy, what lies above the high watermark may have been
+truncated since.
+
+Evidence: the entry of the snapshot, and the newest batch of the producer before it.
+"""
+
+from pyspark.sql import functions as F
+
+from jobs.verify.check import ERROR, Check, Proof, text
+from jobs.verify.verdict import (
+    OTHER_OUTCOME,
+    STATE_MAY_HAVE_EXPIRED,
+    UNSTABLE_TAIL,
+    explained,
+    inconclusive,
+)
+from udfs.arrow.snapshot_ranges import DIFFERS, FORGOTTEN
+
+CHECK = Check(
+    code="snapshot_state_mismatch",
+    severity=ERROR,
+    context="snapshot",
+    source="ProducerStateManager.takeSnapshot",
+    fires=lambda: F.col("what").isin(DIFFERS, FORGOTTEN),
+    excuses=(
+        inconclusive(STATE_MAY_HAVE_EXPIRED, lambda: F.col("what") == FORGOTTEN),
+        explained(OTHER_OUTCOME, lambda: F.col("told_before")),
+        inconclusive(
+            UNSTABLE_TAIL,
+            lambda: ~F.col("clean_shutdown") & (F.col("snapshot_offset") > F.col("stable_below")),
+        ),
+    ),
+    expected=lambda: text("{expected}"),
+    found=lambda: text("{found}"),
+    proofs=(
+        Proof("the entry of the snapshot"),
+        Proof("the newest batch before it", "log_file", "log_position", "log_length"),
+    ),
+    message=lambda: F.when(
+        F.col("number") > 1,
+        text(
+            "The producer snapshot at offset {snapshot_offset} has forgotten {number} producers "
+            "of the log before it, the newest of them {producer_id}: {found}."
+        ),
+    ).otherwise(
+        text(
+            "The producer snapshot at offset {snapshot_offset} says of producer {producer_id}: "
+            "{found}. The log before it says: {expected}."
+        )
+    ),
+    remedy=lambda: F.lit(
+        "Stop the broker, delete this and all later .snapshot files of the partition and the "
+        "file .kafka_cleanshutdown, and start it: the state is rebuilt from the log."
+    ),
+)

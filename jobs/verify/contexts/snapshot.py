@@ -1,0 +1,137 @@
+"""Context `snapshot`: one row is a producer snapshot that fails, or a producer it is wrong about.
+
+A broker's state at a snapshot is that of the snapshot before, followed by what the batches between
+the two change. So each range between two snapshots is judged by itself, from packed states: a
+segment of many splits and producers is a few rows, and only producers that differ become rows.
+"""
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from jobs.verify.conditions import missing_between
+from jobs.verify.contexts.context import Context, with_paths
+from schemas.columns import boolean, string, table
+from schemas.dump_partition import CLEANED, NEVER_CLEANED
+from udfs.arrow.snapshot_ranges import RANGE, SNAPSHOT_DIFFERENCE, compare_range
+
+CORRUPT = "corrupt"
+SNAPSHOT_FINDING = table(
+    *SNAPSHOT_DIFFERENCE.fields,
+    boolean("newest", "of a corrupt one: no snapshot of the partition has a higher offset"),
+    string("detail", "of a corrupt one: what is stored, and what was expected"),
+)
+
+
+def _whole(start: Column) -> Column:
+    """Whether the cleaner took nothing behind that offset; in a live copy it may have gone on."""
+    behind = F.col("clean_shutdown") & (start >= F.col("cleaned_below"))
+    return (F.col("cleaning") == NEVER_CLEANED) | ((F.col("cleaning") == CLEANED) & behind)
+
+
+def _ranges(states: DataFrame, facts: DataFrame) -> DataFrame:
+    """Rows of RANGE with their states. A snapshot ends one range and begins the next.
+
+    Left out: ranges in which offsets are missing, or that reach beyond what was copied.
+    """
+    of_snapshot = F.coalesce("of_snapshot", F.lit(False))
+    ended = F.struct(F.col("start_offset").alias("start"), F.col("end_offset").alias("end"))
+    begun = F.struct(F.col("end_offset").alias("start"), F.col("next_offset").alias("end"))
+    ranges = F.array(
+        F.when(F.col("start_offset").isNotNull(), ended),
+        F.when(of_snapshot & F.col("next_offset").isNotNull(), begun),
+    )
+    needed = facts.select(
+        "partition_index", "cleaning", "cleaned_below", "clean_shutdown", "holes", "data_end_offset"
+    )
+    placed = (
+        states.select("*", F.explode(F.filter(ranges, lambda one: one.isNotNull())).alias("range"))
+        .join(F.broadcast(needed), on="partition_index", how="inner")
+        .filter(F.col("range.end") <= F.col("data_end_offset"))
+        .filter(~missing_between(F.col("range.start"), F.col("range.end") - 1))
+    )
+    return placed.select(
+        "partition_index",
+        F.col("range.start").alias("start_offset"),
+        F.col("range.end").alias("end_offset"),
+        of_snapshot.alias("of_snapshot"),
+        F.coalesce("of_log_start", F.lit(False)).alias("of_log_start"),
+        _whole(F.col("range.start")).alias("whole"),
+        "file_index",
+        "segment_base",
+        "split_start",
+        F.coalesce("left_out", F.lit(0)).cast("long").alias("left_out"),
+        "states",
+    )
+
+
+def _differences(states: DataFrame, facts: DataFrame, expiration_ms: int) -> DataFrame:
+    """Rows of SNAPSHOT_DIFFERENCE."""
+
+    def compare(rows: pa.Table) -> pa.Table:
+        return compare_range(rows, expiration_ms)
+
+    ranges = _ranges(states, facts).select(*RANGE.names, "states")
+    return ranges.groupBy("partition_index", "end_offset").applyInArrow(
+        compare, SNAPSHOT_DIFFERENCE
+    )
+
+
+def _corrupt(faults: DataFrame, files: DataFrame) -> DataFrame:
+    """Snapshots that cannot be used, with the columns of a difference that they have."""
+    offsets = files.select("file_index", F.col("base_offset").alias("snapshot_offset"))
+    return faults.join(F.broadcast(offsets), on="file_index", how="inner").select(
+        "partition_index",
+        "file_index",
+        "snapshot_offset",
+        "newest",
+        "detail",
+        F.lit(CORRUPT).alias("what"),
+        F.lit(0).cast("long").alias("position"),
+        F.col("size").alias("length"),
+    )
+
+
+def snapshot_context(
+    states: DataFrame | None,
+    faults: DataFrame | None,
+    entries: int,
+    facts: DataFrame,
+    files: DataFrame,
+    expiration_ms: int,
+) -> Context:
+    """Rows of SNAPSHOT_FINDING with all that is known of their partition.
+
+    `what`: differs, foreign, forgotten (see `udfs.arrow.snapshot_ranges`) or corrupt.
+    `told_before`: the snapshot before, from which the state was replayed, differs about the same
+    producer itself. `entries`: how many states were compared.
+    """
+    rows = facts.sparkSession.createDataFrame([], SNAPSHOT_FINDING)
+    if states is not None:
+        told = _differences(states, facts, expiration_ms)
+        rows = rows.unionByName(told, allowMissingColumns=True)
+    if faults is not None:
+        rows = rows.unionByName(_corrupt(faults, files), allowMissingColumns=True)
+
+    def enrich(selected: DataFrame) -> DataFrame:
+        order = Window.partitionBy("partition_index", "producer_id").orderBy("snapshot_offset")
+        before = F.lag("snapshot_offset").over(order)
+        known = facts.drop("batches", "records")
+        named = with_paths(
+            selected.withColumn(
+                "told_before", F.coalesce(before == F.col("start_offset"), F.lit(False))
+            ).join(F.broadcast(known), on="partition_index", how="inner"),
+            files,
+            file="file_index",
+            log_file="log_file_index",
+        )
+        return named.select(
+            "*",
+            F.col("snapshot_offset").alias("offset_first"),
+            F.col("snapshot_offset").alias("offset_last"),
+            F.col("position").alias("byte_position"),
+            F.col("length").alias("byte_length"),
+            F.lit(None).cast("string").alias("transactional_id"),
+        )
+
+    return Context("snapshot", rows, lambda: F.lit(False), enrich, folded=entries)

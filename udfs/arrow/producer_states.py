@@ -1,0 +1,107 @@
+"""States of producers as rows: what a segment changes before each snapshot, what snapshots hold."""
+
+from collections.abc import Generator, Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from schemas import log_row
+from udfs.arrow.batches import Decoded
+from udfs.arrow.blocks import pack_block
+from udfs.arrow.initial_runs import initial_runs
+from udfs.arrow.rows import RowBuilder
+from udfs.arrow.run_rows import Replayable
+from udfs.wire import faults
+from udfs.wire.errors import WireError
+from udfs.wire.fold import Batches
+from udfs.wire.producer_snapshot import read_entries
+from udfs.wire.producer_state import STATE, States, changes
+from udfs.wire.snapshot_differences import stored_states
+
+
+def pack_states(states: States) -> bytes:
+    """The states as one cell."""
+    columns = [pa.array(np.ascontiguousarray(states[name])) for name in STATE.fields or ()]
+    return pack_block(pa.RecordBatch.from_arrays(columns, names=list(STATE.fields or ())))
+
+
+def unpack_states(block: bytes) -> States:
+    """The states of one cell."""
+    with pa.ipc.open_stream(block) as stream:
+        table = stream.read_all()
+    states = np.empty(table.num_rows, dtype=STATE)
+    for name in table.schema.names:
+        states[name] = table.column(name).to_numpy()
+    return states
+
+
+def _row(split: dict[str, Any], states: States) -> dict[str, Any]:
+    return {
+        "segment_base": split["base_offset"],
+        "number": int(states.size),
+        "states": pack_states(states),
+    }
+
+
+def changed_states(
+    builder: RowBuilder, decoded: Decoded, given: Replayable, split: dict[str, Any]
+) -> Iterator[pa.RecordBatch]:
+    """Rows of kind PRODUCER_STATES of a split of a segment, one a snapshot that lies behind it.
+
+    A range in which a batch was left out may have no states, and is told all the same.
+    """
+    headers, batch = decoded.headers, given.batch
+    last_offset = headers.last_offset[batch]
+    left_out = int(np.count_nonzero(decoded.fault & faults.NOT_REPLAYED))
+    rows = []
+    for start, end in pairwise(split["snapshots"] or []):
+        chosen = np.flatnonzero((last_offset >= start) & (last_offset < end))
+        if chosen.size or left_out:
+            states = changes(
+                Batches._make(values[chosen] for values in given.batches),
+                last_offset[chosen],
+                headers.position[batch][chosen] + split["start"],
+                headers.length[batch][chosen],
+                split["file_index"],
+            )
+            place = {"start_offset": start, "end_offset": end, "left_out": left_out}
+            rows.append(_row(split, states) | place)
+    if rows:
+        yield builder.nested(log_row.PRODUCER_STATES, "producer_states", rows)
+
+
+def snapshot_rows(
+    builder: RowBuilder, data: bytes, split: dict[str, Any]
+) -> Generator[pa.RecordBatch, None, bool]:
+    """Rows of a `.snapshot`: its states, or what is wrong with it.
+
+    Where the log begins with it, each state is a run too, and what is returned is true.
+    """
+    offset, bounds = split["base_offset"], split["snapshots"] or []
+    before = max((bound for bound in bounds if bound < offset), default=None)
+    behind = min((bound for bound in bounds if bound > offset), default=None)
+    try:
+        states = stored_states(read_entries(data), split["file_index"])
+    except WireError as error:
+        fault = {"reason": error.reason, "detail": error.detail, "size": len(data)}
+        row = fault | {"newest": behind is None}
+        yield builder.nested(log_row.SNAPSHOT_FAULT, "snapshot_fault", [row])
+        return False
+    if offset not in bounds:
+        return False
+    row = _row(split, states) | {
+        "start_offset": before,
+        "end_offset": offset,
+        "next_offset": behind,
+        "of_snapshot": True,
+        "of_log_start": before == 0 == split["log_base"],
+    }
+    yield builder.nested(log_row.PRODUCER_STATES, "producer_states", [row])
+    # A broker deletes a snapshot at the log start when it loads the partition anew: where one is
+    # left, no state was lost since the head of the log went.
+    starts_log = bool(offset == split["log_base"] > 0)
+    if starts_log and states.size:
+        yield builder.flat(log_row.RUN, initial_runs(states, offset))
+    return starts_log

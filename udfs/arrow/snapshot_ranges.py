@@ -1,0 +1,127 @@
+"""Each producer snapshot beside the state replayed from the snapshot before it."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from schemas.columns import boolean, integer, long, string, table
+from udfs.arrow.producer_states import unpack_states
+from udfs.wire.producer_snapshot import HEADER_SIZE
+from udfs.wire.producer_state import NONE, STATE, States, follow
+from udfs.wire.snapshot_differences import COMPARED, Differences, compare
+
+DIFFERS, FOREIGN, FORGOTTEN = "differs", "foreign", "forgotten"
+# In the words of a reader.
+WORDS = {"epoch": "producer epoch", "txn_first_offset": "open transaction from offset"}
+
+RANGE = table(
+    integer("partition_index", "partition"),
+    long("start_offset", "offset of the snapshot before; 0 for the start of the log"),
+    long("end_offset", "offset of the snapshot that is judged"),
+    boolean("of_snapshot", "states of a snapshot; else changes by batches"),
+    boolean("of_log_start", "of a snapshot: the log begins at 0, and no snapshot lies before"),
+    boolean("whole", "nothing was ever taken out of the range by the cleaner"),
+    integer("file_index", "file of the states"),
+    long("segment_base", "base offset of the segment; of a snapshot its offset"),
+    long("split_start", "byte position where the split starts"),
+    long("left_out", "batches that cannot be believed"),
+)
+"""Columns of what `compare_range` reads, apart from `states`; a group is one range."""
+
+SNAPSHOT_DIFFERENCE = table(
+    integer("partition_index", "partition"),
+    string("what", "differs, foreign or forgotten"),
+    long("start_offset", "offset of the snapshot before; 0 for the start of the log"),
+    long("snapshot_offset", "offset of the snapshot"),
+    integer("file_index", "file of the snapshot"),
+    long("position", "byte position of its entry; 0 where it has none"),
+    long("length", "size of the entry or, without one, of the header, bytes"),
+    long("producer_id", "producer id"),
+    integer("producer_epoch", "producer epoch, of the log where it has one"),
+    string("expected", "what the log says, where it differs"),
+    string("found", "what the snapshot says, where it differs"),
+    long("number", "producers that the row stands for"),
+    integer("log_file_index", "file of the newest batch of the producer; null for none"),
+    long("log_position", "byte position of that batch"),
+    long("log_length", "size of that batch, bytes"),
+)
+"""One row a producer about which snapshot and log differ; all forgotten ones are one row."""
+
+NO_STATES: States = np.empty(0, dtype=STATE)
+
+
+def compare_range(rows: pa.Table, expiration_ms: int) -> pa.Table:
+    """Rows of SNAPSHOT_DIFFERENCE for one range of offsets, from its rows of RANGE and `states`.
+
+    A range without a state to start from, or whose snapshot cannot be read, has none.
+    """
+    given = sorted(rows.to_pylist(), key=lambda row: (row["segment_base"], row["split_start"]))
+    held = {row["segment_base"]: row for row in given if row["of_snapshot"]}
+    first = given[0]
+    judged, before = held.get(first["end_offset"]), held.get(first["start_offset"])
+    found: list[dict[str, Any]] = []
+    if judged is not None and (before is not None or judged["of_log_start"]):
+        replayed = NO_STATES if before is None else unpack_states(before["states"])
+        snapshot = unpack_states(judged["states"])
+        newest = max(_newest(replayed), _newest(snapshot))
+        changed = [row for row in given if not row["of_snapshot"]]
+        for row in changed:
+            change = unpack_states(row["states"])
+            newest = max(newest, _newest(change))
+            replayed = follow(replayed, change)
+        whole = judged["whole"] and not any(row["left_out"] for row in changed)
+        found = _rows(compare(replayed, snapshot, whole, newest - expiration_ms), judged)
+    return pa.Table.from_pylist(found, schema=to_arrow_schema(SNAPSHOT_DIFFERENCE))
+
+
+def _newest(states: States) -> int:
+    """The largest timestamp, ms."""
+    return int(states["timestamp"].max()) if states.size else NONE
+
+
+def _rows(differences: Differences, judged: dict[str, Any]) -> list[dict[str, Any]]:
+    forgotten = np.flatnonzero(differences.forgotten & ~differences.foreign)
+    rows = []
+    for i in np.flatnonzero(~differences.forgotten | differences.foreign):
+        what = FOREIGN if differences.foreign[i] else DIFFERS
+        rows.append(_row(differences, int(i), judged) | {"what": what, "number": 1})
+    if forgotten.size:
+        newest = forgotten[np.argmax(differences.log["timestamp"][forgotten])]
+        rows.append(
+            _row(differences, int(newest), judged)
+            | {"what": FORGOTTEN, "number": int(forgotten.size)}
+        )
+    return rows
+
+
+def _row(differences: Differences, i: int, judged: dict[str, Any]) -> dict[str, Any]:
+    log, snapshot = differences.log[i], differences.snapshot[i]
+    one = snapshot if log["producer_id"] == NONE else log
+    stored, replayed = snapshot["producer_id"] != NONE, log["producer_id"] != NONE
+    names = [name for name in COMPARED if log[name] != snapshot[name]]
+    return {
+        "partition_index": judged["partition_index"],
+        "start_offset": judged["start_offset"],
+        "snapshot_offset": judged["end_offset"],
+        "file_index": judged["file_index"],
+        "position": int(snapshot["position"]) if stored else 0,
+        "length": int(snapshot["length"]) if stored else HEADER_SIZE,
+        "producer_id": int(one["producer_id"]),
+        "producer_epoch": int(one["epoch"]),
+        "expected": _told(log, names) if replayed else "nothing of the producer",
+        "found": _told(snapshot, names) if stored else "nothing of the producer",
+        "log_file_index": int(log["file_index"]) if replayed else None,
+        "log_position": int(log["position"]) if replayed else None,
+        "log_length": int(log["length"]) if replayed else None,
+    }
+
+
+def _told(state: np.void, names: list[str]) -> str:
+    """The fields in words; -1 is none."""
+    return ", ".join(
+        f"{WORDS.get(name, name.replace('_', ' '))} "
+        f"{'none' if state[name] == NONE else int(state[name])}"
+        for name in names
+    )
