@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from jobs._cluster import Clusters
 from jobs._dump import Dump
 from jobs._kept import Kept
+from jobs._replicas import coordinator_copies
 from jobs._settings import Settings
 from jobs.decode import Decoded, offsets_partitions
 from jobs.policy.results import Result
@@ -157,7 +158,7 @@ def context_inputs(
             ),
         ),
         coordinator_log_complete=coordinator_log_complete(dump),
-        coordinator_copies=coordinator_copies(dump),
+        coordinator_copies=sorted(coordinator_copies(dump)),
     )
 
 
@@ -260,12 +261,3 @@ def coordinator_log_complete(dump: Dump) -> bool:
     """Whether partitions 0 to n of `__transaction_state` are in the dump without a gap."""
     numbers = {p.partition for p in dump.partitions if p.topic == TXN_LOG_TOPIC}
     return bool(numbers) and numbers == set(range(max(numbers) + 1))
-
-
-def coordinator_copies(dump: Dump) -> list[int]:
-    """The partition_index of every copy of a partition of `__transaction_state` with several."""
-    return [
-        p.partition_index
-        for p in dump.partitions
-        if p.topic == TXN_LOG_TOPIC and p.replica_set is not None
-    ]

@@ -1,8 +1,9 @@
 """Which partitions of a dump are replicas of one another, and where they are compared."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 
 from jobs._dump import Dump, DumpPartition, cleaned_below
+from schemas.topics import TXN_LOG_TOPIC
 
 # Behind every offset of a log.
 MAX_OFFSET = 1 << 62
@@ -23,6 +24,16 @@ def replica_sets(dump: Dump) -> list[list[DumpPartition]]:
     for one in dump.partitions:
         found[one.topic, one.partition, one.cluster_id if several else None].append(one)
     return [copies for copies in found.values() if len({one.broker for one in copies}) > 1]
+
+
+def coordinator_copies(dump: Dump) -> set[int]:
+    """The partition_index of every partition of `__transaction_state` that the dump has twice.
+
+    Whether of one cluster is not asked: a folder alone does not tell its cluster.
+    """
+    of_topic = [one for one in dump.partitions if one.topic == TXN_LOG_TOPIC]
+    times = Counter(one.partition for one in of_topic)
+    return {one.partition_index for one in of_topic if times[one.partition] > 1}
 
 
 def comparable_from(partition: DumpPartition) -> int:

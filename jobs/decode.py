@@ -13,7 +13,7 @@ from pyspark.sql.window import Window
 
 from jobs._dump import Dump, DumpFile, DumpPartition, cleaned_below
 from jobs._dump_layout import BESIDE_A_SEGMENT
-from jobs._replicas import cuts
+from jobs._replicas import coordinator_copies, cuts
 from jobs._settings import Settings
 from schemas import log_row
 from schemas.log_row import LOG_ROW, PACK
@@ -120,6 +120,7 @@ def plan_splits(dump: Dump, split_bytes: int) -> list[dict[str, object]]:
     partitions = {p.partition_index: p for p in dump.partitions}
     of_offsets = offsets_partitions(dump)
     compared = offsets_compared(dump)
+    copied = coordinator_copies(dump)
     beside = files_beside(dump)
     bounds = snapshot_bounds(dump)
     splits = []
@@ -132,6 +133,7 @@ def plan_splits(dump: Dump, split_bytes: int) -> list[dict[str, object]]:
         for start in range(0, size, piece):
             split = _split(file, owner, start, min(piece, file.size - start))
             split["cuts"] = compared.get(file.partition_index)
+            split["single_copy"] = file.partition_index not in copied
             split["beside"] = beside.get(file.file_index)
             split["snapshots"] = _bounds_of(file, bounds.get(file.partition_index, []))
             splits.append(split | {"topic_partitions": of_offsets})
@@ -248,7 +250,6 @@ def _split(
         "next_base_offset": file.next_base_offset,
         "cleaned_below": 0 if owner is None else cleaned_below(owner),
         "high_watermark": None if owner is None else owner.high_watermark,
-        "single_copy": owner is None or owner.replica_set is None,
         "log_base": owner.segments[0].base_offset if owner and owner.segments else None,
         "start": start,
         "length": length,
