@@ -128,7 +128,7 @@ def plan_splits(dump: Dump, split_bytes: int) -> list[dict[str, object]]:
             continue
         owner = None if file.partition_index is None else partitions[file.partition_index]
         size = max(file.size, 1)
-        piece = step if file.kind in SPLIT_KINDS else size
+        piece = step if file.kind in SPLIT_KINDS and file.text is None else size
         for start in range(0, size, piece):
             split = _split(file, owner, start, min(piece, file.size - start))
             split["cuts"] = compared.get(file.partition_index)
@@ -252,6 +252,10 @@ def _split(
         "log_base": owner.segments[0].base_offset if owner and owner.segments else None,
         "start": start,
         "length": length,
+        "first_byte": file.text.first_byte if file.text else None,
+        "first_line": file.text.first_line if file.text else None,
+        "with_records": file.text.with_records if file.text else None,
+        "decoded": file.text.decoded if file.text else None,
     }
 
 
@@ -391,9 +395,9 @@ def failures(decoded: Decoded, files: DataFrame) -> DataFrame:
     damaged = decoded.nested(log_row.FAILURE, "failure").join(
         around, on=["file_index", "split_start"], how="inner"
     )
-    names = files.select("file_index", "size_bytes", "base_offset", "next_base_offset")
+    names = files.select("file_index", "ends_at", "base_offset", "next_base_offset")
     joined = damaged.join(names, on="file_index", how="inner")
-    end = F.coalesce("end_byte", "later.first_found", "size_bytes")
+    end = F.coalesce("end_byte", "later.first_found", "ends_at")
     return joined.select(
         "partition_index",
         "file_index",
@@ -405,5 +409,5 @@ def failures(decoded: Decoded, files: DataFrame) -> DataFrame:
             "previous_last_offset"
         ),
         F.coalesce("next_offset", "later.first_offset", "next_base_offset").alias("next_offset"),
-        (end >= F.col("size_bytes")).alias("at_end"),
+        (end >= F.col("ends_at")).alias("at_end"),
     )
