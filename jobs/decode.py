@@ -223,13 +223,18 @@ def offsets_partitions(dump: Dump) -> int | None:
 
 
 def _seams_of_offsets(splits: list[dict[str, object]]) -> bool:
-    """Whether a partition of `__consumer_offsets` is read in more than one split."""
-    read = [
-        split["partition_index"]
+    """Whether a partition of `__consumer_offsets` is read in more than one split.
+
+    A text is one split, but the decoder makes several of a long one.
+    """
+    of_topic = [
+        split
         for split in splits
         if split["topic"] == OFFSETS_TOPIC and split["kind"] == "segment" and split["length"]
     ]
-    return len(read) > len(set(read))
+    read = [split["partition_index"] for split in of_topic]
+    in_text = any(split["first_line"] is not None for split in of_topic)
+    return in_text or len(read) > len(set(read))
 
 
 def _split(

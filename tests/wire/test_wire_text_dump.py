@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from schemas import log_row
+from udfs.arrow import text_section
 from udfs.arrow.batches import DecodeOptions
 from udfs.arrow.read_pack import read_split
 from udfs.wire import text_dump
@@ -235,6 +236,27 @@ def test_blocks_of_any_size_give_the_same_items(monkeypatch: pytest.MonkeyPatch)
     for size in (1, 7, 1000):
         monkeypatch.setattr(text_dump, "BLOCK_BYTES", size)
         assert items() == expected
+
+
+def test_stretches_of_a_long_section_join_where_they_meet(monkeypatch: pytest.MonkeyPatch) -> None:
+    line = BATCH.format(base="{0}", last="{0}", count=1, sequence="{0}", control="false", at="{1}")
+    text = "Dumping /data/orders-0/00000000000000000000.log\n" + "".join(
+        line.format(number, 100 * number) + "some other line\n" * (number % 3)
+        for number in range(9)
+    )
+    (section,) = sections(io.BytesIO(text.encode()), len(text))
+    monkeypatch.setattr(text_section, "BATCHES_AT_ONCE", 2)
+    given = split("orders-0/00000000000000000000.log", len(text), section)
+    found = [
+        row["summary"] | {"start": row["split_start"]}
+        for batch in read_split(io.BytesIO(text.encode()), given, OPTIONS)
+        for row in batch.to_pylist()
+        if row["kind"] == log_row.SUMMARY
+    ]
+    assert len(found) > 2 and sum(one["batches"] for one in found) == 9
+    ends = [one["end"] for one in found[:-1]]
+    assert ends == [one["first_found"] for one in found[1:]]
+    assert ends == [one["start"] for one in found[1:]]
 
 
 HEAD = "baseOffset: 7 lastOffset: 9"

@@ -25,7 +25,7 @@ from udfs.wire.batch_headers import header_faults
 from udfs.wire.text_batches import LONG, Gathered, Gatherer
 
 # So many batches are held at a time; each such stretch is a split of its own.
-BATCHES_AT_ONCE = 1 << 18
+BATCHES_AT_ONCE = 1 << 16
 
 
 class _Section(text_dump.TextDump):

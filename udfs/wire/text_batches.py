@@ -200,8 +200,8 @@ class Gathered(NamedTuple):
     `fault`: bits that record lines alone show. `largest_timestamp`: of the record lines, ms, the
     base timestamp where there are none. `counted`: record lines. `gaps`: see Gap. `records`: what
     was printed of records, if asked for. `alone`: record lines are all there is (0.11 to 2.1), so
-    that nothing tells of batches that the cleaner emptied. `next_line`: the line behind the last
-    batch, None where the text breaks off.
+    that nothing tells of batches that the cleaner emptied. `next_line`: the line of the next batch
+    or behind the last one, None where the text breaks off.
     """
 
     headers: BatchHeaders
@@ -378,7 +378,8 @@ class Gatherer:
     def take(self) -> Gathered:
         """What was gathered since the last time, without the batch at hand."""
         open_end = bool(self._gaps) and self._gaps[-1].end is None
-        taken = gathered(self._batches, None if open_end else self._next_line)
+        next_line = self._next_line if self._open is None else self._open.line
+        taken = gathered(self._batches, None if open_end else next_line)
         taken = taken._replace(gaps=self._gaps, records=self._records)
         self._batches, self._gaps, self._records = [], [], []
         return taken
