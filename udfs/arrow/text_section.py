@@ -22,7 +22,7 @@ from udfs.arrow.text_offsets_split import text_offsets_split
 from udfs.arrow.text_txn_log_rows import text_txn_log_rows
 from udfs.wire import records, text_dump
 from udfs.wire.batch_headers import header_faults
-from udfs.wire.text_batches import LONG, Gathered, Gatherer
+from udfs.wire.text_batches import LONG, SHORT, Gathered, Gatherer
 
 # So many batches are held at a time; each such stretch is a split of its own.
 BATCHES_AT_ONCE = 1 << 16
@@ -148,7 +148,8 @@ def _read_txn_index(section: _Section, split: dict[str, Any]) -> Iterator[pa.Rec
     for item in section.items():
         if item.kind == text_dump.ABORTED and item.match is not None:
             numbers = [int(number) for number in item.match.groups()]
-            if not all(-LONG <= number < LONG for number in numbers):
+            possible = all(-LONG <= number < LONG for number in numbers)
+            if not possible or not -SHORT <= numbers[0] < SHORT:
                 continue
             version, producer_id, first_offset, last_offset, last_stable = numbers
             rows.append(
