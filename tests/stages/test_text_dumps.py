@@ -1,21 +1,12 @@
 """Texts of kafka-dump-log as a dump: what is listed of them, and what is refused."""
 
-import json
-import tarfile
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
-from jobs import _settings, main
-from jobs._audit import Request
 from jobs._errors import UsageError
-from jobs._progress import Progress
 from jobs.collect import collect
 from jobs.commands.export import check_has_bytes
-from schemas.dump_file import IN_TEXT
-
-DUMPS = Path(__file__).resolve().parent.parent / "dumps"
 
 BATCH = (
     "baseOffset: {0} lastOffset: {0} count: 1 baseSequence: -1 lastSequence: -1 producerId: -1 "
@@ -83,28 +74,3 @@ def test_a_file_that_is_no_text_and_one_without_metadata_are_refused(tmp_path: P
     file.write_text(text("."))
     with pytest.raises(UsageError, match="of which partition"):
         collect([file])
-
-
-def test_a_real_break_is_named_from_texts_alone(spark: SparkSession, tmp_path: Path) -> None:
-    """Kafka 4.3.0 left out markers (KAFKA-20734); its own tool's texts prove it, line by line."""
-    with tarfile.open(DUMPS / "tv2-skipped-markers.tar.gz") as archive:
-        archive.extractall(tmp_path, filter="data")
-    scenario = tmp_path / "tv2-skipped-markers"
-    texts = scenario / "oracle" / "dump-log"
-    request = Request([texts], "", None, "records", _settings.load())
-    audit = main.audit(spark, request, Progress(None, quiet=True))
-    found = audit.verified.findings.filter("verdict = 'violation'").collect()
-    owed = {
-        (entry["topic"], entry["partition"], entry["offset_first"])
-        for entry in json.loads((scenario / "expected.json").read_text())
-        if entry["code"] == "missing_marker_in_listed_partition"
-    }
-    named = [row for row in found if row.code == "missing_marker_in_listed_partition"]
-    assert owed <= {(row.topic, row.partition, row.offset_first) for row in named}
-    assert audit.verdict.incomplete == []
-    for proof in [proof for row in found for proof in row.evidence]:
-        text, _, dumped = proof.file.partition(IN_TEXT)
-        lines = (texts / text).read_text().splitlines()
-        assert lines[0].endswith(dumped)
-        assert lines[proof.byte_position - 1].startswith("baseOffset: ")
-    audit.release()
