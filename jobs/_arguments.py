@@ -256,9 +256,9 @@ def _add_dump(command: argparse.ArgumentParser) -> None:
         required=True,
         type=_dump,
         metavar="DIR",
-        help="a broker's log directory, a folder of them, or one partition folder; also s3://, "
-        "gs:// or hdfs:// (docs/remote-dumps.md); repeatable (several log directories of one "
-        "broker)",
+        help="a broker's log directory, a folder of them, one partition folder, or texts of "
+        "kafka-dump-log (a file, or a folder of them: docs/text-dumps.md); also s3://, gs:// or "
+        "hdfs:// (docs/remote-dumps.md); repeatable (several log directories of one broker)",
     )
 
 

@@ -50,6 +50,12 @@ def not_looked_at(
         Counter(file.kind for file in dump.files if file.status == "digest_only").items()
     ):
         sentences.append(f"{_files(number)} of kind {kind}: digest only, content not judged.")
+    told = sum(file.text is not None and file.status == "audited" for file in dump.files)
+    if told:
+        sentences.append(
+            f"{_files(told)} known by texts of kafka-dump-log alone, without checkpoints; "
+            "docs/text-dumps.md lists what such a text does not tell."
+        )
     if skipped_group_records:
         sentences.append(
             f"{skipped_group_records:,} records of consumer, share and streams groups in "

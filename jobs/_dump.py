@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from schemas.topics import CLEANED_TOPICS
+from udfs.wire.text_sections import Section
 
 
 @dataclass
@@ -11,6 +12,8 @@ class DumpFile:
 
     `root` and `below_root` are where `open_file` finds it: a folder and a name in it, or the URI of
     a remote dump, which is not to be shown as it is, and a path below that.
+
+    `text`: the file itself is not there, but this section of a text of kafka-dump-log.
     """
 
     file_index: int
@@ -27,6 +30,7 @@ class DumpFile:
     status: str
     note: str | None
     next_base_offset: int | None = None
+    text: Section | None = None
 
 
 @dataclass

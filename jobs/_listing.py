@@ -52,6 +52,10 @@ def files_table(spark: SparkSession, dump: Dump) -> DataFrame:
     """Rows of `schemas.dump_partition.LISTED_FILE`."""
     rows = []
     for file in dump.files:
-        values = asdict(file) | {"size_bytes": file.size}
+        values = asdict(file) | {
+            "size_bytes": file.size,
+            "starts_at": file.text.batch_line if file.text else 0,
+            "ends_at": file.text.end_line if file.text else file.size,
+        }
         rows.append(tuple(values[field.name] for field in LISTED_FILE))
     return spark.createDataFrame(rows, LISTED_FILE)

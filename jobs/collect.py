@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from pathlib import Path
 
 from jobs._dump import Dump, DumpDirectory, DumpFile, DumpMetadataLog, DumpPartition
 from jobs._dump_layout import (
@@ -25,14 +26,18 @@ from jobs._errors import UsageError
 from jobs._manifest import BEFORE, NAME, Copied, ManifestError, read_manifest
 from jobs._replicas import replica_sets
 from jobs._swap import Swap, interrupted_swap
+from jobs._texts import dumped_file, sections_of, text_files
+from schemas.dump_file import IN_TEXT
 from schemas.topics import METADATA_TOPIC, TXN_LOG_TOPIC
 from udfs.storage.dump_path import DumpPath, root_and_below
 from udfs.wire import checkpoints
 from udfs.wire.errors import WireError
+from udfs.wire.text_sections import Section
 
 EXPECTED = (
     "expected a broker's log directory (with folders like orders-0 that hold .log files), a folder "
-    "of such directories or of brokers that have several, or one partition folder"
+    "of such directories or of brokers that have several, one partition folder, or texts of "
+    "kafka-dump-log"
 )
 
 
@@ -44,6 +49,7 @@ NO_REGULAR_FILE = "no regular file"
 REPLACED = "replaced by a .swap file, as by a broker that starts"
 SECOND_COPY = "a second copy of the partition on its broker, in another log directory"
 NO_TRANSACTIONS = "metadata log of KRaft: no transactions in it"
+KINDS_IN_TEXTS = ("segment", "txn_index")
 METADATA_KINDS = {"segment": METADATA_LOG, METADATA_SNAPSHOT_KIND: METADATA_SNAPSHOT_KIND}
 
 
@@ -96,7 +102,7 @@ def log_directories(dump: DumpPath) -> list[tuple[DumpPath, str, bool]]:
     """
     try:
         if not dump.is_dir():
-            problem = "is not a folder" if dump.exists() else "does not exist"
+            problem = "is no folder, nor a text" if dump.exists() else "does not exist"
             raise UsageError(f"--dump {dump} {problem}: {EXPECTED}.")
         if _is_partition_folder(dump):
             return [(dump, dump.name, True)]
@@ -254,6 +260,41 @@ class _Collector:
             if file.kind in ("segment", "offset_index", "time_index"):
                 file.next_base_offset = following.get(file.base_offset)
 
+    def add_texts(self, dump: Path, label: str, texts: list[Path]) -> None:
+        """Texts of kafka-dump-log: the files that they tell of, as if those were there.
+
+        Texts of one folder below the dump are of one broker, as are paths that begin alike.
+        """
+        known: dict[tuple[str, str, str], DumpPartition] = {}
+        told: set[tuple[str, str, str, str]] = set()
+        for path in texts:
+            below = Path(path.name) if path == dump else path.relative_to(dump)
+            group = below.parts[0] if len(below.parts) > 1 else ""
+            for section in sections_of(path):
+                directory, folder, name = dumped_file(section, path)
+                place = f"{label}{below.as_posix()}{IN_TEXT}{folder}/{name}"
+                key, named = (group, directory, folder), name_folder(folder)
+                file = name_file(name)
+                note = _why_no_partition(named) or _why_no_text(folder, file.kind, section)
+                note = note or file.note
+                if (*key, name) in told:
+                    note = "told by another text of the dump already"
+                if note is None and named is not None and key not in known:
+                    known[key] = self._new_partition(named[0], named[1], LogDirectory(), None)
+                told.add((*key, name))
+                partition = None if note else known[key]
+                size = section.end_byte - section.first_byte
+                row = file._replace(note=note)
+                self._add_row(path, place, row, None, partition, size, section)
+        if not known:
+            raise UsageError(
+                f"--dump {dump}: its texts do not tell of which partition they are; run "
+                "kafka-dump-log with paths like /var/lib/kafka/orders-0/00000000000000000000.log."
+            )
+        for partition in known.values():
+            partition.segments.sort(key=lambda segment: segment.base_offset or 0)
+            _chain(partition.segments)
+
     def _add_metadata_log(
         self, number: int, paths: list[DumpPath], label: str, side: LogDirectory
     ) -> None:
@@ -379,6 +420,7 @@ class _Collector:
         broker: int | None,
         partition: DumpPartition | None,
         size: int = 0,
+        text: Section | None = None,
     ) -> DumpFile:
         outside = named.kind == "segment" and partition is None
         root, below_root = root_and_below(path)
@@ -396,6 +438,7 @@ class _Collector:
             size=size,
             status=_status(named.kind, named.note, outside),
             note=named.note,
+            text=text,
         )
         self.dump.files.append(file)
         self._paths.append(path)
@@ -412,12 +455,28 @@ def _newest(partition: DumpPartition) -> tuple[int, int, int]:
     return newest.base_offset or 0, newest.size, -partition.partition_index
 
 
+def _chain(segments: list[DumpFile]) -> None:
+    """Tells each segment where the next one begins."""
+    for segment, following in zip(segments, [*segments[1:], None], strict=True):
+        segment.next_base_offset = following.base_offset if following else None
+
+
 def _why_no_partition(named: tuple[str, int, str | None] | None) -> str | None:
     """Why a folder is no partition to audit; None for one that is."""
     if named is None:
         return "no partition folder"
     retired = named[2]
     return f"folder marked -{retired}" if retired else None
+
+
+def _why_no_text(folder: str, kind: str, section: Section) -> str | None:
+    """Why a section of a text is not audited; None for one that is."""
+    topic = folder.rpartition("-")[0]
+    if topic == METADATA_TOPIC:
+        return NO_TRANSACTIONS
+    if topic == TXN_LOG_TOPIC and (section.lacks_records or not section.decoded):
+        return "text of __transaction_state without --transaction-log-decoder"
+    return None if kind in KINDS_IN_TEXTS else "text of a file that is judged by its bytes alone"
 
 
 def _status(kind: str, note: str | None, outside: bool) -> str:
@@ -444,7 +503,14 @@ def collect(dumps: Sequence[DumpPath]) -> Dump:
     """Lists every file of the given dumps. Raises UsageError where one is no dump."""
     collector = _Collector()
     for dump, label in _labels(dumps):
-        found = log_directories(dump)
+        try:
+            found = log_directories(dump)
+        except UsageError:
+            texts = text_files(dump) if isinstance(dump, Path) else []
+            if not isinstance(dump, Path) or not texts:
+                raise
+            collector.add_texts(dump, label, texts)
+            continue
         for folder, inner, single in found:
             if single:
                 collector.add_partition_folder(folder, label + inner)

@@ -129,7 +129,7 @@ def plan_splits(dump: Dump, split_bytes: int) -> list[dict[str, object]]:
             continue
         owner = None if file.partition_index is None else partitions[file.partition_index]
         size = max(file.size, 1)
-        piece = step if file.kind in SPLIT_KINDS else size
+        piece = step if file.kind in SPLIT_KINDS and file.text is None else size
         for start in range(0, size, piece):
             split = _split(file, owner, start, min(piece, file.size - start))
             split["cuts"] = compared.get(file.partition_index)
@@ -225,13 +225,18 @@ def offsets_partitions(dump: Dump) -> int | None:
 
 
 def _seams_of_offsets(splits: list[dict[str, object]]) -> bool:
-    """Whether a partition of `__consumer_offsets` is read in more than one split."""
-    read = [
-        split["partition_index"]
+    """Whether a partition of `__consumer_offsets` is read in more than one split.
+
+    A text is one split, but the decoder makes several of a long one.
+    """
+    of_topic = [
+        split
         for split in splits
         if split["topic"] == OFFSETS_TOPIC and split["kind"] == "segment" and split["length"]
     ]
-    return len(read) > len(set(read))
+    read = [split["partition_index"] for split in of_topic]
+    in_text = any(split["first_line"] is not None for split in of_topic)
+    return in_text or len(read) > len(set(read))
 
 
 def _split(
@@ -253,6 +258,10 @@ def _split(
         "log_base": owner.segments[0].base_offset if owner and owner.segments else None,
         "start": start,
         "length": length,
+        "first_byte": file.text.first_byte if file.text else None,
+        "first_line": file.text.first_line if file.text else None,
+        "with_records": file.text.with_records if file.text else None,
+        "decoded": file.text.decoded if file.text else None,
     }
 
 
@@ -392,9 +401,9 @@ def failures(decoded: Decoded, files: DataFrame) -> DataFrame:
     damaged = decoded.nested(log_row.FAILURE, "failure").join(
         around, on=["file_index", "split_start"], how="inner"
     )
-    names = files.select("file_index", "size_bytes", "base_offset", "next_base_offset")
+    names = files.select("file_index", "ends_at", "base_offset", "next_base_offset")
     joined = damaged.join(names, on="file_index", how="inner")
-    end = F.coalesce("end_byte", "later.first_found", "size_bytes")
+    end = F.coalesce("end_byte", "later.first_found", "ends_at")
     return joined.select(
         "partition_index",
         "file_index",
@@ -406,5 +415,5 @@ def failures(decoded: Decoded, files: DataFrame) -> DataFrame:
             "previous_last_offset"
         ),
         F.coalesce("next_offset", "later.first_offset", "next_base_offset").alias("next_offset"),
-        (end >= F.col("size_bytes")).alias("at_end"),
+        (end >= F.col("ends_at")).alias("at_end"),
     )

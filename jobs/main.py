@@ -30,7 +30,7 @@ from jobs.collect import collect
 from jobs.commands.checks import list_checks, show_check
 from jobs.commands.doctor import examine
 from jobs.commands.explain import Asked, explain
-from jobs.commands.export import closing_words, configuration, export
+from jobs.commands.export import check_has_bytes, closing_words, configuration, export
 from jobs.commands.report import Finished, finished, write_report
 from jobs.decode import decode, failures
 from jobs.export import Wanted, ranges
@@ -160,7 +160,7 @@ def run_audit(arguments: _arguments.Arguments) -> int:
 def run_export(arguments: _arguments.Arguments) -> int:
     """The subcommand `export`: what a consumer would get, as a table."""
     settings = _settings.load(arguments.config)
-    collect(arguments.dump)  # what is no dump ends here, before Spark is started
+    check_has_bytes(collect(arguments.dump))  # what is no dump ends here, before Spark is started
     wanted = Wanted(arguments.isolation, tuple(arguments.topics), arguments.broker)
     request = Request(arguments.dump, arguments.out, None, "records", settings)
     with spark_session() as spark:

@@ -2,9 +2,13 @@
 
 from schemas.columns import AUDIT_ID, PLACE, long, string, table
 
+# Behind the path of a text of kafka-dump-log, in front of the file that it tells of. Positions in
+# such a file are line numbers, sizes of what stands there are lines.
+IN_TEXT = "!/"
+
 DUMP_FILE = table(
     AUDIT_ID,
-    string("path", "path relative to the dump"),
+    string("path", "path relative to the dump; TEXT!/FILE for what a text of kafka-dump-log tells"),
     *PLACE,
     string("kind", "segment, txn_index, metadata_log, offset_index, time_index, …"),
     long("base_offset", "base offset in the file name; null for files without one"),

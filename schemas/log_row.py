@@ -413,6 +413,10 @@ SPLIT = table(
     ),
     long("start", "first byte of the split"),
     long("length", "bytes of the split"),
+    long("first_byte", "of a text of kafka-dump-log: byte where its section begins; else null"),
+    long("first_line", "of such a section: number of its first line, from 1"),
+    boolean("with_records", "of such a section: record lines are printed"),
+    boolean("decoded", "of such a section: by a decoder of a coordinator's log"),
 )
 
 PACK = table(

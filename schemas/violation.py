@@ -4,8 +4,8 @@ from schemas.columns import AUDIT_ID, PLACE, array, integer, long, string, table
 
 EVIDENCE = table(
     string("file", "path relative to the dump"),
-    long("byte_position", "start of the batch or entry, bytes"),
-    long("byte_length", "its size, bytes"),
+    long("byte_position", "start of the batch or entry, bytes; of TEXT!/FILE the line"),
+    long("byte_length", "its size, bytes; of TEXT!/FILE lines"),
     string("role", "what it proves"),
 )
 
@@ -33,7 +33,9 @@ FINDING_COLUMNS = (
     integer("producer_epoch", "producer epoch; null where none"),
     string("transactional_id", "transactional id, where known"),
     string("file", "path relative to the dump"),
-    long("byte_position", "start of the batch or entry that shows it, bytes"),
+    long(
+        "byte_position", "start of the batch or entry that shows it, bytes; of TEXT!/FILE the line"
+    ),
     string("expected", "what the rule wants"),
     string("found", "what is there"),
     array("evidence", EVIDENCE, "at most five batches or entries that prove it"),

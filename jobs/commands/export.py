@@ -9,6 +9,8 @@ from pyspark.sql import functions as F
 
 from jobs import _tables
 from jobs._audit import Read, Request
+from jobs._dump import Dump
+from jobs._errors import UsageError
 from jobs._settings import Settings
 from jobs.decode import decode_options
 from jobs.export import Range, Wanted, aborted_behind, records
@@ -28,6 +30,16 @@ class Exported(NamedTuple):
     ranges: list[Range]
     written: int
     lost: list[str]
+
+
+def check_has_bytes(dump: Dump) -> None:
+    """Raises UsageError where the dump is texts: what they print of records is not their bytes."""
+    texts = [file.path for file in dump.files if file.text is not None]
+    if texts:
+        raise UsageError(
+            f"{texts[0]} is a text of kafka-dump-log, which has no records to export: give --dump "
+            "the folders of the broker itself."
+        )
 
 
 def configuration(wanted: Wanted, settings: Settings) -> str:

@@ -48,14 +48,16 @@ def segments(rows_of_summary: DataFrame, steps: DataFrame, files: DataFrame) -> 
     previous_position, position, length.
     """
     names = files.filter(F.col("kind") == "segment").select(
-        "file_index", "base_offset", "next_base_offset"
+        "file_index", "base_offset", "next_base_offset", "starts_at"
     )
     splits = rows_of_summary.join(F.broadcast(names), on="file_index", how="inner")
     seams = _seams(splits)
     previous = F.col("before.final_last_offset")
     crossing = F.col("before.file_index") != F.col("file_index")
     # A file whose first batch does not stand at its start begins with damage.
-    behind_damage = F.col("before.in_damage") | (crossing & (F.col("first_found") > 0))
+    behind_damage = F.col("before.in_damage") | (
+        crossing & (F.col("first_found") > F.col("starts_at"))
+    )
     what = F.array(
         F.when((F.col("first_offset") > previous + 1) & ~behind_damage,
                F.when(crossing & (F.col("base_offset") > previous + 1), F.lit("segment_missing"))

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from jobs.report.facts import Field, Finding, Proof
+from schemas.dump_file import IN_TEXT
 from udfs.storage.open_file import open_file
 from udfs.storage.places import is_remote
 from udfs.storage.remote_path import READERS
@@ -25,6 +26,7 @@ MAX_PROOFS = 500
 READ_BYTES = 128
 SHOWN_BYTES = 32
 NO_DUMP = "the bytes were not read: the dump was not at hand when this report was made"
+IS_TEXT = "are lines of a text, not bytes of a log: the command below prints them"
 
 # Where a file of the dump is opened: see DumpFile.
 Place = tuple[str, str]
@@ -94,6 +96,8 @@ def with_bytes(
 
 
 def _dumped(proof: Proof, place: Callable[[str], Place | None]) -> Proof:
+    if IN_TEXT in proof.file:
+        return replace(proof, unread=IS_TEXT)
     where = place(proof.file)
     if where is None:
         return replace(proof, unread=NO_DUMP)

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from jobs.report.verdict import Verdict
+from schemas.dump_file import IN_TEXT
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,11 @@ class Proof:
     role: str
     fields: tuple[Field, ...] = ()
     unread: str | None = None
+
+    @property
+    def units(self) -> tuple[str, str]:
+        """What position and length count: bytes, or lines of a text of kafka-dump-log."""
+        return ("line", "lines") if IN_TEXT in self.file else ("byte", "bytes")
 
 
 @dataclass(frozen=True)

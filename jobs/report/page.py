@@ -21,6 +21,7 @@ from jobs.report.facts import CheckManual, Facts, Finding, Proof
 from jobs.report.summary import TITLES, since_line
 from jobs.report.verdict import VERDICT_ORDER
 from jobs.report.visible import visible
+from schemas.dump_file import IN_TEXT
 
 OTHER_TOPICS = "other topics"
 NO_TOPIC = "no topic"
@@ -63,6 +64,10 @@ def style_digest(style: str) -> str:
 
 def command(proof: Proof) -> str:
     """A shell command that shows the bytes of a proof again; DUMP is where the dump lies."""
+    if IN_TEXT in proof.file:
+        text = proof.file.rpartition(IN_TEXT)[0]
+        last = proof.byte_position + proof.byte_length - 1
+        return f'sed -n {proof.byte_position},{last}p "$DUMP"/{shlex.quote(text)}'
     file = f'"$DUMP"/{shlex.quote(proof.file)}'
     if proof.file.endswith(".log"):
         shown = f"grep -F 'position: {proof.byte_position} '"

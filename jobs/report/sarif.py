@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from jobs.report.facts import CheckManual, Facts, Finding, Proof
 from jobs.report.visible import visible
+from schemas.dump_file import IN_TEXT
 
 VERSION = "2.1.0"
 LEVELS = {"error": "error", "warning": "warning", "info": "note"}
@@ -111,11 +112,21 @@ def _logical(finding: Finding) -> list[dict[str, str]]:
     return [{"fullyQualifiedName": visible(finding.partition_name), "kind": "resource"}]
 
 
+def _region(proof: Proof) -> dict[str, int]:
+    if IN_TEXT in proof.file:
+        end = proof.byte_position + proof.byte_length - 1
+        return {"startLine": proof.byte_position, "endLine": end}
+    return {"byteOffset": proof.byte_position, "byteLength": proof.byte_length}
+
+
 def _location(proof: Proof, finding: Finding) -> dict[str, Any]:
     return {
         "physicalLocation": {
-            "artifactLocation": {"uri": quote(proof.file), "uriBaseId": "DUMP"},
-            "region": {"byteOffset": proof.byte_position, "byteLength": proof.byte_length},
+            "artifactLocation": {
+                "uri": quote(proof.file.partition(IN_TEXT)[0]),
+                "uriBaseId": "DUMP",
+            },
+            "region": _region(proof),
         },
         "logicalLocations": _logical(finding),
         "message": {"text": visible(proof.role)},

@@ -61,9 +61,10 @@ def _finding_lines(finding: Finding) -> Iterator[str]:
     yield f"      {finding.message}"
     yield f"      expected: {finding.expected}; found: {finding.found}"
     for proof in finding.evidence:
+        one, many = proof.units
         yield (
-            f"      evidence: {proof.file} byte {proof.byte_position}, "
-            f"{proof.byte_length} bytes ({proof.role})"
+            f"      evidence: {proof.file} {one} {proof.byte_position}, "
+            f"{proof.byte_length} {many} ({proof.role})"
         )
     if finding.remedy:
         yield f"      remedy: {finding.remedy}"

@@ -24,6 +24,8 @@ TXNLOG_COMPACTED = "txnlog_compacted"
 DUMP_BEFORE_EVENT = "dump_before_event"
 CONFIG_UNKNOWN = "config_unknown"
 TWO_PHASE_COMMIT = "two_phase_commit"
+# A text of kafka-dump-log does not tell what decides it.
+TEXT_DUMP_LACKS_FIELD = "text_dump_lacks_field"
 ADMIN_ABORT_POSSIBLE = "admin_abort_possible"
 # An operator ended the transaction on one partition, behind the coordinator's back.
 OPERATOR_ABORT = "operator_abort"
@@ -60,6 +62,7 @@ REASONS = (
     DUMP_BEFORE_EVENT,
     CONFIG_UNKNOWN,
     TWO_PHASE_COMMIT,
+    TEXT_DUMP_LACKS_FIELD,
     ADMIN_ABORT_POSSIBLE,
     OPERATOR_ABORT,
     OTHER_OUTCOME,

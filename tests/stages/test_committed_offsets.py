@@ -17,7 +17,7 @@ from schemas.topics import OFFSETS_TOPIC
 from udfs.arrow.batches import DecodeOptions, decode_batches
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.frames import FrameWalker
-from udfs.arrow.offsets_split import OffsetsSplit
+from udfs.arrow.offsets_split import OffsetsSplit, offsets_split
 from udfs.wire.offset_replay import Commits, Markers, take_effect
 
 OPTIONS = DecodeOptions(oracle.LIMIT, oracle.LIMIT, 0, with_records=True)
@@ -32,7 +32,7 @@ def read(path: Path, partition: int) -> OffsetsSplit:
         source = ByteRange(file, 0, size, size)
         frames = FrameWalker(source, oracle.LIMIT, 0, 1 << 62).walk()
     decoded = decode_batches(source, frames.positions, OFFSETS_TOPIC, OPTIONS)
-    return OffsetsSplit(source, decoded, split, oracle.LIMIT)
+    return offsets_split(source, decoded, split, oracle.LIMIT)
 
 
 def committed(folder: Path) -> dict[Key, int]:

@@ -20,7 +20,7 @@ from log_builder import LogBuilder
 from udfs.arrow.batches import Decoded, DecodeOptions, decode_batches
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.frames import FrameWalker
-from udfs.arrow.offsets_split import OffsetsSplit
+from udfs.arrow.offsets_split import offsets_split
 from udfs.arrow.rows import RowBuilder
 from udfs.arrow.segment import read_segment
 from udfs.arrow.txn_log_rows import txn_log_rows
@@ -208,7 +208,7 @@ def test_offset_commits_are_read_in_every_format(tmp_path: Path) -> None:
     )
     source, read = decoded(log)
     split = {"start": 0, "partition": 0, "topic_partitions": 1, "file_index": 0}
-    offsets = OffsetsSplit(source, read, split, LIMIT)
+    offsets = offsets_split(source, read, split, LIMIT)
     commits, _ = offsets.commits()
     assert list(offsets.faults()) == []
     assert commits.offset.tolist() == [0, 1, 2, 3, 4]

@@ -88,6 +88,24 @@ def _compressed_results(
         results[records.TOMBSTONES, i] = tombstones
 
 
+def record_faults(
+    headers: BatchHeaders, fault: Int64s, largest: Int64s, tombstones: Int64s
+) -> Int64s:
+    """`fault` with the bits of rules that hold headers against records.
+
+    `largest`: largest record timestamps relative to the base timestamp, ms, records.NO_TIMESTAMP
+    where not known; `tombstones`: records without a value.
+    """
+    control = headers.control
+    delta = np.where(control, records.NO_TIMESTAMP, largest)
+    fault = fault | records.timestamp_faults(headers, delta)
+    whole = ~control & (headers.record_count == headers.last_offset_delta + 1)
+    pointless = headers.delete_horizon & whole & (tombstones == 0)
+    fault[pointless & (fault == 0)] |= faults.HORIZON_WITHOUT_CAUSE
+    fault[headers.delete_horizon] |= faults.DELETE_HORIZON
+    return fault
+
+
 def decode_batches(
     source: ByteRange, positions: Int64s, topic: str, options: DecodeOptions
 ) -> Decoded:
@@ -108,12 +126,8 @@ def decode_batches(
     record_delta = results[records.MAX_TIMESTAMP].copy()
     record_delta[record_delta == records.NO_TIMESTAMP] = 0
     if options.with_records:
-        delta = np.where(control, records.NO_TIMESTAMP, results[records.MAX_TIMESTAMP])
-        fault |= records.timestamp_faults(headers, delta)
-        whole = ~control & (headers.record_count == headers.last_offset_delta + 1)
-        pointless = headers.delete_horizon & whole & (results[records.TOMBSTONES] == 0)
-        fault[pointless & (fault == 0)] |= faults.HORIZON_WITHOUT_CAUSE
-        fault[headers.delete_horizon] |= faults.DELETE_HORIZON
+        delta = results[records.MAX_TIMESTAMP]
+        fault = record_faults(headers, fault, delta, results[records.TOMBSTONES])
     marker_delta = np.where(control & (headers.record_count == 1), record_delta, 0)
     marker_timestamp = np.where(
         headers.log_append_time, headers.max_timestamp, headers.base_timestamp + marker_delta

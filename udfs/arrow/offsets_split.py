@@ -15,9 +15,11 @@ from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.sections import Sections, sections
 from udfs.wire import faults, offsets_log, records
 from udfs.wire.batch_headers import BatchHeaders, Bools, Int64s
+from udfs.wire.distinct import Distinct
 from udfs.wire.errors import WireError
 from udfs.wire.offset_commits import Keys, read_commits
 from udfs.wire.offset_replay import Commits, Markers
+from udfs.wire.offsets_log import GroupKey
 from udfs.wire.txn_log import placing_hash
 
 UNDECODABLE, MISPLACED = "undecodable", "misplaced"
@@ -77,19 +79,22 @@ def _fault_of_group(value: NDArray[np.uint8]) -> str | None:
     return None
 
 
+def offsets_split(source: ByteRange, decoded: Decoded, split: Row, limit: int) -> "OffsetsSplit":
+    """Reads keys and values of a split; `limit` bounds a decompressed batch, bytes."""
+    keys = Keys()
+    parts = [_read(part, decoded.headers, keys) for part in sections(source, decoded, limit)]
+    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    order = np.argsort(columns[0], kind="stable")
+    return OffsetsSplit(keys, Read._make(column[order] for column in columns), decoded, split)
+
+
 class OffsetsSplit:
     """The records of one split of `__consumer_offsets`, in log order."""
 
-    def __init__(self, source: ByteRange, decoded: Decoded, split: Row, limit: int) -> None:
-        """Reads keys and values; `limit` bounds a decompressed batch, bytes."""
+    def __init__(self, keys: Distinct[Any, GroupKey], read: Read, decoded: Decoded, split: Row):
+        """`keys`: the keys that `read` numbers."""
         self._decoded, self._split = decoded, split
-        self._keys = Keys()
-        parts = [
-            _read(part, decoded.headers, self._keys) for part in sections(source, decoded, limit)
-        ]
-        columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
-        order = np.argsort(columns[0], kind="stable")
-        self._read = Read._make(column[order] for column in columns)
+        self._keys, self._read = keys, read
         self._faulty = np.array([text is not None for text in self._read.error], dtype=np.bool_)
         kinds = [NO_KIND if key is None else key.type for key in self._keys.decoded]
         self._kind = np.array(kinds, dtype=np.int64)[self._read.key]

@@ -14,6 +14,7 @@ from udfs.arrow.producer_states import snapshot_rows
 from udfs.arrow.rows import RowBuilder
 from udfs.arrow.segment import read_segment
 from udfs.arrow.side_files import JUDGED_ALONE, faults_alone
+from udfs.arrow.text_section import read_text_section
 from udfs.storage.ahead import Opener, opened_ahead
 from udfs.wire import txn_index
 from udfs.wire.errors import WireError
@@ -77,6 +78,9 @@ def read_split(
     file: BinaryIO, split: dict[str, Any], options: DecodeOptions
 ) -> Iterator[pa.RecordBatch]:
     """Rows of one split of an open file; the last one is its summary."""
+    if split.get("first_line") is not None:
+        yield from read_text_section(file, split, options)
+        return
     source = ByteRange(file, split["start"], split["length"], split["file_size"])
     if split["kind"] == SEGMENT:
         yield from read_segment(source, split, options)

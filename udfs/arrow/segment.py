@@ -13,7 +13,7 @@ from udfs.arrow.batches import Decoded, DecodeOptions, decode_batches
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.frames import Frames, FrameWalker
 from udfs.arrow.offset_rows import offset_rows
-from udfs.arrow.offsets_split import OffsetsSplit
+from udfs.arrow.offsets_split import offsets_split
 from udfs.arrow.producer_states import changed_states
 from udfs.arrow.replica_blocks import block_rows, stored_batches
 from udfs.arrow.rows import RowBuilder
@@ -116,15 +116,10 @@ def failure_rows(frames: Frames, headers: BatchHeaders, start: int) -> list[dict
     return rows
 
 
-def summary_row(
-    source: ByteRange, frames: Frames, decoded: Decoded, dropped: int
-) -> dict[str, Any]:
-    """What the split holds, and where the chain of batches enters and leaves it."""
-    headers, start = decoded.headers, source.start
+def summary_row(start: int, frames: Frames, decoded: Decoded, dropped: int) -> dict[str, Any]:
+    """What the split that begins at `start` holds, and where the chain of batches runs."""
+    headers = decoded.headers
     row: dict[str, Any] = {
-        "length": source.length,
-        "digests": source.digests(),
-        "shrank": source.shrank,
         "first_found": None if frames.first is None else frames.first + start,
         "end": None if frames.end is None else frames.end + start,
         "batches": int(headers.record_count.size),
@@ -183,7 +178,7 @@ def read_segment(
         foldable = bool(split["single_copy"])
         of_topic = yield from txn_log_rows(builder, source, decoded.headers, limit, foldable)
     if topic == OFFSETS_TOPIC and options.with_records:
-        records = OffsetsSplit(source, decoded, split, limit)
+        records = offsets_split(source, decoded, split, limit)
         of_topic = yield from offset_rows(builder, records)
 
     ends = np.array([damage.end for damage in frames.damages if damage.end is not None])
@@ -200,5 +195,6 @@ def read_segment(
     if split["cuts"]:
         batches = stored_batches(decoded.headers)
         yield from block_rows(builder, source, batches, split["cuts"])
-    summary = summary_row(source, frames, decoded, dropped)
-    yield builder.nested(log_row.SUMMARY, "summary", [summary | of_topic])
+    summary = summary_row(source.start, frames, decoded, dropped) | of_topic
+    summary |= {"length": source.length, "digests": source.digests(), "shrank": source.shrank}
+    yield builder.nested(log_row.SUMMARY, "summary", [summary])

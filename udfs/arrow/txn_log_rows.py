@@ -215,6 +215,13 @@ def txn_log_rows(
     """
     usual = UsualColumns(source, headers)
     others = list(unusual_entries(source, headers, usual.readable, limit))
+    return (yield from entry_rows(builder, usual, others, foldable))
+
+
+def entry_rows(
+    builder: RowBuilder, usual: UsualColumns, others: list[Unusual], foldable: bool
+) -> Generator[pa.RecordBatch, None, dict[str, Any]]:
+    """`txn_log_rows` of records that are read already."""
     if not usual.batch.size and not others:
         return {}
     split = _Split(usual, others, foldable)

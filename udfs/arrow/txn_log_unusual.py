@@ -21,7 +21,7 @@ from udfs.wire.records import Record
 ENTRY = ARROW_SCHEMA.field("entry").type
 ROWS_AT_ONCE = 16_384
 # An id is hashed once, not for each of its records.
-_placing_hash = lru_cache(1 << 14)(txn_log.placing_hash)
+placing_hash = lru_cache(1 << 14)(txn_log.placing_hash)
 
 
 def _stored_long(value: int) -> int:
@@ -34,7 +34,7 @@ def _state(record: Record) -> dict[str, Any]:
     row: dict[str, Any] = {"tombstone": record.value is None}
     try:
         row["transactional_id"] = txn_log.decode_key(record.key or b"").transactional_id
-        row["id_hash"] = _placing_hash(row["transactional_id"])
+        row["id_hash"] = placing_hash(row["transactional_id"])
         if record.value is None:
             return row
         value = txn_log.decode_value(record.value)
@@ -57,6 +57,19 @@ def _state(record: Record) -> dict[str, Any]:
     }
 
 
+def unusual_shape(
+    codec: int, transactional: bool, producer_id: int, records: int, states: int
+) -> str | None:
+    """What no coordinator writes: a state is stored plain, in a batch of its own."""
+    unusual = [
+        f"compressed with codec {codec}" if codec else "",
+        "transactional" if transactional else "",
+        f"of producer {producer_id}" if producer_id >= 0 else "",
+        f"{records} records with {states} states" if states and records > 1 else "",
+    ]
+    return ", ".join(filter(None, unusual)) or None
+
+
 class _Batch(NamedTuple):
     """What the records of one batch need to know of it; positions are those in the file."""
 
@@ -69,17 +82,6 @@ class _Batch(NamedTuple):
     producer_id: int
     transactional: bool
     codec: int
-
-    def unusual_shape(self, records: list[Record]) -> str | None:
-        """What no coordinator writes: a state is stored plain, in a batch of its own."""
-        states = sum(record.value is not None for record in records)
-        unusual = [
-            f"compressed with codec {self.codec}" if self.codec else "",
-            "transactional" if self.transactional else "",
-            f"of producer {self.producer_id}" if self.producer_id >= 0 else "",
-            f"{len(records)} records with {states} states" if states and len(records) > 1 else "",
-        ]
-        return ", ".join(filter(None, unusual)) or None
 
     def entries(self, source: ByteRange, limit: int) -> Iterator[dict[str, Any]]:
         """A row for each record."""
@@ -95,7 +97,13 @@ class _Batch(NamedTuple):
         except WireError as error:
             yield where | {"offset": self.base_offset, "error": f"{error.reason}: {error.detail}"}
             return
-        shape = self.unusual_shape(records)
+        shape = unusual_shape(
+            codec=self.codec,
+            transactional=self.transactional,
+            producer_id=self.producer_id,
+            records=len(records),
+            states=sum(record.value is not None for record in records),
+        )
         for record in records:
             written = self.base_timestamp + record.timestamp_delta
             yield {

@@ -4,6 +4,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.verify.contexts.context import Context, with_paths
+from udfs.wire.text_batches import TEXT_CUT
 
 # A reason of udfs/arrow/frames.py.
 ZERO_BYTES = "zero_bytes"
@@ -97,7 +98,8 @@ def frame_context(
         return joined.select(
             "*",
             (F.col("base_offset") == F.col("newest_base")).alias("active"),
-            (F.col("at_end") & ~complete).alias("tail"),
+            # What is missing in a text says nothing of the log.
+            (F.col("at_end") & ~complete & (F.col("reason_of_failure") != TEXT_CUT)).alias("tail"),
             complete.alias("complete_frame"),
             F.lit(None).cast("string").alias("transactional_id"),
         )

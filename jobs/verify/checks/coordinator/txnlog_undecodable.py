@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, text
 from jobs.verify.conditions import unstable_tail
-from jobs.verify.verdict import VERSION_DEPENDENT, inconclusive
+from jobs.verify.verdict import TEXT_DUMP_LACKS_FIELD, VERSION_DEPENDENT, inconclusive
 
 CHECK = Check(
     code="txnlog_undecodable",
@@ -24,6 +24,7 @@ CHECK = Check(
     source="TransactionLog.readTxnRecordValue",
     fires=lambda: F.col("error").isNotNull(),
     excuses=(
+        inconclusive(TEXT_DUMP_LACKS_FIELD, lambda: F.col("error").startswith("text_")),
         inconclusive(VERSION_DEPENDENT, lambda: F.col("error").startswith("unknown_version")),
         unstable_tail(),
     ),

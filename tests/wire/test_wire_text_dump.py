@@ -1,0 +1,378 @@
+"""Texts of kafka-dump-log: they give the rows that the dumped bytes give, whatever was printed."""
+
+import io
+import tarfile
+from collections import defaultdict
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from schemas import log_row
+from udfs.arrow import text_section
+from udfs.arrow.batches import DecodeOptions
+from udfs.arrow.read_pack import read_split
+from udfs.wire import text_dump
+from udfs.wire.errors import WireError
+from udfs.wire.offsets_log import GroupKey
+from udfs.wire.text_batches import TEXT_CUT, Gathered, Gatherer
+from udfs.wire.text_offsets import read_key, read_offset, split_printed
+from udfs.wire.text_sections import Section, sections
+from udfs.wire.text_txn_log import read_state
+
+DUMPS = Path(__file__).resolve().parent.parent / "dumps"
+OPTIONS = DecodeOptions(1 << 28, 1 << 28, 86_400_000, True)
+HEADERS = replace(OPTIONS, with_records=False)
+OF_RUNS = (log_row.RUN, log_row.REGULAR, log_row.REGULAR_ABORT, log_row.STEP, log_row.ABORTED)
+# Where something lies, which is a line in a text; and what a text does not tell.
+PLACES = {
+    "position", "length", "first_position", "last_position", "first_length", "last_length",
+    "marker_position", "marker_length", "split_start", "digests", "first_found", "end",
+    "final_position", "final_length", "lowest_position", "highest_position", "previous_position",
+    "start_ms", "base_timestamp", "found",
+}  # fmt: skip
+
+
+def split(path: str, size: int, section: Section | None) -> dict[str, Any]:
+    folder, name = path.split("/")[-2:]
+    return {
+        "partition_index": 0, "file_index": 0, "partition": int(folder.rpartition("-")[2]),
+        "topic": folder.rpartition("-")[0], "topic_partitions": 5, "high_watermark": None,
+        "kind": "segment" if name.endswith(".log") else "txn_index", "start": 0, "length": size,
+        "base_offset": int(name.partition(".")[0]), "next_base_offset": None, "cleaned_below": 0,
+        "file_size": size, "cuts": None, "single_copy": False, "snapshots": None,
+        "beside": None, "log_base": int(name.partition(".")[0]),
+        "first_byte": section and section.first_byte,
+        "first_line": section and section.first_line,
+        "with_records": section and section.with_records,
+        "decoded": section and section.decoded,
+    }  # fmt: skip
+
+
+def told(value: Any) -> Any:
+    """A row without places; blocks of regular transactions unpacked."""
+    if isinstance(value, dict):
+        return {
+            name: sorted(of) if name == "partitions" and of else told(of)
+            for name, of in value.items()
+            if name not in PLACES and of is not None
+        }
+    if isinstance(value, bytes):
+        return [told(row) for row in pa.ipc.open_stream(value).read_all().to_pylist()]
+    return value
+
+
+def rows(
+    path: str, data: bytes, section: Section | None, options: DecodeOptions = OPTIONS
+) -> list[Any]:
+    given = split(path, len(data), section)
+    return [
+        told(row)
+        for batch in read_split(io.BytesIO(data), given, options)
+        for row in batch.to_pylist()
+    ]
+
+
+def assert_told_without_records(path: str, text: bytes, stored: bytes) -> None:
+    """What the bytes give without decompression; markers are told by their checksums."""
+    lines = [line for line in text.splitlines(keepends=True) if not line.startswith(b"| ")]
+    shallow = b"".join(lines)
+    (section,) = sections(io.BytesIO(shallow), len(shallow))
+    from_text, from_bytes = (
+        [row for row in rows(path, data, of, HEADERS) if row["kind"] in OF_RUNS]
+        for data, of in ((shallow, section), (stored, None))
+    )
+    assert from_text == from_bytes, path
+
+
+@pytest.mark.parametrize("name", ["v28-legacy-format", "v39-tv0", "tv2-skipped-markers"])
+def test_a_text_gives_the_rows_of_the_bytes_that_were_dumped(name: str) -> None:
+    compared = defaultdict(int)
+    with tarfile.open(DUMPS / f"{name}.tar.gz") as archive:
+        files = {one.name: one for one in archive.getmembers() if one.isfile()}
+
+        def content(path: str) -> bytes:
+            opened = archive.extractfile(files[path])
+            assert opened is not None
+            return opened.read()
+
+        for path in files:
+            if "/oracle/dump-log/" not in path or not path.endswith(("log.txt", "txnindex.txt")):
+                continue
+            if "__cluster_metadata" in path:
+                continue
+            stored = path.replace("/oracle/dump-log/", "/dump/broker-").removesuffix(".txt")
+            text = content(path)
+            (section,) = sections(io.BytesIO(text), len(text))
+            from_text = rows(stored, text, section)
+            assert from_text == rows(stored, content(stored), None), path
+            for row in from_text:
+                compared[row["kind"]] += 1
+            if name != "v28-legacy-format":
+                assert_told_without_records(stored, text, content(stored))
+    assert {log_row.RUN, log_row.ENTRY, log_row.SUMMARY} <= compared.keys()
+
+
+BATCH = (
+    "baseOffset: {base} lastOffset: {last} count: {count} baseSequence: {sequence} lastSequence: "
+    "{sequence} producerId: 4 producerEpoch: 0 partitionLeaderEpoch: 0 isTransactional: true "
+    "isControl: {control} deleteHorizonMs: OptionalLong.empty position: {at} CreateTime: 17 "
+    "size: 100 magic: 2 compresscodec: none crc: 1 isvalid: true\n"
+)
+MARKER = (
+    "| offset: 1 CreateTime: 17 keySize: 4 valueSize: 6 sequence: -1 headerKeys: [] "
+    "endTxnMarker: COMMIT coordinatorEpoch: 3\n"
+)
+FORGED = BATCH.format(base=1, last=1, count=1, sequence=1, control="true", at=100) + MARKER
+
+
+def printed(value: str, header_keys: str = "") -> str:
+    """A text of one record with that value, and the ABORT marker behind it."""
+    return (
+        "Dumping /data/orders-0/00000000000000000000.log\nLog starting offset: 0\n"
+        + BATCH.format(base=0, last=0, count=1, sequence=0, control="false", at=0)
+        + f"| offset: 0 CreateTime: 17 keySize: 1 valueSize: {len(value.encode())} sequence: 0 "
+        + f"headerKeys: [{header_keys}] key: k payload: {value}\n"
+        + BATCH.format(base=1, last=1, count=1, sequence=-1, control="true", at=100)
+        + MARKER.replace("COMMIT", "ABORT")
+    )
+
+
+def gathered(text: bytes, with_records: bool = True) -> tuple[Gathered, Gatherer]:
+    gatherer = Gatherer(with_records=with_records, keep_printed=True)
+    for item in text_dump.TextDump(io.BytesIO(text), 0, len(text), 1).items():
+        gatherer.add(item)
+    gatherer.end()
+    return gatherer.take(), gatherer
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "v",
+        "",
+        "a\nb | c",
+        "\n" + FORGED + "x",
+        "Dumping /data/__transaction_state-0/00000000000000000000.log\nLog starting offset: 0\n",
+        " payload: x\n| offset: 0 CreateTime: 1 keySize: -1 valueSize: -1 sequence: 0 ",
+        "é\n" + FORGED * 2,
+    ],
+)
+def test_what_a_value_holds_is_never_taken_for_a_line(value: str) -> None:
+    text = printed(value).encode()
+    found, gatherer = gathered(text)
+    assert found.headers.base_offset.tolist() == [0, 1]
+    assert found.control_type.tolist() == [-1, 0]
+    assert found.records[0].printed == f" key: k payload: {value}".encode()
+    assert gatherer.cut_line is None
+    assert len(sections(io.BytesIO(text), len(text))) == 1
+
+
+@pytest.mark.parametrize("keys", ["]", "a] key: x", "[],[", "] endTxnMarker: COMMIT"])
+def test_brackets_in_header_keys_end_no_list(keys: str) -> None:
+    found, _ = gathered(printed("v", keys).encode())
+    assert found.records[0].printed == b" key: k payload: v"
+    assert found.control_type.tolist() == [-1, 0]
+
+
+def test_a_value_that_cannot_be_counted_off_ends_where_the_next_line_fits() -> None:
+    text = printed("a\nb\nc").replace("valueSize: 5", "valueSize: 7").encode()
+    found, _ = gathered(text)
+    assert found.headers.base_offset.tolist() == [0, 1]
+    assert found.records[0].printed == b" key: k payload: a\nb\nc"
+
+
+def test_a_text_cut_anywhere_gives_its_whole_batches_and_is_told() -> None:
+    text = printed("a\nb" + FORGED).encode()
+    for end in range(1, len(text) + 1):
+        found, gatherer = gathered(text[:end])
+        assert found.headers.base_offset.tolist() == [0, 1][: found.fault.size]
+        whole = gatherer.cut_line is None
+        assert whole == all(gap.reason != TEXT_CUT for gap in found.gaps)
+        # Silent only where a line ends: what is missing behind it, nothing can tell.
+        assert text[:end].endswith(b"\n") or not whole
+    assert gatherer.cut_line is None and found.headers.base_offset.tolist() == [0, 1]
+
+
+def test_missing_lines_in_the_middle_are_told_and_nothing_is_guessed() -> None:
+    lines = printed("v").encode().splitlines(keepends=True)
+    found, gatherer = gathered(b"".join(lines[:2] + lines[4:]))
+    assert found.headers.base_offset.tolist() == [1]
+    assert [(gap.reason, gap.first, gap.end) for gap in found.gaps] == [(TEXT_CUT, 3, 3)]
+    assert gatherer.cut_line == 3
+
+
+def test_impossible_numbers_are_no_lines_of_the_tool() -> None:
+    text = printed("v")
+    for name in (
+        "lastOffset: 0",
+        "producerId: 4",
+        "size: 100",
+        "baseSequence: 0",
+        "CreateTime: 17",
+    ):
+        forged = text.replace(name, name.split()[0] + " " + "9" * 19)
+        found, _ = gathered(forged.encode())
+        assert found.fault.size < 2
+
+
+def test_a_marker_whose_checksum_tells_nothing_is_not_guessed() -> None:
+    text = printed("v").replace(MARKER.replace("COMMIT", "ABORT"), "")
+    found, gatherer = gathered(text.encode(), with_records=False)
+    assert found.headers.base_offset.tolist() == [0]
+    assert gatherer.cut_line == 5
+
+
+def test_blocks_of_any_size_give_the_same_items(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (printed("a\nb") * 3 + printed("x" * 5000)).encode()
+
+    def items() -> list[Any]:
+        found = text_dump.TextDump(io.BytesIO(text), 0, len(text), 1).items()
+        return [(item.kind, item.line, item.lines, item.at, item.printed) for item in found]
+
+    expected = items()
+    monkeypatch.setattr(text_dump, "LOOK_AHEAD", 600)
+    for size in (1, 7, 1000):
+        monkeypatch.setattr(text_dump, "BLOCK_BYTES", size)
+        assert items() == expected
+
+
+def test_stretches_of_a_long_section_join_where_they_meet(monkeypatch: pytest.MonkeyPatch) -> None:
+    line = BATCH.format(base="{0}", last="{0}", count=1, sequence="{0}", control="false", at="{1}")
+    text = "Dumping /data/orders-0/00000000000000000000.log\n" + "".join(
+        line.format(number, 100 * number) + "some other line\n" * (number % 3)
+        for number in range(9)
+    )
+    (section,) = sections(io.BytesIO(text.encode()), len(text))
+    monkeypatch.setattr(text_section, "BATCHES_AT_ONCE", 2)
+    given = split("orders-0/00000000000000000000.log", len(text), section)
+    found = [
+        row["summary"] | {"start": row["split_start"]}
+        for batch in read_split(io.BytesIO(text.encode()), given, OPTIONS)
+        for row in batch.to_pylist()
+        if row["kind"] == log_row.SUMMARY
+    ]
+    assert len(found) > 2 and sum(one["batches"] for one in found) == 9
+    ends = [one["end"] for one in found[:-1]]
+    assert ends == [one["first_found"] for one in found[1:]]
+    assert ends == [one["start"] for one in found[1:]]
+
+
+HEAD = "baseOffset: 7 lastOffset: 9"
+PRODUCER = (
+    "baseSequence: 1 lastSequence: 3 producerId: 4 producerEpoch: 2 partitionLeaderEpoch: 6 "
+    "isTransactional: true"
+)
+SIZE = "size: 90 magic: 2 compresscodec: LZ4 crc: 1"
+SHAPES = {
+    "0.11": f"{HEAD} {PRODUCER} position: 9 CreateTime: 5 isvalid: true {SIZE}",
+    "1.0": f"{HEAD} {PRODUCER} isControl: false position: 9 CreateTime: 5 isvalid: true {SIZE}",
+    "2.0": f"{HEAD} count: 3 {PRODUCER} isControl: false position: 9 CreateTime: 5 isvalid: true "
+    + SIZE,
+    "2.2": f"{HEAD} count: 3 {PRODUCER} isControl: false position: 9 CreateTime: 5 {SIZE} "
+    "isvalid: true",
+    "3.2": f"{HEAD} count: 3 {PRODUCER} isControl: false deleteHorizonMs: OptionalLong.empty "
+    f"position: 9 CreateTime: 5 {SIZE.replace('LZ4', 'lz4')} isvalid: true",
+}
+
+
+@pytest.mark.parametrize("release", SHAPES)
+def test_lines_of_all_releases_tell_the_same_batch(release: str) -> None:
+    found, _ = gathered(f"{SHAPES[release]}\n".encode(), with_records=False)
+    columns = [column.tolist()[0] for column in found.headers]
+    assert columns == [1, 1, 7, 6, 0x13, 2, 5, 5, 4, 2, 1, 3, 2]
+
+
+def test_records_without_batch_lines_are_gathered_by_position() -> None:
+    record = (
+        "offset: {0} position: {1} CreateTime: 5 isvalid: true keysize: 1 valuesize: 1 magic: 2 "
+        "compresscodec: GZIP producerId: 3 producerEpoch: 1 sequence: {2} isTransactional: true "
+        "headerKeys: []{3}\n"
+    )
+    marker = " endTxnMarker: COMMIT coordinatorEpoch: 8"
+    lines = [(0, 0, 0, ""), (1, 0, 1, ""), (2, 80, 2, marker), (3, 99, -1, marker)]
+    text = "".join(record.format(*line) for line in lines)
+    found, _ = gathered(text.encode())
+    assert found.headers.base_offset.tolist() == [0, 2, 3]
+    assert found.headers.last_sequence.tolist() == [1, 2, -1]
+    # Data have sequences: a header key that ends like a marker makes none of them.
+    assert found.headers.control.tolist() == [False, False, True]
+    assert found.alone
+
+
+PLAIN = " payload: producerId:5,producerEpoch:1,state={},txnLastUpdateTimestamp=7,txnTimeoutMs=9"
+JSON = (
+    ' key: {{"type":"0","data":{{"transactionalId":"a\\n=,"}}}} payload: {{"{}":"{}","data":'
+    '{{"producerId":5,"producerEpoch":1,"transactionTimeoutMs":9,"transactionStatus":{},'
+    '"transactionPartitions":{},"transactionLastUpdateTimestampMs":7,'
+    '"transactionStartTimestampMs":6{}}}}}'
+)
+TWO = '[{"topic":"t","partitionIds":[0,2]}]'
+
+
+@pytest.mark.parametrize(
+    ("text", "value_size", "status", "partitions", "start", "version"),
+    [
+        (" key: transactionalId=a\n=," + PLAIN.format("Ongoing,partitions=Set(t-0, t-2)"), 52,
+         1, ["t-0", "t-2"], None, 0),
+        (" key: transaction_metadata::transactionalId=a\n=,"
+         + PLAIN.format("CompleteAbort,partitions=[]"), 37, 5, [], None, 0),
+        (JSON.format("version", 1, 2, TWO, ',"clientTransactionVersion":2'), 60,
+         2, ["t-0", "t-2"], 6, 2),
+        (JSON.format("type", 0, '"PrepareAbort"', TWO, ""), 60, 3, ["t-0", "t-2"], 6, 0),
+        (JSON.format("version", 0, 0, "null", ""), 37, 0, None, 6, 0),
+    ],
+)  # fmt: skip
+def test_states_of_all_releases(
+    text: str, value_size: int, status: int, partitions: Any, start: Any, version: int
+) -> None:
+    name, state = read_state(text.encode(), 8, value_size)
+    assert name == "a\n=,"
+    assert state is not None
+    listed = state.partitions
+    flat = None if listed is None else [f"{t}-{n}" for t, group in listed for n in group]
+    assert flat == partitions
+    assert (state.producer_id, state.producer_epoch, state.timeout_ms) == (5, 1, 9)
+    assert (state.status, state.start_ms, state.last_update_ms) == (status, start, 7)
+    assert state.client_transaction_version == version
+
+
+def test_an_expired_id_and_what_an_old_text_does_not_tell() -> None:
+    key = " key: transaction_metadata::transactionalId=a payload: x"
+    assert read_state(f"{key} payload: <DELETE>".encode(), 15, -1) == ("a payload: x", None)
+    with pytest.raises(WireError, match="protocol is not told"):
+        read_state((key + PLAIN.format("Empty,partitions=[]")).encode(), 15, 39)
+
+
+PLAIN_COMMIT = "offset_commit::group=a payload: \nb,partition=t.x-1-2 payload: offset=7,metadata=m"
+JSON_COMMIT = (
+    '{"type":"1","data":{"group":"a payload: \\nb","topic":"t.x-1","partition":2}} payload: '
+    '{"version":"3","data":{"offset":7,"leaderEpoch":-1,"metadata":"","commitTimestamp":5}}'
+)
+
+
+@pytest.mark.parametrize(
+    "text", ["offset::a payload: \nb:t.x-1:2 payload: 7:m", PLAIN_COMMIT, JSON_COMMIT]
+)
+def test_commits_of_all_releases(text: str) -> None:
+    group, topic = "a payload: \nb", "t.x-1"
+    key, value = split_printed(f" key: {text}".encode(), 10 + len(group) + len(topic))
+    assert read_key(key) == GroupKey(1, group, topic, 2)
+    assert value is not None and read_offset(value) == 7
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("group_metadata::group=a payload: ", GroupKey(2, "a payload: ")),
+        ('{"metadata":"a payload: "}', GroupKey(2, "a payload: ")),
+        ('{"type":"2","data":{"group":"a payload: "}}', GroupKey(2, "a payload: ")),
+        ('{"type":"3","data":{"groupId":"a payload: "}}', GroupKey(3, "a payload: ")),
+        ("Unknown record type 99 at offset 5, skipping.", GroupKey(99, None)),
+    ],
+)
+def test_groups_of_all_releases(text: str, key: GroupKey) -> None:
+    told, value = split_printed(f" key: {text} payload: x".encode(), 15)
+    assert (read_key(told), value) == (key, b"x")

@@ -1,0 +1,169 @@
+"""One section of a text of kafka-dump-log: the same rows that its segment would give.
+
+Positions are line numbers and lengths are lines: a finding from a text names the line.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+
+from schemas import log_row
+from schemas.topics import COORDINATOR_TOPICS, OFFSETS_TOPIC, TXN_LOG_TOPIC
+from udfs.arrow.batches import Decoded, DecodeOptions, record_faults
+from udfs.arrow.frames import Damage, Frames
+from udfs.arrow.offset_rows import offset_rows
+from udfs.arrow.rows import RowBuilder
+from udfs.arrow.run_rows import replayable, run_rows
+from udfs.arrow.segment import failure_rows, frame_rows, step_rows, summary_row
+from udfs.arrow.text_offsets_split import text_offsets_split
+from udfs.arrow.text_txn_log_rows import text_txn_log_rows
+from udfs.wire import records, text_dump
+from udfs.wire.batch_headers import header_faults
+from udfs.wire.text_batches import LONG, SHORT, Gathered, Gatherer
+
+# So many batches are held at a time; each such stretch is a split of its own.
+BATCHES_AT_ONCE = 1 << 16
+
+
+class _Section(text_dump.TextDump):
+    """The lines of a section, and the digest of its bytes."""
+
+    def __init__(self, file: BinaryIO, split: dict[str, Any]) -> None:
+        super().__init__(file, split["first_byte"], split["file_size"], split["first_line"])
+        self._digest = hashlib.sha256()
+        self.length = 0
+
+    def read(self, size: int) -> bytes:
+        part = super().read(size)
+        self._digest.update(part)
+        self.length += len(part)
+        return part
+
+    def summary(self) -> dict[str, Any]:
+        """What the summary tells of the bytes."""
+        return {"length": self.length, "digests": self._digest.digest(), "shrank": self.shrank}
+
+
+def decoded_text(
+    gathered: Gathered, topic: str, with_records: bool, options: DecodeOptions
+) -> Decoded:
+    """The batches of a text with their faults; `with_records`: it prints records."""
+    headers = gathered.headers
+    fault = header_faults(headers, topic in COORDINATOR_TOPICS)
+    if with_records and options.with_records:
+        known = (gathered.counted > 0) & ((headers.magic == 2) | (headers.codec > 0))
+        delta = gathered.largest_timestamp - headers.base_timestamp
+        delta = np.where(known, delta, np.int64(records.NO_TIMESTAMP))
+        fault |= gathered.fault
+        fault = record_faults(headers, fault, delta, gathered.tombstones)
+    return Decoded(
+        headers,
+        fault,
+        gathered.control_type,
+        gathered.coordinator_epoch,
+        headers.max_timestamp,
+        gathered.largest_timestamp,
+    )
+
+
+def read_text_section(
+    file: BinaryIO, split: dict[str, Any], options: DecodeOptions
+) -> Iterator[pa.RecordBatch]:
+    """Rows of one section; `split` has the fields of `schemas.log_row.SPLIT`."""
+    section = _Section(file, split)
+    if split["kind"] == "segment":
+        yield from _read_segment(section, split, options)
+    else:
+        yield from _read_txn_index(section, split)
+
+
+def _read_segment(
+    section: _Section, split: dict[str, Any], options: DecodeOptions
+) -> Iterator[pa.RecordBatch]:
+    gatherer = Gatherer(
+        with_records=split["with_records"],
+        keep_printed=split["decoded"] and split["topic"] in (TXN_LOG_TOPIC, OFFSETS_TOPIC),
+    )
+    start = split["first_line"]
+    for item in section.items():
+        if len(gatherer) >= BATCHES_AT_ONCE:
+            part = gatherer.take()
+            yield from _rows(part, split | {"start": start}, options, {})
+            start = part.next_line or start
+        gatherer.add(item)
+    gatherer.end()
+    part = gatherer.take()
+    told = section.summary()
+    if gatherer.cut_line is not None:
+        told["error"] = f"lines of the text are missing at line {gatherer.cut_line}"
+    yield from _rows(part, split | {"start": start}, options, told)
+
+
+def _rows(
+    part: Gathered, split: dict[str, Any], options: DecodeOptions, told: dict[str, Any]
+) -> Iterator[pa.RecordBatch]:
+    """Rows of a stretch of a section that begins at line `split["start"]`."""
+    start, lines = split["start"], part.headers.position
+    part = part._replace(headers=part.headers._replace(position=lines - start))
+    decoded = decoded_text(part, split["topic"], split["with_records"], options)
+    damages = [
+        Damage(gap.first - start, None if gap.end is None else gap.end - start, gap.reason,
+               gap.lines)
+        for gap in part.gaps
+    ]  # fmt: skip
+    frames = Frames(decoded.headers.position, damages)
+    frames.first = int(frames.positions[0]) if frames.positions.size else None
+    frames.end = None if part.next_line is None else part.next_line - start
+    builder = RowBuilder(split)
+    given = replayable(decoded)
+    yield from run_rows(builder, decoded, given, split, options.producer_expiration_ms)
+    of_topic: dict[str, Any] = {}
+    if split["topic"] == TXN_LOG_TOPIC:
+        of_topic = yield from text_txn_log_rows(builder, decoded.headers, start, part.records)
+    if split["topic"] == OFFSETS_TOPIC and split["decoded"] and options.with_records:
+        of_topic = yield from offset_rows(builder, text_offsets_split(part.records, decoded, split))
+    ends = np.array([damage.end for damage in damages if damage.end is not None])
+    steps, dropped = step_rows(decoded, np.isin(frames.positions, ends), split)
+    for kind, column, rows in (
+        (log_row.FRAME, "frame", frame_rows(decoded, split)),
+        (log_row.STEP, "step", steps),
+        (log_row.FAILURE, "failure", failure_rows(frames, decoded.headers, start)),
+    ):
+        if rows:
+            yield builder.nested(kind, column, rows)
+    summary = summary_row(start, frames, decoded, dropped) | of_topic
+    summary |= {"length": 0, "digests": b""} | told
+    if part.alone:
+        # Any gap may be batches that the cleaner emptied.
+        summary["cleaner_traces"] = True
+    yield builder.nested(log_row.SUMMARY, "summary", [summary])
+
+
+def _read_txn_index(section: _Section, split: dict[str, Any]) -> Iterator[pa.RecordBatch]:
+    """Entries of a `.txnindex`, which has a line for each abort."""
+    rows: list[dict[str, Any]] = []
+    for item in section.items():
+        if item.kind == text_dump.ABORTED and item.match is not None:
+            numbers = [int(number) for number in item.match.groups()]
+            possible = all(-LONG <= number < LONG for number in numbers)
+            if not possible or not -SHORT <= numbers[0] < SHORT:
+                continue
+            version, producer_id, first_offset, last_offset, last_stable = numbers
+            rows.append(
+                {
+                    "version": version,
+                    "producer_id": producer_id,
+                    "first_offset": first_offset,
+                    "last_offset": last_offset,
+                    "last_stable_offset": last_stable,
+                    "position": item.line,
+                    "ordinal": len(rows),
+                }
+            )
+    builder = RowBuilder(split)
+    if rows:
+        yield builder.nested(log_row.ABORTED, "aborted", rows)
+    yield builder.nested(log_row.SUMMARY, "summary", [section.summary() | {"trailing_bytes": 0}])
