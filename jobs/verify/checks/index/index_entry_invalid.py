@@ -45,10 +45,9 @@ CHECK = Check(
     expected=_expected,
     found=lambda: text("offset {entry_offset} at byte {entry_value}"),
     proofs=(
-        Proof("the entry", "side_file", "side_position", "side_length"),
-        Proof("the batch that shows it", position="position", length="length"),
+        Proof("the entry"),
+        Proof("the batch that shows it", "log_file", "position", "length"),
     ),
-    place={"file": "side_file", "byte_position": "side_position"},
     message=lambda: text(
         "Entry {ordinal} of the offset index sends readers of offset {entry_offset} to byte "
         "{entry_value}, where they cannot find it."

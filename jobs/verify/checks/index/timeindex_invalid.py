@@ -41,10 +41,9 @@ CHECK = Check(
     expected=_expected,
     found=lambda: text("timestamp {entry_value} at offset {entry_offset}"),
     proofs=(
-        Proof("the entry", "side_file", "side_position", "side_length"),
-        Proof("the batch that shows it", position="position", length="length"),
+        Proof("the entry"),
+        Proof("the batch that shows it", "log_file", "position", "length"),
     ),
-    place={"file": "side_file", "byte_position": "side_position"},
     message=lambda: text(
         "Entry {ordinal} of the time index says that timestamp {entry_value} is reached at offset "
         "{entry_offset}, which the log does not bear out."

@@ -53,7 +53,7 @@ CHECK = Check(
         text("an entry of leader epoch {entry_value} from offset {entry_offset} on behind it"),
     ).otherwise(text("{batches} batches of leader epoch {leader_epoch}")),
     proofs=(
-        Proof("the first batch", position="position", length="length"),
+        Proof("the first batch", "log_file", "position", "length"),
         Proof("the checkpoint", "side_file", "side_position", "side_length"),
     ),
     message=lambda: F.when(
