@@ -12,7 +12,8 @@ Verbs
     offsets group=g t-0=7 t-1=none   records of __consumer_offsets (the case needs topic:): offset
             commits, `none` a tombstone; transactional with pid=1. version=4 (of the values,
             default 3), misplaced (the group belongs into another partition), members=2 (metadata
-            of the group in place of commits), rkey=00ff rvalue=00ff (one record as hex)
+            of the group in place of commits; none: a tombstone), rkey=00ff rvalue=00ff (one
+            record as hex)
     ids 1000                       record of __cluster_metadata (the case needs topic:): the block
             of producer ids in front of that one was given out
     skip 5                         the next batch starts 5 offsets later
@@ -385,7 +386,7 @@ class LogBuilder:
 
     def _offsets(self, line: Line) -> None:
         group = self._groups.of(line.text_of("group", "g") or "", line.flag("misplaced"))
-        version, members = line.number("version", 3), line.optional("members")
+        version, members = line.number("version", 3), line.text_of("members")
         contents = [
             (
                 offsets_log.encode_key(offsets_log.GroupKey(1, group, topic, partition)),
@@ -395,7 +396,8 @@ class LogBuilder:
         ]
         if members is not None:
             key = offsets_log.encode_key(offsets_log.GroupKey(2, group))
-            contents = [(key, group_metadata(version, members))]
+            value = None if members == "none" else group_metadata(version, int(members))
+            contents = [(key, value)]
         key, value = line.hexadecimal("rkey"), line.hexadecimal("rvalue")
         if key is not None:
             contents = [(key, value)]
