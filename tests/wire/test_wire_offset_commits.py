@@ -1,7 +1,7 @@
 """Many records of `__consumer_offsets` at once give what one after the other gives."""
 
 import numpy as np
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from wire.test_wire_offsets_log import commits
 from wire.vectors import B1, O1, O2, O3
@@ -32,6 +32,7 @@ def test_commits_are_those_that_are_decoded_one_by_one(values: list[bytes]) -> N
         assert (None if i in errors else int(offsets[i])) == decoded(value)
 
 
+@example(b"", 15, 128)  # metadata that is no UTF-8
 @given(st.binary(max_size=30), st.integers(0, 30), st.integers(0, 255))
 def test_a_changed_byte_is_never_taken_for_another_shape(tail: bytes, at: int, byte: int) -> None:
     for stored in (O2, O3):

@@ -39,7 +39,6 @@ MALFORMED_COMMITS = [
     ("v0 with an expire timestamp", "0000" + HEAD + "0000" + TIME * 2, "bytes_left_over"),
     ("v1 without an expire timestamp", "0001" + HEAD + "0000" + TIME, "length_out_of_bounds"),
     ("v2 with a leader epoch", "0002" + HEAD + "00000005" + "0000" + TIME, "bytes_left_over"),
-    ("v3 metadata not UTF-8", "0003" + HEAD + "00000005" + "0001ff" + TIME, "invalid_utf8"),
     ("v4 without tags", "0004" + HEAD + "00000005" + "01" + TIME, "varint_underflow"),
     ("v4 topic id cut", "0004" + HEAD + "00000005" + "01" + TIME + "01000200ff", "tag_size"),
 ]

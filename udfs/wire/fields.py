@@ -19,11 +19,12 @@ INT64 = struct.Struct(">q")
 class FieldReader:
     """Reads fields one after another; every length is checked against the bytes left."""
 
-    __slots__ = ("at", "data")
+    __slots__ = ("at", "data", "text_errors")
 
-    def __init__(self, data: bytes, at: int = 0) -> None:
+    def __init__(self, data: bytes, at: int = 0, text_errors: str = "strict") -> None:
         self.data = data
         self.at = at
+        self.text_errors = text_errors
 
     def take(self, size: int) -> bytes:
         """The next `size` bytes."""
@@ -62,7 +63,7 @@ class FieldReader:
             return None
         start = self.at
         try:
-            return self.take(size).decode("utf-8")
+            return self.take(size).decode("utf-8", self.text_errors)
         except UnicodeDecodeError as error:
             # The broker writes strings it decoded itself, so stored text is always valid.
             raise WireError("invalid_utf8", f"string of {size} bytes at {start}") from error

@@ -121,7 +121,8 @@ def _skip_tags(reader: FieldReader, flexible: bool) -> None:
 
 def decode_offset_commit(data: bytes) -> OffsetCommit:
     """Decodes the value of an offset commit; all bytes must belong to it."""
-    reader = FieldReader(data)
+    # No rule reads the metadata, and brokers take any bytes for text.
+    reader = FieldReader(data, text_errors="replace")
     version = _version(reader, COMMIT_VERSIONS)
     flexible = version >= COMMIT_FLEXIBLE_SINCE
     offset = reader.int64()
