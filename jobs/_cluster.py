@@ -6,7 +6,7 @@ the order of offsets. A log that begins at offset 0 tells also what was before.
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -221,13 +221,10 @@ def _cluster(copy: _Copy) -> Cluster:
     ids: dict[str, set[str]] = defaultdict(set)
     for fact in created:
         ids[fact["name"]].add(fact["topic_id"])
-    return Cluster(
-        told.up_to_ms,
-        told.next_producer_id,
-        told.partitions,
-        frozenset(name for name, found in ids.items() if len(found) == 1),
-        _never_compacted(copy),
-        told.expirations_ms,
+    return replace(
+        told,
+        created_once=frozenset(name for name, found in ids.items() if len(found) == 1),
+        never_compacted=_never_compacted(copy),
     )
 
 

@@ -49,6 +49,7 @@ NO_REGULAR_FILE = "no regular file"
 REPLACED = "replaced by a .swap file, as by a broker that starts"
 SECOND_COPY = "a second copy of the partition on its broker, in another log directory"
 NO_TRANSACTIONS = "metadata log of KRaft: no transactions in it"
+CHAINED_KINDS = ("segment", "offset_index", "time_index")
 KINDS_IN_TEXTS = ("segment", "txn_index")
 METADATA_KINDS = {"segment": METADATA_LOG, METADATA_SNAPSHOT_KIND: METADATA_SNAPSHOT_KIND}
 
@@ -252,13 +253,7 @@ class _Collector:
             note = REPLACED if path.name in swap.replaced else None
             name = swap.adopted.get(path.name, path.name)
             self._add_file(path, f"{label}/{path.name}", partition.broker, partition, note, name)
-        partition.segments.sort(key=lambda segment: segment.base_offset or 0)
-        following = {
-            one.base_offset: later.base_offset for one, later in pairwise(partition.segments)
-        }
-        for file in self.dump.files[first_file:]:
-            if file.kind in ("segment", "offset_index", "time_index"):
-                file.next_base_offset = following.get(file.base_offset)
+        _chain(partition, self.dump.files[first_file:])
 
     def add_texts(self, dump: Path, label: str, texts: list[Path]) -> None:
         """Texts of kafka-dump-log: the files that they tell of, as if those were there.
@@ -292,8 +287,7 @@ class _Collector:
                 "kafka-dump-log with paths like /var/lib/kafka/orders-0/00000000000000000000.log."
             )
         for partition in known.values():
-            partition.segments.sort(key=lambda segment: segment.base_offset or 0)
-            _chain(partition.segments)
+            _chain(partition, partition.segments)
 
     def _add_metadata_log(
         self, number: int, paths: list[DumpPath], label: str, side: LogDirectory
@@ -455,10 +449,13 @@ def _newest(partition: DumpPartition) -> tuple[int, int, int]:
     return newest.base_offset or 0, newest.size, -partition.partition_index
 
 
-def _chain(segments: list[DumpFile]) -> None:
-    """Tells each segment where the next one begins."""
-    for segment, following in zip(segments, [*segments[1:], None], strict=True):
-        segment.next_base_offset = following.base_offset if following else None
+def _chain(partition: DumpPartition, files: list[DumpFile]) -> None:
+    """Orders the segments, and tells them and their indexes where the next segment begins."""
+    partition.segments.sort(key=lambda segment: segment.base_offset or 0)
+    following = {one.base_offset: later.base_offset for one, later in pairwise(partition.segments)}
+    for file in files:
+        if file.kind in CHAINED_KINDS:
+            file.next_base_offset = following.get(file.base_offset)
 
 
 def _why_no_partition(named: tuple[str, int, str | None] | None) -> str | None:

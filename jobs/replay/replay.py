@@ -69,8 +69,7 @@ def replay(
 
     `regular`: number of regular transactions that the decoder folded away; `regular_aborts`: the
     aborted ones among them. `rows`: LOG_ROW; `runs`, `steps`, `entries`: its kinds taken apart;
-    `folded`: what was folded away of the coordinator's
-    log. `damages`: byte ranges.
+    `folded`: what was folded away of the coordinator's log; `damages`: byte ranges.
     """
     read = summaries(rows)
     logs = segments(read, steps, files)

@@ -2,6 +2,7 @@
 
 import itertools
 import tarfile
+from io import BytesIO
 from pathlib import Path, PurePosixPath
 
 import numpy as np
@@ -10,41 +11,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 from snapshot_files import positions, replay
 
-from udfs.wire import records
-from udfs.wire.batch_headers import read_headers
-from udfs.wire.fold import Batches
+from udfs.arrow.batches import DecodeOptions, decode_batches
+from udfs.arrow.byte_range import ByteRange
+from udfs.arrow.run_rows import replayable
 from udfs.wire.producer_snapshot import encode, read_entries
 from udfs.wire.producer_state import STATE, States, changes, follow
 from udfs.wire.snapshot_differences import COMPARED, compare, stored_states
 from udfs.wire.writer import CONTROL_KEY, MARKER_VALUE, batch, record
 
 DUMPS = Path(__file__).resolve().parents[1] / "dumps"
+OPTIONS = DecodeOptions(1 << 28, 1 << 28, 0, with_records=True)
 NOBODY = np.empty(0, dtype=STATE)
 
 
 def states_behind(log: bytes) -> States:
     """What the batches of a log change."""
-    data = np.frombuffer(log, dtype=np.uint8)
-    headers = read_headers(data, positions(log))
-    told = records.check_plain_batches(data, headers, True)
-    marker = told[records.CONTROL_TYPE] >= 0
-    chosen = (headers.producer_id >= 0) & (marker | ~headers.control)
-    picked = Batches(
-        producer_id=headers.producer_id[chosen],
-        epoch=headers.producer_epoch[chosen],
-        offset=headers.base_offset[chosen],
-        first_sequence=headers.base_sequence[chosen],
-        last_sequence=headers.last_sequence[chosen],
-        timestamp=headers.max_timestamp[chosen],
-        control=headers.control[chosen],
-        transactional=headers.transactional[chosen],
-        fault=np.zeros(int(chosen.sum()), dtype=np.int64),
-        commit=(told[records.CONTROL_TYPE] == records.COMMIT)[chosen],
-        coordinator_epoch=told[records.COORDINATOR_EPOCH][chosen],
-        marker_timestamp=headers.max_timestamp[chosen],
+    source = ByteRange(BytesIO(log), 0, len(log), len(log))
+    decoded = decode_batches(source, positions(log), "t", OPTIONS)
+    given, headers = replayable(decoded), decoded.headers
+    batch = given.batch
+    return changes(
+        given.batches, headers.last_offset[batch], headers.position[batch], headers.length[batch], 0
     )
-    place = headers.position[chosen]
-    return changes(picked, headers.last_offset[chosen], place, headers.length[chosen], 0)
 
 
 event = st.tuples(

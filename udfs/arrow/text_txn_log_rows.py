@@ -23,6 +23,7 @@ from udfs.wire.batch_headers import BatchHeaders
 from udfs.wire.errors import WireError
 from udfs.wire.text_batches import PrintedRecord
 from udfs.wire.text_txn_log import read_state
+from udfs.wire.txn_log import partition_names
 
 NOT_PRINTED = "text_unreadable: key and value are not printed"
 LONG, INT, SHORT = 1 << 63, 1 << 31, 1 << 15
@@ -49,7 +50,7 @@ def _state(record: PrintedRecord) -> dict[str, Any]:
             return row | {"error": f"text_unreadable: {field} {value} is no number of its size"}
     listed = told.pop("partitions")
     if listed is not None:
-        listed = [f"{topic}-{number}" for topic, group in listed for number in group]
+        listed = partition_names(listed)
     return row | told | {"partitions": listed}
 
 

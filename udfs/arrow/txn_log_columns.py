@@ -71,7 +71,7 @@ def _list_of(stored: bytes) -> list[str] | tuple[()]:
     reader.end()
     if listed is None:
         return ()
-    return [f"{topic}-{number}" for topic, group in listed for number in group]
+    return txn_log.partition_names(listed)
 
 
 def _slices(data: bytes, start: Int64s, end: Int64s) -> Iterator[bytes]:

@@ -40,15 +40,13 @@ def _state(record: Record) -> dict[str, Any]:
         value = txn_log.decode_value(record.value)
     except WireError as error:
         return row | {"error": f"{error.reason}: {error.detail}"}
-    partitions = None
-    if value.partitions is not None:
-        partitions = [f"{topic}-{number}" for topic, group in value.partitions for number in group]
+    listed = value.partitions
     return row | {
         "producer_id": value.producer_id,
         "producer_epoch": value.producer_epoch,
         "timeout_ms": value.timeout_ms,
         "status": value.status,
-        "partitions": partitions,
+        "partitions": None if listed is None else txn_log.partition_names(listed),
         "last_update_ms": value.last_update_ms,
         "start_ms": value.start_ms,
         "next_producer_id": value.next_producer_id,

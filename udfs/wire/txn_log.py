@@ -97,6 +97,11 @@ def decode_key(data: bytes) -> TxnLogKey:
     return TxnLogKey(version, transactional_id)
 
 
+def partition_names(listed: TopicPartitions) -> list[str]:
+    """topic-partition of each partition listed."""
+    return [f"{topic}-{number}" for topic, group in listed for number in group]
+
+
 def read_partitions(reader: FieldReader, flexible: bool) -> TopicPartitions | None:
     """The partitions of a value, None where none are stored. Raises WireError."""
     minimum = MIN_TOPIC_SIZE_FLEXIBLE if flexible else MIN_TOPIC_SIZE
