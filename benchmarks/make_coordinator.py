@@ -1,8 +1,8 @@
 """The whole, never compacted `__transaction_state` of a dump of `make_dump`.
 
-Each transaction left three records, a batch each: Ongoing, PrepareCommit or PrepareAbort, and
-Complete, under transaction.version 2. A producer has a transactional id for each of its producer
-ids, which lies in the partition that its hash tells.
+Each transactional id begins with a record Empty. Each transaction left three records, a batch each:
+Ongoing, PrepareCommit or PrepareAbort, and Complete, under transaction.version 2. A producer has a
+transactional id for each of its producer ids, which lies in the partition that its hash tells.
 """
 
 from pathlib import Path
@@ -15,6 +15,7 @@ from benchmarks.blocks import put, seal
 from schemas.coordinator_states import (
     COMPLETE_ABORT,
     COMPLETE_COMMIT,
+    EMPTY,
     ONGOING,
     PREPARE_ABORT,
     PREPARE_COMMIT,
@@ -48,7 +49,7 @@ class Template(NamedTuple):
 
 
 def _template(names: list[str], topics: NDArray[np.int64], status: int) -> Template:
-    listed = None if status in (COMPLETE_COMMIT, COMPLETE_ABORT) else True
+    listed = status in (ONGOING, PREPARE_COMMIT, PREPARE_ABORT)
     batches, value = [], b""
     for name, number in zip(names, topics, strict=True):
         value = txn_log.encode_value(
@@ -110,10 +111,11 @@ class Coordinator:
             templates = {
                 status: _template(ids.names, ids.partition, status)
                 for status in (
-                    ONGOING, PREPARE_COMMIT, PREPARE_ABORT, COMPLETE_COMMIT, COMPLETE_ABORT
+                    EMPTY, ONGOING, PREPARE_COMMIT, PREPARE_ABORT, COMPLETE_COMMIT, COMPLETE_ABORT
                 )
             }  # fmt: skip
             producer_ids = number * 1_000_000 + ids.partition * 1_000 + ids.producer
+            self._initialized(home, templates[EMPTY], producer_ids, int(rounds[0]))
             for epoch, row in enumerate(rounds):
                 began = self.t0 + int(row) * 2 * self.producers + ids.producer
                 aborted = aborts[epoch, ids.producer]
@@ -130,6 +132,16 @@ class Coordinator:
                         if mine.any()
                     ]  # fmt: skip
                     self.bytes += self.logs[home].write(b"".join(made))
+
+    def _initialized(
+        self, home: int, template: Template, producer_ids: NDArray[np.int64], first_round: int
+    ) -> None:
+        """InitProducerId of every transactional id, just before its first round."""
+        everyone = np.ones(producer_ids.size, dtype=np.bool_)
+        moment = np.full(producer_ids.size, self.t0 + first_round * 2 * self.producers - 1)
+        never = np.full(producer_ids.size, -1)
+        empty = self._filled(template, home, everyone, producer_ids, 0, moment, never)
+        self.bytes += self.logs[home].write(empty)
 
     def _filled(
         self,
