@@ -39,8 +39,10 @@ INTERPRETED = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
-# Enough tasks for rows that one of them could hold: Spark's 200 are 200 times the start of a task.
+# Spark's 200 are 200 times the start of a task.
 FEW_SHUFFLE_PARTITIONS = 8
+# Of rows that one task could hold; two let a window over them use two cores.
+FEWEST_SHUFFLE_PARTITIONS = 2
 JAVA_OPTIONS = "-XX:-DontCompileHugeMethods -XX:+UseParallelGC -Xms1g"
 
 
@@ -71,8 +73,7 @@ def planned_for(spark: SparkSession, rows: int) -> Iterator[None]:
     """
     wanted = dict(QUIET)
     if rows <= INTERPRETED_ROWS:
-        given = int(spark.conf.get(SHUFFLE_PARTITIONS) or FEW_SHUFFLE_PARTITIONS)
-        wanted |= INTERPRETED | {SHUFFLE_PARTITIONS: str(min(given, FEW_SHUFFLE_PARTITIONS))}
+        wanted |= INTERPRETED | {SHUFFLE_PARTITIONS: str(FEWEST_SHUFFLE_PARTITIONS)}
     before = {key: spark.conf.get(key, None) for key in wanted}
     for key, value in wanted.items():
         spark.conf.set(key, value)

@@ -45,16 +45,20 @@ def write(spark: SparkSession, audit: Audit, tables: dict[str, DataFrame]) -> Ve
     few = audit.read.decoded.rows_to_replay()
     with planned_for(spark, few), ThreadPoolExecutor(TABLES_AT_ONCE) as pool:
         list(pool.map(append, [name for name in rows if name != "txn"]))
-        verdict = _with_history(spark, audit, audits)
+        verdict = _with_history(spark, audit, audits, rows["partition_state"])
     append("txn")
     _tables.append(audit_row(spark, audit, verdict), out, "audit", identity)
     return verdict
 
 
-def _with_history(spark: SparkSession, audit: Audit, audits: DataFrame | None) -> Verdict:
-    """The verdict with what was open at the end, and beside the audit finished before it."""
+def _with_history(
+    spark: SparkSession, audit: Audit, audits: DataFrame | None, states: DataFrame
+) -> Verdict:
+    """The verdict with what was open at the end, and beside the audit finished before it.
+
+    `states`: rows of the table `partition_state`.
+    """
     out, verdict = audit.request.out, audit.verdict
-    states = _tables.rows_of(spark, out, "partition_state", verdict.audit_id)
     known = replace(verdict, open_transactions=history.open_transactions(states))
     previous = None if audits is None else history.newest(audits)
     if previous is None:
@@ -77,7 +81,7 @@ def result_tables(spark: SparkSession, audit: Audit) -> dict[str, DataFrame]:
         "txn": placed(_transactions(audit)),
         "aborted_txn": placed(_aborted(audit)),
         "coordinator_txn": audit.replayed.coordinator,
-        "partition_state": audit.replayed.partition_states(),
+        "partition_state": audit.read.kept.keep(audit.replayed.partition_states()),
         "violation": audit.verified.findings,
         "check_run": _check_runs(spark, audit.verified),
     }
