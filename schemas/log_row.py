@@ -165,6 +165,7 @@ DECISION = table(
     array("partitions", StringType(), "topic-partition of the partitions listed; null for none"),
     long("complete_offset", "offset of the Complete record that follows; null for none"),
     long("complete_timestamp", "its timestamp, ms; null for none"),
+    integer("complete_leader_epoch", "partition leader epoch of its batch; null for none"),
     boolean("pending", "the last record of its id"),
 )
 """What a Prepare record decided."""

@@ -83,11 +83,13 @@ Options of a case, all optional
             codec=gzip, joined (in the batch of the record before), misplaced (in another
             partition than that of its id), again=20 every=50 (so often more, s apart)
     alone: true           the case has a partition of __transaction_state of its own
+    before: true          that partition was copied before the data, too; only with alone
     copy: {broker: second, hw: 7, records: list as in coordinator}   another copy of that partition
             on another broker: second (clean), live or bare. hw: as above
     replica: {broker: second, log: the lines, hw: 7}   the partition on another broker: second
             (clean), live or foreign (clean, of another cluster). More: cleaner:, first_base:,
             log_start:, topic_id: other | none. Without topic_id both tell the same
+    partitions: 20        so many partitions of the topic have the log; `this` lists them all
     policy: delete        cleanup.policy with which the topic was created, in __cluster_metadata;
             default: the topic is not in it
     topic: __consumer_offsets     place it in an internal topic; __cluster_metadata: broker bare
@@ -95,8 +97,9 @@ Options of a case, all optional
             are the case's too. In `coordinator` its name is `output`
     info: true           findings of severity info count too
     name: a sentence; log: the lines; finds: list of {code, verdict (default violation), offset
-            (offset_first), last (offset_last), reason, pid}; what is left out may be anything,
-            but a violation has no reason. `finds: []`: legal, no error and no warning.
+            (offset_first), last (offset_last), reason, pid, places (how many)}; what is left out
+            may be anything, but a violation has no reason. `finds: []`: legal, no error and no
+            warning.
 On the clean broker the dump is complete up to AS_OF; on live only up to a partition's own markers.
 """
 
@@ -143,6 +146,7 @@ OPTIONS = {
     "name", "log", "finds", "info", "broker", "hw", "cleaner", "log_start", "recovery_point",
     "first_base", "txnindex", "index", "timeindex", "epochs", "snapshots", "coordinator", "topic",
     "copied_at", "alone", "copy", "output", "replica", "policy",
+    "partitions", "before",
 }  # fmt: skip
 VERBS = {
     "data", "txn", "plain", "offsets", "ids", "commit", "abort", "v0", "v1", "skip", "roll",
@@ -763,6 +767,11 @@ class Case:
     builder: LogBuilder = field(default_factory=LogBuilder)
 
     @property
+    def partitions(self) -> range:
+        """Partitions of the topic that have the log."""
+        return range(self.partition, self.partition + self.given.get("partitions", 1))
+
+    @property
     def output_topic(self) -> str:
         """Topic of the second partition."""
         return f"{self.code}.{self.number}.output"
@@ -885,7 +894,7 @@ class CoordinatorLog:
         if asked is None or not own:
             asked = (asked or "this") if active else "none"
         places = {
-            "this": (case.topic, (case.partition,)),
+            "this": (case.topic, tuple(case.partitions)),
             "elsewhere": ("elsewhere", (0,)),
             "output": (case.output_topic, (0,)),
         }
@@ -985,7 +994,8 @@ class DumpWriter:
         case.builder = LogBuilder(case.pid_base, case.given.get("first_base", 0), groups)
         self._add_lines(case, case.builder, case.given["log"])
         broker = case.given.get("broker", "clean")
-        self._partition(broker, case.topic, case.partition, case.builder, case.given)
+        for partition in case.partitions:
+            self._partition(broker, case.topic, partition, case.builder, case.given)
         if "output" in case.given:
             output = LogBuilder(case.pid_base)
             self._add_lines(case, output, case.given["output"])
@@ -1058,6 +1068,8 @@ class DumpWriter:
         for number, batches in enumerate(states.logs()):
             self._coordinator_partition("clean", number, batches, batches.end)
         for case in with_own:
+            if case.given.get("before"):
+                self._copy_before(alone[case.pid_base])
             copy = case.given.get("copy")
             if copy is None:
                 continue
@@ -1081,6 +1093,13 @@ class DumpWriter:
         self._checkpoints[broker]["replication-offset-checkpoint"].append(
             f"{COORDINATOR_TOPIC} {number} {high_watermark}"
         )
+
+    def _copy_before(self, number: int) -> None:
+        """The copy of a partition of the coordinator log that was taken first."""
+        name, segment = f"{COORDINATOR_TOPIC}-{number}", f"{0:020}.log"
+        folder = self.folder / "clean" / "before" / name
+        folder.mkdir(parents=True)
+        (folder / segment).write_bytes((self.folder / "clean" / name / segment).read_bytes())
 
     def _side_files(self, broker: str, identity: int) -> None:
         folder = self.folder / broker

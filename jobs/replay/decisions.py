@@ -20,7 +20,7 @@ def decisions(entries: DataFrame) -> DataFrame:
     """
     by_id = Window.partitionBy("partition_index", "transactional_id").orderBy("offset")
     before = F.struct("status", "producer_id", "producer_epoch")
-    after = F.struct("status", "offset", "timestamp")
+    after = F.struct("status", "offset", "timestamp", "leader_epoch")
     stepped = entries.filter(
         F.col("transactional_id").isNotNull() & F.col("error").isNull()
     ).select(
@@ -53,6 +53,7 @@ def decisions(entries: DataFrame) -> DataFrame:
         "partitions",
         F.when(completed, F.col("next.offset")).alias("complete_offset"),
         F.when(completed, F.col("next.timestamp")).alias("complete_timestamp"),
+        F.when(completed, F.col("next.leader_epoch")).alias("complete_leader_epoch"),
         F.col("next").isNull().alias("pending"),
     )
 

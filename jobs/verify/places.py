@@ -8,6 +8,7 @@ from schemas.violation import FINDING_COLUMNS, FINDING_PLACE, VIOLATION
 # Places that a finding holds, and those that its message names.
 MOST_PLACES = 1_000
 MOST_NAMED = 20
+OF_EACH = " (That is for the first place; each of the others has its own.)"
 SAME = ("code", "severity", "verdict", "reason", "cause_id", "turn")
 
 
@@ -15,8 +16,9 @@ def one_a_cause(findings: DataFrame) -> DataFrame:
     """Rows of FINDING_COLUMNS in, rows of VIOLATION without audit_id out.
 
     Findings of one check, verdict and cause in several partitions or copies become the first of
-    them, by place; `places` has all, and the message names the first. What one cause did more than
-    once in a partition stays apart: the first there is put to the first of each other partition.
+    them, by place; the message tells how many places there are and names the first, `places` has
+    them, up to MOST_PLACES. What one cause did more than once in a partition stays apart: the first
+    there is put to the first of each other partition.
     """
     caused = F.col("cause_id").isNotNull()
     place = F.struct(*FINDING_PLACE.names)
@@ -33,8 +35,9 @@ def one_a_cause(findings: DataFrame) -> DataFrame:
             F.array_sort(F.collect_list(place)).alias("places"),
         )
         .select(*SAME, "first.*", "places")
+        .withColumn("message", F.concat("message", _sentence()))
+        .withColumn("remedy", F.concat("remedy", _more(F.lit(OF_EACH))))
         .withColumn("places", F.when(F.size("places") > 1, F.slice("places", 1, MOST_PLACES)))
-        .withColumn("message", F.concat("message", F.coalesce(_sentence(), F.lit(""))))
     )
     columns = [field for field in VIOLATION if field.name != "audit_id"]
     nothing = F.lit(None).cast(VIOLATION["places"].dataType)
@@ -44,8 +47,13 @@ def one_a_cause(findings: DataFrame) -> DataFrame:
     )
 
 
+def _more(told: Column) -> Column:
+    """What is told only of a finding with several places."""
+    return F.when(F.size("places") > 1, told).otherwise(F.lit(""))
+
+
 def _sentence() -> Column:
-    """Names the places behind a message; null for a finding with one place."""
+    """Counts and names all places, behind a message; empty for a finding with one place."""
     named = F.transform(
         F.slice("places", 1, MOST_NAMED),
         lambda one: F.concat(
@@ -57,7 +65,8 @@ def _sentence() -> Column:
         ),
     )
     more = F.when(F.size("places") > MOST_NAMED, F.lit(", …")).otherwise(F.lit(""))
-    return F.concat(
+    told = F.concat(
         F.lit(" It shows in "), F.size("places"), F.lit(" places: "),
         F.array_join(named, ", "), more, F.lit("."),
     )  # fmt: skip
+    return _more(told)

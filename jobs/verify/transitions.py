@@ -45,6 +45,16 @@ def may_follow(before: str) -> Column:
     )
 
 
+def lacks_raise() -> Column:
+    """Whether a decision under transaction.version 2 leaves the epoch as it is (KIP-890)."""
+    return F.coalesce(
+        F.col("state").isin(PREPARE_COMMIT, PREPARE_ABORT)
+        & (F.col("client_transaction_version") >= 2)
+        & (F.col("producer_epoch") == F.col("previous.producer_epoch")),
+        F.lit(False),
+    )
+
+
 def is_repeated() -> Column:
     """The same record once more, as a retry after an append that failed late leaves it."""
     return (

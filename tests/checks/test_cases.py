@@ -105,6 +105,8 @@ def fits(expected: Finding, found: Finding, case: LogCase) -> bool:
         wanted["reason"] = None
     if "pid" in wanted:
         wanted["pid"] = case.builder.pid(wanted["pid"])
+    if wanted.pop("places", None) not in (None, len(found["places"] or [found])):
+        return False
     names = {"offset": "offset_first", "last": "offset_last", "pid": "producer_id"}
     return all(found[names.get(key, key)] == value for key, value in wanted.items())
 

@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from jobs.verify.places import MOST_NAMED, one_a_cause
+from jobs.verify.places import MOST_NAMED, MOST_PLACES, one_a_cause
 from schemas.violation import FINDING_COLUMNS
 
 TORN = {
@@ -24,6 +24,25 @@ TORN = {
 def at(partition: int, offset: int, **more: Any) -> dict[str, Any]:
     place = {"partition": partition, "offset_first": offset, "offset_last": offset + 1}
     return TORN | place | {"file": f"orders-{partition}", "byte_position": 10 * offset} | more
+
+
+@pytest.mark.spark
+def test_a_fault_over_twenty_partitions_is_one_finding_that_names_all(spark: SparkSession) -> None:
+    twenty = [at(partition, 7) for partition in range(20)]
+    (found,) = one_a_cause(
+        spark.createDataFrame(twenty, StructType(list(FINDING_COLUMNS)))
+    ).collect()
+    assert [one.partition for one in found.places] == list(range(20))
+    assert "It shows in 20 places: orders-0 at 7" in found.message
+    assert found.message.endswith("orders-19 at 7 on broker 1.")
+
+
+@pytest.mark.spark
+def test_all_places_are_counted_where_not_all_are_kept(spark: SparkSession) -> None:
+    many = [at(partition, 7) for partition in range(MOST_PLACES + 5)]
+    (found,) = one_a_cause(spark.createDataFrame(many, StructType(list(FINDING_COLUMNS)))).collect()
+    assert len(found.places) == MOST_PLACES
+    assert f"It shows in {MOST_PLACES + 5} places: " in found.message
 
 
 @pytest.mark.spark

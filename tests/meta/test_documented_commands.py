@@ -41,6 +41,7 @@ RUN_BY = {
     "./spark-submit.sh --master spark://host:7077 -- audit --dump /copies --out /audits":
         "make audit-cluster",
     "./spark-submit.sh explain --out /audits --topic orders --partition 3": MADE_AGAIN,
+    "./spark-submit.sh explain --out build/sample --topic h --partition 0": MADE_AGAIN,
     "./spark-submit.sh export --dump /copies/broker-1 --out /rescued --topic orders": EXPORT,
     "./spark-submit.sh export --dump /copies --out /rescued --topic orders": EXPORT,
     "./spark-submit.sh checks sequence_gap": HERE,

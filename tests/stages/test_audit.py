@@ -16,14 +16,8 @@ from schemas.tables import TABLES
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "docs/sample-report"
-EXPLAINED = (
-    "h-0 on broker 0: the last stable offset stands at 59; 67 offsets wait behind it",
-    "producer 5, epoch 0, id late-commit-1-0",
-    "late-commit-1-0: CompleteCommit, producer 5, epoch 0",
-    "What it is: the transaction hangs",
-    "abort --topic h --partition 0 --start-offset 59",
-    "hanging_transaction (violation)",
-)
+# What the README shows as the answer of `explain`.
+SHOWN = (ROOT / "README.md").read_text("utf-8").split("It answers:\n\n```text\n")[1].split("```")[0]
 MISTAKES = (
     (["--topic", "hh", "--partition", "0"], "topic hh is not in this audit; did you mean h"),
     (["--topic", "h", "--partition", "9"], "partition 9 of h is not in this audit; it has"),
@@ -131,8 +125,8 @@ def test_the_sample_is_explained_and_its_report_made_again(
     capsys.readouterr()
     assert main(["explain", *one, "--topic", "h", "--partition", "0"]) == 0
     explained = capsys.readouterr().out
-    for part in EXPLAINED:
-        assert part in explained, explained
+    assert SHOWN in explained, explained
+    assert "hanging_transaction (violation)" in explained
     for wrong, hint in MISTAKES:
         assert main(["explain", *one, *wrong]) == 2
         assert hint in capsys.readouterr().err

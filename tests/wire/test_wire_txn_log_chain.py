@@ -11,7 +11,7 @@ from schemas.coordinator_states import (
     PREPARE_ABORT,
     PREPARE_COMMIT,
 )
-from udfs.wire.txn_log_chain import States, chain, fold_states, plain_steps
+from udfs.wire.txn_log_chain import PROTOCOL_2, States, chain, fold_states, plain_steps
 
 T0 = 1_700_000_000_000
 LISTS = [(), ("orders-0",), ("orders-0", "orders-1")]
@@ -19,7 +19,8 @@ NONE, ONE, TWO = range(3)
 
 
 def of_rows(rows: list[tuple[int, ...]]) -> States:
-    return States(*np.array(rows, dtype=np.int64).reshape(-1, 8).T)
+    columns = np.array(rows, dtype=np.int64).reshape(-1, 8).T
+    return States(*columns, protocol=np.full(len(rows), PROTOCOL_2))
 
 
 def transaction(identity: int, epoch: int, number: int) -> list[tuple[int, ...]]:

@@ -106,6 +106,7 @@ class UsualColumns:
         written = headers.base_timestamp[self.batch] + entries.spans[records.TIMESTAMP_DELTA, kept]
         appended = headers.log_append_time[self.batch]
         self.timestamp: Int64s = np.where(appended, headers.max_timestamp[self.batch], written)
+        self.leader_epoch = headers.partition_leader_epoch[self.batch]
         self.readable = np.zeros(headers.record_count.size, dtype=np.bool_)
         self.readable[self.batch] = True
 
@@ -121,6 +122,7 @@ class UsualColumns:
             listed=self.listed,
             last_update_ms=fields[values.LAST_UPDATE_MS],
             start_ms=fields[values.START_MS],
+            protocol=self.protocol(),
         )
 
     def protocol(self) -> Int64s:
@@ -138,7 +140,7 @@ class UsualColumns:
             "position": headers.position[batch] + self._start,
             "length": headers.length[batch],
             "timestamp": self.timestamp[some],
-            "leader_epoch": headers.partition_leader_epoch[batch],
+            "leader_epoch": self.leader_epoch[some],
             "producer_id": fields[values.PRODUCER_ID],
             "producer_epoch": fields[values.PRODUCER_EPOCH],
             "timeout_ms": fields[values.TIMEOUT_MS],

@@ -186,6 +186,7 @@ class _Split:
             "partitions": told["partitions"],
             "complete_offset": pa.array(usual.offset[after], mask=none),
             "complete_timestamp": pa.array(usual.timestamp[after], mask=none),
+            "complete_leader_epoch": pa.array(usual.leader_epoch[after], mask=none),
             "pending": pa.array(np.zeros(some.size, dtype=np.bool_)),
         }
 

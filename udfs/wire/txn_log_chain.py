@@ -26,6 +26,7 @@ from udfs.wire.batch_headers import Bools, Int64s
 # record, the one before it and the one before that; a decision what follows it.
 KEPT_AT_START = 2
 KEPT_AT_END = 3
+PROTOCOL_2 = 2
 # From a Prepare record to the Complete record of its outcome.
 COMPLETED_BY = 2
 
@@ -33,7 +34,8 @@ COMPLETED_BY = 2
 class States(NamedTuple):
     """Records of a stretch of the log in which no offset is missing, one array element each.
 
-    `identity`: number of the transactional id; `listed`: number of the stored list of partitions.
+    `identity`: number of the transactional id; `listed`: number of the stored list of partitions;
+    `protocol`: client transaction version, from 2 on each decision raises the epoch.
     """
 
     identity: Int64s
@@ -44,6 +46,7 @@ class States(NamedTuple):
     listed: Int64s
     last_update_ms: Int64s
     start_ms: Int64s
+    protocol: Int64s
 
 
 class Chain(NamedTuple):
@@ -130,7 +133,8 @@ def plain_steps(states: States, before: Int64s, partitions: Sequence[Sequence[st
         | ((status == ONGOING) & running & stays & started & kept_all)
         | (
             np.isin(status, (PREPARE_COMMIT, PREPARE_ABORT))
-            & (running & raised & started & kept_all & added_none)
+            & (running & raised & (~stays | (states.protocol < PROTOCOL_2)))
+            & (started & kept_all & added_none)
         )
         | (
             np.isin(status, (COMPLETE_COMMIT, COMPLETE_ABORT))

@@ -9,7 +9,7 @@ from jobs.verify.contexts.context import Context, with_paths
 from jobs.verify.contexts.coordinator_links import with_links
 from jobs.verify.contexts.open_transaction import LOOKED_EVERY_MS
 from jobs.verify.contexts.transaction import Ages
-from jobs.verify.transitions import lacks, number_of
+from jobs.verify.transitions import lacks, lacks_raise, number_of
 from schemas.coordinator_states import (
     AT_REST,
     COMPLETE_ABORT,
@@ -74,7 +74,7 @@ def _regular() -> Column:
                & (F.col("start_ms") >= 0))
             | ((state == ONGOING) & (before == ONGOING) & (step == 0) & started & kept_all)
             | (state.isin(PREPARE_COMMIT, PREPARE_ABORT) & (before == ONGOING)
-               & step.isin(0, 1) & started & kept_all & added_none)
+               & step.isin(0, 1) & ~lacks_raise() & started & kept_all & added_none)
             | (state.isin(COMPLETE_COMMIT, COMPLETE_ABORT) & (before == state - 2)
                & (step == 0) & started & none_listed)
         )

@@ -10,6 +10,8 @@ from jobs.verify.contexts.transaction import Ages
 
 # A file and a position in it as one number, so that aggregates stay numbers: hashed, not sorted.
 POSITION_BITS = 31
+# Above every leader epoch: a transaction that is not complete may have further coordinators.
+ANY_LEADER_EPOCH = 2**31 - 1
 KEY = ["partition_index", "producer_id", "marker_epoch", "commit"]
 
 
@@ -33,6 +35,7 @@ OF_PREPARES = {
     "complete_timestamp": F.max,
     "earliest_prepare": F.min,
     "lowest_leader_epoch": F.min,
+    "latest_leader_epoch": F.max,
     "with_protocol_1": F.max,
     "with_protocol_2": F.max,
     "pending": F.max,
@@ -43,6 +46,7 @@ OF_MARKERS = {
     "marker_offset": F.min,
     "marker_length": F.min,
     "earliest_marker": F.min,
+    "latest_marker": F.max,
     "lowest_coordinator_epoch": F.min,
     "highest_coordinator_epoch": F.max,
     # The first marker whose data have its own epoch: it raised none.
@@ -75,6 +79,9 @@ def _prepared(decided: DataFrame, facts: DataFrame) -> DataFrame:
             "complete_timestamp",
             F.col("prepare_timestamp").alias("earliest_prepare"),
             F.col("leader_epoch").alias("lowest_leader_epoch"),
+            F.coalesce("complete_leader_epoch", F.lit(ANY_LEADER_EPOCH)).alias(
+                "latest_leader_epoch"
+            ),
             (~F.col("protocol_2")).cast("int").alias("with_protocol_1"),
             F.col("protocol_2").cast("int").alias("with_protocol_2"),
             F.col("pending").cast("int").alias("pending"),
@@ -98,6 +105,7 @@ def _marked(markers: DataFrame, known: DataFrame) -> DataFrame:
         "marker_offset",
         "marker_length",
         F.col("marker_timestamp").alias("earliest_marker"),
+        F.col("marker_timestamp").alias("latest_marker"),
         F.col("coordinator_epoch").alias("lowest_coordinator_epoch"),
         F.col("coordinator_epoch").alias("highest_coordinator_epoch"),
         F.when(unraised, place).alias("unraised_place"),
@@ -137,6 +145,7 @@ def _regular() -> Column:
         & raised
         & (counted | (F.col("decidable") == 0))
         & (F.col("lowest_coordinator_epoch") >= F.col("lowest_leader_epoch"))
+        & (F.col("highest_coordinator_epoch") <= F.col("latest_leader_epoch"))
         & (F.col("earliest_marker") >= F.col("earliest_prepare"))
     )
     undecidable = ~is_prepared & (F.col("decidable") == 0)
@@ -338,9 +347,12 @@ def _lateness(tolerance: Column) -> list[Column]:
     # What a copy of the coordinator's log from before all data holds is older than the data's.
     later = F.col("later_run").isNotNull() | (F.col("complete_offset") < F.col("earlier_end"))
     in_time = F.col("complete_up_to_ms") >= F.col("complete_timestamp") + tolerance
-    history_later = (F.col("newest_epoch") > F.col("marker_epoch")) | (
-        F.col("history_covers_ms") >= F.col("earliest_marker") + tolerance
-    )
+
+    def history_later(marker: str) -> Column:
+        covers = F.col("history_covers_ms") >= F.col(marker) + tolerance
+        later = one_instant("history_clean_shutdown") | covers
+        return F.coalesce(later | (F.col("newest_epoch") > F.col("marker_epoch")), F.lit(False))
+
     held_from = F.coalesce("data_run_last", "earlier_offset")
     held_to = F.coalesce(F.col("later_run.run_first"), F.lit(MAX_OFFSET))
     # The cleaner keeps the marker of data that are still there.
@@ -349,9 +361,8 @@ def _lateness(tolerance: Column) -> list[Column]:
         F.coalesce(one_instant("coordinator_clean_shutdown") | in_time | later, F.lit(False)).alias(
             "copied_later"
         ),
-        F.coalesce(one_instant("history_clean_shutdown") | history_later, F.lit(False)).alias(
-            "history_later"
-        ),
+        history_later("earliest_marker").alias("history_later"),
+        history_later("latest_marker").alias("history_behind_all"),
         held_from.alias("held_from"),
         F.coalesce(missing_between(held_from + 1, held_to) | cleaned, F.lit(False)).alias(
             "marker_missing"
@@ -415,14 +426,17 @@ def decided_partition_context(
     `jobs._audit.markers`; `states`: producer runs; `regular`: transactions that were folded away.
 
     prepares, markers: how many Prepare records list the partition, and markers it has; null for
-    none. Under transaction.version 0 and 1 several transactions share a row. pending: the last
+    none. Under transaction.version 0 and 1 several transactions share a row.
+    lowest_leader_epoch: that of their Prepare records; latest_leader_epoch: the highest of their
+    Complete records, ANY_LEADER_EPOCH where one has none. pending: the last
     record of the id. decidable: the coordinator's log is whole where the decision would stand.
     unraised_*, raised_*: a marker with the epoch of its own data, or a higher one; wrong_*: that of
     them which the transaction.version of the decision does not make. stale_*: see
     `_with_stale_markers`. committed_*: the Prepare record that
     committed data of the marker's epoch here, under version 2. decided_*: Prepare records of the
     producer id and epoch, whatever they list. copied_later: the copy of the partition is later
-    than the Complete record; history_later: that of the coordinator's log than the marker.
+    than the Complete record; history_later: that of the coordinator's log than the first marker,
+    history_behind_all: than all markers.
     """
     places = facts.select("partition_index", F.concat_ws("-", "topic", "partition").alias("listed"))
     known = facts.select(

@@ -102,9 +102,12 @@ def _contradictions(given: OffsetTransactions, facts: DataFrame) -> DataFrame:
 
     aborted, committed = ended(given.regular_aborts, False), ended(given.regular, True)
     whole = F.struct(*[*CLOSED_COLUMNS, "place", "place_stable_below"])
-    pairs = aborted.select(
-        "producer_id", "producer_epoch", "of_offsets", whole.alias("aborted")
-    ).join(
+    # Before protocol 2 an epoch may have any number of them, and pairing each with each would never
+    # end; the first in a partition stands for all.
+    first_aborted = aborted.groupBy(
+        "producer_id", "producer_epoch", "of_offsets", "partition_index", "marker_epoch"
+    ).agg(F.min(whole).alias("aborted"))
+    pairs = first_aborted.select("producer_id", "producer_epoch", "of_offsets", "aborted").join(
         committed.select(
             "producer_id", "producer_epoch", (~F.col("of_offsets")).alias("of_offsets"),
             whole.alias("committed"),

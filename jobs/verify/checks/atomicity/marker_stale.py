@@ -28,7 +28,7 @@ CHECK = Check(
     place={"offset_first": "stale_first", "offset_last": "stale_last"},
     fires=lambda: F.col("stale_offset").isNotNull(),
     excuses=(
-        inconclusive(DUMP_BEFORE_EVENT, lambda: ~F.col("history_later")),
+        inconclusive(DUMP_BEFORE_EVENT, lambda: ~F.col("history_behind_all")),
         suspect(CLOCK_SKEW),
     ),
     expected=lambda: text("no marker before the transaction is decided"),

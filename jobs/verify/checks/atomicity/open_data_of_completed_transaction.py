@@ -19,6 +19,7 @@ from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
 from jobs.verify.conditions import begun_and_gone
+from jobs.verify.remedies import abort_command
 from jobs.verify.verdict import (
     DUMP_BEFORE_EVENT,
     MISSING_RANGE,
@@ -53,8 +54,5 @@ CHECK = Check(
         "{first_offset} is open in {topic}-{partition}, but its coordinator has completed it: "
         "{transactional_id} is in state {coordinator_state} with a higher epoch."
     ),
-    remedy=lambda: text(
-        "kafka-transactions.sh --bootstrap-server HOST:PORT abort --topic {topic} "
-        "--partition {partition} --start-offset {first_offset}"
-    ),
+    remedy=abort_command,
 )

@@ -54,7 +54,8 @@ CHECK = Check(
         minutes=F.floor(F.col("age_ms") / 60000),
     ),
     remedy=lambda: text(
-        "kafka-transactions.sh --bootstrap-server HOST:PORT abort --topic {topic} "
-        "--partition {partition} --start-offset {first_offset}"
+        "kafka-transactions.sh --bootstrap-server HOST:PORT describe-producers --topic {topic} "
+        "--partition {partition}; a transaction that its coordinator lists is ended there, one "
+        "that hangs has its command in the finding hanging_transaction."
     ),
 )

@@ -2,10 +2,11 @@
 
 What it finds: a producer epoch below 0 in a record of `__transaction_state`.
 
-Why it is wrong: the epoch of an id begins at 0; a negative one (KAFKA-14880) makes brokers refuse
-the markers of the transaction, which then never ends.
+Why it is wrong: the epoch of an id begins at 0; brokers refuse the markers of a negative one, so
+its transaction never ends.
 
-When it is legal: never.
+When it is legal: never. An id whose first append failed has epoch -1 in the memory of its
+coordinator (KAFKA-14880), but no record tells it.
 
 Evidence: the batch of the record.
 """

@@ -1,9 +1,12 @@
-"""The producer epoch of a transactional id rises by more than its step allows.
+"""The producer epoch of a transactional id rises by more or less than its step must.
 
 What it finds: two records of an id and producer id with none missing between, a legal step, and
-an epoch that rises by more than one, or rises where it must not: to Ongoing, or on completion.
+an epoch that rises by more than one, or rises where it must not: to Ongoing, or on completion; or
+a decision under transaction.version 2 that does not raise it.
 
 Why it is suspect: each step has its rise; a larger one means that steps were left out of the log.
+Without it the next transaction has the epoch of this one, and a delayed request of this one may
+end or join it (KIP-890).
 
 When it is legal: a fence of 4.0.0 raises the epoch by two, and fences whose appends failed raise it
 again and again (KAFKA-9666).
@@ -16,7 +19,7 @@ from pyspark.sql import functions as F
 
 from jobs.verify.check import WARNING, Check, Proof, text
 from jobs.verify.conditions import unstable_tail
-from jobs.verify.transitions import is_decoded, may_follow, of_two_phase_commit
+from jobs.verify.transitions import is_decoded, lacks_raise, may_follow, of_two_phase_commit
 from jobs.verify.verdict import VERSION_DEPENDENT, suspect
 from schemas.coordinator_states import EMPTY, PREPARE_ABORT, PREPARE_COMMIT
 
@@ -40,7 +43,7 @@ CHECK = Check(
         & F.col("adjacent")
         & may_follow("previous")
         & (F.col("producer_id") == F.col("previous.producer_id"))
-        & (F.col("producer_epoch") - F.col("previous.producer_epoch") > _most())
+        & ((F.col("producer_epoch") - F.col("previous.producer_epoch") > _most()) | lacks_raise())
     ),
     excuses=(
         of_two_phase_commit(),
@@ -48,7 +51,8 @@ CHECK = Check(
         suspect(VERSION_DEPENDENT),
     ),
     expected=lambda: text(
-        "producer epoch at most {most} above {before}",
+        "producer epoch {least} to {most} above {before}",
+        least=lacks_raise().cast("int"),
         most=_most(),
         before="previous.producer_epoch",
     ),
@@ -58,7 +62,7 @@ CHECK = Check(
         Proof("the record"),
     ),
     message=lambda: text(
-        "Transactional id {transactional_id} rises from producer epoch {before} to "
+        "Transactional id {transactional_id} goes from producer epoch {before} to "
         "{producer_epoch} in the step to {state_name} at offset {offset}.",
         before="previous.producer_epoch",
     ),

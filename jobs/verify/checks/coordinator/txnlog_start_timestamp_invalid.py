@@ -1,39 +1,56 @@
 """The start timestamp of a transaction does not fit its state.
 
 What it finds: an Empty record with a start; an Ongoing, Prepare or Complete record without one; a
-start that changes inside a transaction.
+start that changes inside a transaction, or lies behind the update of its own record.
 
 Why it is wrong: the coordinator aborts a transaction by its start and its timeout; with a wrong
 start it is aborted early or never.
 
-When it is legal: never; where records are missing between two, a change is not judged.
+When it is legal: where records are missing between two, a change is not judged. A clock that was
+set back, or that of another coordinator, may put the update of a running transaction before its
+start; only where a transaction begins both are one reading of one clock.
 
 Evidence: the record and the one before it.
 """
 
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.conditions import unstable_tail
 from jobs.verify.transitions import is_decoded, same_transaction, taken_from_the_older_state
-from schemas.coordinator_states import COMPLETE_ABORT, EMPTY, ONGOING
+from jobs.verify.verdict import CLOCK_SKEW, suspect
+from schemas.coordinator_states import AT_REST, COMPLETE_ABORT, EMPTY, ONGOING
+
+
+def _does_not_fit() -> Column:
+    """A start where there is none, none where there is one, or one that moved."""
+    return (
+        ((F.col("state") == EMPTY) & (F.col("start_ms") != -1))
+        | (F.col("state").between(ONGOING, COMPLETE_ABORT) & (F.col("start_ms") < 0))
+        | (same_transaction() & (F.col("start_ms") != F.col("previous.start_ms")))
+    )
+
+
+def _begins() -> Column:
+    """Whether the record begins a transaction: one reading of the clock is start and update."""
+    return (
+        F.col("adjacent")
+        & (F.col("state") == ONGOING)
+        & F.coalesce(F.col("previous.state").isin(*AT_REST), F.lit(False))
+    )
+
 
 CHECK = Check(
     code="txnlog_start_timestamp_invalid",
     severity=ERROR,
     context="coordinator_step",
     source="TransactionMetadata.prepareAddPartitions",
-    fires=lambda: (
-        is_decoded()
-        & (
-            ((F.col("state") == EMPTY) & (F.col("start_ms") != -1))
-            | (F.col("state").between(ONGOING, COMPLETE_ABORT) & (F.col("start_ms") < 0))
-            | (same_transaction() & (F.col("start_ms") != F.col("previous.start_ms")))
-        )
-    ),
+    fires=lambda: is_decoded() & (_does_not_fit() | (F.col("start_ms") > F.col("last_update_ms"))),
     excuses=(
         taken_from_the_older_state(),
         unstable_tail(),
+        suspect(CLOCK_SKEW, lambda: ~F.coalesce(_does_not_fit(), F.lit(False)) & ~_begins()),
     ),
     expected=lambda: text("start {before} in state {state_name}", before="previous.start_ms"),
     found=lambda: text("start {start_ms}"),

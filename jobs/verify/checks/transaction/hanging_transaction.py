@@ -18,6 +18,7 @@ from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
 from jobs.verify.conditions import begun_and_gone
+from jobs.verify.remedies import abort_command
 from jobs.verify.verdict import (
     DUMP_BEFORE_EVENT,
     TWO_PHASE_COMMIT,
@@ -73,8 +74,5 @@ CHECK = Check(
         "{coordinator_state}, does not know of it here; read_committed consumers stop at it.",
         minutes=F.floor(F.col("age_ms") / 60000),
     ),
-    remedy=lambda: text(
-        "kafka-transactions.sh --bootstrap-server HOST:PORT abort --topic {topic} "
-        "--partition {partition} --start-offset {first_offset}"
-    ),
+    remedy=abort_command,
 )

@@ -18,6 +18,7 @@ from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
 from jobs.verify.conditions import unstable_tail
+from jobs.verify.remedies import abort_command
 from jobs.verify.verdict import (
     CLOCK_SKEW,
     DUMP_BEFORE_EVENT,
@@ -70,8 +71,5 @@ CHECK = Check(
         "end it, and read_committed consumers will stop there.",
         marker="opening_marker.offset",
     ),
-    remedy=lambda: text(
-        "kafka-transactions.sh --bootstrap-server HOST:PORT abort --topic {topic} "
-        "--partition {partition} --start-offset {first_offset}"
-    ),
+    remedy=abort_command,
 )

@@ -1,0 +1,35 @@
+"""The command that ends an open transaction, worded once."""
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from jobs.verify.check import text
+
+ABORT = (
+    "kafka-transactions.sh --bootstrap-server HOST:PORT abort --topic {topic} "
+    "--partition {partition} "
+)
+
+
+def abort_command() -> Column:
+    """Aborts the open transaction of a row of the context `transaction`, as `explain` tells it.
+
+    Only brokers of 3.0 and newer find a transaction by its start (TransactionsCommand, KIP-664);
+    only those of 4.0 and newer know protocol 2. Topics need no quotes: a folder with a name that a
+    shell would not take as it is holds no partition (`jobs._dump_layout`).
+    """
+    newer = text(ABORT + "--start-offset {first_offset}")
+    older = text(
+        "; on brokers older than 3.0: " + ABORT + "--producer-id {producer_id} "
+        "--producer-epoch {producer_epoch} --coordinator-epoch {coordinator_epoch}",
+        topic="topic",
+        partition="partition",
+        producer_id="producer_id",
+        producer_epoch="producer_epoch",
+        # The tool takes 0 for a coordinator that never wrote a marker of the producer there.
+        coordinator_epoch=F.greatest(
+            F.coalesce("opening_marker.coordinator_epoch", F.lit(0)), F.lit(0)
+        ),
+    )
+    surely_newer = F.coalesce(F.col("coordinator.client_transaction_version") >= 2, F.lit(False))
+    return F.when(surely_newer, newer).otherwise(F.concat(newer, older))
