@@ -106,9 +106,7 @@ def measure(transactions: int, folder: Path, libs: Path | None, coordinator: boo
         f"peak {memory.peak / 1e9:.1f} GB, verdict {done.verdict.verdict}"
     )
     if done.verdict.verdict != "clean":
-        raise SystemExit(
-            "The made dump is healthy: this audit is wrong, and so are its figures."
-        )
+        raise SystemExit("The made dump is healthy: this audit is wrong, and so are its figures.")
     if libs is not None:
         print(f"    kafka-dump-log, printing only: {dump_log_seconds(libs, dump):.1f} s")
 

@@ -17,6 +17,14 @@ POSITION_OF = {
 }
 
 
+OF_SIDE_FILES = (
+    text_dump.PRODUCER,
+    text_dump.BAD_SNAPSHOT,
+    text_dump.OFFSET_ENTRY,
+    text_dump.TIME_ENTRY,
+)
+
+
 class Section(NamedTuple):
     """The dump of one file in a text.
 
@@ -25,7 +33,7 @@ class Section(NamedTuple):
     the start of the file, 0 without any. `with_records`: record lines are printed
     (--deep-iteration); `lacks_records`: they are not, though there are some; `without_metadata`:
     by --skip-record-metadata; `decoded`: by --transaction-log-decoder or --offsets-decoder, or it
-    holds nothing to be decoded.
+    holds nothing to be decoded; `of_side_file`: it has lines that only side files give.
     """
 
     path: str
@@ -38,6 +46,7 @@ class Section(NamedTuple):
     lacks_records: bool
     without_metadata: bool
     decoded: bool
+    of_side_file: bool
 
 
 class _Open:
@@ -47,6 +56,7 @@ class _Open:
         self._path, self._first_byte, self._first_line = path, first_byte, first_line
         self._batch_line = 0
         self._records = self._bare = self._decoded = self._data = self._announced = False
+        self._of_side_file = False
 
     def see(self, item: text_dump.Item) -> None:
         """Notes what kinds of lines there are."""
@@ -57,6 +67,7 @@ class _Open:
             self._announced |= item.match[shapes.COUNT] != b"0"
         self._records |= item.kind in (text_dump.RECORD, text_dump.LONE_RECORD)
         self._bare |= item.kind == text_dump.BARE_RECORD
+        self._of_side_file |= item.kind in OF_SIDE_FILES
         tail = item.tail
         if tail is not None and tail.marker is None and tail.control_type is None:
             self._data = True
@@ -78,6 +89,7 @@ class _Open:
             self._announced and not self._records,
             self._bare,
             self._decoded or not self._data,
+            self._of_side_file,
         )
 
 
