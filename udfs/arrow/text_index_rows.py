@@ -17,9 +17,9 @@ from udfs.wire.text_batches import Gathered
 from udfs.wire.text_side_files import read_index
 
 
-def _index(kind: str, file_index: int, items: Iterable[text_dump.Item]) -> Index:
-    told = read_index(items)
-    return Index(kind, file_index, told.entries, told.lines, entry_length=1)
+def _index(named: dict[str, Any], items: Iterable[text_dump.Item], base_offset: int) -> Index:
+    told = read_index(items, base_offset)
+    return Index(named["kind"], named["file_index"], told.entries, told.lines, entry_length=1)
 
 
 def indexes_beside(split: dict[str, Any]) -> list[Index]:
@@ -31,7 +31,7 @@ def indexes_beside(split: dict[str, Any]) -> list[Index]:
                 section = text_dump.TextDump(
                     file, named["first_byte"], named["size"], named["first_line"]
                 )
-                found.append(_index(named["kind"], named["file_index"], section.items()))
+                found.append(_index(named, section.items(), split["base_offset"]))
         except OSError:
             continue
     return found
@@ -73,5 +73,5 @@ def text_index_rows(
     builder: RowBuilder, items: Iterable[text_dump.Item], split: dict[str, Any]
 ) -> Generator[pa.RecordBatch, None, int]:
     """What the entries of an index say against each other; returns how many there are."""
-    index = _index(split["kind"], split["file_index"], items)
+    index = _index(split, items, split["base_offset"])
     return (yield from index_faults_alone(builder, index, split))

@@ -79,19 +79,25 @@ def read_states(items: Iterable[text_dump.Item], file_index: int) -> States:
 def _pairs(items: Iterable[text_dump.Item]) -> Iterator[tuple[int, int, int]]:
     """(offset, value, line) of each entry of an index."""
     for item in items:
-        if item.match is None:
+        if item.match is None or item.kind not in (text_dump.OFFSET_ENTRY, text_dump.TIME_ENTRY):
             continue
         first, second = int(item.match[1]), int(item.match[2])
         if not (-LONG <= first < LONG and -LONG <= second < LONG):
             continue
         if item.kind == text_dump.OFFSET_ENTRY:
             yield first, second, item.line
-        elif item.kind == text_dump.TIME_ENTRY:
+        else:
             yield second, first, item.line
 
 
-def read_index(items: Iterable[text_dump.Item]) -> IndexLines:
-    """The entries that a section of an `.index` or `.timeindex` tells."""
-    table = np.array(list(_pairs(items)), dtype=np.int64).reshape(-1, 3)
+def read_index(items: Iterable[text_dump.Item], base_offset: int) -> IndexLines:
+    """The entries that a section of an `.index` or `.timeindex` tells.
+
+    Of one that is preallocated with zeros, the tool prints the first zeros as an entry.
+    """
+    told = list(_pairs(items))
+    while told and told[-1][:2] == (base_offset, 0):
+        told.pop()
+    table = np.array(told, dtype=np.int64).reshape(-1, 3)
     offsets, values, lines = np.ascontiguousarray(table.T)
     return IndexLines(SparseIndex(offsets, values), lines)
