@@ -128,7 +128,7 @@ ENTRY_TYPE = table(
     integer("status", "state byte"),
     array("partitions", StringType(), "topic-partition of the partitions listed; null for none"),
     long("last_update_ms", "last update timestamp, ms"),
-    long("start_ms", "start timestamp, ms; -1 for none"),
+    long("start_ms", "start timestamp, ms; -1 for none; null where a text does not tell it"),
     long("next_producer_id", "tag 1: the producer id that follows an exhausted one; -1: absent"),
     integer("client_transaction_version", "tag 2; 0 where absent"),
     long("unknown_tag", "smallest tag that is not known here; null for none"),

@@ -14,7 +14,9 @@ from udfs.wire import text_shapes as shapes
 
 # Kinds of items.
 DUMPING, BATCH, OLD_BATCH, RECORD, LONE_RECORD, ABORTED, INVALID_BYTES, OTHER, CUT = range(9)
-BARE_RECORD, UNSURE, PRODUCER, BAD_SNAPSHOT, OFFSET_ENTRY, TIME_ENTRY = range(9, 15)
+BARE_RECORD, UNSURE, PRODUCER, BAD_SNAPSHOT, OFFSET_ENTRY, TIME_ENTRY, COMPLAINT, EXCEPTION = range(
+    9, 17
+)
 
 BLOCK_BYTES = 1 << 22
 # A record of a longer text is not followed to its end.
@@ -311,7 +313,11 @@ _BY_FIRST_BYTE = {
     b"D": ((DUMPING, shapes.DUMPING),),
     b"\xef": ((DUMPING, shapes.DUMPING),),
     b"v": ((ABORTED, shapes.ABORTED),),
-    b"F": ((INVALID_BYTES, shapes.INVALID_BYTES),),
+    b"F": ((INVALID_BYTES, shapes.INVALID_BYTES), (COMPLAINT, shapes.COMPLAINT)),
+    b"M": ((COMPLAINT, shapes.COMPLAINT),),
+    b"N": ((COMPLAINT, shapes.COMPLAINT),),
+    b"I": ((COMPLAINT, shapes.COMPLAINT),),
+    b"E": ((EXCEPTION, shapes.EXCEPTION),),
 }
 
 

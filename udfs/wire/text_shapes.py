@@ -112,6 +112,14 @@ PRODUCER = re.compile(
 # What the tool says of a `.snapshot` that it cannot read, which brokers cannot either.
 BAD_SNAPSHOT = re.compile(rb"Snapshot (?:is corrupt|failed schema validation)[^\n]*\n")
 
+# What the tool says of what it read, on its error output: the lines that begin it.
+COMPLAINT = re.compile(
+    rb"(?:Mismatches in :|Found (?:timestamp mismatch|out of order timestamp) in :"
+    rb"|Non-consecutive offsets in |Indexed offset: -?\d)[^\n]*\n"
+)
+# The tool ends with it: what it was about to print of that file is not there.
+EXCEPTION = re.compile(rb"Exception in thread [^\n]*\n")
+
 OFFSET_ENTRY = re.compile(rb"offset: " + NUMBER + rb" position: " + NUMBER + rb"\r?\n")
 TIME_ENTRY = re.compile(rb"timestamp: " + NUMBER + rb" offset: " + NUMBER + rb"\r?\n")
 """An entry of an `.index`, and of a `.timeindex`."""
