@@ -103,7 +103,7 @@ def _left_out_by_texts(dump: Dump) -> Iterator[str]:
             f"{_files(plain)} of __transaction_state printed by a tool up to 3.9, which leaves out "
             "start timestamps: txnlog_start_timestamp_invalid cannot judge their records."
         )
-    complaints = sum(text.complaints for text in texts)
+    complaints = sum(file.text.complaints for file in dump.files if file.text)
     if complaints:
         yield (
             f"{complaints:,} complaints of kafka-dump-log itself in texts (mismatches of indexes, "

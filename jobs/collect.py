@@ -292,6 +292,10 @@ class _Collector:
         for partition in known.values():
             _chain(partition, files[partition.partition_index])
 
+    def add_other_file(self, path: DumpPath, label: str) -> None:
+        """A file beside texts that is none."""
+        self._add_file(path, label, None, None, "no text of kafka-dump-log")
+
     def _add_metadata_log(
         self, number: int, paths: list[DumpPath], label: str, side: LogDirectory
     ) -> None:
@@ -508,10 +512,13 @@ def collect(dumps: Sequence[DumpPath]) -> Dump:
         try:
             found = log_directories(dump)
         except UsageError:
-            texts = text_files(dump) if isinstance(dump, Path) else []
+            texts, others = text_files(dump) if isinstance(dump, Path) else ([], [])
             if not isinstance(dump, Path) or not texts:
                 raise
             collector.add_texts(dump, label, texts)
+            for path in others:
+                below = path.relative_to(dump).as_posix()
+                collector.add_other_file(path, f"{label}{below}")
             continue
         for folder, inner, single in found:
             if single:
