@@ -1,6 +1,7 @@
 """What an audit looked at, what it did not, and why: sentences for the summary and verdict.json."""
 
 from collections import Counter
+from collections.abc import Iterator
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -56,6 +57,7 @@ def not_looked_at(
             f"{_files(told)} known by texts of kafka-dump-log alone, without checkpoints; "
             "docs/text-dumps.md lists what such a text does not tell."
         )
+        sentences += _left_out_by_texts(dump)
     if skipped_group_records:
         sentences.append(
             f"{skipped_group_records:,} records of consumer, share and streams groups in "
@@ -84,6 +86,30 @@ def not_looked_at(
     if not any(p.topic == TXN_LOG_TOPIC for p in dump.partitions):
         sentences.append("No __transaction_state in the dump: coordinator decisions are unknown.")
     return sentences
+
+
+def _left_out_by_texts(dump: Dump) -> Iterator[str]:
+    """What the options and the age of the tool left out of texts that were audited."""
+    texts = [file.text for file in dump.files if file.text and file.status == "audited"]
+    bare = sum(text.lacks_records for text in texts)
+    if bare:
+        yield (
+            f"{_files(bare)} printed without records (--deep-iteration): their order in a batch, "
+            "tombstones and largest timestamps are not looked at."
+        )
+    plain = sum(text.lacks_starts for text in texts)
+    if plain:
+        yield (
+            f"{_files(plain)} of __transaction_state printed by a tool up to 3.9, which leaves out "
+            "start timestamps: txnlog_start_timestamp_invalid cannot judge their records."
+        )
+    complaints = sum(file.text.complaints for file in dump.files if file.text)
+    if complaints:
+        yield (
+            f"{complaints:,} complaints of kafka-dump-log itself in texts (mismatches of indexes, "
+            "offsets that do not follow, lines of its errors): not taken for findings, since it "
+            "has them of healthy files; what they are about is checked from the other lines."
+        )
 
 
 def incomplete(dump: Dump, digests: DataFrame, outcomes: list[Outcome]) -> list[str]:

@@ -18,10 +18,13 @@ def replica_sets(dump: Dump) -> list[list[DumpPartition]]:
     """Partitions of which the dump has copies of several brokers of one cluster.
 
     Where it holds more than one cluster, partitions of one name belong together only within one.
+    Texts of kafka-dump-log hold no bytes to compare.
     """
     several = len(clusters(dump)) > 1
     found: dict[tuple[str, int, str | None], list[DumpPartition]] = defaultdict(list)
     for one in dump.partitions:
+        if any(segment.text for segment in one.segments):
+            continue
         found[one.topic, one.partition, one.cluster_id if several else None].append(one)
     return [copies for copies in found.values() if len({one.broker for one in copies}) > 1]
 

@@ -16,19 +16,18 @@ DEEPEST = 4
 SEPARATOR = re.compile(r"[\\/]+")
 
 
-def text_files(dump: Path) -> list[Path]:
-    """The texts at or below `dump`, in the order of their paths; none where it holds none."""
-    if dump.is_file():
-        return [dump] if _is_text(dump) else []
-    found: list[Path] = []
+def text_files(dump: Path) -> tuple[list[Path], list[Path]]:
+    """(texts, files that are none) at or below `dump`, each in the order of their paths."""
+    found = [dump] if dump.is_file() else []
     folders = [dump]
     for _ in range(DEEPEST):
         below: list[Path] = []
         for folder in folders:
             below += _entries(folder)
-        found += [path for path in below if path.is_file() and _is_text(path)]
+        found += [path for path in below if path.is_file()]
         folders = [path for path in below if path.is_dir()]
-    return sorted(found)
+    texts = {path for path in found if _is_text(path)}
+    return sorted(texts), sorted(set(found) - texts)
 
 
 def _entries(folder: Path) -> list[Path]:

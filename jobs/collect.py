@@ -49,8 +49,9 @@ NO_REGULAR_FILE = "no regular file"
 REPLACED = "replaced by a .swap file, as by a broker that starts"
 SECOND_COPY = "a second copy of the partition on its broker, in another log directory"
 NO_TRANSACTIONS = "metadata log of KRaft: no transactions in it"
+SIDE_KINDS_IN_TEXTS = ("offset_index", "time_index", "producer_snapshot")
 CHAINED_KINDS = ("segment", "offset_index", "time_index")
-KINDS_IN_TEXTS = ("segment", "txn_index")
+KINDS_IN_TEXTS = ("segment", "txn_index", *SIDE_KINDS_IN_TEXTS)
 METADATA_KINDS = {"segment": METADATA_LOG, METADATA_SNAPSHOT_KIND: METADATA_SNAPSHOT_KIND}
 
 
@@ -262,6 +263,7 @@ class _Collector:
         """
         known: dict[tuple[str, str, str], DumpPartition] = {}
         told: set[tuple[str, str, str, str]] = set()
+        files: dict[int | None, list[DumpFile]] = defaultdict(list)
         for path in texts:
             below = Path(path.name) if path == dump else path.relative_to(dump)
             group = below.parts[0] if len(below.parts) > 1 else ""
@@ -280,14 +282,19 @@ class _Collector:
                 partition = None if note else known[key]
                 size = section.end_byte - section.first_byte
                 row = file._replace(note=note)
-                self._add_row(path, place, row, None, partition, size, section)
+                added = self._add_row(path, place, row, None, partition, size, section)
+                files[added.partition_index].append(added)
         if not known:
             raise UsageError(
                 f"--dump {dump}: its texts do not tell of which partition they are; run "
                 "kafka-dump-log with paths like /var/lib/kafka/orders-0/00000000000000000000.log."
             )
         for partition in known.values():
-            _chain(partition, partition.segments)
+            _chain(partition, files[partition.partition_index])
+
+    def add_other_file(self, path: DumpPath, label: str) -> None:
+        """A file beside texts that is none."""
+        self._add_file(path, label, None, None, "no text of kafka-dump-log")
 
     def _add_metadata_log(
         self, number: int, paths: list[DumpPath], label: str, side: LogDirectory
@@ -473,6 +480,8 @@ def _why_no_text(folder: str, kind: str, section: Section) -> str | None:
         return NO_TRANSACTIONS
     if topic == TXN_LOG_TOPIC and (section.lacks_records or not section.decoded):
         return "text of __transaction_state without --transaction-log-decoder"
+    if kind in SIDE_KINDS_IN_TEXTS and not section.of_side_file:
+        return "text without an entry: the file has none, or the tool could not read it"
     return None if kind in KINDS_IN_TEXTS else "text of a file that is judged by its bytes alone"
 
 
@@ -503,10 +512,13 @@ def collect(dumps: Sequence[DumpPath]) -> Dump:
         try:
             found = log_directories(dump)
         except UsageError:
-            texts = text_files(dump) if isinstance(dump, Path) else []
+            texts, others = text_files(dump) if isinstance(dump, Path) else ([], [])
             if not isinstance(dump, Path) or not texts:
                 raise
             collector.add_texts(dump, label, texts)
+            for path in others:
+                below = path.relative_to(dump).as_posix()
+                collector.add_other_file(path, f"{label}{below}")
             continue
         for folder, inner, single in found:
             if single:

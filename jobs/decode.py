@@ -151,6 +151,8 @@ def files_beside(dump: Dump) -> dict[int, list[dict[str, object]]]:
                     "file_index": file.file_index,
                     "path": file.below_root,
                     "size": file.size,
+                    "first_byte": file.text.first_byte if file.text else None,
+                    "first_line": file.text.first_line if file.text else None,
                 }
             )
     return {

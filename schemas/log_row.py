@@ -128,7 +128,7 @@ ENTRY_TYPE = table(
     integer("status", "state byte"),
     array("partitions", StringType(), "topic-partition of the partitions listed; null for none"),
     long("last_update_ms", "last update timestamp, ms"),
-    long("start_ms", "start timestamp, ms; -1 for none"),
+    long("start_ms", "start timestamp, ms; -1 for none; null where a text does not tell it"),
     long("next_producer_id", "tag 1: the producer id that follows an exhausted one; -1: absent"),
     integer("client_transaction_version", "tag 2; 0 where absent"),
     long("unknown_tag", "smallest tag that is not known here; null for none"),
@@ -261,7 +261,8 @@ SIDE_FAULT_TYPE = table(
     string("what", "leader_epoch, or how an entry fails: udfs/wire/index_rules.py"),
     integer("side_file_index", "the side file: row of dump_file, numbered by collect"),
     integer("ordinal", "number of its entry, from 0"),
-    integer("entry_bytes", "size of an entry of the file; null for a text file"),
+    long("entry_position", "byte position of the entry; null for a checkpoint"),
+    integer("entry_bytes", "size of an entry of the file; null for a checkpoint"),
     long("entry_offset", "offset that the entry names"),
     long("entry_value", "what it says of it: leader epoch, byte position, or timestamp, ms"),
     integer("leader_epoch", "partition leader epoch of the batches that contradict"),
@@ -293,6 +294,7 @@ PRODUCER_STATES_TYPE = table(
     long("end_offset", "offset of the producer snapshot behind what is told"),
     boolean("of_snapshot", "the states that the snapshot holds; else what batches before it "
             "changed"),
+    boolean("in_text", "of a snapshot: in a text, which does not say how many states there are"),
     boolean("of_log_start", "of a snapshot: start_offset is 0, where the log begins"),
     long("next_offset", "offset of the snapshot behind this one; null for none, and for batches"),
     long("segment_base", "base offset of the segment"),
@@ -305,7 +307,8 @@ PRODUCER_STATES_TYPE = table(
 SNAPSHOT_FAULT_TYPE = table(
     string("reason", "stable name of what is wrong with a producer snapshot"),
     string("detail", "what is stored, and what was expected"),
-    long("size", "bytes read"),
+    long("position", "byte position of what shows it"),
+    long("size", "size of that, bytes"),
     boolean("newest", "no snapshot of the partition has a higher offset"),
 )
 
@@ -380,6 +383,8 @@ BESIDE = table(
     integer("file_index", "see LOG_ROW"),
     string("path", "path of the file below root"),
     long("size", "size when it was listed, bytes"),
+    long("first_byte", "of a section of a text: where it begins; else null"),
+    long("first_line", "of such a section: number of its first line, from 1"),
 )
 """A side file that the task which decodes a segment reads too."""
 

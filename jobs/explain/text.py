@@ -112,7 +112,9 @@ def _coordinator(given: Situation) -> Iterator[str]:
         f"{owner['producer_id']}, epoch {owner['producer_epoch']}"
     )
     yield f"  {_timeout(owner)}, last update {moment(owner['last_update_ms'])}"
-    if owner["state"] == "Ongoing" and given.as_of_ms is not None:
+    if owner["state"] == "Ongoing" and owner["start_ms"] is None:
+        yield "  began at a moment that the text of kafka-dump-log does not tell"
+    elif owner["state"] == "Ongoing" and given.as_of_ms is not None:
         open_for = duration(given.as_of_ms - owner["start_ms"])
         yield f"  began {moment(owner['start_ms'])}, {open_for} before the audit's moment"
     yield f"  {_listed(owner, given.name)}"

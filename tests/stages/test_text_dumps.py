@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from jobs._coverage import _left_out_by_texts
 from jobs._errors import UsageError
 from jobs.collect import collect
 from jobs.commands.export import check_has_bytes
+from jobs.decode import files_beside, snapshot_bounds
 
 BATCH = (
     "baseOffset: {0} lastOffset: {0} count: 1 baseSequence: -1 lastSequence: -1 producerId: -1 "
@@ -14,6 +16,7 @@ BATCH = (
     "CreateTime: 17 size: 70 magic: 2 compresscodec: none crc: 1 isvalid: true\n"
 )
 RECORD = "| offset: {0} CreateTime: 17 keySize: 5 valueSize: -1 sequence: -1 headerKeys: []{1}\n"
+PRODUCER = "producerId: 7 producerEpoch: 2 coordinatorEpoch: 3 currentTxnFirstOffset: None \n"
 STATE = ' key: {"type":"0","data":{"transactionalId":"a"}} payload: <DELETE>'
 
 
@@ -27,6 +30,9 @@ def test_joined_texts_are_listed_as_the_files_that_were_dumped(tmp_path: Path) -
     (tmp_path / "b.txt").write_text("[a warning]\n" + text("C:\\k\\orders-0") + text("/k/orders-0"))
     (tmp_path / "notes.txt").write_text("no dump\n")
     dump = collect([tmp_path])
+    other = dump.files[-1]
+    assert (other.path, other.status) == ("notes.txt", "skipped")
+    assert other.note == "no text of kafka-dump-log"
     listed = [(p.partition, [file.base_offset for file in p.segments]) for p in dump.partitions]
     assert listed == [(0, [0, 5]), (1, [0]), (0, [0])]
     first = dump.files[0]
@@ -59,6 +65,34 @@ def test_what_a_text_leaves_out_is_not_audited_and_said(tmp_path: Path) -> None:
     assert notes["orders-0"] is None and notes["__transaction_state-1"] is None
     assert notes["orders-1"] is None
     assert "without --transaction-log-decoder" in str(notes["__transaction_state-0"])
+
+
+def test_side_files_in_texts_lie_beside_their_segment(tmp_path: Path) -> None:
+    def dumped(name: str, lines: str) -> str:
+        return f"Dumping /k/orders-0/{name}\n{lines}"
+
+    (tmp_path / "a.txt").write_text(
+        dumped("00000000000000000005.index", "offset: 5 position: 0\n")
+        + dumped("00000000000000000005.timeindex", "")
+        + text("/k/orders-0", 5)
+        + dumped("00000000000000000006.snapshot", PRODUCER)
+        + dumped("00000000000000000007.snapshot", "")
+        + "Mismatches in :/k/orders-0/00000000000000000005.index\n"
+        + "  Index offset: 5, log offset: 6\n"
+    )
+    dump = collect([tmp_path])
+    by_kind = {file.kind: file for file in dump.files if file.status == "audited"}
+    assert by_kind.keys() == {"segment", "offset_index", "producer_snapshot"}
+    index, segment = by_kind["offset_index"], by_kind["segment"]
+    (beside,) = files_beside(dump)[segment.file_index]
+    assert (beside["file_index"], beside["first_line"]) == (index.file_index, 1)
+    assert snapshot_bounds(dump) == {0: [6]}
+    # One that tells no entry may be empty, or unreadable.
+    empty = [file for file in dump.files if file.status == "skipped"]
+    assert [file.kind for file in empty] == ["time_index", "producer_snapshot"]
+    assert all("without an entry" in str(file.note) for file in empty)
+    told = list(_left_out_by_texts(dump))
+    assert any(sentence.startswith("1 complaints") for sentence in told)
 
 
 def test_a_file_that_is_no_text_and_one_without_metadata_are_refused(tmp_path: Path) -> None:

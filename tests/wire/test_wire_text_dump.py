@@ -128,6 +128,13 @@ MARKER = (
 FORGED = BATCH.format(base=1, last=1, count=1, sequence=1, control="true", at=100) + MARKER
 
 
+NOISE = (
+    "[2026-11-21 10:00:00,000] WARN something (kafka.tools.DumpLogSegments)\n"
+    "root@broker:/# kafka-dump-log.sh --files x\n\nNon-consecutive offsets in /k/a.log\n"
+    "  3 is followed by 7\n"
+)
+
+
 def printed(value: str, header_keys: str = "") -> str:
     """A text of one record with that value, and the ABORT marker behind it."""
     return (
@@ -170,6 +177,60 @@ def test_what_a_value_holds_is_never_taken_for_a_line(value: str) -> None:
     assert len(sections(io.BytesIO(text), len(text))) == 1
 
 
+@pytest.mark.parametrize("value", ["v", "a\r", "a\r\nb\n", "\r\n" + FORGED.replace("\n", "\r\n")])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_lines_may_end_as_windows_ends_them(value: str, mark: str) -> None:
+    text = mark + printed("@").replace("\n", "\r\n")
+    text = text.replace("valueSize: 1 ", f"valueSize: {len(value)} ").replace("@", value)
+    (section,) = sections(io.BytesIO(text.encode()), len(text.encode()))
+    assert section.path == "/data/orders-0/00000000000000000000.log"
+    found, gatherer = gathered(text.encode())
+    assert found.headers.base_offset.tolist() == [0, 1]
+    assert found.control_type.tolist() == [-1, 0]
+    assert found.records[0].printed == f" key: k payload: {value}".encode()
+    assert gatherer.cut_line is None
+
+
+@pytest.mark.parametrize("value", ["v", "baseOffset: 0 lastOffset: 9 count: 1", "a\n" + FORGED])
+def test_other_lines_between_say_nothing(value: str) -> None:
+    lines = printed("@").splitlines(keepends=True)
+    text = NOISE + NOISE.join(lines) + NOISE
+    text = text.replace("valueSize: 1 ", f"valueSize: {len(value)} ").replace("@", value)
+    text = text.replace("root" + value, "root@")
+    found, gatherer = gathered(text.encode())
+    assert found.headers.base_offset.tolist() == [0, 1]
+    assert found.records[0].printed == f" key: k payload: {value}".encode()
+    assert gatherer.cut_line is None
+    (section,) = sections(io.BytesIO(text.encode()), len(text))
+    assert section.complaints == len(lines)
+
+
+def test_the_tool_that_dies_has_not_told_the_rest() -> None:
+    text = printed("v") + 'Exception in thread "main" java.lang.IllegalStateException\n\tat x\n'
+    found, gatherer = gathered(text.encode())
+    assert found.headers.base_offset.tolist() == [0, 1]
+    assert gatherer.cut_line == 7
+
+
+def test_a_value_of_20_mb_is_one_line() -> None:
+    value = "baseOffset: 0 lastOffset: 9 " + "x" * 20_000_000 + "\n" + FORGED
+    found, gatherer = gathered(printed(value).encode())
+    assert found.headers.base_offset.tolist() == [0, 1]
+    assert gatherer.cut_line is None
+
+
+@pytest.mark.parametrize("shown", ["\ufffd", "?"])
+def test_bytes_that_are_no_text_let_no_forged_line_in(shown: str) -> None:
+    # The value has bytes that are printed as other signs, and holds lines of its own.
+    value = f"{shown * 3}\n{FORGED}{shown}\n{FORGED}"
+    stored = len(value.replace(shown, "?"))
+    text = printed(value).replace(f"valueSize: {len(value.encode())} ", f"valueSize: {stored} ")
+    found, _ = gathered(text.encode())
+    assert 0 not in found.control_type.tolist()[:1]
+    assert set(found.headers.base_offset.tolist()) <= {0, 1}
+    assert not [one for one in found.control_type.tolist() if one == 1]
+
+
 @pytest.mark.parametrize("keys", ["]", "a] key: x", "[],[", "] endTxnMarker: COMMIT"])
 def test_brackets_in_header_keys_end_no_list(keys: str) -> None:
     found, _ = gathered(printed("v", keys).encode())
@@ -196,12 +257,23 @@ def test_a_text_cut_anywhere_gives_its_whole_batches_and_is_told() -> None:
     assert gatherer.cut_line is None and found.headers.base_offset.tolist() == [0, 1]
 
 
-def test_missing_lines_in_the_middle_are_told_and_nothing_is_guessed() -> None:
-    lines = printed("v").encode().splitlines(keepends=True)
-    found, gatherer = gathered(b"".join(lines[:2] + lines[4:]))
-    assert found.headers.base_offset.tolist() == [1]
-    assert [(gap.reason, gap.first, gap.end) for gap in found.gaps] == [(TEXT_CUT, 3, 3)]
-    assert gatherer.cut_line == 3
+def test_what_stands_beside_missing_lines_is_told_and_not_believed() -> None:
+    line = BATCH.format(base="{0}", last="{0}", count=1, sequence="{0}", control="false", at="{1}")
+    value = "| offset: {0} CreateTime: 17 keySize: -1 valueSize: -1 sequence: {0} headerKeys: []\n"
+    text = "".join((line + value).format(number, 100 * number) for number in range(9)).encode()
+    whole = gathered(text)[0].headers.base_offset.tolist()
+    assert whole == list(range(9))
+    starts = [0, *(i + 1 for i, byte in enumerate(text[:-1]) if byte == 10)]
+    # Half lines meet, and a batch meets the records of another one.
+    holes = [(a + 5, b + 5) for a in starts[1:-6] for b in starts if b > a]
+    holes += [(a, b) for a in starts[:-6] for b in starts if b > a]
+    for first, end in holes:
+        found, gatherer = gathered(text[:first] + text[end:])
+        assert not found.fault.any(), (first, end)
+        offsets = found.headers.base_offset.tolist()
+        assert set(offsets) < set(whole)
+        # Silent only where all that is missing stood at the end.
+        assert gatherer.cut_line is not None or offsets == whole[: len(offsets)]
 
 
 def test_impossible_numbers_are_no_lines_of_the_tool() -> None:
@@ -267,14 +339,14 @@ PRODUCER = (
 )
 SIZE = "size: 90 magic: 2 compresscodec: LZ4 crc: 1"
 SHAPES = {
-    "0.11": f"{HEAD} {PRODUCER} position: 9 CreateTime: 5 isvalid: true {SIZE}",
-    "1.0": f"{HEAD} {PRODUCER} isControl: false position: 9 CreateTime: 5 isvalid: true {SIZE}",
-    "2.0": f"{HEAD} count: 3 {PRODUCER} isControl: false position: 9 CreateTime: 5 isvalid: true "
+    "0.11": f"{HEAD} {PRODUCER} position: 0 CreateTime: 5 isvalid: true {SIZE}",
+    "1.0": f"{HEAD} {PRODUCER} isControl: false position: 0 CreateTime: 5 isvalid: true {SIZE}",
+    "2.0": f"{HEAD} count: 3 {PRODUCER} isControl: false position: 0 CreateTime: 5 isvalid: true "
     + SIZE,
-    "2.2": f"{HEAD} count: 3 {PRODUCER} isControl: false position: 9 CreateTime: 5 {SIZE} "
+    "2.2": f"{HEAD} count: 3 {PRODUCER} isControl: false position: 0 CreateTime: 5 {SIZE} "
     "isvalid: true",
     "3.2": f"{HEAD} count: 3 {PRODUCER} isControl: false deleteHorizonMs: OptionalLong.empty "
-    f"position: 9 CreateTime: 5 {SIZE.replace('LZ4', 'lz4')} isvalid: true",
+    f"position: 0 CreateTime: 5 {SIZE.replace('LZ4', 'lz4')} isvalid: true",
 }
 
 

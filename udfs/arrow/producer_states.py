@@ -17,7 +17,7 @@ from udfs.wire import faults
 from udfs.wire.errors import WireError
 from udfs.wire.fold import Batches
 from udfs.wire.producer_snapshot import read_entries
-from udfs.wire.producer_state import STATE, States, changes
+from udfs.wire.producer_state import STATE, UNTOLD, States, changes
 from udfs.wire.snapshot_differences import stored_states
 
 
@@ -79,19 +79,48 @@ def snapshot_rows(
 
     Where the log begins with it, each state is a run too, and what is returned is true.
     """
-    offset, bounds = split["base_offset"], split["snapshots"] or []
-    before = max((bound for bound in bounds if bound < offset), default=None)
-    behind = min((bound for bound in bounds if bound > offset), default=None)
     try:
         states = stored_states(read_entries(data), split["file_index"])
     except WireError as error:
-        fault = {"reason": error.reason, "detail": error.detail, "size": len(data)}
-        row = fault | {"newest": behind is None}
-        yield builder.nested(log_row.SNAPSHOT_FAULT, "snapshot_fault", [row])
+        yield fault_row(builder, split, error, 0, len(data))
         return False
-    if offset not in bounds:
+    return (yield from held_states(builder, states, split))
+
+
+def _around(split: dict[str, Any]) -> tuple[int | None, int | None]:
+    """Offsets of the snapshots before and behind that of a split, None for none."""
+    offset, bounds = split["base_offset"], split["snapshots"] or []
+    before = max((bound for bound in bounds if bound < offset), default=None)
+    return before, min((bound for bound in bounds if bound > offset), default=None)
+
+
+def fault_row(
+    builder: RowBuilder, split: dict[str, Any], error: WireError, position: int, size: int
+) -> pa.RecordBatch:
+    """The row of a snapshot that cannot be used; what stands at `position` shows it."""
+    _, behind = _around(split)
+    row = {
+        "reason": error.reason,
+        "detail": error.detail,
+        "position": position,
+        "size": size,
+        "newest": behind is None,
+    }
+    return builder.nested(log_row.SNAPSHOT_FAULT, "snapshot_fault", [row])
+
+
+def held_states(
+    builder: RowBuilder, states: States, split: dict[str, Any], in_text: bool = False
+) -> Generator[pa.RecordBatch, None, bool]:
+    """Rows of the states of a snapshot; returns whether they are all, and the log begins there.
+
+    A text does not say how many there are, so that one which it lacks is not known.
+    """
+    offset, (before, behind) = split["base_offset"], _around(split)
+    if offset not in (split["snapshots"] or []):
         return False
     row = _row(split, states) | {
+        "in_text": in_text,
         "start_offset": before,
         "end_offset": offset,
         "next_offset": behind,
@@ -102,6 +131,7 @@ def snapshot_rows(
     # A broker deletes a snapshot at the log start when it loads the partition anew: where one is
     # left, no state was lost since the head of the log went.
     starts_log = bool(offset == split["log_base"] > 0)
-    if starts_log and states.size:
-        yield builder.flat(log_row.RUN, initial_runs(states, offset))
-    return starts_log
+    told = states[states["timestamp"] != UNTOLD]
+    if starts_log and told.size:
+        yield builder.flat(log_row.RUN, initial_runs(told, offset))
+    return starts_log and not in_text

@@ -17,6 +17,7 @@ from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.frames import SMALLEST_BATCH, Frames
 from udfs.arrow.rows import RowBuilder
 from udfs.wire import index_rules, leader_epochs, sparse_index
+from udfs.wire.batch_headers import Int64s
 from udfs.wire.errors import WireError
 from udfs.wire.index_rules import Batches, Fault
 from udfs.wire.sparse_index import SparseIndex
@@ -89,37 +90,72 @@ def _batches(source: ByteRange, frames: Frames, decoded: Decoded) -> Batches:
     )
 
 
-def _entry(side: SideFile, index: SparseIndex, fault: Fault) -> Row:
+class Index(NamedTuple):
+    """An `.index` or `.timeindex`: its kind, its number in the listing, its entries.
+
+    `positions`: where each entry lies, `entry_length`: how long each is; bytes, or lines of a text.
+    """
+
+    kind: str
+    file_index: int
+    entries: SparseIndex
+    positions: Int64s
+    entry_length: int
+
+
+def _index(side: SideFile, base_offset: int) -> Index:
+    entries, size = READERS[side.kind](side.content, base_offset), ENTRY_BYTES[side.kind]
+    positions = np.arange(entries.offsets.size, dtype=np.int64) * size
+    return Index(side.kind, side.file_index, entries, positions, size)
+
+
+def _entry(index: Index, fault: Fault) -> Row:
     """What a row says of an entry of an index."""
     return {
-        "side_kind": side.kind,
-        "side_file_index": side.file_index,
+        "side_kind": index.kind,
+        "side_file_index": index.file_index,
         "what": fault.what,
         "ordinal": fault.ordinal,
-        "entry_bytes": ENTRY_BYTES[side.kind],
-        "entry_offset": int(index.offsets[fault.ordinal]),
-        "entry_value": int(index.values[fault.ordinal]),
+        "entry_position": int(index.positions[fault.ordinal]),
+        "entry_bytes": index.entry_length,
+        "entry_offset": int(index.entries.offsets[fault.ordinal]),
+        "entry_value": int(index.entries.values[fault.ordinal]),
     }
 
 
-def _index_faults(side: SideFile, split: Row, log: Batches, decoded: Decoded) -> Iterator[Row]:
-    """Entries of an index that contradict the batches of a split."""
-    index = READERS[side.kind](side.content, split["base_offset"])
+def index_faults(
+    builder: RowBuilder, index: Index, log: Batches, positions: Int64s, lengths: Int64s
+) -> Iterator[pa.RecordBatch]:
+    """Entries of an index that contradict the batches of a split, which lie at `positions`."""
     rule = (
         index_rules.offset_index_faults
-        if side.kind == OFFSET_INDEX
+        if index.kind == OFFSET_INDEX
         else index_rules.time_index_faults
     )
-    for fault in rule(index, log):
-        row = _entry(side, index, fault)
+    rows = []
+    for fault in rule(index.entries, log):
+        row = _entry(index, fault)
         if fault.batch is not None:
             row |= {
                 "log_offset": int(log.base_offset[fault.batch]),
                 "log_timestamp": int(log.max_timestamp[fault.batch]),
-                "position": int(log.position[fault.batch]),
-                "length": int(decoded.headers.length[fault.batch]),
+                "position": int(positions[fault.batch]),
+                "length": int(lengths[fault.batch]),
             }
-        yield row
+        rows.append(row)
+    yield from _as_rows(builder, rows)
+
+
+def index_faults_alone(
+    builder: RowBuilder, index: Index, split: Row
+) -> Generator[pa.RecordBatch, None, int]:
+    """What the entries of an index say against each other; returns how many there are."""
+    times = index.kind == TIME_INDEX
+    found = index_rules.faults_alone(
+        index.entries, split["base_offset"], split["next_base_offset"], times
+    )
+    yield from _as_rows(builder, (_entry(index, fault) for fault in found))
+    return int(index.entries.offsets.size)
 
 
 def _epoch_entry(side: SideFile, entries: leader_epochs.LeaderEpochs, ordinal: int) -> Row:
@@ -162,7 +198,8 @@ def faults_beside(
         if side.kind == LEADER_EPOCHS:
             yield from _as_rows(builder, _epoch_faults(side, split, decoded))
         else:
-            yield from _as_rows(builder, _index_faults(side, split, log, decoded))
+            index = _index(side, split["base_offset"])
+            yield from index_faults(builder, index, log, log.position, decoded.headers.length)
 
 
 def _as_rows(builder: RowBuilder, faults: Iterable[Row]) -> Iterator[pa.RecordBatch]:
@@ -184,8 +221,4 @@ def faults_alone(
         wrong = leader_epochs.out_of_order(entries)
         yield from _as_rows(builder, (_epoch_entry(side, entries, one) for one in wrong))
         return int(entries.epochs.size)
-    base, times = split["base_offset"], side.kind == TIME_INDEX
-    index = READERS[side.kind](content, base)
-    found = index_rules.faults_alone(index, base, split["next_base_offset"], times)
-    yield from _as_rows(builder, (_entry(side, index, fault) for fault in found))
-    return int(index.offsets.size)
+    return (yield from index_faults_alone(builder, _index(side, split["base_offset"]), split))

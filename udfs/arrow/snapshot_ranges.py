@@ -22,7 +22,11 @@ RANGE = table(
     long("end_offset", "offset of the snapshot that is judged"),
     boolean("of_snapshot", "states of a snapshot; else changes by batches"),
     boolean("of_log_start", "of a snapshot: the log begins at 0, and no snapshot lies before"),
-    boolean("whole", "nothing was ever taken out of the range by the cleaner"),
+    boolean(
+        "whole",
+        "nothing was ever taken out of the range by the cleaner, and all states of a "
+        "snapshot are known",
+    ),
     integer("file_index", "file of the states"),
     long("segment_base", "base offset of the segment; of a snapshot its offset"),
     long("split_start", "byte position where the split starts"),

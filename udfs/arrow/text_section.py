@@ -15,17 +15,23 @@ from schemas.topics import COORDINATOR_TOPICS, OFFSETS_TOPIC, TXN_LOG_TOPIC
 from udfs.arrow.batches import Decoded, DecodeOptions, record_faults
 from udfs.arrow.frames import Damage, Frames
 from udfs.arrow.offset_rows import offset_rows
+from udfs.arrow.producer_states import changed_states, fault_row, held_states
 from udfs.arrow.rows import RowBuilder
 from udfs.arrow.run_rows import replayable, run_rows
 from udfs.arrow.segment import failure_rows, frame_rows, step_rows, summary_row
+from udfs.arrow.side_files import Index
+from udfs.arrow.text_index_rows import indexes_beside, text_index_faults, text_index_rows
 from udfs.arrow.text_offsets_split import text_offsets_split
 from udfs.arrow.text_txn_log_rows import text_txn_log_rows
 from udfs.wire import records, text_dump
 from udfs.wire.batch_headers import header_faults
+from udfs.wire.errors import WireError
 from udfs.wire.text_batches import LONG, SHORT, Gathered, Gatherer
+from udfs.wire.text_side_files import read_states
 
 # So many batches are held at a time; each such stretch is a split of its own.
 BATCHES_AT_ONCE = 1 << 16
+MISSING_LINES = "lines of the text are missing at line {}"
 
 
 class _Section(text_dump.TextDump):
@@ -74,10 +80,7 @@ def read_text_section(
 ) -> Iterator[pa.RecordBatch]:
     """Rows of one section; `split` has the fields of `schemas.log_row.SPLIT`."""
     section = _Section(file, split)
-    if split["kind"] == "segment":
-        yield from _read_segment(section, split, options)
-    else:
-        yield from _read_txn_index(section, split)
+    yield from READERS[split["kind"]](section, split, options)
 
 
 def _read_segment(
@@ -87,23 +90,27 @@ def _read_segment(
         with_records=split["with_records"],
         keep_printed=split["decoded"] and split["topic"] in (TXN_LOG_TOPIC, OFFSETS_TOPIC),
     )
-    start = split["first_line"]
+    start, indexes = split["first_line"], indexes_beside(split)
     for item in section.items():
         if len(gatherer) >= BATCHES_AT_ONCE:
             part = gatherer.take()
-            yield from _rows(part, split | {"start": start}, options, {})
+            yield from _rows(part, split | {"start": start}, options, {}, indexes)
             start = part.next_line or start
         gatherer.add(item)
     gatherer.end()
     part = gatherer.take()
     told = section.summary()
     if gatherer.cut_line is not None:
-        told["error"] = f"lines of the text are missing at line {gatherer.cut_line}"
-    yield from _rows(part, split | {"start": start}, options, told)
+        told["error"] = MISSING_LINES.format(gatherer.cut_line)
+    yield from _rows(part, split | {"start": start}, options, told, indexes)
 
 
 def _rows(
-    part: Gathered, split: dict[str, Any], options: DecodeOptions, told: dict[str, Any]
+    part: Gathered,
+    split: dict[str, Any],
+    options: DecodeOptions,
+    told: dict[str, Any],
+    indexes: list[Index],
 ) -> Iterator[pa.RecordBatch]:
     """Rows of a stretch of a section that begins at line `split["start"]`."""
     start, lines = split["start"], part.headers.position
@@ -120,6 +127,8 @@ def _rows(
     builder = RowBuilder(split)
     given = replayable(decoded)
     yield from run_rows(builder, decoded, given, split, options.producer_expiration_ms)
+    yield from changed_states(builder, decoded, given, split)
+    yield from text_index_faults(builder, indexes, part, start)
     of_topic: dict[str, Any] = {}
     if split["topic"] == TXN_LOG_TOPIC:
         of_topic = yield from text_txn_log_rows(builder, decoded.headers, start, part.records)
@@ -142,7 +151,9 @@ def _rows(
     yield builder.nested(log_row.SUMMARY, "summary", [summary])
 
 
-def _read_txn_index(section: _Section, split: dict[str, Any]) -> Iterator[pa.RecordBatch]:
+def _read_txn_index(
+    section: _Section, split: dict[str, Any], _: DecodeOptions
+) -> Iterator[pa.RecordBatch]:
     """Entries of a `.txnindex`, which has a line for each abort."""
     rows: list[dict[str, Any]] = []
     for item in section.items():
@@ -167,3 +178,48 @@ def _read_txn_index(section: _Section, split: dict[str, Any]) -> Iterator[pa.Rec
     if rows:
         yield builder.nested(log_row.ABORTED, "aborted", rows)
     yield builder.nested(log_row.SUMMARY, "summary", [section.summary() | {"trailing_bytes": 0}])
+
+
+def _side_summary(section: _Section, items: list[text_dump.Item]) -> dict[str, Any]:
+    """Summary of a side file that was read; a line cut short may be an entry."""
+    cut = next((item.line for item in items if item.kind == text_dump.CUT), None)
+    error = None if cut is None else MISSING_LINES.format(cut)
+    return section.summary() | {"error": error}
+
+
+def _read_snapshot(
+    section: _Section, split: dict[str, Any], _: DecodeOptions
+) -> Iterator[pa.RecordBatch]:
+    """A `.snapshot`: its states, or what the tool said of it."""
+    builder, items = RowBuilder(split), list(section.items())
+    for item in items:
+        if item.kind == text_dump.BAD_SNAPSHOT and item.match is not None:
+            said = item.match[0].decode("utf-8", "replace").strip()
+            yield fault_row(builder, split, WireError("told_unreadable", said), item.line, 1)
+    states = [item for item in items if item.kind == text_dump.PRODUCER]
+    if states:
+        try:
+            told = read_states(states, split["file_index"])
+            yield from held_states(builder, told, split, in_text=True)
+        except WireError as error:
+            yield fault_row(builder, split, error, states[0].line, len(states))
+    yield builder.nested(log_row.SUMMARY, "summary", [_side_summary(section, items)])
+
+
+def _read_index(
+    section: _Section, split: dict[str, Any], _: DecodeOptions
+) -> Iterator[pa.RecordBatch]:
+    """An `.index` or `.timeindex`: what its entries say against each other."""
+    builder, items = RowBuilder(split), list(section.items())
+    entries = yield from text_index_rows(builder, items, split)
+    summary = _side_summary(section, items) | {"side_entries": entries}
+    yield builder.nested(log_row.SUMMARY, "summary", [summary])
+
+
+READERS = {
+    "segment": _read_segment,
+    "txn_index": _read_txn_index,
+    "producer_snapshot": _read_snapshot,
+    "offset_index": _read_index,
+    "time_index": _read_index,
+}

@@ -13,6 +13,8 @@ from udfs.wire.batch_headers import Int64s
 from udfs.wire.fold import Batches
 
 NONE = -1
+# A timestamp that a text of a snapshot does not tell.
+UNTOLD = -2
 
 STATE_FIELDS = (
     "producer_id",

@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from udfs.wire.batch_headers import Bools
+from udfs.wire.batch_headers import Bools, Int64s
 from udfs.wire.producer_snapshot import ENTRY, HEADER_SIZE
-from udfs.wire.producer_state import NONE, STATE, States
+from udfs.wire.producer_state import NONE, STATE, UNTOLD, States
 
 COMPARED = (
     "epoch",
@@ -64,6 +64,12 @@ def _paired(log: States, snapshot: States) -> tuple[States, States]:
     return sides[0], sides[1]
 
 
+def _same(log: Int64s, snapshot: Int64s) -> Bools:
+    """Whether values are equal, as far as both are told."""
+    same: Bools = (log == snapshot) | (log == UNTOLD) | (snapshot == UNTOLD)
+    return same
+
+
 def _equal(log: States, snapshot: States) -> Bools:
     """Equal in all that a snapshot stores, or as Kafka 0.11 stores it.
 
@@ -72,7 +78,7 @@ def _equal(log: States, snapshot: States) -> Bools:
     equal = np.ones(log.size, dtype=np.bool_)
     place = np.ones(log.size, dtype=np.bool_)
     for name in COMPARED:
-        same = log[name] == snapshot[name]
+        same = _same(log[name], snapshot[name])
         if name in ("last_offset", "offset_delta"):
             place &= same
         else:
@@ -91,7 +97,7 @@ def _forgotten(log: States, snapshot: States) -> Bools:
     absent = (snapshot["producer_id"] == NONE) & (log["txn_first_offset"] == NONE)
     anew = (log["producer_id"] == snapshot["producer_id"]) & (log["producer_id"] >= 0)
     for name in ("epoch", "timestamp", "txn_first_offset"):
-        anew &= log[name] == snapshot[name]
+        anew &= _same(log[name], snapshot[name])
     anew &= (snapshot["coordinator_epoch"] == NONE) | (
         snapshot["coordinator_epoch"] == log["coordinator_epoch"]
     )

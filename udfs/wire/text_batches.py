@@ -34,7 +34,8 @@ class Batch:
     """One batch while its lines are read; names as in BatchHeaders.
 
     `stored_at`, `stored_size`: where it lies in the segment, bytes, -1 where unknown. `announced`:
-    records that its line tells, -1 where it tells none. `counted`: record lines that followed.
+    records that its line tells, -1 where it tells none. `doubtful`: lines are missing in front
+    of it. `counted`: record lines that followed.
     `first_offset`: of its first record line, `final_offset` of the newest.
     """
 
@@ -56,6 +57,7 @@ class Batch:
     stored_crc: int
     valid: bool
     alone: bool = False
+    doubtful: bool = False
     counted: int = 0
     first_timestamp: int = NO_TIMESTAMP
     largest_timestamp: int = NO_TIMESTAMP
@@ -249,6 +251,9 @@ class Gatherer:
             # Its batch may be whole; what the lines behind it are, nobody can tell.
             self._open = None
             self._cut(item.line)
+        elif item.kind == text_dump.EXCEPTION:
+            self._finish()
+            self._cut(item.line)
         elif match is None:
             return
         elif item.kind == text_dump.RECORD:
@@ -273,16 +278,19 @@ class Gatherer:
     def _begin(self, batch: Batch) -> None:
         """A line of a batch stands where the batch before ends; elsewhere lines are missing.
 
-        One that goes back is no line of the tool: a key or value imitates it.
+        Half of a line may then have met half of another, or a batch the records of another: neither
+        the batch before nor this one is believed. One that goes back is no line of the tool: a key
+        or value imitates it.
         """
         if batch.stored_at < self._expected_at or not _is_possible(batch):
             return
-        self._finish()
-        gone = batch.stored_at > self._expected_at
-        if gone or self._cut_at is not None:
-            first = batch.line if self._cut_at is None else self._cut_at
-            self._gaps.append(Gap(first, batch.line, TEXT_CUT, 0))
-            self._note_cut(first)
+        batch.doubtful = batch.stored_at > self._expected_at
+        self._finish(doubtful=batch.doubtful)
+        if batch.doubtful:
+            self._cut(batch.line)
+        elif self._cut_at is not None:
+            self._gaps.append(Gap(self._cut_at, batch.line, TEXT_CUT, 0))
+            self._note_cut(self._cut_at)
         self._open = batch
         self._expected_at = batch.stored_at + batch.stored_size
 
@@ -339,8 +347,11 @@ class Gatherer:
             printed = item.printed
             self._records.append(PrintedRecord(here, offset, stamp, key_size, value_size, printed))
 
-    def _finish(self) -> None:
-        """The batch at hand is whole; one that is not valid, or lacks records, is none."""
+    def _finish(self, doubtful: bool = False) -> None:
+        """The batch at hand is whole; one that is not valid, or lacks records, is none.
+
+        `doubtful`: lines are missing behind it.
+        """
         batch, self._open = self._open, None
         if batch is None:
             return
@@ -349,6 +360,11 @@ class Gatherer:
         missing = self.with_records and batch.counted < batch.announced
         if batch.valid and not self.with_records and batch.attributes & layout.CONTROL_MASK:
             missing = not _read_checksum(batch)
+        # The last message of a wrapper has its offset, and nothing else tells how many there are.
+        wrapper = batch.magic < 2 and batch.attributes & layout.CODEC_MASK
+        told = batch.counted or self.with_records
+        missing |= bool(wrapper and told and batch.final_offset < batch.last_offset)
+        missing |= batch.doubtful or doubtful
         if not batch.valid:
             self._gaps.append(Gap(batch.line, end, "crc_mismatch", batch.lines))
         elif missing:
@@ -369,8 +385,9 @@ class Gatherer:
         self._cut_at = None
 
     def end(self) -> None:
-        """The section ends here."""
-        self._finish()
+        """The section ends here; records that do not fit may be those of a missing batch."""
+        batch = self._open
+        self._finish(doubtful=batch is not None and bool(batch.fault & faults.RECORD_OFFSET_ORDER))
         if self._cut_at is not None:
             self._gaps.append(Gap(self._cut_at, None, TEXT_CUT, 0))
             self._note_cut(self._cut_at)

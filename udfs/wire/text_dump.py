@@ -14,7 +14,9 @@ from udfs.wire import text_shapes as shapes
 
 # Kinds of items.
 DUMPING, BATCH, OLD_BATCH, RECORD, LONE_RECORD, ABORTED, INVALID_BYTES, OTHER, CUT = range(9)
-BARE_RECORD, UNSURE = 9, 10
+BARE_RECORD, UNSURE, PRODUCER, BAD_SNAPSHOT, OFFSET_ENTRY, TIME_ENTRY, COMPLAINT, EXCEPTION = range(
+    9, 17
+)
 
 BLOCK_BYTES = 1 << 22
 # A record of a longer text is not followed to its end.
@@ -92,6 +94,8 @@ class TextDump:
         # Records of the batch that are still to come; None where its line does not tell.
         self._missing: int | None = None
         self._decoded = False
+        # What ends a line of this section.
+        self._line_break = b"\n"
         self.shrank = False
         file.seek(start)
 
@@ -143,7 +147,7 @@ class TextDump:
         if tail is not None and not tail.sure:
             kind = UNSURE
         elif tail is not None and tail.content is not None:
-            printed = data[tail.content : end - 1]
+            printed = data[tail.content : end].removesuffix(self._line_break)
         item = Item(kind, self._line, lines, self._base + at, match, tail, printed)
         return item, end - at
 
@@ -187,6 +191,7 @@ class TextDump:
             if item.kind == DUMPING:
                 folder = item.match[1].replace(b"\\", b"/").rpartition(b"/")[0]
                 self._decoded = folder.rpartition(b"/")[2].startswith(DECODED_TOPICS)
+                self._line_break = b"\r\n" if item.match[0].endswith(b"\r\n") else b"\n"
 
     def _tail(self, match: re.Match[bytes], kind: int, more: bool) -> Tail:
         """What follows the numbers of a record line, up to the end of key and value."""
@@ -218,21 +223,22 @@ class TextDump:
 
     def _tail_at(self, at: int, key_size: int, value_size: int) -> Tail | None:
         """The tail at an index; `end` is 0 where key and value could not be counted off."""
-        data = self._data
-        if data[at : at + 1] == b"\n":
-            return Tail(at + 1)
+        data, line_break = self._data, self._line_break
+        after = len(line_break)
+        if data.startswith(line_break, at):
+            return Tail(at + after)
         if data.startswith(b" key: ", at) and key_size >= 0:
             value = at + 6 + key_size
-            if value_size < 0 and data[value : value + 1] == b"\n":
-                return Tail(value + 1, content=at)
+            if value_size < 0 and data.startswith(line_break, value):
+                return Tail(value + after, content=at)
             end = value + 10 + value_size
             exact = value_size >= 0 and data.startswith(b" payload: ", value)
-            exact = exact and data[end : end + 1] == b"\n"
-            return Tail(end + 1 if exact else 0, content=at)
+            exact = exact and data.startswith(line_break, end)
+            return Tail(end + after if exact else 0, content=at)
         if data.startswith(b" payload: ", at):
             end = at + 10 + value_size
-            exact = value_size >= 0 and data[end : end + 1] == b"\n"
-            return Tail(end + 1 if exact else 0, content=at)
+            exact = value_size >= 0 and data.startswith(line_break, end)
+            return Tail(end + after if exact else 0, content=at)
         if marker := shapes.MARKER.match(data, at):
             return Tail(marker.end(), marker=(marker[1] == b"COMMIT", int(marker[2])))
         if other := shapes.OTHER_CONTROL.match(data, at):
@@ -258,7 +264,7 @@ class TextDump:
                 if self._decoded:
                     return end, True
                 fitting, found = fitting if found else end, True
-                if self._may_end(content, end - 1, size):
+                if self._may_end(content, end - len(self._line_break), size):
                     allowed.append(end)
             if end - content > 3 * size + LOOK_AHEAD and found:
                 break
@@ -296,10 +302,22 @@ _BY_FIRST_BYTE = {
     b"b": ((BATCH, shapes.BATCH),),
     b"|": ((RECORD, shapes.RECORD), (BARE_RECORD, shapes.WITHOUT_METADATA)),
     b" ": ((BARE_RECORD, shapes.WITHOUT_METADATA),),
-    b"o": ((LONE_RECORD, shapes.LONE_RECORD), (OLD_BATCH, shapes.OLD_BATCH)),
+    b"o": (
+        (LONE_RECORD, shapes.LONE_RECORD),
+        (OLD_BATCH, shapes.OLD_BATCH),
+        (OFFSET_ENTRY, shapes.OFFSET_ENTRY),
+    ),
+    b"t": ((TIME_ENTRY, shapes.TIME_ENTRY),),
+    b"p": ((PRODUCER, shapes.PRODUCER),),
+    b"S": ((BAD_SNAPSHOT, shapes.BAD_SNAPSHOT),),
     b"D": ((DUMPING, shapes.DUMPING),),
+    b"\xef": ((DUMPING, shapes.DUMPING),),
     b"v": ((ABORTED, shapes.ABORTED),),
-    b"F": ((INVALID_BYTES, shapes.INVALID_BYTES),),
+    b"F": ((INVALID_BYTES, shapes.INVALID_BYTES), (COMPLAINT, shapes.COMPLAINT)),
+    b"M": ((COMPLAINT, shapes.COMPLAINT),),
+    b"N": ((COMPLAINT, shapes.COMPLAINT),),
+    b"I": ((COMPLAINT, shapes.COMPLAINT),),
+    b"E": ((EXCEPTION, shapes.EXCEPTION),),
 }
 
 

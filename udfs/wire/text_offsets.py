@@ -101,7 +101,9 @@ def read_offset(text: bytes) -> int:
     """The offset that a commit's value tells. Raises WireError."""
     try:
         if text.startswith(b"{"):
-            return _stored(int(json.loads(text)["data"]["offset"]))
+            # Nothing in it breaks its line; what stands behind is no part of it.
+            value = json.loads(text.partition(b"\n")[0])
+            return _stored(int(value["data"]["offset"]))
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise WireError("text_unreadable", f"value: {error!r}"[:200]) from None
     plain = PLAIN_OFFSET.match(text)

@@ -17,6 +17,14 @@ POSITION_OF = {
 }
 
 
+OF_SIDE_FILES = (
+    text_dump.PRODUCER,
+    text_dump.BAD_SNAPSHOT,
+    text_dump.OFFSET_ENTRY,
+    text_dump.TIME_ENTRY,
+)
+
+
 class Section(NamedTuple):
     """The dump of one file in a text.
 
@@ -25,7 +33,9 @@ class Section(NamedTuple):
     the start of the file, 0 without any. `with_records`: record lines are printed
     (--deep-iteration); `lacks_records`: they are not, though there are some; `without_metadata`:
     by --skip-record-metadata; `decoded`: by --transaction-log-decoder or --offsets-decoder, or it
-    holds nothing to be decoded.
+    holds nothing to be decoded; `lacks_starts`: so that it leaves out when transactions began (up
+    to 3.9); `of_side_file`: it has lines that only side files give; `complaints`: of the tool
+    itself about what it read.
     """
 
     path: str
@@ -38,6 +48,9 @@ class Section(NamedTuple):
     lacks_records: bool
     without_metadata: bool
     decoded: bool
+    lacks_starts: bool
+    of_side_file: bool
+    complaints: int
 
 
 class _Open:
@@ -47,6 +60,8 @@ class _Open:
         self._path, self._first_byte, self._first_line = path, first_byte, first_line
         self._batch_line = 0
         self._records = self._bare = self._decoded = self._data = self._announced = False
+        self._of_side_file = self._lacks_starts = False
+        self._complaints = 0
 
     def see(self, item: text_dump.Item) -> None:
         """Notes what kinds of lines there are."""
@@ -57,10 +72,13 @@ class _Open:
             self._announced |= item.match[shapes.COUNT] != b"0"
         self._records |= item.kind in (text_dump.RECORD, text_dump.LONE_RECORD)
         self._bare |= item.kind == text_dump.BARE_RECORD
+        self._of_side_file |= item.kind in OF_SIDE_FILES
+        self._complaints += item.kind in (text_dump.COMPLAINT, text_dump.EXCEPTION)
         tail = item.tail
         if tail is not None and tail.marker is None and tail.control_type is None:
             self._data = True
             printed = item.printed or b""
+            self._lacks_starts |= text_txn_log.lacks_start(printed)
             self._decoded = self._decoded or any(
                 decoder.is_decoded(printed) for decoder in (text_txn_log, text_offsets)
             )
@@ -78,6 +96,9 @@ class _Open:
             self._announced and not self._records,
             self._bare,
             self._decoded or not self._data,
+            self._lacks_starts,
+            self._of_side_file,
+            self._complaints,
         )
 
 

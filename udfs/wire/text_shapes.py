@@ -11,8 +11,9 @@ NUMBER = rb"(-?\d{1,19})"
 FLAG = rb"(true|false)"
 TYPE = rb"(CreateTime|LogAppendTime|NoTimestampType)"
 
-DUMPING = re.compile(rb"Dumping ([^\n]{1,4096})\n")
-START = re.compile(rb"(?:Log s|S)tarting offset: " + NUMBER + rb"\n")
+# Windows may put a mark in front of a text, and ends lines with \r\n.
+DUMPING = re.compile(rb"(?:\xef\xbb\xbf)?Dumping ([^\n]{1,4096})\n")
+START = re.compile(rb"(?:Log s|S)tarting offset: " + NUMBER + rb"\r?\n")
 INVALID_BYTES = re.compile(rb"Found (\d{1,19}) invalid bytes at the end of [^\n]*\n")
 
 BATCH = re.compile(
@@ -26,7 +27,7 @@ BATCH = re.compile(
     + rb" position: " + NUMBER + rb" " + TYPE + rb": " + NUMBER
     + rb"(?: isvalid: " + FLAG + rb")?"  # here up to 2.1
     + rb" size: " + NUMBER + rb" magic: (\d{1,3}) compresscodec: (\w{1,16}) crc: (\d{1,10})"
-    + rb"(?: isvalid: " + FLAG + rb")?\n"
+    + rb"(?: isvalid: " + FLAG + rb")?\r?\n"
 )  # fmt: skip
 (
     BASE_OFFSET, LAST_OFFSET, COUNT, BASE_SEQUENCE, LAST_SEQUENCE, PRODUCER_ID, PRODUCER_EPOCH,
@@ -38,7 +39,7 @@ OLD_BATCH = re.compile(
     rb"offset: " + NUMBER + rb" position: " + NUMBER + rb" " + TYPE + rb": " + NUMBER
     + rb"(?: isvalid: " + FLAG + rb")?"
     + rb" size: " + NUMBER + rb" magic: ([01]) compresscodec: (\w{1,16}) crc: (\d{1,10})"
-    + rb"(?: isvalid: " + FLAG + rb")?\n"
+    + rb"(?: isvalid: " + FLAG + rb")?\r?\n"
 )  # fmt: skip
 """A message of magic 0 or 1; a wrapper tells its last offset."""
 (
@@ -80,15 +81,48 @@ LONE_RECORD = re.compile(
     LONE_TRANSACTIONAL, LONE_CRC,
 ) = range(1, 15)  # fmt: skip
 
-MARKER = re.compile(rb" endTxnMarker: (COMMIT|ABORT) coordinatorEpoch: (-?\d{1,10})\n")
-OTHER_CONTROL = re.compile(rb" controlType: \w{1,40}\((-?\d{1,5})\)\n| [A-Za-z]{1,40}: \{[^\n]*\n")
+MARKER = re.compile(rb" endTxnMarker: (COMMIT|ABORT) coordinatorEpoch: (-?\d{1,10})\r?\n")
+OTHER_CONTROL = re.compile(
+    rb" controlType: \w{1,40}\((-?\d{1,5})\)\r?\n| [A-Za-z]{1,40}: \{[^\n]*\n"
+)
 WITHOUT_METADATA = re.compile(rb"\| (?:key|payload): | payload: ")
 """A record of --skip-record-metadata."""
 
 ABORTED = re.compile(
     rb"version: " + NUMBER + rb" producerId: " + NUMBER + rb" firstOffset: " + NUMBER
-    + rb" lastOffset: " + NUMBER + rb" lastStableOffset: " + NUMBER + rb"\n"
+    + rb" lastOffset: " + NUMBER + rb" lastStableOffset: " + NUMBER + rb"\r?\n"
 )  # fmt: skip
+
+_FIRST_OFFSET = rb"(?:None|OptionalLong\.empty|(?:Some\(|OptionalLong\[)" + NUMBER + rb"[)\]])"
+PRODUCER = re.compile(
+    rb"producerId: " + NUMBER + rb" producerEpoch: " + NUMBER
+    + rb"(?: lastSequence: " + NUMBER + rb" lastOffset: " + NUMBER + rb" offsetDelta: " + NUMBER
+    + rb" lastTimestamp: " + NUMBER + rb")?"  # here in 0.11
+    + rb" coordinatorEpoch: " + NUMBER + rb" currentTxnFirstOffset: " + _FIRST_OFFSET
+    + rb"(?: lastTimestamp: " + NUMBER + rb")?"  # since 3.1
+    + rb"(?: firstSequence: " + NUMBER + rb" lastSequence: " + NUMBER + rb" lastOffset: " + NUMBER
+    + rb" offsetDelta: " + NUMBER + rb" timestamp: " + NUMBER + rb")? ?\r?\n"
+)  # fmt: skip
+"""An entry of a `.snapshot`; one without a data batch ends early."""
+(
+    STATE_ID, STATE_EPOCH, OLD_SEQUENCE, OLD_LAST_OFFSET, OLD_DELTA, OLD_STATE_TIMESTAMP,
+    COORDINATOR_EPOCH, FIRST_OFFSET, STATE_TIMESTAMP, _, STATE_SEQUENCE, STATE_LAST_OFFSET,
+    STATE_DELTA, DATA_TIMESTAMP,
+) = range(1, 15)  # fmt: skip
+# What the tool says of a `.snapshot` that it cannot read, which brokers cannot either.
+BAD_SNAPSHOT = re.compile(rb"Snapshot (?:is corrupt|failed schema validation)[^\n]*\n")
+
+# What the tool says of what it read, on its error output: the lines that begin it.
+COMPLAINT = re.compile(
+    rb"(?:Mismatches in :|Found (?:timestamp mismatch|out of order timestamp) in :"
+    rb"|Non-consecutive offsets in |Indexed offset: -?\d)[^\n]*\n"
+)
+# The tool ends with it: what it was about to print of that file is not there.
+EXCEPTION = re.compile(rb"Exception in thread [^\n]*\n")
+
+OFFSET_ENTRY = re.compile(rb"offset: " + NUMBER + rb" position: " + NUMBER + rb"\r?\n")
+TIME_ENTRY = re.compile(rb"timestamp: " + NUMBER + rb" offset: " + NUMBER + rb"\r?\n")
+"""An entry of an `.index`, and of a `.timeindex`."""
 
 CODECS = {b"none": 0, b"gzip": 1, b"snappy": 2, b"lz4": 3, b"zstd": 4}
 

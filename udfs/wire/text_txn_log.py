@@ -56,6 +56,11 @@ def is_decoded(printed: bytes) -> bool:
     return printed.startswith(tuple((KEY + start).encode() for start in starts))
 
 
+def lacks_start(printed: bytes) -> bool:
+    """Whether a record was printed by a tool up to 3.9."""
+    return printed.startswith(tuple((KEY + start).encode() for start in PLAIN_KEYS))
+
+
 def read_state(printed: bytes, key_size: int, value_size: int) -> tuple[str, TextState | None]:
     """(transactional id, state; None for a tombstone). Raises WireError.
 
@@ -70,7 +75,8 @@ def read_state(printed: bytes, key_size: int, value_size: int) -> tuple[str, Tex
             name, value = _plain_key(printed, key_size)
         if not value.startswith(PAYLOAD):
             raise WireError("text_unreadable", "no value is printed")
-        value = value[len(PAYLOAD) :]
+        # Nothing in a value breaks its line; what stands behind is no part of it.
+        value = value[len(PAYLOAD) :].partition("\n")[0].rstrip("\r")
         if value == TOMBSTONE:
             return name, None
         if value.startswith("{"):

@@ -7,7 +7,7 @@ from jobs._coordinator_log import CoordinatorLog
 from jobs._state_names import state_name
 from jobs.verify.contexts.context import Context, with_paths
 from jobs.verify.contexts.coordinator_links import with_links
-from jobs.verify.contexts.open_transaction import LOOKED_EVERY_MS
+from jobs.verify.contexts.open_transaction import LOOKED_EVERY_MS, latest_start
 from jobs.verify.contexts.transaction import Ages
 from jobs.verify.transitions import lacks, lacks_raise, number_of
 from schemas.coordinator_states import (
@@ -108,7 +108,7 @@ def _enriched(linked: DataFrame, files: DataFrame, ages: Ages) -> DataFrame:
         F.col("length").alias("byte_length"),
         F.lit(ages.transaction_max_timeout).alias("limit_ms"),
         F.try_subtract(
-            F.try_subtract(F.least(seen_up_to, now), "start_ms"),
+            F.try_subtract(F.least(seen_up_to, now), latest_start()),
             F.col("timeout_ms").cast("long") + F.lit(LOOKED_EVERY_MS + ages.late_slack),
         ).alias("overdue_ms"),
         F.col("previous.position").alias("previous_position"),

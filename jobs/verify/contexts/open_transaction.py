@@ -106,7 +106,7 @@ def coordinator_columns(
     (its record has a higher epoch and is no decision under way, so the transaction is complete);
     copied_behind_coordinator (the copy of the partition is later than that record); overdue_ms
     (how long before the end of the copy of that log the transaction should have been aborted,
-    negative if it need not).
+    negative if it need not; at least so long where a text does not tell its start).
     """
     listed = F.array_contains("coordinator.partitions", F.concat_ws("-", "topic", "partition"))
     active = F.col("coordinator.state").isin("Ongoing", "PrepareCommit", "PrepareAbort")
@@ -140,8 +140,17 @@ def coordinator_columns(
             one_instant("coordinator.clean_shutdown") | partition_covers, F.lit(False)
         ).alias("copied_behind_coordinator"),
         # A record may hold any moment, also one so far away that the difference is no long.
-        (F.try_subtract(looked, F.col("coordinator.start_ms")) - limit).alias("overdue_ms"),
+        (F.try_subtract(looked, latest_start("coordinator.")) - limit).alias("overdue_ms"),
     ]
+
+
+def latest_start(record: str = "") -> Column:
+    """Start of the transaction of a record of the coordinator, ms.
+
+    Where a text does not tell it, its last update, which is not before it. `record`: prefix of the
+    names of its columns.
+    """
+    return F.coalesce(f"{record}start_ms", f"{record}last_update_ms")
 
 
 def logs_later(clock_tolerance: int) -> Column:
@@ -212,13 +221,21 @@ def hangs() -> Column:
     )
 
 
-def overdue() -> Column:
-    """Whether the coordinator still ran an open transaction long after it should have ended it."""
-    return F.coalesce(
+def _running() -> Column:
+    """Whether the coordinator runs an open transaction, which it is to end by itself."""
+    return (
         (F.col("outcome") == "open")
         & F.col("coordinator_covers_partition")
         & (F.col("coordinator_state") == "Ongoing")
         & ~F.col("two_phase_commit")
-        & (F.col("overdue_ms") > 0),
-        F.lit(False),
     )
+
+
+def overdue() -> Column:
+    """Whether the coordinator still ran an open transaction long after it should have ended it."""
+    return F.coalesce(_running() & (F.col("overdue_ms") > 0), F.lit(False))
+
+
+def start_untold() -> Column:
+    """Whether the coordinator runs an open transaction of which a text does not tell the start."""
+    return F.coalesce(_running() & F.col("coordinator.start_ms").isNull(), F.lit(False))

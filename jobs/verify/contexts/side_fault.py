@@ -19,6 +19,7 @@ ENTRY = (
     "what",
     "side_file_index",
     "ordinal",
+    "entry_position",
     "entry_bytes",
     "entry_offset",
     "entry_value",
@@ -58,15 +59,14 @@ def side_fault_context(
         ).join(F.broadcast(sizes), on="side_file_index", how="left")
         # An index is found by its entry, a leader epoch by its first batch.
         of_index = F.col("entry_bytes").isNotNull()
-        of_entry = F.col("ordinal").cast("long") * F.col("entry_bytes")
         return named.select(
             "*",
             F.coalesce("log_offset", "entry_offset").alias("offset_first"),
             F.lit(None).cast("long").alias("offset_last"),
             F.when(of_index, F.col("side_file")).otherwise(F.col("log_file")).alias("file"),
-            F.coalesce(of_entry, "position", F.lit(0)).alias("byte_position"),
+            F.coalesce("entry_position", "position", F.lit(0)).alias("byte_position"),
             F.coalesce("entry_bytes", "length").alias("byte_length"),
-            F.coalesce(of_entry, F.lit(0)).alias("side_position"),
+            F.coalesce("entry_position", F.lit(0)).alias("side_position"),
             F.coalesce("entry_bytes", "size_bytes").alias("side_length"),
             *[
                 F.lit(None).cast(kind).alias(name)

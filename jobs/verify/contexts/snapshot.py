@@ -56,7 +56,7 @@ def _ranges(states: DataFrame, facts: DataFrame) -> DataFrame:
         F.col("range.end").alias("end_offset"),
         of_snapshot.alias("of_snapshot"),
         F.coalesce("of_log_start", F.lit(False)).alias("of_log_start"),
-        _whole(F.col("range.start")).alias("whole"),
+        (_whole(F.col("range.start")) & ~F.coalesce("in_text", F.lit(False))).alias("whole"),
         "file_index",
         "segment_base",
         "split_start",
@@ -87,7 +87,7 @@ def _corrupt(faults: DataFrame, files: DataFrame) -> DataFrame:
         "newest",
         "detail",
         F.lit(CORRUPT).alias("what"),
-        F.lit(0).cast("long").alias("position"),
+        "position",
         F.col("size").alias("length"),
     )
 

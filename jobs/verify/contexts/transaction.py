@@ -14,6 +14,7 @@ from jobs.verify.contexts.open_transaction import (
     late_write_columns,
     logs_later,
     overdue,
+    start_untold,
     with_listing,
     with_log_ages,
     with_newest_decisions,
@@ -43,10 +44,10 @@ def transaction_context(
 ) -> Context:
     """Rows of `jobs.replay.transactions.transactions`, transactions and lone markers alike.
 
-    Added: has_data, the columns of `jobs.verify.contexts.open_transaction`, hangs, overdue, age_ms
-    and held_ms (since its last and first batch), holds_lso (the oldest open one of its partition),
-    missing_before_marker (offsets between data and marker are not in the dump),
-    state_may_have_expired, and the columns of `with_listing`.
+    Added: has_data, the columns of `jobs.verify.contexts.open_transaction`, hangs, overdue,
+    start_untold, age_ms and held_ms (since its last and first batch), holds_lso (the oldest open
+    one of its partition), missing_before_marker (offsets between data and marker are not in the
+    dump), state_may_have_expired, and the columns of `with_listing`.
     """
     is_open = F.col("outcome") == "open"
     newest_marker = F.struct(
@@ -134,6 +135,11 @@ def transaction_context(
             F.col("epoch_record.position").alias("epoch_record_position"),
             F.col("epoch_record.length").alias("epoch_record_length"),
         )
-        return told.select("*", hangs().alias("hangs"), overdue().alias("overdue"))
+        return told.select(
+            "*",
+            hangs().alias("hangs"),
+            overdue().alias("overdue"),
+            start_untold().alias("start_untold"),
+        )
 
     return Context("transaction", rows, regular, enrich, folded)

@@ -6,7 +6,8 @@ lie well before the moment up to which the copy of the log is complete.
 Why it is suspect: the coordinator looks every ten seconds for transactions to abort.
 
 When it is legal: nobody was there to act, because the coordinator was stopped; ids of two-phase
-commit never time out.
+commit never time out. Texts of kafka-dump-log up to 3.9 do not tell when a transaction began: then
+it is undecided, unless its last update is so old.
 
 Evidence: the batch of the record.
 """
@@ -16,7 +17,14 @@ from pyspark.sql import functions as F
 from jobs.verify.check import WARNING, Check, text
 from jobs.verify.conditions import unstable_tail
 from jobs.verify.transitions import is_decoded
-from jobs.verify.verdict import COORDINATOR_STOPPED, TWO_PHASE_COMMIT, explained, suspect
+from jobs.verify.verdict import (
+    COORDINATOR_STOPPED,
+    TEXT_DUMP_LACKS_FIELD,
+    TWO_PHASE_COMMIT,
+    explained,
+    inconclusive,
+    suspect,
+)
 from schemas.coordinator_states import ONGOING, TWO_PHASE_COMMIT_TIMEOUT
 
 CHECK = Check(
@@ -28,18 +36,33 @@ CHECK = Check(
         is_decoded()
         & F.col("last_of_all")
         & (F.col("state") == ONGOING)
-        & (F.col("overdue_ms") > 0)
+        & ((F.col("overdue_ms") > 0) | F.col("start_ms").isNull())
     ),
     excuses=(
         explained(TWO_PHASE_COMMIT, lambda: F.col("timeout_ms") == TWO_PHASE_COMMIT_TIMEOUT),
+        inconclusive(
+            TEXT_DUMP_LACKS_FIELD,
+            lambda: F.col("start_ms").isNull() & ~F.coalesce(F.col("overdue_ms") > 0, F.lit(False)),
+        ),
         unstable_tail(),
         suspect(COORDINATOR_STOPPED),
     ),
     expected=lambda: text("an end within {timeout_ms} ms"),
-    found=lambda: text("Ongoing, {overdue_ms} ms overdue"),
-    message=lambda: text(
-        "The transaction of {transactional_id} began at {start_ms} with a timeout of "
-        "{timeout_ms} ms, and its coordinator has not aborted it."
+    found=lambda: F.when(
+        F.col("overdue_ms") > 0, text("Ongoing, {overdue_ms} ms overdue")
+    ).otherwise(F.lit("Ongoing; the text does not tell since when")),
+    message=lambda: F.when(
+        F.col("overdue_ms") > 0,
+        text(
+            "The transaction of {transactional_id} began at {start} with a timeout of "
+            "{timeout_ms} ms, and its coordinator has not aborted it.",
+            start=F.coalesce(F.col("start_ms").cast("string"), text("{last_update_ms} or before")),
+        ),
+    ).otherwise(
+        text(
+            "The transaction of {transactional_id} has a timeout of {timeout_ms} ms and may be "
+            "overdue: the text does not tell when it began."
+        )
     ),
     remedy=lambda: text(
         "See whether the coordinator of __transaction_state-{partition} is running, and whether "

@@ -8,7 +8,8 @@ their timeout. Until it aborts this one, read_committed consumers wait at it. It
 the coordinator knows it and can still end it.
 
 When it is legal: nobody was there to act, because the coordinator was stopped or is loading its
-log; ids of two-phase commit never time out.
+log; ids of two-phase commit never time out. Texts of kafka-dump-log up to
+3.9 do not tell when a transaction began: then it is undecided, unless its last update is so old.
 
 Evidence: the first batch of the transaction.
 """
@@ -17,7 +18,12 @@ from pyspark.sql import functions as F
 
 from jobs.verify.check import ONE_TRANSACTION, WARNING, Check, Proof, text
 from jobs.verify.conditions import unstable_tail
-from jobs.verify.verdict import COORDINATOR_STOPPED, suspect
+from jobs.verify.verdict import (
+    COORDINATOR_STOPPED,
+    TEXT_DUMP_LACKS_FIELD,
+    inconclusive,
+    suspect,
+)
 
 CHECK = Check(
     code="open_transaction_overdue",
@@ -25,17 +31,31 @@ CHECK = Check(
     context="transaction",
     cause=ONE_TRANSACTION,
     source="TransactionStateManager.timedOutTransactions",
-    fires=lambda: F.col("overdue"),
-    excuses=(unstable_tail("offset_first"), suspect(COORDINATOR_STOPPED)),
+    fires=lambda: F.col("overdue") | F.col("start_untold"),
+    excuses=(
+        inconclusive(TEXT_DUMP_LACKS_FIELD, lambda: ~F.col("overdue")),
+        unstable_tail("offset_first"),
+        suspect(COORDINATOR_STOPPED),
+    ),
     expected=lambda: text("an end within {timeout} ms", timeout="coordinator.timeout_ms"),
-    found=lambda: text("Ongoing, {overdue_ms} ms overdue"),
+    found=lambda: F.when(F.col("overdue"), text("Ongoing, {overdue_ms} ms overdue")).otherwise(
+        F.lit("Ongoing; the text does not tell since when")
+    ),
     proofs=(Proof("first batch of the transaction"),),
-    message=lambda: text(
-        "The transaction of {transactional_id} (producer {producer_id}) that began at offset "
-        "{first_offset} is {minutes} minutes beyond its timeout, and its coordinator, "
-        "__transaction_state-{coordinator_partition}, has not aborted it.",
-        minutes=F.floor(F.col("overdue_ms") / 60000),
-        coordinator_partition="coordinator.partition",
+    message=lambda: F.when(
+        F.col("overdue"),
+        text(
+            "The transaction of {transactional_id} (producer {producer_id}) that began at offset "
+            "{first_offset} is {minutes} minutes beyond its timeout, and its coordinator, "
+            "__transaction_state-{coordinator_partition}, has not aborted it.",
+            minutes=F.floor(F.col("overdue_ms") / 60000),
+            coordinator_partition="coordinator.partition",
+        ),
+    ).otherwise(
+        text(
+            "The transaction of {transactional_id} (producer {producer_id}) that began at offset "
+            "{first_offset} may be beyond its timeout: the text does not tell when it began."
+        )
     ),
     remedy=lambda: text(
         "See whether the leader of __transaction_state-{partition} is running and has loaded it. "

@@ -1,0 +1,77 @@
+"""Indexes in a text of kafka-dump-log beside the batches of their segment.
+
+The tool compares them itself, and accuses healthy ones: of its error lines nothing is taken.
+"""
+
+from collections.abc import Generator, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from udfs.arrow.rows import RowBuilder
+from udfs.arrow.side_files import Index, index_faults, index_faults_alone
+from udfs.wire import text_dump
+from udfs.wire.index_rules import Batches
+from udfs.wire.text_batches import Gathered
+from udfs.wire.text_side_files import read_index
+
+
+def _index(named: dict[str, Any], items: Iterable[text_dump.Item], base_offset: int) -> Index:
+    told = read_index(items, base_offset)
+    return Index(named["kind"], named["file_index"], told.entries, told.lines, entry_length=1)
+
+
+def indexes_beside(split: dict[str, Any]) -> list[Index]:
+    """The indexes of a segment that texts tell; one that cannot be opened is told elsewhere."""
+    found = []
+    for named in split.get("beside") or ():
+        try:
+            with named["opened"]() as file:
+                section = text_dump.TextDump(
+                    file, named["first_byte"], named["size"], named["first_line"]
+                )
+                found.append(_index(named, section.items(), split["base_offset"]))
+        except OSError:
+            continue
+    return found
+
+
+def _stored(part: Gathered) -> Batches:
+    """The batches by their bytes in the segment, as the rules of the indexes see them."""
+    headers, at, end = part.headers, part.stored_at, part.stored_at + part.stored_size
+    gone = np.flatnonzero(at[1:] != end[:-1])
+    return Batches(
+        position=at,
+        base_offset=headers.base_offset,
+        last_offset=headers.last_offset,
+        max_timestamp=headers.max_timestamp,
+        # Where an old wrapper begins, only the messages in it tell.
+        opened=(headers.magic == 2) | (headers.codec == 0) | (part.counted > 0),
+        first=int(at[0]),
+        end=int(end[-1]),
+        damaged=[(int(end[i]), int(at[i + 1])) for i in gone],
+        file_end=None,
+    )
+
+
+def text_index_faults(
+    builder: RowBuilder, indexes: list[Index], part: Gathered, start: int
+) -> Iterator[pa.RecordBatch]:
+    """Rows of `log_row.SIDE_FAULT`: entries that contradict a stretch that begins at line `start`.
+
+    Where the text tells records alone (0.11 to 2.1), sizes of batches are not known.
+    """
+    if not indexes or not part.stored_at.size or part.alone:
+        return
+    log, headers = _stored(part), part.headers
+    for index in indexes:
+        yield from index_faults(builder, index, log, headers.position + start, headers.length)
+
+
+def text_index_rows(
+    builder: RowBuilder, items: Iterable[text_dump.Item], split: dict[str, Any]
+) -> Generator[pa.RecordBatch, None, int]:
+    """What the entries of an index say against each other; returns how many there are."""
+    index = _index(split, items, split["base_offset"])
+    return (yield from index_faults_alone(builder, index, split))
