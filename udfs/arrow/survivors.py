@@ -61,7 +61,8 @@ class _Split:
 
     def __init__(self, decoded: Decoded, start: int) -> None:
         self.decoded, self.start = decoded, start
-        self.outcome = _outcomes(decoded)
+        self.events = _events(decoded)
+        self.outcome = _outcomes(decoded, *self.events)
 
     def survivors(self, batch: Int64s, offset: Int64s, group: Int64s, told: Int64s) -> Survivors:
         headers = self.decoded.headers
@@ -100,10 +101,9 @@ def _events(decoded: Decoded) -> tuple[Int64s, Int64s]:
     return chosen[~repeated].astype(np.int64), told[~repeated].astype(np.int64)
 
 
-def _outcomes(decoded: Decoded) -> Int64s:
-    """For each batch COMMITTED, also without a transaction, ABORTED, or EMPTIED for not known."""
+def _outcomes(decoded: Decoded, batch: Int64s, told: Int64s) -> Int64s:
+    """From `_events`, for each batch COMMITTED, also without a transaction, ABORTED, or EMPTIED for not known."""
     headers = decoded.headers
-    batch, told = _events(decoded)
     outcome = np.full(headers.base_offset.size, COMMITTED, dtype=np.int64)
     inside = np.flatnonzero(headers.transactional & ~headers.control)
     outcome[inside] = EMPTIED
@@ -182,7 +182,7 @@ def _of_markers(split: _Split, wanted: Bools) -> Survivors:
 def _of_producers(split: _Split) -> Survivors:
     """OUTCOME, of all offsets: a transaction may end behind the reach of the cleaner."""
     headers = split.decoded.headers
-    batch, told = _events(split.decoded)
+    batch, told = split.events
     return split.survivors(batch, headers.base_offset[batch], headers.producer_id[batch], told)
 
 
