@@ -102,7 +102,10 @@ def _events(decoded: Decoded) -> tuple[Int64s, Int64s]:
 
 
 def _outcomes(decoded: Decoded, batch: Int64s, told: Int64s) -> Int64s:
-    """From `_events`, for each batch COMMITTED, also without a transaction, ABORTED, or EMPTIED for not known."""
+    """For each batch COMMITTED, also without a transaction, ABORTED, or EMPTIED for not known.
+
+    `batch`, `told`: see `_events`.
+    """
     headers = decoded.headers
     outcome = np.full(headers.base_offset.size, COMMITTED, dtype=np.int64)
     inside = np.flatnonzero(headers.transactional & ~headers.control)
