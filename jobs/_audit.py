@@ -182,10 +182,12 @@ def replica_inputs(request: Request, dump: Dump, read: Read) -> ReplicaInputs:
     """What the brokers of a dump are compared by; what it has only once is not even planned."""
     several = len(dump.directories) > 1
     copied = any(p.replica_set is not None for p in dump.partitions)
+    cleaned = read.decoded.counts.get(log_row.SURVIVORS)
     spark = read.files.sparkSession
     return ReplicaInputs(
         directories=log_directories(spark, dump.directories) if several else None,
         blocks=read.decoded.nested(log_row.BLOCK, "block") if copied else None,
+        survivors=read.decoded.nested(log_row.SURVIVORS, "survivors") if cleaned else None,
         max_batch_bytes=request.settings.max_batch_bytes,
     )
 

@@ -75,8 +75,13 @@ def not_looked_at(
     }
     if cleaned:
         sentences.append(
-            f"{len(cleaned):,} compacted partitions in several copies: replicas are not compared "
-            "where the cleaner has passed."
+            f"{len(cleaned):,} compacted partitions in several copies: where the cleaner has "
+            "passed, replicas are compared "
+            + (
+                "in what it left, not byte for byte."
+                if request.depth == "records"
+                else "at --depth records only."
+            )
         )
     skipped = [outcome.check.code for outcome in outcomes if outcome.status == SKIPPED]
     if skipped:

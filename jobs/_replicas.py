@@ -1,12 +1,15 @@
 """Which partitions of a dump are replicas of one another, and where they are compared."""
 
 from collections import Counter, defaultdict
+from typing import NamedTuple
 
 from jobs._dump import Dump, DumpPartition, cleaned_below
 from schemas.topics import TXN_LOG_TOPIC
 
 # Behind every offset of a log.
 MAX_OFFSET = 1 << 62
+# So many bytes of a copy hold the keys and producers of one bucket.
+BUCKET_BYTES = 1 << 26
 
 
 def clusters(dump: Dump) -> set[str]:
@@ -59,3 +62,23 @@ def cuts(replicas: list[DumpPartition]) -> list[int]:
     if len(with_files) < 2 or starts[1] >= ends[-2]:
         return []
     return sorted({at for at in starts + ends if starts[1] <= at <= ends[-2]})
+
+
+class Cleaned(NamedTuple):
+    """Copies of a partition that the cleaner has passed: reach (exclusive), number of buckets."""
+
+    reach: int
+    buckets: int
+
+
+def cleaned(replicas: list[DumpPartition]) -> Cleaned | None:
+    """Up to where copies are compared record by record; None where the cleaner passed none.
+
+    Nor are those of a text compared in this way: it need not tell keys and values.
+    """
+    read = [one for one in replicas if any(file.text is None for file in one.segments)]
+    reach = max((cleaned_below(one) for one in read), default=0)
+    if len(read) < 2 or not reach:
+        return None
+    largest = max(sum(file.size for file in one.segments) for one in read)
+    return Cleaned(reach, 1 + largest // BUCKET_BYTES)

@@ -13,7 +13,7 @@ from pyspark.sql.window import Window
 
 from jobs._dump import Dump, DumpFile, DumpPartition, cleaned_below
 from jobs._dump_layout import BESIDE_A_SEGMENT
-from jobs._replicas import coordinator_copies, cuts
+from jobs._replicas import Cleaned, cleaned, coordinator_copies, cuts
 from jobs._settings import Settings
 from schemas import log_row
 from schemas.log_row import LOG_ROW, PACK
@@ -120,6 +120,7 @@ def plan_splits(dump: Dump, split_bytes: int) -> list[dict[str, object]]:
     partitions = {p.partition_index: p for p in dump.partitions}
     of_offsets = offsets_partitions(dump)
     compared = offsets_compared(dump)
+    cleaned_copies = copies_cleaned(dump)
     copied = coordinator_copies(dump)
     beside = files_beside(dump)
     bounds = snapshot_bounds(dump)
@@ -133,6 +134,9 @@ def plan_splits(dump: Dump, split_bytes: int) -> list[dict[str, object]]:
         for start in range(0, size, piece):
             split = _split(file, owner, start, min(piece, file.size - start))
             split["cuts"] = compared.get(file.partition_index)
+            passed = cleaned_copies.get(file.partition_index)
+            split["cleaner_reach"] = passed.reach if passed else None
+            split["buckets"] = passed.buckets if passed else None
             split["single_copy"] = file.partition_index not in copied
             split["beside"] = beside.get(file.file_index)
             split["snapshots"] = _bounds_of(file, bounds.get(file.partition_index, []))
@@ -165,8 +169,8 @@ def files_beside(dump: Dump) -> dict[int, list[dict[str, object]]]:
     }
 
 
-def offsets_compared(dump: Dump) -> dict[int | None, list[int]]:
-    """partition_index -> where its blocks end, for all that are compared with other replicas.
+def _compared_sets(dump: Dump) -> list[list[DumpPartition]]:
+    """Copies of one partition that are compared with each other.
 
     `__transaction_state` is not: its records are (context `coordinator_copies`).
     """
@@ -174,13 +178,19 @@ def offsets_compared(dump: Dump) -> dict[int | None, list[int]]:
     for one in dump.partitions:
         if one.replica_set is not None and one.topic != TXN_LOG_TOPIC:
             sets[one.replica_set].append(one)
-    cut = {number: cuts(copies) for number, copies in sets.items()}
-    return {
-        one.partition_index: cut[number]
-        for number, copies in sets.items()
-        for one in copies
-        if cut[number]
-    }
+    return list(sets.values())
+
+
+def offsets_compared(dump: Dump) -> dict[int | None, list[int]]:
+    """partition_index -> where its blocks end, for all that are compared with other replicas."""
+    bounded = [(copies, cuts(copies)) for copies in _compared_sets(dump)]
+    return {one.partition_index: cut for copies, cut in bounded for one in copies if cut}
+
+
+def copies_cleaned(dump: Dump) -> dict[int | None, Cleaned]:
+    """partition_index -> how far the cleaner came, for all with several copies of what it left."""
+    passed = [(copies, cleaned(copies)) for copies in _compared_sets(dump)]
+    return {one.partition_index: reach for copies, reach in passed if reach for one in copies}
 
 
 def snapshot_bounds(dump: Dump) -> dict[int | None, list[int]]:

@@ -10,7 +10,7 @@ from schemas.columns import array, binary, boolean, column, integer, long, strin
 
 RUN, FRAME, FAILURE, STEP, ENTRY, ABORTED, SUMMARY, REGULAR, REGULAR_ABORT = range(9)
 GROUP_FAULT, PENDING_COMMIT, LATE_COMMIT, COMMITS, BLOCK, FOLDED, METADATA = range(9, 16)
-SIDE_FAULT, PRODUCER_STATES, SNAPSHOT_FAULT = range(16, 19)
+SIDE_FAULT, PRODUCER_STATES, SNAPSHOT_FAULT, SURVIVORS = range(16, 20)
 
 RUN_COLUMNS = (
     long("producer_id", "producer id"),
@@ -256,6 +256,14 @@ BLOCK_TYPE = table(
 )
 """A block of offsets of a partition that the dump has in several copies."""
 
+SURVIVORS_TYPE = table(
+    string("what", "record, outcome, key, or unread: udfs/arrow/survivors.py"),
+    long("bucket", "those that are compared with each other are in buckets of one number"),
+    long("number", "survivors; where unread, batches and stretches of damage"),
+    binary("survivors", "an Arrow stream of udfs.arrow.survivors.SURVIVOR; null where unread"),
+)
+"""What the cleaner left of a partition that the dump has in several copies."""
+
 SIDE_FAULT_TYPE = table(
     string("side_kind", "file kind of schemas/dump_file.py"),
     string("what", "leader_epoch, or how an entry fails: udfs/wire/index_rules.py"),
@@ -376,6 +384,7 @@ LOG_ROW = table(
     column("side_fault", SIDE_FAULT_TYPE, "an entry of a side file that contradicts the log"),
     column("producer_states", PRODUCER_STATES_TYPE, "a block of states of producers"),
     column("snapshot_fault", SNAPSHOT_FAULT_TYPE, "a producer snapshot that cannot be used"),
+    column("survivors", SURVIVORS_TYPE, "a block of what the cleaner left"),
 )
 
 BESIDE = table(
@@ -409,6 +418,12 @@ SPLIT = table(
         "offsets at which blocks for the comparison with replicas end, in "
         "order; null where there is nothing to compare with",
     ),
+    long(
+        "cleaner_reach",
+        "offsets below this were cleaned in this or another copy, and are compared "
+        "record by record; null where there is nothing to compare with",
+    ),
+    integer("buckets", "over so many the keys and producers of the partition are spread"),
     array("beside", BESIDE, "side files to be held against the batches; null for none"),
     long("log_base", "base offset of the first segment of the partition; null for none"),
     array(

@@ -33,7 +33,8 @@ LIMIT = 1 << 28
 OPTIONS = DecodeOptions(LIMIT, LIMIT, 0, with_records=True)
 WHOLE_FILE = {
     "topic": "t", "base_offset": 0, "next_base_offset": None, "start": 0, "cleaned_below": 0,
-    "cuts": None, "snapshots": None, "high_watermark": None, "partition_index": 0, "file_index": 0,
+    "cuts": None, "cleaner_reach": None, "snapshots": None, "high_watermark": None,
+    "partition_index": 0, "file_index": 0,
     "file_size": 1 << 20, "beside": None, "single_copy": True,
 }  # fmt: skip
 # Not a divisor of anything: seams come to lie at every place of a message.

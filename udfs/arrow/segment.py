@@ -19,6 +19,7 @@ from udfs.arrow.replica_blocks import block_rows, stored_batches
 from udfs.arrow.rows import RowBuilder
 from udfs.arrow.run_rows import replayable, run_rows
 from udfs.arrow.side_files import faults_beside
+from udfs.arrow.survivors import survivor_rows
 from udfs.arrow.txn_log_rows import txn_log_rows
 from udfs.wire import batch_layout as layout
 from udfs.wire import faults
@@ -195,6 +196,10 @@ def read_segment(
     if split["cuts"]:
         batches = stored_batches(decoded.headers)
         yield from block_rows(builder, source, batches, split["cuts"])
+    if split["cleaner_reach"] and options.with_records:
+        yield from survivor_rows(
+            builder, source, decoded, len(damaged), split["cleaner_reach"], split["buckets"], limit
+        )
     summary = summary_row(source.start, frames, decoded, dropped) | of_topic
     summary |= {"length": source.length, "digests": source.digests(), "shrank": source.shrank}
     yield builder.nested(log_row.SUMMARY, "summary", [summary])

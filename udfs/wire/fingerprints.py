@@ -1,4 +1,4 @@
-"""Fingerprints of batches: equal for the same bytes, and cheap where checksums are proven.
+"""Fingerprints: equal for the same bytes. Those of batches are cheap where checksums are proven.
 
 The stored checksum of a proven batch stands for all bytes behind it, so the header, with that
 checksum and with the offset, length and partition leader epoch that it does not cover, stands for
@@ -50,4 +50,41 @@ def fingerprints(data: NDArray[np.uint8], positions: Int64s) -> Int64s:
     """One number for each proven batch, of any magic, that starts at a position."""
     out = np.empty(positions.shape[0], dtype=np.int64)
     _fill(data, positions, out)
+    return out
+
+
+@njit(void(BYTES, int64[::1], int64[::1], int64[::1]), cache=True)
+def _fill_pieces(data, start, length, out):  # type: ignore[no-untyped-def]
+    for i in range(start.shape[0]):
+        at = start[i]
+        end = at + max(length[i], 0)
+        value = _mix(uint64(SEED) ^ uint64(length[i]))
+        while at + WORD_BYTES <= end:
+            value = _mix(value ^ uint64(read_int64(data, at)))
+            at += WORD_BYTES
+        rest = uint64(0)
+        while at < end:
+            rest = (rest << uint64(8)) | uint64(data[at])
+            at += 1
+        out[i] = int64(_mix(value ^ rest))
+
+
+def piece_fingerprints(data: NDArray[np.uint8], start: Int64s, length: Int64s) -> Int64s:
+    """One number for each key or value data[start:start + length]; length -1 for null."""
+    out = np.empty(start.shape[0], dtype=np.int64)
+    _fill_pieces(data, np.ascontiguousarray(start), np.ascontiguousarray(length), out)
+    return out
+
+
+@njit(void(int64[::1], int64[::1]), cache=True)
+def _stir(column, out):  # type: ignore[no-untyped-def]
+    for i in range(out.shape[0]):
+        out[i] = int64(_mix(uint64(out[i]) ^ uint64(column[i])))
+
+
+def joined_fingerprints(columns: list[Int64s]) -> Int64s:
+    """One number for each row of the columns, which are equally long."""
+    out = np.full(columns[0].shape[0], np.int64(1), dtype=np.int64)
+    for column in columns:
+        _stir(np.ascontiguousarray(column, dtype=np.int64), out)
     return out

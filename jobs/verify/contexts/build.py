@@ -58,11 +58,13 @@ class ReplicaInputs:
     """What the brokers of a dump are compared by; None for what it has only once.
 
     `directories`: rows of `log_directory.LOG_DIRECTORY`. `blocks`: rows of `log_row.BLOCK_TYPE` of
-    the partitions that have a replica_set; `max_batch_bytes`: limit of the decoder.
+    the partitions that have a replica_set; `survivors`: of SURVIVORS_TYPE of those that were
+    cleaned; `max_batch_bytes`: limit of the decoder.
     """
 
     directories: DataFrame | None
     blocks: DataFrame | None
+    survivors: DataFrame | None
     max_batch_bytes: int
 
 
@@ -193,6 +195,12 @@ def _replica_contexts(given: Inputs) -> list[Context]:
         no_rows("replicas", known)
         if replicas.blocks is None
         else replicas_context(
-            replicas.blocks, known, given.steps, given.files, replicas.max_batch_bytes
+            replicas.blocks,
+            replicas.survivors,
+            known,
+            given.steps,
+            given.splits,
+            given.files,
+            replicas.max_batch_bytes,
         ),
     ]

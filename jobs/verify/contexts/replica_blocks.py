@@ -22,6 +22,7 @@ def replica_copies(facts: DataFrame) -> DataFrame:
     return facts.filter(F.col("replica_set").isNotNull()).select(
         "replica_set", "partition_index", "topic", "partition", "broker", "topic_id",
         "metadata_file", "clean_shutdown", "comparable_from", "stable_below", "created_once",
+        "log_start_offset", "log_end_offset", "cleaned_below", "holes",
         F.col("high_watermark").isNotNull().alias("stable_known"),
         F.col("first_base").isNotNull().alias("has_files"),
         may_be_cleaned.alias("may_be_cleaned"),
@@ -40,8 +41,8 @@ def replica_sets(copies: DataFrame) -> DataFrame:
     )
 
 
-def _pairs(copies: DataFrame, sets: DataFrame) -> DataFrame:
-    """One row for two copies that must agree: PAIR, and the offsets [from, below) both have.
+def replica_pairs(copies: DataFrame, sets: DataFrame) -> DataFrame:
+    """One row for two copies that must agree: replica_set, and all of both as one and other.
 
     Copies of different topics that had the same name need not agree. Where that has happened, a
     copy that tells no topic id is compared with none.
@@ -60,6 +61,14 @@ def _pairs(copies: DataFrame, sets: DataFrame) -> DataFrame:
         .filter(F.col("one.has_files") & F.col("other.has_files"))
         .join(sets.filter(F.col("topic") != TXN_LOG_TOPIC), on="replica_set", how="inner")
         .filter(comparable)
+        .select("replica_set", "one", "other")
+    )
+
+
+def _ranges(copies: DataFrame, sets: DataFrame) -> DataFrame:
+    """One row for two copies that must agree: PAIR, and the offsets [from, below) both have."""
+    return (
+        replica_pairs(copies, sets)
         .select(
             "replica_set",
             F.col("one.partition_index").alias("one_index"),
@@ -118,7 +127,7 @@ def suspicious_blocks(blocks: DataFrame, copies: DataFrame, sets: DataFrame) -> 
     differ |= ~one["batches"].eqNullSafe(other["batches"])
     beside = (
         _uneven_blocks(blocks, copies, sets)
-        .join(F.broadcast(_pairs(copies, sets)), on="replica_set", how="inner")
+        .join(F.broadcast(_ranges(copies, sets)), on="replica_set", how="inner")
         .filter((F.col("end_offset") > F.col("from")) & (F.col("first_offset") < F.col("below")))
         .withColumn("one", _of("one_index"))
         .withColumn("other", _of("other_index"))

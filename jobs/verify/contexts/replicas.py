@@ -3,7 +3,8 @@
 A follower stores what it fetches byte for byte, so below the high watermark of both, two replicas
 hold the same batches wherever neither retention nor the cleaner has passed. The decoder has made
 one number of each block of offsets of each copy. Blocks whose numbers are equal are never looked
-at again; of the others the first few of each pair of copies are read a second time.
+at again; of the others the first few of each pair of copies are read a second time. Where the
+cleaner has passed, copies are compared in what it left (`replica_survivors`).
 """
 
 from collections.abc import Iterator
@@ -18,14 +19,22 @@ from jobs.verify.contexts.replica_blocks import (
     replica_sets,
     suspicious_blocks,
 )
+from jobs.verify.contexts.replica_survivors import contradictions, first_contradictions
 from udfs.arrow.replica_differences import (
     DIFFERENCE,
     DIFFERS,
     LACKS,
     find_differences,
 )
+from udfs.arrow.survivors import KEY, OUTCOME
 
 TOPIC_ID = "topic_id"
+# What only a contradiction in what the cleaner left has, and what no finding here has.
+CONTRADICTING = {
+    "producer_id": "long", "marker_offset": "long", "contradicting": "long",
+    "may_be_missing": "boolean",
+}  # fmt: skip
+NEVER_TOLD = {"producer_epoch": "int", "transactional_id": "string"}
 
 
 def _located(pieces: Column) -> Column:
@@ -167,6 +176,45 @@ def _differing(first: DataFrame) -> DataFrame:
     return first.select(*[column.alias(name) for name, column in columns.items()])
 
 
+def _contradicting(selected: DataFrame, copies: DataFrame) -> DataFrame:
+    """The columns of a finding in what the cleaner left: it is about the copy with the record.
+
+    A marker that lies in a hole of that copy, or a key, may be in a file that was not copied.
+    """
+    found = _beside_copies(first_contradictions(selected), copies)
+    about, beside = F.col("one_copy"), F.col("other_copy")
+    marker = F.col("marker_offset")
+    in_hole = F.exists(
+        about["holes"], lambda hole: (hole["first"] <= marker) & (hole["end"] > marker)
+    )
+    columns = {
+        "what": F.col("what"),
+        "topic": about["topic"],
+        "partition": about["partition"],
+        "broker": about["broker"],
+        "other_broker": beside["broker"],
+        "offset_first": F.col("offset"),
+        "offset_last": F.col("offset"),
+        "producer_id": F.col("producer_id"),
+        "file_index": F.col("one.file_index"),
+        "byte_position": F.col("one.position"),
+        "byte_length": F.col("one.length"),
+        "other_file_index": F.col("other.file_index"),
+        "other_position": F.col("other.position"),
+        "other_length": F.col("other.length"),
+        "one_text": F.col("one_end"),
+        "other_text": F.col("other_end"),
+        "marker_offset": marker,
+        "contradicting": F.col("contradicting"),
+        "both_clean": about["clean_shutdown"] & beside["clean_shutdown"],
+        "both_stable_known": about["stable_known"] & beside["stable_known"],
+        "may_be_missing": (F.col("what") == KEY) | ((F.col("what") == OUTCOME) & in_hole),
+        "topic_known": about["created_once"]
+        | (about["topic_id"].isNotNull() & beside["topic_id"].isNotNull()),
+    }
+    return found.select(*[column.alias(name) for name, column in columns.items()])
+
+
 def _recreated(selected: DataFrame, files: DataFrame) -> DataFrame:
     """One row a partition whose copies belong to different topics of one name."""
     sizes = files.select("file_index", F.col("size_bytes").alias("byte_length"))
@@ -192,40 +240,59 @@ def _recreated(selected: DataFrame, files: DataFrame) -> DataFrame:
 
 
 def replicas_context(
-    blocks: DataFrame, facts: DataFrame, steps: DataFrame, files: DataFrame, max_batch_bytes: int
+    blocks: DataFrame,
+    survivors: DataFrame | None,
+    facts: DataFrame,
+    steps: DataFrame,
+    splits: DataFrame,
+    files: DataFrame,
+    max_batch_bytes: int,
 ) -> Context:
     """Partitions with a replica_set. A partition has one row for each thing that is wrong with it.
 
+    `survivors`: rows of `log_row.SURVIVORS_TYPE`, None where the cleaner has passed no copy.
+
     `what`: differs (two copies have another batch at an offset), lacks (a copy has a gap where
-    another has a batch) or topic_id. broker, file_index, byte_position, byte_length: the copy that
+    another has a batch) or topic_id; where the cleaner has passed, record (another record at an
+    offset), outcome (a copy lacks the marker of data that it has) or key (only one copy has the
+    newest value of a key). broker, file_index, byte_position, byte_length: the copy that
     the finding is about, other_*: the one it is compared with. offset_first, offset_last: of the
     first batch that differs; of the gap, from the first offset that the other copy has.
-    one_text, other_text: leader epoch or topic id in both. pairs: brokers whose copies differ.
+    one_text, other_text: leader epoch, topic id, or how the transaction ends, in both; there at
+    marker_offset. pairs: brokers whose copies differ; contradicting: number of such offsets.
     both_stable_known, both_clean: whether both copies have a high watermark, and were left by a
     broker that had stopped cleanly; clean: that of the copy with the gap. may_be_cleaned,
     cleaning_unknown: of either copy. topic_known: both tell their topic id, or there
     never was another topic of this name. between_segments: the
-    gap lies between two files.
+    gap lies between two files. may_be_missing: a file that was not copied may hold what is lacking.
     """
     copies = replica_copies(facts)
     sets = replica_sets(copies)
-    suspicious = suspicious_blocks(blocks, copies, sets)
-    rows = sets.join(suspicious, on="replica_set", how="left")
+    rows = sets.join(suspicious_blocks(blocks, copies, sets), on="replica_set", how="left")
+    if survivors is not None:
+        contradicting = contradictions(survivors, copies, sets, splits)
+        rows = rows.join(contradicting, on="replica_set", how="left")
 
     def regular() -> Column:
         recreated = F.col("one_id.topic_id") != F.col("other_id.topic_id")
-        return F.col("suspicious").isNull() & ~F.coalesce(recreated, F.lit(False))
+        agree = F.col("suspicious").isNull() & ~F.coalesce(recreated, F.lit(False))
+        return agree if survivors is None else agree & F.col("contradictions").isNull()
 
     def enrich(selected: DataFrame) -> DataFrame:
         found = _differences(selected, files, max_batch_bytes)
-        differing = _differing(_first(_beside_gaps(_beside_copies(found, copies), steps)))
-        told = differing.unionByName(_recreated(selected, files), allowMissingColumns=True)
+        told = _differing(_first(_beside_gaps(_beside_copies(found, copies), steps)))
+        told = told.unionByName(_recreated(selected, files), allowMissingColumns=True)
+        if survivors is None:
+            told = told.withColumns(_nothing(CONTRADICTING))
+        else:
+            of_survivors = _contradicting(selected, copies)
+            told = told.unionByName(of_survivors, allowMissingColumns=True)
         named = with_paths(told, files, file="file_index", other_file="other_file_index")
-        nothing = (
-            ("producer_id", "long"),
-            ("producer_epoch", "int"),
-            ("transactional_id", "string"),
-        )
-        return named.select("*", *[F.lit(None).cast(kind).alias(name) for name, kind in nothing])
+        return named.withColumns(_nothing(NEVER_TOLD))
 
     return Context("replicas", rows, regular, enrich)
+
+
+def _nothing(columns: dict[str, str]) -> dict[str, Column]:
+    """Columns of the given types without values."""
+    return {name: F.lit(None).cast(kind) for name, kind in columns.items()}

@@ -1,61 +1,118 @@
-"""Two replicas of a partition hold different batches at one offset.
+"""Two replicas of a partition contradict each other.
 
 What it finds: an offset below the high watermark of two copies at which they have batches that are
-not the same bytes. Told once a partition, at the first such offset.
+not the same bytes. Where the cleaner has passed: another record at one offset (producer, epoch,
+sequence, leader epoch, key, value; of a marker its outcome); a copy that holds data of a
+transaction without the marker that another copy has behind it, so that the data is open, or ended
+by a later marker; and the newest value of a key that the other copy has no more, nor anything
+newer, as after a deletion that one copy never got. Told once a partition and kind, at the first
+such offset.
 
 Why it is wrong: a follower stores what it fetches as it is (ReplicaFetcherThread), down to the
 partition leader epoch. What was below the high watermark was acknowledged, and one of the two
-histories is lost: an unclean election, or bytes that changed on a disk. Consumers and producers see
-another log after the next change of the leader.
+histories is lost: an unclean election, or bytes that changed on a disk. A marker outlives the data
+of its transaction (LogCleaner), so a copy without it got the data and was away longer than
+delete.retention.ms. Consumers and producers see another log after the next change of the leader:
+deleted data again, aborted data committed, committed data hidden, or an open transaction that
+holds the last stable offset.
 
-When it is legal: above the high watermark, where a follower truncates; in what the cleaner has
-passed, which is left out, since each replica is cleaned at its own time; between two topics that
+When it is legal: above the high watermark, where a follower truncates; a record, batch or marker
+that one cleaner has removed or emptied and another has not, with the delete horizon, count, size
+and checksum that follow; between two topics that
 had the same name one after the other, which partition.metadata tells apart. A copy of a broker
-that had not stopped cleanly may hold what was truncated before its checkpoint was copied.
+that had not stopped cleanly may hold what was truncated before its checkpoint was copied. A marker
+between two segments, or what replaced a value, may lie in a file that was not copied.
 
 Evidence: the batch in both copies.
 """
 
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.verdict import (
     CLEANED_RANGE,
     CONFIG_UNKNOWN,
+    MISSING_RANGE,
     TOPIC_RECREATED,
     UNSTABLE_TAIL,
     inconclusive,
     suspect,
 )
 
+
+def _by_kind(differs: Column, record: Column, outcome: Column, key: Column) -> Column:
+    """The text for what contradicts."""
+    what = F.col("what")
+    return (
+        F.when(what == "differs", differs)
+        .when(what == "record", record)
+        .when(what == "outcome", outcome)
+        .otherwise(key)
+    )
+
+
 CHECK = Check(
     code="replica_divergence",
     severity=ERROR,
     context="replicas",
-    source="ReplicaFetcherThread",
-    fires=lambda: F.col("what") == "differs",
+    source="ReplicaFetcherThread, LogCleaner",
+    fires=lambda: F.col("what").isin("differs", "record", "outcome", "key"),
     excuses=(
         inconclusive(UNSTABLE_TAIL, lambda: ~F.col("both_stable_known")),
         inconclusive(CONFIG_UNKNOWN, lambda: F.col("cleaning_unknown")),
         inconclusive(CLEANED_RANGE, lambda: F.col("may_be_cleaned")),
         suspect(UNSTABLE_TAIL, lambda: ~F.col("both_clean")),
         suspect(TOPIC_RECREATED, lambda: ~F.col("topic_known")),
+        suspect(MISSING_RANGE, lambda: F.col("may_be_missing")),
     ),
-    expected=lambda: text("the same batch on brokers {broker} and {other_broker}"),
-    found=lambda: text(
-        "leader epochs {one_text} and {other_text}; the copies of brokers {pairs} differ"
+    expected=lambda: _by_kind(
+        text("the same batch on brokers {broker} and {other_broker}"),
+        text("the same record on brokers {broker} and {other_broker}"),
+        text("{other_text} by the marker at offset {marker_offset}, as on broker {other_broker}"),
+        text("the same value, or what replaced it, on brokers {broker} and {other_broker}"),
+    ),
+    found=lambda: _by_kind(
+        text("leader epochs {one_text} and {other_text}; the copies of brokers {pairs} differ"),
+        text("{contradicting} offsets with other records"),
+        text("{one_text}; {contradicting} transactions lack their marker"),
+        text("{contradicting} keys whose newest value is only on one of them"),
     ),
     proofs=(
         Proof("the batch in one copy"),
         Proof("the batch in the other", "other_file", "other_position", "other_length"),
     ),
-    message=lambda: text(
-        "The copies of brokers {broker} and {other_broker} hold different batches from offset "
-        "{offset_first} on, below the high watermark of both: one of two histories is lost."
+    message=lambda: _by_kind(
+        text(
+            "The copies of brokers {broker} and {other_broker} hold different batches from offset "
+            "{offset_first} on, below the high watermark of both: one of two histories is lost."
+        ),
+        text(
+            "The copies of brokers {broker} and {other_broker} hold different records at offset "
+            "{offset_first}, below the high watermark of both: one of two histories is lost."
+        ),
+        text(
+            "The transaction of producer {producer_id} at offset {offset_first} is {one_text} on "
+            "broker {broker}, which lacks the marker at offset {marker_offset}; on broker "
+            "{other_broker} it is {other_text}."
+        ),
+        text(
+            "Broker {broker} holds the newest value of a key at offset {offset_first}; broker "
+            "{other_broker} has neither that value nor anything that replaced it."
+        ),
     ),
-    remedy=lambda: text(
-        "See who led the partition around offset {offset_first} and whether "
-        "unclean.leader.election.enable is set; keep both folders before a replica truncates, and "
-        "restore what only the copy that is not the leader has."
+    remedy=lambda: F.when(
+        F.col("what").isin("outcome", "key"),
+        text(
+            "See which of brokers {broker} and {other_broker} was away longer than "
+            "delete.retention.ms; do not let it lead, move its folder aside and let it fetch the "
+            "partition anew."
+        ),
+    ).otherwise(
+        text(
+            "See who led the partition around offset {offset_first} and whether "
+            "unclean.leader.election.enable is set; keep both folders before a replica truncates, "
+            "and restore what only the copy that is not the leader has."
+        )
     ),
 )

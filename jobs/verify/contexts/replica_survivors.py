@@ -1,0 +1,101 @@
+"""Where replicas contradict each other in what the cleaner left: `udfs.arrow.survivor_differences`.
+
+The decoder has packed what copies of a cleaned partition hold into buckets; one task compares a
+bucket of all copies. Only contradictions become rows, one a bucket and pair of copies.
+"""
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from jobs.verify.contexts.replica_blocks import replica_pairs
+from udfs.arrow.survivor_differences import (
+    BUCKET,
+    CONTRADICTION,
+    COPY,
+    find_contradictions,
+)
+from udfs.arrow.survivors import KEY, UNREAD
+
+
+def _unread(survivors: DataFrame, splits: DataFrame) -> DataFrame:
+    """One row a copy of which parts were not read: partition_index, unread (true)."""
+    damaged = survivors.filter(F.col("what") == UNREAD).select("partition_index")
+    cut_off = splits.filter(F.col("error").isNotNull() | F.col("shrank")).select("partition_index")
+    return damaged.unionByName(cut_off).distinct().select("*", F.lit(True).alias("unread"))
+
+
+def _copies_to_compare(copies: DataFrame, unread: DataFrame) -> DataFrame:
+    """The copies with the columns that COPY adds."""
+    return copies.join(F.broadcast(unread), on="partition_index", how="left").withColumns(
+        {
+            "unread": F.coalesce("unread", F.lit(False)),
+            "one_instant": F.col("clean_shutdown") & F.col("stable_known"),
+        }
+    )
+
+
+def _buckets(survivors: DataFrame, copies: DataFrame, sets: DataFrame) -> DataFrame:
+    """Rows of BUCKET."""
+
+    def told(name: str) -> Column:
+        return F.struct(*[F.col(f"{name}.{field}") for field in COPY.names]).alias(name)
+
+    pairs = (
+        replica_pairs(copies, sets)
+        .groupBy("replica_set")
+        .agg(F.collect_list(F.struct(told("one"), told("other"))).alias("pairs"))
+    )
+    reach = copies.groupBy("replica_set").agg(F.max("cleaned_below").alias("reach"))
+    of_set = copies.select("partition_index", "replica_set")
+    cell = F.struct("partition_index", "file_index", "survivors")
+    return (
+        survivors.filter(F.col("what") != UNREAD)
+        .join(F.broadcast(of_set), on="partition_index", how="inner")
+        .groupBy("replica_set", "what", "bucket")
+        .agg(F.collect_list(cell).alias("cells"))
+        .join(F.broadcast(pairs.join(reach, on="replica_set", how="inner")), on="replica_set",
+              how="inner")
+        .select(*BUCKET.names)
+    )  # fmt: skip
+
+
+def contradictions(
+    survivors: DataFrame, copies: DataFrame, sets: DataFrame, splits: DataFrame
+) -> DataFrame:
+    """One row a partition: `contradictions`, one a bucket and pair of copies.
+
+    `survivors`: rows of `log_row.SURVIVORS_TYPE` with partition_index and file_index.
+    """
+    compared = _copies_to_compare(copies, _unread(survivors, splits))
+    found = _buckets(survivors, compared, sets).mapInArrow(_find, CONTRADICTION)
+    return found.groupBy("replica_set").agg(
+        F.collect_list(F.struct(*CONTRADICTION.names)).alias("contradictions")
+    )
+
+
+def _find(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    return find_contradictions(batches)
+
+
+def first_contradictions(selected: DataFrame) -> DataFrame:
+    """Rows of CONTRADICTION, the first of each kind of a partition; contradicting: the number.
+
+    Where records or outcomes contradict each other, so do keys: that is not told again.
+    """
+    other_kinds = F.collect_set("row.what").over(Window.partitionBy("row.replica_set"))
+    return (
+        selected.select(F.explode("contradictions").alias("row"))
+        .withColumn("implied", (F.col("row.what") == KEY) & (F.size(other_kinds) > 1))
+        .filter(~F.col("implied"))
+        .groupBy("row.replica_set", "row.what")
+        .agg(
+            F.min_by("row", F.struct("row.offset", "row.one_index", "row.other_index")).alias(
+                "first"
+            ),
+            F.sum("row.number").alias("contradicting"),
+        )
+        .select("first.*", "contradicting")
+    )

@@ -1,0 +1,251 @@
+"""Where copies of a partition contradict each other in what the cleaner left of them.
+
+Each cleaner works when it likes, so a record or marker that one copy lacks says nothing by itself.
+What holds in spite of that:
+- one offset, one record;
+- a marker stays as long as a record of its transaction does, so a copy with such a record has the
+  next marker of its producer that any other copy has (LogCleaner, CleanedTransactionMetadata);
+- the newest value of a key stays until something newer has replaced it. All that the cleaner of
+  one copy may have taken for newer lies below its reach, and the other copy has it, or what
+  replaced it.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from schemas.columns import array, binary, boolean, column, integer, long, string, table
+from udfs.arrow.survivors import (
+    ABORTED,
+    COMMITTED,
+    DATA,
+    KEY,
+    OUTCOME,
+    RECORD,
+    SURVIVOR,
+    VALUE,
+    Survivors,
+    newest,
+    unpack_survivors,
+)
+from udfs.wire.batch_headers import Bools, Int64s
+
+NEVER = -1
+ENDS = {COMMITTED: "committed", ABORTED: "aborted"}
+
+COPY = table(
+    integer("partition_index", "the copy"),
+    long("log_start_offset", "its first offset"),
+    long("stable_below", "offsets below are replicated, as far as known"),
+    long("log_end_offset", "offset behind its last one"),
+    boolean("unread", "parts of it cannot be read"),
+    boolean("one_instant", "its broker had stopped cleanly, and left a high watermark"),
+)
+
+PAIR = table(column("one", COPY, "a copy"), column("other", COPY, "another copy"))
+
+CELL = table(
+    integer("partition_index", "the copy"),
+    integer("file_index", "file"),
+    binary("survivors", "an Arrow stream of SURVIVOR"),
+)
+
+BUCKET = table(
+    integer("replica_set", "see DUMP_PARTITION"),
+    string("what", "record, outcome or key"),
+    long("reach", "offset up to which the cleaner of any copy came, exclusive"),
+    array("pairs", PAIR, "copies that must agree"),
+    array("cells", CELL, "what they hold in this bucket"),
+)
+"""What copies of a partition hold in one bucket."""
+
+PLACE = table(
+    integer("file_index", "file"),
+    long("position", "byte position of the batch"),
+    integer("length", "size of the batch, bytes"),
+)
+
+CONTRADICTION = table(
+    integer("replica_set", "see DUMP_PARTITION"),
+    string("what", "record, outcome or key"),
+    long("offset", "first offset of the bucket at which the copies contradict each other"),
+    long("number", "such offsets in the bucket"),
+    integer("one_index", "partition_index of the copy with the record"),
+    integer("other_index", "partition_index of the other copy"),
+    column("one", PLACE, "the batch in the first copy"),
+    column("other", PLACE, "what contradicts it in the other; null where it lacks the key"),
+    long("producer_id", "of an outcome: whose transaction it is"),
+    long("marker_offset", "of an outcome: the marker that the first copy lacks"),
+    string("one_end", "of an outcome: how the transaction ends in the first copy"),
+    string("other_end", "of an outcome: what the marker in the other copy says"),
+)
+"""The first contradiction of two copies in a bucket."""
+
+CONTRADICTION_SCHEMA: pa.Schema = to_arrow_schema(CONTRADICTION)
+
+
+class _Copy:
+    """What a copy holds in a bucket: survivors, and the file of each."""
+
+    def __init__(self, cells: list[dict[str, Any]], index: int) -> None:
+        mine = [cell for cell in cells if cell["partition_index"] == index]
+        parts = [unpack_survivors(cell["survivors"]) for cell in mine]
+        self.held: Survivors = np.concatenate([np.empty(0, dtype=SURVIVOR), *parts])
+        files = [np.full(part.size, cell["file_index"])
+                 for part, cell in zip(parts, mine, strict=True)]  # fmt: skip
+        self._file = np.concatenate([np.empty(0, dtype=np.int64), *files])
+        order = np.lexsort((self.held["offset"], self.held["group"]))
+        self.held, self._file = self.held[order], self._file[order]
+
+    def place(self, i: int) -> dict[str, int]:
+        """Row of PLACE."""
+        at = self.held[i]
+        return {
+            "file_index": int(self._file[i]),
+            "position": int(at["position"]),
+            "length": int(at["length"]),
+        }
+
+
+def _once(offsets: Int64s) -> Bools:
+    """Which of sorted offsets occur once; an offset that a copy has twice is told elsewhere."""
+    once = np.ones(offsets.size, dtype=np.bool_)
+    same = offsets[1:] == offsets[:-1]
+    once[1:] &= ~same
+    once[:-1] &= ~same
+    return once
+
+
+def _records(
+    one: _Copy, other: _Copy, pair: dict[str, Any], reach: int
+) -> Iterator[dict[str, Any]]:
+    """Offsets at which both have a record, and it is another one."""
+    first = max(copy["log_start_offset"] for copy in pair.values())
+    end = min(reach, *[copy["stable_below"] for copy in pair.values()])
+    mine, theirs = one.held["offset"], other.held["offset"]
+    _, here, there = np.intersect1d(mine, theirs, return_indices=True)
+    compared = _once(mine)[here] & _once(theirs)[there]
+    compared &= (mine[here] >= first) & (mine[here] < end)
+    differ = np.flatnonzero(compared & (one.held["told"][here] != other.held["told"][there]))
+    if differ.size:
+        i, j = here[differ[0]], there[differ[0]]
+        yield {
+            "offset": int(mine[i]),
+            "number": int(differ.size),
+            "one": one.place(i),
+            "other": other.place(j),
+        }
+
+
+def _ranks(one: Survivors, other: Survivors) -> tuple[Int64s, Int64s]:
+    """Numbers that order what two copies hold by group and offset; the same where both have it."""
+    group, offset = (np.concatenate((one[name], other[name])) for name in ("group", "offset"))
+    order = np.lexsort((offset, group))
+    steps = np.ones(order.size, dtype=np.int64)
+    steps[1:] = (np.diff(group[order]) != 0) | (np.diff(offset[order]) != 0)
+    rank = np.empty_like(order)
+    rank[order] = np.cumsum(steps)
+    return rank[: one.size], rank[one.size :]
+
+
+def _outcomes(
+    one: _Copy, other: _Copy, pair: dict[str, Any], reach: int
+) -> Iterator[dict[str, Any]]:
+    """Markers of the other copy that the first one lacks, with data whose end they told."""
+    if pair["one"]["unread"] or not one.held.size:
+        return
+    end = min(copy["stable_below"] for copy in pair.values())
+    told = other.held["told"]
+    mine, theirs = _ranks(one.held, other.held)
+    before = np.searchsorted(mine, theirs, side="right") - 1
+    at = np.maximum(before, 0)
+    # What the first copy has last of the producer is data, although a marker came behind it.
+    open_here = (before >= 0) & (one.held["told"][at] == DATA)
+    open_here &= one.held["group"][at] == other.held["group"]
+    open_here &= one.held["offset"][at] >= pair["one"]["log_start_offset"]
+    lost = ((told == COMMITTED) | (told == ABORTED)) & open_here & (other.held["offset"] < end)
+    found = np.flatnonzero(lost)
+    if not found.size:
+        return
+    j = int(found[np.argmin(other.held["offset"][found])])
+    i = int(at[j])
+    yield {
+        "offset": int(one.held["offset"][i]),
+        "number": int(np.unique(at[found]).size),
+        "one": one.place(i),
+        "other": other.place(j),
+        "producer_id": int(other.held["group"][j]),
+        "marker_offset": int(other.held["offset"][j]),
+        "one_end": _end(one.held, i),
+        "other_end": ENDS[int(told[j])],
+    }
+
+
+def _end(held: Survivors, i: int) -> str:
+    """How the transaction that begins with survivor i ends in a copy."""
+    if i + 1 >= held.size or held["group"][i + 1] != held["group"][i]:
+        return "open"
+    if int(held["told"][i + 1]) not in ENDS:
+        return "ended by a marker that the cleaner has emptied"
+    return f"{ENDS[int(held['told'][i + 1])]} at offset {int(held['offset'][i + 1])}"
+
+
+def _keys(one: _Copy, other: _Copy, pair: dict[str, Any], reach: int) -> Iterator[dict[str, Any]]:
+    """Values that are the newest of their key in the first copy, and newer than all in the other.
+
+    Only where the first copy holds all that the cleaner of the other may have known.
+    """
+    here, there = pair["one"], pair["other"]
+    if here["unread"] or there["unread"] or not (here["one_instant"] and there["one_instant"]):
+        return
+    if here["stable_below"] < max(reach, there["log_end_offset"]):
+        return
+    if there["stable_below"] < reach:
+        return
+    mine = newest(one.held)
+    theirs = newest(other.held)
+    place = np.searchsorted(theirs["group"], mine["group"])
+    at = np.minimum(place, max(theirs.size - 1, 0))
+    last = np.full(mine.size, NEVER, dtype=np.int64)
+    if theirs.size:
+        same = theirs["group"][at] == mine["group"]
+        last[same] = theirs["offset"][at[same]]
+    first = max(here["log_start_offset"], there["log_start_offset"])
+    lost = (mine["told"] == VALUE) & (mine["offset"] > last)
+    lost &= (mine["offset"] >= first) & (mine["offset"] < reach)
+    found = np.flatnonzero(lost)
+    if found.size:
+        offset = int(mine["offset"][found].min())
+        i = int(np.flatnonzero(one.held["offset"] == offset)[-1])
+        yield {"offset": offset, "number": int(found.size), "one": one.place(i), "other": None}
+
+
+_BY_WHAT = {RECORD: _records, OUTCOME: _outcomes, KEY: _keys}
+
+
+def contradictions(bucket: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Rows of CONTRADICTION for a row of BUCKET."""
+    compare = _BY_WHAT[bucket["what"]]
+    indices = {copy["partition_index"] for pair in bucket["pairs"] for copy in pair.values()}
+    copies = {index: _Copy(bucket["cells"], index) for index in indices}
+    for pair in bucket["pairs"]:
+        turned = {"one": pair["other"], "other": pair["one"]}
+        # Two records that differ are told once; what one copy lacks, the other may lack as well.
+        for sides in (pair,) if compare is _records else (pair, turned):
+            one, other = (sides[name]["partition_index"] for name in ("one", "other"))
+            for row in compare(copies[one], copies[other], sides, bucket["reach"]):
+                yield row | {
+                    "replica_set": bucket["replica_set"], "what": bucket["what"],
+                    "one_index": one, "other_index": other,
+                }  # fmt: skip
+
+
+def find_contradictions(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """For `mapInArrow` over rows of BUCKET; gives rows of CONTRADICTION."""
+    for batch in batches:
+        for bucket in batch.to_pylist():
+            rows = list(contradictions(bucket))
+            yield pa.RecordBatch.from_pylist(rows, schema=CONTRADICTION_SCHEMA)

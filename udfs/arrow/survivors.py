@@ -1,0 +1,252 @@
+"""What the cleaner left of a split, packed so that copies cleaned at other times can be compared.
+
+Three views, each spread over buckets so that one task holds little: every record by its offset,
+what began and ended the transactions of each producer, and the newest record of each key.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from schemas import log_row
+from udfs.arrow.batches import Decoded
+from udfs.arrow.blocks import pack_block
+from udfs.arrow.byte_range import ByteRange
+from udfs.arrow.replica_blocks import BLOCK_OFFSETS
+from udfs.arrow.rows import RowBuilder
+from udfs.arrow.sections import UNREADABLE, readable, sections
+from udfs.wire import records
+from udfs.wire.batch_headers import Bools, Int64s
+from udfs.wire.batch_layout import MAX_SEQUENCE
+from udfs.wire.fingerprints import joined_fingerprints, piece_fingerprints
+
+RECORD, OUTCOME, KEY, UNREAD = "record", "outcome", "key", "unread"
+# What an OUTCOME tells: the first data batch behind a marker, a marker, one that was emptied.
+DATA, COMMITTED, ABORTED, EMPTIED = range(4)
+# What a KEY tells: whether it lies in a transaction that ends in this split, and has a value.
+UNDECIDED, TOMBSTONE, VALUE = range(3)
+# Of more records in one split, which only hostile batches hold, none are compared.
+MAX_RECORDS = 1 << 22
+
+SURVIVOR = np.dtype(
+    [("group", "<i8"), ("offset", "<i8"), ("told", "<i8"), ("position", "<i8"), ("length", "<i4")]
+)
+"""Offset, byte position and length of the batch; group: producer id or fingerprint of the key;
+told: fingerprint of the record, or one of the numbers above."""
+
+Survivors = NDArray[np.void]
+
+
+def pack_survivors(survivors: Survivors) -> bytes:
+    """The survivors as one cell."""
+    names = list(SURVIVOR.names or ())
+    columns = [pa.array(np.ascontiguousarray(survivors[name])) for name in names]
+    return pack_block(pa.RecordBatch.from_arrays(columns, names=names))
+
+
+def unpack_survivors(block: bytes) -> Survivors:
+    """The survivors of one cell."""
+    with pa.ipc.open_stream(block) as stream:
+        table = stream.read_all()
+    survivors = np.empty(table.num_rows, dtype=SURVIVOR)
+    for name in table.schema.names:
+        survivors[name] = table.column(name).to_numpy()
+    return survivors
+
+
+class _Split:
+    """The batches of a split that are compared, and how a survivor of one is told."""
+
+    def __init__(self, decoded: Decoded, start: int) -> None:
+        self.decoded, self.start = decoded, start
+        self.events = _events(decoded)
+        self.outcome = _outcomes(decoded, *self.events)
+
+    def survivors(self, batch: Int64s, offset: Int64s, group: Int64s, told: Int64s) -> Survivors:
+        headers = self.decoded.headers
+        made = np.empty(batch.size, dtype=SURVIVOR)
+        made["group"], made["offset"], made["told"] = group, offset, told
+        made["position"] = headers.position[batch] + self.start
+        made["length"] = headers.length[batch]
+        return made
+
+
+def _markers(decoded: Decoded) -> Bools:
+    """Control batches that are a COMMIT or ABORT."""
+    known = (decoded.control_type == records.COMMIT) | (decoded.control_type == records.ABORT)
+    markers: Bools = decoded.headers.control & (decoded.headers.record_count == 1) & known
+    return markers
+
+
+def _events(decoded: Decoded) -> tuple[Int64s, Int64s]:
+    """Batches of transactions that hold records, and control batches: (batch, what it tells).
+
+    Sorted by producer and offset; only the first data batch behind a marker.
+    """
+    headers = decoded.headers
+    data = headers.transactional & readable(decoded)
+    chosen = np.flatnonzero((headers.magic == 2) & (headers.producer_id >= 0)
+                            & (data | headers.control))  # fmt: skip
+    markers = _markers(decoded)[chosen]
+    commit = decoded.control_type[chosen] == records.COMMIT
+    told = np.where(commit, COMMITTED, ABORTED)
+    told = np.where(headers.control[chosen], np.where(markers, told, EMPTIED), DATA)
+    producer, offset = headers.producer_id[chosen], headers.base_offset[chosen]
+    order = np.lexsort((offset, producer))
+    chosen, told, producer = chosen[order], told[order], producer[order]
+    repeated = np.zeros(chosen.size, dtype=np.bool_)
+    repeated[1:] = (told[1:] == DATA) & (told[:-1] == DATA) & (producer[1:] == producer[:-1])
+    return chosen[~repeated].astype(np.int64), told[~repeated].astype(np.int64)
+
+
+def _outcomes(decoded: Decoded, batch: Int64s, told: Int64s) -> Int64s:
+    """For each batch COMMITTED, also without a transaction, ABORTED, or EMPTIED for not known.
+
+    `batch`, `told`: see `_events`.
+    """
+    headers = decoded.headers
+    outcome = np.full(headers.base_offset.size, COMMITTED, dtype=np.int64)
+    inside = np.flatnonzero(headers.transactional & ~headers.control)
+    outcome[inside] = EMPTIED
+    ends = told != DATA
+    markers = np.stack((headers.producer_id[batch[ends]], headers.base_offset[batch[ends]]))
+    # The first marker of the same producer behind each batch: both are sorted by the pair.
+    both = np.concatenate(
+        (markers, np.stack((headers.producer_id[inside], headers.base_offset[inside]))), axis=1
+    )
+    rank = np.empty(both.shape[1], dtype=np.int64)
+    rank[np.lexsort((both[1], both[0]))] = np.arange(rank.size)
+    count = markers.shape[1]
+    following = np.searchsorted(rank[:count], rank[count:])
+    known = following < count
+    found = following[known]
+    same = markers[0][found] == headers.producer_id[inside[known]]
+    outcome[inside[known][same]] = told[ends][found[same]]
+    return outcome
+
+
+def _of_records(
+    split: _Split, source: ByteRange, wanted: Bools, limit: int
+) -> Iterator[tuple[Survivors, Survivors]]:
+    """RECORD and KEY of the data batches, some batches at a time."""
+    headers, seen = split.decoded.headers, 0
+    for part in sections(source, split.decoded, limit, wanted):
+        spans = part.find_spans(part.data, part.start, part.end, headers.record_count[part.batch])
+        seen += spans.shape[1]
+        if seen > MAX_RECORDS:
+            raise OverflowError(seen)
+        batch = part.batch[spans[records.SECTION]]
+        delta = spans[records.OFFSET_DELTA]
+        offset = headers.base_offset[batch] + delta
+        first = headers.base_sequence[batch]
+        key, value = (
+            piece_fingerprints(part.data, spans[start], spans[length])
+            for start, length in (
+                (records.KEY_START, records.KEY_LENGTH),
+                (records.VALUE_START, records.VALUE_LENGTH),
+            )
+        )
+        content = joined_fingerprints([
+            headers.producer_id[batch], headers.producer_epoch[batch],
+            np.where(first < 0, first, (first + delta) & MAX_SEQUENCE),
+            headers.partition_leader_epoch[batch], headers.transactional[batch], key, value,
+        ])  # fmt: skip
+        outcome = split.outcome[batch]
+        state = np.where(spans[records.VALUE_LENGTH] < 0, TOMBSTONE, VALUE)
+        state = np.where(outcome == COMMITTED, state, UNDECIDED)
+        keyed = (spans[records.KEY_LENGTH] >= 0) & (outcome != ABORTED)
+        keys = split.survivors(batch[keyed], offset[keyed], key[keyed], state[keyed])
+        yield split.survivors(batch, offset, np.zeros_like(offset), content), newest(keys)
+
+
+def newest(keys: Survivors) -> Survivors:
+    """The newest of each group."""
+    ordered = keys[np.lexsort((keys["offset"], keys["group"]))]
+    last = np.ones(ordered.size, dtype=np.bool_)
+    last[:-1] = ordered["group"][1:] != ordered["group"][:-1]
+    return ordered[last]
+
+
+def _of_markers(split: _Split, wanted: Bools) -> Survivors:
+    """RECORD of the markers."""
+    decoded, headers = split.decoded, split.decoded.headers
+    batch = np.flatnonzero(wanted & _markers(decoded))
+    content = joined_fingerprints([
+        headers.producer_id[batch], headers.producer_epoch[batch],
+        decoded.control_type[batch], decoded.coordinator_epoch[batch],
+        headers.partition_leader_epoch[batch],
+    ])  # fmt: skip
+    offset = headers.base_offset[batch]
+    return split.survivors(batch, offset, np.zeros_like(offset), content)
+
+
+def _of_producers(split: _Split) -> Survivors:
+    """OUTCOME, of all offsets: a transaction may end behind the reach of the cleaner."""
+    headers = split.decoded.headers
+    batch, told = split.events
+    return split.survivors(batch, headers.base_offset[batch], headers.producer_id[batch], told)
+
+
+def _cells(what: str, survivors: Survivors, bucket: Int64s) -> Iterator[dict[str, object]]:
+    """Rows of SURVIVORS_TYPE, one a bucket."""
+    if not survivors.size:
+        return
+    order = np.argsort(bucket, kind="stable")
+    numbers, starts = np.unique(bucket[order], return_index=True)
+    for number, chosen in zip(numbers, np.split(order, starts[1:]), strict=True):
+        yield {
+            "what": what,
+            "bucket": int(number),
+            "number": chosen.size,
+            "survivors": pack_survivors(survivors[chosen]),
+        }
+
+
+def _rows(
+    split: _Split, source: ByteRange, reach: int, buckets: int, limit: int
+) -> Iterator[dict[str, object]]:
+    """Rows of SURVIVORS_TYPE of a split in which all could be read."""
+    headers = split.decoded.headers
+    wanted = (headers.magic == 2) & (headers.base_offset < reach)
+    by_offset, by_key = [_of_markers(split, wanted)], []
+    for of_records, keys in _of_records(split, source, wanted, limit):
+        by_offset.append(of_records)
+        by_key.append(keys)
+    held = np.concatenate(by_offset)
+    yield from _cells(RECORD, held, held["offset"] // BLOCK_OFFSETS)
+    for what, view in (
+        (KEY, newest(np.concatenate(by_key)) if by_key else None),
+        (OUTCOME, _of_producers(split)),
+    ):
+        if view is not None:
+            yield from _cells(what, view, view["group"] % buckets)
+
+
+def survivor_rows(
+    builder: RowBuilder,
+    source: ByteRange,
+    decoded: Decoded,
+    damages: int,
+    reach: int,
+    buckets: int,
+    limit: int,
+) -> Iterator[pa.RecordBatch]:
+    """Rows of `log_row.SURVIVORS_TYPE` of a split with that many stretches of damage.
+
+    `reach`: offset up to which the cleaner of any copy came, exclusive; `buckets`: over how many
+    keys and producers are spread; `limit` bounds a decompressed batch, bytes.
+    """
+    headers = decoded.headers
+    old = headers.magic < 2
+    unread = damages + int(np.count_nonzero(((decoded.fault & UNREADABLE) != 0) | old))
+    rows: list[dict[str, object]] = []
+    try:
+        rows += _rows(_Split(decoded, source.start), source, reach, buckets, limit)
+    except OverflowError as error:
+        rows, unread = [], int(error.args[0])
+    if unread:
+        rows.append({"what": UNREAD, "bucket": 0, "number": unread})
+    if rows:
+        yield builder.nested(log_row.SURVIVORS, "survivors", rows)
