@@ -186,6 +186,20 @@ def test_every_marker_that_data_needs_is_missed() -> None:
     assert missed > HISTORIES / 2
 
 
+def test_how_a_transaction_ends_without_its_marker_is_told() -> None:
+    data = [Batch(at, 1, sequence=i, key=b"k%d" % i, value=b"v") for i, at in enumerate((0, 1, 3))]
+    commit, abort = Batch(2, 1, commit=True), Batch(4, 1, commit=False)
+    whole = [*data[:2], commit, data[2], abort]
+    for lacking, told in (
+        ([*data, abort], "aborted at offset 4"),
+        (data, "open"),
+    ):
+        # Of splits of one batch, each tells its data.
+        rows = found(lacking, whole, 5, 5, 80)
+        ends = {row["one_end"] for row in rows if row["what"] == OUTCOME}
+        assert ends == {told}
+
+
 def test_a_value_that_nothing_replaced_is_missed() -> None:
     old, tombstone, end = Batch(0, -1, key=b"k", value=b"v"), Batch(1, -1, key=b"k"), Batch(
         2, -1, key=b"other", value=b"v"

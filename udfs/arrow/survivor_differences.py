@@ -186,11 +186,14 @@ def _outcomes(
 
 def _end(held: Survivors, i: int) -> str:
     """How the transaction that begins with survivor i ends in a copy."""
-    if i + 1 >= held.size or held["group"][i + 1] != held["group"][i]:
+    behind = held[i + 1 :]
+    ends = np.flatnonzero((behind["group"] != held["group"][i]) | (behind["told"] != DATA))
+    if not ends.size or behind["group"][ends[0]] != held["group"][i]:
         return "open"
-    if int(held["told"][i + 1]) not in ENDS:
+    end = behind[ends[0]]
+    if int(end["told"]) not in ENDS:
         return "ended by a marker that the cleaner has emptied"
-    return f"{ENDS[int(held['told'][i + 1])]} at offset {int(held['offset'][i + 1])}"
+    return f"{ENDS[int(end['told'])]} at offset {int(end['offset'])}"
 
 
 def _keys(one: _Copy, other: _Copy, pair: dict[str, Any], reach: int) -> Iterator[dict[str, Any]]:

@@ -81,21 +81,24 @@ def _find(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def first_contradictions(selected: DataFrame) -> DataFrame:
-    """Rows of CONTRADICTION, the first of each kind of a partition; contradicting: the number.
+    """Rows of CONTRADICTION, the first of each kind of a partition.
 
+    contradicting: how many offsets, of the two copies that have most of them.
     Where records or outcomes contradict each other, so do keys: that is not told again.
     """
     other_kinds = F.collect_set("row.what").over(Window.partitionBy("row.replica_set"))
+    pair = Window.partitionBy("row.replica_set", "row.what", "row.one_index", "row.other_index")
     return (
         selected.select(F.explode("contradictions").alias("row"))
         .withColumn("implied", (F.col("row.what") == KEY) & (F.size(other_kinds) > 1))
         .filter(~F.col("implied"))
+        .withColumn("of_pair", F.sum("row.number").over(pair))
         .groupBy("row.replica_set", "row.what")
         .agg(
             F.min_by("row", F.struct("row.offset", "row.one_index", "row.other_index")).alias(
                 "first"
             ),
-            F.sum("row.number").alias("contradicting"),
+            F.max("of_pair").alias("contradicting"),
         )
         .select("first.*", "contradicting")
     )
