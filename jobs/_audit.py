@@ -29,10 +29,11 @@ from jobs.verify.contexts.build import (
 from jobs.verify.contexts.log_directory import log_directories
 from jobs.verify.contexts.offset_transaction import OffsetTransactions
 from jobs.verify.contexts.producer_block import producer_blocks
+from jobs.verify.contexts.split_epoch import SplitEpochs, undecided_aborts
 from jobs.verify.contexts.transaction import Ages
 from jobs.verify.verify import Verified
 from schemas import log_row
-from schemas.topics import TXN_LOG_TOPIC
+from schemas.topics import COORDINATOR_TOPICS, TXN_LOG_TOPIC
 from udfs.storage.dump_path import DumpPath
 
 MARKER_COLUMNS = (
@@ -146,6 +147,7 @@ def context_inputs(
         replicas=replica_inputs(request, dump, read),
         blocks=block_inputs(dump, read),
         snapshots=snapshot_inputs(read.decoded),
+        split_epochs=split_epochs(dump, read, replayed),
         regular=replayed.regular,
         following=read.decoded.following,
         ages=Ages(
@@ -210,6 +212,24 @@ def snapshot_inputs(decoded: Decoded) -> SnapshotInputs:
         faults=decoded.nested(faults, "snapshot_fault") if decoded.counts.get(faults) else None,
         entries=decoded.snapshot_entries,
     )
+
+
+def split_epochs(dump: Dump, read: Read, replayed: Replayed) -> SplitEpochs | None:
+    """Aborts that another partition may have committed; without any, nothing else is unpacked."""
+    of_clients = {
+        (p.topic, p.partition) for p in dump.partitions if p.topic not in COORDINATOR_TOPICS
+    }
+    if len(of_clients) < 2:
+        return None
+    transactions, decoded = replayed.transactions, read.decoded
+    aborts = read.kept.keep(
+        undecided_aborts(transactions, decoded.regular_aborts(), replayed.histories, replayed.facts)
+    )
+    number = aborts.count()
+    if not number:
+        return None
+    regular = decoded.regular_transactions()
+    return SplitEpochs(aborts, number, transactions, regular, replayed.owners)
 
 
 def offset_inputs(dump: Dump, decoded: Decoded, replayed: Replayed) -> OffsetInputs:

@@ -38,6 +38,7 @@ def _static_row(partition: DumpPartition, cluster: Cluster) -> tuple[object, ...
         partition.topic in cluster.created_once,
         partition.topic in cluster.never_compacted,
         cluster.next_producer_id,
+        partition.cluster_id,
         cluster.up_to_ms,
     )
 

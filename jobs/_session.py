@@ -34,7 +34,7 @@ DEFAULTS = {
 QUIET = {"spark.sql.dataFrameQueryContext.enabled": "false"}
 SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
 # Up to this many rows, generating and compiling code costs more than it saves.
-INTERPRETED_ROWS = 100_000
+INTERPRETED_ROWS = 300_000
 INTERPRETED = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -73,7 +73,8 @@ def planned_for(spark: SparkSession, rows: int) -> Iterator[None]:
     """
     wanted = dict(QUIET)
     if rows <= INTERPRETED_ROWS:
-        wanted |= INTERPRETED | {SHUFFLE_PARTITIONS: str(FEWEST_SHUFFLE_PARTITIONS)}
+        given = int(spark.conf.get(SHUFFLE_PARTITIONS) or FEWEST_SHUFFLE_PARTITIONS)
+        wanted |= INTERPRETED | {SHUFFLE_PARTITIONS: str(min(given, FEWEST_SHUFFLE_PARTITIONS))}
     before = {key: spark.conf.get(key, None) for key in wanted}
     for key, value in wanted.items():
         spark.conf.set(key, value)

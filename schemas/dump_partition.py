@@ -36,6 +36,7 @@ DUMP_PARTITION = table(
     boolean("never_compacted", "by __cluster_metadata cleanup.policy was always delete"),
     long("unallocated_from", "no producer id from it on was given out when __cluster_metadata was "
          "copied; null: not told"),
+    string("cluster_id", "cluster.id of meta.properties; null: not told"),
     long("metadata_up_to_ms", "newest timestamp in __cluster_metadata, ms, controller clock"),
 )  # fmt: skip
 

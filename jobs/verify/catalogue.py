@@ -4,6 +4,9 @@ from jobs.verify.check import Check
 from jobs.verify.checks.atomicity.committed_output_without_offsets import (
     CHECK as COMMITTED_OUTPUT_WITHOUT_OFFSETS,
 )
+from jobs.verify.checks.atomicity.epoch_committed_and_aborted import (
+    CHECK as EPOCH_COMMITTED_AND_ABORTED,
+)
 from jobs.verify.checks.atomicity.marker_before_prepare import CHECK as MARKER_BEFORE_PREPARE
 from jobs.verify.checks.atomicity.marker_coordinator_epoch_mismatch import (
     CHECK as MARKER_COORDINATOR_EPOCH_MISMATCH,
@@ -264,6 +267,7 @@ CHECKS: tuple[Check, ...] = (
     CLEANED_DATA_WITHOUT_MARKER,
     ABORTED_DATA_BELOW_CLEANED_BOUND,
     TORN_TRANSACTION,
+    EPOCH_COMMITTED_AND_ABORTED,
     MARKER_OUTCOME_MISMATCH,
     MISSING_MARKER_IN_LISTED_PARTITION,
     OPEN_DATA_OF_COMPLETED_TRANSACTION,

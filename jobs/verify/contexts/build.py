@@ -25,6 +25,7 @@ from jobs.verify.contexts.run import run_context
 from jobs.verify.contexts.side_entry import side_entry_context
 from jobs.verify.contexts.side_fault import side_fault_context
 from jobs.verify.contexts.snapshot import snapshot_context
+from jobs.verify.contexts.split_epoch import SplitEpochs, split_epoch_context
 from jobs.verify.contexts.transaction import Ages, transaction_context
 
 
@@ -89,6 +90,7 @@ class Inputs:
     `following`: runs that follow one and were found regular there too.
     `side_faults`: rows of `log_row.SIDE_FAULT_TYPE`; None where no side file contradicts the log;
     `side_entries`: entries that were compared.
+    `split_epochs`: None where no transaction can be torn between partitions of client topics.
     `coordinator_log_complete`: the partitions of `__transaction_state` in the dump have no gap.
     `coordinator_copies`: partition_index of those of which the dump has several copies.
     """
@@ -114,6 +116,7 @@ class Inputs:
     replicas: ReplicaInputs
     blocks: BlockInputs
     snapshots: SnapshotInputs
+    split_epochs: SplitEpochs | None
     regular: int
     following: int
     ages: Ages
@@ -151,6 +154,9 @@ def build_contexts(given: Inputs) -> list[Context]:
             given.transactions, known, files, given.owners, log, given.ages,
             given.coordinator_log_complete, given.regular,
         ),
+        no_rows("split_epoch", known)
+        if given.split_epochs is None
+        else split_epoch_context(given.split_epochs, known, files),
         _snapshot_context(given),
         *_offset_contexts(given),
         *_replica_contexts(given),

@@ -8,27 +8,12 @@ from pyspark.sql import functions as F
 
 from jobs.verify.conditions import missing_between, one_instant
 from jobs.verify.contexts.context import Context, with_paths
+from jobs.verify.contexts.ended import CLOSED_COLUMNS, folded_transactions, replayed_transactions
 from jobs.verify.contexts.open_transaction import coordinator_columns
 from jobs.verify.contexts.transaction import Ages
 from schemas.topics import OFFSETS_TOPIC
 
 MAX_GROUPS = 5
-CLOSED_COLUMNS = (
-    "partition_index",
-    "producer_id",
-    "producer_epoch",
-    "first_offset",
-    "last_offset",
-    "first_file_index",
-    "first_position",
-    "first_length",
-    "marker_offset",
-    "marker_epoch",
-    "marker_commit",
-    "last_timestamp",
-    "marker_timestamp",
-    "previous_epoch",
-)
 
 
 @dataclass(frozen=True)
@@ -48,33 +33,6 @@ class OffsetTransactions:
     owners: DataFrame
 
 
-def _replayed(given: OffsetTransactions) -> DataFrame:
-    """Transactions and lone markers that the replay met; `open` ones have no marker.
-
-    previous_epoch: producer epoch of the marker before, -1 for none. A lone marker stands at its
-    own place.
-    """
-    of_one_epoch = F.col("lowest_epoch") == F.col("highest_epoch")
-    own = {
-        # Data of several epochs between two markers are the fault of a missing marker.
-        "producer_epoch": F.when(of_one_epoch, F.col("highest_epoch")),
-        "previous_epoch": F.coalesce("marker_epoch_before", "previous_marker.epoch", F.lit(-1)),
-        "first_file_index": F.coalesce("first_file_index", "marker_file_index"),
-        "first_position": F.coalesce("first_position", "marker_position"),
-        "first_length": F.coalesce("first_length", "marker_length"),
-    }
-    return given.transactions.withColumns(own).select(*CLOSED_COLUMNS)
-
-
-def _folded(frame: DataFrame) -> DataFrame:
-    """The same of transactions folded away in the decoder."""
-    own = {
-        "first_file_index": F.col("file_index"),
-        "previous_epoch": F.col("marker_epoch_before"),
-    }
-    return frame.withColumns(own).select(*CLOSED_COLUMNS)
-
-
 def _contradictions(given: OffsetTransactions, facts: DataFrame) -> DataFrame:
     """Transactions of `__consumer_offsets` whose output elsewhere was decided the other way.
 
@@ -87,12 +45,12 @@ def _contradictions(given: OffsetTransactions, facts: DataFrame) -> DataFrame:
         F.concat_ws("-", "topic", "partition").alias("place"),
         F.col("stable_below").alias("place_stable_below"),
     )
-    replayed = _replayed(given)
+    replayed = replayed_transactions(given.transactions)
     step = F.col("marker_epoch") - F.col("producer_epoch")
 
     def ended(folded: DataFrame, commit: bool) -> DataFrame:
         """Transactions with data that one marker of their epoch, or of the next, has ended."""
-        told = replayed.unionByName(_folded(folded)).filter(
+        told = replayed.unionByName(folded_transactions(folded)).filter(
             F.col("first_offset").isNotNull()
             & (F.col("marker_commit") == F.lit(commit))
             & step.isin(0, 1)
@@ -160,8 +118,8 @@ def offset_transaction_context(
         "complete_up_to_ms",
     )  # fmt: skip
     transactions = (
-        _replayed(given)
-        .unionByName(_folded(given.regular))
+        replayed_transactions(given.transactions)
+        .unionByName(folded_transactions(given.regular))
         .join(F.broadcast(known), on="partition_index", how="inner")
     )
     histories = given.epochs_of(transactions.select("producer_id").distinct()).select(

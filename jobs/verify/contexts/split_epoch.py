@@ -1,0 +1,116 @@
+"""Context `split_epoch`: one row is an aborted transaction that is committed elsewhere."""
+
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from jobs.verify.contexts.context import Context, with_paths
+from jobs.verify.contexts.ended import CLOSED_COLUMNS, folded_transactions, replayed_transactions
+
+# Keys of so many aborts fit into the memory of every task.
+MOST_BROADCAST = 200_000
+OF_TRANSACTION = ["cluster", "producer_id", "producer_epoch"]
+
+
+@dataclass(frozen=True)
+class SplitEpochs:
+    """What the context is built from.
+
+    `aborts`: rows of `undecided_aborts`, kept; `number` of them. `transactions`: those of replay;
+    `regular`: those folded away in the decoder. `owners`: the ids that own producer ids.
+    """
+
+    aborts: DataFrame
+    number: int
+    transactions: DataFrame
+    regular: DataFrame
+    owners: DataFrame
+
+
+def undecided_aborts(
+    transactions: DataFrame, regular_aborts: DataFrame, history: DataFrame, facts: DataFrame
+) -> DataFrame:
+    """Aborted transactions of transaction.version 2 whose decision the coordinator's log lacks.
+
+    Where the log has it, the context `decided_partition` tells which of two markers is wrong.
+    `history`: producer ids, of `jobs.replay.decisions`. Columns: those of `_in_client_topics`.
+    """
+    aborted = _in_client_topics(transactions, regular_aborts, facts).filter(~F.col("marker_commit"))
+    known = history.select("producer_id", "known_above")
+    decided = F.coalesce(F.col("marker_epoch") > F.col("known_above"), F.lit(False))
+    return aborted.join(known, on="producer_id", how="left").filter(~decided).drop("known_above")
+
+
+def _in_client_topics(transactions: DataFrame, folded: DataFrame, facts: DataFrame) -> DataFrame:
+    """Transactions with data in topics of clients, whose marker raised the epoch by one.
+
+    Such an epoch is one transaction: a commit raises it under transaction.version 2 only, and what
+    follows has the next one (KIP-890). An operator's abort has the epoch of the data.
+    Columns: CLOSED_COLUMNS, place (topic-partition), cluster (empty if not told), stable_below.
+    """
+    places = facts.filter(~F.col("coordinator_topic")).select(
+        "partition_index",
+        F.concat_ws("-", "topic", "partition").alias("place"),
+        F.coalesce("cluster_id", F.lit("")).alias("cluster"),
+        "stable_below",
+    )
+    raised = F.col("marker_epoch") == F.col("producer_epoch") + 1
+    told = replayed_transactions(transactions).unionByName(folded_transactions(folded))
+    return told.filter(F.col("first_offset").isNotNull() & raised).join(
+        F.broadcast(places), on="partition_index", how="inner"
+    )
+
+
+def _torn(given: SplitEpochs, facts: DataFrame) -> DataFrame:
+    """The aborts of which another partition has the same transaction committed: the first such."""
+    ended = _in_client_topics(given.transactions, given.regular, facts)
+    whole = F.struct(*CLOSED_COLUMNS, "place", "stable_below")
+    committed = ended.filter("marker_commit").select(*OF_TRANSACTION, whole.alias("committed"))
+    aborts = F.broadcast(given.aborts) if given.number <= MOST_BROADCAST else given.aborts
+    pairs = committed.join(aborts, on=OF_TRANSACTION, how="inner").filter(
+        F.col("place") != F.col("committed.place")
+    )
+    mine = [name for name in given.aborts.columns if name != "cluster"]
+    return pairs.groupBy(*mine).agg(
+        F.min_by("committed", F.struct("committed.place", "committed.partition_index")).alias(
+            "committed"
+        )
+    )
+
+
+def split_epoch_context(given: SplitEpochs, facts: DataFrame, files: DataFrame) -> Context:
+    """Transactions with opposite markers in two partitions of client topics.
+
+    A row has the columns of `undecided_aborts` and `committed`, a struct of the same for the
+    partition (the first by name) that has it committed. What `__consumer_offsets` holds is in the
+    context `offset_transaction`.
+    """
+    known = facts.select("partition_index", "topic", "partition", "broker")
+
+    def regular() -> Column:
+        return F.lit(False)
+
+    def enrich(selected: DataFrame) -> DataFrame:
+        owner = given.owners.select("producer_id", "transactional_id")
+        placed = selected.join(F.broadcast(known), on="partition_index", how="inner").join(
+            owner, on="producer_id", how="left"
+        )
+        named = with_paths(
+            placed, files, file="first_file_index", committed_file="committed.first_file_index"
+        )
+        return named.select(
+            "*",
+            F.col("first_offset").alias("offset_first"),
+            F.col("marker_offset").alias("offset_last"),
+            F.col("first_position").alias("byte_position"),
+            F.col("first_length").alias("byte_length"),
+            F.col("committed.first_position").alias("committed_position"),
+            F.col("committed.first_length").alias("committed_length"),
+            F.col("committed.place").alias("committed_place"),
+            F.col("committed.first_offset").alias("committed_first"),
+            F.col("committed.marker_offset").alias("committed_marker"),
+            F.col("committed.stable_below").alias("committed_stable_below"),
+        )
+
+    return Context("split_epoch", _torn(given, facts), regular, enrich, folded=given.number)
