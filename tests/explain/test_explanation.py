@@ -175,3 +175,8 @@ def test_moments_and_durations_read_well_and_never_fail() -> None:
     assert moment(1 << 62) == f"{1 << 62} ms since 1970"
     assert moment(None) == "an unknown moment"
     assert printable("päy ment-1/ü") == "päy ment-1/ü"
+
+
+def test_a_beginning_that_a_text_does_not_tell_is_said_so() -> None:
+    untold = explanation(replace(MERELY_OPEN, owner=OWNER | {"start_ms": None}))
+    assert "began at a moment that the text of kafka-dump-log does not tell" in untold
