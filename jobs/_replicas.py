@@ -52,10 +52,12 @@ def cuts(replicas: list[DumpPartition]) -> list[int]:
     """Offsets at which blocks end, so that what two replicas both have is whole blocks.
 
     From the second lowest start to the second highest end: outside, there is nothing to compare
-    with. Empty where no two replicas overlap.
+    with. Below the reach of the cleaner on one copy another may have fetched what that left.
+    Empty where no two replicas overlap.
     """
     with_files = [one for one in replicas if one.segments]
-    starts = sorted(comparable_from(one) for one in with_files)
+    reach = max((cleaned_below(one) for one in replicas), default=0)
+    starts = sorted(max(comparable_from(one), reach) for one in with_files)
     ends = sorted(
         MAX_OFFSET if one.high_watermark is None else one.high_watermark for one in with_files
     )

@@ -226,15 +226,15 @@ def facts(
     kraft = F.broadcast(brokers.agg((F.count("*") > 0).alias("with_kraft")))
     alone = F.coalesce("alone", F.lit(False))
     traces = F.coalesce("cleaner_traces", F.lit(0)) == 1
-    # The cleaner writes its checkpoint after every pass and a clean stop leaves it as it is, so a
-    # partition that a cleanly stopped broker does not list was never compacted. Nor was one that
-    # was never configured for it.
+    # The cleaner writes its checkpoint after every pass, so it never compacted a partition that it
+    # does not list. A follower may have fetched what another broker's cleaner had left, though; it
+    # did where there are traces of that. None compacted what was never configured for it.
     listed = F.col("cleaner_checkpoint").isNotNull()
     telling = F.col("has_cleaner_checkpoint") & ~F.col("internal_compacted")
     cleaning = (
         F.when(listed, F.lit(CLEANED))
         .when(F.col("never_compacted"), F.lit(NEVER_CLEANED))
-        .when(telling & (F.col("clean_shutdown") | ~traces), F.lit(NEVER_CLEANED))
+        .when(telling & ~traces, F.lit(NEVER_CLEANED))
         .when(traces | F.col("internal_compacted"), F.lit(CLEANED))
         .otherwise(F.lit(CLEANING_UNKNOWN))
     )

@@ -170,6 +170,8 @@ def _differing(first: DataFrame) -> DataFrame:
         "both_stable_known": about["stable_known"] & beside["stable_known"],
         "may_be_cleaned": about["may_be_cleaned"] | beside["may_be_cleaned"],
         "cleaning_unknown": about["cleaning_unknown"] | beside["cleaning_unknown"],
+        "compacted": about["compacted"] | beside["compacted"],
+        "never_compacted": about["never_compacted"],
         "topic_known": about["created_once"]
         | (about["topic_id"].isNotNull() & beside["topic_id"].isNotNull()),
     }
@@ -262,7 +264,8 @@ def replicas_context(
     marker_offset. pairs: brokers whose copies differ; contradicting: number of such offsets.
     both_stable_known, both_clean: whether both copies have a high watermark, and were left by a
     broker that had stopped cleanly; clean: that of the copy with the gap. may_be_cleaned,
-    cleaning_unknown: of either copy. topic_known: both tell their topic id, or there
+    cleaning_unknown, compacted: of either copy. never_compacted: by
+    `__cluster_metadata`. topic_known: both tell their topic id, or there
     never was another topic of this name. between_segments: the
     gap lies between two files. may_be_missing: a file that was not copied may hold what is lacking.
     """

@@ -63,6 +63,8 @@ CHECK = Check(
         inconclusive(CONFIG_UNKNOWN, lambda: F.col("cleaning_unknown")),
         inconclusive(CLEANED_RANGE, lambda: F.col("may_be_cleaned")),
         suspect(UNSTABLE_TAIL, lambda: ~F.col("both_clean")),
+        # One may have fetched it from a broker that had cleaned further and is not in the dump.
+        suspect(CLEANED_RANGE, lambda: (F.col("what") == "differs") & F.col("compacted")),
         suspect(TOPIC_RECREATED, lambda: ~F.col("topic_known")),
         suspect(MISSING_RANGE, lambda: F.col("may_be_missing")),
     ),

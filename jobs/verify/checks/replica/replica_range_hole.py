@@ -6,7 +6,8 @@ of one copy, and batches of the other that lie there.
 Why it is wrong: a follower appends what it fetches without a gap, and retention deletes from the
 start of the log only. The records are gone here, and for consumers as soon as this replica leads.
 
-When it is legal: the cleaner has passed (left out), or the file is damaged (a finding of its own).
+When it is legal: the cleaner has passed on one of the copies (left out), or on another broker from
+which this one fetched (suspect), or the file is damaged (a finding of its own).
 The files of a running broker are copied one after another: between two segments its copy may lack
 what was written, or deleted, in the meantime.
 
@@ -37,6 +38,8 @@ CHECK = Check(
         inconclusive(CONFIG_UNKNOWN, lambda: F.col("cleaning_unknown")),
         inconclusive(CLEANED_RANGE, lambda: F.col("may_be_cleaned")),
         inconclusive(DUMP_BEFORE_EVENT, lambda: F.col("between_segments") & ~F.col("clean")),
+        # It may have been fetched from a broker that had cleaned further and is not in the dump.
+        suspect(CLEANED_RANGE, lambda: ~F.col("never_compacted")),
         # The checkpoint of the cleaner may be older than its first pass.
         suspect(CLEANED_RANGE, lambda: ~F.col("clean")),
         suspect(TOPIC_RECREATED, lambda: ~F.col("topic_known")),

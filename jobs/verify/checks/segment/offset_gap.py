@@ -5,8 +5,10 @@ What it finds: a batch whose base offset is more than one above the last offset 
 Why it is wrong: offsets are assigned without gaps (UnifiedLog.append), so records that were
 written are gone.
 
-When it is legal: the cleaner removed the records of a compacted topic. Whether a topic was ever
-compacted is known from the cleaner checkpoint; without that file the finding is only suspect.
+When it is legal: the cleaner removed the records of a compacted topic. The cleaner checkpoint tells
+what this broker has compacted; without that file the finding is only suspect. So it is where other
+brokers of the cluster may have compacted what this one fetched, unless `__cluster_metadata` tells
+that cleanup.policy was always delete.
 
 Evidence: the batches on both sides of the gap.
 """
@@ -35,6 +37,7 @@ CHECK = Check(
         inconclusive(CLEANED_RANGE, lambda: F.col("cleaning") == CLEANED),
         unstable_tail("base_offset"),
         suspect(CONFIG_UNKNOWN, lambda: F.col("cleaning") == CLEANING_UNKNOWN),
+        suspect(CLEANED_RANGE, lambda: ~(F.col("never_compacted") | F.col("single_broker"))),
     ),
     expected=lambda: text("base offset {offset_first}"),
     found=lambda: text("base offset {base_offset}"),
