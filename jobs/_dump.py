@@ -42,7 +42,8 @@ class DumpPartition:
     `copied_at_ms`: all that was appended before this moment is in the copy (dump-manifest.json).
     `cluster_id`: of its log directory. `replica_set`: equal for copies of other brokers
     (jobs/_replicas.py), None without any; only those have `topic_id` and `metadata_file`, what
-    partition.metadata says and its number.
+    partition.metadata says and its number. `cleaner_reach`: offset below which the cleaner of any
+    of the copies came, 0 without a replica_set.
     """
 
     partition_index: int
@@ -60,6 +61,7 @@ class DumpPartition:
     replica_set: int | None = None
     topic_id: str | None = None
     metadata_file: int | None = None
+    cleaner_reach: int = 0
     segments: list[DumpFile] = field(default_factory=list)
 
 

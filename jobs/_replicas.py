@@ -43,21 +43,22 @@ def coordinator_copies(dump: Dump) -> set[int]:
 
 
 def comparable_from(partition: DumpPartition) -> int:
-    """First offset from which nothing was cleaned and no segment deleted, as far as is known."""
+    """First offset from which nothing was cleaned and no segment deleted, as far as is known.
+
+    Below the reach of the cleaner on one copy another may have fetched what that left.
+    """
     first = partition.segments[0].base_offset if partition.segments else None
-    return max(first or 0, cleaned_below(partition))
+    return max(first or 0, cleaned_below(partition), partition.cleaner_reach)
 
 
 def cuts(replicas: list[DumpPartition]) -> list[int]:
     """Offsets at which blocks end, so that what two replicas both have is whole blocks.
 
     From the second lowest start to the second highest end: outside, there is nothing to compare
-    with. Below the reach of the cleaner on one copy another may have fetched what that left.
-    Empty where no two replicas overlap.
+    with. Empty where no two replicas overlap.
     """
     with_files = [one for one in replicas if one.segments]
-    reach = max((cleaned_below(one) for one in replicas), default=0)
-    starts = sorted(max(comparable_from(one), reach) for one in with_files)
+    starts = sorted(comparable_from(one) for one in with_files)
     ends = sorted(
         MAX_OFFSET if one.high_watermark is None else one.high_watermark for one in with_files
     )
@@ -74,13 +75,10 @@ class Cleaned(NamedTuple):
 
 
 def cleaned(replicas: list[DumpPartition]) -> Cleaned | None:
-    """Up to where copies are compared record by record; None where the cleaner passed none.
-
-    Nor are those of a text compared in this way: it need not tell keys and values.
-    """
-    read = [one for one in replicas if any(file.text is None for file in one.segments)]
-    reach = max((cleaned_below(one) for one in read), default=0)
-    if len(read) < 2 or not reach:
+    """Up to where copies are compared record by record; None where the cleaner passed none."""
+    with_files = [one for one in replicas if one.segments]
+    reach = max((one.cleaner_reach for one in with_files), default=0)
+    if len(with_files) < 2 or not reach:
         return None
-    largest = max(sum(file.size for file in one.segments) for one in read)
+    largest = max(sum(file.size for file in one.segments) for one in with_files)
     return Cleaned(reach, 1 + largest // BUCKET_BYTES)

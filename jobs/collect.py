@@ -10,7 +10,14 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
-from jobs._dump import Dump, DumpDirectory, DumpFile, DumpMetadataLog, DumpPartition
+from jobs._dump import (
+    Dump,
+    DumpDirectory,
+    DumpFile,
+    DumpMetadataLog,
+    DumpPartition,
+    cleaned_below,
+)
 from jobs._dump_layout import (
     AUDITED_KINDS,
     EARLIER_COORDINATOR_LOG,
@@ -365,10 +372,11 @@ class _Collector:
                 file.partition_index = number[file.partition_index]
 
     def find_replicas(self) -> None:
-        """Numbers the partitions that several brokers have, and reads their topic ids."""
+        """Numbers the partitions that several brokers have; reads what is told of them together."""
         for number, copies in enumerate(replica_sets(self.dump)):
+            reach = max(cleaned_below(copy) for copy in copies)
             for copy in copies:
-                copy.replica_set = number
+                copy.replica_set, copy.cleaner_reach = number, reach
         for file in self.dump.files:
             if file.kind == "partition_metadata" and file.partition_index is not None:
                 copy = self.dump.partitions[file.partition_index]

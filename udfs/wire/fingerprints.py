@@ -29,21 +29,26 @@ def _mix(value):  # type: ignore[no-untyped-def]
     return value ^ (value >> uint64(33))
 
 
+@njit(int64(BYTES, int64, int64, uint64), cache=True)
+def _hash(data, at, end, value):  # type: ignore[no-untyped-def]
+    """One number for data[at:end], begun with a value."""
+    while at + WORD_BYTES <= end:
+        value = _mix(value ^ uint64(read_int64(data, at)))
+        at += WORD_BYTES
+    rest = uint64(0)
+    while at < end:
+        rest = (rest << uint64(8)) | uint64(data[at])
+        at += 1
+    return int64(_mix(value ^ rest))
+
+
 @njit(void(BYTES, int64[::1], int64[::1]), cache=True)
 def _fill(data, positions, out):  # type: ignore[no-untyped-def]
     for i in range(positions.shape[0]):
         at = positions[i]
         size = read_int32(data, at + layout.LENGTH) + layout.LOG_OVERHEAD
         end = at + min(size, layout.HEADER_SIZE)
-        value = uint64(SEED)
-        while at + WORD_BYTES <= end:
-            value = _mix(value ^ uint64(read_int64(data, at)))
-            at += WORD_BYTES
-        rest = uint64(0)
-        while at < end:
-            rest = (rest << uint64(8)) | uint64(data[at])
-            at += 1
-        out[i] = int64(_mix(value ^ rest))
+        out[i] = _hash(data, at, end, uint64(SEED))
 
 
 def fingerprints(data: NDArray[np.uint8], positions: Int64s) -> Int64s:
@@ -58,15 +63,7 @@ def _fill_pieces(data, start, length, out):  # type: ignore[no-untyped-def]
     for i in range(start.shape[0]):
         at = start[i]
         end = at + max(length[i], 0)
-        value = _mix(uint64(SEED) ^ uint64(length[i]))
-        while at + WORD_BYTES <= end:
-            value = _mix(value ^ uint64(read_int64(data, at)))
-            at += WORD_BYTES
-        rest = uint64(0)
-        while at < end:
-            rest = (rest << uint64(8)) | uint64(data[at])
-            at += 1
-        out[i] = int64(_mix(value ^ rest))
+        out[i] = _hash(data, at, end, _mix(uint64(SEED) ^ uint64(length[i])))
 
 
 def piece_fingerprints(data: NDArray[np.uint8], start: Int64s, length: Int64s) -> Int64s:

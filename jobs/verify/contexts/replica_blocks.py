@@ -18,14 +18,11 @@ PAIR = ["replica_set", "one_index", "other_index"]
 def replica_copies(facts: DataFrame) -> DataFrame:
     """One row a copy: what tells how far it can be compared, and how sure that is."""
     listed = F.col("clean_shutdown") & F.col("has_cleaner_checkpoint")
-    # A follower may have fetched what the cleaner of another broker had left.
-    reach = F.max("cleaned_below").over(Window.partitionBy("replica_set"))
     may_be_cleaned = (F.col("cleaning") == CLEANED) & F.col("cleaner_checkpoint").isNull() & ~listed
     return facts.filter(F.col("replica_set").isNotNull()).select(
         "replica_set", "partition_index", "topic", "partition", "broker", "topic_id",
-        "metadata_file", "clean_shutdown", "stable_below", "created_once", "never_compacted",
-        "log_start_offset", "log_end_offset", "cleaned_below", "holes",
-        F.greatest("comparable_from", reach).alias("comparable_from"),
+        "metadata_file", "clean_shutdown", "comparable_from", "stable_below", "created_once",
+        "never_compacted", "log_start_offset", "log_end_offset", "cleaned_below", "holes",
         (F.col("cleaning") == CLEANED).alias("compacted"),
         F.col("high_watermark").isNotNull().alias("stable_known"),
         F.col("first_base").isNotNull().alias("has_files"),

@@ -137,6 +137,21 @@ def _first(differences: DataFrame) -> DataFrame:
     )
 
 
+def _of_pair(about: Column, beside: Column) -> dict[str, Column]:
+    """The columns of a finding about one copy, compared with another."""
+    return {
+        "what": F.col("what"),
+        "topic": about["topic"],
+        "partition": about["partition"],
+        "broker": about["broker"],
+        "other_broker": beside["broker"],
+        "both_clean": about["clean_shutdown"] & beside["clean_shutdown"],
+        "both_stable_known": about["stable_known"] & beside["stable_known"],
+        "topic_known": about["created_once"]
+        | (about["topic_id"].isNotNull() & beside["topic_id"].isNotNull()),
+    }
+
+
 def _differing(first: DataFrame) -> DataFrame:
     """The columns of a finding: it is about the copy that lacks something."""
     lacks = F.col("what") == LACKS
@@ -147,12 +162,7 @@ def _differing(first: DataFrame) -> DataFrame:
     there = F.when(lacks, held).otherwise(
         F.struct("other.file_index", "other.position", "other.length")
     )
-    columns = {
-        "what": F.col("what"),
-        "topic": about["topic"],
-        "partition": about["partition"],
-        "broker": about["broker"],
-        "other_broker": beside["broker"],
+    columns = _of_pair(about, beside) | {
         "offset_first": F.col("offset"),
         "offset_last": F.when(lacks, F.col("behind") - 1).otherwise(F.col("last_offset")),
         "file_index": here["file_index"],
@@ -166,14 +176,10 @@ def _differing(first: DataFrame) -> DataFrame:
         "pairs": F.col("pairs"),
         "between_segments": F.col("between_segments"),
         "clean": about["clean_shutdown"],
-        "both_clean": about["clean_shutdown"] & beside["clean_shutdown"],
-        "both_stable_known": about["stable_known"] & beside["stable_known"],
         "may_be_cleaned": about["may_be_cleaned"] | beside["may_be_cleaned"],
         "cleaning_unknown": about["cleaning_unknown"] | beside["cleaning_unknown"],
         "compacted": about["compacted"] | beside["compacted"],
         "never_compacted": about["never_compacted"],
-        "topic_known": about["created_once"]
-        | (about["topic_id"].isNotNull() & beside["topic_id"].isNotNull()),
     }
     return first.select(*[column.alias(name) for name, column in columns.items()])
 
@@ -189,12 +195,7 @@ def _contradicting(selected: DataFrame, copies: DataFrame) -> DataFrame:
     in_hole = F.exists(
         about["holes"], lambda hole: (hole["first"] <= marker) & (hole["end"] > marker)
     )
-    columns = {
-        "what": F.col("what"),
-        "topic": about["topic"],
-        "partition": about["partition"],
-        "broker": about["broker"],
-        "other_broker": beside["broker"],
+    columns = _of_pair(about, beside) | {
         "offset_first": F.col("offset"),
         "offset_last": F.col("offset"),
         "producer_id": F.col("producer_id"),
@@ -208,11 +209,7 @@ def _contradicting(selected: DataFrame, copies: DataFrame) -> DataFrame:
         "other_text": F.col("other_end"),
         "marker_offset": marker,
         "contradicting": F.col("contradicting"),
-        "both_clean": about["clean_shutdown"] & beside["clean_shutdown"],
-        "both_stable_known": about["stable_known"] & beside["stable_known"],
         "may_be_missing": (F.col("what") == KEY) | ((F.col("what") == OUTCOME) & in_hole),
-        "topic_known": about["created_once"]
-        | (about["topic_id"].isNotNull() & beside["topic_id"].isNotNull()),
     }
     return found.select(*[column.alias(name) for name, column in columns.items()])
 
