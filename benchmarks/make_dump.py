@@ -116,7 +116,7 @@ class Partition:
             first, last = base + int(producer), base + PRODUCERS + int(producer)
             oldest_open = first + 1 if producer + 1 < PRODUCERS else last + 1
             producer_id = (number // MAX_EPOCH) * 1_000_000 + self.number * 1_000 + int(producer)
-            entries.append(txn_index.AbortedTxnEntry(0, producer_id, first, last, oldest_open, 0))
+            entries.append(txn_index.AbortedTxnEntry(0, producer_id, first, last, oldest_open))
         return entries
 
 

@@ -12,7 +12,7 @@ from jobs._dump import Dump
 from jobs._kept import Kept
 from jobs._replicas import coordinator_copies
 from jobs._settings import Settings
-from jobs.decode import Decoded, offsets_partitions
+from jobs.decode import MOST_CHOSEN, Decoded, offsets_partitions
 from jobs.policy.results import Result
 from jobs.policy.suites import Policy
 from jobs.replay.coordinator_log import Folded
@@ -29,7 +29,12 @@ from jobs.verify.contexts.build import (
 from jobs.verify.contexts.log_directory import log_directories
 from jobs.verify.contexts.offset_transaction import OffsetTransactions
 from jobs.verify.contexts.producer_block import producer_blocks
-from jobs.verify.contexts.split_epoch import SplitEpochs, undecided_aborts
+from jobs.verify.contexts.split_epoch import (
+    MOST_BROADCAST,
+    SplitEpochs,
+    possible_commits,
+    undecided_aborts,
+)
 from jobs.verify.contexts.transaction import Ages
 from jobs.verify.verify import Verified
 from schemas import log_row
@@ -129,7 +134,7 @@ def context_inputs(
         frames=read.decoded.nested(log_row.FRAME, "frame"),
         failures=read.damages,
         coordinator_log=replayed.coordinator_log,
-        aborted_entries=read.decoded.nested(log_row.ABORTED, "aborted"),
+        aborted_entries=read.decoded.aborted_entries(),
         side_faults=side_faults(read.decoded),
         side_entries=read.decoded.side_entries,
         splits=replayed.splits,
@@ -222,14 +227,22 @@ def split_epochs(dump: Dump, read: Read, replayed: Replayed) -> SplitEpochs | No
     if len(of_clients) < 2:
         return None
     transactions, decoded = replayed.transactions, read.decoded
-    aborts = read.kept.keep(
-        undecided_aborts(transactions, decoded.regular_aborts(), replayed.histories, replayed.facts)
+    aborts = undecided_aborts(
+        transactions, decoded.regular_aborts(), replayed.histories, replayed.facts
     )
-    number = aborts.count()
-    if not number:
+    epochs = aborts.select("producer_id", "producer_epoch").limit(MOST_CHOSEN + 1).toArrow()
+    if not epochs.num_rows:
         return None
-    regular = decoded.regular_transactions()
-    return SplitEpochs(aborts, number, transactions, regular, replayed.owners)
+    all_chosen = epochs.num_rows <= MOST_CHOSEN
+    regular = decoded.regular_commits(of=epochs if all_chosen else None)
+    commits = read.kept.keep(possible_commits(transactions, regular, replayed.facts))
+    return SplitEpochs(
+        aborts=aborts,
+        number=epochs.num_rows if all_chosen else aborts.count(),
+        commits=commits,
+        few=commits.count() <= MOST_BROADCAST,
+        owners=replayed.owners,
+    )
 
 
 def offset_inputs(dump: Dump, decoded: Decoded, replayed: Replayed) -> OffsetInputs:

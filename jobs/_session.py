@@ -34,7 +34,7 @@ DEFAULTS = {
 QUIET = {"spark.sql.dataFrameQueryContext.enabled": "false"}
 SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
 # Up to this many rows, generating and compiling code costs more than it saves.
-INTERPRETED_ROWS = 100_000
+INTERPRETED_ROWS = 300_000
 INTERPRETED = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",

@@ -5,6 +5,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+from pyarrow import Table
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -19,12 +21,14 @@ from schemas import log_row
 from schemas.log_row import LOG_ROW, PACK
 from schemas.topics import OFFSETS_TOPIC, TXN_LOG_TOPIC
 from udfs.arrow.batches import DecodeOptions
-from udfs.arrow.blocks import unpack_blocks
+from udfs.arrow.blocks import Unpack, epoch_keys, unpack_blocks, unpack_commits_of
 from udfs.arrow.byte_range import DIGEST_BLOCK_BYTES
 from udfs.arrow.read_pack import read_packs
 
 OF_PARTITION = [LOG_ROW["partition_index"], LOG_ROW["file_index"]]
 UNPACKED = StructType([*OF_PARTITION, *log_row.REGULAR_TXN.fields])
+UNPACKED_ABORTS = StructType([*OF_PARTITION, *log_row.REGULAR_ABORT.fields])
+UNPACKED_ENTRIES = StructType([*OF_PARTITION, *log_row.ABORTED_ENTRY.fields])
 UNPACKED_COMMITS = StructType(
     [*OF_PARTITION, LOG_ROW["split_start"], *log_row.OFFSET_COMMIT.fields]
 )
@@ -33,6 +37,8 @@ USUAL_OFFSETS_PARTITIONS = 50
 # Reading a small file costs about as much as decoding this many bytes.
 COST_OF_A_FILE = 65_536
 TASKS_A_CORE = 3
+# Eight bytes each, in every task.
+MOST_CHOSEN = 4_000_000
 SPLIT_KINDS = ("segment", "metadata_log", "metadata_snapshot")
 
 
@@ -40,7 +46,8 @@ SPLIT_KINDS = ("segment", "metadata_log", "metadata_snapshot")
 class Decoded:
     """Rows of `schemas.log_row.LOG_ROW`, read once and kept; one row is what its `kind` says.
 
-    `counts`: kind -> number of rows. `regular`: transactions that were folded away.
+    `counts`: kind -> number of rows. `regular`: transactions that were folded away,
+    `aborts` of them aborted. `index_entries`: entries of `.txnindex` files.
     `following`: runs that follow one of those. `offset_runs`: transactional runs of
     `__consumer_offsets`; `commits_at_seams`: transactional commits near a seam of its splits.
     `skipped_group_records`: records of newer kinds of groups, which are not decoded.
@@ -53,6 +60,8 @@ class Decoded:
     rows: DataFrame
     counts: dict[int, int]
     regular: int
+    aborts: int
+    index_entries: int
     following: int
     offset_runs: int
     commits_at_seams: int
@@ -79,18 +88,45 @@ class Decoded:
         return self.kind(log_row.RUN).select("partition_index", "file_index", "split_start", *names)
 
     def regular_aborts(self) -> DataFrame:
-        """Aborted regular transactions, as runs."""
-        names = [field.name for field in log_row.RUN_COLUMNS]
-        return self.kind(log_row.REGULAR_ABORT).select("partition_index", "file_index", *names)
+        """Those that were aborted: partition, file and `log_row.REGULAR_ABORT`."""
+        if not self.aborts:
+            return self.rows.sparkSession.createDataFrame([], UNPACKED_ABORTS)
+        blocks = self.kind(log_row.REGULAR).select(
+            "partition_index", "file_index", "regular.aborted"
+        )
+        return blocks.filter("aborted is not null").mapInArrow(unpack_blocks, UNPACKED_ABORTS)
+
+    def aborted_entries(self) -> DataFrame:
+        """Entries of `.txnindex` files: partition, file and `log_row.ABORTED_ENTRY`."""
+        if not self.index_entries:
+            return self.rows.sparkSession.createDataFrame([], UNPACKED_ENTRIES)
+        blocks = self.kind(log_row.ABORTED).select(
+            "partition_index", "file_index", "aborted.entries"
+        )
+        return blocks.mapInArrow(unpack_blocks, UNPACKED_ENTRIES)
 
     def regular_transactions(self) -> DataFrame:
         """Transactions that were folded away: partition, file and `log_row.REGULAR_TXN`."""
+        return self._regular_by(unpack_blocks)
+
+    def regular_commits(self, of: Table | None) -> DataFrame:
+        """Those that were committed, the same columns; with `of` not many besides those wanted.
+
+        `of`: producer_id and producer_epoch, at most MOST_CHOSEN rows and one at least. They are
+        chosen where they are unpacked, so that Spark meets no other.
+        """
+        if of is None:
+            return self.regular_transactions().filter("marker_commit")
+        wanted = np.unique(epoch_keys(of["producer_id"], of["producer_epoch"]))
+        return self._regular_by(unpack_commits_of(wanted))
+
+    def _regular_by(self, unpack: Unpack) -> DataFrame:
         if not self.regular:
             return self.rows.sparkSession.createDataFrame([], UNPACKED)
         blocks = self.kind(log_row.REGULAR).select(
             "partition_index", "file_index", "regular.transactions"
         )
-        return blocks.mapInArrow(unpack_blocks, UNPACKED)
+        return blocks.mapInArrow(unpack, UNPACKED)
 
     def commits(self) -> DataFrame:
         """Offset commits near the seams of splits: place of the split, `log_row.OFFSET_COMMIT`."""
@@ -104,8 +140,8 @@ class Decoded:
 
     def rows_to_replay(self) -> int:
         """Rows that window functions and checks will meet."""
-        kinds = (log_row.RUN, log_row.ENTRY, log_row.ABORTED, log_row.FRAME, log_row.REGULAR_ABORT)
-        return sum(self.counts.get(kind, 0) for kind in kinds)
+        told = sum(self.counts.get(kind, 0) for kind in (log_row.RUN, log_row.ENTRY, log_row.FRAME))
+        return told + self.aborts + self.index_entries
 
     def release(self) -> None:
         """Gives the memory of the rows back."""
@@ -319,6 +355,8 @@ def decode(spark: SparkSession, dump: Dump, settings: Settings, depth: str) -> D
     counted = rows.groupBy("kind").agg(
         F.count("*").alias("rows"),
         F.sum("regular.number").alias("regular"),
+        F.sum("regular.aborts").alias("aborts"),
+        F.sum("aborted.number").alias("index_entries"),
         F.sum(F.col("follows").cast("long")).alias("following"),
         F.sum(in_offsets.cast("long")).alias("offset_runs"),
         F.sum("commits.transactional").alias("commits"),
@@ -339,6 +377,8 @@ def decode(spark: SparkSession, dump: Dump, settings: Settings, depth: str) -> D
         rows=rows,
         counts={kind: row["rows"] for kind, row in told.items()},
         regular=of(log_row.REGULAR, "regular"),
+        aborts=of(log_row.REGULAR, "aborts"),
+        index_entries=of(log_row.ABORTED, "index_entries"),
         following=of(log_row.RUN, "following"),
         offset_runs=of(log_row.RUN, "offset_runs"),
         commits_at_seams=near_ends if _seams_of_offsets(splits) else 0,

@@ -8,9 +8,9 @@ from pyspark.sql.types import ArrayType, IntegerType, LongType, StringType
 
 from schemas.columns import array, binary, boolean, column, integer, long, string, table
 
-RUN, FRAME, FAILURE, STEP, ENTRY, ABORTED, SUMMARY, REGULAR, REGULAR_ABORT = range(9)
-GROUP_FAULT, PENDING_COMMIT, LATE_COMMIT, COMMITS, BLOCK, FOLDED, METADATA = range(9, 16)
-SIDE_FAULT, PRODUCER_STATES, SNAPSHOT_FAULT, SURVIVORS = range(16, 20)
+RUN, FRAME, FAILURE, STEP, ENTRY, ABORTED, SUMMARY, REGULAR = range(8)
+GROUP_FAULT, PENDING_COMMIT, LATE_COMMIT, COMMITS, BLOCK, FOLDED, METADATA = range(8, 15)
+SIDE_FAULT, PRODUCER_STATES, SNAPSHOT_FAULT, SURVIVORS = range(15, 19)
 
 RUN_COLUMNS = (
     long("producer_id", "producer id"),
@@ -72,8 +72,15 @@ REGULAR_TXN = table(
 )
 """A regular transaction (udfs/wire/regular.py): folded away, kept for the table `txn` only."""
 
+REGULAR_ABORT = table(
+    *REGULAR_TXN,
+    long("oldest_other", "as in RUN_COLUMNS"),
+)
+
 REGULAR_TYPE = table(
     long("number", "transactions in the block"),
+    long("aborts", "how many of them were aborted"),
+    binary("aborted", "Arrow stream of those as REGULAR_ABORT rows; null for none"),
     binary("transactions", "Arrow stream of REGULAR_TXN rows in the order of the log"),
 )
 
@@ -187,14 +194,19 @@ COORDINATOR_TYPE = table(
 )
 """What a split of `__transaction_state` adds to the ones before it."""
 
-ABORTED_TYPE = table(
+ABORTED_ENTRY = table(
     integer("version", "version field, 0"),
     long("producer_id", "producer id"),
     long("first_offset", "first offset of the transaction"),
     long("last_offset", "offset of the ABORT marker"),
     long("last_stable_offset", "last stable offset when the transaction was aborted"),
-    long("position", "byte position of the entry"),
-    integer("ordinal", "number of the entry in its file, from 0"),
+    long("position", "byte position of the entry; of a text its line"),
+    long("previous_last", "last_offset of the entry before it in its file; null for none"),
+)
+
+ABORTED_TYPE = table(
+    long("number", "entries in the block"),
+    binary("entries", "Arrow stream of ABORTED_ENTRY rows in the order of the file"),
 )
 
 GROUP_FAULT_TYPE = table(
@@ -371,7 +383,7 @@ LOG_ROW = table(
     column("failure", FAILURE_TYPE, "bytes that are no provable batch"),
     column("step", STEP_TYPE, "two batches whose offsets or leader epochs do not follow"),
     column("entry", ENTRY_TYPE, "a record of __transaction_state"),
-    column("aborted", ABORTED_TYPE, "an entry of a .txnindex"),
+    column("aborted", ABORTED_TYPE, "a block of entries of a .txnindex"),
     column("summary", SUMMARY_TYPE, "one a split or file"),
     column("regular", REGULAR_TYPE, "a block of regular transactions"),
     column("group_fault", GROUP_FAULT_TYPE, "what is wrong with a record of __consumer_offsets"),

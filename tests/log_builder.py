@@ -702,7 +702,7 @@ class LogBuilder:
             if first is not None and not one.commit:
                 stable = min(running.values(), default=one.offset + 1)
                 entries.setdefault(one.segment, []).append(
-                    txn_index.AbortedTxnEntry(0, one.pid, first, one.offset, stable, 0)
+                    txn_index.AbortedTxnEntry(0, one.pid, first, one.offset, stable)
                 )
         return entries
 

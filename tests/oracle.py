@@ -81,9 +81,9 @@ def visible_offsets(
 def index_entries(folder: Path) -> list[txn_index.AbortedTxnEntry]:
     """All entries of the `.txnindex` files of a partition folder."""
     return [
-        entry
+        txn_index.AbortedTxnEntry(*entry)
         for path in sorted(folder.glob("*.txnindex"))
-        for entry in txn_index.decode(path.read_bytes())[0]
+        for entry in txn_index.decode(path.read_bytes())[0].tolist()
     ]
 
 

@@ -95,7 +95,7 @@ def replay(
         steps=logs.steps,
         facts=known,
         transactions=settled,
-        aborts=abort_markers(settled, regular_aborts),
+        aborts=kept.keep(abort_markers(settled, regular_aborts)),
         regular=regular,
         owners=owners(told["coordinator"]),
         coordinator_log=log,

@@ -132,7 +132,7 @@ def transactions(states: DataFrame) -> DataFrame:
 def abort_markers(transactions: DataFrame, regular_aborts: DataFrame) -> DataFrame:
     """One row an ABORT marker: its transaction, and the last stable offset when it was written.
 
-    `regular_aborts`: aborted transactions that were folded away, as runs of LOG_ROW.
+    `regular_aborts`: aborted transactions that were folded away, of `log_row.REGULAR_ABORT`.
 
     `last_stable_offset` is the first offset of the oldest transaction still open at the marker,
     else marker + 1 (kafka-reference 6.5); null for a marker without data. Of the transactions

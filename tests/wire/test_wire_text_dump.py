@@ -25,7 +25,7 @@ from udfs.wire.text_txn_log import read_state
 DUMPS = Path(__file__).resolve().parent.parent / "dumps"
 OPTIONS = DecodeOptions(1 << 28, 1 << 28, 86_400_000, True)
 HEADERS = replace(OPTIONS, with_records=False)
-OF_RUNS = (log_row.RUN, log_row.REGULAR, log_row.REGULAR_ABORT, log_row.STEP, log_row.ABORTED)
+OF_RUNS = (log_row.RUN, log_row.REGULAR, log_row.STEP, log_row.ABORTED)
 # Where something lies, which is a line in a text; and what a text does not tell.
 PLACES = {
     "position", "length", "first_position", "last_position", "first_length", "last_length",

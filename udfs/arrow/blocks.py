@@ -1,9 +1,13 @@
 """Many rows in one binary cell, as an Arrow stream: rows that Spark need not meet one by one."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+Unpack = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
 
@@ -41,6 +45,36 @@ def unpack_rows_of_producers(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.R
                 chosen = rows.filter(pc.is_in(rows.column("producer_id"), value_set=asked))
                 if chosen.num_rows:
                     yield _beside(chosen, batch, names, number)
+
+
+def epoch_keys(
+    producer_ids: pa.Array | pa.ChunkedArray, epochs: pa.Array | pa.ChunkedArray
+) -> NDArray[np.uint64]:
+    """One number a pair, for choosing rows; producer ids of more than 48 bits may share one."""
+    keys: NDArray[np.uint64] = producer_ids.to_numpy().astype(np.uint64) << np.uint64(16)
+    keys ^= epochs.to_numpy().astype(np.uint64)
+    return keys
+
+
+def unpack_commits_of(
+    wanted: NDArray[np.uint64],
+) -> Unpack:
+    """`unpack_blocks` for committed transactions of the wanted epochs only.
+
+    `wanted`: `epoch_keys` in ascending order, one at least.
+    """
+
+    def unpack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for rows in unpack_blocks(batches):
+            keys = epoch_keys(rows.column("producer_id"), rows.column("producer_epoch"))
+            near = np.minimum(np.searchsorted(wanted, keys), wanted.size - 1)
+            chosen = rows.filter(
+                pc.and_(pa.array(wanted[near] == keys), rows.column("marker_commit"))
+            )
+            if chosen.num_rows:
+                yield chosen
+
+    return unpack
 
 
 def _rows(block: pa.Scalar) -> Iterator[pa.RecordBatch]:

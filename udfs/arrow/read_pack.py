@@ -3,9 +3,11 @@
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
+import numpy as np
 import pyarrow as pa
 
 from schemas import log_row
+from udfs.arrow.aborted_entries import entry_rows
 from udfs.arrow.batches import DecodeOptions
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.log_ends import end_of_log
@@ -32,22 +34,10 @@ def _side_file_summary(source: ByteRange) -> dict[str, Any]:
 
 def _read_txn_index(source: ByteRange, split: dict[str, Any]) -> Iterator[pa.RecordBatch]:
     """Entries of a `.txnindex`, small enough to be read whole (34 bytes an abort)."""
-    entries, trailing = txn_index.decode(source.data[: source.length].tobytes())
+    entries, trailing = txn_index.decode(source.data[: source.length])
     builder = RowBuilder(split)
-    rows = [
-        {
-            "version": entry.version,
-            "producer_id": entry.producer_id,
-            "first_offset": entry.first_offset,
-            "last_offset": entry.last_offset,
-            "last_stable_offset": entry.last_stable_offset,
-            "position": entry.byte_position,
-            "ordinal": ordinal,
-        }
-        for ordinal, entry in enumerate(entries)
-    ]
-    if rows:
-        yield builder.nested(log_row.ABORTED, "aborted", rows)
+    position = np.arange(entries.size, dtype=np.int64) * txn_index.ENTRY.size
+    yield from entry_rows(builder, entries, position)
     summary = _side_file_summary(source) | {"trailing_bytes": trailing}
     yield builder.nested(log_row.SUMMARY, "summary", [summary])
 

@@ -19,6 +19,7 @@ from udfs.wire.fold import Batches, Runs, fold
 from udfs.wire.regular import Bounds, Folding, fold_regular, oldest_open
 
 REGULAR_SCHEMA: pa.Schema = to_arrow_schema(log_row.REGULAR_TXN)
+ABORT_SCHEMA: pa.Schema = to_arrow_schema(log_row.REGULAR_ABORT)
 # About 100 bytes a transaction: a block stays far below the size of a Spark row that hurts.
 BLOCK_TRANSACTIONS = 32_768
 RUN_NAMES = tuple(field.name for field in log_row.RUN_COLUMNS)
@@ -172,7 +173,7 @@ def run_rows(
     split: dict[str, Any],
     expiration_ms: int,
 ) -> Iterator[pa.RecordBatch]:
-    """Rows of kind RUN, REGULAR_ABORT and REGULAR of one split."""
+    """Rows of kind RUN and REGULAR of one split."""
     if not given.batch.size:
         return
     bounds = Bounds(
@@ -189,21 +190,26 @@ def run_rows(
     inner = np.flatnonzero(folding.inner)
     if not inner.size:
         return
-    aborted = inner[~given.batches.commit[runs.marker[inner]]]
-    if aborted.size:
-        yield builder.flat(log_row.REGULAR_ABORT, columns.of_regular(aborted))
     in_log_order = inner[np.argsort(runs.first[inner], kind="stable")]
     for at in range(0, in_log_order.size, BLOCK_TRANSACTIONS):
-        yield _block(builder, columns, in_log_order[at : at + BLOCK_TRANSACTIONS])
+        chosen = in_log_order[at : at + BLOCK_TRANSACTIONS]
+        aborted = chosen[~given.batches.commit[runs.marker[chosen]]]
+        row: dict[str, Any] = {
+            "number": int(chosen.size),
+            "transactions": _block(columns, chosen, REGULAR_SCHEMA),
+            "aborts": int(aborted.size),
+        }
+        if aborted.size:
+            row["aborted"] = _block(columns, aborted, ABORT_SCHEMA)
+        yield builder.nested(log_row.REGULAR, "regular", [row])
 
 
-def _block(builder: RowBuilder, columns: Columns, chosen: Int64s) -> pa.RecordBatch:
-    """One row with many regular transactions, as an Arrow stream of `log_row.REGULAR_TXN`."""
-    values = columns.of_regular(chosen, tuple(REGULAR_SCHEMA.names))
-    arrays = [
-        pa.array(values[field.name][0].astype(field.type.to_pandas_dtype(), copy=False))
-        for field in REGULAR_SCHEMA
-    ]
-    table = pa.RecordBatch.from_arrays(arrays, schema=REGULAR_SCHEMA)
-    row = {"number": int(chosen.size), "transactions": pack_block(table)}
-    return builder.nested(log_row.REGULAR, "regular", [row])
+def _block(columns: Columns, chosen: Int64s, schema: pa.Schema) -> bytes:
+    """Many regular transactions in one cell."""
+    values = columns.of_regular(chosen, tuple(schema.names))
+    arrays = []
+    for field in schema:
+        known, nulls = values[field.name]
+        nulls = nulls if nulls is not None and nulls.any() else None
+        arrays.append(pa.array(known.astype(field.type.to_pandas_dtype(), copy=False), mask=nulls))
+    return pack_block(pa.RecordBatch.from_arrays(arrays, schema=schema))

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from schemas import log_row
 from schemas.topics import COORDINATOR_TOPICS, OFFSETS_TOPIC, TXN_LOG_TOPIC
+from udfs.arrow.aborted_entries import entry_rows
 from udfs.arrow.batches import Decoded, DecodeOptions, record_faults
 from udfs.arrow.frames import Damage, Frames
 from udfs.arrow.offset_rows import offset_rows
@@ -23,7 +24,7 @@ from udfs.arrow.side_files import Index
 from udfs.arrow.text_index_rows import indexes_beside, text_index_faults, text_index_rows
 from udfs.arrow.text_offsets_split import text_offsets_split
 from udfs.arrow.text_txn_log_rows import text_txn_log_rows
-from udfs.wire import records, text_dump
+from udfs.wire import records, text_dump, txn_index
 from udfs.wire.batch_headers import header_faults
 from udfs.wire.errors import WireError
 from udfs.wire.text_batches import LONG, SHORT, Gathered, Gatherer
@@ -155,28 +156,17 @@ def _read_txn_index(
     section: _Section, split: dict[str, Any], _: DecodeOptions
 ) -> Iterator[pa.RecordBatch]:
     """Entries of a `.txnindex`, which has a line for each abort."""
-    rows: list[dict[str, Any]] = []
+    told, lines = [], []
     for item in section.items():
         if item.kind == text_dump.ABORTED and item.match is not None:
-            numbers = [int(number) for number in item.match.groups()]
+            numbers = tuple(int(number) for number in item.match.groups())
             possible = all(-LONG <= number < LONG for number in numbers)
-            if not possible or not -SHORT <= numbers[0] < SHORT:
-                continue
-            version, producer_id, first_offset, last_offset, last_stable = numbers
-            rows.append(
-                {
-                    "version": version,
-                    "producer_id": producer_id,
-                    "first_offset": first_offset,
-                    "last_offset": last_offset,
-                    "last_stable_offset": last_stable,
-                    "position": item.line,
-                    "ordinal": len(rows),
-                }
-            )
+            if possible and -SHORT <= numbers[0] < SHORT:
+                told.append(numbers)
+                lines.append(item.line)
     builder = RowBuilder(split)
-    if rows:
-        yield builder.nested(log_row.ABORTED, "aborted", rows)
+    entries = np.array(told, dtype=txn_index.STORED)
+    yield from entry_rows(builder, entries, np.array(lines, dtype=np.int64))
     yield builder.nested(log_row.SUMMARY, "summary", [section.summary() | {"trailing_bytes": 0}])
 
 

@@ -6,12 +6,12 @@ and no checksum. Kafka ignores an entry that is cut off at the end of the file.
 
 import struct
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 VERSION = 0
-
-# version, producerId, firstOffset, lastOffset, lastStableOffset.
-ENTRY = struct.Struct(">hqqqq")
 
 
 class AbortedTxnEntry(NamedTuple):
@@ -22,25 +22,23 @@ class AbortedTxnEntry(NamedTuple):
     first_offset: int
     last_offset: int
     last_stable_offset: int
-    byte_position: int
 
 
-def decode(data: bytes) -> tuple[list[AbortedTxnEntry], int]:
-    """(entries, trailing bytes that form no whole entry). Versions are kept, not judged."""
-    partial = len(data) % ENTRY.size
-    whole = memoryview(data)[: len(data) - partial]
-    entries = []
-    for index, fields in enumerate(ENTRY.iter_unpack(whole)):
-        version, producer_id, first_offset, last_offset, last_stable_offset = fields
-        position = index * ENTRY.size
-        entries.append(
-            AbortedTxnEntry(
-                version, producer_id, first_offset, last_offset, last_stable_offset, position
-            )
-        )
-    return entries, partial
+ENTRY = struct.Struct(">hqqqq")
+STORED = np.dtype(
+    list(zip(AbortedTxnEntry._fields, (">i2", ">i8", ">i8", ">i8", ">i8"), strict=True))
+)
+
+
+def decode(data: bytes | NDArray[np.uint8]) -> tuple[NDArray[Any], int]:
+    """(entries, trailing bytes that form no whole entry). Versions are kept, not judged.
+
+    The entries are an array of STORED: the fields of `AbortedTxnEntry`, in the order of the file.
+    """
+    number, partial = divmod(len(data), ENTRY.size)
+    return np.frombuffer(data, dtype=STORED, count=number), partial
 
 
 def encode(entries: Iterable[AbortedTxnEntry]) -> bytes:
-    """Bytes of the entries in the order given; `byte_position` is not stored."""
-    return b"".join(ENTRY.pack(*entry[:-1]) for entry in entries)
+    """Bytes of the entries in the order given."""
+    return b"".join(ENTRY.pack(*entry) for entry in entries)

@@ -1,6 +1,6 @@
 """Context `side_entry`: one row is an entry of a `.txnindex` beside what replay says, or lacks."""
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.verify.conditions import missing_between
@@ -10,11 +10,10 @@ ENTRY_LENGTH = 34
 
 
 def _entries(aborted_entries: DataFrame, files: DataFrame) -> DataFrame:
-    """Entries with the names of their file and the entry before them in it."""
+    """Entries with the names of their file."""
     names = files.filter(F.col("kind") == "txn_index").select(
         "file_index", F.col("base_offset").alias("segment_base")
     )
-    order = Window.partitionBy("file_index").orderBy("ordinal")
     return aborted_entries.join(F.broadcast(names), on="file_index", how="inner").select(
         F.col("partition_index").alias("entry_partition"),
         F.col("producer_id").alias("entry_producer"),
@@ -27,7 +26,7 @@ def _entries(aborted_entries: DataFrame, files: DataFrame) -> DataFrame:
             F.col("last_offset").alias("last"),
             "last_stable_offset",
             "segment_base",
-            F.lag("last_offset").over(order).alias("previous_last"),
+            "previous_last",
         ).alias("entry"),
     )
 
@@ -66,25 +65,28 @@ def side_entry_context(
         "last_stable_offset",
         "entry",
     )
-    newest = entries.groupBy("entry_partition").agg(F.max("entry_last").alias("newest_entry"))
     segments = files.filter(F.col("kind") == "segment").select(
         F.col("partition_index").alias("segment_partition"),
         F.col("base_offset").alias("segment_base"),
         F.col("next_base_offset").alias("next_segment_base"),
     )
-    rows = (
-        matched.join(F.broadcast(facts.drop("records")), on="partition_index", how="inner")
-        .join(
-            F.broadcast(newest), on=F.col("partition_index") == F.col("entry_partition"), how="left"
-        )
-        .join(
-            F.broadcast(segments),
-            on=(F.col("partition_index") == F.col("segment_partition"))
-            & (F.col("entry.segment_base") == F.col("segment_base")),
-            how="left",
-        )
+    rows = matched.join(
+        F.broadcast(segments),
+        on=(F.col("partition_index") == F.col("segment_partition"))
+        & (F.col("entry.segment_base") == F.col("segment_base")),
+        how="left",
     )
-    return Context("side_entry", rows, _regular, lambda selected: _enrich(selected, files))
+    newest = aborted_entries.groupBy("partition_index").agg(
+        F.max("last_offset").alias("newest_entry")
+    )
+
+    def enrich(selected: DataFrame) -> DataFrame:
+        known = selected.join(
+            F.broadcast(facts.drop("records")), on="partition_index", how="inner"
+        ).join(F.broadcast(newest), on="partition_index", how="left")
+        return _enrich(known, files)
+
+    return Context("side_entry", rows, _regular, enrich)
 
 
 def is_malformed() -> Column:

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from jobs.verify.contexts.context import Context, with_paths
 from jobs.verify.contexts.ended import CLOSED_COLUMNS, folded_transactions, replayed_transactions
 
-# Keys of so many aborts fit into the memory of every task.
+# So many commits fit into the memory of every task.
 MOST_BROADCAST = 200_000
 OF_TRANSACTION = ["cluster", "producer_id", "producer_epoch"]
 
@@ -17,14 +17,14 @@ OF_TRANSACTION = ["cluster", "producer_id", "producer_epoch"]
 class SplitEpochs:
     """What the context is built from.
 
-    `aborts`: rows of `undecided_aborts`, kept; `number` of them. `transactions`: those of replay;
-    `regular`: those folded away in the decoder. `owners`: the ids that own producer ids.
+    `aborts`: rows of `undecided_aborts`; `number` of them. `commits`: rows of `possible_commits`,
+    kept; `few` if each task can have them all. `owners`: the ids that own producer ids.
     """
 
     aborts: DataFrame
     number: int
-    transactions: DataFrame
-    regular: DataFrame
+    commits: DataFrame
+    few: bool
     owners: DataFrame
 
 
@@ -40,6 +40,20 @@ def undecided_aborts(
     known = history.select("producer_id", "known_above")
     decided = F.coalesce(F.col("marker_epoch") > F.col("known_above"), F.lit(False))
     return aborted.join(known, on="producer_id", how="left").filter(~decided).drop("known_above")
+
+
+def possible_commits(
+    transactions: DataFrame, regular_commits: DataFrame, facts: DataFrame
+) -> DataFrame:
+    """Committed transactions, among them all of an epoch that was aborted elsewhere.
+
+    `regular_commits`: of those folded away in the decoder all that committed such an epoch.
+    Columns: those of a transaction and `committed`, a struct of CLOSED_COLUMNS, place and
+    stable_below.
+    """
+    ended = _in_client_topics(transactions, regular_commits, facts)
+    whole = F.struct(*CLOSED_COLUMNS, "place", "stable_below")
+    return ended.filter("marker_commit").select(*OF_TRANSACTION, whole.alias("committed"))
 
 
 def _in_client_topics(transactions: DataFrame, folded: DataFrame, facts: DataFrame) -> DataFrame:
@@ -62,13 +76,10 @@ def _in_client_topics(transactions: DataFrame, folded: DataFrame, facts: DataFra
     )
 
 
-def _torn(given: SplitEpochs, facts: DataFrame) -> DataFrame:
+def _torn(given: SplitEpochs) -> DataFrame:
     """The aborts of which another partition has the same transaction committed: the first such."""
-    ended = _in_client_topics(given.transactions, given.regular, facts)
-    whole = F.struct(*CLOSED_COLUMNS, "place", "stable_below")
-    committed = ended.filter("marker_commit").select(*OF_TRANSACTION, whole.alias("committed"))
-    aborts = F.broadcast(given.aborts) if given.number <= MOST_BROADCAST else given.aborts
-    pairs = committed.join(aborts, on=OF_TRANSACTION, how="inner").filter(
+    commits = F.broadcast(given.commits) if given.few else given.commits
+    pairs = given.aborts.join(commits, on=OF_TRANSACTION, how="inner").filter(
         F.col("place") != F.col("committed.place")
     )
     mine = [name for name in given.aborts.columns if name != "cluster"]
@@ -113,4 +124,4 @@ def split_epoch_context(given: SplitEpochs, facts: DataFrame, files: DataFrame) 
             F.col("committed.stable_below").alias("committed_stable_below"),
         )
 
-    return Context("split_epoch", _torn(given, facts), regular, enrich, folded=given.number)
+    return Context("split_epoch", _torn(given), regular, enrich, folded=given.number)

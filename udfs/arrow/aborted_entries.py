@@ -1,0 +1,37 @@
+"""Entries of a `.txnindex` as rows of LOG_ROW, many in one."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from schemas import log_row
+from udfs.arrow.blocks import pack_block
+from udfs.arrow.rows import RowBuilder
+
+SCHEMA: pa.Schema = to_arrow_schema(log_row.ABORTED_ENTRY)
+# About 60 bytes each: a block stays far below the size of a Spark row that hurts.
+BLOCK_ENTRIES = 65_536
+
+
+def entry_rows(
+    builder: RowBuilder, entries: NDArray[Any], position: NDArray[np.int64]
+) -> Iterator[pa.RecordBatch]:
+    """Rows of kind ABORTED for entries (`txn_index.STORED`) of one file at byte positions."""
+    columns = {name: entries[name].astype(np.int64) for name in entries.dtype.names or ()}
+    columns |= {"position": position, "previous_last": np.roll(columns["last_offset"], 1)}
+    known = {"previous_last": np.arange(entries.size) == 0}
+    rows = pa.RecordBatch.from_arrays(
+        [
+            pa.array(columns[field.name], mask=known.get(field.name)).cast(field.type)
+            for field in SCHEMA
+        ],
+        schema=SCHEMA,
+    )
+    for at in range(0, rows.num_rows, BLOCK_ENTRIES):
+        block = rows.slice(at, BLOCK_ENTRIES)
+        row = {"number": block.num_rows, "entries": pack_block(block)}
+        yield builder.nested(log_row.ABORTED, "aborted", [row])
