@@ -8,7 +8,6 @@ import json
 import os
 import tarfile
 from collections import defaultdict
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -65,15 +64,11 @@ def audited(
     as_of = None if moment is None else moment + AN_HOUR_MS
     wanted = Request([scenario / "dump"], "", as_of, "records", _settings.load())
     audit = main.audit(spark, wanted, Progress(None, quiet=True))
-    # Computed once for all tests of a dump.
-    kept = replace(audit.replayed, aborts=audit.replayed.aborts.persist())
-    audit = replace(audit, replayed=kept)
     states = {
         (row.broker, row.topic, row.partition): row
         for row in audit.replayed.partition_states().collect()
     }
     yield scenario, about | {"states": states}, audit
-    kept.aborts.unpersist()
     audit.release()
 
 
