@@ -8,16 +8,20 @@ from functools import lru_cache
 from pathlib import Path
 
 from jobs._errors import UsageError
-from udfs.wire.text_dump import is_text_dump
+from udfs.wire.text_dump import is_text_dump, is_utf_16_text_dump
 from udfs.wire.text_sections import Section, sections
 
 # Folders are searched so deep: broker, partition, segment and one more.
 DEEPEST = 4
+HEAD_BYTES = 1 << 16
 SEPARATOR = re.compile(r"[\\/]+")
 
 
 def text_files(dump: Path) -> tuple[list[Path], list[Path]]:
-    """(texts, files that are none) at or below `dump`, each in the order of their paths."""
+    """(texts, files that are none) at or below `dump`, each in the order of their paths.
+
+    Raises UsageError where one is not in UTF-8.
+    """
     found = [dump] if dump.is_file() else []
     folders = [dump]
     for _ in range(DEEPEST):
@@ -40,9 +44,15 @@ def _entries(folder: Path) -> list[Path]:
 def _is_text(path: Path) -> bool:
     try:
         with path.open("rb") as file:
-            return is_text_dump(file)
+            head = file.read(HEAD_BYTES)
     except OSError:
         return False
+    if is_utf_16_text_dump(head):
+        raise UsageError(
+            f"{path} is a text of kafka-dump-log in UTF-16, which cannot be read: write it anew "
+            "with `iconv -f UTF-16 -t UTF-8`, or in PowerShell with `Out-File -Encoding utf8`."
+        )
+    return is_text_dump(head)
 
 
 def sections_of(path: Path) -> tuple[Section, ...]:

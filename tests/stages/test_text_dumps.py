@@ -105,6 +105,12 @@ def test_a_file_that_is_no_text_and_one_without_metadata_are_refused(tmp_path: P
     file.write_text(text("/k/orders-0", printed=None) + "| key: a payload: b\n")
     with pytest.raises(UsageError, match="--skip-record-metadata"):
         collect([file])
+    file.write_text(text("/k/orders-0"), encoding="utf-16")
+    with pytest.raises(UsageError, match=r"UTF-16.*iconv"):
+        collect([tmp_path])
+    file.write_text("something else\n", encoding="utf-16")
+    with pytest.raises(UsageError, match="nor a text"):
+        collect([file])
     file.write_text(text("."))
     with pytest.raises(UsageError, match="of which partition"):
         collect([file])

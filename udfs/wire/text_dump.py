@@ -6,6 +6,7 @@ text are printed as signs of other sizes: there the end must lie within what the
 where several lines could be the next one the record takes all of them but the last, and is UNSURE.
 """
 
+import codecs
 import re
 from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
@@ -70,10 +71,16 @@ class _NeedMoreError(Exception):
     """The item may go on behind the bytes that were read."""
 
 
-def is_text_dump(file: BinaryIO) -> bool:
-    """Whether one of the first lines of the file is `Dumping …`."""
-    head = file.read(1 << 16)
+def is_text_dump(head: bytes) -> bool:
+    """Whether one of these first lines of a file is `Dumping …`."""
     return any(shapes.DUMPING.match(head, at) for at in _starts_of_lines(head))
+
+
+def is_utf_16_text_dump(head: bytes) -> bool:
+    """Whether it is one in two bytes a character, as PowerShell writes what a command prints."""
+    if head[:2] not in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        return False
+    return is_text_dump(head.decode("utf-16", "replace").encode())
 
 
 def _starts_of_lines(data: bytes) -> Iterator[int]:
