@@ -24,6 +24,7 @@ from jobs._failures import sentence
 from jobs._kept import Kept
 from jobs._listing import files_table, partitions_table
 from jobs._progress import Progress
+from jobs._replicas import clusters
 from jobs._session import planned_for, spark_session
 from jobs._write import result_tables, write
 from jobs.collect import collect
@@ -111,7 +112,13 @@ def _judge(
             request.as_of if request.as_of is not None else newest_broker_timestamp(replayed.facts)
         )
         inputs = context_inputs(request, dump, read, replayed, now)
-        verified = verify(spark, build_contexts(inputs), request.depth, read.kept)
+        verified = verify(
+            spark,
+            build_contexts(inputs),
+            request.depth,
+            read.kept,
+            one_cluster=len(clusters(dump)) < 2,
+        )
         counts = counts_by_code(verified.findings)
         say(f"{sum(counts.values()):,} findings")
     verdict = Verdict(

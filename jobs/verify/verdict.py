@@ -8,7 +8,7 @@ accounts for what was seen leaves no finding at all.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pyspark.sql import Column
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 VIOLATION, SUSPECT, INCONCLUSIVE = "violation", "suspect", "inconclusive"
@@ -51,6 +51,8 @@ COORDINATOR_STOPPED = "coordinator_stopped"
 REWIND_POSSIBLE = "rewind_possible"
 # The topic was deleted and created anew, and a folder of the old one is left.
 TOPIC_RECREATED = "topic_recreated"
+# Partitions of several clusters lie in one dump, and all number their producers from 0.
+SEVERAL_CLUSTERS = "several_clusters"
 
 REASONS = (
     NO_INITIAL_STATE,
@@ -76,6 +78,7 @@ REASONS = (
     COORDINATOR_STOPPED,
     REWIND_POSSIBLE,
     TOPIC_RECREATED,
+    SEVERAL_CLUSTERS,
 )
 
 
@@ -104,6 +107,17 @@ def suspect(reason: str, when: Callable[[], Column] = lambda: F.lit(True)) -> Ex
 def explained(reason: str, when: Callable[[], Column]) -> Excuse:
     """Nothing is wrong, or another finding already says it."""
     return Excuse(reason, EXPLAINED, when)
+
+
+def over_clusters(findings: DataFrame) -> DataFrame:
+    """Findings that hold partitions of several clusters against each other: nothing is proven."""
+    undecided = F.col("verdict") == INCONCLUSIVE
+    return findings.withColumns(
+        {
+            "verdict": F.lit(INCONCLUSIVE),
+            "reason": F.when(undecided, F.col("reason")).otherwise(F.lit(SEVERAL_CLUSTERS)),
+        }
+    )
 
 
 def judge(excuses: tuple[Excuse, ...]) -> tuple[Column, Column]:

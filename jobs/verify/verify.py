@@ -14,6 +14,7 @@ from jobs.verify.check import Check
 from jobs.verify.contexts.context import Context
 from jobs.verify.places import one_a_cause
 from jobs.verify.run import CRASHED, SKIPPED, Found, Looked, Outcome, look, run_checks
+from jobs.verify.verdict import over_clusters
 from schemas.violation import VIOLATION
 
 # Contexts are independent; planning one overlaps with computing another.
@@ -39,10 +40,12 @@ def verify(
     kept: Kept,
     checks: tuple[Check, ...] = CHECKS,
     keep_regular: bool = False,
+    one_cluster: bool = True,
 ) -> Verified:
     """Runs every check over its context. A check without a context has crashed, not passed.
 
     With `keep_regular` the shortcut over regular rows is not taken: the findings are the same.
+    Unless the dump is of `one_cluster`, what only makes sense within one is never accused.
     """
     by_name = {context.name: context for context in contexts}
     wanted = list(dict.fromkeys(check.context for check in checks))
@@ -61,7 +64,10 @@ def verify(
         asked = [check for check in mine if check.code not in left_out]
         looked = look(by_name[name], asked, kept, keep_regular)
         found = run_checks(looked, asked, kept)
-        return looked, Found(found.frames, found.outcomes + skipped)
+        frames = found.frames
+        if by_name[name].within_cluster and not one_cluster:
+            frames = [over_clusters(frame) for frame in frames]
+        return looked, Found(frames, found.outcomes + skipped)
 
     with ThreadPoolExecutor(CONTEXTS_AT_ONCE) as pool:
         results = list(pool.map(examine, wanted))

@@ -27,7 +27,9 @@ class Context:
     """Rows that checks read. `regular`: no check of the context can fire on the row.
 
     `folded`: rows that were found regular by the decoder already and are not in `rows`.
-    `empty`: it is known to have no rows, and costs no pass.
+    `empty`: it is known to have no rows, and costs no pass. `within_cluster`: its rows are put
+    together from several partitions by producer ids, transactional ids or groups, which mean
+    something within one cluster only.
     `enrich` adds what only irregular rows need (paths of files, facts of the coordinator).
     """
 
@@ -37,6 +39,7 @@ class Context:
     enrich: Callable[[DataFrame], DataFrame] = lambda rows: rows
     folded: int = 0
     empty: bool = False
+    within_cluster: bool = False
 
     def is_irregular(self) -> Column:
         """Whether a row needs a look."""

@@ -171,4 +171,7 @@ def coordinator_copies_context(
     def regular() -> Column:
         return F.col("difference").isNull() & F.col("loss").isNull()
 
-    return Context("coordinator_copies", rows, regular, lambda selected: _enriched(selected, files))
+    def enrich(selected: DataFrame) -> DataFrame:
+        return _enriched(selected, files)
+
+    return Context("coordinator_copies", rows, regular, enrich, within_cluster=True)

@@ -187,4 +187,4 @@ def coordinator_step_context(
     def enrich(selected: DataFrame) -> DataFrame:
         return _enriched(with_links(selected, facts, transactions), files, ages)
 
-    return Context("coordinator_step", rows, _regular, enrich, log.unevaluated)
+    return Context("coordinator_step", rows, _regular, enrich, log.unevaluated, within_cluster=True)

@@ -474,4 +474,4 @@ def decided_partition_context(
         with_stale = _with_stale_markers(with_replicas, decided, markers, tolerance)
         return _enriched(_with_data(with_stale, runs), files, ages)
 
-    return Context("decided_partition", rows, _regular, enrich)
+    return Context("decided_partition", rows, _regular, enrich, within_cluster=True)

@@ -92,4 +92,4 @@ def group_record_context(
             F.col("length").alias("byte_length"),
         )
 
-    return Context("group_record", rows, lambda: F.lit(False), enrich)
+    return Context("group_record", rows, lambda: F.lit(False), enrich, within_cluster=True)

@@ -150,7 +150,7 @@ def offset_transaction_context(
     def enrich(selected: DataFrame) -> DataFrame:
         return _enriched(selected, given, files, ages)
 
-    return Context("offset_transaction", rows, regular, enrich)
+    return Context("offset_transaction", rows, regular, enrich, within_cluster=True)
 
 
 def _groups_of_open_transaction() -> Column:

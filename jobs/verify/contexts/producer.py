@@ -128,4 +128,5 @@ def producer_context(
         rows,
         regular,
         lambda selected: _enriched(selected, files, clock_tolerance_ms),
+        within_cluster=True,
     )

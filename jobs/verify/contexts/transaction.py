@@ -142,4 +142,4 @@ def transaction_context(
             start_untold().alias("start_untold"),
         )
 
-    return Context("transaction", rows, regular, enrich, folded)
+    return Context("transaction", rows, regular, enrich, folded, within_cluster=True)

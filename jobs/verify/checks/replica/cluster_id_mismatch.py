@@ -4,7 +4,7 @@ What it finds: a `meta.properties` with another cluster id than most others of t
 
 Why it is wrong: brokers of different clusters know nothing of each other. What is held against one
 another over partitions (decisions of the coordinator beside markers, producer ids) has no meaning
-over two clusters.
+over two clusters, and what such checks find is told as inconclusive (`several_clusters`).
 
 When it is legal: never; a broker refuses to start on a directory of another cluster. Audit each
 cluster for itself.
