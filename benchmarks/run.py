@@ -1,10 +1,12 @@
 """Times an audit of healthy dumps of several sizes, stage by stage, each in a process of its own.
 
     python benchmarks/run.py [--transactions 2000 200000 2000000] [--kafka-libs DIR] \\
-        [--coordinator]
+        [--coordinator] [--runs 3]
 
-Prints, for each size, transactions/s, batches/s, MB/s, peak memory of driver and workers, and the
-seconds of each stage. What the smallest dump takes is the fixed cost of an audit on a cold JVM.
+Prints, for each size, transactions/s, batches/s, MB/s, processor seconds and peak memory of driver
+and workers, and the seconds of each stage. What the smallest dump takes is the fixed cost of an
+audit on a cold JVM. Runs differ by a fifth: with `--runs` the sizes take turns, and each is made
+anew; compare medians.
 `--kafka-libs` names a folder with Kafka's jars: then the time that its own
 DumpLogSegments needs to print the same files is measured beside it.
 """
@@ -42,19 +44,19 @@ def _proportional_bytes(pid: int) -> int:
     return sum(map(int, sizes)) * 1024
 
 
-def memory_bytes() -> int:
-    """Memory of this process and all below it: the driver's JVM and the Python workers."""
+def processes() -> dict[int, int]:
+    """This process and all below it, the driver's JVM and the Python workers: processor seconds."""
     listing = subprocess.run(
-        ["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=True
+        ["ps", "-A", "-o", "pid=,ppid=,cputimes="], capture_output=True, text=True, check=True
     )
     rows = [tuple(map(int, line.split())) for line in listing.stdout.splitlines()]
     family = {os.getpid()}
     grown = True
     while grown:
-        more = {pid for pid, parent in rows if parent in family} - family
+        more = {pid for pid, parent, _ in rows if parent in family} - family
         family |= more
         grown = bool(more)
-    return sum(map(_proportional_bytes, family))
+    return {pid: seconds for pid, _, seconds in rows if pid in family}
 
 
 class PeakMemory:
@@ -69,7 +71,7 @@ class PeakMemory:
 
     def _sample(self) -> None:
         while not self._done.wait(0.5):
-            self.peak = max(self.peak, memory_bytes())
+            self.peak = max(self.peak, sum(map(_proportional_bytes, processes())))
 
     def __exit__(self, *_: object) -> None:
         self._done.set()
@@ -91,19 +93,21 @@ def measure(transactions: int, folder: Path, libs: Path | None, coordinator: boo
     size = make_dump(dump, transactions, PARTITIONS, coordinator)
     with spark_session() as spark, PeakMemory() as memory:
         spark.range(1).count()
+        before = sum(processes().values())
         start = time.monotonic()
         progress = Progress(spark, quiet=True)
         done = audit(spark, Request([dump], str(out), None, "records", load()), progress)
         with progress.stage("write"):
             write(spark, done, result_tables(spark, done))
         seconds = time.monotonic() - start
+        used = sum(processes().values()) - before
         done.release()
     stages = ", ".join(f"{name} {took:.1f}" for name, took in progress.seconds.items())
     print(
         f"{transactions:,} transactions, {size / 1e6:,.0f} MB: {seconds:.1f} s after start-up "
         f"({stages}); {transactions / seconds:,.0f} transactions/s, "
         f"{2 * transactions / seconds:,.0f} batches/s, {size / 1e6 / seconds:,.0f} MB/s, "
-        f"peak {memory.peak / 1e9:.1f} GB, verdict {done.verdict.verdict}"
+        f"{used} processor seconds, peak {memory.peak / 1e9:.1f} GB, verdict {done.verdict.verdict}"
     )
     if done.verdict.verdict != "clean":
         raise SystemExit("The made dump is healthy: this audit is wrong, and so are its figures.")
@@ -121,8 +125,9 @@ def main() -> None:
     parser.add_argument(
         "--coordinator", action="store_true", help="with a whole __transaction_state"
     )
+    parser.add_argument("--runs", type=int, default=1, help="how often each size is measured")
     given = parser.parse_args()
-    if len(given.transactions) > 1:
+    if len(given.transactions) * given.runs > 1:
         _each_alone(given)
         return
     folder = Path(tempfile.mkdtemp(prefix="eosaudit-bench-"))
@@ -133,8 +138,8 @@ def main() -> None:
 
 
 def _each_alone(given: argparse.Namespace) -> None:
-    """Each size in a new process, so that none meets a JVM that another has warmed."""
-    for transactions in given.transactions:
+    """Each run in a new process, so that none meets a JVM that another has warmed."""
+    for transactions in given.transactions * given.runs:
         command = [sys.executable, __file__, "--transactions", str(transactions)]
         command += ["--kafka-libs", str(given.kafka_libs)] if given.kafka_libs else []
         subprocess.run(command + ["--coordinator"] * given.coordinator, check=True)
