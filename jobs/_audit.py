@@ -235,12 +235,14 @@ def split_epochs(dump: Dump, read: Read, replayed: Replayed) -> SplitEpochs | No
         return None
     all_chosen = epochs.num_rows <= MOST_CHOSEN
     regular = decoded.regular_commits(of=epochs if all_chosen else None)
-    commits = read.kept.keep(possible_commits(transactions, regular, replayed.facts))
+    commits = possible_commits(transactions, regular, replayed.facts)
+    if all_chosen:
+        commits = read.kept.keep(commits)
     return SplitEpochs(
         aborts=aborts,
         number=epochs.num_rows if all_chosen else aborts.count(),
         commits=commits,
-        few=commits.count() <= MOST_BROADCAST,
+        few=all_chosen and commits.count() <= MOST_BROADCAST,
         owners=replayed.owners,
     )
 

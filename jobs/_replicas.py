@@ -17,6 +17,11 @@ def clusters(dump: Dump) -> set[str]:
     return {one.cluster_id for one in dump.directories if one.cluster_id is not None}
 
 
+def clusters_audited(dump: Dump) -> set[str]:
+    """Those of them that a partition of the dump belongs to."""
+    return {one.cluster_id for one in dump.partitions if one.cluster_id is not None}
+
+
 def replica_sets(dump: Dump) -> list[list[DumpPartition]]:
     """Partitions of which the dump has copies of several brokers of one cluster.
 

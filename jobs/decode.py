@@ -88,7 +88,7 @@ class Decoded:
         return self.kind(log_row.RUN).select("partition_index", "file_index", "split_start", *names)
 
     def regular_aborts(self) -> DataFrame:
-        """Those that were aborted: partition, file and `log_row.REGULAR_ABORT`."""
+        """Regular transactions that were aborted: partition, file and `log_row.REGULAR_ABORT`."""
         if not self.aborts:
             return self.rows.sparkSession.createDataFrame([], UNPACKED_ABORTS)
         blocks = self.kind(log_row.REGULAR).select(

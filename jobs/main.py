@@ -24,7 +24,7 @@ from jobs._failures import sentence
 from jobs._kept import Kept
 from jobs._listing import files_table, partitions_table
 from jobs._progress import Progress
-from jobs._replicas import clusters
+from jobs._replicas import clusters_audited
 from jobs._session import planned_for, spark_session
 from jobs._write import result_tables, write
 from jobs.collect import collect
@@ -107,6 +107,8 @@ def _judge(
     """Replays and verifies what was read."""
     decoded = read.decoded
     replayed, seen = _replay(spark, progress, dump, read)
+    # For the aborted list and for its index.
+    replayed = replace(replayed, aborts=read.kept.keep(replayed.aborts))
     with progress.stage("verify") as say:
         now = (
             request.as_of if request.as_of is not None else newest_broker_timestamp(replayed.facts)
@@ -117,7 +119,7 @@ def _judge(
             build_contexts(inputs),
             request.depth,
             read.kept,
-            one_cluster=len(clusters(dump)) < 2,
+            one_cluster=len(clusters_audited(dump)) < 2 or replayed.clusters_with_producers() < 2,
         )
         counts = counts_by_code(verified.findings)
         say(f"{sum(counts.values()):,} findings")

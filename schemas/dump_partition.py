@@ -28,7 +28,8 @@ DUMP_PARTITION = table(
     long("newest_base", "base offset of the newest (active) segment"),
     integer("replica_set", "equal for the copies of one partition on several brokers of one "
             "cluster; null where the dump has one copy"),
-    long("comparable_from", "first offset that neither retention nor the cleaner touched"),
+    long("comparable_from", "first offset that neither retention nor the cleaner of any copy "
+         "touched"),
     string("topic_id", "partition.metadata; null without it or without a replica_set"),
     integer("metadata_file", "file_index of that partition.metadata"),
     integer("topic_partitions", "partitions of the topic by __cluster_metadata; null: not told"),

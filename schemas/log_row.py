@@ -76,6 +76,7 @@ REGULAR_ABORT = table(
     *REGULAR_TXN,
     long("oldest_other", "as in RUN_COLUMNS"),
 )
+"""A regular transaction that was aborted, for the aborted list and its index."""
 
 REGULAR_TYPE = table(
     long("number", "transactions in the block"),
@@ -201,6 +202,7 @@ ABORTED_ENTRY = table(
     long("last_offset", "offset of the ABORT marker"),
     long("last_stable_offset", "last stable offset when the transaction was aborted"),
     long("position", "byte position of the entry; of a text its line"),
+    integer("length", "size of the entry, bytes; of a text lines"),
     long("previous_last", "last_offset of the entry before it in its file; null for none"),
 )
 

@@ -221,7 +221,10 @@ def facts(
         F.least("checkpoint_high_watermark", "log_end_offset"), F.col("log_start_offset")
     )
     known = F.col("checkpoint_high_watermark").isNotNull()
-    present = static.select(F.coalesce("broker", F.lit(-1)).alias("broker")).distinct()
+    # Broker 1 of another cluster is another broker.
+    present = static.select(
+        F.coalesce("broker", F.lit(-1)), F.coalesce("cluster_id", F.lit(""))
+    ).distinct()
     one_broker = F.broadcast(present.agg((F.count("*") == 1).alias("one_broker")))
     kraft = F.broadcast(brokers.agg((F.count("*") > 0).alias("with_kraft")))
     alone = F.coalesce("alone", F.lit(False))

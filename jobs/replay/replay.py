@@ -47,6 +47,13 @@ class Replayed:
         """Transactions with data; markers alone are none."""
         return self.regular + self.transactions.filter(F.col("first_offset").isNotNull()).count()
 
+    def clusters_with_producers(self) -> int:
+        """Clusters of the dump that have producers of their own, or a coordinator's topic."""
+        writing = self.states.select("partition_index").distinct().withColumn("writes", F.lit(True))
+        placed = self.facts.join(writing, on="partition_index", how="left")
+        told = placed.filter(F.col("coordinator_topic") | F.col("writes"))
+        return told.filter(F.col("cluster_id").isNotNull()).select("cluster_id").distinct().count()
+
     def aborted(self) -> DataFrame:
         """Aborted transactions with data: what a broker answers a read_committed consumer."""
         return self.aborts.filter(F.col("first_offset").isNotNull())
@@ -95,7 +102,7 @@ def replay(
         steps=logs.steps,
         facts=known,
         transactions=settled,
-        aborts=kept.keep(abort_markers(settled, regular_aborts)),
+        aborts=abort_markers(settled, regular_aborts),
         regular=regular,
         owners=owners(told["coordinator"]),
         coordinator_log=log,

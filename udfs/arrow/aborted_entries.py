@@ -18,11 +18,18 @@ BLOCK_ENTRIES = 65_536
 
 
 def entry_rows(
-    builder: RowBuilder, entries: NDArray[Any], position: NDArray[np.int64]
+    builder: RowBuilder, entries: NDArray[Any], position: NDArray[np.int64], length: int
 ) -> Iterator[pa.RecordBatch]:
-    """Rows of kind ABORTED for entries (`txn_index.STORED`) of one file at byte positions."""
+    """Rows of kind ABORTED for entries (`txn_index.STORED`) of one file.
+
+    `position`, `length`: where each lies, in bytes or, in a text, lines.
+    """
     columns = {name: entries[name].astype(np.int64) for name in entries.dtype.names or ()}
-    columns |= {"position": position, "previous_last": np.roll(columns["last_offset"], 1)}
+    columns |= {
+        "position": position,
+        "length": np.full(entries.size, length),
+        "previous_last": np.roll(columns["last_offset"], 1),
+    }
     known = {"previous_last": np.arange(entries.size) == 0}
     rows = pa.RecordBatch.from_arrays(
         [

@@ -166,7 +166,7 @@ def _read_txn_index(
                 lines.append(item.line)
     builder = RowBuilder(split)
     entries = np.array(told, dtype=txn_index.STORED)
-    yield from entry_rows(builder, entries, np.array(lines, dtype=np.int64))
+    yield from entry_rows(builder, entries, np.array(lines, dtype=np.int64), 1)
     yield builder.nested(log_row.SUMMARY, "summary", [section.summary() | {"trailing_bytes": 0}])
 
 

@@ -6,8 +6,6 @@ from pyspark.sql import functions as F
 from jobs.verify.conditions import missing_between
 from jobs.verify.contexts.context import Context, with_paths
 
-ENTRY_LENGTH = 34
-
 
 def _entries(aborted_entries: DataFrame, files: DataFrame) -> DataFrame:
     """Entries with the names of their file."""
@@ -21,6 +19,7 @@ def _entries(aborted_entries: DataFrame, files: DataFrame) -> DataFrame:
         F.struct(
             "file_index",
             "position",
+            "length",
             "version",
             F.col("first_offset").alias("first"),
             F.col("last_offset").alias("last"),
@@ -39,11 +38,12 @@ def side_entry_context(
 ) -> Context:
     """Entries and ABORT markers (`aborts`), matched by partition, producer id and marker offset.
 
-    `entry`: struct (file_index, position, version, first, last, last_stable_offset, segment_base,
-    previous_last), null where the index has none. `marker_offset` is null where the log has no
-    such ABORT marker; `first_offset` is null where its transaction has no data in the log;
-    `last_stable_offset` is the recomputed one. next_segment_base: base offset of the segment
-    behind the entry's; newest_entry: largest marker offset in the indexes of the partition.
+    `entry`: struct (file_index, position, length, version, first, last, last_stable_offset,
+    segment_base, previous_last), null where the index has none. `marker_offset` is null where
+    the log has no such ABORT marker; `first_offset` is null where its transaction has no data
+    in the log; `last_stable_offset` is the recomputed one. next_segment_base: base offset of
+    the segment behind the entry's; newest_entry: largest marker offset in the indexes of the
+    partition.
     """
     entries = _entries(aborted_entries, files)
     matched = aborts.join(
@@ -120,11 +120,9 @@ def _enrich(selected: DataFrame, files: DataFrame) -> DataFrame:
         at_marker.alias("offset_last"),
         F.coalesce("entry_file", "marker_file").alias("file"),
         F.coalesce("entry.position", "marker_position").alias("byte_position"),
-        F.when(F.col("entry").isNotNull(), F.lit(ENTRY_LENGTH))
-        .otherwise(F.col("marker_length"))
-        .alias("byte_length"),
+        F.coalesce("entry.length", "marker_length").alias("byte_length"),
         F.col("entry.position").alias("entry_position"),
-        F.lit(ENTRY_LENGTH).alias("entry_length"),
+        F.col("entry.length").alias("entry_length"),
         F.coalesce(missing_between(at_marker, at_marker), F.lit(False)).alias("marker_missing"),
         # A marker that is missing there joins two transactions of the log into one.
         F.coalesce(

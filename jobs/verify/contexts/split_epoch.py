@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from jobs.verify.contexts.context import Context, with_paths
 from jobs.verify.contexts.ended import CLOSED_COLUMNS, folded_transactions, replayed_transactions
 
-# So many commits fit into the memory of every task.
+# So many transactions fit into the memory of every task.
 MOST_BROADCAST = 200_000
 OF_TRANSACTION = ["cluster", "producer_id", "producer_epoch"]
 
@@ -17,8 +17,8 @@ OF_TRANSACTION = ["cluster", "producer_id", "producer_epoch"]
 class SplitEpochs:
     """What the context is built from.
 
-    `aborts`: rows of `undecided_aborts`; `number` of them. `commits`: rows of `possible_commits`,
-    kept; `few` if each task can have them all. `owners`: the ids that own producer ids.
+    `aborts`: rows of `undecided_aborts`; `number` of them. `commits`: rows of `possible_commits`;
+    `few` if each task can have them all. `owners`: the ids that own producer ids.
     """
 
     aborts: DataFrame
@@ -78,8 +78,12 @@ def _in_client_topics(transactions: DataFrame, folded: DataFrame, facts: DataFra
 
 def _torn(given: SplitEpochs) -> DataFrame:
     """The aborts of which another partition has the same transaction committed: the first such."""
-    commits = F.broadcast(given.commits) if given.few else given.commits
-    pairs = given.aborts.join(commits, on=OF_TRANSACTION, how="inner").filter(
+    aborts, commits = given.aborts, given.commits
+    if given.few:
+        commits = F.broadcast(commits)
+    elif given.number <= MOST_BROADCAST:
+        aborts = F.broadcast(aborts)
+    pairs = aborts.join(commits, on=OF_TRANSACTION, how="inner").filter(
         F.col("place") != F.col("committed.place")
     )
     mine = [name for name in given.aborts.columns if name != "cluster"]
@@ -124,4 +128,6 @@ def split_epoch_context(given: SplitEpochs, facts: DataFrame, files: DataFrame) 
             F.col("committed.stable_below").alias("committed_stable_below"),
         )
 
-    return Context("split_epoch", _torn(given), regular, enrich, folded=given.number)
+    return Context(
+        "split_epoch", _torn(given), regular, enrich, folded=given.number, within_cluster=True
+    )

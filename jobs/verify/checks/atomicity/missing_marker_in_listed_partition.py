@@ -10,7 +10,8 @@ producer decides them too: aborted records become visible, or committed ones are
 When it is legal: the topic was deleted or created anew, or retention has passed the data and
 their marker; so only a partition that still holds the data, or something older of the same
 producer, is accused. A copy of the partition that is older than the Complete record decides
-nothing, nor does one whose end another replica has passed before it wrote the marker.
+nothing, nor does one whose end another replica has passed before it wrote the marker, unless it
+holds data of the producer's next epoch: then it has lost what the other kept.
 
 Evidence: the first batch of the transaction there, and the Prepare record.
 """
@@ -39,7 +40,13 @@ CHECK = Check(
         explained(MISSING_RANGE, lambda: F.col("held_from").isNull()),
         explained(MISSING_RANGE, lambda: F.col("marker_missing")),
         explained(OTHER_OUTCOME, lambda: F.col("other_outcome")),
-        explained(REPLICA_LAGS, lambda: F.col("replica_offset") >= F.col("log_end_offset")),
+        explained(
+            REPLICA_LAGS,
+            # Data from behind the marker are in no copy that is merely shorter.
+            lambda: (
+                (F.col("replica_offset") >= F.col("log_end_offset")) & F.col("later_run").isNull()
+            ),
+        ),
         inconclusive(
             UNSTABLE_TAIL, lambda: F.col("complete_offset") >= F.col("coordinator_stable_below")
         ),
