@@ -27,7 +27,10 @@ class Wanted:
 
 
 class Range(NamedTuple):
-    """What a consumer gets of one copy of a partition: offsets [from_offset, end_offset)."""
+    """What a consumer gets of one copy of a partition: offsets [from_offset, end_offset).
+
+    `records`: how many the copy holds.
+    """
 
     partition_index: int
     topic: str
@@ -36,10 +39,13 @@ class Range(NamedTuple):
     from_offset: int
     end_offset: int
     log_end_offset: int
+    records: int
 
 
 def ranges(states: DataFrame, dump: Dump, wanted: Wanted) -> list[Range]:
-    """One range a partition, of the copy with the highest log end offset that `wanted` allows.
+    """One range a partition, of the copy that reaches furthest of those that `wanted` allows.
+
+    Of several, of that with most records: the cleaner of another broker may have been further.
 
     `states`: rows of the table partition_state. A read_uncommitted consumer gets all below the
     high watermark, a read_committed one all below the last stable offset. Raises UsageError where
@@ -53,7 +59,7 @@ def ranges(states: DataFrame, dump: Dump, wanted: Wanted) -> list[Range]:
             end = row.log_end_offset if row.high_watermark is None else row.high_watermark
         copy = Range(
             index[row.broker, row.topic, row.partition], row.topic, row.partition, row.broker,
-            row.log_start_offset, end, row.log_end_offset,
+            row.log_start_offset, end, row.log_end_offset, row.records,
         )  # fmt: skip
         if _is_wanted(copy, wanted):
             place = (row.topic, row.partition)
@@ -68,9 +74,10 @@ def _is_wanted(copy: Range, wanted: Wanted) -> bool:
     return by_topic and not internal and wanted.broker in (None, copy.broker)
 
 
-def _reach(copy: Range) -> tuple[int, int, int]:
-    """Of copies that reach equally far, that of the lowest broker id."""
-    return copy.end_offset, copy.log_end_offset, -(-1 if copy.broker is None else copy.broker)
+def _reach(copy: Range) -> tuple[int, int, int, int]:
+    """Of copies that are equal in all else, that of the lowest broker id."""
+    broker = -1 if copy.broker is None else copy.broker
+    return copy.end_offset, copy.log_end_offset, copy.records, -broker
 
 
 def _check(dump: Dump, wanted: Wanted, found: set[str]) -> None:

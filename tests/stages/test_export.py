@@ -13,6 +13,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs import _settings
+from jobs._dump import Dump, DumpPartition
+from jobs.export import Wanted, ranges
 from jobs.main import main
 
 DUMP = Path(__file__).parent.parent / "dumps/mixed-clients.tar.gz"
@@ -46,6 +48,28 @@ def received(scenario: Path, isolation: str) -> dict[str, list[int]]:
     answers = (scenario / "oracle" / isolation).glob("*.txt")
     found = {path.stem: oracle.read_offsets(path) for path in answers}
     return {name: offsets for name, offsets in found.items() if offsets}
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("second", "broker"), [((9, 20), 1), ((10, 7), 1), ((10, 8), 2), ((11, 1), 2)]
+)
+def test_the_copy_that_reaches_furthest_and_then_holds_most_is_taken(
+    spark: SparkSession, second: tuple[int, int], broker: int
+) -> None:
+    unknown = {"log_start": 0, "recovery_point": None, "cleaner_checkpoint": None}
+    copies = [
+        DumpPartition(number, number + 1, "t", 0, None, has_cleaner_checkpoint=True,
+                      clean_shutdown=True, **unknown)
+        for number in (0, 1)
+    ]  # fmt: skip
+    states = spark.createDataFrame(
+        [(one, "t", 0, 0, end, end, end, held) for one, (end, held) in ((1, (10, 7)), (2, second))],
+        "broker int, topic string, partition int, log_start_offset long, log_end_offset long, "
+        "high_watermark long, last_stable_offset long, records long",
+    )
+    (taken,) = ranges(states, Dump(partitions=copies), Wanted("read_committed"))
+    assert taken.broker == broker
 
 
 @pytest.mark.spark
