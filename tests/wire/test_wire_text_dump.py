@@ -14,7 +14,7 @@ from schemas import log_row
 from udfs.arrow import text_section
 from udfs.arrow.batches import DecodeOptions
 from udfs.arrow.read_pack import read_split
-from udfs.wire import text_dump
+from udfs.wire import text_dump, txn_index
 from udfs.wire.errors import WireError
 from udfs.wire.offsets_log import GroupKey
 from udfs.wire.text_batches import TEXT_CUT, Gathered, Gatherer
@@ -113,6 +113,28 @@ def test_a_text_gives_the_rows_of_the_bytes_that_were_dumped(name: str) -> None:
             if name != "v28-legacy-format":
                 assert_told_without_records(stored, text, content(stored))
     assert {log_row.RUN, log_row.ENTRY, log_row.SUMMARY} <= compared.keys()
+
+
+def test_an_entry_of_an_index_is_a_line_of_its_text() -> None:
+    """Evidence shows so many bytes or lines."""
+    path = "k/t-0/00000000000000000000.txnindex"
+    shown = "version: 0 producerId: 1 firstOffset: 0 lastOffset: 4 lastStableOffset: 2\n"
+    text = f"Dumping {path}\n{NOISE}{shown}{shown}".encode()
+    (section,) = sections(io.BytesIO(text), len(text))
+    stored = txn_index.encode([txn_index.AbortedTxnEntry(0, 1, 0, 4, 2)] * 2)
+    for content, of, wanted in (
+        (stored, None, [(0, 34), (34, 34)]),
+        (text, section, [(NOISE.count("\n") + 2, 1), (NOISE.count("\n") + 3, 1)]),
+    ):
+        batches = read_split(io.BytesIO(content), split(path, len(content), of), OPTIONS)
+        found = [
+            (entry["position"], entry["length"])
+            for batch in batches
+            for row in batch.to_pylist()
+            if row["kind"] == log_row.ABORTED
+            for entry in pa.ipc.open_stream(row["aborted"]["entries"]).read_all().to_pylist()
+        ]
+        assert found == wanted
 
 
 BATCH = (

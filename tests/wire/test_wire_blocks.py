@@ -1,0 +1,54 @@
+"""Rows that are chosen where a block is unpacked."""
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from udfs.arrow.blocks import epoch_keys, pack_block, unpack_commits_of
+
+Epoch = tuple[int, int]
+
+# Few, so that many are stored and wanted at once.
+USUAL = st.tuples(st.integers(0, 4) | st.just(2**48 - 1), st.integers(0, 3) | st.just(32_767))
+HOSTILE = st.tuples(st.integers(-(2**63), 2**63 - 1) | st.integers(-2, 2), st.integers(-1, 3))
+
+
+def columns(epochs: list[Epoch]) -> dict[str, pa.Array]:
+    return {
+        "producer_id": pa.array([epoch[0] for epoch in epochs], pa.int64()),
+        "producer_epoch": pa.array([epoch[1] for epoch in epochs], pa.int32()),
+    }
+
+
+def chosen(stored: list[tuple[Epoch, bool]], wanted: list[Epoch]) -> list[Epoch]:
+    """The epochs of the rows that are unpacked."""
+    commits = pa.array([commit for _, commit in stored])
+    rows = pa.record_batch(columns([epoch for epoch, _ in stored]) | {"marker_commit": commits})
+    keys = np.unique(epoch_keys(*columns(wanted).values()))
+    packed = pa.record_batch({"file_index": [7], "block": [pack_block(rows)]})
+    found = [row for batch in unpack_commits_of(keys)(iter([packed])) for row in batch.to_pylist()]
+    assert all(row["marker_commit"] and row["file_index"] == 7 for row in found)
+    return [(row["producer_id"], row["producer_epoch"]) for row in found]
+
+
+def owed(stored: list[tuple[Epoch, bool]], wanted: list[Epoch]) -> list[Epoch]:
+    return [epoch for epoch, commit in stored if commit and epoch in wanted]
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(USUAL, st.booleans()), min_size=1), st.lists(USUAL, min_size=1))
+def test_the_commits_of_the_wanted_epochs_are_chosen(
+    stored: list[tuple[Epoch, bool]], wanted: list[Epoch]
+) -> None:
+    assert chosen(stored, wanted) == owed(stored, wanted)
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(HOSTILE, st.booleans()), min_size=1), st.lists(HOSTILE, min_size=1))
+def test_none_is_left_out_whatever_the_producer_id(
+    stored: list[tuple[Epoch, bool]], wanted: list[Epoch]
+) -> None:
+    wanted = [*wanted, stored[0][0]]
+    found = chosen(stored, wanted)
+    assert [epoch for epoch in found if epoch in wanted] == owed(stored, wanted)
