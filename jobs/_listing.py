@@ -32,6 +32,7 @@ def _static_row(partition: DumpPartition, cluster: Cluster) -> tuple[object, ...
         bases[-1] if bases else None,
         partition.replica_set,
         comparable_from(partition),
+        partition.cleaner_reach,
         partition.topic_id,
         partition.metadata_file,
         cluster.partitions.get(partition.topic),

@@ -17,11 +17,6 @@ def clusters(dump: Dump) -> set[str]:
     return {one.cluster_id for one in dump.directories if one.cluster_id is not None}
 
 
-def clusters_audited(dump: Dump) -> set[str]:
-    """Those of them that a partition of the dump belongs to."""
-    return {one.cluster_id for one in dump.partitions if one.cluster_id is not None}
-
-
 def replica_sets(dump: Dump) -> list[list[DumpPartition]]:
     """Partitions of which the dump has copies of several brokers of one cluster.
 
@@ -82,8 +77,7 @@ class Cleaned(NamedTuple):
 def cleaned(replicas: list[DumpPartition]) -> Cleaned | None:
     """Up to where copies are compared record by record; None where the cleaner passed none."""
     with_files = [one for one in replicas if one.segments]
-    reach = max((one.cleaner_reach for one in with_files), default=0)
-    if len(with_files) < 2 or not reach:
+    if len(with_files) < 2 or not with_files[0].cleaner_reach:
         return None
     largest = max(sum(file.size for file in one.segments) for one in with_files)
-    return Cleaned(reach, 1 + largest // BUCKET_BYTES)
+    return Cleaned(with_files[0].cleaner_reach, 1 + largest // BUCKET_BYTES)

@@ -89,21 +89,12 @@ class Decoded:
 
     def regular_aborts(self) -> DataFrame:
         """Regular transactions that were aborted: partition, file and `log_row.REGULAR_ABORT`."""
-        if not self.aborts:
-            return self.rows.sparkSession.createDataFrame([], UNPACKED_ABORTS)
-        blocks = self.kind(log_row.REGULAR).select(
-            "partition_index", "file_index", "regular.aborted"
-        )
-        return blocks.filter("aborted is not null").mapInArrow(unpack_blocks, UNPACKED_ABORTS)
+        return self._unpacked(self.aborts, log_row.REGULAR, "regular.aborted", UNPACKED_ABORTS)
 
     def aborted_entries(self) -> DataFrame:
         """Entries of `.txnindex` files: partition, file and `log_row.ABORTED_ENTRY`."""
-        if not self.index_entries:
-            return self.rows.sparkSession.createDataFrame([], UNPACKED_ENTRIES)
-        blocks = self.kind(log_row.ABORTED).select(
-            "partition_index", "file_index", "aborted.entries"
-        )
-        return blocks.mapInArrow(unpack_blocks, UNPACKED_ENTRIES)
+        number = self.index_entries
+        return self._unpacked(number, log_row.ABORTED, "aborted.entries", UNPACKED_ENTRIES)
 
     def regular_transactions(self) -> DataFrame:
         """Transactions that were folded away: partition, file and `log_row.REGULAR_TXN`."""
@@ -121,12 +112,18 @@ class Decoded:
         return self._regular_by(unpack_commits_of(wanted))
 
     def _regular_by(self, unpack: Unpack) -> DataFrame:
-        if not self.regular:
-            return self.rows.sparkSession.createDataFrame([], UNPACKED)
-        blocks = self.kind(log_row.REGULAR).select(
-            "partition_index", "file_index", "regular.transactions"
-        )
-        return blocks.mapInArrow(unpack, UNPACKED)
+        blocks = "regular.transactions"
+        return self._unpacked(self.regular, log_row.REGULAR, blocks, UNPACKED, unpack)
+
+    def _unpacked(
+        self, number: int, kind: int, blocks: str, schema: StructType,
+        unpack: Unpack = unpack_blocks,
+    ) -> DataFrame:  # fmt: skip
+        """What lies packed in a column of a kind; of a `number` of 0 nothing is planned."""
+        if not number:
+            return self.rows.sparkSession.createDataFrame([], schema)
+        packed = self.kind(kind).filter(F.col(blocks).isNotNull())
+        return packed.select("partition_index", "file_index", blocks).mapInArrow(unpack, schema)
 
     def commits(self) -> DataFrame:
         """Offset commits near the seams of splits: place of the split, `log_row.OFFSET_COMMIT`."""

@@ -24,7 +24,7 @@ from jobs._failures import sentence
 from jobs._kept import Kept
 from jobs._listing import files_table, partitions_table
 from jobs._progress import Progress
-from jobs._replicas import clusters_audited
+from jobs._replicas import clusters
 from jobs._session import planned_for, spark_session
 from jobs._write import result_tables, write
 from jobs.collect import collect
@@ -119,7 +119,7 @@ def _judge(
             build_contexts(inputs),
             request.depth,
             read.kept,
-            one_cluster=len(clusters_audited(dump)) < 2 or replayed.clusters_with_producers() < 2,
+            one_cluster=len(clusters(dump)) < 2 or replayed.clusters_with_producers() < 2,
         )
         counts = counts_by_code(verified.findings)
         say(f"{sum(counts.values()):,} findings")

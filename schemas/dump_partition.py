@@ -30,6 +30,8 @@ DUMP_PARTITION = table(
             "cluster; null where the dump has one copy"),
     long("comparable_from", "first offset that neither retention nor the cleaner of any copy "
          "touched"),
+    long("cleaner_reach", "offset below which the cleaner of any copy came; 0 without a "
+         "replica_set"),
     string("topic_id", "partition.metadata; null without it or without a replica_set"),
     integer("metadata_file", "file_index of that partition.metadata"),
     integer("topic_partitions", "partitions of the topic by __cluster_metadata; null: not told"),

@@ -56,9 +56,7 @@ def epoch_keys(
     return keys
 
 
-def unpack_commits_of(
-    wanted: NDArray[np.uint64],
-) -> Unpack:
+def unpack_commits_of(wanted: NDArray[np.uint64]) -> Unpack:
     """`unpack_blocks` for committed transactions of the wanted epochs only.
 
     `wanted`: `epoch_keys` in ascending order, one at least.

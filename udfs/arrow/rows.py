@@ -17,6 +17,13 @@ def _constant(name: str, value: int | None, size: int) -> pa.Array:
     return pa.nulls(size, kind) if value is None else pa.repeat(pa.scalar(value, kind), size)
 
 
+def typed_column(
+    values: NDArray[Any], nulls: NDArray[np.bool_] | None, kind: pa.DataType
+) -> pa.Array:
+    """The values as a column of that type; `nulls`: mask of the nulls or None."""
+    return pa.array(values.astype(kind.to_pandas_dtype(), copy=False), type=kind, mask=nulls)
+
+
 class RowBuilder:
     """Builds batches whose rows belong to one split of one file."""
 
@@ -52,9 +59,8 @@ class RowBuilder:
     ) -> pa.RecordBatch:
         """Rows from arrays: column -> (values, mask of the nulls or None)."""
         size = len(next(iter(columns.values()))[0])
-        arrays = {}
-        for name, (values, nulls) in columns.items():
-            kind_of_column = ARROW_SCHEMA.field(name).type
-            typed = values.astype(kind_of_column.to_pandas_dtype(), copy=False)
-            arrays[name] = pa.array(typed, type=kind_of_column, mask=nulls)
+        arrays = {
+            name: typed_column(values, nulls, ARROW_SCHEMA.field(name).type)
+            for name, (values, nulls) in columns.items()
+        }
         return self._batch(kind, size, arrays)

@@ -12,7 +12,7 @@ from schemas import log_row
 from schemas.topics import COORDINATOR_TOPICS
 from udfs.arrow.batches import Decoded
 from udfs.arrow.blocks import pack_block
-from udfs.arrow.rows import RowBuilder
+from udfs.arrow.rows import RowBuilder, typed_column
 from udfs.wire import faults, records
 from udfs.wire.batch_headers import Int64s
 from udfs.wire.fold import Batches, Runs, fold
@@ -207,9 +207,5 @@ def run_rows(
 def _block(columns: Columns, chosen: Int64s, schema: pa.Schema) -> bytes:
     """Many regular transactions in one cell."""
     values = columns.of_regular(chosen, tuple(schema.names))
-    arrays = []
-    for field in schema:
-        known, nulls = values[field.name]
-        nulls = nulls if nulls is not None and nulls.any() else None
-        arrays.append(pa.array(known.astype(field.type.to_pandas_dtype(), copy=False), mask=nulls))
+    arrays = [typed_column(*values[field.name], field.type) for field in schema]
     return pack_block(pa.RecordBatch.from_arrays(arrays, schema=schema))

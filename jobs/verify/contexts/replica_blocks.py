@@ -22,7 +22,7 @@ def replica_copies(facts: DataFrame) -> DataFrame:
     return facts.filter(F.col("replica_set").isNotNull()).select(
         "replica_set", "partition_index", "topic", "partition", "broker", "topic_id",
         "metadata_file", "clean_shutdown", "comparable_from", "stable_below", "created_once",
-        "never_compacted", "log_start_offset", "log_end_offset", "cleaned_below", "holes",
+        "never_compacted", "log_start_offset", "log_end_offset", "cleaner_reach", "holes",
         (F.col("cleaning") == CLEANED).alias("compacted"),
         F.col("high_watermark").isNotNull().alias("stable_known"),
         F.col("first_base").isNotNull().alias("has_files"),

@@ -46,9 +46,11 @@ def _buckets(survivors: DataFrame, copies: DataFrame, sets: DataFrame) -> DataFr
     pairs = (
         replica_pairs(copies, sets)
         .groupBy("replica_set")
-        .agg(F.collect_list(F.struct(told("one"), told("other"))).alias("pairs"))
+        .agg(
+            F.collect_list(F.struct(told("one"), told("other"))).alias("pairs"),
+            F.first("one.cleaner_reach").alias("reach"),
+        )
     )
-    reach = copies.groupBy("replica_set").agg(F.max("cleaned_below").alias("reach"))
     of_set = copies.select("partition_index", "replica_set")
     cell = F.struct("partition_index", "file_index", "survivors")
     return (
@@ -56,8 +58,7 @@ def _buckets(survivors: DataFrame, copies: DataFrame, sets: DataFrame) -> DataFr
         .join(F.broadcast(of_set), on="partition_index", how="inner")
         .groupBy("replica_set", "what", "bucket")
         .agg(F.collect_list(cell).alias("cells"))
-        .join(F.broadcast(pairs.join(reach, on="replica_set", how="inner")), on="replica_set",
-              how="inner")
+        .join(F.broadcast(pairs), on="replica_set", how="inner")
         .select(*BUCKET.names)
     )  # fmt: skip
 
