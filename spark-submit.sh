@@ -16,7 +16,7 @@ subcommands (SUBCOMMAND --help tells more):
   explain  say what holds back consumers of a partition, since when, and what to do
   checks   list the checks, or print one check's manual
   doctor   say what is missing on this machine or cluster
-  export   write the records that a consumer would have got (not in this version)
+  export   write the records that a consumer would have got
 
 examples:
   ./spark-submit.sh audit --dump /copies/broker-1 --out /audits

@@ -29,6 +29,8 @@ DEFAULTS = {
     "spark.ui.retainedTasks": "1000",
     "spark.sql.codegen.cache.maxEntries": "100",
     "spark.python.sql.dataFrameDebugging.enabled": "false",
+    # Spark would take 32 MB for the first row of every sort, aggregate and hash join.
+    "spark.buffer.pageSize": "4m",
 }
 # Where each column expression came from in the Python code: for debugging, and it takes time.
 QUIET = {"spark.sql.dataFrameQueryContext.enabled": "false"}
@@ -43,7 +45,8 @@ INTERPRETED = {
 FEW_SHUFFLE_PARTITIONS = 8
 # Of rows that one task could hold; two let a window over them use two cores.
 FEWEST_SHUFFLE_PARTITIONS = 2
-JAVA_OPTIONS = "-XX:-DontCompileHugeMethods -XX:+UseParallelGC -Xms1g"
+# Classes outgrow the usual start of the metaspace five times, and each time all is collected.
+JAVA_OPTIONS = "-XX:-DontCompileHugeMethods -XX:+UseParallelGC -Xms1g -XX:MetaspaceSize=256m"
 
 
 def get_session(extra: dict[str, str] | None = None) -> tuple[SparkSession, bool]:
