@@ -12,9 +12,11 @@ from jobs._dump import Dump
 from jobs._kept import Kept
 from jobs._replicas import coordinator_copies
 from jobs._settings import Settings
-from jobs.decode import MOST_CHOSEN, Decoded, offsets_partitions
+from jobs._split_epochs import split_epochs
+from jobs.decode import Decoded, offsets_partitions
 from jobs.policy.results import Result
 from jobs.policy.suites import Policy
+from jobs.replay.aborted_lists import AbortedLists, FoldedAborts
 from jobs.replay.coordinator_log import Folded
 from jobs.replay.offsets import late_commits
 from jobs.replay.replay import Replayed
@@ -29,16 +31,11 @@ from jobs.verify.contexts.build import (
 from jobs.verify.contexts.log_directory import log_directories
 from jobs.verify.contexts.offset_transaction import OffsetTransactions
 from jobs.verify.contexts.producer_block import producer_blocks
-from jobs.verify.contexts.split_epoch import (
-    MOST_BROADCAST,
-    SplitEpochs,
-    possible_commits,
-    undecided_aborts,
-)
+from jobs.verify.contexts.side_entry import IndexInputs
 from jobs.verify.contexts.transaction import Ages
 from jobs.verify.verify import Verified
 from schemas import log_row
-from schemas.topics import COORDINATOR_TOPICS, TXN_LOG_TOPIC
+from schemas.topics import TXN_LOG_TOPIC
 from udfs.storage.dump_path import DumpPath
 
 MARKER_COLUMNS = (
@@ -112,6 +109,7 @@ class Audit:
     dump: Dump
     read: Read
     replayed: Replayed
+    aborted: AbortedLists
     verified: Verified
     verdict: Verdict
     expectation_results: list[Result] = field(default_factory=list)
@@ -126,6 +124,7 @@ def context_inputs(
     dump: Dump,
     read: Read,
     replayed: Replayed,
+    aborted: AbortedLists,
     now: int | None,
 ) -> Inputs:
     """What the contexts are built from; `now` is the moment that ages refer to, ms."""
@@ -134,7 +133,7 @@ def context_inputs(
         frames=read.decoded.nested(log_row.FRAME, "frame"),
         failures=read.damages,
         coordinator_log=replayed.coordinator_log,
-        aborted_entries=read.decoded.aborted_entries(),
+        index=IndexInputs(aborted.markers, aborted.entries, aborted.newest, aborted.number),
         side_faults=side_faults(read.decoded),
         side_entries=read.decoded.side_entries,
         splits=replayed.splits,
@@ -143,7 +142,6 @@ def context_inputs(
         files=read.files,
         states=replayed.states,
         transactions=replayed.transactions,
-        aborts=replayed.aborts,
         markers=markers(read.decoded, replayed),
         regular_transactions=read.decoded.regular_transactions(),
         histories=replayed.histories,
@@ -152,7 +150,7 @@ def context_inputs(
         replicas=replica_inputs(request, dump, read),
         blocks=block_inputs(dump, read),
         snapshots=snapshot_inputs(read.decoded),
-        split_epochs=split_epochs(dump, read, replayed),
+        split_epochs=split_epochs(dump, read.decoded, replayed, read.kept),
         regular=replayed.regular,
         following=read.decoded.following,
         ages=Ages(
@@ -182,6 +180,16 @@ def folded(decoded: Decoded) -> Folded:
         blocks=decoded.nested(log_row.FOLDED, "folded"),
         rows=decoded.folded_rows,
         unevaluated=decoded.unevaluated,
+    )
+
+
+def folded_aborts(decoded: Decoded) -> FoldedAborts:
+    """What was folded away of aborted transactions and their indexes."""
+    return FoldedAborts(
+        aborts=decoded.regular_aborts(),
+        entries=decoded.aborted_entries(),
+        packed=decoded.packed_aborts() if decoded.matches_aborts() else None,
+        newest=decoded.newest_entries(),
     )
 
 
@@ -216,34 +224,6 @@ def snapshot_inputs(decoded: Decoded) -> SnapshotInputs:
         states=decoded.nested(states, "producer_states") if decoded.snapshot_entries else None,
         faults=decoded.nested(faults, "snapshot_fault") if decoded.counts.get(faults) else None,
         entries=decoded.snapshot_entries,
-    )
-
-
-def split_epochs(dump: Dump, read: Read, replayed: Replayed) -> SplitEpochs | None:
-    """Aborts that another partition may have committed; without any, nothing else is unpacked."""
-    of_clients = {
-        (p.topic, p.partition) for p in dump.partitions if p.topic not in COORDINATOR_TOPICS
-    }
-    if len(of_clients) < 2:
-        return None
-    transactions, decoded = replayed.transactions, read.decoded
-    aborts = undecided_aborts(
-        transactions, decoded.regular_aborts(), replayed.histories, replayed.facts
-    )
-    epochs = aborts.select("producer_id", "producer_epoch").limit(MOST_CHOSEN + 1).toArrow()
-    if not epochs.num_rows:
-        return None
-    all_chosen = epochs.num_rows <= MOST_CHOSEN
-    regular = decoded.regular_commits(of=epochs if all_chosen else None)
-    commits = possible_commits(transactions, regular, replayed.facts)
-    if all_chosen:
-        commits = read.kept.keep(commits)
-    return SplitEpochs(
-        aborts=aborts,
-        number=epochs.num_rows if all_chosen else aborts.count(),
-        commits=commits,
-        few=all_chosen and commits.count() <= MOST_BROADCAST,
-        owners=replayed.owners,
     )
 
 

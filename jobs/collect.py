@@ -57,7 +57,7 @@ REPLACED = "replaced by a .swap file, as by a broker that starts"
 SECOND_COPY = "a second copy of the partition on its broker, in another log directory"
 NO_TRANSACTIONS = "metadata log of KRaft: no transactions in it"
 SIDE_KINDS_IN_TEXTS = ("offset_index", "time_index", "producer_snapshot")
-CHAINED_KINDS = ("segment", "offset_index", "time_index")
+CHAINED_KINDS = ("segment", "txn_index", "offset_index", "time_index")
 KINDS_IN_TEXTS = ("segment", "txn_index", *SIDE_KINDS_IN_TEXTS)
 METADATA_KINDS = {"segment": METADATA_LOG, METADATA_SNAPSHOT_KIND: METADATA_SNAPSHOT_KIND}
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from pyarrow import Table
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
@@ -18,10 +19,11 @@ from jobs._dump_layout import BESIDE_A_SEGMENT
 from jobs._replicas import Cleaned, cleaned, coordinator_copies, cuts
 from jobs._settings import Settings
 from schemas import log_row
+from schemas.columns import binary, table
 from schemas.log_row import LOG_ROW, PACK
 from schemas.topics import OFFSETS_TOPIC, TXN_LOG_TOPIC
 from udfs.arrow.batches import DecodeOptions
-from udfs.arrow.blocks import Unpack, epoch_keys, unpack_blocks, unpack_commits_of
+from udfs.arrow.blocks import Unpack, unpack_blocks, unpack_epochs, unpack_raised
 from udfs.arrow.byte_range import DIGEST_BLOCK_BYTES
 from udfs.arrow.read_pack import read_packs
 
@@ -29,6 +31,7 @@ OF_PARTITION = [LOG_ROW["partition_index"], LOG_ROW["file_index"]]
 UNPACKED = StructType([*OF_PARTITION, *log_row.REGULAR_TXN.fields])
 UNPACKED_ABORTS = StructType([*OF_PARTITION, *log_row.REGULAR_ABORT.fields])
 UNPACKED_ENTRIES = StructType([*OF_PARTITION, *log_row.ABORTED_ENTRY.fields])
+KEYS = table(binary("keys", "some `blocks.epoch_keys`"))
 UNPACKED_COMMITS = StructType(
     [*OF_PARTITION, LOG_ROW["split_start"], *log_row.OFFSET_COMMIT.fields]
 )
@@ -37,8 +40,11 @@ USUAL_OFFSETS_PARTITIONS = 50
 # Reading a small file costs about as much as decoding this many bytes.
 COST_OF_A_FILE = 65_536
 TASKS_A_CORE = 3
-# Eight bytes each, in every task.
+# Fewer are rows before anything could be made of them packed.
+MANY_ABORTS = 20_000
+# So many epochs go to every task.
 MOST_CHOSEN = 4_000_000
+EPOCH_BYTES = 8
 SPLIT_KINDS = ("segment", "metadata_log", "metadata_snapshot")
 
 
@@ -96,24 +102,67 @@ class Decoded:
         number = self.index_entries
         return self._unpacked(number, log_row.ABORTED, "aborted.entries", UNPACKED_ENTRIES)
 
+    def aborts_are_many(self) -> bool:
+        """Whether it pays to look through regular aborted transactions before they are rows."""
+        return self.aborts >= MANY_ABORTS
+
+    def matches_aborts(self) -> bool:
+        """The same of holding them against indexes, of which there must be some."""
+        return self.aborts_are_many() and self.index_entries > 0
+
+    def packed_aborts(self) -> DataFrame:
+        """Both, packed: partition_index, file_index, of_index (entries of an index), rows."""
+        of_index = F.col("kind") == log_row.ABORTED
+        blocks = self.rows.filter(of_index | (F.col("kind") == log_row.REGULAR)).select(
+            "partition_index",
+            "file_index",
+            of_index.alias("of_index"),
+            F.coalesce("regular.aborted", "aborted.entries").alias("rows"),
+        )
+        return blocks.filter(F.col("rows").isNotNull())
+
+    def newest_entries(self) -> DataFrame:
+        """partition_index, newest_entry: the largest marker offset in the indexes."""
+        entries = self.kind(log_row.ABORTED).groupBy("partition_index")
+        return entries.agg(F.max("aborted.newest").alias("newest_entry"))
+
     def regular_transactions(self) -> DataFrame:
         """Transactions that were folded away: partition, file and `log_row.REGULAR_TXN`."""
-        return self._regular_by(unpack_blocks)
+        return self._unpacked(self.regular, log_row.REGULAR, "regular.transactions", UNPACKED)
 
-    def regular_commits(self, of: Table | None) -> DataFrame:
-        """Those that were committed, the same columns; with `of` not many besides those wanted.
+    def commits_of(self, epochs: NDArray[np.uint64] | None) -> DataFrame:
+        """Those of them that were committed, the same columns; with `epochs` of those only.
 
-        `of`: producer_id and producer_epoch, at most MOST_CHOSEN rows and one at least. They are
-        chosen where they are unpacked, so that Spark meets no other.
+        `epochs`: `blocks.epoch_keys` in ascending order. They are chosen where they are unpacked,
+        so that Spark meets no other.
         """
-        if of is None:
+        if epochs is None:
             return self.regular_transactions().filter("marker_commit")
-        wanted = np.unique(epoch_keys(of["producer_id"], of["producer_epoch"]))
-        return self._regular_by(unpack_commits_of(wanted))
+        number, unpack = self.regular if epochs.size else 0, unpack_epochs(epochs, True)
+        return self._unpacked(number, log_row.REGULAR, "regular.transactions", UNPACKED, unpack)
 
-    def _regular_by(self, unpack: Unpack) -> DataFrame:
-        blocks = "regular.transactions"
-        return self._unpacked(self.regular, log_row.REGULAR, blocks, UNPACKED, unpack)
+    def aborts_of(self, epochs: NDArray[np.uint64]) -> DataFrame:
+        """The same of those that were aborted: columns of `regular_aborts`."""
+        number, unpack = self.aborts if epochs.size else 0, unpack_epochs(epochs, False)
+        return self._unpacked(number, log_row.REGULAR, "regular.aborted", UNPACKED_ABORTS, unpack)
+
+    def undecided_epochs(self, history: Table) -> NDArray[np.uint64] | None:
+        """Epochs of aborted transactions whose marker raised it, as `blocks.epoch_keys`.
+
+        None where they are more than MOST_CHOSEN. `history`: producer_id and known_above, the
+        epoch above which it is known what was decided; such epochs are left out.
+        """
+        history = history.sort_by("producer_id")
+        producers, above = (history[name].to_numpy() for name in ("producer_id", "known_above"))
+        cells = self._unpacked(
+            self.aborts, log_row.REGULAR, "regular.aborted", KEYS, unpack_raised(above, producers)
+        )
+        if self.aborts > MOST_CHOSEN:
+            size = cells.agg(F.sum(F.length("keys")).alias("bytes")).collect()[0].bytes or 0
+            if size > MOST_CHOSEN * EPOCH_BYTES:
+                return None
+        keys = [np.frombuffer(row.keys, np.uint64) for row in cells.collect()]
+        return np.unique(np.concatenate([np.empty(0, np.uint64), *keys]))
 
     def _unpacked(
         self, number: int, kind: int, blocks: str, schema: StructType,
@@ -138,6 +187,8 @@ class Decoded:
     def rows_to_replay(self) -> int:
         """Rows that window functions and checks will meet."""
         told = sum(self.counts.get(kind, 0) for kind in (log_row.RUN, log_row.ENTRY, log_row.FRAME))
+        if self.matches_aborts():
+            return told + abs(self.aborts - self.index_entries)
         return told + self.aborts + self.index_entries
 
     def release(self) -> None:

@@ -208,6 +208,7 @@ ABORTED_ENTRY = table(
 
 ABORTED_TYPE = table(
     long("number", "entries in the block"),
+    long("newest", "largest last_offset among them"),
     binary("entries", "Arrow stream of ABORTED_ENTRY rows in the order of the file"),
 )
 

@@ -20,7 +20,9 @@ from jobs.replay.partitions import (
     summaries,
 )
 from jobs.replay.producers import producer_states
-from jobs.replay.transactions import abort_markers, partition_states, transactions
+from jobs.replay.transactions import partition_states, transactions
+
+SUMMARY_PARTITIONS = 2
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,6 @@ class Replayed:
     facts: DataFrame
     states: DataFrame
     transactions: DataFrame
-    aborts: DataFrame
     regular: int
     coordinator: DataFrame
     owners: DataFrame
@@ -54,17 +55,12 @@ class Replayed:
         told = placed.filter(F.col("coordinator_topic") | F.col("writes"))
         return told.filter(F.col("cluster_id").isNotNull()).select("cluster_id").distinct().count()
 
-    def aborted(self) -> DataFrame:
-        """Aborted transactions with data: what a broker answers a read_committed consumer."""
-        return self.aborts.filter(F.col("first_offset").isNotNull())
-
 
 def replay(
     static_facts: DataFrame,
     files: DataFrame,
     rows: DataFrame,
     runs: DataFrame,
-    regular_aborts: DataFrame,
     regular: int,
     steps: DataFrame,
     entries: DataFrame,
@@ -74,11 +70,12 @@ def replay(
 ) -> Replayed:
     """Rebuilds partitions, producers, transactions and coordinator from the decoded rows.
 
-    `regular`: number of regular transactions that the decoder folded away; `regular_aborts`: the
-    aborted ones among them. `rows`: LOG_ROW; `runs`, `steps`, `entries`: its kinds taken apart;
-    `folded`: what was folded away of the coordinator's log; `damages`: byte ranges.
+    `regular`: number of regular transactions that the decoder folded away. `rows`: LOG_ROW;
+    `runs`, `steps`, `entries`: its kinds taken apart; `folded`: what was folded away of the
+    coordinator's log; `damages`: byte ranges.
     """
-    read = summaries(rows)
+    # One row a split, read by a dozen joins: not from among all rows each time.
+    read = kept.keep(summaries(rows).repartition(SUMMARY_PARTITIONS))
     logs = segments(read, steps, files)
     known = kept.keep(
         facts(
@@ -102,7 +99,6 @@ def replay(
         steps=logs.steps,
         facts=known,
         transactions=settled,
-        aborts=abort_markers(settled, regular_aborts),
         regular=regular,
         owners=owners(told["coordinator"]),
         coordinator_log=log,

@@ -16,12 +16,14 @@ from histories import HISTORIES, histories
 from log_builder import AS_OF, BROKERS, CLOCK_TOPIC, COORDINATOR_TOPIC, DumpWriter
 from log_builder import Case as LogCase
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
-from jobs import _write
-from jobs._audit import Audit, Request, context_inputs
+from jobs import _write, decode
+from jobs._audit import Audit, Request, context_inputs, folded_aborts
 from jobs._progress import Progress
 from jobs._settings import load
 from jobs.main import audit
+from jobs.replay.aborted_lists import aborted_lists
 from jobs.verify.catalogue import CHECKS
 from jobs.verify.contexts.build import build_contexts
 from jobs.verify.verify import verify
@@ -31,6 +33,8 @@ HERE = Path(__file__).parent
 TINY_SPLIT_BYTES = 97
 # Small, so that a case can exceed it.
 MAX_DECOMPRESSED_BYTES = 1 << 16
+# Those that look at what was aborted before it is rows, where it is much.
+PACKED_CONTEXTS = ("side_entry", "split_epoch")
 FILES = sorted(HERE.glob("*/*.yaml"))
 
 
@@ -67,7 +71,8 @@ def tables(done: Audit) -> dict[str, DataFrame]:
     return {
         "findings": done.verified.findings,
         "transactions": _write._transactions(done),
-        "aborted": done.replayed.aborts,
+        "aborted": done.aborted.aborted(),
+        "abort markers": done.aborted.markers,
         "states": done.replayed.partition_states(),
     }
 
@@ -179,9 +184,29 @@ def test_findings_are_the_same_without_the_shortcut_over_regular_rows(
     spark: SparkSession, audited: AuditedCases
 ) -> None:
     done = audited.done
-    inputs = context_inputs(done.request, done.dump, done.read, done.replayed, AS_OF)
+    inputs = context_inputs(done.request, done.dump, done.read, done.replayed, done.aborted, AS_OF)
     everything = verify(spark, build_contexts(inputs), "records", done.read.kept, keep_regular=True)
     assert told(everything.findings) == told(done.verified.findings)
+
+
+@pytest.mark.spark
+def test_findings_are_the_same_where_aborts_are_matched_packed(
+    spark: SparkSession, audited: AuditedCases, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = audited.done
+    assert not done.read.decoded.aborts_are_many()
+    monkeypatch.setattr(decode, "MANY_ABORTS", 1)
+    replayed, read = done.replayed, done.read
+    lists = aborted_lists(folded_aborts(read.decoded), replayed.transactions, read.files, read.kept)
+    assert lists.number > read.decoded.aborts / 2
+    assert told(lists.aborted()) == told(done.aborted.aborted())
+    inputs = context_inputs(done.request, done.dump, read, replayed, lists, AS_OF)
+    contexts = [one for one in build_contexts(inputs) if one.name in PACKED_CONTEXTS]
+    checks = tuple(check for check in CHECKS if check.context in PACKED_CONTEXTS)
+    again = verify(spark, contexts, "records", read.kept, checks)
+    wanted = done.verified.findings.filter(F.col("code").isin([check.code for check in checks]))
+    assert told(wanted).total() > len(checks)
+    assert told(again.findings) == told(wanted)
 
 
 @pytest.mark.spark

@@ -105,7 +105,7 @@ FORBIDDEN = (
         "stay in Spark; where few rows are certain, say why in MAY_COLLECT",
         {
             "jobs/policy/subjects.py": "bounded by TABLE_ROWS and VIEW_ROWS",
-            "jobs/_audit.py": "two numbers an aborted transaction, bounded by MOST_CHOSEN",
+            "jobs/_split_epochs.py": "two numbers a transaction, bounded by MOST_CHOSEN",
         },
     ),
     Forbidden(".toPandas()", calls_method("toPandas"), "stay in Spark, or use mapInArrow", {}),

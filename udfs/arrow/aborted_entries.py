@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyspark.sql.pandas.types import to_arrow_schema
 
@@ -40,5 +41,6 @@ def entry_rows(
     )
     for at in range(0, rows.num_rows, BLOCK_ENTRIES):
         block = rows.slice(at, BLOCK_ENTRIES)
-        row = {"number": block.num_rows, "entries": pack_block(block)}
+        newest = pc.max(block.column("last_offset")).as_py()
+        row = {"number": block.num_rows, "newest": newest, "entries": pack_block(block)}
         yield builder.nested(log_row.ABORTED, "aborted", [row])

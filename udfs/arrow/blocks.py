@@ -56,8 +56,8 @@ def epoch_keys(
     return keys
 
 
-def unpack_commits_of(wanted: NDArray[np.uint64]) -> Unpack:
-    """`unpack_blocks` for committed transactions of the wanted epochs only.
+def unpack_epochs(wanted: NDArray[np.uint64], commit: bool) -> Unpack:
+    """`unpack_blocks` for transactions of the wanted epochs that ended in one of two ways.
 
     `wanted`: `epoch_keys` in ascending order, one at least.
     """
@@ -66,11 +66,34 @@ def unpack_commits_of(wanted: NDArray[np.uint64]) -> Unpack:
         for rows in unpack_blocks(batches):
             keys = epoch_keys(rows.column("producer_id"), rows.column("producer_epoch"))
             near = np.minimum(np.searchsorted(wanted, keys), wanted.size - 1)
-            chosen = rows.filter(
-                pc.and_(pa.array(wanted[near] == keys), rows.column("marker_commit"))
-            )
+            ended = pc.equal(rows.column("marker_commit"), commit)
+            chosen = rows.filter(pc.and_(pa.array(wanted[near] == keys), ended))
             if chosen.num_rows:
                 yield chosen
+
+    return unpack
+
+
+def unpack_raised(known_above: NDArray[np.int64], producer_ids: NDArray[np.int64]) -> Unpack:
+    """The `epoch_keys` of transactions whose marker raised the epoch, one cell a block of them.
+
+    Without those of `producer_ids` (ascending) whose marker has an epoch of more than what
+    `known_above` says of the producer id.
+    """
+
+    def unpack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for rows in unpack_blocks(batches):
+            producer, epoch = rows.column("producer_id"), rows.column("producer_epoch")
+            marker = rows.column("marker_epoch").to_numpy()
+            asked = marker == epoch.to_numpy() + 1
+            if producer_ids.size:
+                near = np.searchsorted(producer_ids, producer.to_numpy())
+                near = np.minimum(near, producer_ids.size - 1)
+                known = producer_ids[near] == producer.to_numpy()
+                asked &= ~(known & (marker > known_above[near]))
+            keys = np.unique(epoch_keys(producer, epoch)[asked])
+            if keys.size:
+                yield pa.record_batch({"keys": [keys.tobytes()]})
 
     return unpack
 

@@ -22,7 +22,7 @@ from jobs.verify.contexts.producer import producer_context
 from jobs.verify.contexts.producer_block import producer_block_context
 from jobs.verify.contexts.replicas import replicas_context
 from jobs.verify.contexts.run import run_context
-from jobs.verify.contexts.side_entry import side_entry_context
+from jobs.verify.contexts.side_entry import IndexInputs, side_entry_context
 from jobs.verify.contexts.side_fault import side_fault_context
 from jobs.verify.contexts.snapshot import snapshot_context
 from jobs.verify.contexts.split_epoch import SplitEpochs, split_epoch_context
@@ -97,7 +97,7 @@ class Inputs:
 
     frames: DataFrame
     failures: DataFrame
-    aborted_entries: DataFrame
+    index: IndexInputs
     side_faults: DataFrame | None
     side_entries: int
     coordinator_log: CoordinatorLog
@@ -107,7 +107,6 @@ class Inputs:
     files: DataFrame
     states: DataFrame
     transactions: DataFrame
-    aborts: DataFrame
     markers: DataFrame
     regular_transactions: DataFrame
     histories: DataFrame
@@ -132,7 +131,7 @@ def build_contexts(given: Inputs) -> list[Context]:
         step_context(given.steps, known, files),
         segment_context(given.splits, known, files),
         partition_context(known),
-        side_entry_context(given.aborted_entries, given.aborts, known, files),
+        side_entry_context(given.index, known, files),
         no_rows("side_fault", known, given.side_entries)
         if given.side_faults is None
         else side_fault_context(given.side_faults, known, files, given.side_entries),

@@ -1,5 +1,7 @@
 """Context `side_entry`: one row is an entry of a `.txnindex` beside what replay says, or lacks."""
 
+from dataclasses import dataclass
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -30,13 +32,22 @@ def _entries(aborted_entries: DataFrame, files: DataFrame) -> DataFrame:
     )
 
 
-def side_entry_context(
-    aborted_entries: DataFrame,
-    aborts: DataFrame,
-    facts: DataFrame,
-    files: DataFrame,
-) -> Context:
-    """Entries and ABORT markers (`aborts`), matched by partition, producer id and marker offset.
+@dataclass(frozen=True)
+class IndexInputs:
+    """What indexes say and what they should say; each frame is described in jobs/replay.
+
+    `aborts`: ABORT markers; `entries`: those of indexes. Neither has the `agreed` pairs, which
+    were matched before. `newest`: partition_index, newest_entry.
+    """
+
+    aborts: DataFrame
+    entries: DataFrame
+    newest: DataFrame
+    agreed: int
+
+
+def side_entry_context(given: IndexInputs, facts: DataFrame, files: DataFrame) -> Context:
+    """Entries and ABORT markers, matched by partition, producer id and marker offset.
 
     `entry`: struct (file_index, position, length, version, first, last, last_stable_offset,
     segment_base, previous_last), null where the index has none. `marker_offset` is null where
@@ -45,8 +56,8 @@ def side_entry_context(
     the segment behind the entry's; newest_entry: largest marker offset in the indexes of the
     partition.
     """
-    entries = _entries(aborted_entries, files)
-    matched = aborts.join(
+    entries = _entries(given.entries, files)
+    matched = given.aborts.join(
         entries,
         on=(F.col("partition_index") == F.col("entry_partition"))
         & (F.col("producer_id") == F.col("entry_producer"))
@@ -76,17 +87,14 @@ def side_entry_context(
         & (F.col("entry.segment_base") == F.col("segment_base")),
         how="left",
     )
-    newest = aborted_entries.groupBy("partition_index").agg(
-        F.max("last_offset").alias("newest_entry")
-    )
 
     def enrich(selected: DataFrame) -> DataFrame:
         known = selected.join(
             F.broadcast(facts.drop("records")), on="partition_index", how="inner"
-        ).join(F.broadcast(newest), on="partition_index", how="left")
+        ).join(F.broadcast(given.newest), on="partition_index", how="left")
         return _enrich(known, files)
 
-    return Context("side_entry", rows, _regular, enrich)
+    return Context("side_entry", rows, _regular, enrich, folded=given.agreed)
 
 
 def is_malformed() -> Column:

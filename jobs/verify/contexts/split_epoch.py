@@ -17,14 +17,15 @@ OF_TRANSACTION = ["cluster", "producer_id", "producer_epoch"]
 class SplitEpochs:
     """What the context is built from.
 
-    `aborts`: rows of `undecided_aborts`; `number` of them. `commits`: rows of `possible_commits`;
-    `few` if each task can have them all. `owners`: the ids that own producer ids.
+    `aborts`: rows of `undecided_aborts`; `commits`: rows of `possible_commits`; `few`: the one of
+    the two that each task can have whole, None for neither. `number`: undecided aborts, one an
+    epoch. `owners`: the ids that own producer ids.
     """
 
-    aborts: DataFrame
     number: int
+    aborts: DataFrame
     commits: DataFrame
-    few: bool
+    few: DataFrame | None
     owners: DataFrame
 
 
@@ -79,9 +80,9 @@ def _in_client_topics(transactions: DataFrame, folded: DataFrame, facts: DataFra
 def _torn(given: SplitEpochs) -> DataFrame:
     """The aborts of which another partition has the same transaction committed: the first such."""
     aborts, commits = given.aborts, given.commits
-    if given.few:
+    if given.few is commits:
         commits = F.broadcast(commits)
-    elif given.number <= MOST_BROADCAST:
+    elif given.few is aborts:
         aborts = F.broadcast(aborts)
     pairs = aborts.join(commits, on=OF_TRANSACTION, how="inner").filter(
         F.col("place") != F.col("committed.place")

@@ -1,0 +1,159 @@
+"""The aborted transactions of each partition, and what the indexes of its segments say of them.
+
+Most of both are packed, and agree; only what does not, and what is near it, become rows.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from jobs._kept import Kept
+from jobs.replay.transactions import abort_markers
+from schemas import log_row
+from schemas.columns import integer
+from udfs.arrow.aborted_lists import (
+    ABORT,
+    AGREED,
+    AGREED_ROW,
+    CELL,
+    ENTRY,
+    MATCHED,
+    SEGMENT,
+    match_segments,
+)
+from udfs.arrow.blocks import unpack_blocks
+from udfs.wire.aborted_list import NEVER, LongTransactions, long_transactions
+
+# Three numbers each, in every task.
+MOST_LONG = 1_000_000
+OF_PARTITION = [integer("partition_index", "the partition")]
+OF_FILE = [*OF_PARTITION, integer("file_index", "the file")]
+ROWS = {
+    ABORT: StructType([*OF_FILE, *log_row.REGULAR_ABORT.fields]),
+    ENTRY: StructType([*OF_FILE, *log_row.ABORTED_ENTRY.fields]),
+    AGREED: StructType([*OF_PARTITION, *AGREED_ROW.fields]),
+}
+
+
+@dataclass(frozen=True)
+class FoldedAborts:
+    """Aborted transactions and entries of indexes, as the decoder folded them away.
+
+    `aborts`: rows of `log_row.REGULAR_ABORT`; `entries`: rows of `log_row.ABORTED_ENTRY`.
+    `packed`: both in blocks, partition_index and the columns of `aborted_lists.CELL`; None where
+    they are too few to be worth it. `newest`: partition_index, newest_entry (the largest marker
+    offset in its indexes).
+    """
+
+    aborts: DataFrame
+    entries: DataFrame
+    packed: DataFrame | None
+    newest: DataFrame
+
+
+@dataclass(frozen=True)
+class AbortedLists:
+    """`markers`: rows of `transactions.abort_markers`; `entries`: rows of `log_row.ABORTED_ENTRY`.
+
+    Neither has the `number` pairs of an aborted transaction and its entry that agree; those are
+    in `agreed`, rows of `aborted_lists.AGREED_ROW`. `newest`: see FoldedAborts.
+    """
+
+    markers: DataFrame
+    entries: DataFrame
+    newest: DataFrame
+    number: int = 0
+    agreed: DataFrame | None = None
+
+    def aborted(self) -> DataFrame:
+        """Aborted transactions with data: what a broker answers a read_committed consumer.
+
+        partition_index, producer_id, first_offset, marker_offset and last_stable_offset.
+        """
+        names = ["partition_index", *AGREED_ROW.names]
+        told = self.markers.filter(F.col("first_offset").isNotNull()).select(*names)
+        return told if self.agreed is None else told.unionByName(self.agreed)
+
+
+def aborted_lists(
+    folded: FoldedAborts, transactions: DataFrame, files: DataFrame, kept: Kept
+) -> AbortedLists:
+    """All ABORT markers and all entries of indexes. `transactions`: those that replay met."""
+    long_ones = None if folded.packed is None else _long_ones(transactions)
+    if folded.packed is None or long_ones is None:
+        markers = kept.keep(abort_markers(transactions, folded.aborts))
+        return AbortedLists(markers, folded.entries, folded.newest)
+    matched = kept.keep(_matched(folded.packed, files, long_ones))
+    told = matched.groupBy("partition_index", "what").agg(
+        F.sum("number").alias("number"), F.max("outside").alias("outside")
+    )
+    rows = told.collect()
+    strange = sorted({row.partition_index for row in rows if row.outside})
+    numbers = Counter[str]()
+    for row in rows:
+        numbers[row.what] += 0 if row.partition_index in strange else row.number
+
+    def unpacked(what: str, whole: DataFrame | None = None) -> DataFrame:
+        spark, schema = matched.sparkSession, ROWS[what]
+        blocks = matched.filter(
+            (F.col("what") == what) & ~F.col("partition_index").isin(*strange)
+        ).select("partition_index", "rows")
+        known = (
+            blocks.mapInArrow(unpack_blocks, schema)
+            if numbers[what]
+            else spark.createDataFrame([], schema)
+        )
+        if whole is None or not strange:
+            return known
+        return known.unionByName(whole.filter(F.col("partition_index").isin(*strange)))
+
+    return AbortedLists(
+        markers=kept.keep(abort_markers(transactions, unpacked(ABORT, folded.aborts))),
+        entries=unpacked(ENTRY, folded.entries),
+        newest=folded.newest,
+        number=numbers[AGREED],
+        agreed=unpacked(AGREED),
+    )
+
+
+def _matched(
+    packed: DataFrame, files: DataFrame, long_ones: dict[int, LongTransactions]
+) -> DataFrame:
+    """Rows of MATCHED: each segment held against its index, in a task of its own."""
+
+    def match(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return match_segments(batches, long_ones)
+
+    places = files.select("file_index", "base_offset", "next_base_offset")
+    segment = ["partition_index", "base_offset", "next_base_offset"]
+    of_segment = (
+        packed.join(F.broadcast(places), on="file_index", how="inner")
+        .groupBy(*segment)
+        .agg(F.collect_list(F.struct(*CELL.names)).alias("cells"))
+    )
+    return of_segment.select(*SEGMENT.names).mapInArrow(match, MATCHED)
+
+
+def _long_ones(transactions: DataFrame) -> dict[int, LongTransactions] | None:
+    """The transactions that are not regular, by partition; None where they are too many."""
+    ends = F.coalesce("marker_offset", F.lit(NEVER))
+    told = (
+        transactions.filter(F.col("first_offset").isNotNull())
+        .select("partition_index", ends.alias("ends"), "first_offset")
+        .limit(MOST_LONG + 1)
+        .toArrow()
+    )
+    if told.num_rows > MOST_LONG:
+        return None
+    partition, end, began = (told.column(name).to_numpy() for name in told.schema.names)
+    found = {}
+    for one in np.unique(partition):
+        mine = partition == one
+        found[int(one)] = long_transactions(end[mine], began[mine])
+    return found
