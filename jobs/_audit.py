@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame
@@ -16,7 +17,7 @@ from jobs._split_epochs import split_epochs
 from jobs.decode import Decoded, offsets_partitions
 from jobs.policy.results import Result
 from jobs.policy.suites import Policy
-from jobs.replay.aborted_lists import AbortedLists, FoldedAborts
+from jobs.replay.aborted_lists import AbortedLists, FoldedAborts, aborted_lists
 from jobs.replay.coordinator_log import Folded
 from jobs.replay.offsets import late_commits
 from jobs.replay.replay import Replayed
@@ -32,6 +33,7 @@ from jobs.verify.contexts.log_directory import log_directories
 from jobs.verify.contexts.offset_transaction import OffsetTransactions
 from jobs.verify.contexts.producer_block import producer_blocks
 from jobs.verify.contexts.side_entry import IndexInputs
+from jobs.verify.contexts.split_epoch import SplitEpochs
 from jobs.verify.contexts.transaction import Ages
 from jobs.verify.verify import Verified
 from schemas import log_row
@@ -99,6 +101,14 @@ class Read:
 
 
 @dataclass(frozen=True)
+class Aborts:
+    """What was made of aborted transactions: the aborted lists, and what is committed elsewhere."""
+
+    lists: AbortedLists
+    split_epochs: SplitEpochs | None
+
+
+@dataclass(frozen=True)
 class Audit:
     """One audit while it runs: input, decoded rows, rebuilt tables, findings.
 
@@ -109,7 +119,7 @@ class Audit:
     dump: Dump
     read: Read
     replayed: Replayed
-    aborted: AbortedLists
+    aborts: Aborts
     verified: Verified
     verdict: Verdict
     expectation_results: list[Result] = field(default_factory=list)
@@ -119,21 +129,40 @@ class Audit:
         self.read.release()
 
 
+def aborts_of(dump: Dump, read: Read, replayed: Replayed) -> Aborts:
+    """Looks through all that was aborted, for two purposes at once."""
+    decoded, met, kept = read.decoded, replayed.transactions, read.kept
+    with ThreadPoolExecutor(2) as pool:
+        lists = pool.submit(aborted_lists, _folded_aborts(decoded), met, read.files, kept)
+        split = pool.submit(split_epochs, dump, decoded, replayed, kept)
+        return Aborts(lists.result(), split.result())
+
+
+def _folded_aborts(decoded: Decoded) -> FoldedAborts:
+    """What was folded away of aborted transactions and their indexes."""
+    return FoldedAborts(
+        aborts=decoded.regular_aborts(),
+        entries=decoded.aborted_entries(),
+        packed=decoded.packed_aborts() if decoded.matches_aborts() else None,
+        newest=decoded.newest_entries(),
+    )
+
+
 def context_inputs(
     request: Request,
     dump: Dump,
     read: Read,
     replayed: Replayed,
-    aborted: AbortedLists,
+    aborts: Aborts,
     now: int | None,
 ) -> Inputs:
     """What the contexts are built from; `now` is the moment that ages refer to, ms."""
-    settings = request.settings
+    settings, lists = request.settings, aborts.lists
     return Inputs(
         frames=read.decoded.nested(log_row.FRAME, "frame"),
         failures=read.damages,
         coordinator_log=replayed.coordinator_log,
-        index=IndexInputs(aborted.markers, aborted.entries, aborted.newest, aborted.number),
+        index=IndexInputs(lists.markers, lists.entries, lists.newest, lists.number),
         side_faults=side_faults(read.decoded),
         side_entries=read.decoded.side_entries,
         splits=replayed.splits,
@@ -150,7 +179,7 @@ def context_inputs(
         replicas=replica_inputs(request, dump, read),
         blocks=block_inputs(dump, read),
         snapshots=snapshot_inputs(read.decoded),
-        split_epochs=split_epochs(dump, read.decoded, replayed, read.kept),
+        split_epochs=aborts.split_epochs,
         regular=replayed.regular,
         following=read.decoded.following,
         ages=Ages(
@@ -180,16 +209,6 @@ def folded(decoded: Decoded) -> Folded:
         blocks=decoded.nested(log_row.FOLDED, "folded"),
         rows=decoded.folded_rows,
         unevaluated=decoded.unevaluated,
-    )
-
-
-def folded_aborts(decoded: Decoded) -> FoldedAborts:
-    """What was folded away of aborted transactions and their indexes."""
-    return FoldedAborts(
-        aborts=decoded.regular_aborts(),
-        entries=decoded.aborted_entries(),
-        packed=decoded.packed_aborts() if decoded.matches_aborts() else None,
-        newest=decoded.newest_entries(),
     )
 
 

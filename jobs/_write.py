@@ -130,7 +130,7 @@ def _transactions(audit: Audit) -> DataFrame:
 
 def _aborted(audit: Audit) -> DataFrame:
     """As in a `.txnindex`: the last offset of an aborted transaction is that of its marker."""
-    aborted = audit.aborted.aborted()
+    aborted = audit.aborts.lists.aborted()
     return aborted.withColumn("last_offset", F.col("marker_offset"))
 
 

@@ -41,7 +41,7 @@ USUAL_OFFSETS_PARTITIONS = 50
 COST_OF_A_FILE = 65_536
 TASKS_A_CORE = 3
 # Fewer are rows before anything could be made of them packed.
-MANY_ABORTS = 20_000
+MANY_ABORTS = 2_000
 # So many epochs go to every task.
 MOST_CHOSEN = 4_000_000
 EPOCH_BYTES = 8

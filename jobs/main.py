@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from jobs import __version__, _arguments, _settings
 from jobs._acceptance import judged, judged_again
 from jobs._arguments import TEXT
-from jobs._audit import Audit, Read, Request, context_inputs, folded, folded_aborts
+from jobs._audit import Audit, Read, Request, aborts_of, context_inputs, folded
 from jobs._audit_id import audit_id, file_digests
 from jobs._cluster import read_clusters
 from jobs._coverage import incomplete, not_looked_at, totals
@@ -36,7 +36,6 @@ from jobs.commands.report import Finished, finished, write_report
 from jobs.decode import decode, failures
 from jobs.export import Wanted, ranges
 from jobs.policy import suites
-from jobs.replay.aborted_lists import aborted_lists
 from jobs.replay.partitions import newest_broker_timestamp, summaries
 from jobs.replay.replay import Replayed, replay
 from jobs.report.formats import FORMATS
@@ -108,13 +107,11 @@ def _judge(
     decoded = read.decoded
     replayed, seen = _replay(spark, progress, dump, read)
     with progress.stage("verify") as say:
-        aborted = aborted_lists(
-            folded_aborts(decoded), replayed.transactions, read.files, read.kept
-        )
+        aborts = aborts_of(dump, read, replayed)
         now = (
             request.as_of if request.as_of is not None else newest_broker_timestamp(replayed.facts)
         )
-        inputs = context_inputs(request, dump, read, replayed, aborted, now)
+        inputs = context_inputs(request, dump, read, replayed, aborts, now)
         verified = verify(
             spark,
             build_contexts(inputs),
@@ -135,7 +132,7 @@ def _judge(
         ),
         incomplete=incomplete(dump, read.digests, verified.outcomes),
     )
-    return Audit(request, dump, read, replayed, aborted, verified, verdict)
+    return Audit(request, dump, read, replayed, aborts, verified, verdict)
 
 
 def run_audit(arguments: _arguments.Arguments) -> int:

@@ -1,5 +1,6 @@
 """The replay as a whole: decoded rows in, the rebuilt tables out."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
@@ -56,6 +57,12 @@ class Replayed:
         return told.filter(F.col("cluster_id").isNotNull()).select("cluster_id").distinct().count()
 
 
+def _produced(runs: DataFrame, kept: Kept) -> tuple[DataFrame, DataFrame]:
+    """States of producers, and their transactions."""
+    states = kept.keep(producer_states(runs))
+    return states, kept.keep(transactions(states))
+
+
 def replay(
     static_facts: DataFrame,
     files: DataFrame,
@@ -74,30 +81,32 @@ def replay(
     `runs`, `steps`, `entries`: its kinds taken apart; `folded`: what was folded away of the
     coordinator's log; `damages`: byte ranges.
     """
-    # One row a split, read by a dozen joins: not from among all rows each time.
-    read = kept.keep(summaries(rows).repartition(SUMMARY_PARTITIONS))
-    logs = segments(read, steps, files)
-    known = kept.keep(
-        facts(
-            static_facts,
-            logs.splits,
-            holes(logs.steps, damages),
-            clusters(read, files),
-            earlier_ends(read, files),
-            known_starts(read),
+    with ThreadPoolExecutor(1) as pool:
+        # Producers and their transactions need nothing of the rest.
+        produced = pool.submit(_produced, runs, kept)
+        # One row a split, read by a dozen joins: not from among all rows each time.
+        read = kept.keep(summaries(rows).repartition(SUMMARY_PARTITIONS))
+        logs = segments(read, steps, files)
+        known = kept.keep(
+            facts(
+                static_facts,
+                logs.splits,
+                holes(logs.steps, damages),
+                clusters(read, files),
+                earlier_ends(read, files),
+                known_starts(read),
+            )
         )
-    )
-    told = kept.keep_all(
-        states=producer_states(runs),
-        coordinator=last_states(entries, known),
-        histories=histories(entries, known),
-    )
-    log = coordinator_log(entries, folded, logs.splits, known, kept)
-    settled = kept.keep(transactions(told["states"]))
+        told = kept.keep_all(
+            coordinator=last_states(entries, known), histories=histories(entries, known)
+        )
+        log = coordinator_log(entries, folded, logs.splits, known, kept)
+    states, settled = produced.result()
     return Replayed(
         splits=logs.splits,
         steps=logs.steps,
         facts=known,
+        states=states,
         transactions=settled,
         regular=regular,
         owners=owners(told["coordinator"]),

@@ -19,11 +19,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs import _write, decode
-from jobs._audit import Audit, Request, context_inputs, folded_aborts
+from jobs._audit import Audit, Request, aborts_of, context_inputs
 from jobs._progress import Progress
 from jobs._settings import load
 from jobs.main import audit
-from jobs.replay.aborted_lists import aborted_lists
 from jobs.verify.catalogue import CHECKS
 from jobs.verify.contexts.build import build_contexts
 from jobs.verify.verify import verify
@@ -71,8 +70,8 @@ def tables(done: Audit) -> dict[str, DataFrame]:
     return {
         "findings": done.verified.findings,
         "transactions": _write._transactions(done),
-        "aborted": done.aborted.aborted(),
-        "abort markers": done.aborted.markers,
+        "aborted": done.aborts.lists.aborted(),
+        "abort markers": done.aborts.lists.markers,
         "states": done.replayed.partition_states(),
     }
 
@@ -184,7 +183,7 @@ def test_findings_are_the_same_without_the_shortcut_over_regular_rows(
     spark: SparkSession, audited: AuditedCases
 ) -> None:
     done = audited.done
-    inputs = context_inputs(done.request, done.dump, done.read, done.replayed, done.aborted, AS_OF)
+    inputs = context_inputs(done.request, done.dump, done.read, done.replayed, done.aborts, AS_OF)
     everything = verify(spark, build_contexts(inputs), "records", done.read.kept, keep_regular=True)
     assert told(everything.findings) == told(done.verified.findings)
 
@@ -196,11 +195,11 @@ def test_findings_are_the_same_where_aborts_are_matched_packed(
     done = audited.done
     assert not done.read.decoded.aborts_are_many()
     monkeypatch.setattr(decode, "MANY_ABORTS", 1)
-    replayed, read = done.replayed, done.read
-    lists = aborted_lists(folded_aborts(read.decoded), replayed.transactions, read.files, read.kept)
-    assert lists.number > read.decoded.aborts / 2
-    assert told(lists.aborted()) == told(done.aborted.aborted())
-    inputs = context_inputs(done.request, done.dump, read, replayed, lists, AS_OF)
+    read = done.read
+    found = aborts_of(done.dump, read, done.replayed)
+    assert found.lists.number > read.decoded.aborts / 2
+    assert told(found.lists.aborted()) == told(done.aborts.lists.aborted())
+    inputs = context_inputs(done.request, done.dump, read, done.replayed, found, AS_OF)
     contexts = [one for one in build_contexts(inputs) if one.name in PACKED_CONTEXTS]
     checks = tuple(check for check in CHECKS if check.context in PACKED_CONTEXTS)
     again = verify(spark, contexts, "records", read.kept, checks)
