@@ -187,6 +187,9 @@ class Decoded:
     def rows_to_replay(self) -> int:
         """Rows that window functions and checks will meet."""
         told = sum(self.counts.get(kind, 0) for kind in (log_row.RUN, log_row.ENTRY, log_row.FRAME))
+        if self.counts.get(log_row.ENTRY):
+            # Decisions of the coordinator are held against every marker.
+            told += self.regular
         if self.matches_aborts():
             return told + abs(self.aborts - self.index_entries)
         return told + self.aborts + self.index_entries
