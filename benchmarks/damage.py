@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from jobs._splits import plan_splits
 from jobs.collect import collect
-from jobs.decode import plan_splits
 from schemas import log_row
 from udfs.arrow.batches import DecodeOptions
 from udfs.arrow.byte_range import ByteRange

@@ -9,12 +9,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs._cluster import Clusters
+from jobs._decoded import Decoded
 from jobs._dump import Dump
 from jobs._kept import Kept
 from jobs._replicas import coordinator_copies
 from jobs._settings import Settings
 from jobs._split_epochs import split_epochs
-from jobs.decode import Decoded, offsets_partitions
+from jobs._splits import offsets_partitions
 from jobs.policy.results import Result
 from jobs.policy.suites import Policy
 from jobs.replay.aborted_lists import AbortedLists, FoldedAborts, aborted_lists

@@ -4,9 +4,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 
+from jobs._decoded import MOST_CHOSEN, Decoded
 from jobs._dump import Dump
 from jobs._kept import Kept
-from jobs.decode import MOST_CHOSEN, Decoded
 from jobs.replay.replay import Replayed
 from jobs.verify.contexts.split_epoch import (
     MOST_BROADCAST,

@@ -18,7 +18,7 @@ from log_builder import Case as LogCase
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from jobs import _write, decode
+from jobs import _decoded, _write
 from jobs._audit import Audit, Request, aborts_of, context_inputs
 from jobs._progress import Progress
 from jobs._settings import load
@@ -194,7 +194,7 @@ def test_findings_are_the_same_where_aborts_are_matched_packed(
 ) -> None:
     done = audited.done
     assert not done.read.decoded.aborts_are_many()
-    monkeypatch.setattr(decode, "MANY_ABORTS", 1)
+    monkeypatch.setattr(_decoded, "MANY_ABORTS", 1)
     read = done.read
     found = aborts_of(done.dump, read, done.replayed)
     assert found.lists.number > read.decoded.aborts / 2

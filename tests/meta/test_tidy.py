@@ -25,7 +25,9 @@ MAY_COLLECT = {
     "jobs/commands/export.py": "one row of sums",
     "jobs/_finished.py": "one audit, or at most 20 names to choose from",
     "jobs/commands/explain.py": "one partition: a bounded number of its rows and findings",
+    "jobs/_decoded.py": "epochs in blocks, bounded by MOST_CHOSEN",
     "jobs/decode.py": "one row a kind of row, and the few files whose splits were given up",
+    "jobs/replay/aborted_lists.py": "three rows a partition: how many aborts and entries agree",
     "jobs/replay/partitions.py": "one row: the newest timestamp",
     "jobs/report/gather.py": "aggregates and examples, each with its bound (MAX_…)",
     "jobs/report/history.py": "one row of sums, and at most LONGEST_HISTORY audits",
@@ -106,6 +108,8 @@ FORBIDDEN = (
         {
             "jobs/policy/subjects.py": "bounded by TABLE_ROWS and VIEW_ROWS",
             "jobs/_split_epochs.py": "two numbers a transaction, bounded by MOST_CHOSEN",
+            "jobs/replay/aborted_lists.py": "three numbers a transaction that is not regular, "
+            "bounded by MOST_LONG",
         },
     ),
     Forbidden(".toPandas()", calls_method("toPandas"), "stay in Spark, or use mapInArrow", {}),

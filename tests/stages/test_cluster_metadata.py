@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from jobs._cluster import Cluster, Clusters, clusters
+from jobs._splits import plan_splits
 from jobs.collect import collect
-from jobs.decode import plan_splits
 from schemas import log_row
 from udfs.arrow.batches import DecodeOptions
 from udfs.arrow.read_pack import read_split

@@ -1,0 +1,180 @@
+"""What the decoder made of a dump: rows of many kinds, and views of them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from pyarrow import Table
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from schemas import log_row
+from schemas.columns import binary, table
+from schemas.log_row import LOG_ROW
+from udfs.arrow.blocks import Unpack, unpack_blocks, unpack_epochs, unpack_raised
+
+OF_PARTITION = [LOG_ROW["partition_index"], LOG_ROW["file_index"]]
+UNPACKED = StructType([*OF_PARTITION, *log_row.REGULAR_TXN.fields])
+UNPACKED_ABORTS = StructType([*OF_PARTITION, *log_row.REGULAR_ABORT.fields])
+UNPACKED_ENTRIES = StructType([*OF_PARTITION, *log_row.ABORTED_ENTRY.fields])
+KEYS = table(binary("keys", "some `blocks.epoch_keys`"))
+UNPACKED_COMMITS = StructType(
+    [*OF_PARTITION, LOG_ROW["split_start"], *log_row.OFFSET_COMMIT.fields]
+)
+# Fewer are rows before anything could be made of them packed.
+MANY_ABORTS = 2_000
+# So many epochs go to every task.
+MOST_CHOSEN = 4_000_000
+EPOCH_BYTES = 8
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """Rows of `schemas.log_row.LOG_ROW`, read once and kept; one row is what its `kind` says.
+
+    `counts`: kind -> number of rows. `regular`: transactions that were folded away,
+    `aborts` of them aborted. `index_entries`: entries of `.txnindex` files.
+    `following`: runs that follow one of those. `offset_runs`: transactional runs of
+    `__consumer_offsets`; `commits_at_seams`: transactional commits near a seam of its splits.
+    `skipped_group_records`: records of newer kinds of groups, which are not decoded.
+    `side_entries`: entries of indexes and leader-epoch-checkpoints that were compared.
+    `folded_rows`: records and decisions of the coordinator that were folded away; `unevaluated`:
+    its records that need no look. `snapshot_entries`: states of producers in producer snapshots.
+    `splits`: of `schemas.log_row.SPLIT`, as they were read in the end.
+    """
+
+    rows: DataFrame
+    counts: dict[int, int]
+    regular: int
+    aborts: int
+    index_entries: int
+    following: int
+    offset_runs: int
+    commits_at_seams: int
+    skipped_group_records: int
+    side_entries: int
+    folded_rows: int
+    unevaluated: int
+    snapshot_entries: int
+    splits: list[dict[str, object]]
+
+    def kind(self, kind: int) -> DataFrame:
+        """The rows of one kind; a kind without rows costs no pass and no join later on."""
+        if self.counts.get(kind):
+            return self.rows.filter(F.col("kind") == kind)
+        return self.rows.sparkSession.createDataFrame([], LOG_ROW)
+
+    def nested(self, kind: int, column: str) -> DataFrame:
+        """The rows of one kind with the fields of its struct as columns."""
+        return self.kind(kind).select("partition_index", "file_index", "split_start", f"{column}.*")
+
+    def runs(self) -> DataFrame:
+        """Producer runs, one row a run."""
+        names = [field.name for field in log_row.RUN_COLUMNS]
+        return self.kind(log_row.RUN).select("partition_index", "file_index", "split_start", *names)
+
+    def regular_aborts(self) -> DataFrame:
+        """Regular transactions that were aborted: partition, file and `log_row.REGULAR_ABORT`."""
+        return self._unpacked(self.aborts, log_row.REGULAR, "regular.aborted", UNPACKED_ABORTS)
+
+    def aborted_entries(self) -> DataFrame:
+        """Entries of `.txnindex` files: partition, file and `log_row.ABORTED_ENTRY`."""
+        number = self.index_entries
+        return self._unpacked(number, log_row.ABORTED, "aborted.entries", UNPACKED_ENTRIES)
+
+    def aborts_are_many(self) -> bool:
+        """Whether it pays to look through regular aborted transactions before they are rows."""
+        return self.aborts >= MANY_ABORTS
+
+    def matches_aborts(self) -> bool:
+        """The same of holding them against indexes, of which there must be some."""
+        return self.aborts_are_many() and self.index_entries > 0
+
+    def packed_aborts(self) -> DataFrame:
+        """Both, packed: partition_index, file_index, of_index (entries of an index), rows."""
+        of_index = F.col("kind") == log_row.ABORTED
+        blocks = self.rows.filter(of_index | (F.col("kind") == log_row.REGULAR)).select(
+            "partition_index",
+            "file_index",
+            of_index.alias("of_index"),
+            F.coalesce("regular.aborted", "aborted.entries").alias("rows"),
+        )
+        return blocks.filter(F.col("rows").isNotNull())
+
+    def newest_entries(self) -> DataFrame:
+        """partition_index, newest_entry: the largest marker offset in the indexes."""
+        entries = self.kind(log_row.ABORTED).groupBy("partition_index")
+        return entries.agg(F.max("aborted.newest").alias("newest_entry"))
+
+    def regular_transactions(self) -> DataFrame:
+        """Transactions that were folded away: partition, file and `log_row.REGULAR_TXN`."""
+        return self._unpacked(self.regular, log_row.REGULAR, "regular.transactions", UNPACKED)
+
+    def commits_of(self, epochs: NDArray[np.uint64] | None) -> DataFrame:
+        """Those of them that were committed, the same columns; with `epochs` of those only.
+
+        `epochs`: `blocks.epoch_keys` in ascending order. They are chosen where they are unpacked,
+        so that Spark meets no other.
+        """
+        if epochs is None:
+            return self.regular_transactions().filter("marker_commit")
+        number, unpack = self.regular if epochs.size else 0, unpack_epochs(epochs, True)
+        return self._unpacked(number, log_row.REGULAR, "regular.transactions", UNPACKED, unpack)
+
+    def aborts_of(self, epochs: NDArray[np.uint64]) -> DataFrame:
+        """The same of those that were aborted: columns of `regular_aborts`."""
+        number, unpack = self.aborts if epochs.size else 0, unpack_epochs(epochs, False)
+        return self._unpacked(number, log_row.REGULAR, "regular.aborted", UNPACKED_ABORTS, unpack)
+
+    def undecided_epochs(self, history: Table) -> NDArray[np.uint64] | None:
+        """Epochs of aborted transactions whose marker raised it, as `blocks.epoch_keys`.
+
+        None where they are more than MOST_CHOSEN. `history`: producer_id and known_above, the
+        epoch above which it is known what was decided; such epochs are left out.
+        """
+        history = history.sort_by("producer_id")
+        producers, above = (history[name].to_numpy() for name in ("producer_id", "known_above"))
+        cells = self._unpacked(
+            self.aborts, log_row.REGULAR, "regular.aborted", KEYS, unpack_raised(above, producers)
+        )
+        if self.aborts > MOST_CHOSEN:
+            size = cells.agg(F.sum(F.length("keys")).alias("bytes")).collect()[0].bytes or 0
+            if size > MOST_CHOSEN * EPOCH_BYTES:
+                return None
+        keys = [np.frombuffer(row.keys, np.uint64) for row in cells.collect()]
+        return np.unique(np.concatenate([np.empty(0, np.uint64), *keys]))
+
+    def _unpacked(
+        self, number: int, kind: int, blocks: str, schema: StructType,
+        unpack: Unpack = unpack_blocks,
+    ) -> DataFrame:  # fmt: skip
+        """What lies packed in a column of a kind; of a `number` of 0 nothing is planned."""
+        if not number:
+            return self.rows.sparkSession.createDataFrame([], schema)
+        packed = self.kind(kind).filter(F.col(blocks).isNotNull())
+        return packed.select("partition_index", "file_index", blocks).mapInArrow(unpack, schema)
+
+    def commits(self) -> DataFrame:
+        """Offset commits near the seams of splits: place of the split, `log_row.OFFSET_COMMIT`."""
+        if not self.commits_at_seams:
+            return self.rows.sparkSession.createDataFrame([], UNPACKED_COMMITS)
+        blocks = self.kind(log_row.COMMITS).select(
+            "partition_index", "file_index", "split_start", "commits.commits"
+        )
+        pending = self.nested(log_row.PENDING_COMMIT, "pending")
+        return blocks.mapInArrow(unpack_blocks, UNPACKED_COMMITS).unionByName(pending)
+
+    def rows_to_replay(self) -> int:
+        """Rows that window functions and checks will meet."""
+        told = sum(self.counts.get(kind, 0) for kind in (log_row.RUN, log_row.ENTRY, log_row.FRAME))
+        if self.counts.get(log_row.ENTRY):
+            # Decisions of the coordinator are held against every marker.
+            told += self.regular
+        if self.matches_aborts():
+            return told + abs(self.aborts - self.index_entries)
+        return told + self.aborts + self.index_entries
+
+    def release(self) -> None:
+        """Gives the memory of the rows back."""
+        self.rows.unpersist()
