@@ -145,6 +145,7 @@ def _folded_aborts(decoded: Decoded) -> FoldedAborts:
         aborts=decoded.regular_aborts(),
         entries=decoded.aborted_entries(),
         packed=decoded.packed_aborts() if decoded.matches_aborts() else None,
+        number=decoded.aborts + decoded.index_entries,
         newest=decoded.newest_entries(),
     )
 

@@ -32,6 +32,9 @@ from udfs.wire.aborted_list import NEVER, LongTransactions, long_transactions
 
 # Three numbers each, in every task.
 MOST_LONG = 1_000_000
+# Some sixty bytes each, packed.
+ROWS_A_TASK = 500_000
+FEWEST_TASKS = 2
 OF_PARTITION = [integer("partition_index", "the partition")]
 OF_FILE = [*OF_PARTITION, integer("file_index", "the file")]
 ROWS = {
@@ -47,13 +50,14 @@ class FoldedAborts:
 
     `aborts`: rows of `log_row.REGULAR_ABORT`; `entries`: rows of `log_row.ABORTED_ENTRY`.
     `packed`: both in blocks, partition_index and the columns of `aborted_lists.CELL`; None where
-    they are too few to be worth it. `newest`: partition_index, newest_entry (the largest marker
-    offset in its indexes).
+    they are too few to be worth it; `number` rows in all. `newest`: partition_index, newest_entry
+    (the largest marker offset in its indexes).
     """
 
     aborts: DataFrame
     entries: DataFrame
     packed: DataFrame | None
+    number: int
     newest: DataFrame
 
 
@@ -89,7 +93,9 @@ def aborted_lists(
     if folded.packed is None or long_ones is None:
         markers = kept.keep(abort_markers(transactions, folded.aborts))
         return AbortedLists(markers, folded.entries, folded.newest)
-    matched = kept.keep(_matched(folded.packed, files, long_ones))
+    # The blocks of all segments of a task are in memory at once.
+    tasks = FEWEST_TASKS + folded.number // ROWS_A_TASK
+    matched = kept.keep(_matched(folded.packed, files, long_ones, tasks))
     told = matched.groupBy("partition_index", "what").agg(
         F.sum("number").alias("number"), F.max("outside").alias("outside")
     )
@@ -123,9 +129,9 @@ def aborted_lists(
 
 
 def _matched(
-    packed: DataFrame, files: DataFrame, long_ones: dict[int, LongTransactions]
+    packed: DataFrame, files: DataFrame, long_ones: dict[int, LongTransactions], tasks: int
 ) -> DataFrame:
-    """Rows of MATCHED: each segment held against its index, in a task of its own."""
+    """Rows of MATCHED: each segment held against its index."""
 
     def match(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return match_segments(batches, long_ones)
@@ -134,6 +140,7 @@ def _matched(
     segment = ["partition_index", "base_offset", "next_base_offset"]
     of_segment = (
         packed.join(F.broadcast(places), on="file_index", how="inner")
+        .repartition(tasks, *segment)
         .groupBy(*segment)
         .agg(F.collect_list(F.struct(*CELL.names)).alias("cells"))
     )

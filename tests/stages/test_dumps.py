@@ -182,7 +182,7 @@ def test_ranges_and_last_stable_offsets_are_those_of_the_broker(audited: Any) ->
 
 def aborted_by_place(audit: Audit) -> dict[tuple[int, str, int], list[dict[str, Any]]]:
     place = audit.replayed.facts.select("partition_index", "broker", "topic", "partition")
-    rows = audit.replayed.aborted().join(F.broadcast(place), on="partition_index").collect()
+    rows = audit.aborts.lists.aborted().join(F.broadcast(place), on="partition_index").collect()
     return by_place(rows)
 
 
