@@ -13,10 +13,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
+from jobs._decoded import UNPACKED_ABORTS, UNPACKED_ENTRIES
 from jobs._kept import Kept
+from jobs._session import FEWEST_SHUFFLE_PARTITIONS
 from jobs.replay.transactions import abort_markers
-from schemas import log_row
-from schemas.columns import integer
+from schemas.log_row import LOG_ROW
 from udfs.arrow.aborted_lists import (
     ABORT,
     AGREED,
@@ -34,13 +35,10 @@ from udfs.wire.aborted_list import NEVER, LongTransactions, long_transactions
 MOST_LONG = 1_000_000
 # Some sixty bytes each, packed.
 ROWS_A_TASK = 500_000
-FEWEST_TASKS = 2
-OF_PARTITION = [integer("partition_index", "the partition")]
-OF_FILE = [*OF_PARTITION, integer("file_index", "the file")]
 ROWS = {
-    ABORT: StructType([*OF_FILE, *log_row.REGULAR_ABORT.fields]),
-    ENTRY: StructType([*OF_FILE, *log_row.ABORTED_ENTRY.fields]),
-    AGREED: StructType([*OF_PARTITION, *AGREED_ROW.fields]),
+    ABORT: UNPACKED_ABORTS,
+    ENTRY: UNPACKED_ENTRIES,
+    AGREED: StructType([LOG_ROW["partition_index"], *AGREED_ROW.fields]),
 }
 
 
@@ -94,7 +92,7 @@ def aborted_lists(
         markers = kept.keep(abort_markers(transactions, folded.aborts))
         return AbortedLists(markers, folded.entries, folded.newest)
     # The blocks of all segments of a task are in memory at once.
-    tasks = FEWEST_TASKS + folded.number // ROWS_A_TASK
+    tasks = FEWEST_SHUFFLE_PARTITIONS + folded.number // ROWS_A_TASK
     matched = kept.keep(_matched(folded.packed, files, long_ones, tasks))
     told = matched.groupBy("partition_index", "what").agg(
         F.sum("number").alias("number"), F.max("outside").alias("outside")
@@ -159,8 +157,9 @@ def _long_ones(transactions: DataFrame) -> dict[int, LongTransactions] | None:
     if told.num_rows > MOST_LONG:
         return None
     partition, end, began = (told.column(name).to_numpy() for name in told.schema.names)
-    found = {}
-    for one in np.unique(partition):
-        mine = partition == one
-        found[int(one)] = long_transactions(end[mine], began[mine])
-    return found
+    order = np.argsort(partition, kind="stable")
+    partitions, starts = np.unique(partition[order], return_index=True)
+    return {
+        int(one): long_transactions(end[mine], began[mine])
+        for one, mine in zip(partitions, np.split(order, starts[1:]), strict=False)
+    }

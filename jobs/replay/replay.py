@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 
 from jobs._coordinator_log import CoordinatorLog
 from jobs._kept import Kept
+from jobs._session import FEWEST_SHUFFLE_PARTITIONS
 from jobs.replay.coordinator import last_states, owners
 from jobs.replay.coordinator_log import Folded, coordinator_log
 from jobs.replay.decisions import histories
@@ -22,8 +23,6 @@ from jobs.replay.partitions import (
 )
 from jobs.replay.producers import producer_states
 from jobs.replay.transactions import partition_states, transactions
-
-SUMMARY_PARTITIONS = 2
 
 
 @dataclass(frozen=True)
@@ -85,7 +84,7 @@ def replay(
         # Producers and their transactions need nothing of the rest.
         produced = pool.submit(_produced, runs, kept)
         # One row a split, read by a dozen joins: not from among all rows each time.
-        read = kept.keep(summaries(rows).repartition(SUMMARY_PARTITIONS))
+        read = kept.keep(summaries(rows).repartition(FEWEST_SHUFFLE_PARTITIONS))
         logs = segments(read, steps, files)
         known = kept.keep(
             facts(
