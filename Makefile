@@ -56,6 +56,11 @@ audit-cluster: setup ## Audit the sample on a small Spark cluster of its own
 test: setup ## Run all tests
 	$(BIN)/python -m pytest
 
+.PHONY: cases
+cases: setup ## Audit cases of your own: make cases FILES="a.yaml b.yaml"
+	@test -n "$(FILES)" || { echo 'make cases needs FILES="a.yaml b.yaml"' >&2; exit 2; }
+	@PYTHONPATH=.:tests $(BIN)/python tests/cases.py $(FILES)
+
 .PHONY: test-corpus
 test-corpus: setup ## Audit all dumps, and the larger corpus beside the checkout
 	EOSAUDIT_CORPUS=1 $(BIN)/python -m pytest tests/stages/test_dumps.py
@@ -78,7 +83,7 @@ check: setup ## Format, lint, types, import contracts, generated pages: what CI 
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m jobs.docs --check
+	$(BIN)/python -m jobs.cli.docs --check
 
 .PHONY: fmt
 fmt: setup ## Format the code and repair what the linter can
@@ -87,7 +92,7 @@ fmt: setup ## Format the code and repair what the linter can
 
 .PHONY: generate
 generate: setup ## Write the generated pages of docs/ anew
-	$(BIN)/python -m jobs.docs
+	$(BIN)/python -m jobs.cli.docs
 
 .PHONY: bench
 bench: setup ## Run the benchmarks

@@ -4,8 +4,8 @@ import numpy as np
 from numba import int64, njit, types, void
 from numpy.typing import NDArray
 
-from udfs.wire import batch_layout as layout
-from udfs.wire.walk import TABLE, checksum
+from udfs.wire.batches import batch_layout as layout
+from udfs.wire.batches.walk import TABLE, checksum
 
 
 @njit(void(types.Array(types.uint8, 1, "C"), int64[::1], int64[::1], TABLE), cache=True)

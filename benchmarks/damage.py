@@ -22,15 +22,16 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from jobs._splits import plan_splits
-from jobs.collect import collect
+from jobs.collect.collect import collect
+from jobs.decode.splits import plan_splits
 from schemas import log_row
 from udfs.arrow.batches import DecodeOptions
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.frames import FrameWalker
 from udfs.arrow.read_pack import read_packs, read_split
-from udfs.wire import batch_layout as layout
-from udfs.wire import codecs, faults, writer
+from udfs.wire import codecs
+from udfs.wire.batches import batch_layout as layout
+from udfs.wire.batches import faults, writer
 
 ROOT = Path(__file__).resolve().parents[1]
 DUMPS = ROOT / "tests/dumps"

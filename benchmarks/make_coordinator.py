@@ -20,9 +20,10 @@ from schemas.coordinator_states import (
     PREPARE_ABORT,
     PREPARE_COMMIT,
 )
-from udfs.wire import batch_layout as layout
-from udfs.wire import txn_log, writer
-from udfs.wire.walk import CRC32C_TABLE
+from udfs.wire.batches import batch_layout as layout
+from udfs.wire.batches import writer
+from udfs.wire.batches.walk import CRC32C_TABLE
+from udfs.wire.coordinator import txn_log
 
 PARTITIONS = 5
 TIMEOUT_MS = 60_000

@@ -19,9 +19,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.blocks import put, seal
 from benchmarks.make_coordinator import Coordinator
-from udfs.wire import batch_layout as layout
-from udfs.wire import txn_index, writer
-from udfs.wire.walk import CRC32C_TABLE
+from udfs.wire.batches import batch_layout as layout
+from udfs.wire.batches import writer
+from udfs.wire.batches.walk import CRC32C_TABLE
+from udfs.wire.side_files import txn_index
 
 T0 = 1_700_000_000_000
 PRODUCERS = 200

@@ -24,12 +24,12 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.make_dump import make_dump
-from jobs._audit import Request
-from jobs._progress import Progress
-from jobs._session import spark_session
-from jobs._settings import load
-from jobs._write import result_tables, write
+from jobs.audit.audit import Request
+from jobs.audit.write import result_tables, write
+from jobs.cli.progress import Progress
 from jobs.main import audit
+from jobs.model.settings import load
+from jobs.spark.session import spark_session
 
 PARTITIONS = 8
 

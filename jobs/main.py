@@ -11,30 +11,29 @@ if __package__ in (None, ""):
 
 from pyspark.sql import SparkSession
 
-from jobs import __version__, _arguments, _settings
-from jobs._acceptance import judged, judged_again
-from jobs._arguments import TEXT
-from jobs._audit import Audit, Read, Request, aborts_of, context_inputs, folded
-from jobs._audit_id import audit_id, file_digests
-from jobs._cluster import read_clusters
-from jobs._coverage import incomplete, not_looked_at, totals
-from jobs._dump import Dump
-from jobs._errors import UsageError
-from jobs._failures import sentence
-from jobs._kept import Kept
-from jobs._listing import files_table, partitions_table
-from jobs._progress import Progress
-from jobs._replicas import clusters
-from jobs._session import planned_for, spark_session
-from jobs._write import result_tables, write
-from jobs.collect import collect
-from jobs.commands.checks import list_checks, show_check
-from jobs.commands.doctor import examine
-from jobs.commands.explain import Asked, explain
-from jobs.commands.export import check_has_bytes, closing_words, configuration, export
-from jobs.commands.report import Finished, finished, write_report
-from jobs.decode import decode, failures
-from jobs.export import Wanted, ranges
+from jobs import __version__
+from jobs.audit.acceptance import judged, judged_again
+from jobs.audit.audit import Audit, Read, Request, aborts_of, context_inputs, folded
+from jobs.audit.coverage import incomplete, not_looked_at, totals
+from jobs.audit.identity import audit_id, file_digests
+from jobs.audit.write import result_tables, write
+from jobs.cli.arguments import TEXT, Arguments, parse
+from jobs.cli.commands.checks import list_checks, show_check
+from jobs.cli.commands.doctor import examine
+from jobs.cli.commands.explain import Asked, explain
+from jobs.cli.commands.export import check_has_bytes, closing_words, configuration, export
+from jobs.cli.commands.report import Finished, finished, write_report
+from jobs.cli.failures import sentence
+from jobs.cli.progress import Progress
+from jobs.collect.collect import collect
+from jobs.collect.listing import files_table, partitions_table
+from jobs.decode.cluster_metadata import read_clusters
+from jobs.decode.decode import decode, failures
+from jobs.export.export import Wanted, ranges
+from jobs.model.dump import Dump
+from jobs.model.errors import UsageError
+from jobs.model.replicas import clusters
+from jobs.model.settings import load as load_settings
 from jobs.policy import suites
 from jobs.replay.partitions import newest_broker_timestamp, summaries
 from jobs.replay.replay import Replayed, replay
@@ -42,6 +41,8 @@ from jobs.report.formats import FORMATS
 from jobs.report.seal import check_key
 from jobs.report.summary import summary
 from jobs.report.verdict import Verdict
+from jobs.spark.kept import Kept
+from jobs.spark.session import planned_for, spark_session
 from jobs.verify.contexts.build import build_contexts
 from jobs.verify.verify import counts_by_code, verify
 from schemas import log_row
@@ -135,9 +136,9 @@ def _judge(
     return Audit(request, dump, read, replayed, aborts, verified, verdict)
 
 
-def run_audit(arguments: _arguments.Arguments) -> int:
+def run_audit(arguments: Arguments) -> int:
     """The subcommand `audit`: audits, writes, tells; returns the exit code."""
-    settings = _settings.load(arguments.config)
+    settings = load_settings(arguments.config)
     check_key(arguments.sign_key)
     collect(arguments.dump)  # what is no dump ends here, before Spark is started
     policy = suites.chosen(arguments.policy)
@@ -165,9 +166,9 @@ def run_audit(arguments: _arguments.Arguments) -> int:
     return verdict.exit_code
 
 
-def run_export(arguments: _arguments.Arguments) -> int:
+def run_export(arguments: Arguments) -> int:
     """The subcommand `export`: what a consumer would get, as a table."""
-    settings = _settings.load(arguments.config)
+    settings = load_settings(arguments.config)
     check_has_bytes(collect(arguments.dump))  # what is no dump ends here, before Spark is started
     wanted = Wanted(arguments.isolation, tuple(arguments.topics), arguments.broker)
     request = Request(arguments.dump, arguments.out, None, "records", settings)
@@ -185,9 +186,9 @@ def run_export(arguments: _arguments.Arguments) -> int:
     return code
 
 
-def run_report(arguments: _arguments.Arguments) -> int:
+def run_report(arguments: Arguments) -> int:
     """The subcommand `report`; the exit code is that of the audit, under the policy if given."""
-    per_code = _settings.load().examples_per_code
+    per_code = load_settings().examples_per_code
     policy = suites.chosen(arguments.policy)
     check_key(arguments.sign_key)
     dump = collect(arguments.dump) if arguments.dump else None
@@ -208,7 +209,7 @@ def run_report(arguments: _arguments.Arguments) -> int:
     return told.verdict.exit_code
 
 
-def run_explain(arguments: _arguments.Arguments) -> int:
+def run_explain(arguments: Arguments) -> int:
     """The subcommand `explain`."""
     asked = Asked(
         arguments.out, arguments.audit, arguments.topic, arguments.partition, arguments.broker
@@ -219,7 +220,7 @@ def run_explain(arguments: _arguments.Arguments) -> int:
     return 0
 
 
-def run_doctor(arguments: _arguments.Arguments) -> int:
+def run_doctor(arguments: Arguments) -> int:
     """The subcommand `doctor`."""
     with spark_session() as spark, planned_for(spark, 0):
         text, code = examine(spark, arguments.dump, arguments.out or None)
@@ -227,7 +228,7 @@ def run_doctor(arguments: _arguments.Arguments) -> int:
     return code
 
 
-def run_checks(arguments: _arguments.Arguments) -> int:
+def run_checks(arguments: Arguments) -> int:
     """The subcommand `checks`."""
     tell(show_check(arguments.code) if arguments.code else list_checks())
     return 0
@@ -245,7 +246,7 @@ def main(argv: list[str] | None = None) -> int:
     Uses the active Spark session, if there is one, and leaves it running.
     """
     try:
-        arguments = _arguments.parse(sys.argv[1:] if argv is None else argv)
+        arguments = parse(sys.argv[1:] if argv is None else argv)
     except SystemExit as end:
         return int(end.code or 0)
     commands = {

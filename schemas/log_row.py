@@ -1,7 +1,7 @@
 """What one pass over the files of a dump yields: rows of several kinds in one schema.
 
 One pass reads each byte once, so it cannot give one table after another: `kind` says which of
-the groups of columns a row fills. `jobs/decode.py` takes the kinds apart. Not a Delta table.
+the groups of columns a row fills. `jobs/decode/decode.py` takes the kinds apart. Not a Delta table.
 """
 
 from pyspark.sql.types import ArrayType, IntegerType, LongType, StringType
@@ -70,7 +70,7 @@ REGULAR_TXN = table(
     integer("first_length", "size of its first data batch, bytes"),
     integer("marker_epoch_before", "producer epoch of the marker before"),
 )
-"""A regular transaction (udfs/wire/regular.py): folded away, kept for the table `txn` only."""
+"""A regular transaction (udfs/wire/batches/regular.py): folded, kept for the table `txn` only."""
 
 REGULAR_ABORT = table(
     *REGULAR_TXN,
@@ -97,7 +97,7 @@ FRAME_TYPE = table(
     integer("base_sequence", "base sequence"),
     long("base_timestamp", "base timestamp, ms, or delete horizon"),
     long("max_timestamp", "largest timestamp in the header, ms"),
-    long("fault_mask", "bits of udfs/wire/faults.py"),
+    long("fault_mask", "bits of udfs/wire/batches/faults.py"),
     long("found", "what was found instead, where a fault has a number: control type, timestamp"),
 )
 
@@ -156,7 +156,7 @@ FOLDED_ENTRY = table(
         "producer_epoch", "status", "partitions", "client_transaction_version", "ordinal",
     )),
 )  # fmt: skip
-"""A record of `__transaction_state` that was folded away (udfs/wire/txn_log_chain.py)."""
+"""A folded record of `__transaction_state` (udfs/wire/coordinator/txn_log_chain.py)."""
 
 DECISION = table(
     long("record_position", "byte position of the Prepare record's batch"),
@@ -281,7 +281,7 @@ SURVIVORS_TYPE = table(
 
 SIDE_FAULT_TYPE = table(
     string("side_kind", "file kind of schemas/dump_file.py"),
-    string("what", "leader_epoch, or how an entry fails: udfs/wire/index_rules.py"),
+    string("what", "leader_epoch, or how an entry fails: udfs/wire/side_files/index_rules.py"),
     integer("side_file_index", "the side file: row of dump_file, numbered by collect"),
     integer("ordinal", "number of its entry, from 0"),
     long("entry_position", "byte position of the entry; null for a checkpoint"),
@@ -299,7 +299,7 @@ SIDE_FAULT_TYPE = table(
 """An entry of a side file that contradicts the batches of its log, or the entries around it."""
 
 METADATA_TYPE = table(
-    string("what", "kind of fact: a class name of udfs/wire/metadata_log.py"),
+    string("what", "kind of fact: a class name of udfs/wire/metadata/metadata_log.py"),
     long("offset", "offset of the record"),
     long("position", "byte position of its batch"),
     integer("length", "size of its batch, bytes"),
@@ -323,7 +323,7 @@ PRODUCER_STATES_TYPE = table(
     long("segment_base", "base offset of the segment"),
     long("left_out", "batches of the split that cannot be believed"),
     long("number", "producers in the block"),
-    binary("states", "Arrow stream of udfs/wire/producer_state.py STATE"),
+    binary("states", "Arrow stream of udfs/wire/side_files/producer_state.py STATE"),
 )  # fmt: skip
 """States of producers, or their changes, in the range of offsets that ends with a snapshot."""
 

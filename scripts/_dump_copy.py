@@ -13,7 +13,7 @@ from typing import IO, Any
 from _dump_source import CopyError, Look, Seen, Source, VanishedError
 
 from jobs import __version__
-from jobs._dump_layout import KINDS_BY_NAME, LEFTOVER, OTHER, name_file
+from jobs.model.file_names import KINDS_BY_NAME, LEFTOVER, OTHER, name_file
 
 # Beside the partitions: what tells an audit nothing.
 NOT_COPIED = (OTHER, LEFTOVER, KINDS_BY_NAME[".lock"])

@@ -27,8 +27,8 @@ sys.path.insert(1, str(Path(__file__).resolve().parent.parent))
 from _dump_copy import Directory, LogDirectoryCopy, Manifest
 from _dump_source import CopyError, Source
 
-from jobs._dump_layout import name_folder
-from udfs.wire.checkpoints import parse_properties
+from jobs.model.file_names import name_folder
+from udfs.wire.side_files.checkpoints import parse_properties
 
 COORDINATOR_TOPIC = "__transaction_state"
 # Committed offsets may be part of a transaction: asked for or not, both are in every dump.

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs._session import _embedded_defaults, get_session
 from jobs.main import main
+from jobs.spark.session import _embedded_defaults, get_session
 
 # A conftest.py of its own in that folder would hide this one from those who import from it.
 pytest_plugins = ["storage.s3_fixtures"]

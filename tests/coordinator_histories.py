@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from schemas.coordinator_states import ONGOING, PREPARE_ABORT, PREPARE_COMMIT
-from udfs.wire import txn_log, writer
+from udfs.wire.batches import writer
+from udfs.wire.coordinator import txn_log
 
 T0 = 1_700_000_000_000
 IDS = 8

@@ -117,9 +117,13 @@ from typing import Any, NamedTuple
 import google_crc32c
 from snapshot_files import snapshot_files
 
-from udfs.wire import batch_layout as layout
-from udfs.wire import codecs, offsets_log, txn_index, txn_log, writer
+from udfs.wire import codecs
+from udfs.wire.batches import batch_layout as layout
+from udfs.wire.batches import writer
+from udfs.wire.coordinator import txn_log
 from udfs.wire.fields import encode_string, encode_tagged_fields
+from udfs.wire.offsets import offsets_log
+from udfs.wire.side_files import txn_index
 
 T0 = 1_700_000_000_000
 AS_OF = T0 + 600_000

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from jobs.commands.checks import described
+from jobs.cli.commands.checks import described
 from jobs.report.facts import (
     Cause,
     CheckRun,

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.frames import FrameWalker
-from udfs.wire import txn_index
-from udfs.wire.batch_headers import read_headers
-from udfs.wire.batch_records import iter_batch
-from udfs.wire.legacy_wrappers import check_messages
+from udfs.wire.batches.batch_headers import read_headers
+from udfs.wire.batches.batch_records import iter_batch
+from udfs.wire.legacy.legacy_wrappers import check_messages
+from udfs.wire.side_files import txn_index
 
 LIMIT = 1 << 28
 

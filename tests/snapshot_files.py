@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from udfs.wire import producer_snapshot, records
-from udfs.wire.batch_headers import read_headers
-from udfs.wire.producer_snapshot import ProducerSnapshotEntry
+from udfs.wire.batches import records
+from udfs.wire.batches.batch_headers import read_headers
+from udfs.wire.side_files import producer_snapshot
+from udfs.wire.side_files.producer_snapshot import ProducerSnapshotEntry
 
 NAMES = {
     "epoch": "producer_epoch",

@@ -19,7 +19,7 @@ from great_expectations.exceptions import DataContextRequiredError
 from great_expectations.expectations import registry
 from great_expectations.expectations.expectation_configuration import ExpectationConfiguration
 
-from jobs.policy.results import FAILED, MET, NOT_EVALUATED, Result
+from jobs.model.expectation_results import FAILED, MET, NOT_EVALUATED, Result
 from jobs.policy.suites import Suite, unknown
 from jobs.policy.wording import (
     arguments,

@@ -4,8 +4,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pandas as pd
 
+from jobs.model.expectation_results import Judged, Result, outcome
 from jobs.policy.engine import evaluate, not_evaluated
-from jobs.policy.results import Judged, Result, outcome
 from jobs.policy.subjects import KEYS, Results, UnreadableError, rows_of
 from jobs.policy.suites import Policy
 

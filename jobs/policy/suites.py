@@ -12,7 +12,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from jobs._errors import UsageError
+from jobs.model.errors import UsageError
 from schemas.policy_views import POLICY_VIEWS
 from schemas.tables import TABLES
 

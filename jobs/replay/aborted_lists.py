@@ -13,10 +13,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from jobs._decoded import UNPACKED_ABORTS, UNPACKED_ENTRIES
-from jobs._kept import Kept
-from jobs._session import FEWEST_SHUFFLE_PARTITIONS
+from jobs.model.decoded import UNPACKED_ABORTS, UNPACKED_ENTRIES
 from jobs.replay.transactions import abort_markers
+from jobs.spark.kept import Kept
+from jobs.spark.session import FEWEST_SHUFFLE_PARTITIONS
 from schemas.log_row import LOG_ROW
 from udfs.arrow.aborted_lists import (
     ABORT,
@@ -29,7 +29,7 @@ from udfs.arrow.aborted_lists import (
     match_segments,
 )
 from udfs.arrow.blocks import unpack_blocks
-from udfs.wire.aborted_list import NEVER, LongTransactions, long_transactions
+from udfs.wire.side_files.aborted_list import NEVER, LongTransactions, long_transactions
 
 # Three numbers each, in every task.
 MOST_LONG = 1_000_000

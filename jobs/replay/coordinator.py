@@ -3,7 +3,7 @@
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from jobs._state_names import state_name
+from jobs.model.state_names import state_name
 
 
 def last_states(entries: DataFrame, facts: DataFrame) -> DataFrame:

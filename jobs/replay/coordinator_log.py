@@ -1,7 +1,8 @@
 """`__transaction_state` as the decoder left it: records that need a look, others in blocks.
 
-What was folded away (udfs/wire/txn_log_chain.py) is most of a busy coordinator's log. Where it is
-little it is unpacked once and kept; otherwise only what belongs to the producers asked for.
+What was folded away (udfs/wire/coordinator/txn_log_chain.py) is most of a busy coordinator's log.
+Where it is little it is unpacked once and kept; otherwise only what belongs to the producers asked
+for.
 """
 
 from dataclasses import dataclass
@@ -10,10 +11,10 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from jobs._coordinator_log import CoordinatorLog
-from jobs._kept import Kept
+from jobs.model.coordinator_log import CoordinatorLog
 from jobs.replay.decisions import decisions
 from jobs.replay.epoch_history import epoch_histories
+from jobs.spark.kept import Kept
 from schemas import log_row
 from schemas.coordinator_states import LONGEST_PAUSE_MS
 from udfs.arrow.blocks import unpack_blocks, unpack_rows_of_producers

@@ -8,7 +8,7 @@ with a new epoch clears the last sequence.
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from udfs.wire.batch_layout import MAX_SEQUENCE
+from udfs.wire.batches.batch_layout import MAX_SEQUENCE
 
 
 def next_sequence(last: Column) -> Column:
@@ -89,7 +89,8 @@ def producer_states(runs: DataFrame) -> DataFrame:
 
     Nothing of this depends on how the decoder cut the data into runs, but for where `previous`
     begins and how many batches it has, and for a run that `follows` regular transactions which
-    were folded away (udfs/wire/regular.py): what stands there as its past is the past of those.
+    were folded away (udfs/wire/batches/regular.py): what stands there as its past is the past of
+    those.
     """
     numbered = runs.select(
         "*",

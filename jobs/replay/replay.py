@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from jobs._coordinator_log import CoordinatorLog
-from jobs._kept import Kept
-from jobs._session import FEWEST_SHUFFLE_PARTITIONS
+from jobs.model.coordinator_log import CoordinatorLog
 from jobs.replay.coordinator import last_states, owners
 from jobs.replay.coordinator_log import Folded, coordinator_log
 from jobs.replay.decisions import histories
@@ -23,6 +21,8 @@ from jobs.replay.partitions import (
 )
 from jobs.replay.producers import producer_states
 from jobs.replay.transactions import partition_states, transactions
+from jobs.spark.kept import Kept
+from jobs.spark.session import FEWEST_SHUFFLE_PARTITIONS
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from schemas.dump_file import IN_TEXT
 from udfs.storage.open_file import open_file
 from udfs.storage.places import is_remote
 from udfs.storage.remote_path import READERS
-from udfs.wire import batch_layout as layout
-from udfs.wire import legacy_layout
+from udfs.wire.batches import batch_layout as layout
+from udfs.wire.legacy import legacy_layout
 
 # Examples whose evidence is read, and bytes that are read of each and shown of unknown ones.
 MAX_PROOFS = 500

@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobs._errors import UsageError
+from jobs.model.errors import UsageError
 from jobs.report.verdict import Verdict
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from jobs.policy.results import Outcome
+from jobs.model.expectation_results import Outcome
 
 CLEAN, VIOLATIONS, INCOMPLETE = "clean", "violations", "incomplete"
 NOT_ACCEPTED = "not_accepted"

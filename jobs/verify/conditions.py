@@ -21,7 +21,7 @@ from jobs.verify.verdict import (
     suspect,
 )
 from schemas.dump_partition import CLEANED, CLEANING_UNKNOWN
-from udfs.wire.batch_layout import MAX_SEQUENCE
+from udfs.wire.batches.batch_layout import MAX_SEQUENCE
 
 SEQUENCE_SPACE = MAX_SEQUENCE + 1
 # Behind every offset, with room for arithmetic.

@@ -16,7 +16,7 @@ def abort_command() -> Column:
 
     Only brokers of 3.0 and newer find a transaction by its start (TransactionsCommand, KIP-664);
     only those of 4.0 and newer know protocol 2. Topics need no quotes: a folder with a name that a
-    shell would not take as it is holds no partition (`jobs._dump_layout`).
+    shell would not take as it is holds no partition (`jobs.model.file_names`).
     """
     newer = text(ABORT + "--start-offset {first_offset}")
     older = text(

@@ -11,7 +11,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 
-from jobs._kept import Kept
+from jobs.spark.kept import Kept
 from jobs.verify.check import Check, Proof
 from jobs.verify.contexts.context import PLACE_COLUMNS, Context
 from jobs.verify.verdict import EXPLAINED, judge

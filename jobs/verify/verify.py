@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from jobs._kept import Kept
+from jobs.spark.kept import Kept
 from jobs.verify.catalogue import CHECKS
 from jobs.verify.check import Check
 from jobs.verify.contexts.context import Context

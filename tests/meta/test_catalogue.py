@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from jobs.commands.checks import family, manual
-from jobs.docs import stale_pages
+from jobs.cli.commands.checks import family, manual
+from jobs.cli.docs import stale_pages
 from jobs.verify.catalogue import CHECKS
 from jobs.verify.check import Check
 from jobs.verify.verdict import VIOLATION

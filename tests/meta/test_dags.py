@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from jobs import _arguments
+from jobs.cli.arguments import parse
 
 DAGS = Path(__file__).resolve().parents[2] / "dags"
 TREES = {path.name: ast.parse(path.read_text("utf-8")) for path in sorted(DAGS.glob("*.py"))}
@@ -63,7 +63,7 @@ def functions() -> dict[str, Any]:
 )
 def test_the_command_is_one_that_the_command_line_takes(more: dict[str, Any]) -> None:
     cluster = {"name": "east", "dump": ["/copies/a", "/copies/b"], "out": "/audits"} | more
-    parsed = _arguments.parse(functions()["audit_arguments"](cluster))
+    parsed = parse(functions()["audit_arguments"](cluster))
     assert parsed.command == "audit"
     assert [str(folder) for folder in parsed.dump] == cluster["dump"]
     assert (parsed.out, parsed.as_of, parsed.policy) == (

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import pytest
 
-from jobs import _arguments
+from jobs.cli.arguments import parse
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
@@ -197,7 +197,7 @@ def test_every_subcommand_is_one_that_the_command_line_takes() -> None:
         words = shlex.split(arguments)
         own = words[words.index("--") + 1 :] if "--" in words else words
         if ours and own != ["--help"]:
-            assert _arguments.parse(own).command == own[0], block.place
+            assert parse(own).command == own[0], block.place
             taken += 1
     assert taken > 10
 

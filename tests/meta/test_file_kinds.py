@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from jobs._dump_layout import KINDS, KINDS_BY_NAME, KINDS_BY_SUFFIX
-from jobs._manifest import BEFORE
+from jobs.collect.manifest import BEFORE
+from jobs.model.file_names import KINDS, KINDS_BY_NAME, KINDS_BY_SUFFIX
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/files.md").read_text("utf-8")
 ROWS = [line.split(" | ") for line in PAGE.splitlines() if line.startswith("| ")]

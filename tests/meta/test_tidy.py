@@ -17,16 +17,16 @@ CODE = ("jobs/", "schemas/", "udfs/")
 
 # Modules that may bring rows to the driver, and why their number is bounded.
 MAY_COLLECT = {
-    "jobs/_audit_id.py": "one digest a file, no more than the listing the driver holds anyway",
-    "jobs/_cluster.py": "one row a topic, and bounded ones a split, of __cluster_metadata",
-    "jobs/_coverage.py": "one row of totals, and at most 100 named files",
-    "jobs/commands/doctor.py": "the distinct answers of the workers, one a host",
-    "jobs/export.py": "one row a partition, no more than the listing the driver holds anyway",
-    "jobs/commands/export.py": "one row of sums",
-    "jobs/_finished.py": "one audit, or at most 20 names to choose from",
-    "jobs/commands/explain.py": "one partition: a bounded number of its rows and findings",
-    "jobs/_decoded.py": "epochs in blocks, bounded by MOST_CHOSEN",
-    "jobs/decode.py": "one row a kind of row, and the few files whose splits were given up",
+    "jobs/audit/identity.py": "one digest a file, no more than the listing the driver holds anyway",
+    "jobs/decode/cluster_metadata.py": "a row a topic, bounded ones a split",
+    "jobs/audit/coverage.py": "one row of totals, and at most 100 named files",
+    "jobs/cli/commands/doctor.py": "the distinct answers of the workers, one a host",
+    "jobs/export/export.py": "one row a partition, no more than the driver's listing",
+    "jobs/cli/commands/export.py": "one row of sums",
+    "jobs/audit/finished.py": "one audit, or at most 20 names to choose from",
+    "jobs/cli/commands/explain.py": "one partition: a bounded number of its rows and findings",
+    "jobs/model/decoded.py": "epochs in blocks, bounded by MOST_CHOSEN",
+    "jobs/decode/decode.py": "one row a kind of row, and the few files whose splits were given up",
     "jobs/replay/aborted_lists.py": "three rows a partition: how many aborts and entries agree",
     "jobs/replay/partitions.py": "one row: the newest timestamp",
     "jobs/report/gather.py": "aggregates and examples, each with its bound (MAX_…)",
@@ -35,7 +35,7 @@ MAY_COLLECT = {
     "jobs/verify/run.py": "one row a context: which of its checks fire at all",
     "jobs/verify/verify.py": "one row per code, severity and verdict",
 }
-MAY_TOUCH_DELTA = {"jobs/_tables.py": "the only module that reads and writes Delta"}
+MAY_TOUCH_DELTA = {"jobs/spark/delta_tables.py": "the only module that reads and writes Delta"}
 
 # Functions that are one select or one kernel from end to end: cutting them hides their shape.
 MAY_BE_LONG = {
@@ -107,7 +107,7 @@ FORBIDDEN = (
         "stay in Spark; where few rows are certain, say why in MAY_COLLECT",
         {
             "jobs/policy/subjects.py": "bounded by TABLE_ROWS and VIEW_ROWS",
-            "jobs/_split_epochs.py": "two numbers a transaction, bounded by MOST_CHOSEN",
+            "jobs/audit/torn_epochs.py": "two numbers a transaction, bounded by MOST_CHOSEN",
             "jobs/replay/aborted_lists.py": "three numbers a transaction that is not regular, "
             "bounded by MOST_LONG",
         },
@@ -129,7 +129,7 @@ FORBIDDEN = (
     Forbidden(
         'format("delta")',
         is_delta_format,
-        "read and write through jobs/_tables.py",
+        "read and write through jobs/spark/delta_tables.py",
         MAY_TOUCH_DELTA,
     ),
 )

@@ -4,10 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from jobs import _arguments, _settings
-from jobs._errors import UsageError
-from jobs._failures import sentence
-from jobs.commands.checks import list_checks, show_check
+from jobs.cli.arguments import parse
+from jobs.cli.commands.checks import list_checks, show_check
+from jobs.cli.failures import sentence
+from jobs.model import settings
+from jobs.model.errors import UsageError
+from jobs.model.settings import load as load_settings
 
 AUDIT = ["audit", "--dump", "d", "--out", "o"]
 
@@ -30,7 +32,7 @@ def test_a_wrong_argument_is_one_line(
     given: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as end:
-        _arguments.parse(given)
+        parse(given)
     (line,) = capsys.readouterr().err.splitlines()
     assert end.value.code == 2
     assert line.startswith("eosaudit: ")
@@ -42,13 +44,13 @@ def test_every_subcommand_shows_an_example_that_it_takes(
     command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit):
-        _arguments.parse([command, "--help"])
+        parse([command, "--help"])
     shown = [line.split() for line in capsys.readouterr().out.splitlines()]
     examples = [words for words in shown if words[:1] == ["./spark-submit.sh"]]
     assert examples
     for words in examples:
         own = words[words.index("--") + 1 :] if "--" in words else words[1:]
-        assert _arguments.parse(own).command == own[0]
+        assert parse(own).command == own[0]
 
 
 def test_checks_are_listed_by_family_and_found_by_part_of_their_name() -> None:
@@ -60,7 +62,7 @@ def test_checks_are_listed_by_family_and_found_by_part_of_their_name() -> None:
 
 
 def test_a_dump_is_the_same_folder_on_every_executor() -> None:
-    assert _arguments.parse(AUDIT).dump == [Path.cwd() / "d"]
+    assert parse(AUDIT).dump == [Path.cwd() / "d"]
 
 
 @pytest.mark.parametrize(
@@ -82,7 +84,7 @@ def test_a_wrong_configuration_names_file_key_and_what_is_allowed(
     file = tmp_path / "audit.toml"
     file.write_text(toml)
     with pytest.raises(UsageError) as error:
-        _settings.load(file)
+        load_settings(file)
     assert str(error.value).startswith(f"{file}: ")
     assert said in str(error.value)
 
@@ -91,12 +93,12 @@ def test_a_configuration_that_is_no_text_is_a_sentence(tmp_path: Path) -> None:
     file = tmp_path / "audit.toml"
     file.write_bytes(b"\xff\xfe")
     with pytest.raises(UsageError, match="no valid TOML"):
-        _settings.load(file)
+        load_settings(file)
 
 
 def test_the_defaults_are_allowed_values() -> None:
-    defaults = Path(_settings.__file__).parent.parent / "conf" / "audit.toml"
-    assert _settings.load(defaults) == _settings.load()
+    defaults = Path(settings.__file__).parents[2] / "conf" / "audit.toml"
+    assert load_settings(defaults) == load_settings()
 
 
 @pytest.mark.parametrize(

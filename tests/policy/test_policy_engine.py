@@ -10,8 +10,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from jobs.model.expectation_results import Result
 from jobs.policy.engine import evaluate
-from jobs.policy.results import Result
 from jobs.policy.subjects import KEYS
 from jobs.policy.suites import Suite, load
 from jobs.policy.wording import observed_value
@@ -242,7 +242,7 @@ def test_an_evaluation_writes_no_file_and_asks_no_address(tmp_path: Path) -> Non
 def test_a_program_that_the_import_would_end_is_no_pass(tmp_path: Path) -> None:
     program = (
         "from types import SimpleNamespace as Any\n"
-        "from jobs._acceptance import _told\n"
+        "from jobs.audit.acceptance import _told\n"
         "told = _told(Any(digest='d', suites=[], problems=[]), {}, Any(as_of_ms=None))\n"
         "print(len(told.outcome.not_evaluated))"
     )

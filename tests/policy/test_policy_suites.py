@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs._errors import UsageError
+from jobs.model.errors import UsageError
 from jobs.policy.suites import SUBJECTS, chosen, load
 
 ROOT = Path(__file__).resolve().parents[2]

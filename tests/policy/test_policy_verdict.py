@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from jobs.policy.results import Outcome
+from jobs.model.expectation_results import Outcome
 from jobs.report.summary import summary
 from jobs.report.verdict import Verdict
 

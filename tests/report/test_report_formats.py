@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import made_facts
 import pytest
 
-from jobs._errors import UsageError
+from jobs.model.errors import UsageError
 from jobs.report import junit, report_json, sarif
 from jobs.report.formats import FORMATS, files
 from jobs.report.seal import check_key

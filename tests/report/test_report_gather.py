@@ -5,7 +5,6 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from jobs import _tables
 from jobs.report import history
 from jobs.report.gather import (
     LONGEST_TEXT,
@@ -18,6 +17,7 @@ from jobs.report.gather import (
 )
 from jobs.report.page import render
 from jobs.report.timelines import MAX_TIMELINES, MAX_TRANSACTIONS
+from jobs.spark import delta_tables
 from schemas.tables import TABLES
 
 pytestmark = pytest.mark.spark
@@ -28,7 +28,7 @@ PER_CODE = 5
 def table(spark: SparkSession, name: str, rows: int, **columns: str) -> DataFrame:
     """`rows` rows of a table, its columns null but for SQL expressions over `id`."""
     values = [F.expr(columns.get(field.name, "null")).alias(field.name) for field in TABLES[name]]
-    return _tables.as_schema(spark.range(rows).select(*values), TABLES[name])
+    return delta_tables.as_schema(spark.range(rows).select(*values), TABLES[name])
 
 
 def large(spark: SparkSession) -> dict[str, DataFrame]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from jobs.collect import collect
+from jobs.collect.collect import collect
 
 ROOT = Path(__file__).resolve().parents[2]
 FIRST, SECOND = "00000000000000000000", "00000000000000000100"

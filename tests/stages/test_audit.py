@@ -10,8 +10,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from pyspark.sql import SparkSession
 
-from jobs._session import INTERPRETED_ROWS, SHUFFLE_PARTITIONS, planned_for
 from jobs.main import main
+from jobs.spark.session import INTERPRETED_ROWS, SHUFFLE_PARTITIONS, planned_for
 from schemas.tables import TABLES
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from jobs._cluster import Cluster, Clusters, clusters
-from jobs._splits import plan_splits
-from jobs.collect import collect
+from jobs.collect.collect import collect
+from jobs.decode.cluster_metadata import Cluster, Clusters, clusters
+from jobs.decode.splits import plan_splits
 from schemas import log_row
 from udfs.arrow.batches import DecodeOptions
 from udfs.arrow.read_pack import read_split
-from udfs.wire import writer
+from udfs.wire.batches import writer
 from udfs.wire.fields import encode_string
 
 OPTIONS = DecodeOptions(1 << 20, 1 << 20, 86_400_000, True)

@@ -6,9 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from jobs._dump import Dump
-from jobs.collect import NO_REGULAR_FILE, NOT_LOOKED_INTO, OUTSIDE, REPLACED, SECOND_COPY, collect
-from udfs.wire import writer
+from jobs.collect.collect import (
+    NO_REGULAR_FILE,
+    NOT_LOOKED_INTO,
+    OUTSIDE,
+    REPLACED,
+    SECOND_COPY,
+    collect,
+)
+from jobs.model.dump import Dump
+from udfs.wire.batches import writer
 
 
 def log(first: int, batches: int) -> bytes:

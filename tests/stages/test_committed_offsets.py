@@ -18,7 +18,7 @@ from udfs.arrow.batches import DecodeOptions, decode_batches
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.frames import FrameWalker
 from udfs.arrow.offsets_split import OffsetsSplit, offsets_split
-from udfs.wire.offset_replay import Commits, Markers, take_effect
+from udfs.wire.offsets.offset_replay import Commits, Markers, take_effect
 
 OPTIONS = DecodeOptions(oracle.LIMIT, oracle.LIMIT, 0, with_records=True)
 

@@ -9,10 +9,10 @@ import pytest
 from coordinator_histories import write_history
 from pyspark.sql import SparkSession
 
-from jobs._audit import Audit, Request
-from jobs._progress import Progress
-from jobs._settings import load
+from jobs.audit.audit import Audit, Request
+from jobs.cli.progress import Progress
 from jobs.main import audit
+from jobs.model.settings import load
 from jobs.replay import coordinator_log
 
 SEED = 5

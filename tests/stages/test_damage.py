@@ -12,11 +12,12 @@ from wire.vectors import PARTITION
 
 from benchmarks import damage
 from jobs import main
-from jobs._audit import Request
-from jobs._progress import Progress
-from jobs._settings import load
-from udfs.wire import batch_layout as layout
-from udfs.wire import codecs, writer
+from jobs.audit.audit import Request
+from jobs.cli.progress import Progress
+from jobs.model.settings import load
+from udfs.wire import codecs
+from udfs.wire.batches import batch_layout as layout
+from udfs.wire.batches import writer
 
 SEGMENT = f"{0:020d}.log"
 STEP = 3
@@ -69,8 +70,9 @@ def test_the_page_is_what_becomes_of_damaged_segments() -> None:
 # Prints what each bomb is found to be, and by how many KiB all of them made the process grow.
 READ_BOMBS = """
 import pickle, resource, sys
-from udfs.wire import batch_layout as layout
-from udfs.wire import codecs, writer
+from udfs.wire.batches import batch_layout as layout
+from udfs.wire import codecs
+from udfs.wire.batches import writer
 from udfs.wire.errors import WireError
 used = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 bombs, limit = pickle.load(sys.stdin.buffer)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.commands.doctor import examine
+from jobs.cli.commands.doctor import examine
 from jobs.main import main
 
 ROOT = Path(__file__).resolve().parents[2]

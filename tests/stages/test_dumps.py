@@ -16,11 +16,12 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from jobs import _settings, main
-from jobs._audit import Audit, Request
-from jobs._progress import Progress
-from jobs.decode import decode_options
-from jobs.export import Wanted, aborted_behind, ranges, records
+from jobs import main
+from jobs.audit.audit import Audit, Request
+from jobs.cli.progress import Progress
+from jobs.decode.decode import decode_options
+from jobs.export.export import Wanted, aborted_behind, ranges, records
+from jobs.model.settings import load as load_settings
 from jobs.verify.catalogue import CHECKS
 from schemas.record import READ_COMMITTED, READ_UNCOMMITTED
 from schemas.violation import FINDING_PLACE
@@ -69,7 +70,7 @@ def audited(
     about = oracle.about(scenario)
     moment = newest_copy(about)
     as_of = None if moment is None else moment + AN_HOUR_MS
-    wanted = Request([scenario / "dump"], "", as_of, "records", _settings.load())
+    wanted = Request([scenario / "dump"], "", as_of, "records", load_settings())
     audit = main.audit(spark, wanted, Progress(None, quiet=True))
     states = {
         (row.broker, row.topic, row.partition): row

@@ -12,10 +12,10 @@ import oracle
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs import _settings
-from jobs._dump import Dump, DumpPartition
-from jobs.export import Wanted, ranges
+from jobs.export.export import Wanted, ranges
 from jobs.main import main
+from jobs.model.dump import Dump, DumpPartition
+from jobs.model.settings import load as load_settings
 
 DUMP = Path(__file__).parent.parent / "dumps/mixed-clients.tar.gz"
 # Batches lie across the ends of most splits, and so do transactions.
@@ -76,8 +76,8 @@ def test_the_copy_that_reaches_furthest_and_then_holds_most_is_taken(
 def test_committed_records_are_those_that_consumers_received(
     spark: SparkSession, scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = replace(_settings.load(), split_bytes=TINY_SPLIT_BYTES)
-    monkeypatch.setattr(_settings, "load", lambda _: settings)
+    settings = replace(load_settings(), split_bytes=TINY_SPLIT_BYTES)
+    monkeypatch.setattr("jobs.main.load_settings", lambda _: settings)
     code, told = export("--dump", str(scenario / "dump"), "--out", str(tmp_path))
     answers = received(scenario, "read_committed")
     wanted = {name: answers[name] for name in answers if not name.startswith("__")}

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from jobs._manifest import NAME, Copied, ManifestError, read_manifest
-from jobs.collect import collect
+from jobs.collect.collect import collect
+from jobs.collect.manifest import NAME, Copied, ManifestError, read_manifest
 
 ONE: dict[str, Any] = {
     "path": "orders-0", "topic": "orders", "partition": 0, "role": "data",

@@ -24,9 +24,11 @@ from udfs.arrow.offsets_split import offsets_split
 from udfs.arrow.rows import RowBuilder
 from udfs.arrow.segment import read_segment
 from udfs.arrow.txn_log_rows import txn_log_rows
-from udfs.wire import faults, offsets_log, txn_log, writer
-from udfs.wire.batch_layout import MAX_OFFSET_SPAN
-from udfs.wire.batch_records import iter_batch
+from udfs.wire.batches import faults, writer
+from udfs.wire.batches.batch_layout import MAX_OFFSET_SPAN
+from udfs.wire.batches.batch_records import iter_batch
+from udfs.wire.coordinator import txn_log
+from udfs.wire.offsets import offsets_log
 
 DUMP = Path(__file__).resolve().parent.parent / "dumps/v28-legacy-format.tar.gz"
 LIMIT = 1 << 28

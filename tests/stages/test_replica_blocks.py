@@ -11,7 +11,7 @@ from udfs.arrow.batches import DecodeOptions
 from udfs.arrow.read_pack import read_split
 from udfs.arrow.replica_blocks import BLOCK_OFFSETS
 from udfs.arrow.replica_differences import differences
-from udfs.wire import writer
+from udfs.wire.batches import writer
 
 LIMIT = 1 << 20
 OPTIONS = DecodeOptions(LIMIT, LIMIT, 0, with_records=True)

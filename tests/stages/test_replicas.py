@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from jobs._dump import DumpPartition
-from jobs._replicas import MAX_OFFSET, cuts, replica_sets
-from jobs.collect import collect
+from jobs.collect.collect import collect
+from jobs.model.dump import DumpPartition
+from jobs.model.replicas import MAX_OFFSET, cuts, replica_sets
 
 
 def broker(folder: Path, number: int, cluster: str, topic_id: str | None = None) -> None:

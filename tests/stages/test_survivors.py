@@ -15,7 +15,7 @@ from udfs.arrow.batches import DecodeOptions
 from udfs.arrow.read_pack import read_split
 from udfs.arrow.survivor_differences import contradictions
 from udfs.arrow.survivors import KEY, OUTCOME, RECORD, UNREAD
-from udfs.wire import writer
+from udfs.wire.batches import writer
 
 LIMIT = 1 << 20
 OPTIONS = DecodeOptions(LIMIT, LIMIT, 0, with_records=True)

@@ -6,9 +6,10 @@ from pathlib import Path
 from conftest import SampleAudit
 from pyspark.sql import SparkSession
 
-from jobs import _settings, main
-from jobs._audit import Request
-from jobs._progress import Progress
+from jobs import main
+from jobs.audit.audit import Request
+from jobs.cli.progress import Progress
+from jobs.model.settings import load as load_settings
 from schemas.dump_file import IN_TEXT
 
 DUMPS = Path(__file__).resolve().parent.parent / "dumps"
@@ -34,7 +35,7 @@ def test_a_real_break_is_named_by_its_lines(
 ) -> None:
     text = joined_text()
     (tmp_path / "all.txt").write_bytes(text.encode())
-    request = Request([tmp_path], "", AS_OF, "records", _settings.load())
+    request = Request([tmp_path], "", AS_OF, "records", load_settings())
     audit = main.audit(spark, request, Progress(None, quiet=True))
     assert audit.verdict.incomplete == []
     place = ("code", "topic", "partition", "offset_first", "offset_last", "producer_id")

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from jobs._coverage import _left_out_by_texts
-from jobs._errors import UsageError
-from jobs._splits import files_beside, snapshot_bounds
-from jobs.collect import collect
-from jobs.commands.export import check_has_bytes
+from jobs.audit.coverage import _left_out_by_texts
+from jobs.cli.commands.export import check_has_bytes
+from jobs.collect.collect import collect
+from jobs.decode.splits import files_beside, snapshot_bounds
+from jobs.model.errors import UsageError
 
 BATCH = (
     "baseOffset: {0} lastOffset: {0} count: 1 baseSequence: -1 lastSequence: -1 producerId: -1 "

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from jobs import _settings, main
-from jobs._audit import Request
-from jobs._progress import Progress
+from jobs import main
+from jobs.audit.audit import Request
+from jobs.cli.progress import Progress
+from jobs.model.settings import load as load_settings
 
 DUMPS = Path(__file__).resolve().parent.parent / "dumps"
 AN_HOUR_LATER = 1_795_240_070_221
@@ -25,7 +26,7 @@ def test_what_only_one_cluster_can_tell_is_inconclusive(
     with tarfile.open(DUMPS / "tv2-basic.tar.gz") as archive:
         archive.extractall(tmp_path, filter="data")
     dumps = [tmp_path / "older", tmp_path / "tv2-basic" / "dump"]
-    request = Request(dumps, "", AN_HOUR_LATER, "records", _settings.load())
+    request = Request(dumps, "", AN_HOUR_LATER, "records", load_settings())
     audit = main.audit(spark, request, Progress(None, quiet=True))
     rows = audit.verified.findings.select("code", "verdict", "reason").collect()
     assert {row.code for row in rows if row.verdict == "violation"} == {"cluster_id_mismatch"}

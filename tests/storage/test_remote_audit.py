@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from storage.s3_fixtures import READER
 from storage.s3_server import CLOSED_BUCKET, S3Server
 
-from jobs.commands.doctor import examine
+from jobs.cli.commands.doctor import examine
 from jobs.main import main
 from udfs.storage.dump_path import dump_at
 

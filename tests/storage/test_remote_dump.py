@@ -13,11 +13,11 @@ import pyarrow as pa
 import pytest
 from storage.s3_server import S3Server
 
-from jobs._dump import Dump
-from jobs._settings import load
-from jobs._splits import pack_splits, plan_splits
-from jobs.collect import collect
-from jobs.decode import decode_options
+from jobs.collect.collect import collect
+from jobs.decode.decode import decode_options
+from jobs.decode.splits import pack_splits, plan_splits
+from jobs.model.dump import Dump
+from jobs.model.settings import load
 from schemas.record import EXPORT_SPLIT
 from udfs.arrow.export_split import export_splits
 from udfs.arrow.read_pack import read_packs

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from storage.s3_server import CLOSED_BUCKET, S3Server
 
-from jobs._errors import UsageError
-from jobs.collect import collect
+from jobs.collect.collect import collect
 from jobs.main import main
+from jobs.model.errors import UsageError
 from udfs.storage.connections import connect
 from udfs.storage.dump_path import dump_at
 from udfs.storage.errors import as_os_error
@@ -138,7 +138,8 @@ def test_it_is_told_whether_a_process_reaches_a_dump(s3: S3Server, sample_uri: s
 
 def test_a_process_that_has_read_a_remote_dump_ends(sample_uri: str) -> None:
     script = (
-        "import sys; from jobs.collect import collect; from udfs.storage.dump_path import dump_at\n"
+        "import sys; from jobs.collect.collect import collect\n"
+        "from udfs.storage.dump_path import dump_at\n"
         "dump = dump_at(sys.argv[1])\n"
         "print(len(collect([dump]).files))\n"
     )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobs import _arguments
+from jobs.cli.arguments import parse
 from udfs.storage.places import has_password, is_remote, last_name, redacted
 
 SECRETS = [
@@ -20,7 +20,7 @@ def test_a_password_is_refused_and_nothing_of_it_shown(
 ) -> None:
     assert has_password(uri)
     with pytest.raises(SystemExit) as end:
-        _arguments.parse(["audit", "--out", "/audits", "--dump", uri])
+        parse(["audit", "--out", "/audits", "--dump", uri])
     assert end.value.code == 2
     said = capsys.readouterr().err
     assert said.count("\n") == 1
@@ -62,7 +62,7 @@ def test_of_an_unknown_scheme_the_known_ones_are_told(
     uri: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit):
-        _arguments.parse(["audit", "--out", "/audits", "--dump", uri])
+        parse(["audit", "--out", "/audits", "--dump", uri])
     said = capsys.readouterr().err
     assert "a dump is a folder, or lies at s3://, gs://, hdfs://" in said
     assert "x=y" not in said

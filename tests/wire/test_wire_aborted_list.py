@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from udfs.wire.aborted_list import (
+from udfs.wire.side_files.aborted_list import (
     NEVER,
     NONE_LONG,
     agreeing,

@@ -9,7 +9,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from schemas import log_row
 from udfs.arrow.aborted_lists import ABORT, AGREED, BLOCK_ROWS, ENTRY, SEGMENT, match_segments
 from udfs.arrow.blocks import pack_block, unpack_blocks
-from udfs.wire.aborted_list import LongTransactions, long_transactions
+from udfs.wire.side_files.aborted_list import LongTransactions, long_transactions
 
 Row = dict[str, Any]
 PARTITION, LOG, INDEX = 3, 11, 12

@@ -6,8 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from udfs.wire.checkpoints import parse_leader_epochs, parse_offset_checkpoint, parse_properties
 from udfs.wire.errors import WireError
+from udfs.wire.side_files.checkpoints import (
+    parse_leader_epochs,
+    parse_offset_checkpoint,
+    parse_properties,
+)
 
 MALFORMED_OFFSETS = [
     ("version 1", "1\n0\n", "unknown_version"),

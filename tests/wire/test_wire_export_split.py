@@ -8,7 +8,8 @@ import pyarrow as pa
 from udfs.arrow.batches import DecodeOptions
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.export_split import ARROW_SCHEMA, export_split
-from udfs.wire import codecs, writer
+from udfs.wire import codecs
+from udfs.wire.batches import writer
 
 OPTIONS = DecodeOptions(1 << 20, 1 << 20, 86_400_000, True)
 T0 = 1_700_000_000_000

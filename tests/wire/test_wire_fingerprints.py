@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from udfs.wire import batch_layout as layout
-from udfs.wire import writer
-from udfs.wire.fingerprints import fingerprints
+from udfs.wire.batches import batch_layout as layout
+from udfs.wire.batches import writer
+from udfs.wire.batches.fingerprints import fingerprints
 
 BATCH = writer.batch(7, [writer.record(0, value=b"a value")], base_timestamp=5, producer_id=3)
 OLD = writer.legacy_message(7, b"key", b"value", magic=1, timestamp=5)

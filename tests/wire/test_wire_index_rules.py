@@ -5,9 +5,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from udfs.wire import index_rules as rules
-from udfs.wire.index_rules import Batches, Fault
-from udfs.wire.sparse_index import OFFSET_ENTRY, TIME_ENTRY, SparseIndex, offset_index, time_index
+from udfs.wire.side_files import index_rules as rules
+from udfs.wire.side_files.index_rules import Batches, Fault
+from udfs.wire.side_files.sparse_index import (
+    OFFSET_ENTRY,
+    TIME_ENTRY,
+    SparseIndex,
+    offset_index,
+    time_index,
+)
 
 BASE = 1000
 

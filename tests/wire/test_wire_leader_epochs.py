@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from udfs.wire import writer
-from udfs.wire.batch_headers import read_headers
+from udfs.wire.batches import writer
+from udfs.wire.batches.batch_headers import read_headers
 from udfs.wire.errors import WireError
-from udfs.wire.leader_epochs import contradictions, decode, out_of_order
+from udfs.wire.side_files.leader_epochs import contradictions, decode, out_of_order
 
 
 def stretches(epochs: list[int], entries: list[tuple[int, int]]) -> list[tuple[int, int, int]]:

@@ -9,17 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from wire.vectors import B1, L0, L1, L2, T0
 
-from udfs.wire import batch_layout as layout
-from udfs.wire import faults
-from udfs.wire.batch_headers import BatchHeaders, Int64s, header_faults, read_headers
-from udfs.wire.batch_records import iter_batch, plain_section
+from udfs.wire.batches import batch_layout as layout
+from udfs.wire.batches import faults
+from udfs.wire.batches.batch_headers import BatchHeaders, Int64s, header_faults, read_headers
+from udfs.wire.batches.batch_records import iter_batch, plain_section
+from udfs.wire.batches.records import NO_TIMESTAMP
+from udfs.wire.batches.walk import CRC32_TABLE, CRC32C_TABLE, walk
+from udfs.wire.batches.writer import compress, legacy_message, lz4_of_magic_0, snappy_raw
 from udfs.wire.codecs import GZIP, LZ4, SNAPPY
 from udfs.wire.errors import WireError
-from udfs.wire.legacy_messages import content, find_spans, iter_messages
-from udfs.wire.legacy_wrappers import Opened, check_messages, open_wrapper
-from udfs.wire.records import NO_TIMESTAMP
-from udfs.wire.walk import CRC32_TABLE, CRC32C_TABLE, walk
-from udfs.wire.writer import compress, legacy_message, lz4_of_magic_0, snappy_raw
+from udfs.wire.legacy.legacy_messages import content, find_spans, iter_messages
+from udfs.wire.legacy.legacy_wrappers import Opened, check_messages, open_wrapper
 
 LIMIT = 1 << 20
 APPEND_TIME = layout.TIMESTAMP_TYPE_MASK

@@ -2,7 +2,7 @@
 
 import pytest
 
-from udfs.wire.metadata_log import (
+from udfs.wire.metadata.metadata_log import (
     BROKER_RESOURCE,
     TOPIC_RESOURCE,
     Configured,

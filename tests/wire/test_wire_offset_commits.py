@@ -6,10 +6,11 @@ from hypothesis import strategies as st
 from wire.test_wire_offsets_log import commits
 from wire.vectors import B1, O1, O2, O3
 
-from udfs.wire import batch_layout as layout
-from udfs.wire import offsets_log, records, writer
+from udfs.wire.batches import batch_layout as layout
+from udfs.wire.batches import records, writer
 from udfs.wire.errors import WireError
-from udfs.wire.offset_commits import Keys, read_commits
+from udfs.wire.offsets import offsets_log
+from udfs.wire.offsets.offset_commits import Keys, read_commits
 
 
 def decoded(value: bytes) -> int | None:

@@ -6,7 +6,14 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from udfs.wire.offset_replay import EDGE, PLAIN_EDGE, Commits, Markers, take_effect, went_back
+from udfs.wire.offsets.offset_replay import (
+    EDGE,
+    PLAIN_EDGE,
+    Commits,
+    Markers,
+    take_effect,
+    went_back,
+)
 
 
 class Event(NamedTuple):

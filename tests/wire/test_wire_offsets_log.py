@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from wire.vectors import O1, O2, O3, T0
 
 from udfs.wire.errors import WireError
-from udfs.wire.offsets_log import (
+from udfs.wire.offsets.offsets_log import (
     GroupKey,
     GroupMember,
     GroupMetadata,

@@ -4,7 +4,7 @@ import pytest
 from wire.vectors import P0, P1, PARTITION_SNAPSHOT, T0
 
 from udfs.wire.errors import WireError
-from udfs.wire.producer_snapshot import ProducerSnapshotEntry, decode, encode
+from udfs.wire.side_files.producer_snapshot import ProducerSnapshotEntry, decode, encode
 
 VECTORS = [
     (P0, []),

@@ -14,10 +14,10 @@ from snapshot_files import positions, replay
 from udfs.arrow.batches import DecodeOptions, decode_batches
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.run_rows import replayable
-from udfs.wire.producer_snapshot import encode, read_entries
-from udfs.wire.producer_state import STATE, States, changes, follow
-from udfs.wire.snapshot_differences import COMPARED, compare, stored_states
-from udfs.wire.writer import CONTROL_KEY, MARKER_VALUE, batch, record
+from udfs.wire.batches.writer import CONTROL_KEY, MARKER_VALUE, batch, record
+from udfs.wire.side_files.producer_snapshot import encode, read_entries
+from udfs.wire.side_files.producer_state import STATE, States, changes, follow
+from udfs.wire.side_files.snapshot_differences import COMPARED, compare, stored_states
 
 DUMPS = Path(__file__).resolve().parents[1] / "dumps"
 OPTIONS = DecodeOptions(1 << 28, 1 << 28, 0, with_records=True)

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from udfs.wire.fold import Batches, fold
-from udfs.wire.regular import Bounds, fold_regular, oldest_open
+from udfs.wire.batches.fold import Batches, fold
+from udfs.wire.batches.regular import Bounds, fold_regular, oldest_open
 
 Row = dict[str, int]
 DAY_MS = 86_400_000

@@ -14,13 +14,14 @@ from schemas import log_row
 from udfs.arrow import text_section
 from udfs.arrow.batches import DecodeOptions
 from udfs.arrow.read_pack import read_split
-from udfs.wire import text_dump, txn_index
 from udfs.wire.errors import WireError
-from udfs.wire.offsets_log import GroupKey
-from udfs.wire.text_batches import TEXT_CUT, Gathered, Gatherer
-from udfs.wire.text_offsets import read_key, read_offset, split_printed
-from udfs.wire.text_sections import Section, sections
-from udfs.wire.text_txn_log import read_state
+from udfs.wire.offsets.offsets_log import GroupKey
+from udfs.wire.side_files import txn_index
+from udfs.wire.text import text_dump
+from udfs.wire.text.text_batches import TEXT_CUT, Gathered, Gatherer
+from udfs.wire.text.text_offsets import read_key, read_offset, split_printed
+from udfs.wire.text.text_sections import Section, sections
+from udfs.wire.text.text_txn_log import read_state
 
 DUMPS = Path(__file__).resolve().parent.parent / "dumps"
 OPTIONS = DecodeOptions(1 << 28, 1 << 28, 86_400_000, True)

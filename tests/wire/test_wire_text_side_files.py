@@ -14,12 +14,12 @@ from schemas import log_row
 from udfs.arrow.batches import DecodeOptions
 from udfs.arrow.producer_states import unpack_states
 from udfs.arrow.read_pack import read_split
-from udfs.wire import text_dump
 from udfs.wire.errors import WireError
-from udfs.wire.producer_state import STATE, UNTOLD
-from udfs.wire.snapshot_differences import COMPARED, compare
-from udfs.wire.text_sections import sections
-from udfs.wire.text_side_files import read_states
+from udfs.wire.side_files.producer_state import STATE, UNTOLD
+from udfs.wire.side_files.snapshot_differences import COMPARED, compare
+from udfs.wire.text import text_dump
+from udfs.wire.text.text_sections import sections
+from udfs.wire.text.text_side_files import read_states
 
 DUMPS = Path(__file__).resolve().parent.parent / "dumps"
 KINDS = {

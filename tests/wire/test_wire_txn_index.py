@@ -3,7 +3,7 @@
 import pytest
 from wire.vectors import PARTITION_TXNINDEX, X1
 
-from udfs.wire.txn_index import ENTRY, AbortedTxnEntry, decode, encode
+from udfs.wire.side_files.txn_index import ENTRY, AbortedTxnEntry, decode, encode
 
 X1_ENTRY = AbortedTxnEntry(0, 4002, 90, 103, 95)
 

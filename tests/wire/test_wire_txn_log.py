@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from wire.vectors import K1, S1, S6, T0, TXN_LOG_VALUES
 
-from udfs.wire.errors import WireError
-from udfs.wire.txn_log import (
+from udfs.wire.coordinator.txn_log import (
     STATUS,
     TxnLogKey,
     TxnLogValue,
@@ -19,6 +18,7 @@ from udfs.wire.txn_log import (
     java_hash,
     partition_for,
 )
+from udfs.wire.errors import WireError
 
 EXPECTED = {
     "S1": TxnLogValue(0, 4001, 3, 60000, 0, None, T0, -1),

@@ -13,8 +13,9 @@ from udfs.arrow.frames import FrameWalker
 from udfs.arrow.rows import RowBuilder
 from udfs.arrow.txn_log_columns import Usual, UsualColumns
 from udfs.arrow.txn_log_rows import txn_log_rows
-from udfs.wire import txn_log, writer
-from udfs.wire.batch_headers import BatchHeaders, read_headers
+from udfs.wire.batches import writer
+from udfs.wire.batches.batch_headers import BatchHeaders, read_headers
+from udfs.wire.coordinator import txn_log
 
 T0 = 1_700_000_000_000
 LIMIT = 1 << 20

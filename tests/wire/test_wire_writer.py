@@ -26,10 +26,10 @@ from wire.vectors import (
     T0,
 )
 
-from udfs.wire import batch_layout as layout
-from udfs.wire import writer
+from udfs.wire.batches import batch_layout as layout
+from udfs.wire.batches import writer
+from udfs.wire.batches.writer import batch, empty_batch, legacy_message, marker, record
 from udfs.wire.codecs import GZIP, LZ4, SNAPPY, ZSTD, decompress
-from udfs.wire.writer import batch, empty_batch, legacy_message, marker, record
 
 ONE = [record(0, key=b"k", value=b"value")]
 

@@ -13,7 +13,8 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from schemas import log_row
 from schemas.columns import array, binary, boolean, integer, long, string, table
 from udfs.arrow.blocks import pack_block, unpack_blocks
-from udfs.wire.aborted_list import (
+from udfs.wire.batches.batch_headers import Int64s
+from udfs.wire.side_files.aborted_list import (
     NEVER,
     NONE_LONG,
     LongTransactions,
@@ -21,7 +22,6 @@ from udfs.wire.aborted_list import (
     last_stable_offsets,
     within,
 )
-from udfs.wire.batch_headers import Int64s
 
 AGREED, ABORT, ENTRY = "agreed", "abort", "entry"
 BLOCK_ROWS = 65_536

@@ -8,11 +8,12 @@ from numpy.typing import NDArray
 
 from schemas.topics import COORDINATOR_TOPICS
 from udfs.arrow.byte_range import ByteRange
-from udfs.wire import batch_layout as layout
-from udfs.wire import codecs, faults, records
-from udfs.wire.batch_headers import BatchHeaders, Bools, Int64s, header_faults, read_headers
+from udfs.wire import codecs
+from udfs.wire.batches import batch_layout as layout
+from udfs.wire.batches import faults, records
+from udfs.wire.batches.batch_headers import BatchHeaders, Bools, Int64s, header_faults, read_headers
 from udfs.wire.errors import WireError
-from udfs.wire.legacy_wrappers import check_messages
+from udfs.wire.legacy.legacy_wrappers import check_messages
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from udfs.arrow.run_rows import replayable
 from udfs.arrow.sections import Sections, sections
 from udfs.arrow.segment import segment_frames
 from udfs.storage.open_file import open_file
-from udfs.wire import records
-from udfs.wire.batch_headers import BatchHeaders, Bools, Int64s
+from udfs.wire.batches import records
+from udfs.wire.batches.batch_headers import BatchHeaders, Bools, Int64s
 
 ARROW_SCHEMA: pa.Schema = to_arrow_schema(RECORD_ROW)
 ROWS_PER_BATCH = 8_192

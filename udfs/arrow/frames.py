@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from udfs.arrow.byte_range import READ_AHEAD_BYTES, ByteRange
-from udfs.wire import batch_layout as layout
-from udfs.wire import walk
-from udfs.wire.batch_headers import Int64s
-from udfs.wire.legacy_messages import is_old_message
+from udfs.wire.batches import batch_layout as layout
+from udfs.wire.batches import walk
+from udfs.wire.batches.batch_headers import Int64s
+from udfs.wire.legacy.legacy_messages import is_old_message
 
 # Stable names of the ways in which bytes are no batch.
 HEADER_CUT = "header_cut"

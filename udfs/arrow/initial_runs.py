@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from udfs.wire import batch_layout as layout
-from udfs.wire.producer_state import NONE, States
+from udfs.wire.batches import batch_layout as layout
+from udfs.wire.side_files.producer_state import NONE, States
 
 Values = tuple[NDArray[Any], NDArray[np.bool_] | None]
 

@@ -5,7 +5,7 @@ from typing import Any
 from udfs.arrow.batches import DecodeOptions, decode_batches
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.frames import FrameWalker
-from udfs.wire import batch_layout as layout
+from udfs.wire.batches import batch_layout as layout
 
 
 def end_of_log(source: ByteRange, split: dict[str, Any], options: DecodeOptions) -> dict[str, Any]:

@@ -14,9 +14,10 @@ from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.frames import FrameWalker
 from udfs.arrow.rows import RowBuilder
 from udfs.arrow.sections import readable, sections
-from udfs.wire.batch_headers import Bools
-from udfs.wire.batch_layout import MAX_OFFSET_SPAN
-from udfs.wire.metadata_log import (
+from udfs.wire.batches.batch_headers import Bools
+from udfs.wire.batches.batch_layout import MAX_OFFSET_SPAN
+from udfs.wire.batches.records import OFFSET_DELTA, SECTION, VALUE_LENGTH, VALUE_START
+from udfs.wire.metadata.metadata_log import (
     API_KEYS,
     BROKER_RESOURCE,
     FRAME_VERSION,
@@ -31,7 +32,6 @@ from udfs.wire.metadata_log import (
     Undecodable,
     decode,
 )
-from udfs.wire.records import OFFSET_DELTA, SECTION, VALUE_LENGTH, VALUE_START
 
 METADATA_LOG = "metadata_log"
 # Options that say something of data; the others are of no interest here.

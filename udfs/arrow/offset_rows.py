@@ -16,8 +16,8 @@ from schemas import log_row
 from udfs.arrow.blocks import pack_block
 from udfs.arrow.offsets_split import OffsetsSplit
 from udfs.arrow.rows import RowBuilder
-from udfs.wire.batch_headers import Int64s
-from udfs.wire.offset_replay import Commits, InEffect, take_effect, went_back
+from udfs.wire.batches.batch_headers import Int64s
+from udfs.wire.offsets.offset_replay import Commits, InEffect, take_effect, went_back
 
 BLOCK_SCHEMA: pa.Schema = to_arrow_schema(log_row.OFFSET_COMMIT)
 BLOCK_COMMITS = 32_768

@@ -13,14 +13,15 @@ from schemas import log_row
 from udfs.arrow.batches import Decoded
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.sections import Sections, sections
-from udfs.wire import faults, offsets_log, records
-from udfs.wire.batch_headers import BatchHeaders, Bools, Int64s
+from udfs.wire.batches import faults, records
+from udfs.wire.batches.batch_headers import BatchHeaders, Bools, Int64s
+from udfs.wire.coordinator.txn_log import placing_hash
 from udfs.wire.distinct import Distinct
 from udfs.wire.errors import WireError
-from udfs.wire.offset_commits import Keys, read_commits
-from udfs.wire.offset_replay import Commits, Markers
-from udfs.wire.offsets_log import GroupKey
-from udfs.wire.txn_log import placing_hash
+from udfs.wire.offsets import offsets_log
+from udfs.wire.offsets.offset_commits import Keys, read_commits
+from udfs.wire.offsets.offset_replay import Commits, Markers
+from udfs.wire.offsets.offsets_log import GroupKey
 
 UNDECODABLE, MISPLACED = "undecodable", "misplaced"
 EVENT_FIELDS = list(to_arrow_schema(log_row.COMMIT_EVENT))

@@ -13,12 +13,12 @@ from udfs.arrow.blocks import pack_block
 from udfs.arrow.initial_runs import initial_runs
 from udfs.arrow.rows import RowBuilder
 from udfs.arrow.run_rows import Replayable
-from udfs.wire import faults
+from udfs.wire.batches import faults
+from udfs.wire.batches.fold import Batches
 from udfs.wire.errors import WireError
-from udfs.wire.fold import Batches
-from udfs.wire.producer_snapshot import read_entries
-from udfs.wire.producer_state import STATE, UNTOLD, States, changes
-from udfs.wire.snapshot_differences import stored_states
+from udfs.wire.side_files.producer_snapshot import read_entries
+from udfs.wire.side_files.producer_state import STATE, UNTOLD, States, changes
+from udfs.wire.side_files.snapshot_differences import stored_states
 
 
 def pack_states(states: States) -> bytes:

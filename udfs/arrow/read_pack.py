@@ -18,8 +18,8 @@ from udfs.arrow.segment import read_segment
 from udfs.arrow.side_files import JUDGED_ALONE, faults_alone
 from udfs.arrow.text_section import read_text_section
 from udfs.storage.ahead import Opener, opened_ahead
-from udfs.wire import txn_index
 from udfs.wire.errors import WireError
+from udfs.wire.side_files import txn_index
 
 SEGMENT = "segment"
 TXN_INDEX = "txn_index"

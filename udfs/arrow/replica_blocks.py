@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from schemas import log_row
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.rows import RowBuilder
-from udfs.wire.batch_headers import BatchHeaders, Int64s
-from udfs.wire.fingerprints import fingerprints
+from udfs.wire.batches.batch_headers import BatchHeaders, Int64s
+from udfs.wire.batches.fingerprints import fingerprints
 
 # Few rows even for a terabyte, and little to read again where two copies of a block differ.
 BLOCK_OFFSETS = 1 << 16

@@ -15,8 +15,8 @@ from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.frames import FrameWalker
 from udfs.arrow.replica_blocks import compared, stored_batches
 from udfs.storage.open_file import open_file
-from udfs.wire.batch_headers import Int64s, read_headers
-from udfs.wire.fingerprints import fingerprints
+from udfs.wire.batches.batch_headers import Int64s, read_headers
+from udfs.wire.batches.fingerprints import fingerprints
 
 DIFFERS, LACKS = "differs", "lacks"
 # Behind every base offset that a log may have.

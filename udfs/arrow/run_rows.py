@@ -13,10 +13,10 @@ from schemas.topics import COORDINATOR_TOPICS
 from udfs.arrow.batches import Decoded
 from udfs.arrow.blocks import pack_block
 from udfs.arrow.rows import RowBuilder, typed_column
-from udfs.wire import faults, records
-from udfs.wire.batch_headers import Int64s
-from udfs.wire.fold import Batches, Runs, fold
-from udfs.wire.regular import Bounds, Folding, fold_regular, oldest_open
+from udfs.wire.batches import faults, records
+from udfs.wire.batches.batch_headers import Int64s
+from udfs.wire.batches.fold import Batches, Runs, fold
+from udfs.wire.batches.regular import Bounds, Folding, fold_regular, oldest_open
 
 REGULAR_SCHEMA: pa.Schema = to_arrow_schema(log_row.REGULAR_TXN)
 ABORT_SCHEMA: pa.Schema = to_arrow_schema(log_row.REGULAR_ABORT)

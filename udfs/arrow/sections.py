@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 
 from udfs.arrow.batches import Decoded
 from udfs.arrow.byte_range import ByteRange
-from udfs.wire import batch_layout as layout
-from udfs.wire import faults, legacy_messages, records
-from udfs.wire.batch_headers import BatchHeaders, Bools, Int64s
-from udfs.wire.batch_records import plain_section
+from udfs.wire.batches import batch_layout as layout
+from udfs.wire.batches import faults, records
+from udfs.wire.batches.batch_headers import BatchHeaders, Bools, Int64s
+from udfs.wire.batches.batch_records import plain_section
+from udfs.wire.legacy import legacy_messages
 
 # Such a batch is told as a fault itself; its records say nothing.
 UNREADABLE = (
@@ -33,7 +34,8 @@ FindSpans = Callable[[NDArray[np.uint8], Int64s, Int64s, Int64s], NDArray[np.int
 class Sections(NamedTuple):
     """Plain sections in `data`: section i is data[start[i]:end[i]], of batch[i].
 
-    `find_spans` finds the records of their magic, with the rows of `udfs.wire.records.find_spans`.
+    `find_spans` finds the records of their magic, with the rows of
+    `udfs.wire.batches.records.find_spans`.
     """
 
     find_spans: FindSpans

@@ -21,9 +21,9 @@ from udfs.arrow.run_rows import replayable, run_rows
 from udfs.arrow.side_files import faults_beside
 from udfs.arrow.survivors import survivor_rows
 from udfs.arrow.txn_log_rows import txn_log_rows
-from udfs.wire import batch_layout as layout
-from udfs.wire import faults
-from udfs.wire.batch_headers import BatchHeaders
+from udfs.wire.batches import batch_layout as layout
+from udfs.wire.batches import faults
+from udfs.wire.batches.batch_headers import BatchHeaders
 
 MAX_STEPS = 10_000
 

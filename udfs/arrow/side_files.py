@@ -16,11 +16,11 @@ from udfs.arrow.batches import Decoded
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.frames import SMALLEST_BATCH, Frames
 from udfs.arrow.rows import RowBuilder
-from udfs.wire import index_rules, leader_epochs, sparse_index
-from udfs.wire.batch_headers import Int64s
+from udfs.wire.batches.batch_headers import Int64s
 from udfs.wire.errors import WireError
-from udfs.wire.index_rules import Batches, Fault
-from udfs.wire.sparse_index import SparseIndex
+from udfs.wire.side_files import index_rules, leader_epochs, sparse_index
+from udfs.wire.side_files.index_rules import Batches, Fault
+from udfs.wire.side_files.sparse_index import SparseIndex
 
 LEADER_EPOCHS = "leader_epoch_checkpoint"
 OFFSET_INDEX = "offset_index"

@@ -8,9 +8,9 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from schemas.columns import boolean, integer, long, string, table
 from udfs.arrow.producer_states import unpack_states
-from udfs.wire.producer_snapshot import HEADER_SIZE
-from udfs.wire.producer_state import NONE, STATE, States, follow
-from udfs.wire.snapshot_differences import COMPARED, Differences, compare
+from udfs.wire.side_files.producer_snapshot import HEADER_SIZE
+from udfs.wire.side_files.producer_state import NONE, STATE, States, follow
+from udfs.wire.side_files.snapshot_differences import COMPARED, Differences, compare
 
 DIFFERS, FOREIGN, FORGOTTEN = "differs", "foreign", "forgotten"
 # In the words of a reader.

@@ -31,7 +31,7 @@ from udfs.arrow.survivors import (
     newest,
     unpack_survivors,
 )
-from udfs.wire.batch_headers import Bools, Int64s
+from udfs.wire.batches.batch_headers import Bools, Int64s
 
 NEVER = -1
 ENDS = {COMMITTED: "committed", ABORTED: "aborted"}

@@ -17,10 +17,10 @@ from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.replica_blocks import BLOCK_OFFSETS
 from udfs.arrow.rows import RowBuilder
 from udfs.arrow.sections import UNREADABLE, readable, sections
-from udfs.wire import records
-from udfs.wire.batch_headers import Bools, Int64s
-from udfs.wire.batch_layout import MAX_SEQUENCE
-from udfs.wire.fingerprints import joined_fingerprints, piece_fingerprints
+from udfs.wire.batches import records
+from udfs.wire.batches.batch_headers import Bools, Int64s
+from udfs.wire.batches.batch_layout import MAX_SEQUENCE
+from udfs.wire.batches.fingerprints import joined_fingerprints, piece_fingerprints
 
 RECORD, OUTCOME, KEY, UNREAD = "record", "outcome", "key", "unread"
 # What an OUTCOME tells: the first data batch behind a marker, a marker, one that was emptied.

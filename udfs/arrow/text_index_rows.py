@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from udfs.arrow.rows import RowBuilder
 from udfs.arrow.side_files import Index, index_faults, index_faults_alone
-from udfs.wire import text_dump
-from udfs.wire.index_rules import Batches
-from udfs.wire.text_batches import Gathered
-from udfs.wire.text_side_files import read_index
+from udfs.wire.side_files.index_rules import Batches
+from udfs.wire.text import text_dump
+from udfs.wire.text.text_batches import Gathered
+from udfs.wire.text.text_side_files import read_index
 
 
 def _index(named: dict[str, Any], items: Iterable[text_dump.Item], base_offset: int) -> Index:

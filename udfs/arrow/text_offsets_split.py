@@ -6,12 +6,12 @@ import numpy as np
 
 from udfs.arrow.batches import Decoded
 from udfs.arrow.offsets_split import NO_KIND, OffsetsSplit, Read
-from udfs.wire import offsets_log
 from udfs.wire.distinct import Distinct
 from udfs.wire.errors import WireError
-from udfs.wire.offsets_log import GroupKey
-from udfs.wire.text_batches import PrintedRecord
-from udfs.wire.text_offsets import read_key, read_offset, split_printed
+from udfs.wire.offsets import offsets_log
+from udfs.wire.offsets.offsets_log import GroupKey
+from udfs.wire.text.text_batches import PrintedRecord
+from udfs.wire.text.text_offsets import read_key, read_offset, split_printed
 
 
 def _key(told: bytes | WireError) -> GroupKey:

@@ -24,11 +24,13 @@ from udfs.arrow.side_files import Index
 from udfs.arrow.text_index_rows import indexes_beside, text_index_faults, text_index_rows
 from udfs.arrow.text_offsets_split import text_offsets_split
 from udfs.arrow.text_txn_log_rows import text_txn_log_rows
-from udfs.wire import records, text_dump, txn_index
-from udfs.wire.batch_headers import header_faults
+from udfs.wire.batches import records
+from udfs.wire.batches.batch_headers import header_faults
 from udfs.wire.errors import WireError
-from udfs.wire.text_batches import LONG, SHORT, Gathered, Gatherer
-from udfs.wire.text_side_files import read_states
+from udfs.wire.side_files import txn_index
+from udfs.wire.text import text_dump
+from udfs.wire.text.text_batches import LONG, SHORT, Gathered, Gatherer
+from udfs.wire.text.text_side_files import read_states
 
 # So many batches are held at a time; each such stretch is a split of its own.
 BATCHES_AT_ONCE = 1 << 16

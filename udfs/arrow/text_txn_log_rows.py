@@ -19,11 +19,11 @@ from udfs.arrow.txn_log_unusual import (
     placing_hash,
     unusual_shape,
 )
-from udfs.wire.batch_headers import BatchHeaders
+from udfs.wire.batches.batch_headers import BatchHeaders
+from udfs.wire.coordinator.txn_log import partition_names
 from udfs.wire.errors import WireError
-from udfs.wire.text_batches import PrintedRecord
-from udfs.wire.text_txn_log import read_state
-from udfs.wire.txn_log import partition_names
+from udfs.wire.text.text_batches import PrintedRecord
+from udfs.wire.text.text_txn_log import read_state
 
 NOT_PRINTED = "text_unreadable: key and value are not printed"
 LONG, INT, SHORT = 1 << 63, 1 << 31, 1 << 15

@@ -12,13 +12,14 @@ import numpy as np
 import pyarrow as pa
 
 from udfs.arrow.byte_range import ByteRange
-from udfs.wire import batch_layout as layout
-from udfs.wire import records, txn_log
-from udfs.wire import txn_log_values as values
-from udfs.wire.batch_headers import BatchHeaders, Bools, Int64s
+from udfs.wire.batches import batch_layout as layout
+from udfs.wire.batches import records
+from udfs.wire.batches.batch_headers import BatchHeaders, Bools, Int64s
+from udfs.wire.coordinator import txn_log
+from udfs.wire.coordinator import txn_log_values as values
+from udfs.wire.coordinator.txn_log_chain import States
 from udfs.wire.distinct import Distinct
 from udfs.wire.fields import FieldReader
-from udfs.wire.txn_log_chain import States
 
 NO_HEADERS = 0
 
@@ -30,7 +31,7 @@ class Usual(NamedTuple):
     """Batches of one plain record of a state, one array element each, in log order.
 
     `batch`: index of the batch; `spans`: columns of `records.find_spans`; `fields`: columns of
-    `udfs.wire.txn_log_values.read_values`.
+    `udfs.wire.coordinator.txn_log_values.read_values`.
     """
 
     batch: Int64s

@@ -14,8 +14,8 @@ from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.rows import RowBuilder
 from udfs.arrow.txn_log_columns import UsualColumns
 from udfs.arrow.txn_log_unusual import ENTRY, Unusual, unusual_entries
-from udfs.wire.batch_headers import BatchHeaders, Bools, Int64s
-from udfs.wire.txn_log_chain import COMPLETED_BY, Chain, Folding, chain, fold_states
+from udfs.wire.batches.batch_headers import BatchHeaders, Bools, Int64s
+from udfs.wire.coordinator.txn_log_chain import COMPLETED_BY, Chain, Folding, chain, fold_states
 
 FOLDED_SCHEMA: pa.Schema = to_arrow_schema(log_row.FOLDED_ENTRY)
 DECISION_SCHEMA: pa.Schema = to_arrow_schema(log_row.DECISION)

@@ -12,11 +12,11 @@ import pyarrow as pa
 
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.rows import ARROW_SCHEMA
-from udfs.wire import txn_log
-from udfs.wire.batch_headers import BatchHeaders, Bools, Int64s
-from udfs.wire.batch_records import iter_batch
+from udfs.wire.batches.batch_headers import BatchHeaders, Bools, Int64s
+from udfs.wire.batches.batch_records import iter_batch
+from udfs.wire.batches.records import Record
+from udfs.wire.coordinator import txn_log
 from udfs.wire.errors import WireError
-from udfs.wire.records import Record
 
 ENTRY = ARROW_SCHEMA.field("entry").type
 ROWS_AT_ONCE = 16_384

@@ -5,7 +5,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from udfs.wire.batch_headers import Int64s
+from udfs.wire.batches.batch_headers import Int64s
 from udfs.wire.errors import WireError
 
 Stored = TypeVar("Stored")

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 
-from jobs._coordinator_log import CoordinatorLog
+from jobs.model.coordinator_log import CoordinatorLog
 from jobs.verify.contexts.context import Context, no_rows
 from jobs.verify.contexts.coordinator_copies import coordinator_copies_context
 from jobs.verify.contexts.coordinator_step import coordinator_step_context

@@ -3,8 +3,8 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs._coordinator_log import CoordinatorLog
-from jobs._state_names import state_name
+from jobs.model.coordinator_log import CoordinatorLog
+from jobs.model.state_names import state_name
 from jobs.verify.contexts.context import Context, with_paths
 from jobs.verify.contexts.coordinator_links import with_links
 from jobs.verify.contexts.open_transaction import LOOKED_EVERY_MS, latest_start
@@ -131,7 +131,8 @@ def coordinator_step_context(
 ) -> Context:
     """Records of the coordinator's log beside earlier ones of the same id and partition.
 
-    Steps that the decoder judged within a split are left out (udfs/wire/txn_log_chain.py).
+    Steps that the decoder judged within a split are left out
+    (udfs/wire/coordinator/txn_log_chain.py).
 
     `state`: the status byte, -1 for a tombstone. `previous`, `earlier`: structs of the record
     before and the one before that, null for none. `adjacent`: no record of the partition is

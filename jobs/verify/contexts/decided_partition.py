@@ -3,7 +3,7 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs._coordinator_log import CoordinatorLog
+from jobs.model.coordinator_log import CoordinatorLog
 from jobs.verify.conditions import MAX_OFFSET, cleaned_between, missing_between, one_instant
 from jobs.verify.contexts.context import Context, with_paths
 from jobs.verify.contexts.transaction import Ages
@@ -423,7 +423,8 @@ def decided_partition_context(
 
     A row is (partition_index, producer_id, marker_epoch, commit). `history`: producer ids,
     of `jobs.replay.decisions`; `markers`: those of
-    `jobs._audit.markers`; `states`: producer runs; `regular`: transactions that were folded away.
+    `jobs.audit.audit.markers`; `states`: producer runs; `regular`: transactions that were folded
+    away.
 
     prepares, markers: how many Prepare records list the partition, and markers it has; null for
     none. Under transaction.version 0 and 1 several transactions share a row.

@@ -4,14 +4,14 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.verify.contexts.context import Context, with_paths
-from udfs.wire.text_batches import TEXT_CUT
+from udfs.wire.text.text_batches import TEXT_CUT
 
 # A reason of udfs/arrow/frames.py.
 ZERO_BYTES = "zero_bytes"
 
 
 def has_fault(bits: int) -> Column:
-    """Whether a batch has one of the fault bits of udfs/wire/faults.py."""
+    """Whether a batch has one of the fault bits of udfs/wire/batches/faults.py."""
     return F.col("fault_mask").bitwiseAND(F.lit(bits).cast("long")) != 0
 
 
@@ -26,7 +26,7 @@ def zeros_of_a_clean_stop() -> Column:
 def frame_context(
     frames: DataFrame, failures: DataFrame, facts: DataFrame, files: DataFrame
 ) -> Context:
-    """Rows of `schemas.log_row.FRAME_TYPE` and of `jobs.decode.failures` in one shape.
+    """Rows of `schemas.log_row.FRAME_TYPE` and of `jobs.decode.decode.failures` in one shape.
 
     `fault_mask` is 0 for failures; `reason_of_failure` is null for batches. `active` tells
     whether the file is the active segment of its partition. The offsets of a failure are those

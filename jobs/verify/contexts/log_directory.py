@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from jobs._dump import DumpDirectory
+from jobs.model.dump import DumpDirectory
 from jobs.verify.contexts.context import Context
 from schemas.columns import integer, long, string, table
 

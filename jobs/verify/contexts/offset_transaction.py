@@ -21,7 +21,7 @@ class OffsetTransactions:
     """What the context is built from.
 
     `transactions`: those of replay; `regular`: those folded away in the decoder, `regular_aborts`
-    the aborted ones among them; `epochs_of`: of `jobs._coordinator_log`; `pending`: offset
+    the aborted ones among them; `epochs_of`: of `jobs.model.coordinator_log`; `pending`: offset
     commits without a marker in their split; `owners`: the ids that own producer ids.
     """
 

@@ -7,7 +7,7 @@ write that belongs to no transaction at all.
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs._coordinator_log import CoordinatorLog
+from jobs.model.coordinator_log import CoordinatorLog
 from jobs.verify.conditions import missing_behind, one_instant
 from schemas.coordinator_states import TWO_PHASE_COMMIT_TIMEOUT
 from schemas.topics import TXN_LOG_TOPIC

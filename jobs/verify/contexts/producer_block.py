@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from jobs._cluster import Block
+from jobs.model.cluster import Block
 from jobs.verify.contexts.context import Context
 from schemas.columns import integer, long, string, table
 from schemas.topics import METADATA_TOPIC

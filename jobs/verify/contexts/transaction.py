@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs._coordinator_log import CoordinatorLog
+from jobs.model.coordinator_log import CoordinatorLog
 from jobs.verify.conditions import missing_behind, missing_between
 from jobs.verify.contexts.context import Context, with_paths
 from jobs.verify.contexts.open_transaction import (

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from jobs.verify.check import INFO, Check, text
 from jobs.verify.contexts.frame import has_fault
 from jobs.verify.verdict import VERSION_DEPENDENT, suspect
-from udfs.wire import faults
+from udfs.wire.batches import faults
 
 CHECK = Check(
     code="batch_attribute_bits_unknown",

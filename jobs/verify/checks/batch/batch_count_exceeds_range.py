@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, text
 from jobs.verify.contexts.frame import has_fault
-from udfs.wire import faults
+from udfs.wire.batches import faults
 
 CHECK = Check(
     code="batch_count_exceeds_range",

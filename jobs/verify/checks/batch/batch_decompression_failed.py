@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from jobs.verify.check import ERROR, Check, text
 from jobs.verify.contexts.frame import has_fault
 from jobs.verify.verdict import CONFIG_UNKNOWN, inconclusive
-from udfs.wire import faults
+from udfs.wire.batches import faults
 
 CHECK = Check(
     code="batch_decompression_failed",

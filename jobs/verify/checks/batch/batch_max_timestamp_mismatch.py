@@ -12,7 +12,7 @@ Evidence: the batch.
 from jobs.verify.check import WARNING, Check, text
 from jobs.verify.contexts.frame import has_fault
 from jobs.verify.verdict import VERSION_DEPENDENT, suspect
-from udfs.wire import faults
+from udfs.wire.batches import faults
 
 CHECK = Check(
     code="batch_max_timestamp_mismatch",

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from jobs.verify.check import ERROR, Check, text
 from jobs.verify.contexts.frame import has_fault
 from schemas.topics import METADATA_TOPIC
-from udfs.wire import faults
+from udfs.wire.batches import faults
 
 # Its control batches are of other types (KRaft) and belong to no transaction.
 

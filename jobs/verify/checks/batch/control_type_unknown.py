@@ -15,7 +15,7 @@ from jobs.verify.check import WARNING, Check, text
 from jobs.verify.contexts.frame import has_fault
 from jobs.verify.verdict import VERSION_DEPENDENT, suspect
 from schemas.topics import METADATA_TOPIC
-from udfs.wire import faults
+from udfs.wire.batches import faults
 
 # Its control batches are of other types (KRaft) and belong to no transaction.
 

@@ -22,7 +22,7 @@ from jobs.verify.verdict import (
     suspect,
 )
 from schemas.dump_partition import CLEANED
-from udfs.wire import faults
+from udfs.wire.batches import faults
 
 CHECK = Check(
     code="delete_horizon_unexpected",

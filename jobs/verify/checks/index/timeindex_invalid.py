@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 
 from jobs.verify.check import WARNING, Check, Proof, text
 from jobs.verify.contexts.side_fault import index_excuses
-from udfs.wire import index_rules as rules
+from udfs.wire.side_files import index_rules as rules
 
 
 def _expected():  # type: ignore[no-untyped-def]

@@ -26,7 +26,7 @@ from jobs.verify.verdict import (
     inconclusive,
     suspect,
 )
-from udfs.wire.index_rules import ORDER
+from udfs.wire.side_files.index_rules import ORDER
 
 CHECK = Check(
     code="leader_epoch_checkpoint_mismatch",

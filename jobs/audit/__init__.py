@@ -1,0 +1,1 @@
+"""What one audit is: its parts put together, its identity, what it covered, and its tables."""

@@ -1,0 +1,133 @@
+"""What an audit looked at, what it did not, and why: sentences for the summary and verdict.json."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from jobs.audit.audit import Request
+from jobs.model.cluster import Clusters
+from jobs.model.dump import Dump, cleaned_below
+from jobs.verify.run import CRASHED, SKIPPED, Outcome
+from schemas.topics import TXN_LOG_TOPIC
+
+
+def _files(number: int) -> str:
+    return "1 file" if number == 1 else f"{number:,} files"
+
+
+def totals(dump: Dump, facts: DataFrame, transactions: int) -> dict[str, int]:
+    """Numbers of what was looked at."""
+    counted = facts.agg(F.sum("batches").alias("batches"), F.sum("records").alias("records"))
+    row = counted.collect()[0]
+    looked_at = [file for file in dump.files if file.status != "skipped"]
+    return {
+        "files": len(looked_at),
+        "bytes": sum(file.size for file in looked_at),
+        "partitions": len(dump.partitions),
+        "batches": row.batches or 0,
+        "records": row.records or 0,
+        "transactions": transactions,
+    }
+
+
+def not_looked_at(
+    dump: Dump,
+    outcomes: list[Outcome],
+    request: Request,
+    skipped_group_records: int,
+    clusters: Clusters,
+) -> list[str]:
+    """One sentence a kind of thing that was left out."""
+    sentences = []
+    for reason, number in sorted(
+        Counter(
+            file.note or "outside a partition" for file in dump.files if file.status == "skipped"
+        ).items()
+    ):
+        sentences.append(f"{_files(number)} skipped: {reason}.")
+    for kind, number in sorted(
+        Counter(file.kind for file in dump.files if file.status == "digest_only").items()
+    ):
+        sentences.append(f"{_files(number)} of kind {kind}: digest only, content not judged.")
+    told = sum(file.text is not None and file.status == "audited" for file in dump.files)
+    if told:
+        sentences.append(
+            f"{_files(told)} known by texts of kafka-dump-log alone, without checkpoints; "
+            "docs/text-dumps.md lists what such a text does not tell."
+        )
+        sentences += _left_out_by_texts(dump)
+    if skipped_group_records:
+        sentences.append(
+            f"{skipped_group_records:,} records of consumer, share and streams groups in "
+            "__consumer_offsets: recognised, not decoded."
+        )
+    if clusters.unreadable:
+        sentences.append(
+            f"{clusters.unreadable:,} records or places of __cluster_metadata cannot be read: what "
+            "they tell of producer ids, topics and configuration is not known."
+        )
+    cleaned = {
+        one.replica_set
+        for one in dump.partitions
+        if one.replica_set is not None and one.topic != TXN_LOG_TOPIC and cleaned_below(one)
+    }
+    if cleaned:
+        sentences.append(
+            f"{len(cleaned):,} compacted partitions in several copies: where the cleaner has "
+            "passed, replicas are compared "
+            + (
+                "in what it left, not byte for byte."
+                if request.depth == "records"
+                else "at --depth records only."
+            )
+        )
+    skipped = [outcome.check.code for outcome in outcomes if outcome.status == SKIPPED]
+    if skipped:
+        sentences.append(
+            f"{len(skipped)} checks skipped by --depth {request.depth}: {', '.join(skipped)}."
+        )
+    if not any(p.topic == TXN_LOG_TOPIC for p in dump.partitions):
+        sentences.append("No __transaction_state in the dump: coordinator decisions are unknown.")
+    return sentences
+
+
+def _left_out_by_texts(dump: Dump) -> Iterator[str]:
+    """What the options and the age of the tool left out of texts that were audited."""
+    texts = [file.text for file in dump.files if file.text and file.status == "audited"]
+    bare = sum(text.lacks_records for text in texts)
+    if bare:
+        yield (
+            f"{_files(bare)} printed without records (--deep-iteration): their order in a batch, "
+            "tombstones and largest timestamps are not looked at."
+        )
+    plain = sum(text.lacks_starts for text in texts)
+    if plain:
+        yield (
+            f"{_files(plain)} of __transaction_state printed by a tool up to 3.9, which leaves out "
+            "start timestamps: txnlog_start_timestamp_invalid cannot judge their records."
+        )
+    complaints = sum(file.text.complaints for file in dump.files if file.text)
+    if complaints:
+        yield (
+            f"{complaints:,} complaints of kafka-dump-log itself in texts (mismatches of indexes, "
+            "offsets that do not follow, lines of its errors): not taken for findings, since it "
+            "has them of healthy files; what they are about is checked from the other lines."
+        )
+
+
+def incomplete(dump: Dump, digests: DataFrame, outcomes: list[Outcome]) -> list[str]:
+    """Sentences because of which the audit is incomplete; empty when it is complete."""
+    sentences = [f"{problem}." for problem in dump.unreadable]
+    paths = {file.file_index: file.path for file in dump.files}
+    bad = digests.filter(F.col("error").isNotNull() | F.col("shrank")).select(
+        "file_index", "error", "shrank"
+    )
+    for row in bad.orderBy("file_index").limit(100).collect():
+        what = row.error or "became shorter while it was read"
+        sentences.append(f"{paths[row.file_index]}: {what}.")
+    for outcome in outcomes:
+        if outcome.status == CRASHED:
+            sentences.append(f"check {outcome.check.code} crashed: {outcome.detail}.")
+    return sentences

@@ -1,0 +1,68 @@
+"""Transactions that one partition may have aborted and another committed, found among millions."""
+
+import numpy as np
+from numpy.typing import NDArray
+from pyspark.sql import DataFrame
+
+from jobs.model.decoded import MOST_CHOSEN, Decoded
+from jobs.model.dump import Dump
+from jobs.replay.replay import Replayed
+from jobs.spark.kept import Kept
+from jobs.verify.contexts.split_epoch import (
+    MOST_BROADCAST,
+    SplitEpochs,
+    possible_commits,
+    undecided_aborts,
+)
+from schemas.topics import COORDINATOR_TOPICS
+from udfs.arrow.blocks import epoch_keys
+
+
+def split_epochs(
+    dump: Dump, decoded: Decoded, replayed: Replayed, kept: Kept
+) -> SplitEpochs | None:
+    """Aborts that another partition may have committed; without any, nothing else is unpacked.
+
+    What ended regularly is looked through packed: first for what was committed of the epochs that
+    were aborted, then for what was aborted of the epochs found so.
+    """
+    of_clients = {
+        (p.topic, p.partition) for p in dump.partitions if p.topic not in COORDINATOR_TOPICS
+    }
+    if len(of_clients) < 2:
+        return None
+    packed = decoded.aborts_are_many()
+    aborts = _undecided(decoded.regular_aborts(), replayed)
+    aborted = _undecided_epochs(decoded, replayed) if packed else _epochs(aborts)
+    if aborted is not None and not aborted.size:
+        return None
+    committed = possible_commits(replayed.transactions, decoded.commits_of(aborted), replayed.facts)
+    if aborted is None:
+        return SplitEpochs(aborts.count(), aborts, committed, None, replayed.owners)
+    committed = kept.keep(committed)
+    epochs = _epochs(committed) if packed else None
+    if epochs is not None:
+        aborts = kept.keep(_undecided(decoded.aborts_of(epochs), replayed))
+    few = next((one for one in (committed, aborts) if one.count() <= MOST_BROADCAST), None)
+    return SplitEpochs(aborted.size, aborts, committed, few, replayed.owners)
+
+
+def _undecided(regular: DataFrame, replayed: Replayed) -> DataFrame:
+    """Undecided aborts among those that replay met and `regular` ones."""
+    return undecided_aborts(replayed.transactions, regular, replayed.histories, replayed.facts)
+
+
+def _undecided_epochs(decoded: Decoded, replayed: Replayed) -> NDArray[np.uint64] | None:
+    """Epochs of transactions that were aborted, whoever found them; None for too many."""
+    none = decoded.aborts_of(np.empty(0, np.uint64))
+    history = replayed.histories.select("producer_id", "known_above").limit(MOST_CHOSEN).toArrow()
+    irregular, regular = _epochs(_undecided(none, replayed)), decoded.undecided_epochs(history)
+    return None if irregular is None or regular is None else np.union1d(irregular, regular)
+
+
+def _epochs(transactions: DataFrame) -> NDArray[np.uint64] | None:
+    """Their `blocks.epoch_keys`, in ascending order; None for more than MOST_CHOSEN."""
+    told = transactions.select("producer_id", "producer_epoch").limit(MOST_CHOSEN + 1).toArrow()
+    if told.num_rows > MOST_CHOSEN:
+        return None
+    return np.unique(epoch_keys(told["producer_id"], told["producer_epoch"]))

@@ -1,0 +1,202 @@
+"""Writes the tables of a finished audit, `audit` last."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import astuple, replace
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from jobs.audit.audit import Audit
+from jobs.model.expectation_results import Result
+from jobs.report import history
+from jobs.report.verdict import Verdict
+from jobs.spark import delta_tables
+from jobs.spark.session import planned_for
+from jobs.verify.verify import Verified
+from schemas.tables import TABLES
+
+# Most of writing a small table is waiting for its commit.
+TABLES_AT_ONCE = 4
+
+
+def write(spark: SparkSession, audit: Audit, tables: dict[str, DataFrame]) -> Verdict:
+    """Appends `tables`, the policy's results and `audit`, unless the audit is there already.
+
+    Returns the verdict as it was stored: an audit that is there already keeps the place among the
+    others, and the comparison with the one before it, that it had when it was finished.
+    """
+    out, identity = audit.request.out, audit.verdict.audit_id
+    audits = delta_tables.read(spark, out, "audit")
+    stored = None
+    if audits is not None:
+        stored = audits.filter(F.col("audit_id") == identity).select("result").head()
+    if stored is not None:
+        return Verdict.from_json(stored.result)
+    rows = dict(tables)
+    if audit.request.policy:
+        rows["expectation_result"] = _expectation_results(spark, audit.expectation_results)
+    if [*rows, "audit"] != [name for name in TABLES if name in rows or name == "audit"]:
+        raise AssertionError("tables are written in the order of schemas/tables.py")
+
+    def append(name: str) -> None:
+        delta_tables.append(rows[name], out, name, identity)
+
+    few = audit.read.decoded.rows_to_replay()
+    with planned_for(spark, few), ThreadPoolExecutor(TABLES_AT_ONCE) as pool:
+        list(pool.map(append, [name for name in rows if name != "txn"]))
+        verdict = _with_history(spark, audit, audits, rows["partition_state"])
+    append("txn")
+    delta_tables.append(audit_row(spark, audit, verdict), out, "audit", identity)
+    return verdict
+
+
+def _with_history(
+    spark: SparkSession, audit: Audit, audits: DataFrame | None, states: DataFrame
+) -> Verdict:
+    """The verdict with what was open at the end, and beside the audit finished before it.
+
+    `states`: rows of the table `partition_state`.
+    """
+    out, verdict = audit.request.out, audit.verdict
+    known = replace(verdict, open_transactions=history.open_transactions(states))
+    previous = None if audits is None else history.newest(audits)
+    if previous is None:
+        return known
+    before = delta_tables.rows_of(spark, out, "violation", previous.audit_id)
+    changed = history.since(previous.audit_id, audit.verified.findings, before)
+    return replace(known, audit_number=previous.audit_number + 1, since=changed)
+
+
+def result_tables(spark: SparkSession, audit: Audit) -> dict[str, DataFrame]:
+    """Table name -> rows, in the order of writing, of all that does not depend on the policy."""
+    place = audit.replayed.facts.select("partition_index", "broker", "topic", "partition")
+
+    def placed(rows: DataFrame) -> DataFrame:
+        return rows.join(F.broadcast(place), on="partition_index", how="inner")
+
+    return {
+        "dump_file": _dump_files(audit),
+        "decode_failure": placed(_named(audit.read.damages, audit.read.files)),
+        "txn": placed(_transactions(audit)),
+        "aborted_txn": placed(_aborted(audit)),
+        "coordinator_txn": audit.replayed.coordinator,
+        "partition_state": audit.read.kept.keep(audit.replayed.partition_states()),
+        "violation": audit.verified.findings,
+        "check_run": _check_runs(spark, audit.verified),
+    }
+
+
+def _named(rows: DataFrame, files: DataFrame) -> DataFrame:
+    names = files.select("file_index", F.col("path").alias("file"))
+    return rows.join(F.broadcast(names), on="file_index", how="inner")
+
+
+def _dump_files(audit: Audit) -> DataFrame:
+    joined = audit.read.files.join(F.broadcast(audit.read.digests), on="file_index", how="left")
+    failed = F.col("error").isNotNull() | F.coalesce("shrank", F.lit(False))
+    return joined.select(
+        *[name for name in audit.read.files.columns if name not in ("status", "note")],
+        F.when(F.col("status") != "skipped", F.col("sha256")).alias("sha256"),
+        F.when(F.col("kind") == "segment", F.col("batches")).alias("batches"),
+        F.when(F.col("kind") == "segment", F.col("records")).alias("records"),
+        F.when(failed, F.lit("failed")).otherwise(F.col("status")).alias("status"),
+        F.coalesce("error", "note").alias("note"),
+    )
+
+
+def _transactions(audit: Audit) -> DataFrame:
+    with_data = audit.replayed.transactions.filter(F.col("first_offset").isNotNull())
+    starts = audit.replayed.facts.select("partition_index", "start_known", "first_base")
+    known = with_data.join(F.broadcast(starts), on="partition_index", how="inner")
+    preceded = F.col("previous_marker").isNotNull()
+    # Of one that began before the log a snapshot tells the first offset, but not its batches.
+    in_log = F.col("first_offset") >= F.coalesce("first_base", F.lit(0))
+    names = [field.name for field in TABLES["txn"] if field.name in known.columns]
+    replayed = known.select(
+        "partition_index",
+        *names,
+        F.col("highest_epoch").alias("producer_epoch"),
+        (in_log & (F.col("start_known") | preceded)).alias("head_known"),
+    )
+    regular = audit.read.decoded.regular_transactions().withColumns(
+        {
+            "outcome": F.when(F.col("marker_commit"), "commit").otherwise("abort"),
+            "head_known": F.lit(True),
+        }
+    )
+    return replayed.unionByName(regular.select(*replayed.columns))
+
+
+def _aborted(audit: Audit) -> DataFrame:
+    """As in a `.txnindex`: the last offset of an aborted transaction is that of its marker."""
+    aborted = audit.aborts.lists.aborted()
+    return aborted.withColumn("last_offset", F.col("marker_offset"))
+
+
+def _check_runs(spark: SparkSession, verified: Verified) -> DataFrame:
+    ran = [
+        (outcome.check.code, outcome.check.context, outcome.status, outcome.detail)
+        for outcome in verified.outcomes
+    ]
+    runs = spark.createDataFrame(ran, "code string, context string, status string, detail string")
+    counts = verified.findings.groupBy("code").agg(
+        *[
+            F.sum((F.col("verdict") == verdict).cast("long")).alias(name)
+            for verdict, name in (
+                ("violation", "violations"),
+                ("suspect", "suspects"),
+                ("inconclusive", "inconclusive"),
+            )
+        ]
+    )
+    numbers = spark.createDataFrame(
+        list(verified.rows_examined.items()) or [("", 0)], "context string, rows_examined long"
+    )
+    joined = runs.join(F.broadcast(counts), on="code", how="left").join(
+        F.broadcast(numbers), on="context", how="left"
+    )
+    nothing: dict[str, bool | float | int | str] = {
+        "violations": 0,
+        "suspects": 0,
+        "inconclusive": 0,
+    }
+    examined = F.when(F.col("status") == "ran", F.coalesce("rows_examined", F.lit(0)))
+    return joined.withColumn("rows_examined", examined).fillna(nothing).orderBy("code")
+
+
+def _expectation_results(spark: SparkSession, results: list[Result]) -> DataFrame:
+    schema = StructType(list(TABLES["expectation_result"])[1:])
+    return spark.createDataFrame([astuple(result) for result in results], schema)
+
+
+def audit_row(spark: SparkSession, audit: Audit, verdict: Verdict) -> DataFrame:
+    """The row of the table `audit`."""
+    request, since = audit.request, verdict.since
+    row = {
+        "audit_id": verdict.audit_id,
+        "version": verdict.version,
+        "verdict": verdict.verdict,
+        "exit_code": verdict.exit_code,
+        "as_of_ms": verdict.as_of_ms,
+        "depth": request.depth,
+        "configuration": request.configuration(),
+        "files": verdict.totals["files"],
+        "bytes": verdict.totals["bytes"],
+        "partitions": verdict.totals["partitions"],
+        "batches": verdict.totals["batches"],
+        "transactions": verdict.totals["transactions"],
+        "violations": verdict.number("violation"),
+        "suspects": verdict.number("suspect"),
+        "inconclusive": verdict.number("inconclusive"),
+        "audit_number": verdict.audit_number,
+        "previous_audit_id": since.previous_audit_id if since else None,
+        "new_findings": sum(since.new.values()) if since else None,
+        "gone_findings": sum(since.gone.values()) if since else None,
+        "open_transactions": verdict.open_transactions.number,
+        "oldest_open_since_ms": verdict.open_transactions.oldest_since_ms,
+        "largest_lag": verdict.open_transactions.largest_lag,
+        "result": verdict.as_json(),
+    }
+    schema = TABLES["audit"]
+    return spark.createDataFrame([tuple(row[field.name] for field in schema)], schema)

@@ -1,0 +1,1 @@
+"""The command line: arguments, help, progress, failures, generated pages, and the subcommands."""

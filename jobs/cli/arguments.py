@@ -1,0 +1,308 @@
+"""The command line: subcommands, options, and help that teaches."""
+
+import argparse
+import difflib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+from jobs import __version__
+from jobs.cli.help import (
+    CHECKS_HELP,
+    DOCTOR_HELP,
+    EXAMPLES,
+    EXIT_CODES,
+    EXPLAIN_HELP,
+    EXPORT_HELP,
+    REPORT_HELP,
+)
+from jobs.report.formats import FORMATS
+from schemas.record import READ_COMMITTED, READ_UNCOMMITTED
+from udfs.storage.dump_path import DumpPath, dump_at
+from udfs.storage.places import SCHEMES, has_password, is_remote, redacted, scheme
+
+# The format of `report` that goes to stdout; the others are files.
+TEXT = "text"
+
+PROGRAM = "./spark-submit.sh"
+# Smaller numbers are seconds: in ms they would be a day of 1973.
+FIRST_MS = 100_000_000_000
+
+
+class Parser(argparse.ArgumentParser):
+    """Ends in one sentence that names the nearest spelling, instead of a page of usage."""
+
+    _given: Sequence[str] = ()
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As argparse, but an option that is unknown here is an error here."""
+        self._given = list(args or [])
+        parsed, extras = super().parse_known_args(args, namespace)
+        if extras:
+            self.error(f"{extras[0]} is no argument here{self._nearest(extras[0])}")
+        return parsed, extras
+
+    def error(self, message: str) -> NoReturn:
+        """Says what is wrong and ends with exit code 2."""
+        wrong = [word.partition("=")[0] for word in self._given if word.startswith("--")]
+        mistyped = [word for word in wrong if word not in self._option_string_actions]
+        if "required" in message and mistyped and self._nearest(mistyped[0]):
+            message = f"{mistyped[0]} is no argument here{self._nearest(mistyped[0])}"
+        if chosen := re.search(r"invalid choice: '?([^' ]*)", message):
+            message += self._nearest(chosen[1])
+        self.exit(2, f"eosaudit: {self.prog}: {message}; --help tells more.\n")
+
+    def _nearest(self, word: str) -> str:
+        choices = [str(c) for action in self._actions for c in action.choices or ()]
+        known = [*self._option_string_actions, *choices]
+        near = difflib.get_close_matches(word.partition("=")[0], known, n=1)
+        return f" (did you mean {near[0]}?)" if near else ""
+
+
+@dataclass
+class Arguments(argparse.Namespace):
+    """Parsed arguments of any subcommand; those of other subcommands keep their defaults."""
+
+    command: str = ""
+    dump: list[DumpPath] = field(default_factory=list)
+    out: str = ""
+    as_of: int | None = None
+    depth: str = "records"
+    config: Path | None = None
+    policy: str | None = None
+    quiet: bool = False
+    audit: str | None = None
+    topic: str = ""
+    topics: list[str] = field(default_factory=list)
+    isolation: str = READ_COMMITTED
+    partition: int = 0
+    broker: int | None = None
+    format: list[str] = field(default_factory=list)
+    to: str | None = None
+    sign_key: Path | None = None
+    code: str | None = None
+
+
+def parse(argv: list[str]) -> Arguments:
+    """Parses a command line; ends with SystemExit (2, or 0 after --help) like argparse."""
+    return parser().parse_args(argv, namespace=Arguments())
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of all subcommands."""
+    top = Parser(
+        prog=PROGRAM,
+        description="Verifies Kafka's exactly-once guarantees from what brokers have on disk.",
+        epilog=f"{EXAMPLES}\n{EXIT_CODES}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    top.add_argument("--version", action="version", version=f"eosaudit {__version__}")
+    commands = top.add_subparsers(dest="command", required=True, metavar="SUBCOMMAND")
+    _add_audit(commands)
+    _add_report(commands)
+    _add_explain(commands)
+    _add_export(commands)
+    checks = _subcommand(commands, "checks", "list the checks, or print one's manual", CHECKS_HELP)
+    checks.add_argument(
+        "code", nargs="?", metavar="CODE", help="check code or family; without it all are listed"
+    )
+    _add_doctor(commands)
+    return top
+
+
+def _add_explain(commands: "argparse._SubParsersAction[Parser]") -> None:
+    explain = _subcommand(
+        commands,
+        "explain",
+        "say what holds back consumers of a partition, since when, and what to do",
+        EXPLAIN_HELP,
+    )
+    explain.add_argument("--out", required=True, metavar="DIR", help="folder with the tables")
+    explain.add_argument("--topic", required=True, help="topic name")
+    explain.add_argument("--partition", required=True, type=int, help="partition number")
+    explain.add_argument(
+        "--broker", type=int, help="whose copy; default: the one with the highest log end"
+    )
+    explain.add_argument("--audit", metavar="ID", help="audit id (default: the newest audit)")
+
+
+def _add_export(commands: "argparse._SubParsersAction[Parser]") -> None:
+    export = _subcommand(
+        commands,
+        "export",
+        "write the records that a consumer would get to a Delta table",
+        EXPORT_HELP,
+    )
+    _add_dump(export)
+    export.add_argument(
+        "--out", required=True, metavar="DIR", help="folder of the table `record`; made if missing"
+    )
+    export.add_argument(
+        "--isolation",
+        choices=(READ_COMMITTED, READ_UNCOMMITTED),
+        default=READ_COMMITTED,
+        help=f"isolation.level of the consumer (default: {READ_COMMITTED})",
+    )
+    export.add_argument(
+        "--topic",
+        action="append",
+        default=[],
+        dest="topics",
+        metavar="TOPIC",
+        help="topic name; repeatable (default: all but internal topics)",
+    )
+    export.add_argument(
+        "--broker", type=int, help="whose copies; default: those that reach furthest"
+    )
+    _add_config(export)
+
+
+def _add_policy(command: argparse.ArgumentParser, what: str) -> None:
+    command.add_argument(
+        "--policy",
+        metavar="DIR",
+        help=f"folder of expectation suites, or `default` for conf/policy: {what}",
+    )
+
+
+def _subcommand(
+    commands: "argparse._SubParsersAction[Parser]", name: str, does: str, epilog: str
+) -> Parser:
+    return commands.add_parser(
+        name,
+        help=does,
+        description=f"{does[0].upper()}{does[1:]}.",
+        epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+
+
+def _dump(text: str) -> DumpPath:
+    if has_password(text):
+        raise argparse.ArgumentTypeError(
+            f"{redacted(text)} holds a key or password, and everybody on this machine can read "
+            "command lines; leave it out, and give it in the environment or a profile"
+        )
+    if is_remote(text) and scheme(text) not in SCHEMES:
+        known = ", ".join(f"{one}://" for one in SCHEMES)
+        raise argparse.ArgumentTypeError(
+            f"{redacted(text)} cannot be read: a dump is a folder, or lies at {known}"
+        )
+    return dump_at(text)
+
+
+def _milliseconds(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text} is no number of ms since 1970") from None
+    if value < FIRST_MS:
+        raise argparse.ArgumentTypeError(f"{text} is too small: ms since 1970 are asked for")
+    return value
+
+
+def _add_doctor(commands: "argparse._SubParsersAction[Parser]") -> None:
+    doctor = _subcommand(
+        commands, "doctor", "say what is missing on this machine or cluster", DOCTOR_HELP
+    )
+    doctor.add_argument(
+        "--dump",
+        action="append",
+        default=[],
+        type=_dump,
+        metavar="DIR",
+        help="a folder, or a remote dump, that every executor must see; repeatable",
+    )
+    doctor.add_argument("--out", metavar="DIR", help="a folder that tables are to be written to")
+
+
+def _add_audit(commands: "argparse._SubParsersAction[Parser]") -> None:
+    audit = _subcommand(
+        commands,
+        "audit",
+        "audit copies of brokers' log directories and write Delta tables",
+        f"{EXAMPLES}\n{EXIT_CODES}",
+    )
+    _add_dump(audit)
+    audit.add_argument(
+        "--out", required=True, metavar="DIR", help="folder of the Delta tables; made if missing"
+    )
+    audit.add_argument(
+        "--as-of",
+        type=_milliseconds,
+        metavar="MS",
+        help="moment of the dump, ms since 1970; ages are measured against it "
+        "(default: the newest broker timestamp in the dump)",
+    )
+    audit.add_argument(
+        "--depth",
+        choices=("records", "headers"),
+        default="records",
+        help="headers skips what needs decompression (default: records)",
+    )
+    _add_policy(audit, "judges the result by them too (docs/policy.md)")
+    _add_config(audit)
+    _add_sign_key(audit)
+
+
+def _add_dump(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--dump",
+        action="append",
+        required=True,
+        type=_dump,
+        metavar="DIR",
+        help="a broker's log directory, a folder of them, one partition folder, or texts of "
+        "kafka-dump-log (a file, or a folder of them: docs/text-dumps.md); also s3://, gs:// or "
+        "hdfs:// (docs/remote-dumps.md); repeatable (several log directories of one broker)",
+    )
+
+
+def _add_config(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--config", type=Path, metavar="FILE", help="TOML file; see conf/audit.toml for the keys"
+    )
+    command.add_argument("--quiet", action="store_true", help="no progress on stderr")
+
+
+def _add_report(commands: "argparse._SubParsersAction[Parser]") -> None:
+    report = _subcommand(
+        commands,
+        "report",
+        "tell the result of a finished audit again, and write its report",
+        REPORT_HELP,
+    )
+    report.add_argument("--out", required=True, metavar="DIR", help="folder with the tables")
+    report.add_argument("--audit", metavar="ID", help="audit id (default: the newest audit)")
+    report.add_argument(
+        "--format",
+        action="append",
+        choices=(TEXT, *FORMATS),
+        help="text goes to stdout, the others are files; repeatable (default: text)",
+    )
+    report.add_argument(
+        "--dump",
+        action="append",
+        type=_dump,
+        metavar="DIR",
+        help="where the dump lies now, given as to `audit`, to show the bytes of the evidence",
+    )
+    report.add_argument("--to", metavar="DIR", help="folder of the files (default: --out)")
+    _add_policy(
+        report, "judges the stored tables by them instead, and writes no table (docs/policy.md)"
+    )
+    _add_sign_key(report)
+
+
+def _add_sign_key(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--sign-key",
+        type=Path,
+        metavar="FILE",
+        help="Ed25519 private key (PEM): writes manifest.sig beside manifest.json; "
+        "needs the package cryptography",
+    )

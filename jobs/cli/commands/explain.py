@@ -1,0 +1,204 @@
+"""`eosaudit explain --out DIR --topic T --partition P`: what holds a partition, and what to do.
+
+Reads the tables of a finished audit only. Every list that comes to the driver is bounded.
+"""
+
+import difflib
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from jobs.audit.finished import finished_audit
+from jobs.explain.situation import Row, Situation
+from jobs.explain.text import explanation
+from jobs.model.errors import UsageError
+from jobs.spark import delta_tables
+from schemas.topics import TXN_LOG_TOPIC
+
+MOST_FINDINGS = 20
+MOST_OPEN = 5
+MOST_NAMES = 10_000
+SEVERITIES = ("violation", "suspect", "inconclusive")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Which partition of which audit; `broker` None where no copy was chosen."""
+
+    out: str
+    audit: str | None
+    topic: str
+    partition: int
+    broker: int | None
+
+
+def explain(spark: SparkSession, asked: Asked) -> str:
+    """The explanation. Raises UsageError where audit, topic, partition or copy is not there."""
+    audit = finished_audit(spark, asked.out, asked.audit)
+
+    def table(name: str) -> DataFrame:
+        rows = delta_tables.read(spark, asked.out, name)
+        if rows is None:
+            raise UsageError(f"--out {asked.out} lacks the table {name}; run the audit again.")
+        return rows.filter(F.col("audit_id") == audit.audit_id)
+
+    states = _states(table("partition_state"), asked)
+    state = states[0]
+    holder = _holder(table("txn"), state)
+    log = table("coordinator_txn")
+    here, elsewhere = _findings(table("violation"), state, holder)
+    return explanation(
+        Situation(
+            audit_id=audit.audit_id,
+            as_of_ms=audit.as_of_ms,
+            state=state,
+            replicas=tuple(states[1:]) if asked.broker is None else (),
+            holder=holder,
+            owner=_owner(log, holder),
+            behind=_open_behind(table("txn"), state, holder),
+            waiting=_waiting(table("txn"), state),
+            here=_first(here),
+            here_in_all=here.count(),
+            elsewhere=_first(elsewhere),
+            elsewhere_in_all=elsewhere.count(),
+            coordinator_epoch=_coordinator_epoch(table("txn"), state, holder),
+            knows_topic_ids=not _of_kind(table("dump_file"), "partition_metadata").isEmpty(),
+            dumped=not _logs(table("partition_state")).isEmpty(),
+        )
+    )
+
+
+def _rows(frame: DataFrame, most: int) -> list[Row]:
+    return [row.asDict(recursive=True) for row in frame.limit(most).collect()]
+
+
+def _at(row: Row, place: Column | None = None) -> Column:
+    """Rows, or places in them, of the same partition on the same broker."""
+    topic, partition, broker = (
+        F.col(name) if place is None else place[name] for name in ("topic", "partition", "broker")
+    )
+    same = (topic == row["topic"]) & (partition == row["partition"])
+    here: Column = same & broker.eqNullSafe(F.lit(row["broker"]).cast("int"))
+    return here
+
+
+def _of_kind(files: DataFrame, kind: str) -> DataFrame:
+    return files.filter(F.col("kind") == kind)
+
+
+def _logs(states: DataFrame) -> DataFrame:
+    return states.filter(F.col("topic") == TXN_LOG_TOPIC)
+
+
+def _states(states: DataFrame, asked: Asked) -> list[Row]:
+    """The copies of the partition, the one to be explained first: the longest, or the one asked."""
+    named = states.filter(F.col("topic") == asked.topic)
+    found = _rows(
+        named.filter(F.col("partition") == asked.partition).orderBy(
+            F.col("log_end_offset").desc(), "broker"
+        ),
+        MOST_NAMES,
+    )
+    if not found:
+        raise UsageError(_unknown(states, named, asked))
+    if asked.broker is None:
+        return found
+    chosen = [row for row in found if row["broker"] == asked.broker]
+    if not chosen:
+        brokers = ", ".join(str(row["broker"]) for row in found)
+        raise UsageError(
+            f"broker {asked.broker} has no copy of {asked.topic}-{asked.partition} in this audit; "
+            f"there is one on broker {brokers}."
+        )
+    return chosen
+
+
+def _unknown(states: DataFrame, named: DataFrame, asked: Asked) -> str:
+    """Why there is no such partition, and what is nearest to it."""
+    numbers = _rows(named.select("partition").distinct().orderBy("partition"), 20)
+    if numbers:
+        known = ", ".join(str(row["partition"]) for row in numbers)
+        return (
+            f"partition {asked.partition} of {asked.topic} is not in this audit; "
+            f"it has (the first 20): {known}."
+        )
+    topics = [row["topic"] for row in _rows(states.select("topic").distinct(), MOST_NAMES)]
+    near = difflib.get_close_matches(asked.topic, sorted(topics), n=3)
+    hint = f"did you mean {', '.join(near)}?" if near else "look at the table partition_state."
+    return f"topic {asked.topic} is not in this audit; {hint}"
+
+
+def _undecided(state: Row) -> Column:
+    """Transactions that hold the last stable offset back: open, or their marker unreplicated."""
+    unreplicated = F.col("marker_offset") >= F.lit(state["high_watermark"]).cast("long")
+    return F.col("marker_offset").isNull() | F.coalesce(unreplicated, F.lit(False))
+
+
+def _holder(transactions: DataFrame, state: Row) -> Row | None:
+    if state["lso_producer_id"] is None:
+        return None
+    mine = transactions.filter(
+        _at(state) & (F.col("producer_id") == state["lso_producer_id"]) & _undecided(state)
+    )
+    return next(iter(_rows(mine.orderBy("first_offset"), 1)), None)
+
+
+def _open_behind(transactions: DataFrame, state: Row, holder: Row | None) -> tuple[Row, ...]:
+    if holder is None:
+        return ()
+    behind = transactions.filter(
+        _at(state)
+        & F.col("marker_offset").isNull()
+        & (F.col("first_offset") > holder["first_offset"])
+    )
+    return tuple(_rows(behind.orderBy("first_offset"), MOST_OPEN))
+
+
+def _owner(log: DataFrame, holder: Row | None) -> Row | None:
+    """The newest last record that names the producer id, as the audit chose it."""
+    if holder is None:
+        return None
+    mine = log.filter(F.col("producer_id") == holder["producer_id"])
+    newest = mine.orderBy(F.col("record_timestamp").desc(), F.col("record_offset").desc())
+    return next(iter(_rows(newest, 1)), None)
+
+
+def _waiting(transactions: DataFrame, state: Row) -> tuple[int, int]:
+    """(transactions, records) with data at or behind the last stable offset."""
+    behind = transactions.filter(
+        _at(state) & (F.col("last_offset") >= state["last_stable_offset"])
+    ).agg(F.count("*").alias("number"), F.sum("records").alias("records"))
+    row: Any = behind.collect()[0]
+    return int(row.number), int(row.records or 0)
+
+
+def _coordinator_epoch(transactions: DataFrame, state: Row, holder: Row | None) -> int | None:
+    if holder is None:
+        return None
+    marked = transactions.filter(_at(state) & (F.col("producer_id") == holder["producer_id"]))
+    newest = marked.agg(
+        F.max(F.struct("marker_offset", "coordinator_epoch")).getField("coordinator_epoch")
+    )
+    epoch = newest.collect()[0][0]
+    return None if epoch is None else int(epoch)
+
+
+def _findings(violations: DataFrame, state: Row, holder: Row | None) -> tuple[DataFrame, DataFrame]:
+    """Findings in the partition, and those about the holder's producer id in other places."""
+    here = _at(state)
+    if "places" in violations.columns:
+        here |= F.coalesce(F.exists("places", lambda place: _at(state, place)), F.lit(False))
+    told = violations.filter(F.col("severity") != "info")
+    if holder is None:
+        return told.filter(here), told.limit(0)
+    producer = F.col("producer_id") == holder["producer_id"]
+    return told.filter(here), told.filter(producer & ~F.coalesce(here, F.lit(False)))
+
+
+def _first(findings: DataFrame) -> tuple[Row, ...]:
+    """The first findings, proven ones before others, the newest offsets first."""
+    order = F.array_position(F.array(*[F.lit(one) for one in SEVERITIES]), F.col("verdict"))
+    ranked = findings.orderBy(order, F.col("offset_last").desc_nulls_last(), "code", "topic")
+    return tuple(_rows(ranked, MOST_FINDINGS))

@@ -1,0 +1,123 @@
+"""`eosaudit export`: the records that a consumer would get, as the Delta table `record`."""
+
+import json
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from jobs.audit.audit import Read, Request
+from jobs.decode.decode import decode_options
+from jobs.export.export import Range, Wanted, aborted_behind, records
+from jobs.model.dump import Dump
+from jobs.model.errors import UsageError
+from jobs.model.settings import Settings
+from jobs.replay.replay import Replayed
+from jobs.spark import delta_tables
+from schemas import log_row
+from schemas.record import READ_COMMITTED
+from udfs.arrow.sections import UNREADABLE
+from udfs.wire.batches import batch_layout as layout
+
+TABLE = "record"
+BOUNDS = "partition_index int, from_offset long, end_offset long"
+
+
+class Exported(NamedTuple):
+    """What was written, and `lost`: sentences about what of the ranges could not be read."""
+
+    ranges: list[Range]
+    written: int
+    lost: list[str]
+
+
+def check_has_bytes(dump: Dump) -> None:
+    """Raises UsageError where the dump is texts: what they print of records is not their bytes."""
+    texts = [file.path for file in dump.files if file.text is not None]
+    if texts:
+        raise UsageError(
+            f"{texts[0]} is a text of kafka-dump-log, which has no records to export: give --dump "
+            "the folders of the broker itself."
+        )
+
+
+def configuration(wanted: Wanted, settings: Settings) -> str:
+    """Everything besides the input that an export depends on, as canonical JSON."""
+    asked = {
+        "export": wanted.isolation,
+        "topics": sorted(wanted.topics),
+        "broker": wanted.broker,
+        "settings": settings.digested(),
+    }
+    return json.dumps(asked)
+
+
+def export(
+    spark: SparkSession, asked: list[Range], read: Read, replayed: Replayed, request: Request,
+    wanted: Wanted,
+) -> Exported:  # fmt: skip
+    """Writes the records of the ranges, once: an export that is there already adds nothing."""
+    behind = None
+    if wanted.isolation == READ_COMMITTED:
+        behind = aborted_behind(replayed.transactions, replayed.splits)
+    options = decode_options(request.settings, "records")
+    found = records(spark, read.decoded.splits, asked, behind, options)
+    delta_tables.append(_placed(found, replayed), request.out, TABLE, read.audit_id)
+    mine = delta_tables.rows_of(spark, request.out, TABLE, read.audit_id)
+    return Exported(asked, mine.count(), list(_lost(spark, asked, read)))
+
+
+def _placed(found: DataFrame, replayed: Replayed) -> DataFrame:
+    place = replayed.facts.select("partition_index", "broker", "topic", "partition")
+    owners = replayed.owners.select("producer_id", "transactional_id")
+    return found.join(F.broadcast(place), on="partition_index", how="inner").join(
+        F.broadcast(owners), on="producer_id", how="left"
+    )
+
+
+def _lost(spark: SparkSession, asked: list[Range], read: Read) -> Iterator[str]:
+    """One sentence a kind of thing that a consumer should have got and the table lacks."""
+    rows = [(one.partition_index, one.from_offset, one.end_offset) for one in asked]
+    bounds = F.broadcast(spark.createDataFrame(rows, BOUNDS))
+    damages = read.damages.join(bounds, on="partition_index", how="inner").filter(
+        (F.coalesce("previous_last_offset", F.lit(-1)) + 1 < F.col("end_offset"))
+        & (F.coalesce("next_offset", F.col("end_offset")) > F.col("from_offset"))
+    )
+    bytes_lost = damages.agg(
+        F.count("*").alias("number"), F.sum(F.col("end_byte") - F.col("first_byte")).alias("bytes")
+    ).collect()[0]
+    if bytes_lost.number:
+        yield (
+            f"{bytes_lost.number:,} damaged stretches of {bytes_lost.bytes:,} bytes hold no batch "
+            "that can be proven; `audit` names them in the table decode_failure."
+        )
+    data = F.col("attributes").bitwiseAND(F.lit(layout.CONTROL_MASK)) == 0
+    unreadable = F.col("fault_mask").bitwiseAND(F.lit(UNREADABLE)) != 0
+    frames = read.decoded.nested(log_row.FRAME, "frame").filter(data & unreadable)
+    batches = frames.join(bounds, on="partition_index", how="inner").filter(
+        (F.col("last_offset") >= F.col("from_offset"))
+        & (F.col("base_offset") < F.col("end_offset"))
+    )
+    number = batches.count()
+    if number:
+        yield f"{number:,} batches cannot be read; `audit` names them and says why."
+
+
+def closing_words(done: Exported, request: Request, wanted: Wanted) -> tuple[str, int]:
+    """(text for a person, exit code)."""
+    topics = {one.topic for one in done.ranges}
+    held = [one for one in done.ranges if one.end_offset < one.log_end_offset]
+    lines = [
+        f"{done.written:,} records of {len(done.ranges):,} partitions of {len(topics):,} topics, "
+        f"as {wanted.isolation} consumers get them, are in {request.out}/{TABLE}."
+    ]
+    if held:
+        behind = sum(one.log_end_offset - one.end_offset for one in held)
+        mark = "last stable offset" if wanted.isolation == READ_COMMITTED else "high watermark"
+        lines.append(
+            f"{behind:,} offsets of {len(held):,} partitions lie behind the {mark}, which a "
+            "consumer does not pass."
+        )
+    lines += [f"Lost: {sentence}" for sentence in done.lost]
+    return "\n".join(lines), 3 if done.lost else 0

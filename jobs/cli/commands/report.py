@@ -1,0 +1,86 @@
+"""`eosaudit report`, and the report at the end of an audit: from the tables to text and files."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+
+from jobs.audit.finished import finished_audit
+from jobs.cli.commands.checks import described
+from jobs.model.dump import Dump
+from jobs.report import history
+from jobs.report.evidence import with_bytes
+from jobs.report.facts import Facts, Finding, PastAudit
+from jobs.report.formats import files
+from jobs.report.gather import Source, examples, gather
+from jobs.report.verdict import Verdict
+from jobs.spark import delta_tables
+from jobs.spark.files import write_file
+from jobs.verify.catalogue import CHECKS
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A finished audit in the tables of `out`; `per_code`: examples of a check and verdict."""
+
+    spark: SparkSession
+    out: str
+    verdict: Verdict
+    depth: str
+    configuration: str
+    per_code: int
+
+    def table(self, name: str) -> DataFrame:
+        """Its rows in a table; those of `violation` say whether they are new."""
+        rows = delta_tables.rows_of(self.spark, self.out, name, self.verdict.audit_id)
+        if name != "violation":
+            return rows
+        since = self.verdict.since
+        if since is None:
+            return history.marked(rows, None)
+        before = delta_tables.rows_of(self.spark, self.out, name, since.previous_audit_id)
+        return history.marked(rows, before)
+
+    def examples(self) -> tuple[Finding, ...]:
+        """Some findings of each check and verdict."""
+        return examples(self.table("violation"), self.per_code) if self.verdict.counts else ()
+
+    def past_audits(self) -> tuple[PastAudit, ...]:
+        """The audits of this folder up to this one; none where it is the first."""
+        audits = delta_tables.read(self.spark, self.out, "audit") if self.verdict.since else None
+        return () if audits is None else history.past_audits(audits, self.verdict.audit_number)
+
+    def facts(self, dump: Dump | None) -> Facts:
+        """What its reports are made of, with the bytes of the evidence where `dump` is given."""
+        told = gather(
+            Source(
+                table=self.table,
+                verdict=self.verdict,
+                depth=self.depth,
+                configuration=self.configuration,
+                per_code=self.per_code,
+                manuals={check.code: described(check) for check in CHECKS},
+                history=self.past_audits(),
+            )
+        )
+        listed = dump.files if dump else []
+        places = {file.path: (file.root, file.below_root) for file in listed}
+        return replace(told, findings=with_bytes(told.findings, places.get))
+
+
+def finished(spark: SparkSession, out: str, audit: str | None, per_code: int) -> Finished:
+    """The audit that is asked for. Raises UsageError where there is none."""
+    row = finished_audit(spark, out, audit)
+    verdict = Verdict.from_json(row.result)
+    return Finished(spark, out, verdict, row.depth, row.configuration, per_code)
+
+
+def write_report(
+    spark: SparkSession, folder: str, facts: Facts, formats: Iterable[str], sign_key: Path | None
+) -> list[str]:
+    """Writes verdict.json, the formats, and what seals them; returns the names of the files."""
+    made = files(facts, formats, sign_key)
+    for name, content in made.items():
+        write_file(spark, folder, name, content)
+    return list(made)

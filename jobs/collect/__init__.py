@@ -1,0 +1,1 @@
+"""Lists a dump: which file is what, whose, and copied when."""

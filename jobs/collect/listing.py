@@ -1,0 +1,63 @@
+"""The listing of a dump as small DataFrames, for the joins of the later stages."""
+
+from dataclasses import asdict
+
+from pyspark.sql import DataFrame, SparkSession
+
+from jobs.model.cluster import Cluster, Clusters
+from jobs.model.dump import Dump, DumpPartition, cleaned_below
+from jobs.model.replicas import comparable_from
+from schemas.dump_partition import DUMP_PARTITION, LISTED_FILE
+from schemas.topics import CLEANED_TOPICS, COORDINATOR_TOPICS
+
+
+def _static_row(partition: DumpPartition, cluster: Cluster) -> tuple[object, ...]:
+    bases = [segment.base_offset for segment in partition.segments]
+    return (
+        partition.partition_index,
+        partition.broker,
+        partition.topic,
+        partition.partition,
+        partition.high_watermark,
+        partition.log_start,
+        partition.recovery_point,
+        partition.cleaner_checkpoint,
+        partition.has_cleaner_checkpoint,
+        partition.clean_shutdown,
+        partition.copied_at_ms,
+        cleaned_below(partition),
+        partition.topic in COORDINATOR_TOPICS,
+        partition.topic in CLEANED_TOPICS,
+        bases[0] if bases else None,
+        bases[-1] if bases else None,
+        partition.replica_set,
+        comparable_from(partition),
+        partition.cleaner_reach,
+        partition.topic_id,
+        partition.metadata_file,
+        cluster.partitions.get(partition.topic),
+        partition.topic in cluster.created_once,
+        partition.topic in cluster.never_compacted,
+        cluster.next_producer_id,
+        partition.cluster_id,
+        cluster.up_to_ms,
+    )
+
+
+def partitions_table(spark: SparkSession, dump: Dump, clusters: Clusters) -> DataFrame:
+    """Rows of `schemas.dump_partition.DUMP_PARTITION`."""
+    rows = [_static_row(one, clusters.of(one.cluster_id)) for one in dump.partitions]
+    return spark.createDataFrame(rows, DUMP_PARTITION)
+
+
+def files_table(spark: SparkSession, dump: Dump) -> DataFrame:
+    """Rows of `schemas.dump_partition.LISTED_FILE`."""
+    rows = []
+    for file in dump.files:
+        values = asdict(file) | {
+            "size_bytes": file.size,
+            "starts_at": file.text.batch_line if file.text else 0,
+            "ends_at": file.text.end_line if file.text else file.size,
+        }
+        rows.append(tuple(values[field.name] for field in LISTED_FILE))
+    return spark.createDataFrame(rows, LISTED_FILE)

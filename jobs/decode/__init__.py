@@ -1,0 +1,1 @@
+"""Cuts files into splits and turns their bytes into rows."""

@@ -1,0 +1,222 @@
+"""What copies of `__cluster_metadata` tell of their cluster: plain values for the driver.
+
+A snapshot is the state before an offset, and the log behind it is what followed; both are facts in
+the order of offsets. A log that begins at offset 0 tells also what was before.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from jobs.model.cluster import Block, Cluster, Clusters
+from jobs.model.dump import Dump, DumpFile, DumpMetadataLog
+from schemas import log_row
+from udfs.wire.metadata.metadata_log import (
+    BROKER_RESOURCE,
+    TOPIC_RESOURCE,
+    Configured,
+    CreatedPartition,
+    CreatedTopic,
+    Migrated,
+    ProducerIds,
+    Undecodable,
+)
+
+CLEANUP_POLICY = "cleanup.policy"
+PRODUCER_EXPIRATION = "producer.id.expiration.ms"
+
+Told = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class _Copy:
+    """A copy of the log with its facts in order; offsets inclusive, None for an empty copy.
+
+    `whole`: no record between its first and its last is missing or cannot be read.
+    """
+
+    facts: list[Told]
+    first_offset: int | None
+    last_offset: int
+    up_to_ms: int | None
+    whole: bool
+
+    def of_kind(self, kind: type) -> list[Told]:
+        return [fact for fact in self.facts if fact["what"] == kind.__name__]
+
+    def from_the_beginning(self) -> bool:
+        """Whether it tells the whole past of the cluster."""
+        migrated = any(fact["number"] != 0 for fact in self.of_kind(Migrated))
+        return self.whole and self.first_offset == 0 and not migrated
+
+
+def read_clusters(dump: Dump, decoded: DataFrame) -> Clusters:
+    """Collects what the decoder found in the copies; a dump without any costs no query.
+
+    `decoded`: rows of `schemas.log_row.LOG_ROW`.
+    """
+    files = [file.file_index for one in dump.metadata_logs for file in one.files]
+    if not files:
+        return Clusters()
+    of_copies = decoded.filter(F.col("file_index").isin(files))
+    wanted = F.col("kind").isin(log_row.METADATA, log_row.SUMMARY)
+    ends = ("first_offset", "last_offset", "broker_timestamp")
+    rows = of_copies.filter(wanted).select(
+        "kind", "file_index", "split_start", "metadata.*", *[f"summary.{name}" for name in ends]
+    )
+    facts: list[Told] = []
+    splits: list[Told] = []
+    for row in rows.collect():
+        (facts if row.kind == log_row.METADATA else splits).append(row.asDict())
+    return clusters(dump, facts, splits)
+
+
+def clusters(dump: Dump, facts: Sequence[Told], splits: Sequence[Told]) -> Clusters:
+    """From `facts` (rows of METADATA_TYPE with file_index) and the summaries of the splits."""
+    copies = [(one, _copy(one, facts, splits)) for one in dump.metadata_logs]
+    longest: dict[str, _Copy] = {}
+    for one, copy in sorted(copies, key=lambda pair: pair[1].last_offset):
+        # Without a name nobody can tell whose partitions it is about.
+        if one.cluster_id is not None:
+            longest[one.cluster_id] = copy
+    blocks = [_blocks(one, copy) for one, copy in copies]
+    return Clusters(
+        by_id={name: _cluster(copy) for name, copy in longest.items()},
+        regressions=[
+            (before, block)
+            for of_copy in blocks
+            for before, block in pairwise(of_copy)
+            if block.next_producer_id <= before.next_producer_id
+        ],
+        unreadable=sum(len(copy.of_kind(Undecodable)) for _, copy in copies),
+    )
+
+
+def _copy(one: DumpMetadataLog, facts: Sequence[Told], splits: Sequence[Told]) -> _Copy:
+    """The log, and the newest snapshot where the log does not tell all that led to it."""
+    logs = [file for file in one.files if file.kind == "metadata_log"]
+    order = {file.file_index: number for number, file in enumerate(logs)}
+    pieces = sorted(
+        (row for row in splits if row["file_index"] in order and row["last_offset"] is not None),
+        key=lambda row: (order[row["file_index"]], row["split_start"]),
+    )
+    gapless = all(
+        later["first_offset"] == earlier["last_offset"] + 1 for earlier, later in pairwise(pieces)
+    )
+    first = pieces[0]["first_offset"] if pieces else None
+    last = pieces[-1]["last_offset"] if pieces else -1
+    snapshots = [file for file in one.files if file.kind == "metadata_snapshot"]
+    snapshot = max(snapshots, key=_end, default=None)
+    if snapshot is not None and gapless and first == 0 and last >= _end(snapshot) - 1:
+        snapshot = None
+    snapshot_end = 0 if snapshot is None else _end(snapshot)
+    read = set(order) | (set() if snapshot is None else {snapshot.file_index})
+    mine = [fact for fact in facts if fact["file_index"] in read]
+
+    def in_order(fact: Told) -> tuple[int, int, int]:
+        in_log = fact["file_index"] in order
+        offset = fact["offset"] if in_log and fact["offset"] is not None else snapshot_end
+        return offset, int(in_log), fact["position"]
+
+    unreadable = any(fact["what"] == Undecodable.__name__ for fact in mine)
+    times = [row["broker_timestamp"] for row in splits if row["file_index"] in read]
+    return _Copy(
+        facts=sorted(mine, key=in_order),
+        first_offset=first,
+        last_offset=max(last, snapshot_end - 1),
+        up_to_ms=max((time for time in times if time is not None), default=None),
+        whole=gapless and not unreadable,
+    )
+
+
+def _end(snapshot: DumpFile) -> int:
+    """The offset behind the last record that a snapshot contains."""
+    return snapshot.base_offset or 0
+
+
+def _blocks(one: DumpMetadataLog, copy: _Copy) -> list[Block]:
+    """The blocks of producer ids of a copy in the order of the log.
+
+    A snapshot repeats the newest block before it, so it counts only where the log does not have
+    that.
+    """
+    files = {file.file_index: file for file in one.files}
+    found: list[Block] = []
+    for fact in copy.of_kind(ProducerIds):
+        file = files[fact["file_index"]]
+        block = Block(file, fact["offset"], fact["position"], fact["length"], fact["number"])
+        repeats = found and found[-1].next_producer_id == block.next_producer_id
+        if repeats and file.kind == "metadata_snapshot":
+            continue
+        found.append(block)
+    return found
+
+
+def _cluster(copy: _Copy) -> Cluster:
+    """What is true of the cluster by its longest copy."""
+    blocks = [fact["number"] for fact in copy.of_kind(ProducerIds)]
+    told = Cluster(
+        up_to_ms=copy.up_to_ms,
+        next_producer_id=max(blocks) if blocks and copy.whole else None,
+        partitions=_partitions(copy) if copy.whole else {},
+        expirations_ms=_expirations(copy),
+    )
+    if not copy.from_the_beginning():
+        return told
+    created = copy.of_kind(CreatedTopic)
+    ids: dict[str, set[str]] = defaultdict(set)
+    for fact in created:
+        ids[fact["name"]].add(fact["topic_id"])
+    return replace(
+        told,
+        created_once=frozenset(name for name, found in ids.items() if len(found) == 1),
+        never_compacted=_never_compacted(copy),
+    )
+
+
+def _partitions(copy: _Copy) -> dict[str, int]:
+    """Topic -> number of partitions of the newest topic of that name."""
+    newest = {fact["name"]: fact["topic_id"] for fact in copy.of_kind(CreatedTopic)}
+    highest: dict[str, int] = defaultdict(lambda: -1)
+    for fact in copy.of_kind(CreatedPartition):
+        highest[fact["topic_id"]] = max(highest[fact["topic_id"]], fact["number"])
+    return {name: highest[one] + 1 for name, one in newest.items() if one in highest}
+
+
+def _never_compacted(copy: _Copy) -> frozenset[str]:
+    """Topics that were created with cleanup.policy=delete, each time, and kept it.
+
+    Without an own policy a topic has that of the broker, which may stand in its properties.
+    """
+    policies: dict[str, list[Told]] = defaultdict(list)
+    for fact in copy.of_kind(Configured):
+        if fact["number"] == TOPIC_RESOURCE and fact["option"] == CLEANUP_POLICY:
+            policies[fact["name"]].append(fact)
+    created: dict[str, list[Told]] = defaultdict(list)
+    for fact in copy.of_kind(CreatedTopic):
+        created[fact["name"]].append(fact)
+    return frozenset(
+        name
+        for name, times in created.items()
+        if all(fact["value"] == "delete" for fact in policies[name])
+        and all(any(_together(time, fact) for fact in policies[name]) for time in times)
+    )
+
+
+def _together(one: Told, other: Told) -> bool:
+    """Whether both stand in one batch, which takes effect as a whole."""
+    return (one["file_index"], one["position"]) == (other["file_index"], other["position"])
+
+
+def _expirations(copy: _Copy) -> frozenset[int]:
+    values = [
+        fact["value"]
+        for fact in copy.of_kind(Configured)
+        if fact["number"] == BROKER_RESOURCE and fact["option"] == PRODUCER_EXPIRATION
+    ]
+    return frozenset(int(value) for value in values if value is not None and value.isdigit())

@@ -1,0 +1,162 @@
+"""Bytes to rows: reads every file once, and checks the seams of the splits."""
+
+from collections.abc import Iterator
+
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.window import Window
+
+from jobs.decode.splits import pack_splits, plan_splits, seams_of_offsets
+from jobs.model.decoded import Decoded
+from jobs.model.dump import Dump
+from jobs.model.settings import Settings
+from jobs.spark.session import TASKS_A_CORE
+from schemas import log_row
+from schemas.log_row import LOG_ROW, PACK
+from schemas.topics import OFFSETS_TOPIC
+from udfs.arrow.batches import DecodeOptions
+from udfs.arrow.read_pack import read_packs
+
+
+def decode_options(settings: Settings, depth: str) -> DecodeOptions:
+    """What the decoder needs to know of the settings."""
+    return DecodeOptions(
+        max_batch_bytes=settings.max_batch_bytes,
+        max_decompressed_bytes=settings.max_decompressed_bytes,
+        producer_expiration_ms=settings.producer_id_expiration_ms,
+        with_records=depth == "records",
+    )
+
+
+def decode(spark: SparkSession, dump: Dump, settings: Settings, depth: str) -> Decoded:
+    """Reads all files of the dump once; the rows are persisted and complete on return."""
+    options = decode_options(settings, depth)
+    splits = plan_splits(dump, settings.split_bytes)
+    rows = _read(spark, splits, options)
+    broken = _files_with_broken_seams(rows)
+    if broken:
+        whole = plan_splits(dump, 1 << 62)
+        again = [split for split in whole if split["file_index"] in broken]
+        repaired = _read(spark, again, options)
+        rows = rows.filter(~F.col("file_index").isin(*broken)).unionByName(repaired)
+        splits = [split for split in splits if split["file_index"] not in broken] + again
+    offsets = [p.partition_index for p in dump.partitions if p.topic == OFFSETS_TOPIC]
+    in_offsets = F.col("partition_index").isin(*offsets)
+    counted = rows.groupBy("kind").agg(
+        F.count("*").alias("rows"),
+        F.sum("regular.number").alias("regular"),
+        F.sum("regular.aborts").alias("aborts"),
+        F.sum("aborted.number").alias("index_entries"),
+        F.sum(F.col("follows").cast("long")).alias("following"),
+        F.sum(in_offsets.cast("long")).alias("offset_runs"),
+        F.sum("commits.transactional").alias("commits"),
+        F.sum("pending.number").alias("pending"),
+        F.sum("summary.skipped_group_records").alias("skipped"),
+        F.sum("summary.side_entries").alias("side_entries"),
+        F.sum(F.col("folded.entries") + F.col("folded.decisions")).alias("folded"),
+        F.sum("summary.coordinator.unevaluated").alias("unevaluated"),
+        F.sum(F.expr("producer_states.number * int(producer_states.of_snapshot)")).alias("entries"),
+    )
+    told = {row.kind: row.asDict() for row in counted.collect()}
+
+    def of(kind: int, name: str) -> int:
+        return told[kind][name] or 0 if kind in told else 0
+
+    near_ends = of(log_row.COMMITS, "commits") + of(log_row.PENDING_COMMIT, "pending")
+    return Decoded(
+        rows=rows,
+        counts={kind: row["rows"] for kind, row in told.items()},
+        regular=of(log_row.REGULAR, "regular"),
+        aborts=of(log_row.REGULAR, "aborts"),
+        index_entries=of(log_row.ABORTED, "index_entries"),
+        following=of(log_row.RUN, "following"),
+        offset_runs=of(log_row.RUN, "offset_runs"),
+        commits_at_seams=near_ends if seams_of_offsets(splits) else 0,
+        skipped_group_records=of(log_row.SUMMARY, "skipped"),
+        side_entries=of(log_row.SUMMARY, "side_entries"),
+        folded_rows=of(log_row.FOLDED, "folded"),
+        unevaluated=of(log_row.SUMMARY, "unevaluated"),
+        snapshot_entries=of(log_row.PRODUCER_STATES, "entries"),
+        splits=splits,
+    )
+
+
+def _read(
+    spark: SparkSession, splits: list[dict[str, object]], options: DecodeOptions
+) -> DataFrame:
+    packs = pack_splits(splits, spark.sparkContext.defaultParallelism * TASKS_A_CORE)
+    source = spark.createDataFrame(
+        spark.sparkContext.parallelize([(pack,) for pack in packs], max(len(packs), 1)), PACK
+    )
+
+    def read(batches: Iterator) -> Iterator:  # type: ignore[type-arg]
+        return read_packs(batches, options)
+
+    return source.mapInArrow(read, LOG_ROW).persist(StorageLevel.MEMORY_AND_DISK)
+
+
+def _files_with_broken_seams(rows: DataFrame) -> list[int]:
+    """Files where a split did not begin where the batches of the splits before it ended.
+
+    A split in the middle of a segment finds its first batch by searching for one that can be
+    proven; bytes inside a record may look like a batch too. The chain of batches from the start
+    of the file is the truth, and each seam is held against it.
+    """
+    seams = Window.partitionBy("file_index").orderBy("split_start")
+    before = seams.rowsBetween(Window.unboundedPreceding, -1)
+    splits = rows.filter(F.col("kind") == log_row.SUMMARY).select(
+        "file_index", "split_start", "summary.first_found", "summary.end", "summary.length"
+    )
+    # A split in which no batch starts passes on where the chain before it had arrived.
+    arrived = F.when(F.col("first_found").isNotNull(), F.struct("end"))
+    judged = splits.withColumn("arrived", F.last(arrived, ignorenulls=True).over(before))
+    other_first = F.col("arrived.end") != F.col("first_found")
+    # The chain arrives in a split where no batch starts: what lies there nobody has told of.
+    nothing_there = F.col("first_found").isNull() & (
+        F.col("arrived.end") < F.col("split_start") + F.col("length")
+    )
+    broken = (F.col("split_start") > 0) & F.coalesce(other_first | nothing_there, F.lit(False))
+    found = judged.filter(broken).select("file_index").distinct()
+    return sorted(row.file_index for row in found.collect())
+
+
+def failures(decoded: Decoded, files: DataFrame) -> DataFrame:
+    """Damaged byte ranges, joined over the splits of a file, with the offsets around them.
+
+    Columns: partition_index, file_index, first_byte, end_byte (exclusive), reason, frame_bytes,
+    previous_last_offset, next_offset, at_end. Where no batch of the file lies before or behind,
+    the offsets are those that the names of the segments promise. `files`: the listing.
+    """
+    splits = decoded.nested(log_row.SUMMARY, "summary").select(
+        "file_index", "split_start", "first_found", "first_offset", "final_last_offset"
+    )
+    order = Window.partitionBy("file_index").orderBy("split_start")
+    after = order.rowsBetween(1, Window.unboundedFollowing)
+    before = order.rowsBetween(Window.unboundedPreceding, -1)
+    found = F.when(F.col("first_found").isNotNull(), F.struct("first_found", "first_offset"))
+    around = splits.select(
+        "file_index",
+        "split_start",
+        F.first(found, ignorenulls=True).over(after).alias("later"),
+        F.last("final_last_offset", ignorenulls=True).over(before).alias("earlier_last_offset"),
+    )
+    damaged = decoded.nested(log_row.FAILURE, "failure").join(
+        around, on=["file_index", "split_start"], how="inner"
+    )
+    names = files.select("file_index", "ends_at", "base_offset", "next_base_offset")
+    joined = damaged.join(names, on="file_index", how="inner")
+    end = F.coalesce("end_byte", "later.first_found", "ends_at")
+    return joined.select(
+        "partition_index",
+        "file_index",
+        "first_byte",
+        end.alias("end_byte"),
+        "reason",
+        "frame_bytes",
+        F.coalesce("previous_last_offset", "earlier_last_offset", F.col("base_offset") - 1).alias(
+            "previous_last_offset"
+        ),
+        F.coalesce("next_offset", "later.first_offset", "next_base_offset").alias("next_offset"),
+        (end >= F.col("ends_at")).alias("at_end"),
+    )

@@ -1,0 +1,1 @@
+"""The records that a consumer would get, as a table."""

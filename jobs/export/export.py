@@ -1,0 +1,164 @@
+"""What a consumer would get of the partitions of a dump: which copy, which range, which records."""
+
+import difflib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from jobs.model.dump import Dump
+from jobs.model.errors import UsageError
+from jobs.spark.session import TASKS_A_CORE
+from schemas.record import EXPORT_SPLIT, READ_UNCOMMITTED, RECORD_ROW
+from schemas.topics import COORDINATOR_TOPICS
+from udfs.arrow.batches import DecodeOptions
+from udfs.arrow.export_split import export_splits
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be exported: no `topics` for all but internal ones, `broker` None for any."""
+
+    isolation: str
+    topics: tuple[str, ...] = ()
+    broker: int | None = None
+
+
+class Range(NamedTuple):
+    """What a consumer gets of one copy of a partition: offsets [from_offset, end_offset).
+
+    `records`: how many the copy holds.
+    """
+
+    partition_index: int
+    topic: str
+    partition: int
+    broker: int | None
+    from_offset: int
+    end_offset: int
+    log_end_offset: int
+    records: int
+
+
+def ranges(states: DataFrame, dump: Dump, wanted: Wanted) -> list[Range]:
+    """One range a partition, of the copy that reaches furthest of those that `wanted` allows.
+
+    Of several, of that with most records: the cleaner of another broker may have been further.
+
+    `states`: rows of the table partition_state. A read_uncommitted consumer gets all below the
+    high watermark, a read_committed one all below the last stable offset. Raises UsageError where
+    the dump has no such topic or broker.
+    """
+    index = {(p.broker, p.topic, p.partition): p.partition_index for p in dump.partitions}
+    chosen: dict[tuple[str, int], Range] = {}
+    for row in states.collect():
+        end = row.last_stable_offset
+        if wanted.isolation == READ_UNCOMMITTED:
+            end = row.log_end_offset if row.high_watermark is None else row.high_watermark
+        copy = Range(
+            index[row.broker, row.topic, row.partition], row.topic, row.partition, row.broker,
+            row.log_start_offset, end, row.log_end_offset, row.records,
+        )  # fmt: skip
+        if _is_wanted(copy, wanted):
+            place = (row.topic, row.partition)
+            chosen[place] = max(chosen.get(place, copy), copy, key=_reach)
+    _check(dump, wanted, {topic for topic, _ in chosen})
+    return [chosen[place] for place in sorted(chosen)]
+
+
+def _is_wanted(copy: Range, wanted: Wanted) -> bool:
+    by_topic = copy.topic in wanted.topics if wanted.topics else True
+    internal = not wanted.topics and copy.topic in COORDINATOR_TOPICS
+    return by_topic and not internal and wanted.broker in (None, copy.broker)
+
+
+def _reach(copy: Range) -> tuple[int, int, int, int]:
+    """Of copies that are equal in all else, that of the lowest broker id."""
+    broker = -1 if copy.broker is None else copy.broker
+    return copy.end_offset, copy.log_end_offset, copy.records, -broker
+
+
+def _check(dump: Dump, wanted: Wanted, found: set[str]) -> None:
+    brokers = {p.broker for p in dump.partitions}
+    if wanted.broker is not None and wanted.broker not in brokers:
+        known = ", ".join(sorted(str(broker) for broker in brokers))
+        raise UsageError(f"--broker {wanted.broker} is not in the dump: it has broker {known}.")
+    topics = {p.topic for p in dump.partitions}
+    for topic in wanted.topics:
+        if topic not in found:
+            near = difflib.get_close_matches(topic, topics, n=1)
+            hint = f"; did you mean {near[0]}?" if near else "."
+            raise UsageError(f"--topic {topic} is not in the dump{hint}")
+
+
+def records(
+    spark: SparkSession,
+    splits: Iterable[dict[str, Any]],
+    asked: list[Range],
+    aborted_behind: DataFrame | None,
+    options: DecodeOptions,
+) -> DataFrame:
+    """Rows of `schemas.record.RECORD_ROW` of the ranges, read from the files again.
+
+    `splits`: as the decoder read them. `aborted_behind`: see there; None for read_uncommitted.
+    """
+    by_index = {one.partition_index: one for one in asked}
+    planned = list(_planned(splits, by_index, aborted_behind is not None))
+    tasks = min(max(len(planned), 1), spark.sparkContext.defaultParallelism * TASKS_A_CORE)
+    source = spark.createDataFrame(spark.sparkContext.parallelize(planned, tasks), EXPORT_SPLIT)
+    if aborted_behind is not None:
+        known = source.drop("aborted_behind").join(
+            F.broadcast(aborted_behind), on=["file_index", "start"], how="left"
+        )
+        source = known.select(*EXPORT_SPLIT.names)
+
+    def read(batches: Iterator) -> Iterator:  # type: ignore[type-arg]
+        return export_splits(batches, options)
+
+    return source.mapInArrow(read, RECORD_ROW)
+
+
+def _planned(
+    splits: Iterable[dict[str, Any]], asked: dict[int, Range], committed: bool
+) -> Iterator[tuple[Any, ...]]:
+    for split in splits:
+        own = asked.get(split["partition_index"])
+        if own is None or split["kind"] != "segment" or not split["length"]:
+            continue
+        following = split["next_base_offset"]
+        if (
+            split["base_offset"] >= own.end_offset
+            or (following or own.end_offset) < own.from_offset
+        ):
+            continue
+        row = split | {
+            "from_offset": own.from_offset,
+            "end_offset": own.end_offset,
+            "committed": committed,
+        }
+        yield tuple(row.get(name) for name in EXPORT_SPLIT.names)
+
+
+def aborted_behind(transactions: DataFrame, splits: DataFrame) -> DataFrame:
+    """Aborted transactions that are open where a split ends: file_index, start, aborted_behind.
+
+    `transactions`: those that were not folded away, as all are that cross the end of a split.
+    `splits`: the summaries of splits with batches.
+    """
+    aborted = transactions.filter(
+        (F.col("outcome") == "abort") & F.col("first_offset").isNotNull()
+    ).select("partition_index", "producer_id", "first_offset", "marker_offset")
+    ends = splits.select(
+        "partition_index",
+        "file_index",
+        F.col("split_start").alias("start"),
+        F.col("last_offset").alias("end"),
+    )
+    crossing = aborted.join(F.broadcast(ends), on="partition_index", how="inner").filter(
+        (F.col("first_offset") <= F.col("end")) & (F.col("marker_offset") > F.col("end"))
+    )
+    return crossing.groupBy("file_index", "start").agg(
+        F.collect_list(F.struct("producer_id", "first_offset")).alias("aborted_behind")
+    )

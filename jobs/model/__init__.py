@@ -1,0 +1,1 @@
+"""What passes between the stages: plain values, and views of decoded rows."""

@@ -1,0 +1,57 @@
+"""What `__cluster_metadata` tells of the clusters of a dump, as plain values."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from jobs.model.dump import DumpFile
+
+
+class Block(NamedTuple):
+    """Where a block of producer ids was given out; position and length in bytes."""
+
+    file: DumpFile
+    offset: int
+    position: int
+    length: int
+    next_producer_id: int
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A cluster by its longest `__cluster_metadata`; what that does not tell is None or empty.
+
+    `next_producer_id`: before `up_to_ms` (ms, the controller's clock) no id from it on was given
+    out. `partitions`: topic -> number of partitions. `created_once`: topics of which there never
+    was another one of that name. `never_compacted`: topics that never had another cleanup.policy
+    than delete. `expirations_ms`: each producer.id.expiration.ms that a broker was given.
+    """
+
+    up_to_ms: int | None = None
+    next_producer_id: int | None = None
+    partitions: Mapping[str, int] = field(default_factory=dict)
+    created_once: frozenset[str] = frozenset()
+    never_compacted: frozenset[str] = frozenset()
+    expirations_ms: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """The clusters of a dump by cluster id.
+
+    `regressions`: in any copy, a block of producer ids and the one before that it does not lie
+    behind. `unreadable`: records and damaged places of the copies that may have told more.
+    """
+
+    by_id: Mapping[str, Cluster] = field(default_factory=dict)
+    regressions: Sequence[tuple[Block, Block]] = ()
+    unreadable: int = 0
+
+    def of(self, cluster_id: str | None) -> Cluster:
+        """The cluster; where the dump has no copy of its metadata, one that nothing is known of."""
+        return Cluster() if cluster_id is None else self.by_id.get(cluster_id, Cluster())
+
+    def shortest_expiration_ms(self, assumed: int) -> int:
+        """After how long a broker may have forgotten a producer, at the earliest."""
+        told = [value for one in self.by_id.values() for value in one.expirations_ms]
+        return min([assumed, *told])

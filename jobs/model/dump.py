@@ -1,0 +1,105 @@
+"""What a listed dump is: files, partitions, and what could not be read."""
+
+from dataclasses import dataclass, field
+
+from schemas.topics import CLEANED_TOPICS
+from udfs.wire.text.text_sections import Section
+
+
+@dataclass
+class DumpFile:
+    """One file. `path` is relative to the dump.
+
+    `root` and `below_root` are where `open_file` finds it: a folder and a name in it, or the URI of
+    a remote dump, which is not to be shown as it is, and a path below that.
+
+    `text`: the file itself is not there, but this section of a text of kafka-dump-log.
+    """
+
+    file_index: int
+    root: str
+    below_root: str
+    path: str
+    broker: int | None
+    topic: str | None
+    partition: int | None
+    partition_index: int | None
+    kind: str
+    base_offset: int | None
+    size: int
+    status: str
+    note: str | None
+    next_base_offset: int | None = None
+    text: Section | None = None
+
+
+@dataclass
+class DumpPartition:
+    """One partition on one broker. Offsets are those of the checkpoint files, None if absent.
+
+    `has_checkpoints`: the log directory holds a cleaner checkpoint, so that a partition it does
+    not list is known not to be compacted. `clean_shutdown`: the broker had stopped cleanly.
+    `copied_at_ms`: all that was appended before this moment is in the copy (dump-manifest.json).
+    `cluster_id`: of its log directory. `replica_set`: equal for copies of other brokers
+    (jobs/model/replicas.py), None without any; only those have `topic_id` and `metadata_file`, what
+    partition.metadata says and its number. `cleaner_reach`: offset below which the cleaner of any
+    of the copies came, 0 without a replica_set.
+    """
+
+    partition_index: int
+    broker: int | None
+    topic: str
+    partition: int
+    high_watermark: int | None
+    log_start: int | None
+    recovery_point: int | None
+    cleaner_checkpoint: int | None
+    has_cleaner_checkpoint: bool
+    clean_shutdown: bool
+    copied_at_ms: int | None = None
+    cluster_id: str | None = None
+    replica_set: int | None = None
+    topic_id: str | None = None
+    metadata_file: int | None = None
+    cleaner_reach: int = 0
+    segments: list[DumpFile] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class DumpDirectory:
+    """A log directory of a broker. `path` is that of its `meta.properties`, relative to the dump.
+
+    `size`: of that file, bytes; 0 where there is none.
+    """
+
+    path: str
+    size: int
+    broker: int | None
+    cluster_id: str | None
+
+
+@dataclass
+class DumpMetadataLog:
+    """A copy of `__cluster_metadata`: its segments and snapshots, in the order of their names."""
+
+    cluster_id: str | None
+    files: list[DumpFile] = field(default_factory=list)
+
+
+@dataclass
+class Dump:
+    """Files, partitions and log directories of an audit, and what could not be read."""
+
+    files: list[DumpFile] = field(default_factory=list)
+    directories: list[DumpDirectory] = field(default_factory=list)
+    partitions: list[DumpPartition] = field(default_factory=list)
+    metadata_logs: list[DumpMetadataLog] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
+
+
+def cleaned_below(partition: DumpPartition) -> int:
+    """Offsets below this are known to be cleaned; 0 where nothing says so."""
+    newest = partition.segments[-1].base_offset if partition.segments else None
+    if partition.topic in CLEANED_TOPICS and partition.cleaner_checkpoint is None:
+        return newest or 0
+    return partition.cleaner_checkpoint or 0

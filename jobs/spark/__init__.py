@@ -1,0 +1,1 @@
+"""How Spark is used: session, kept frames, Delta tables, small files."""

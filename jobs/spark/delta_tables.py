@@ -1,0 +1,88 @@
+"""The only module that reads or writes Delta: append-only tables under the output folder.
+
+Every row carries its audit id and every write its own transaction id, so that a table that an
+interrupted audit had already written is not written again, and running an audit a second time
+adds nothing.
+"""
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from jobs.spark.files import remove_folder
+from schemas.record import RECORD
+from schemas.tables import TABLES
+
+TRIAL = "_doctor"
+# An export writes a table of its own.
+SCHEMAS = TABLES | {"record": RECORD}
+# By which files are skipped: Delta keeps the smallest and largest value of these a file. Those of
+# all columns cost a fifth of writing the table `txn`.
+SKIPPED_BY = ("audit_id", "topic", "partition", "producer_id", "first_offset", "offset")
+
+
+def path_of(out: str, name: str) -> str:
+    """Folder of one table; `out` may be any address that Hadoop's file systems know."""
+    return f"{out.rstrip('/')}/{name}"
+
+
+def read(spark: SparkSession, out: str, name: str) -> DataFrame | None:
+    """A table, None where it does not exist yet."""
+    try:
+        return spark.read.format("delta").load(path_of(out, name))
+    except AnalysisException as error:
+        if "PATH_NOT_FOUND" in str(error) or "DELTA_TABLE_NOT_FOUND" in str(error):
+            return None
+        if "not a Delta table" in str(error) or "does not exist" in str(error):
+            return None
+        raise
+
+
+def rows_of(spark: SparkSession, out: str, name: str, audit_id: str) -> DataFrame:
+    """The rows of one finished audit in a table, which must exist."""
+    table = spark.read.format("delta").load(path_of(out, name))
+    return table.filter(F.col("audit_id") == audit_id)
+
+
+def append(rows: DataFrame, out: str, name: str, audit_id: str) -> None:
+    """Appends the rows of one audit to a table, once, in the columns of its schema."""
+    told = [column for column in SKIPPED_BY if column in SCHEMAS[name].names]
+    writer = (
+        stamped(rows, name, audit_id)
+        .write.format("delta")
+        .mode("append")
+        .option("txnAppId", f"eosaudit/{name}/{audit_id}")
+        .option("txnVersion", 1)
+        .option("userMetadata", audit_id)
+        # Tables of an earlier version may lack a column.
+        .option("mergeSchema", "true")
+        # Of the table that is made; one that is there keeps its own.
+        .option("delta.dataSkippingStatsColumns", ",".join(told))
+    )
+    writer.save(path_of(out, name))
+
+
+def stamped(rows: DataFrame, name: str, audit_id: str) -> DataFrame:
+    """The rows of one audit as a table has them: its columns and the audit id."""
+    return as_schema(rows.withColumn("audit_id", F.lit(audit_id)), SCHEMAS[name])
+
+
+def as_schema(rows: DataFrame, schema: StructType) -> DataFrame:
+    """The columns of a schema in its order, types and comments, nothing else."""
+    return rows.select(
+        *[
+            F.col(field.name).cast(field.dataType).alias(field.name, metadata=field.metadata)
+            for field in schema
+        ]
+    )
+
+
+def try_out(spark: SparkSession, out: str) -> None:
+    """Writes a small table under `out` and removes it. Raises what Spark raises."""
+    folder = path_of(out, TRIAL)
+    try:
+        spark.range(1).write.format("delta").mode("overwrite").save(folder)
+        spark.read.format("delta").load(folder).isEmpty()
+    finally:
+        remove_folder(spark, folder)

@@ -1,0 +1,132 @@
+"""The Spark session: the one that is active, or an embedded one with the defaults we need."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pyspark import SparkConf, SparkContext
+from pyspark.sql import SparkSession
+
+# Packs of splits for each core: enough for an even load, few enough for the start of a task.
+TASKS_A_CORE = 3
+# Must hold for the results to be right; set on every session, whoever started it.
+REQUIRED = {
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.execution.arrow.pyspark.validateSchema.enabled": "true",
+}
+# Only for a session that we start, and only where the user gave nothing.
+DEFAULTS = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.databricks.delta.snapshotPartitions": "1",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.ui.enabled": "false",
+    # What the status store keeps of finished work fills the driver of a session that goes on.
+    "spark.sql.ui.retainedExecutions": "5",
+    "spark.ui.retainedJobs": "20",
+    "spark.ui.retainedStages": "20",
+    "spark.ui.retainedTasks": "1000",
+    "spark.sql.codegen.cache.maxEntries": "100",
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
+    # Spark would take 32 MB for the first row of every sort, aggregate and hash join.
+    "spark.buffer.pageSize": "4m",
+}
+# Where each column expression came from in the Python code: for debugging, and it takes time.
+QUIET = {"spark.sql.dataFrameQueryContext.enabled": "false"}
+SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
+# Up to this many rows, generating and compiling code costs more than it saves.
+INTERPRETED_ROWS = 300_000
+INTERPRETED = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+# Spark's 200 are 200 times the start of a task.
+FEW_SHUFFLE_PARTITIONS = 8
+# Of rows that one task could hold; two let a window over them use two cores.
+FEWEST_SHUFFLE_PARTITIONS = 2
+# Classes outgrow the usual start of the metaspace five times, and each time all is collected.
+JAVA_OPTIONS = "-XX:-DontCompileHugeMethods -XX:+UseParallelGC -Xms1g -XX:MetaspaceSize=256m"
+
+
+def get_session(extra: dict[str, str] | None = None) -> tuple[SparkSession, bool]:
+    """(session, whether it was started here and is to be stopped by the caller).
+
+    `extra`: settings for a session that is started here, above the defaults.
+    """
+    active = SparkSession.getActiveSession()
+    builder = SparkSession.builder.appName("eosaudit")
+    started = active is None
+    if started:
+        given = _given()
+        for key, value in (_embedded_defaults() | (extra or {})).items():
+            if not given.contains(key):
+                builder = builder.config(key, value)
+    spark = active or builder.getOrCreate()
+    for key, value in REQUIRED.items():
+        spark.conf.set(key, value)
+    return spark, started
+
+
+@contextmanager
+def planned_for(spark: SparkSession, rows: int) -> Iterator[None]:
+    """Settings for stages over about `rows` rows; those of the session come back at the end.
+
+    A dump of ordinary size leaves few rows to the window functions, in dozens of small plans.
+    """
+    wanted = dict(QUIET)
+    if rows <= INTERPRETED_ROWS:
+        given = int(spark.conf.get(SHUFFLE_PARTITIONS) or FEWEST_SHUFFLE_PARTITIONS)
+        wanted |= INTERPRETED | {SHUFFLE_PARTITIONS: str(min(given, FEWEST_SHUFFLE_PARTITIONS))}
+    before = {key: spark.conf.get(key, None) for key in wanted}
+    for key, value in wanted.items():
+        spark.conf.set(key, value)
+    try:
+        yield
+    finally:
+        for key, was in before.items():
+            if was is None:
+                spark.conf.unset(key)
+            else:
+                spark.conf.set(key, was)
+
+
+@contextmanager
+def spark_session() -> Iterator[SparkSession]:
+    """The active session, left running, or one that is stopped at the end."""
+    spark, started = get_session()
+    try:
+        yield spark
+    finally:
+        if started:
+            spark.stop()
+
+
+def _given() -> SparkConf:
+    """What the user gave to spark-submit: only the JVM that started this process knows it."""
+    if "PYSPARK_GATEWAY_PORT" in os.environ:
+        SparkContext._ensure_initialized()
+    return SparkConf()
+
+
+def _embedded_defaults() -> dict[str, str]:
+    """Defaults, the Delta jars that `make setup` put beside the code, and local shuffles."""
+    defaults = dict(DEFAULTS)
+    jars = sorted(str(jar) for jar in (Path(__file__).parents[2] / ".jars").glob("*.jar"))
+    if jars:
+        defaults["spark.jars"] = ",".join(jars)
+    given = _given()
+    master = given.get("spark.master", "local[*]") or "local[*]"
+    if not given.contains("spark.master"):
+        defaults["spark.master"] = master
+    if master.startswith("local"):
+        # Workers run beside this process: the same interpreter has the same packages.
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        defaults[SHUFFLE_PARTITIONS] = str(FEW_SHUFFLE_PARTITIONS)
+        defaults["spark.driver.extraJavaOptions"] = JAVA_OPTIONS
+        # Shuffles are small here: planning each stage anew costs more than it saves.
+        defaults["spark.sql.adaptive.enabled"] = "false"
+        defaults["spark.driver.memory"] = "2g"
+    return defaults

@@ -1,0 +1,38 @@
+"""The words of a rule that NumPy arrays and Spark columns spell differently.
+
+Comparison, arithmetic, `&`, `|` and `~` need none. A column may hold nulls, an array none: give
+absent values of an array as a number and a mask.
+"""
+
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+# A NumPy array or scalar, or a Spark column.
+Values = Any
+
+
+def _is_column(values: Values) -> bool:
+    return hasattr(values, "isNotNull")
+
+
+def is_in(values: Values, wanted: Collection[Any]) -> Values:
+    """Whether each value is one of `wanted`; null for a null."""
+    if _is_column(values):
+        return values.isin(*wanted)
+    return np.isin(values, list(wanted))
+
+
+def is_absent(values: Values) -> Values:
+    """Whether each value is null; an array has none."""
+    if _is_column(values):
+        return values.isNull()
+    return np.zeros(np.shape(values), dtype=bool)
+
+
+def surely(condition: Values) -> Values:
+    """The condition, where it is known; false where it is null."""
+    if _is_column(condition):
+        return condition.isNotNull() & condition
+    return condition

@@ -1,0 +1,118 @@
+"""Folds batches of one producer into runs, so that what is regular costs one row.
+
+A run is a maximal stretch, within one split of a file, of data batches of one producer id with
+one producer epoch, one transactional flag, contiguous sequences and no fault, together with the
+marker that ends its transaction where that follows next. A marker without such a stretch is a
+run of its own. A batch is a run of length one, so folding changes no rule.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import boolean, int64, njit, types
+
+from udfs.wire.batches import batch_layout as layout
+from udfs.wire.batches.batch_headers import Bools, Int64s
+
+
+class Batches(NamedTuple):
+    """Arrays that are needed of the replayed batches, one element a batch, in file order."""
+
+    producer_id: Int64s
+    epoch: Int64s
+    offset: Int64s
+    first_sequence: Int64s
+    last_sequence: Int64s
+    timestamp: Int64s
+    control: Bools
+    transactional: Bools
+    fault: Int64s
+    commit: Bools
+    coordinator_epoch: Int64s
+    marker_timestamp: Int64s
+
+
+class Runs(NamedTuple):
+    """Runs as indices into the batch arrays given to `fold`; -1 where there is none.
+
+    `first`, `last`: first and last data batch. `marker`: the control batch that ends the
+    transaction.
+    `batches`: number of data batches.
+    """
+
+    first: Int64s
+    last: Int64s
+    marker: Int64s
+    batches: Int64s
+
+
+@njit(
+    int64(
+        int64[::1], int64[::1], int64[::1], int64[::1], int64[::1], int64[::1], boolean[::1],
+        boolean[::1], int64[::1], boolean, int64, types.Array(int64, 2, "C")
+    ),
+    cache=True,
+)  # fmt: skip
+def _fold(  # type: ignore[no-untyped-def]
+    order, producer_id, epoch, first_sequence, last_sequence, timestamp, control,
+    transactional, fault, sequenced, expiration_ms, out
+):  # fmt: skip
+    runs = 0
+    previous = -1
+    open_run = False
+    for k in range(order.shape[0]):
+        i = order[k]
+        if previous < 0 or producer_id[i] != producer_id[previous]:
+            open_run = False
+        if control[i]:
+            step = epoch[i] - epoch[previous] if open_run else -1
+            if open_run and transactional[previous] and (step == 0 or step == 1):
+                out[2, runs - 1] = i
+            else:
+                out[:, runs] = -1
+                out[2, runs] = i
+                out[3, runs] = 0
+                runs += 1
+            open_run = False
+            previous = i
+            continue
+        if open_run:
+            expected = last_sequence[previous] + 1
+            if expected > layout.MAX_SEQUENCE:
+                expected = 0
+            open_run = (
+                epoch[i] == epoch[previous]
+                and transactional[i] == transactional[previous]
+                and fault[i] == 0
+                and fault[previous] == 0
+                and (not sequenced or first_sequence[i] == expected)
+                and timestamp[i] - timestamp[previous] < expiration_ms
+            )
+        if open_run:
+            out[1, runs - 1] = i
+            out[3, runs - 1] += 1
+        else:
+            out[0, runs] = i
+            out[1, runs] = i
+            out[2, runs] = -1
+            out[3, runs] = 1
+            runs += 1
+        open_run = True
+        previous = i
+    return runs
+
+
+def fold(batches: Batches, sequenced: bool, expiration_ms: int) -> Runs:
+    """Folds batches given in file order; the runs come by producer id, then by place.
+
+    `sequenced` is False for coordinator topics, whose batches carry no meaningful sequence.
+    `expiration_ms` cuts a run where the producer's state may have expired between two batches.
+    """
+    order = np.argsort(batches.producer_id, kind="stable").astype(np.int64)
+    out = np.empty((4, order.size), dtype=np.int64)
+    runs = _fold(
+        order, batches.producer_id, batches.epoch, batches.first_sequence, batches.last_sequence,
+        batches.timestamp, batches.control, batches.transactional, batches.fault, sequenced,
+        expiration_ms, out,
+    )  # fmt: skip
+    return Runs(*(np.ascontiguousarray(row[:runs]) for row in out))

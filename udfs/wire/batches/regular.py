@@ -1,0 +1,166 @@
+"""Regular transactions: those that no rule can object to, whatever came before them.
+
+A run is regular when it is a whole transaction (data and its marker) and follows the transaction
+before it, of the same producer in the same split, as a healthy producer does: the sequence goes
+on in the same epoch or restarts at 0 in a higher one, neither producer epoch nor coordinator
+epoch steps back, and producer state cannot have expired in between. In a stretch of transactions
+that follow each other so, only the first and the last can meet anything outside the stretch. The
+ones in between are folded away: they need no window function, and are most of a healthy log.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import boolean, int64, njit
+from numpy.typing import NDArray
+
+from udfs.wire.batches import batch_layout as layout
+from udfs.wire.batches.batch_headers import Bools, Int64s
+from udfs.wire.batches.fold import Batches, Runs
+
+LAST_EPOCH = 32767
+
+
+class Bounds(NamedTuple):
+    """`high_watermark`: offset (exclusive) up to which the log is replicated, None if unknown.
+
+    `cleaned_below`: aborted transactions below this offset may have lost their data.
+    """
+
+    sequenced: bool
+    expiration_ms: int
+    high_watermark: int | None
+    cleaned_below: int
+
+
+class Folding(NamedTuple):
+    """One element a run. `inner`: folded away. `follows`: the transaction before it was.
+
+    `chain`: of a run that follows, the run in which the newest chain of contiguous sequences
+    begins behind the first one of the stretch; -1 where none does.
+    """
+
+    inner: Bools
+    follows: Bools
+    chain: Int64s
+
+
+def _at(values: NDArray[np.int64], index: Int64s) -> Int64s:
+    picked: Int64s = values[np.maximum(index, 0)]
+    return picked
+
+
+def _next_sequence(last: Int64s) -> Int64s:
+    return np.where(last >= layout.MAX_SEQUENCE, np.int64(0), last + 1)
+
+
+def fold_regular(batches: Batches, runs: Runs, bounds: Bounds) -> Folding:
+    """Which runs are folded away. Runs are in the order of `fold`: by producer, then by place."""
+    size = runs.first.size
+    nothing = np.zeros(size, dtype=np.bool_)
+    if size < 3:
+        return Folding(nothing, nothing.copy(), np.full(size, -1, dtype=np.int64))
+    epoch = _at(batches.epoch, runs.first)
+    before = np.concatenate(([0], np.arange(size - 1)))
+    goes_on = (epoch == epoch[before]) & (
+        _at(batches.first_sequence, runs.first)
+        == _next_sequence(_at(batches.last_sequence, runs.last))[before]
+    )
+    regular = _regular(batches, runs, bounds, before, goes_on)
+    inner = regular & np.concatenate((regular[1:], [False]))
+    follows = regular & ~inner & inner[before]
+    here = np.arange(size)
+    begins = np.maximum.accumulate(np.where(regular & ~goes_on, here, -1))
+    stretch = np.maximum.accumulate(np.where(regular, -1, here))
+    chain = np.where(follows & (begins > stretch), begins, np.int64(-1))
+    return Folding(inner, follows, chain)
+
+
+def _regular(batches: Batches, runs: Runs, bounds: Bounds, before: Int64s, goes_on: Bools) -> Bools:
+    """Whether each run is a transaction that regularly follows the run before it."""
+    epoch, marker_epoch = _at(batches.epoch, runs.first), _at(batches.epoch, runs.marker)
+    marker_offset = _at(batches.offset, runs.marker)
+    owner = _at(batches.producer_id, np.where(runs.first < 0, runs.marker, runs.first))
+    whole = (runs.first >= 0) & (runs.marker >= 0)
+    whole &= batches.transactional[np.maximum(runs.first, 0)]
+    whole &= (_at(batches.fault, runs.first) == 0) & (epoch < LAST_EPOCH)
+    same_state = (epoch == epoch[before]) & (epoch == marker_epoch[before])
+    new_epoch = (epoch > marker_epoch[before]) | (
+        (epoch == marker_epoch[before]) & (epoch != epoch[before])
+    )
+    if bounds.sequenced:
+        restarts = _at(batches.first_sequence, runs.first) == 0
+        fits = (same_state & goes_on) | (new_epoch & restarts)
+    else:
+        fits = same_state | new_epoch
+    waited = _at(batches.timestamp, runs.first) - _at(batches.marker_timestamp, runs.marker)[before]
+    coordinator = _at(batches.coordinator_epoch, runs.marker)
+    commit = batches.commit[np.maximum(runs.marker, 0)]
+    regular: Bools = (
+        whole
+        & whole[before]
+        & (owner == owner[before])
+        & fits
+        & (_at(batches.offset, runs.first) > marker_offset[before])
+        & (waited < bounds.expiration_ms)
+        & (coordinator >= coordinator[before])
+        & (commit | (marker_offset >= bounds.cleaned_below))
+    )
+    if bounds.high_watermark is not None:
+        regular &= marker_offset < bounds.high_watermark
+    regular[0] = False
+    return regular
+
+
+@njit(
+    int64[::1](int64[::1], int64[::1], boolean[::1], boolean[::1], int64),
+    cache=True,
+)
+def _oldest_open(  # type: ignore[no-untyped-def]
+    producer, offset, control, transactional, producers
+):  # fmt: skip
+    size = producer.shape[0]
+    oldest = np.full(size, -1, dtype=np.int64)
+    opened = np.full(producers, -1, dtype=np.int64)
+    queue = np.empty(size, dtype=np.int64)
+    head = 0
+    tail = 0
+    rising = True
+    for i in range(size):
+        if i > 0 and offset[i] <= offset[i - 1]:
+            rising = False
+        p = producer[i]
+        if not control[i]:
+            if transactional[i] and opened[p] < 0:
+                opened[p] = offset[i]
+                queue[tail] = i
+                tail += 1
+            continue
+        opened[p] = -1
+        while head < tail and opened[producer[queue[head]]] != offset[queue[head]]:
+            head += 1
+        if head < tail:
+            oldest[i] = offset[queue[head]]
+            if not rising:
+                # Offsets that go back: the queue is not in their order.
+                for k in range(head, tail):
+                    start = offset[queue[k]]
+                    if opened[producer[queue[k]]] == start and start < oldest[i]:
+                        oldest[i] = start
+    return oldest
+
+
+def oldest_open(batches: Batches) -> Int64s:
+    """First offset of the oldest transaction still open behind each marker; -1 for none.
+
+    Only transactions that begin in these batches are known here. Other elements are -1.
+    """
+    known, dense = np.unique(batches.producer_id, return_inverse=True)
+    oldest: Int64s = _oldest_open(
+        np.ascontiguousarray(dense, dtype=np.int64),
+        np.ascontiguousarray(batches.offset),
+        np.ascontiguousarray(batches.control),
+        np.ascontiguousarray(batches.transactional),
+        known.size,
+    )
+    return oldest

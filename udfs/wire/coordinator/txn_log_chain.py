@@ -1,0 +1,175 @@
+"""Which records of `__transaction_state` need a look beside the others of their id.
+
+A busy coordinator's log is a long row of plain steps: Ongoing, Prepare, Complete, over and over. A
+record that follows the one before it of its id as it should (reference 8.2) can meet nothing of
+another split, unless it stands at an end of the id's records in this one. Those in between are
+folded away; a step that is not plain keeps the two records before it, which its rules read.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from schemas.coordinator_states import (
+    AT_REST,
+    COMPLETE_ABORT,
+    COMPLETE_COMMIT,
+    EMPTY,
+    ONGOING,
+    PREPARE_ABORT,
+    PREPARE_COMMIT,
+)
+from udfs.wire.batches.batch_headers import Bools, Int64s
+
+# The first records of an id in a split meet the last ones of the split before: a rule reads a
+# record, the one before it and the one before that; a decision what follows it.
+KEPT_AT_START = 2
+KEPT_AT_END = 3
+PROTOCOL_2 = 2
+# From a Prepare record to the Complete record of its outcome.
+COMPLETED_BY = 2
+
+
+class States(NamedTuple):
+    """Records of a stretch of the log in which no offset is missing, one array element each.
+
+    `identity`: number of the transactional id; `listed`: number of the stored list of partitions;
+    `protocol`: client transaction version, from 2 on each decision raises the epoch.
+    """
+
+    identity: Int64s
+    producer_id: Int64s
+    producer_epoch: Int64s
+    timeout_ms: Int64s
+    status: Int64s
+    listed: Int64s
+    last_update_ms: Int64s
+    start_ms: Int64s
+    protocol: Int64s
+
+
+class Chain(NamedTuple):
+    """The records of each id in order. `previous`, `following`: index, -1 for none.
+
+    `place`: number of the record among those of its id, from 0, of `size`.
+    """
+
+    previous: Int64s
+    following: Int64s
+    place: Int64s
+    size: Int64s
+
+
+class Folding(NamedTuple):
+    """`folded`: needs no row. `judged`: a plain step between records of the stretch.
+
+    `decided`: a Prepare record whose neighbours of the same id are both in the stretch.
+    """
+
+    folded: Bools
+    judged: Bools
+    decided: Bools
+
+
+def chain(identity: Int64s) -> Chain:
+    """Takes the records of each id together; they are given in log order."""
+    size = identity.size
+    order = np.argsort(identity, kind="stable")
+    numbers = identity[order]
+    same = numbers[1:] == numbers[:-1]
+    previous, following = np.full(size, -1), np.full(size, -1)
+    previous[order[1:][same]] = order[:-1][same]
+    following[order[:-1][same]] = order[1:][same]
+    first = np.flatnonzero(np.concatenate(([True], ~same)) if size else np.empty(0, np.bool_))
+    lengths = np.diff(np.append(first, size))
+    place, sizes = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
+    place[order] = np.arange(size) - np.repeat(first, lengths)
+    sizes[order] = np.repeat(lengths, lengths)
+    return Chain(previous, following, place, sizes)
+
+
+class _Lists:
+    """How the stored lists of partitions compare; each pair that occurs is asked for once."""
+
+    def __init__(self, partitions: Sequence[Sequence[str]]) -> None:
+        self._sets = [frozenset(one) for one in partitions]
+        self.empty: Bools = np.array([not one for one in self._sets], dtype=np.bool_)
+
+    def holds(self, one: Int64s, other: Int64s) -> Bools:
+        """Whether list `one` has all that `other` has."""
+        held: Bools = one == other
+        asked = np.flatnonzero(~held)
+        pairs = one[asked] * len(self._sets) + other[asked]
+        distinct, which = np.unique(pairs, return_inverse=True)
+        answers = [
+            self._sets[pair // len(self._sets)] >= self._sets[pair % len(self._sets)]
+            for pair in distinct.tolist()
+        ]
+        held[asked] = np.array(answers, dtype=np.bool_)[which]
+        return held
+
+
+def plain_steps(states: States, before: Int64s, partitions: Sequence[Sequence[str]]) -> Bools:
+    """Whether each record follows the one at `before` as it should; false where that is -1.
+
+    The same as the context `coordinator_step` calls regular. `partitions`: the lists by number.
+    """
+    lists = _Lists(partitions)
+    last = States(*(column[before] for column in states))
+    step = states.producer_epoch - last.producer_epoch
+    stays, raised = step == 0, (step == 0) | (step == 1)
+    rested = np.isin(last.status, AT_REST)
+    running = last.status == ONGOING
+    has_start = states.start_ms >= 0
+    started = has_start & (states.start_ms == last.start_ms)
+    kept_all = lists.holds(states.listed, last.listed)
+    added_none = lists.holds(last.listed, states.listed)
+    none_listed = lists.empty[states.listed]
+    status = states.status
+    moves = (
+        ((status == EMPTY) & rested & raised & none_listed & (states.start_ms == -1))
+        | ((status == ONGOING) & rested & stays & has_start)
+        | ((status == ONGOING) & running & stays & started & kept_all)
+        | (
+            np.isin(status, (PREPARE_COMMIT, PREPARE_ABORT))
+            & (running & raised & (~stays | (states.protocol < PROTOCOL_2)))
+            & (started & kept_all & added_none)
+        )
+        | (
+            np.isin(status, (COMPLETE_COMMIT, COMPLETE_ABORT))
+            & (last.status == status - COMPLETED_BY)
+            & (stays & started & none_listed)
+        )
+    )
+    plain: Bools = (
+        (before >= 0)
+        & (states.producer_id == last.producer_id)
+        & (states.producer_epoch >= 0)
+        & (states.timeout_ms > 0)
+        & (states.timeout_ms == last.timeout_ms)
+        & (states.last_update_ms >= last.last_update_ms)
+        & (states.start_ms <= states.last_update_ms)
+        & moves
+    )
+    return plain
+
+
+def fold_states(
+    states: States, chained: Chain, whole: Bools, partitions: Sequence[Sequence[str]]
+) -> Folding:
+    """Which records are folded away. `whole`: all records of its id in the stretch are `states`."""
+    plain = plain_steps(states, chained.previous, partitions) & whole
+    at_start = chained.place < KEPT_AT_START
+    at_end = chained.place >= chained.size - KEPT_AT_END
+    kept = at_start | at_end | ~plain
+    # What a step that is not plain is held against.
+    asked = np.flatnonzero(~plain)
+    for _ in range(2):
+        asked = chained.previous[asked]
+        asked = asked[asked >= 0]
+        kept[asked] = True
+    inside = (chained.previous >= 0) & (chained.following >= 0) & whole
+    prepared = np.isin(states.status, (PREPARE_COMMIT, PREPARE_ABORT))
+    last = chained.place == chained.size - 1
+    return Folding(~kept, plain & ~last, inside & prepared)

@@ -1,0 +1,1 @@
+"""Files beside the segments: indexes, snapshots, checkpoints."""

@@ -1,0 +1,88 @@
+"""Aborted transactions of a segment and the entries of its `.txnindex`, matched many at once."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from udfs.wire.batches.batch_headers import Bools, Int64s
+
+# Behind every offset.
+NEVER = np.iinfo(np.int64).max
+
+Columns = Mapping[str, NDArray[Any]]
+
+
+class LongTransactions(NamedTuple):
+    """Where the transactions of a partition end that are not regular, as far as it matters.
+
+    `ends`: offsets of markers, ascending; `began`: the smallest first offset of all transactions
+    that end there or behind.
+    """
+
+    ends: Int64s
+    began: Int64s
+
+
+NONE_LONG = LongTransactions(np.empty(0, np.int64), np.empty(0, np.int64))
+
+
+def long_transactions(ends: Int64s, began: Int64s) -> LongTransactions:
+    """`ends`: offset of the marker, NEVER for an open one; `began`: first offset. In any order."""
+    order = np.argsort(ends, kind="stable")
+    lowest = np.minimum.accumulate(began[order][::-1])[::-1]
+    # Of those in a row that say the same the last one says it for all.
+    told = np.append(lowest[1:] != lowest[:-1], True)[: lowest.size]
+    return LongTransactions(ends[order][told], lowest[told])
+
+
+def last_stable_offsets(
+    markers: Int64s, oldest_other: Int64s, long_ones: LongTransactions
+) -> Int64s:
+    """The last stable offset that the broker wrote down at each ABORT marker.
+
+    It is the first offset of the oldest transaction that is still open there, else marker + 1
+    (`ProducerStateManager.completeTxn`). `oldest_other`: of those that began in the split, as the
+    decoder saw it, NEVER for none; one that is longer is open at the marker if it ends behind.
+    """
+    following = np.searchsorted(long_ones.ends, markers, side="right")
+    behind = np.append(long_ones.began, NEVER)[following]
+    oldest = np.minimum(oldest_other, behind)
+    stable: Int64s = np.where(oldest < markers, oldest, markers + 1)
+    return stable
+
+
+def within(offsets: Int64s, base: int, next_base: int | None) -> Bools:
+    """Which offsets belong to a segment; `next_base` is exclusive, None for the newest segment."""
+    inside: Bools = offsets >= base
+    return inside if next_base is None else inside & (offsets < next_base)
+
+
+def agreeing(aborts: Columns, entries: Columns) -> tuple[Int64s, Int64s]:
+    """Aborted transactions and entries that say the same, as positions in the two, pair by pair.
+
+    `aborts`: producer_id, first_offset, marker_offset, last_stable_offset; `entries`: version,
+    producer_id, first_offset, last_offset, last_stable_offset, previous_last (-1 for none). What
+    occurs twice agrees with nothing: that is for the checks to judge.
+    """
+    abort, entry = _once(aborts["marker_offset"]), _once(entries["last_offset"])
+    _, ours, theirs = np.intersect1d(
+        aborts["marker_offset"][abort], entries["last_offset"][entry],
+        assume_unique=True, return_indices=True,
+    )  # fmt: skip
+    abort, entry = abort[ours], entry[theirs]
+    first, last = entries["first_offset"][entry], entries["last_offset"][entry]
+    agree = (entries["version"][entry] == 0) & (first < last)
+    agree &= last > entries["previous_last"][entry]
+    agree &= entries["producer_id"][entry] == aborts["producer_id"][abort]
+    agree &= first == aborts["first_offset"][abort]
+    agree &= entries["last_stable_offset"][entry] == aborts["last_stable_offset"][abort]
+    return abort[agree], entry[agree]
+
+
+def _once(values: Int64s) -> Int64s:
+    """Positions of the values that occur once, in the order of the values."""
+    _, first, number = np.unique(values, return_index=True, return_counts=True)
+    once: Int64s = first[number == 1]
+    return once

@@ -1,0 +1,1 @@
+"""The text of kafka-dump-log."""

@@ -1,0 +1,503 @@
+"""Batches of a text of kafka-dump-log: its items gathered into headers, as far as it tells them.
+
+Positions and lengths are line numbers and lines of the text, not bytes. What no line tells: base
+timestamps (that of the first record stands for it), attribute bits without a name, and the first
+offset of a wrapper of magic 0 or 1 where no records are printed. What a marker says without its
+record, its checksum tells (`udfs.wire.batches.marker_checksum`).
+"""
+
+import re
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from udfs.wire.batches import batch_layout as layout
+from udfs.wire.batches import faults
+from udfs.wire.batches.batch_headers import FIELDS, BatchHeaders, Int64s
+from udfs.wire.batches.marker_checksum import Header, marker_of
+from udfs.wire.batches.records import ABORT, COMMIT, NO_TIMESTAMP
+from udfs.wire.text import text_dump
+from udfs.wire.text import text_shapes as shapes
+
+# Reasons of damage that only a text has: lines that should be there are not; bytes at the end of
+# the segment that the tool could not read.
+TEXT_CUT, TOLD_INVALID = "text_cut", "told_invalid"
+UNKNOWN_CODEC = 5
+NOTHING = -1
+SMALLEST_KEY, SMALLEST_VALUE = 4, 6
+# Behind the largest numbers of 64, 32 and 16 bits.
+LONG, INT, SHORT = 1 << 63, 1 << 31, 1 << 15
+
+
+@dataclass(slots=True)
+class Batch:
+    """One batch while its lines are read; names as in BatchHeaders.
+
+    `stored_at`, `stored_size`: where it lies in the segment, bytes, -1 where unknown. `announced`:
+    records that its line tells, -1 where it tells none. `doubtful`: lines are missing in front
+    of it. `counted`: record lines that followed.
+    `first_offset`: of its first record line, `final_offset` of the newest.
+    """
+
+    line: int
+    lines: int
+    base_offset: int
+    last_offset: int
+    leader_epoch: int
+    attributes: int
+    base_timestamp: int
+    max_timestamp: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    magic: int
+    announced: int
+    stored_at: int
+    stored_size: int
+    stored_crc: int
+    valid: bool
+    alone: bool = False
+    doubtful: bool = False
+    counted: int = 0
+    first_timestamp: int = NO_TIMESTAMP
+    largest_timestamp: int = NO_TIMESTAMP
+    final_offset: int = NOTHING
+    tombstones: int = 0
+    fault: int = 0
+    control_type: int = NOTHING
+    coordinator_epoch: int = NOTHING
+
+
+class PrintedRecord(NamedTuple):
+    """Key and value of a record as they were printed; sizes in bytes, -1 for null.
+
+    `batch`: number of its batch among those gathered.
+    """
+
+    batch: int
+    offset: int
+    timestamp: int
+    key_size: int
+    value_size: int
+    printed: bytes | None
+
+
+class Gap(NamedTuple):
+    """Lines [first, end) that tell of no batch, or should; `end` None where nothing follows."""
+
+    first: int
+    end: int | None
+    reason: str
+    lines: int
+
+
+def _flag(text: bytes | None) -> bool:
+    return text == b"true"
+
+
+def _attributes(codec: bytes, kind: bytes, transactional: bool, control: bool) -> int:
+    bits = shapes.CODECS.get(codec.lower(), UNKNOWN_CODEC)
+    bits |= layout.TIMESTAMP_TYPE_MASK * (kind == b"LogAppendTime")
+    bits |= layout.TRANSACTIONAL_MASK * transactional
+    return bits | layout.CONTROL_MASK * control
+
+
+def batch_of(item: text_dump.Item, match: re.Match[bytes]) -> Batch:
+    """The batch that a line of a magic 2 batch tells."""
+    transactional, sequence = _flag(match[shapes.TRANSACTIONAL]), int(match[shapes.BASE_SEQUENCE])
+    producer_id, stamp = int(match[shapes.PRODUCER_ID]), int(match[shapes.TIMESTAMP])
+    control = _flag(match[shapes.CONTROL])
+    if match[shapes.CONTROL] is None:
+        # 0.11 does not say. Data of a transaction has sequences, its markers have none.
+        control = transactional and producer_id >= 0 and sequence < 0
+    attributes = _attributes(
+        match[shapes.CODEC], match[shapes.TIMESTAMP_TYPE], transactional, control
+    )
+    horizon, count = match[shapes.DELETE_HORIZON], match[shapes.COUNT]
+    if horizon is not None:
+        attributes |= layout.DELETE_HORIZON_MASK
+    return Batch(
+        line=item.line,
+        lines=1,
+        base_offset=int(match[shapes.BASE_OFFSET]),
+        last_offset=int(match[shapes.LAST_OFFSET]),
+        leader_epoch=int(match[shapes.LEADER_EPOCH]),
+        attributes=attributes,
+        base_timestamp=NO_TIMESTAMP if horizon is None else int(horizon),
+        max_timestamp=stamp,
+        producer_id=producer_id,
+        producer_epoch=int(match[shapes.PRODUCER_EPOCH]),
+        base_sequence=sequence,
+        magic=int(match[shapes.MAGIC]),
+        announced=NOTHING if count is None else int(count),
+        stored_at=int(match[shapes.POSITION]),
+        stored_size=int(match[shapes.SIZE]),
+        stored_crc=int(match[shapes.CRC]),
+        valid=_flag(match[shapes.VALID] or match[shapes.VALID_BEFORE]),
+    )
+
+
+def old_batch_of(item: text_dump.Item, match: re.Match[bytes]) -> Batch:
+    """The batch that a line of a message of magic 0 or 1 tells; its first offset is not there."""
+    offset = int(match[shapes.OLD_OFFSET])
+    return Batch(
+        line=item.line,
+        lines=1,
+        base_offset=offset,
+        last_offset=offset,
+        leader_epoch=NOTHING,
+        attributes=_attributes(match[shapes.OLD_CODEC], match[shapes.OLD_TYPE], False, False),
+        base_timestamp=NO_TIMESTAMP,
+        max_timestamp=int(match[shapes.OLD_TIMESTAMP]),
+        producer_id=NOTHING,
+        producer_epoch=NOTHING,
+        base_sequence=NOTHING,
+        magic=int(match[shapes.OLD_MAGIC]),
+        announced=NOTHING,
+        stored_at=int(match[shapes.OLD_POSITION]),
+        stored_size=int(match[shapes.OLD_SIZE]),
+        stored_crc=NOTHING,
+        valid=_flag(match[shapes.OLD_VALID] or match[shapes.OLD_VALID_BEFORE]),
+    )
+
+
+def lone_batch_of(item: text_dump.Item, match: re.Match[bytes]) -> Batch:
+    """A batch that only its record lines tell (0.11 to 2.1), opened by the first of them."""
+    offset, stamp = int(match[shapes.LONE_OFFSET]), int(match[shapes.LONE_TIMESTAMP])
+    transactional = _flag(match[shapes.LONE_TRANSACTIONAL])
+    sequence = int(match[shapes.LONE_SEQUENCE] or NOTHING)
+    producer_id = int(match[shapes.LONE_PRODUCER_ID] or NOTHING)
+    tail = item.tail
+    # Key and value of a marker, and what only a marker is; a header key may imitate the rest.
+    control = tail is not None and (
+        tail.control_type is not None
+        or (tail.marker is not None and transactional and producer_id >= 0 and sequence < 0)
+    )
+    codec, kind = match[shapes.LONE_CODEC], match[shapes.LONE_TYPE]
+    return Batch(
+        line=item.line,
+        lines=0,
+        base_offset=offset,
+        last_offset=offset,
+        leader_epoch=NOTHING,
+        attributes=_attributes(codec, kind, transactional, control),
+        base_timestamp=NO_TIMESTAMP,
+        max_timestamp=stamp,
+        producer_id=producer_id,
+        producer_epoch=int(match[shapes.LONE_PRODUCER_EPOCH] or NOTHING),
+        base_sequence=sequence,
+        magic=int(match[shapes.LONE_MAGIC]),
+        announced=NOTHING,
+        stored_at=int(match[shapes.LONE_POSITION]),
+        stored_size=NOTHING,
+        stored_crc=NOTHING,
+        valid=_flag(match[shapes.LONE_VALID]),
+        alone=True,
+    )
+
+
+class Gathered(NamedTuple):
+    """Batches of a stretch of a text, one array element a batch, and what they hold.
+
+    `fault`: bits that record lines alone show. `largest_timestamp`: of the record lines, ms, the
+    base timestamp where there are none. `counted`: record lines. `gaps`: see Gap. `records`: what
+    was printed of records, if asked for. `alone`: record lines are all there is (0.11 to 2.1), so
+    that nothing tells of batches that the cleaner emptied. `next_line`: the line of the next batch
+    or behind the last one, None where the text breaks off.
+    """
+
+    headers: BatchHeaders
+    fault: Int64s
+    control_type: Int64s
+    coordinator_epoch: Int64s
+    largest_timestamp: Int64s
+    counted: Int64s
+    tombstones: Int64s
+    stored_at: Int64s
+    stored_size: Int64s
+    alone: bool
+    gaps: list[Gap]
+    records: list[PrintedRecord]
+    next_line: int | None
+
+
+@dataclass
+class Gatherer:
+    """Takes the items of one dumped segment in order; `take` gives what was gathered so far.
+
+    `with_records`: the text prints records, so that a batch without them is cut. `keep_printed`:
+    keys and values are wanted. `cut_line`: the first line at which lines are missing, None for
+    none.
+    """
+
+    with_records: bool
+    keep_printed: bool
+    cut_line: int | None = None
+    _last_offset: int = NOTHING
+    _expected_at: int = 0
+    _open: Batch | None = None
+    _batches: list[Batch] = field(default_factory=list)
+    _records: list[PrintedRecord] = field(default_factory=list)
+    _gaps: list[Gap] = field(default_factory=list)
+    _cut_at: int | None = None
+    _next_line: int = 1
+
+    def add(self, item: text_dump.Item) -> None:
+        """Takes the next item."""
+        match = item.match
+        if item.kind == text_dump.CUT:
+            self._cut(item.line)
+        elif item.kind == text_dump.UNSURE:
+            # Its batch may be whole; what the lines behind it are, nobody can tell.
+            self._open = None
+            self._cut(item.line)
+        elif item.kind == text_dump.EXCEPTION:
+            self._finish()
+            self._cut(item.line)
+        elif match is None:
+            return
+        elif item.kind == text_dump.RECORD:
+            self._add_record(item, match)
+        elif item.kind == text_dump.LONE_RECORD:
+            self._add_lone(item, match)
+        elif item.kind == text_dump.BATCH:
+            self._begin(batch_of(item, match))
+        elif item.kind == text_dump.OLD_BATCH:
+            self._begin(old_batch_of(item, match))
+        elif item.kind == text_dump.INVALID_BYTES:
+            self._finish()
+            self._gaps.append(Gap(item.line, None, TOLD_INVALID, 0))
+
+    def __len__(self) -> int:
+        return len(self._batches)
+
+    def _cut(self, line: int) -> None:
+        if self._cut_at is None:
+            self._cut_at = line
+
+    def _begin(self, batch: Batch) -> None:
+        """A line of a batch stands where the batch before ends; elsewhere lines are missing.
+
+        Half of a line may then have met half of another, or a batch the records of another: neither
+        the batch before nor this one is believed. One that goes back is no line of the tool: a key
+        or value imitates it.
+        """
+        if batch.stored_at < self._expected_at or not _is_possible(batch):
+            return
+        batch.doubtful = batch.stored_at > self._expected_at
+        self._finish(doubtful=batch.doubtful)
+        if batch.doubtful:
+            self._cut(batch.line)
+        elif self._cut_at is not None:
+            self._gaps.append(Gap(self._cut_at, batch.line, TEXT_CUT, 0))
+            self._note_cut(self._cut_at)
+        self._open = batch
+        self._expected_at = batch.stored_at + batch.stored_size
+
+    def _add_lone(self, item: text_dump.Item, match: re.Match[bytes]) -> None:
+        at = int(match[shapes.LONE_POSITION])
+        batch = self._open
+        if batch is None or not batch.alone or at != batch.stored_at:
+            if batch is not None and (at < batch.stored_at or not batch.alone):
+                return
+            opened = lone_batch_of(item, match)
+            if not _is_possible(opened):
+                return
+            self._finish()
+            self._open = batch = opened
+        self._count(
+            batch, item, int(match[shapes.LONE_OFFSET]), int(match[shapes.LONE_TIMESTAMP]), match
+        )
+
+    def _add_record(self, item: text_dump.Item, match: re.Match[bytes]) -> None:
+        batch = self._open
+        if batch is None or 0 <= batch.announced <= batch.counted:
+            return
+        offset, stamp = int(match[shapes.RECORD_OFFSET]), int(match[shapes.RECORD_TIMESTAMP])
+        behind = max(batch.final_offset, batch.base_offset - 1)
+        if batch.magic == 2 and not behind < offset <= batch.last_offset:
+            batch.fault |= faults.RECORD_OFFSET_ORDER
+        self._count(batch, item, offset, stamp, match)
+
+    def _count(
+        self, batch: Batch, item: text_dump.Item, offset: int, stamp: int, match: re.Match[bytes]
+    ) -> None:
+        """Adds one record line to its batch."""
+        if not (-LONG <= offset < LONG and -LONG <= stamp < LONG):
+            return
+        key_size, value_size = text_dump.sizes(match, item.kind)
+        if batch.counted == 0:
+            batch.first_timestamp = stamp
+            if batch.magic < 2:
+                batch.base_offset = offset
+        batch.counted += 1
+        batch.lines += item.lines
+        batch.final_offset = offset
+        batch.largest_timestamp = max(batch.largest_timestamp, stamp)
+        batch.tombstones += value_size < 0 <= key_size
+        tail = item.tail
+        control = bool(batch.attributes & layout.CONTROL_MASK)
+        if control and tail is not None:
+            _read_marker(batch, tail, key_size, value_size)
+        if batch.alone:
+            batch.last_offset = max(batch.last_offset, offset)
+            batch.max_timestamp = max(batch.max_timestamp, stamp)
+        if self.keep_printed and not control:
+            here = len(self._batches)
+            printed = item.printed
+            self._records.append(PrintedRecord(here, offset, stamp, key_size, value_size, printed))
+
+    def _finish(self, doubtful: bool = False) -> None:
+        """The batch at hand is whole; one that is not valid, or lacks records, is none.
+
+        `doubtful`: lines are missing behind it.
+        """
+        batch, self._open = self._open, None
+        if batch is None:
+            return
+        end = batch.line + batch.lines
+        self._next_line = end
+        missing = self.with_records and batch.counted < batch.announced
+        if batch.valid and not self.with_records and batch.attributes & layout.CONTROL_MASK:
+            missing = not _read_checksum(batch)
+        # The last message of a wrapper has its offset, and nothing else tells how many there are.
+        wrapper = batch.magic < 2 and batch.attributes & layout.CODEC_MASK
+        told = batch.counted or self.with_records
+        missing |= bool(wrapper and told and batch.final_offset < batch.last_offset)
+        missing |= batch.doubtful or doubtful
+        if not batch.valid:
+            self._gaps.append(Gap(batch.line, end, "crc_mismatch", batch.lines))
+        elif missing:
+            self._cut(batch.line)
+        if not batch.valid or missing:
+            here = len(self._batches)
+            while self._records and self._records[-1].batch == here:
+                self._records.pop()
+            return
+        if batch.magic < 2 and not batch.counted and batch.attributes & layout.CODEC_MASK:
+            # Where a wrapper begins is not told: no gap is claimed in front of it.
+            batch.base_offset = min(batch.last_offset, self._last_offset + 1)
+        self._last_offset = batch.last_offset
+        self._batches.append(batch)
+
+    def _note_cut(self, line: int) -> None:
+        self.cut_line = line if self.cut_line is None else self.cut_line
+        self._cut_at = None
+
+    def end(self) -> None:
+        """The section ends here; records that do not fit may be those of a missing batch."""
+        batch = self._open
+        self._finish(doubtful=batch is not None and bool(batch.fault & faults.RECORD_OFFSET_ORDER))
+        if self._cut_at is not None:
+            self._gaps.append(Gap(self._cut_at, None, TEXT_CUT, 0))
+            self._note_cut(self._cut_at)
+
+    def take(self) -> Gathered:
+        """What was gathered since the last time, without the batch at hand."""
+        open_end = bool(self._gaps) and self._gaps[-1].end is None
+        next_line = self._next_line if self._open is None else self._open.line
+        taken = gathered(self._batches, None if open_end else next_line)
+        taken = taken._replace(gaps=self._gaps, records=self._records)
+        self._batches, self._gaps, self._records = [], [], []
+        return taken
+
+
+def _is_possible(batch: Batch) -> bool:
+    """Whether its numbers are of the sizes in which they are stored: the tool prints no others."""
+    longs = (batch.base_offset, batch.last_offset, batch.base_timestamp, batch.max_timestamp,
+             batch.producer_id, batch.last_offset - batch.base_offset)  # fmt: skip
+    ints = (batch.leader_epoch, batch.base_sequence, batch.announced, batch.stored_size)
+    return (
+        all(-LONG <= number < LONG for number in longs)
+        and all(-INT <= number < INT for number in ints)
+        and -SHORT <= batch.producer_epoch < SHORT
+        and 0 <= batch.stored_at < LONG
+    )
+
+
+def _read_checksum(batch: Batch) -> bool:
+    """Fills in what a marker without record lines says; false where that cannot be told.
+
+    The cleaner may have emptied it: then it says nothing.
+    """
+    if batch.announced == 0 or batch.stored_size == layout.HEADER_SIZE:
+        return True
+    base = batch.max_timestamp if batch.base_timestamp == NO_TIMESTAMP else batch.base_timestamp
+    told = marker_of(
+        Header(
+            checksum=batch.stored_crc,
+            size=batch.stored_size,
+            attributes=batch.attributes,
+            base=base,
+            written=batch.max_timestamp,
+            largest=batch.max_timestamp,
+            producer_id=batch.producer_id,
+            producer_epoch=batch.producer_epoch,
+        )
+    )
+    if told is not None:
+        batch.control_type, batch.coordinator_epoch = told
+    return told is not None
+
+
+def _read_marker(batch: Batch, tail: text_dump.Tail, key_size: int, value_size: int) -> None:
+    if tail.marker is not None:
+        commit, batch.coordinator_epoch = tail.marker
+        batch.control_type = COMMIT if commit else ABORT
+        if key_size < SMALLEST_KEY or value_size < SMALLEST_VALUE:
+            batch.fault |= faults.CONTROL_MALFORMED
+    elif tail.control_type is not None:
+        batch.control_type = tail.control_type
+        batch.fault |= faults.CONTROL_TYPE_UNKNOWN
+
+
+def _column(batch: Batch) -> tuple[int, ...]:
+    """The fields of BatchHeaders in their order."""
+    base = batch.base_timestamp
+    if base == NO_TIMESTAMP:
+        base = batch.first_timestamp if batch.counted else batch.max_timestamp
+    count = batch.announced
+    if count < 0:
+        count = batch.counted or batch.last_offset - batch.base_offset + 1
+    return (
+        batch.line,
+        batch.lines,
+        batch.base_offset,
+        batch.leader_epoch,
+        batch.attributes,
+        batch.last_offset - batch.base_offset,
+        base,
+        batch.max_timestamp,
+        batch.producer_id,
+        batch.producer_epoch,
+        batch.base_sequence,
+        count,
+        batch.magic,
+    )
+
+
+def gathered(batches: list[Batch], next_line: int | None) -> Gathered:
+    """The batches as arrays."""
+    table = np.array([_column(one) for one in batches], dtype=np.int64)
+    headers = BatchHeaders(*np.ascontiguousarray(table.reshape(-1, len(FIELDS)).T))
+
+    def array(name: str) -> Int64s:
+        return np.array([getattr(one, name) for one in batches], dtype=np.int64)
+
+    largest = array("largest_timestamp")
+    return Gathered(
+        headers=headers,
+        fault=array("fault"),
+        control_type=array("control_type"),
+        coordinator_epoch=array("coordinator_epoch"),
+        largest_timestamp=np.where(largest == NO_TIMESTAMP, headers.base_timestamp, largest),
+        counted=array("counted"),
+        tombstones=array("tombstones"),
+        stored_at=array("stored_at"),
+        stored_size=array("stored_size"),
+        alone=any(one.alone for one in batches),
+        gaps=[],
+        records=[],
+        next_line=next_line,
+    )
