@@ -5,9 +5,8 @@ from typing import NamedTuple
 
 from jobs.model.dump import Dump, DumpPartition, cleaned_below
 from schemas.topics import TXN_LOG_TOPIC
+from udfs.rules.extent import MAX_OFFSET
 
-# Behind every offset of a log.
-MAX_OFFSET = 1 << 62
 # So many bytes of a copy hold the keys and producers of one bucket.
 BUCKET_BYTES = 1 << 26
 

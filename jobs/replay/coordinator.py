@@ -9,7 +9,7 @@ from jobs.model.state_names import state_name
 def last_states(entries: DataFrame, facts: DataFrame) -> DataFrame:
     """One row a transactional id and broker: its last record (see schemas/coordinator_txn.py).
 
-    Additionally complete_up_to_ms and clean_shutdown of the partition the record lies in, and
+    Additionally complete_up_to_ms, clean_shutdown and alone of the partition it lies in, and
     whole_since_ms: from that moment on no record of that partition is missing (0: none ever was).
     """
     newest = (
@@ -19,7 +19,7 @@ def last_states(entries: DataFrame, facts: DataFrame) -> DataFrame:
     )
     place = F.broadcast(
         facts.select(
-            "partition_index", "broker", "partition", "complete_up_to_ms", "clean_shutdown"
+            "partition_index", "broker", "partition", "complete_up_to_ms", "clean_shutdown", "alone"
         )
     )
     placed = newest.join(place, on="partition_index", how="inner").join(
@@ -42,6 +42,7 @@ def last_states(entries: DataFrame, facts: DataFrame) -> DataFrame:
         "newest.entry.tombstone",
         "complete_up_to_ms",
         "clean_shutdown",
+        "alone",
         "whole_since_ms",
     )
 

@@ -8,6 +8,7 @@ from pyspark.sql.types import LongType
 
 from schemas import log_row
 from schemas.dump_partition import CLEANED, CLEANING_UNKNOWN, DUMP_PARTITION, NEVER_CLEANED
+from udfs.rules.extent import is_outlasted, manifest_counts
 
 MAX_HOLES = 1_000
 
@@ -133,16 +134,38 @@ def holes(steps: DataFrame, failures: DataFrame) -> DataFrame:
 
 
 def clusters(rows_of_summary: DataFrame, files: DataFrame) -> DataFrame:
-    """One row a broker whose `__cluster_metadata` is in the dump: broker, alone.
+    """One row a broker whose `__cluster_metadata` is in the dump: broker, alone, registered.
 
-    `alone`: the log, there from its beginning, registers no other broker.
+    `alone`: the log, there from its beginning, registers no other broker. `registered`: all brokers
+    that it registers; null where its beginning is not there.
     """
     told = rows_of_summary.filter(F.col("registered_brokers").isNotNull()).join(
         F.broadcast(files.select("file_index", "broker")), on="file_index", how="inner"
     )
     registered = F.array_distinct(F.flatten(F.collect_list("registered_brokers")))
+    whole = F.min("first_offset") == 0
     return told.groupBy("broker").agg(
-        ((F.min("first_offset") == 0) & (F.size(registered) == 1)).alias("alone")
+        (whole & (F.size(registered) == 1)).alias("alone"),
+        F.when(whole, F.array_sort(registered)).alias("registered"),
+    )
+
+
+def _every_broker(static: DataFrame, brokers: DataFrame) -> DataFrame:
+    """One row: one_broker (the dump has one), every_broker (it has all of its one cluster)."""
+    # Broker 1 of another cluster is another broker.
+    present = static.select(
+        F.coalesce("broker", F.lit(-1)).alias("broker"),
+        F.coalesce("cluster_id", F.lit("")).alias("cluster_id"),
+    ).distinct()
+    counted = present.agg(
+        (F.count("*") == 1).alias("one_broker"),
+        F.array_sort(F.collect_list("broker")).alias("present"),
+    )
+    # Brokers are counted with their cluster, so two of one number are no list of one cluster.
+    registered = brokers.agg(F.max("registered").alias("registered"))
+    return counted.crossJoin(registered).select(
+        "one_broker",
+        F.coalesce(F.col("present") == F.col("registered"), F.lit(False)).alias("every_broker"),
     )
 
 
@@ -189,10 +212,8 @@ def facts(
     broker_timestamp (ms), complete_up_to_ms, single_broker, batches,
     records.
 
-    complete_up_to_ms: a partition is complete up to its own newest timestamp of a broker's clock,
-    and up to the moment when its copy began, where a manifest tells that.
-    Where the broker was stopped cleanly and is alone in its cluster (`__cluster_metadata`), no
-    replica can lag behind another, and the newest of all its partitions counts.
+    complete_up_to_ms: see `udfs.rules.extent`. outlasted: another copy of the partition goes on
+    behind the end of this one. alone: its broker is the only one of its cluster.
     earlier_end: log end of the copy of a `__transaction_state` partition that was taken before all
     data, null for none.
     single_broker: the dump has one broker, and so has its cluster. with_kraft: the dump has a
@@ -221,11 +242,7 @@ def facts(
         F.least("checkpoint_high_watermark", "log_end_offset"), F.col("log_start_offset")
     )
     known = F.col("checkpoint_high_watermark").isNotNull()
-    # Broker 1 of another cluster is another broker.
-    present = static.select(
-        F.coalesce("broker", F.lit(-1)), F.coalesce("cluster_id", F.lit(""))
-    ).distinct()
-    one_broker = F.broadcast(present.agg((F.count("*") == 1).alias("one_broker")))
+    one_broker = F.broadcast(_every_broker(static, brokers))
     kraft = F.broadcast(brokers.agg((F.count("*") > 0).alias("with_kraft")))
     alone = F.coalesce("alone", F.lit(False))
     traces = F.coalesce("cleaner_traces", F.lit(0)) == 1
@@ -243,6 +260,11 @@ def facts(
     )
     nothing_missing = F.array().cast("array<struct<first:bigint,end:bigint>>")
     by_broker = Window.partitionBy("broker")
+    copies = Window.partitionBy(F.coalesce("replica_set", -1 - F.col("partition_index")))
+    longest = F.max("log_end_offset").over(copies)
+    # As late as the copy that was begun first; where one is not dated, nothing is known.
+    undated = F.max(F.col("copied_at_ms").isNull()).over(copies)
+    dated = F.when(~undated, F.min("copied_at_ms").over(copies))
     from_beginning = F.coalesce("first_base", F.lit(0)) == 0
     of_cluster = (
         bounded.join(F.broadcast(brokers), on="broker", how="left")
@@ -270,8 +292,12 @@ def facts(
             F.greatest(
                 F.when(F.col("clean_shutdown") & alone, F.max("broker_timestamp").over(by_broker)),
                 "broker_timestamp",
-                "copied_at_ms",
+                F.when(
+                    manifest_counts(F.col("every_broker"), F.col("log_end_offset"), longest), dated
+                ),
             ).alias("complete_up_to_ms"),
+            is_outlasted(F.col("log_end_offset"), longest).alias("outlasted"),
+            alone.alias("alone"),
             "earlier_end",
             (F.col("one_broker") & alone).alias("single_broker"),
             "with_kraft",

@@ -26,7 +26,8 @@ def transactions(states: DataFrame) -> DataFrame:
 
     Columns: partition_index, producer_id, transaction_number, first_offset, last_offset (null for
     a marker alone), lowest_epoch, highest_epoch (of the data), batches, records, all_batches (data
-    of any kind since the marker before), timestamps in ms, outcome (commit, abort, open; null
+    of any kind since the marker before), timestamps in ms (of data: a client's; last_append_ms is
+    the broker's of the last batch, null where it has none), outcome (commit, abort, open; null
     where only non-transactional data follow the last marker), the columns of the marker,
     oldest_other (see LOG_ROW), previous_marker, previous_data_epoch, previous_closed_data
     (previous_marker ended a transaction with data), opening_marker (the nearest marker before the
@@ -60,6 +61,7 @@ def transactions(states: DataFrame) -> DataFrame:
         "last_position",
         "last_length",
         "last_timestamp",
+        F.when(F.col("log_append_time"), F.col("last_timestamp")).alias("last_append_ms"),
     )
     marker = F.struct(
         "marker_offset",

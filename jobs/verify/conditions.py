@@ -12,6 +12,7 @@ from jobs.verify.verdict import (
     CONFIG_UNKNOWN,
     DUMP_BEFORE_EVENT,
     OPERATOR_ABORT,
+    REPLICA_LAGS,
     STATE_MAY_HAVE_EXPIRED,
     UNSTABLE_TAIL,
     VERSION_DEPENDENT,
@@ -21,11 +22,10 @@ from jobs.verify.verdict import (
     suspect,
 )
 from schemas.dump_partition import CLEANED, CLEANING_UNKNOWN
+from udfs.rules.extent import MAX_OFFSET
 from udfs.wire.batches.batch_layout import MAX_SEQUENCE
 
 SEQUENCE_SPACE = MAX_SEQUENCE + 1
-# Behind every offset, with room for arithmetic.
-MAX_OFFSET = 1 << 62
 
 
 def sequence_distance(start: Column, end: Column) -> Column:
@@ -76,6 +76,11 @@ def unstable_damage() -> Excuse:
             & (F.col("offset_first") >= F.coalesce("checkpoint_high_watermark", "stable_below"))
         ),
     )
+
+
+def told_of_a_longer_copy() -> Excuse:
+    """What is open at the end of a copy that another one outlasts is judged on that one."""
+    return explained(REPLICA_LAGS, lambda: F.col("outlasted"))
 
 
 def state_may_have_expired() -> Excuse:

@@ -14,13 +14,12 @@ from schemas.columns import array, column, integer, long, string, table
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.frames import FrameWalker
 from udfs.arrow.replica_blocks import compared, stored_batches
+from udfs.rules.extent import MAX_OFFSET
 from udfs.storage.open_file import open_file
 from udfs.wire.batches.batch_headers import Int64s, read_headers
 from udfs.wire.batches.fingerprints import fingerprints
 
 DIFFERS, LACKS = "differs", "lacks"
-# Behind every base offset that a log may have.
-MAX_OFFSET = 1 << 62
 
 PIECE = table(
     integer("file_index", "file"),

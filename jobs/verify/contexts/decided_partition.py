@@ -4,9 +4,10 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.model.coordinator_log import CoordinatorLog
-from jobs.verify.conditions import MAX_OFFSET, cleaned_between, missing_between, one_instant
+from jobs.verify.conditions import cleaned_between, missing_between, one_instant
 from jobs.verify.contexts.context import Context, with_paths
 from jobs.verify.contexts.transaction import Ages
+from udfs.rules.extent import MAX_OFFSET
 
 # A file and a position in it as one number, so that aggregates stay numbers: hashed, not sorted.
 POSITION_BITS = 31

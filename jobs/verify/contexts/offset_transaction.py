@@ -12,6 +12,7 @@ from jobs.verify.contexts.ended import CLOSED_COLUMNS, folded_transactions, repl
 from jobs.verify.contexts.open_transaction import coordinator_columns
 from jobs.verify.contexts.transaction import Ages
 from schemas.topics import OFFSETS_TOPIC
+from udfs.rules.clock import covers
 
 MAX_GROUPS = 5
 
@@ -115,12 +116,14 @@ def offset_transaction_context(
     known = facts.filter(F.col("topic") == OFFSETS_TOPIC).select(
         "partition_index", "topic", "partition", "broker", "stable_below", "cleaning",
         "cleaned_below", "holes", "start_known", "single_broker", "clean_shutdown",
-        "complete_up_to_ms",
+        "complete_up_to_ms", "alone", "outlasted",
     )  # fmt: skip
     transactions = (
         replayed_transactions(given.transactions)
         .unionByName(folded_transactions(given.regular))
         .join(F.broadcast(known), on="partition_index", how="inner")
+        # The group's coordinator stamps what it writes.
+        .withColumn("appended_by_ms", F.col("last_timestamp"))
     )
     histories = given.epochs_of(transactions.select("producer_id").distinct()).select(
         "producer_id", "producer_epoch", F.struct("*").alias("history")
@@ -186,11 +189,11 @@ def _enriched(
         output_file="output.file_index",
         record_file="history.record.file_index",
     )
-    moment = F.coalesce("output.moment", "marker_timestamp", "last_timestamp")
-    covers = (
+    moment = F.coalesce("output.moment", "marker_timestamp", "appended_by_ms")
+    covered = (
         F.col("history.moved_on")
         | one_instant("history.coordinator_clean_shutdown")
-        | (F.col("history.coordinator_up_to_ms") >= moment + F.lit(ages.clock_tolerance))
+        | covers(F.col("history.coordinator_up_to_ms"), moment, ages.clock_tolerance)
     )
     now = F.lit(ages.now).cast("long")
     behind_marker_before = F.col("marker_offset") - 1
@@ -200,8 +203,8 @@ def _enriched(
             ages.now, ages.late_slack, ages.clock_tolerance, epoch="producer_epoch"
         ),
         F.coalesce(F.col("history.decisions") == 1, F.lit(False)).alias("decided_once"),
-        F.coalesce(covers, F.lit(False)).alias("history_covers"),
-        (now - F.col("last_timestamp")).alias("age_ms"),
+        F.coalesce(covered, F.lit(False)).alias("history_covers"),
+        F.try_subtract(now, "appended_by_ms").alias("age_ms"),
         F.lit(ages.transaction_max_timeout + ages.late_slack).alias("limit_ms"),
         _groups_of_open_transaction().alias("pending_groups"),
         F.coalesce(missing_between(F.lit(0), behind_marker_before), F.lit(False)).alias(

@@ -11,6 +11,8 @@ from jobs.model.coordinator_log import CoordinatorLog
 from jobs.verify.conditions import missing_behind, one_instant
 from schemas.coordinator_states import TWO_PHASE_COMMIT_TIMEOUT
 from schemas.topics import TXN_LOG_TOPIC
+from udfs.rules.clock import covers
+from udfs.rules.extent import is_one_moment, outlived
 
 # transaction.abort.timed.out.transaction.cleanup.interval.ms by default.
 LOOKED_EVERY_MS = 10_000
@@ -56,21 +58,65 @@ def with_newest_decisions(rows: DataFrame, log: CoordinatorLog) -> DataFrame:
     return listed.join(newest, on=["producer_id", "listed"], how="left")
 
 
+def with_moments(rows: DataFrame, transactions: DataFrame) -> DataFrame:
+    """Adds when the data of open transactions lay there at the latest, ms of brokers' clocks.
+
+    appended_by_ms, begun_by_ms: the broker's own timestamp of the last batch, else that of the
+    first marker behind the last batch, and behind the first; null where none lies there. Client
+    timestamps say nothing of either (`udfs.rules.clock`).
+    """
+    keys = ["partition_index", "producer_id", "transaction_number"]
+    opened = rows.filter(F.col("outcome") == "open").select(
+        *keys, F.explode(F.array("first_offset", "last_offset")).alias("at_offset"), "first_offset"
+    )
+    began = opened.groupBy("partition_index").agg(F.min("first_offset").alias("from_offset"))
+    markers = (
+        transactions.filter(F.col("marker_offset").isNotNull())
+        .select("partition_index", F.col("marker_offset").alias("at_offset"), "marker_timestamp")
+        .join(F.broadcast(began), on="partition_index", how="inner")
+        .filter(F.col("at_offset") > F.col("from_offset"))
+        .drop("from_offset")
+    )
+    behind = (
+        Window.partitionBy("partition_index")
+        .orderBy(F.col("at_offset").desc())
+        .rowsBetween(Window.unboundedPreceding, -1)
+    )
+    nearest = F.last("marker_timestamp", ignorenulls=True).over(behind)
+    known = (
+        opened.unionByName(markers, allowMissingColumns=True)
+        .withColumn("behind_ms", nearest)
+        .filter(F.col("producer_id").isNotNull())
+        .groupBy(*keys)
+        .agg(
+            F.min_by("behind_ms", "at_offset").alias("begun_by_ms"),
+            F.max_by("behind_ms", "at_offset").alias("behind_data_ms"),
+        )
+    )
+    # What a coordinator writes it stamps itself.
+    stamped = F.when(F.col("coordinator_topic"), F.col("last_timestamp"))
+    return rows.join(known, on=keys, how="left").withColumn(
+        "appended_by_ms", F.coalesce("last_append_ms", stamped, "behind_data_ms")
+    )
+
+
 def with_log_ages(rows: DataFrame, facts: DataFrame) -> DataFrame:
     """Adds how late the coordinator's log was copied, all of its partitions taken together.
 
     logs_until_ms: every partition of `__transaction_state` has a copy that is complete up to this
-    moment; logs_clean: and of a broker that was stopped cleanly. Null without the log.
+    moment; logs_stopped: and of a broker that was stopped cleanly and has no other beside it in its
+    cluster. Null without the log.
     """
+    stopped = F.col("clean_shutdown") & F.col("alone")
     by_partition = (
         facts.filter(F.col("topic") == TXN_LOG_TOPIC)
         .groupBy("partition")
-        .agg(F.max("complete_up_to_ms").alias("until_ms"), F.max("clean_shutdown").alias("clean"))
+        .agg(F.max("complete_up_to_ms").alias("until_ms"), F.max(stopped).alias("stopped"))
     )
     whole = by_partition.agg(
         # A copy of which nothing is known is as old as can be.
         F.min(F.coalesce("until_ms", F.lit(-1))).alias("logs_until_ms"),
-        F.min("clean").alias("logs_clean"),
+        F.min("stopped").alias("logs_stopped"),
     )
     return rows.crossJoin(F.broadcast(whole))
 
@@ -93,6 +139,13 @@ def with_listing(rows: DataFrame, log: CoordinatorLog) -> DataFrame:
     return joined.withColumn("unlisted", F.when(F.col("epoch_record").isNotNull(), ~listed))
 
 
+def runs_here() -> Column:
+    """Whether the coordinator's last record is of a running transaction that lists the partition."""
+    listed = F.array_contains("coordinator.partitions", F.concat_ws("-", "topic", "partition"))
+    active = F.col("coordinator.state").isin("Ongoing", "PrepareCommit", "PrepareAbort")
+    return F.coalesce(active & listed, F.lit(False))
+
+
 def coordinator_columns(
     now: int | None, late_slack: int, clock_tolerance: int, epoch: str = "highest_epoch"
 ) -> list[Column]:
@@ -108,37 +161,38 @@ def coordinator_columns(
     (how long before the end of the copy of that log the transaction should have been aborted,
     negative if it need not; at least so long where a text does not tell its start).
     """
-    listed = F.array_contains("coordinator.partitions", F.concat_ws("-", "topic", "partition"))
-    active = F.col("coordinator.state").isin("Ongoing", "PrepareCommit", "PrepareAbort")
-    tolerance = F.lit(clock_tolerance)
-    partition_covers = F.col("complete_up_to_ms") >= (
-        F.col("coordinator.record_timestamp") + tolerance
+    partition_covers = covers(
+        F.col("complete_up_to_ms"), F.col("coordinator.record_timestamp"), clock_tolerance
     )
-    coordinator_covers = F.col("coordinator.complete_up_to_ms") >= (
-        F.col("last_timestamp") + tolerance
+    coordinator_covers = covers(
+        F.col("coordinator.complete_up_to_ms"), F.col("appended_by_ms"), clock_tolerance
+    )
+    one_moment = is_one_moment(
+        F.col("alone"),
+        F.col("clean_shutdown"),
+        F.col("coordinator.alone"),
+        F.col("coordinator.clean_shutdown"),
+        F.col("coordinator.broker") == F.col("broker"),
     )
     limit = F.col("coordinator.timeout_ms").cast("long") + F.lit(LOOKED_EVERY_MS + late_slack)
     looked = F.least("coordinator.complete_up_to_ms", F.lit(now).cast("long"))
     return [
         F.col("coordinator.transactional_id").alias("transactional_id"),
         F.col("coordinator.state").alias("coordinator_state"),
-        F.coalesce(active & listed, F.lit(False)).alias("coordinator_covers_partition"),
+        runs_here().alias("coordinator_covers_partition"),
         F.col("coordinator").isNotNull().alias("coordinator_known"),
         F.coalesce(F.col("coordinator.timeout_ms") == TWO_PHASE_COMMIT_TIMEOUT, F.lit(False)).alias(
             "two_phase_commit"
         ),
-        F.coalesce(
-            one_instant("coordinator.clean_shutdown") | (partition_covers & coordinator_covers),
-            F.lit(False),
-        ).alias("copies_agree"),
+        F.coalesce(one_moment | (partition_covers & coordinator_covers), F.lit(False)).alias(
+            "copies_agree"
+        ),
         F.coalesce(
             (F.col("coordinator.producer_epoch") > F.col(epoch))
             & ~F.col("coordinator.state").isin("PrepareCommit", "PrepareAbort"),
             F.lit(False),
         ).alias("coordinator_went_on"),
-        F.coalesce(
-            one_instant("coordinator.clean_shutdown") | partition_covers, F.lit(False)
-        ).alias("copied_behind_coordinator"),
+        F.coalesce(one_moment | partition_covers, F.lit(False)).alias("copied_behind_coordinator"),
         # A record may hold any moment, also one so far away that the difference is no long.
         (F.try_subtract(looked, latest_start("coordinator.")) - limit).alias("overdue_ms"),
     ]
@@ -154,9 +208,16 @@ def latest_start(record: str = "") -> Column:
 
 
 def logs_later(clock_tolerance: int) -> Column:
-    """Whether all copies of the coordinator's log are so late that they name who owns the data."""
-    cover = F.col("logs_until_ms") >= F.col("last_timestamp") + F.lit(clock_tolerance)
-    return F.coalesce(one_instant("logs_clean") | cover, F.lit(False))
+    """Whether the copies of the coordinator's log and of the partition show that nobody owns data.
+
+    The log is late enough to name the owner, and the partition was copied so late that an owner
+    who has another producer id by then must have ended them: a transaction that nobody ends times
+    out. `limit_ms`: the longest timeout, with some slack.
+    """
+    one_moment = F.col("alone") & F.col("clean_shutdown") & F.col("logs_stopped")
+    named = covers(F.col("logs_until_ms"), F.col("appended_by_ms"), clock_tolerance)
+    overdue_here = outlived(F.col("complete_up_to_ms"), F.col("appended_by_ms"), F.col("limit_ms"))
+    return F.coalesce(one_moment | (named & overdue_here), F.lit(False))
 
 
 def late_write_columns(clock_tolerance: int) -> list[Column]:
@@ -178,12 +239,10 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
     ended = F.coalesce(F.col("opening_marker_ended") == epoch, before_protocol_2)
     at_rest = F.col("coordinator.state").isin("CompleteCommit", "CompleteAbort")
     settled = at_rest & (F.col("coordinator.last_update_ms") <= marked)
-    # The data were appended before the newest marker of the partition, if that lies behind them.
-    appended_by = F.when(
-        F.col("newest_marker.offset") > F.col("last_offset"), F.col("newest_marker.timestamp")
-    )
     tolerance = F.lit(clock_tolerance)
-    in_time = F.col("coordinator.complete_up_to_ms") >= F.try_add(appended_by, tolerance)
+    in_time = covers(
+        F.col("coordinator.complete_up_to_ms"), F.col("appended_by_ms"), clock_tolerance
+    )
     fenced = F.col("coordinator.producer_epoch") > epoch
     # Of several Prepare records near the marker, another clock cannot tell which is its own.
     earlier = F.col("decided_before_ms")
@@ -207,7 +266,10 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
 
 
 def hangs() -> Column:
-    """Whether an open transaction is older than every timeout and provably nobody runs it."""
+    """Whether an open transaction is older than every timeout and provably nobody runs it.
+
+    One that another copy outlasts is judged there.
+    """
     decided = F.when(F.col("coordinator_known"), F.col("copies_agree")).otherwise(
         F.col("coordinator_log_complete") & F.col("logs_later")
     )
@@ -216,6 +278,7 @@ def hangs() -> Column:
         & (F.col("age_ms") > F.col("limit_ms"))
         & ~F.col("coordinator_covers_partition")
         & ~F.col("two_phase_commit")
+        & ~F.col("outlasted")
         & decided,
         F.lit(False),
     )

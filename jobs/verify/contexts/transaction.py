@@ -14,9 +14,11 @@ from jobs.verify.contexts.open_transaction import (
     late_write_columns,
     logs_later,
     overdue,
+    runs_here,
     start_untold,
     with_listing,
     with_log_ages,
+    with_moments,
     with_newest_decisions,
 )
 
@@ -32,6 +34,15 @@ class Ages:
     producer_expiration: int
 
 
+def _lies_since() -> Column:
+    """A moment since which the first batch of an open transaction lies there, ms.
+
+    That of a marker behind it or of the coordinator that runs it; without either its own client's.
+    """
+    begun = F.when(runs_here() & (F.col("coordinator.start_ms") > 0), F.col("coordinator.start_ms"))
+    return F.coalesce(F.col("begun_by_ms"), begun, F.col("first_timestamp"))
+
+
 def transaction_context(
     transactions: DataFrame,
     facts: DataFrame,
@@ -45,17 +56,14 @@ def transaction_context(
     """Rows of `jobs.replay.transactions.transactions`, transactions and lone markers alike.
 
     Added: has_data, the columns of `jobs.verify.contexts.open_transaction`, hangs, overdue,
-    start_untold, age_ms and held_ms (since its last and first batch), holds_lso (the oldest open
+    start_untold, the columns of `with_moments`, age_ms and held_ms (since its last and first batch,
+    at least, or by the client's clock where a broker's tells nothing), holds_lso (the oldest open
     one of its partition), missing_before_marker (offsets between data and marker are not in the
     dump), state_may_have_expired, and the columns of `with_listing`.
     """
     is_open = F.col("outcome") == "open"
-    newest_marker = F.struct(
-        F.col("marker_offset").alias("offset"), F.col("marker_timestamp").alias("timestamp")
-    )
     oldest = transactions.groupBy("partition_index").agg(
         F.min(F.when(is_open, F.col("first_offset"))).alias("oldest_open"),
-        F.max(F.when(F.col("marker_offset").isNotNull(), newest_marker)).alias("newest_marker"),
     )
     known = facts.drop("batches", "records")  # those of the whole partition
     rows = transactions.join(F.broadcast(known), on="partition_index", how="inner").join(
@@ -82,7 +90,10 @@ def transaction_context(
         coordinator = owners.select(
             F.col("producer_id").alias("owned"), F.struct("*").alias("coordinator")
         )
-        dated = with_log_ages(with_newest_decisions(selected, log), facts)
+        timed = with_moments(with_newest_decisions(selected, log), transactions)
+        dated = with_log_ages(timed, facts).withColumn(
+            "limit_ms", F.lit(ages.transaction_max_timeout + ages.late_slack)
+        )
         joined = with_listing(dated, log).join(
             F.broadcast(coordinator), on=F.col("producer_id") == F.col("owned"), how="left"
         )
@@ -108,9 +119,8 @@ def transaction_context(
             *late_write_columns(ages.clock_tolerance),
             logs_later(ages.clock_tolerance).alias("logs_later"),
             has_data.alias("has_data"),
-            (now - F.col("last_timestamp")).alias("age_ms"),
-            (now - F.col("first_timestamp")).alias("held_ms"),
-            F.lit(ages.transaction_max_timeout + ages.late_slack).alias("limit_ms"),
+            F.try_subtract(now, F.coalesce("appended_by_ms", "last_timestamp")).alias("age_ms"),
+            F.try_subtract(now, _lies_since()).alias("held_ms"),
             F.lit(coordinator_log_complete).alias("coordinator_log_complete"),
             F.coalesce(F.col("first_offset") == F.col("oldest_open"), F.lit(False)).alias(
                 "holds_lso"

@@ -15,6 +15,7 @@ Evidence: the first batch of the commits.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ONE_TRANSACTION, WARNING, Check, text
+from jobs.verify.conditions import told_of_a_longer_copy
 from jobs.verify.verdict import (
     CONFIG_UNKNOWN,
     DUMP_BEFORE_EVENT,
@@ -31,6 +32,7 @@ CHECK = Check(
     source="KIP-447, KIP-664",
     fires=lambda: (F.col("outcome") == "open") & (F.col("age_ms") > F.col("limit_ms")),
     excuses=(
+        told_of_a_longer_copy(),
         inconclusive(TWO_PHASE_COMMIT, lambda: F.col("two_phase_commit")),
         inconclusive(
             DUMP_BEFORE_EVENT,

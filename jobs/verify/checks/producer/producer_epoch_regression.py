@@ -24,8 +24,7 @@ CHECK = Check(
     context="run",
     source="ProducerAppendInfo.checkProducerEpoch",
     fires=lambda: (
-        F.col("client_data")
-        & (F.col("producer_epoch") < F.col("highest_data_epoch"))
+        (F.col("producer_epoch") < F.col("highest_data_epoch"))
         & (F.col("state_epoch") > F.col("producer_epoch"))
     ),
     excuses=(

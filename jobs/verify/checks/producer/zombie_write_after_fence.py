@@ -38,8 +38,7 @@ CHECK = Check(
     context="run",
     source="ProducerAppendInfo.checkProducerEpoch",
     fires=lambda: (
-        F.col("client_data")
-        & (F.col("producer_epoch") < F.col("highest_marker_epoch"))
+        (F.col("producer_epoch") < F.col("highest_marker_epoch"))
         & F.coalesce(F.col("producer_epoch") >= F.col("highest_data_epoch"), F.lit(True))
         & (F.col("state_epoch") > F.col("producer_epoch"))
     ),

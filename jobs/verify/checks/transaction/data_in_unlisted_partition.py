@@ -17,7 +17,7 @@ Evidence: the first batch of the data, and the last record of the epoch.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
-from jobs.verify.conditions import unstable_tail
+from jobs.verify.conditions import told_of_a_longer_copy, unstable_tail
 from jobs.verify.verdict import DUMP_BEFORE_EVENT, OTHER_OUTCOME, explained, inconclusive
 from schemas.topics import OFFSETS_TOPIC
 
@@ -31,6 +31,7 @@ CHECK = Check(
         (F.col("outcome") == "open") & F.col("unlisted") & (F.col("topic") != OFFSETS_TOPIC)
     ),
     excuses=(
+        told_of_a_longer_copy(),
         explained(
             OTHER_OUTCOME,
             lambda: F.col("behind_own_marker") | (F.col("age_ms") > F.col("limit_ms")),

@@ -17,7 +17,7 @@ Evidence: the first and the last batch of the transaction.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
-from jobs.verify.conditions import begun_and_gone
+from jobs.verify.conditions import begun_and_gone, told_of_a_longer_copy
 from jobs.verify.remedies import abort_command
 from jobs.verify.verdict import (
     DUMP_BEFORE_EVENT,
@@ -38,6 +38,7 @@ CHECK = Check(
         & ~F.col("coordinator_covers_partition")
     ),
     excuses=(
+        told_of_a_longer_copy(),
         inconclusive(TWO_PHASE_COMMIT, lambda: F.col("two_phase_commit")),
         inconclusive(
             TXNLOG_NOT_DUMPED,

@@ -1,0 +1,41 @@
+"""Whose clock a timestamp is of: the broker's, or a client's.
+
+A broker's clock, so a moment at which something was appended:
+- a marker: the leader of the partition stamps it (`KafkaApis.handleWriteTxnMarkersRequest`, all
+  releases);
+- a batch of a topic with `message.timestamp.type=LogAppendTime` (`LogValidator`);
+- records of `__transaction_state` and `__consumer_offsets`: their coordinator stamps them
+  (`TransactionStateManager.appendTransactionToLog`, `GroupMetadataManager`);
+- `dump-manifest.json`.
+
+A client's clock, so any number at all (event times, a clock that is ahead, Long.MAX): CreateTime of
+data in topics of clients. It tells nothing about when they were appended, and no difference between
+it and a moment of a broker is an age.
+
+When data of a client's clock were appended is known by what lies around them: offsets are given out
+in the order of appending, so they came before the first moment of a broker's clock behind them in
+the same log. The clocks of two brokers differ by up to a tolerance, which the settings give.
+
+The only place where a broker holds a client's time against its own is the expiry of producer state
+(`ProducerStateManager.isProducerExpired`).
+
+What cannot be known: when data were appended that are the last of their log.
+"""
+
+from udfs.rules.logic import Values
+
+
+def is_broker_clock(marker: Values, log_append_time: Values, of_coordinator: Values) -> Values:
+    """Whether the timestamp of a batch is a moment of a broker.
+
+    `of_coordinator`: it lies in `__transaction_state` or `__consumer_offsets`.
+    """
+    return marker | log_append_time | of_coordinator
+
+
+def covers(up_to_ms: Values, moment_ms: Values, tolerance_ms: Values) -> Values:
+    """Whether what is complete up to a moment of one broker holds what another did at a moment.
+
+    Both of brokers' clocks; `up_to_ms` is not below 0, so nothing overflows. Null where one is.
+    """
+    return up_to_ms - tolerance_ms >= moment_ms
