@@ -8,6 +8,3 @@ IN_TRANSACTION = (ONGOING, PREPARE_COMMIT, PREPARE_ABORT)
 
 # Timeout of an id that takes part in two-phase commit (KIP-939) and never times out.
 TWO_PHASE_COMMIT_TIMEOUT = 2147483647
-
-# In a longer pause between two records the coordinator may have been down: it counts as this.
-LONGEST_PAUSE_MS = 60_000

@@ -16,8 +16,8 @@ from jobs.replay.decisions import decisions
 from jobs.replay.epoch_history import epoch_histories
 from jobs.spark.kept import Kept
 from schemas import log_row
-from schemas.coordinator_states import LONGEST_PAUSE_MS
 from udfs.arrow.blocks import unpack_blocks, unpack_rows_of_producers
+from udfs.rules.clock import counted_pause
 
 # Up to so many records and decisions in blocks are unpacked once.
 FEW_ROWS = 200_000
@@ -104,8 +104,7 @@ def _before_each(splits: DataFrame) -> DataFrame:
         "partition_index", "file_index", "split_start", "base_offset", "coordinator.*"
     )
     pause = F.try_subtract("first_timestamp", F.lag("last_timestamp").over(order))
-    counted = F.least(F.greatest(pause, F.lit(0)), F.lit(LONGEST_PAUSE_MS))
-    paused = told.withColumn("pause", F.coalesce(counted, F.lit(0)))
+    paused = told.withColumn("pause", F.coalesce(counted_pause(pause), F.lit(0)))
     return paused.select(
         "file_index",
         "split_start",

@@ -265,6 +265,7 @@ def facts(
     # As late as the copy that was begun first; where one is not dated, nothing is known.
     undated = F.max(F.col("copied_at_ms").isNull()).over(copies)
     dated = F.when(~undated, F.min("copied_at_ms").over(copies))
+    counts = manifest_counts(F.col("every_broker"), F.col("log_end_offset"), longest)
     from_beginning = F.coalesce("first_base", F.lit(0)) == 0
     of_cluster = (
         bounded.join(F.broadcast(brokers), on="broker", how="left")
@@ -292,9 +293,7 @@ def facts(
             F.greatest(
                 F.when(F.col("clean_shutdown") & alone, F.max("broker_timestamp").over(by_broker)),
                 "broker_timestamp",
-                F.when(
-                    manifest_counts(F.col("every_broker"), F.col("log_end_offset"), longest), dated
-                ),
+                F.when(counts, dated),
             ).alias("complete_up_to_ms"),
             is_outlasted(F.col("log_end_offset"), longest).alias("outlasted"),
             alone.alias("alone"),

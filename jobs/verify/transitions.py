@@ -1,5 +1,7 @@
 """Which record of an id may follow which (`TransactionMetadata`, docs/kafka-rules.md)."""
 
+from collections.abc import Callable
+
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
@@ -11,38 +13,93 @@ from jobs.verify.verdict import (
     suspect,
 )
 from schemas.coordinator_states import (
-    AT_REST,
     COMPLETE_ABORT,
     COMPLETE_COMMIT,
-    EMPTY,
     IN_TRANSACTION,
     NO_STATE,
-    ONGOING,
     PREPARE_ABORT,
     PREPARE_COMMIT,
     TWO_PHASE_COMMIT_TIMEOUT,
 )
+from udfs.rules.coordinator_step import (
+    LOOKED_BACK,
+    Step,
+    may_have_failed_raise,
+    may_share_past,
+    takes_up,
+)
+from udfs.rules.coordinator_step import may_follow as states_follow
 
-# From this epoch on InitProducerId gives out a new producer id.
-EXHAUSTED_EPOCH = 32766
+NAMES = (
+    "state",
+    "producer_id",
+    "producer_epoch",
+    "start_ms",
+    "timeout_ms",
+    "next_producer_id",
+    "client_transaction_version",
+)
+
+
+def _step(record: str = "") -> Step:
+    """The record of the row, or the one in a struct column."""
+    prefix = f"{record}." if record else ""
+    return Step(*[F.col(f"{prefix}{name}") for name in NAMES])
+
+
+def _element(record: Column) -> Step:
+    return Step(*[record[name] for name in NAMES])
 
 
 def may_follow(before: str) -> Column:
     """Whether the record of the row may follow the record in the struct column `before`."""
-    state, last = F.col("state"), F.col(f"{before}.state")
-    resting = last.isin(*AT_REST)
-    # Only transaction.version 2 aborts a transaction that never began.
-    empty_abort = resting & (F.col("client_transaction_version") >= 2)
-    return F.coalesce(
-        F.when(state == NO_STATE, resting)
-        .when(state == EMPTY, resting | (last == NO_STATE))
-        .when(state == ONGOING, resting | (last == ONGOING))
-        .when(state == PREPARE_COMMIT, last == ONGOING)
-        .when(state == PREPARE_ABORT, (last == ONGOING) | empty_abort)
-        .when(state == COMPLETE_COMMIT, last == PREPARE_COMMIT)
-        .when(state == COMPLETE_ABORT, last == PREPARE_ABORT),
-        F.lit(False),
+    told: Column = states_follow(
+        F.col("state"), F.col("client_transaction_version"), F.col(f"{before}.state")
     )
+    return told
+
+
+def failed_raise() -> Column:
+    """Whether the record before, near or not, may have raised the epoch without effect."""
+    told: Column = may_have_failed_raise(_step(), _step("previous"))
+    return told
+
+
+def from_older_state() -> Column:
+    """Whether the record takes up one before `previous`, whose appends since then all failed.
+
+    Reads `newest_complete` (the newest Complete record before, behind which no older one can be
+    taken up), `since_complete` (the records behind that, at most LOOKED_BACK) and `from_beginning`.
+    Where records before those may be missing, any that fits all of them may have been there.
+    """
+    here = _step()
+    before = F.concat(
+        F.when(F.col("newest_complete").isNotNull(), F.array("newest_complete")).otherwise(
+            F.slice("since_complete", 1, 0)
+        ),
+        "since_complete",
+    )
+    distance = F.col("offset") - F.col("ordinal")
+    # No record of the partition is missing between these and this one.
+    known = F.filter(before, lambda one: one["offset"] - one["ordinal"] == distance)
+
+    def is_taken_up(older: Column) -> Column:
+        from_older = F.forall(
+            known,
+            lambda one: (
+                (one["ordinal"] <= older["ordinal"]) | takes_up(_element(one), _element(older))
+            ),
+        )
+        earlier = older["ordinal"] < F.col("previous.ordinal")
+        told: Column = earlier & takes_up(here, _element(older)) & from_older
+        return told
+
+    in_reach = F.size("since_complete") < LOOKED_BACK
+    from_complete = F.col("newest_complete.offset") - F.col("newest_complete.ordinal") == distance
+    nothing_before = F.col("newest_complete").isNull() & F.col("from_beginning") & (distance == -1)
+    all_known = in_reach & F.coalesce(from_complete | nothing_before, F.lit(False))
+    unknown = ~all_known & F.forall(known, lambda one: may_share_past(here, _element(one)))
+    return F.coalesce(F.exists(known, is_taken_up) | unknown, F.lit(False))
 
 
 def lacks_raise() -> Column:
@@ -78,9 +135,14 @@ def same_transaction() -> Column:
     )
 
 
-def taken_from_the_older_state() -> Excuse:
-    """The append of the record before failed late: it is in the log, but never took effect."""
-    return suspect(APPEND_REPEATED, lambda: F.col("adjacent") & may_follow("earlier"))
+def taken_from_the_older_state(unless: Callable[[], Column] = lambda: F.lit(False)) -> Excuse:
+    """Appends of the records before failed late: they are in the log, but never took effect.
+
+    `unless`: the record is wrong whatever it follows.
+    """
+    return suspect(
+        APPEND_REPEATED, lambda: F.col("adjacent") & F.col("from_older_state") & ~unless()
+    )
 
 
 def of_two_phase_commit() -> Excuse:

@@ -64,11 +64,11 @@ def test_of_plain_transactions_only_the_ends_are_kept() -> None:
     assert found.decided.sum() == 3 * 5
 
 
-def test_a_step_that_is_not_plain_keeps_the_two_records_before_it() -> None:
+def test_a_step_that_is_not_plain_keeps_the_records_that_it_may_be_taken_from() -> None:
     rows = log(transactions=5)
     rows[10] = (*rows[10][:2], 9, *rows[10][3:])
     found = folding(rows)
-    assert np.flatnonzero(~found.folded).tolist() == [0, 1, 8, 9, 10, 11, 17, 18, 19]
+    assert np.flatnonzero(~found.folded).tolist() == [0, 1, 7, 8, 9, 10, 11, 17, 18, 19]
     assert not found.judged[[10, 11]].any()
 
 
@@ -131,3 +131,24 @@ def test_what_remains_stands_beside_the_same_records() -> None:
                 assert (left[one] if one >= 0 else -1) == other
                 if one < 0:
                     break
+
+
+def test_all_back_to_the_last_complete_record_is_kept_of_what_is_judged_later() -> None:
+    """Of each step that is not plain, and of the end of the split, where the next may be one."""
+    chance = random.Random(21)
+    for _ in range(50):
+        rows = [list(row) for row in log(transactions=8, ids=2)]
+        for _ in range(chance.randrange(9)):
+            rows[chance.randrange(len(rows))][4] = chance.randrange(6)
+        states = of_rows([tuple(row) for row in rows])
+        whole = chain(states.identity)
+        found = fold_states(states, whole, np.full(len(rows), True), LISTS)
+        plain = plain_steps(states, whole.previous, LISTS)
+        ends = np.flatnonzero((whole.following < 0) & (states.status < COMPLETE_COMMIT))
+        for at in [*np.flatnonzero(~plain), *ends]:
+            older = int(whole.previous[at])
+            while older >= 0:
+                assert not found.folded[older]
+                if states.status[older] >= COMPLETE_COMMIT:
+                    break
+                older = int(whole.previous[older])

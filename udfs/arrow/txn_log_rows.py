@@ -8,12 +8,13 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from schemas import log_row
-from schemas.coordinator_states import LONGEST_PAUSE_MS, ONGOING, PREPARE_COMMIT
+from schemas.coordinator_states import ONGOING, PREPARE_COMMIT
 from udfs.arrow.blocks import pack_block
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.rows import RowBuilder
 from udfs.arrow.txn_log_columns import UsualColumns
 from udfs.arrow.txn_log_unusual import ENTRY, Unusual, unusual_entries
+from udfs.rules.clock import counted_pause
 from udfs.wire.batches.batch_headers import BatchHeaders, Bools, Int64s
 from udfs.wire.coordinator.txn_log_chain import COMPLETED_BY, Chain, Folding, chain, fold_states
 
@@ -63,7 +64,7 @@ def _ordered(usual: UsualColumns, others: list[Unusual]) -> _Order:
     moment, number = timestamp[order], np.cumsum(~error[order])
     known = moment != NO_TIMESTAMP
     pause = np.diff(np.clip(moment, -FARTHEST_MS, FARTHEST_MS))
-    pause = np.where(known[1:] & known[:-1], np.clip(pause, 0, LONGEST_PAUSE_MS), 0)
+    pause = np.where(known[1:] & known[:-1], counted_pause(pause), 0)
     alive = np.concatenate([[0], np.cumsum(pause)])
     latest = np.maximum.accumulate(moment)
     ordinal, alive_ms, latest_at = (np.empty(order.size, dtype=np.int64) for _ in range(3))

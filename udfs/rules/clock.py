@@ -22,7 +22,10 @@ The only place where a broker holds a client's time against its own is the expir
 What cannot be known: when data were appended that are the last of their log.
 """
 
-from udfs.rules.logic import Values
+from udfs.rules.logic import Values, clipped
+
+# In a longer pause between two records the coordinator may have been down: it counts as this.
+LONGEST_PAUSE_MS = 60_000
 
 
 def is_broker_clock(marker: Values, log_append_time: Values, of_coordinator: Values) -> Values:
@@ -39,3 +42,8 @@ def covers(up_to_ms: Values, moment_ms: Values, tolerance_ms: Values) -> Values:
     Both of brokers' clocks; `up_to_ms` is not below 0, so nothing overflows. Null where one is.
     """
     return up_to_ms - tolerance_ms >= moment_ms
+
+
+def counted_pause(pause_ms: Values) -> Values:
+    """How much of the time between two records of a log its broker was surely at work."""
+    return clipped(pause_ms, 0, LONGEST_PAUSE_MS)

@@ -36,3 +36,13 @@ def surely(condition: Values) -> Values:
     if _is_column(condition):
         return condition.isNotNull() & condition
     return condition
+
+
+def clipped(values: Values, lowest: int, highest: int) -> Values:
+    """Each whole number, or the bound that it lies beyond; null for a null."""
+    if not _is_column(values):
+        return np.clip(values, lowest, highest)
+    above, below = values > highest, values < lowest
+    inside = ~above & ~below
+    # Without Spark's functions: of three terms two are 0.
+    return inside.cast("long") * values + above.cast("long") * highest + below.cast("long") * lowest

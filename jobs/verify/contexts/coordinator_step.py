@@ -9,7 +9,7 @@ from jobs.verify.contexts.context import Context, with_paths
 from jobs.verify.contexts.coordinator_links import with_links
 from jobs.verify.contexts.open_transaction import LOOKED_EVERY_MS, latest_start
 from jobs.verify.contexts.transaction import Ages
-from jobs.verify.transitions import lacks, lacks_raise, number_of
+from jobs.verify.transitions import NAMES, from_older_state, lacks, lacks_raise, number_of
 from schemas.coordinator_states import (
     AT_REST,
     COMPLETE_ABORT,
@@ -20,7 +20,9 @@ from schemas.coordinator_states import (
     PREPARE_ABORT,
     PREPARE_COMMIT,
 )
+from udfs.rules.coordinator_step import LOOKED_BACK
 
+COMPLETE = (COMPLETE_COMMIT, COMPLETE_ABORT)
 # ProducerIdsBlock.PRODUCER_ID_BLOCK_SIZE: so many producer ids a broker gets at once.
 BLOCK_SIZE = 1_000
 
@@ -45,6 +47,11 @@ def _record() -> Column:
         "position",
         "length",
     )
+
+
+def _taken_up() -> Column:
+    """What tells whether a later step was taken from a record."""
+    return F.struct("offset", "ordinal", *NAMES)
 
 
 def _regular() -> Column:
@@ -143,11 +150,11 @@ def coordinator_step_context(
     was written up to the record, where a pause counts as one minute at most. A record that cannot
     be decoded has `error`.
 
-    On irregular rows also `overdue_ms`: how long before the end of the copy its transaction
-    should have been aborted, negative if it need not. `age_ms`, `seen_for_ms`: how long after the
-    record the audit and the copy end. `data_epoch`: epoch of the data that a Prepare record
-    decides about. `producer_id_block`: first producer id of the block. And what
-    `coordinator_links` adds.
+    On irregular rows also `from_older_state`: see `jobs.verify.transitions`. `overdue_ms`: how long
+    before the end of the copy its transaction should have been aborted, negative if it need not.
+    `age_ms`, `seen_for_ms`: how long after the record the audit and the copy end. `data_epoch`:
+    epoch of the data that a Prepare record decides about. `producer_id_block`: first producer id of
+    the block. And what `coordinator_links` adds.
     """
     by_offset = Window.partitionBy("partition_index").orderBy("offset", "position")
     before = by_offset.rowsBetween(Window.unboundedPreceding, -1)
@@ -161,11 +168,25 @@ def coordinator_step_context(
     )
     by_id = Window.partitionBy("partition_index", "transactional_id").orderBy("ordinal", "offset")
     named = F.col("transactional_id").isNotNull() & F.col("error").isNull()
+    up_to_here = by_id.rowsBetween(Window.unboundedPreceding, -1)
+    complete = F.col("state").isin(*COMPLETE)
     stepped = stated.select(
         "*",
         F.when(named, F.lag(_record()).over(by_id)).alias("previous"),
         F.when(named, F.lag(_record(), 2).over(by_id)).alias("earlier"),
         F.lead("ordinal").over(by_id).isNull().alias("newest"),
+        F.last(F.when(complete, _taken_up()), ignorenulls=True)
+        .over(up_to_here)
+        .alias("newest_complete"),
+        F.coalesce(F.sum(complete.cast("int")).over(up_to_here), F.lit(0)).alias("completes"),
+    )
+    since = (
+        Window.partitionBy("partition_index", "transactional_id", "completes")
+        .orderBy("ordinal", "offset")
+        .rowsBetween(-LOOKED_BACK, -1)
+    )
+    stepped = stepped.withColumn(
+        "since_complete", F.collect_list(F.when(named, _taken_up())).over(since)
     ).filter(~F.col("judged"))
     needed = facts.select(
         "partition_index", "topic", "partition", "broker", "from_beginning", "stable_below",
@@ -186,6 +207,9 @@ def coordinator_step_context(
     )
 
     def enrich(selected: DataFrame) -> DataFrame:
-        return _enriched(with_links(selected, facts, transactions), files, ages)
+        told = selected.withColumn("from_older_state", from_older_state()).drop(
+            "since_complete", "newest_complete", "completes"
+        )
+        return _enriched(with_links(told, facts, transactions), files, ages)
 
     return Context("coordinator_step", rows, _regular, enrich, log.unevaluated, within_cluster=True)

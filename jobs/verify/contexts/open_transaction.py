@@ -140,7 +140,7 @@ def with_listing(rows: DataFrame, log: CoordinatorLog) -> DataFrame:
 
 
 def runs_here() -> Column:
-    """Whether the coordinator's last record is of a running transaction that lists the partition."""
+    """Whether the last record of the coordinator runs a transaction that lists the partition."""
     listed = F.array_contains("coordinator.partitions", F.concat_ws("-", "topic", "partition"))
     active = F.col("coordinator.state").isin("Ongoing", "PrepareCommit", "PrepareAbort")
     return F.coalesce(active & listed, F.lit(False))

@@ -3,7 +3,8 @@
 A busy coordinator's log is a long row of plain steps: Ongoing, Prepare, Complete, over and over. A
 record that follows the one before it of its id as it should (docs/kafka-rules.md) meets nothing of
 another split, unless it stands at an end of the id's records in this one. Those in between are
-folded away; a step that is not plain keeps the two records before it, which its rules read.
+folded away; a step that is not plain keeps the records that it may have been taken from
+(udfs/rules/coordinator_step.py): those back to the last Complete record.
 """
 
 from collections.abc import Sequence
@@ -20,10 +21,12 @@ from schemas.coordinator_states import (
     PREPARE_ABORT,
     PREPARE_COMMIT,
 )
+from udfs.rules.coordinator_step import LOOKED_BACK
 from udfs.wire.batches.batch_headers import Bools, Int64s
 
 # The first records of an id in a split meet the last ones of the split before: a rule reads a
-# record, the one before it and the one before that; a decision what follows it.
+# record, the one before it and the one before that; a decision what follows it. A step that is not
+# plain is held against more, see `_keep_before`.
 KEPT_AT_START = 2
 KEPT_AT_END = 3
 PROTOCOL_2 = 2
@@ -155,6 +158,20 @@ def plain_steps(states: States, before: Int64s, partitions: Sequence[Sequence[st
     return plain
 
 
+def _keep_before(kept: Bools, asked: Int64s, previous: Int64s, complete: Bools) -> None:
+    """Marks what a step may be taken from: the records before it back to the last Complete record.
+
+    Behind a Complete record nothing older can be taken up.
+    """
+    for _ in range(LOOKED_BACK + 1):
+        before = previous[asked]
+        before = before[before >= 0]
+        if not before.size:
+            return
+        kept[before] = True
+        asked = before[~complete[before]]
+
+
 def fold_states(
     states: States, chained: Chain, whole: Bools, partitions: Sequence[Sequence[str]]
 ) -> Folding:
@@ -163,13 +180,17 @@ def fold_states(
     at_start = chained.place < KEPT_AT_START
     at_end = chained.place >= chained.size - KEPT_AT_END
     kept = at_start | at_end | ~plain
-    # What a step that is not plain is held against.
-    asked = np.flatnonzero(~plain)
+    complete = np.isin(states.status, (COMPLETE_COMMIT, COMPLETE_ABORT))
+    # What a step that is not plain is held against, and what one in the next split may be.
+    unplain, last = np.flatnonzero(~plain), np.flatnonzero(chained.following < 0)
+    asked = unplain
     for _ in range(2):
         asked = chained.previous[asked]
         asked = asked[asked >= 0]
         kept[asked] = True
+    for ends in (unplain, last[~complete[last]]):
+        _keep_before(kept, ends, chained.previous, complete)
     inside = (chained.previous >= 0) & (chained.following >= 0) & whole
     prepared = np.isin(states.status, (PREPARE_COMMIT, PREPARE_ABORT))
-    last = chained.place == chained.size - 1
-    return Folding(~kept, plain & ~last, inside & prepared)
+    is_last = chained.place == chained.size - 1
+    return Folding(~kept, plain & ~is_last, inside & prepared)

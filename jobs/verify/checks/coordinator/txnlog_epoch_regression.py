@@ -6,8 +6,9 @@ producer id.
 Why it is wrong: an epoch fences every older producer; where it goes back, a fenced producer is
 let in again.
 
-When it is legal: above the high watermark; and after an append that failed late a step is taken
-again from the older state.
+When it is legal: above the high watermark; and after appends that failed late, however many, a step
+is taken again from the older state. Where records between the two are missing, a raise by one step
+may be such an append.
 
 Evidence: the record and the one before it.
 """
@@ -16,7 +17,13 @@ from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.conditions import unstable_tail
-from jobs.verify.transitions import is_decoded, of_two_phase_commit, taken_from_the_older_state
+from jobs.verify.transitions import (
+    failed_raise,
+    is_decoded,
+    of_two_phase_commit,
+    taken_from_the_older_state,
+)
+from jobs.verify.verdict import APPEND_REPEATED, suspect
 
 CHECK = Check(
     code="txnlog_epoch_regression",
@@ -31,6 +38,7 @@ CHECK = Check(
     excuses=(
         of_two_phase_commit(),
         taken_from_the_older_state(),
+        suspect(APPEND_REPEATED, lambda: ~F.col("adjacent") & failed_raise()),
         unstable_tail(),
     ),
     expected=lambda: text("producer epoch {before} or higher", before="previous.producer_epoch"),

@@ -25,6 +25,10 @@ def _continues(*states: int) -> Column:
     return F.col("adjacent") & (F.col("previous.state") == ONGOING) & F.col("state").isin(*states)
 
 
+def _rests_with_partitions() -> Column:
+    return F.col("state").isin(*AT_REST) & (number_of("partitions") > 0)
+
+
 def _differs() -> Column:
     return lacks("partitions", "previous.partitions") | lacks("previous.partitions", "partitions")
 
@@ -43,13 +47,13 @@ CHECK = Check(
     fires=lambda: (
         is_decoded()
         & (
-            (F.col("state").isin(*AT_REST) & (number_of("partitions") > 0))
+            _rests_with_partitions()
             | (_continues(ONGOING) & lacks("partitions", "previous.partitions"))
             | (_continues(PREPARE_COMMIT, PREPARE_ABORT) & _differs())
         )
     ),
     excuses=(
-        taken_from_the_older_state(),
+        taken_from_the_older_state(unless=_rests_with_partitions),
         unstable_tail(),
     ),
     expected=lambda: text("partitions {before}", before=_names("previous.partitions")),

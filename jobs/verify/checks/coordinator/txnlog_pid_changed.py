@@ -20,12 +20,12 @@ from pyspark.sql import functions as F
 from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.conditions import unstable_tail
 from jobs.verify.transitions import (
-    EXHAUSTED_EPOCH,
     is_decoded,
     of_two_phase_commit,
     taken_from_the_older_state,
 )
 from schemas.coordinator_states import PREPARE_ABORT, PREPARE_COMMIT
+from udfs.rules.coordinator_step import EXHAUSTED_EPOCH
 
 
 def _another_was_to_follow() -> Column:

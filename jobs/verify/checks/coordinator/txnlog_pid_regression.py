@@ -6,8 +6,9 @@ producer id between.
 Why it is wrong: a producer id that was used up or expired is never used again. Under the old one
 the fencing of the new one is void, and its epochs begin where others ended.
 
-When it is legal: the record of the new producer id failed late: it is in the log but never took
-effect, and the next step was taken from the older state.
+When it is legal: appends of records with new producer ids failed late: they are in the log but
+never took effect, and the next step was taken from the older state. A second step of the new
+producer id shows that the first took effect.
 
 Evidence: the record and the one before it.
 """
@@ -16,7 +17,12 @@ from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.conditions import unstable_tail
-from jobs.verify.transitions import is_decoded, may_follow, of_two_phase_commit
+from jobs.verify.transitions import (
+    failed_raise,
+    is_decoded,
+    of_two_phase_commit,
+    taken_from_the_older_state,
+)
 from jobs.verify.verdict import APPEND_REPEATED, suspect
 
 CHECK = Check(
@@ -27,15 +33,8 @@ CHECK = Check(
     fires=lambda: is_decoded() & F.col("returns_to_producer_id"),
     excuses=(
         of_two_phase_commit(),
-        # A second record of the new producer id shows that the first took effect.
-        suspect(
-            APPEND_REPEATED,
-            lambda: (
-                F.col("adjacent")
-                & (F.col("earlier.producer_id") == F.col("producer_id"))
-                & may_follow("earlier")
-            ),
-        ),
+        taken_from_the_older_state(),
+        suspect(APPEND_REPEATED, lambda: ~F.col("adjacent") & failed_raise()),
         unstable_tail(),
     ),
     expected=lambda: text("producer id {before} or a new one", before="previous.producer_id"),

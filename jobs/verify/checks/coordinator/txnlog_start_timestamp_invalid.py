@@ -6,7 +6,8 @@ start that changes inside a transaction, or lies behind the update of its own re
 Why it is wrong: the coordinator aborts a transaction by its start and its timeout; with a wrong
 start it is aborted early or never.
 
-When it is legal: where records are missing between two, a change is not judged. A clock that was
+When it is legal: where records are missing between two, a change is not judged. After appends that
+failed late another transaction may begin from the older state. A clock that was
 set back, or that of another coordinator, may put the update of a running transaction before its
 start; only where a transaction begins both are one reading of one clock.
 
@@ -23,13 +24,24 @@ from jobs.verify.verdict import CLOCK_SKEW, suspect
 from schemas.coordinator_states import AT_REST, COMPLETE_ABORT, EMPTY, ONGOING
 
 
+def _contradicts_itself() -> Column:
+    """A start where there is none, or none where there is one."""
+    return ((F.col("state") == EMPTY) & (F.col("start_ms") != -1)) | (
+        F.col("state").between(ONGOING, COMPLETE_ABORT) & (F.col("start_ms") < 0)
+    )
+
+
+def _moved() -> Column:
+    return same_transaction() & (F.col("start_ms") != F.col("previous.start_ms"))
+
+
 def _does_not_fit() -> Column:
     """A start where there is none, none where there is one, or one that moved."""
-    return (
-        ((F.col("state") == EMPTY) & (F.col("start_ms") != -1))
-        | (F.col("state").between(ONGOING, COMPLETE_ABORT) & (F.col("start_ms") < 0))
-        | (same_transaction() & (F.col("start_ms") != F.col("previous.start_ms")))
-    )
+    return _contradicts_itself() | _moved()
+
+
+def _begins_late() -> Column:
+    return F.col("start_ms") > F.col("last_update_ms")
 
 
 def _begins() -> Column:
@@ -46,9 +58,11 @@ CHECK = Check(
     severity=ERROR,
     context="coordinator_step",
     source="TransactionMetadata.prepareAddPartitions",
-    fires=lambda: is_decoded() & (_does_not_fit() | (F.col("start_ms") > F.col("last_update_ms"))),
+    fires=lambda: is_decoded() & (_does_not_fit() | _begins_late()),
     excuses=(
-        taken_from_the_older_state(),
+        taken_from_the_older_state(
+            unless=lambda: F.coalesce(_contradicts_itself() | _begins_late(), F.lit(False))
+        ),
         unstable_tail(),
         suspect(CLOCK_SKEW, lambda: ~F.coalesce(_does_not_fit(), F.lit(False)) & ~_begins()),
     ),

@@ -1,0 +1,159 @@
+"""Which record may follow which, held against a coordinator whose appends may fail late."""
+
+import random
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from schemas.coordinator_states import (
+    COMPLETE_ABORT,
+    COMPLETE_COMMIT,
+    EMPTY,
+    NO_STATE,
+    ONGOING,
+    PREPARE_ABORT,
+    PREPARE_COMMIT,
+)
+from udfs.rules.coordinator_step import (
+    EXHAUSTED_EPOCH,
+    Step,
+    may_have_failed_raise,
+    may_share_past,
+    takes_up,
+)
+
+
+def step(
+    state: int, pid: int = 1, epoch: int = 0, start: int = 0, following: int = -1, protocol: int = 0
+) -> Step:
+    given = (state, pid, epoch, start, 60_000, following, protocol)
+    return Step(*(np.array([value], dtype=np.int64) for value in given))
+
+
+def holds(answer: object) -> bool:
+    return bool(np.all(answer))
+
+
+class Coordinator:
+    """Writes records of one id; an append that fails leaves its memory as it was."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)
+        self._memory = step(EMPTY, start=-1, epoch=self._random.choice([0, EXHAUSTED_EPOCH - 1]))
+        self._next_pid = 2
+        self._clock = 0
+        self.log = [self._memory]
+
+    def run(self, steps: int) -> list[Step]:
+        for _ in range(steps):
+            tried = self._tried()
+            self.log.append(tried)
+            complete = int(tried.state[0]) in (COMPLETE_COMMIT, COMPLETE_ABORT)
+            if complete or self._random.random() < 0.4:
+                self._memory = tried
+        return self.log
+
+    def _tried(self) -> Step:
+        self._clock += 1
+        now = self._memory
+        state, pid, epoch, start = (int(column[0]) for column in now[:4])
+        protocol = self._random.choice([0, 2])
+        if state == ONGOING:
+            kind = self._random.choice([ONGOING, PREPARE_COMMIT, PREPARE_ABORT])
+            raised = kind != ONGOING and (protocol == 2 or kind == PREPARE_ABORT)
+            following = -1
+            if kind != ONGOING and protocol == 2 and epoch >= EXHAUSTED_EPOCH:
+                following = self._new_pid()
+            rise = int(raised and epoch <= EXHAUSTED_EPOCH)
+            return step(kind, pid, epoch + rise, start, following, protocol)
+        if state in (PREPARE_COMMIT, PREPARE_ABORT):
+            following = int(now.next_producer_id[0])
+            if following >= 0:
+                return step(state + 2, following, 0, start, protocol=protocol)
+            return step(state + 2, pid, epoch, start, protocol=protocol)
+        kind = self._random.choice([EMPTY, ONGOING, ONGOING])
+        if kind == ONGOING:
+            return step(ONGOING, pid, epoch, self._clock, protocol=protocol)
+        if epoch >= EXHAUSTED_EPOCH:
+            return step(EMPTY, self._new_pid(), 0, -1)
+        return step(EMPTY, pid, epoch + 1, -1)
+
+    def _new_pid(self) -> int:
+        self._next_pid += 1
+        return self._next_pid
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_each_record_takes_up_an_earlier_one_from_which_all_between_were_tried(seed: int) -> None:
+    log = Coordinator(seed).run(40)
+    for at in range(1, len(log)):
+        assert any(
+            all(holds(takes_up(log[one], log[older])) for one in range(older + 1, at + 1))
+            for older in range(at)
+        ), at
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_was_tried_from_one_record_fits_together_without_it(seed: int) -> None:
+    log = Coordinator(seed).run(40)
+    for one, other in pairwise(log[1:]):
+        from_one = any(
+            holds(takes_up(one, older)) and holds(takes_up(other, older)) for older in log
+        )
+        assert not from_one or holds(may_share_past(one, other)), (one, other)
+
+
+@pytest.mark.parametrize(
+    ("older", "record"),
+    [
+        (step(ONGOING), step(NO_STATE)),
+        (step(ONGOING), step(EMPTY, start=-1)),
+        (step(ONGOING), step(ONGOING, start=5)),
+        (step(ONGOING), step(ONGOING, epoch=1)),
+        (step(ONGOING, epoch=3), step(PREPARE_ABORT, epoch=2)),
+        (step(ONGOING), step(COMPLETE_COMMIT)),
+        (step(PREPARE_COMMIT), step(PREPARE_ABORT)),
+        (step(PREPARE_COMMIT), step(COMPLETE_ABORT)),
+        (step(COMPLETE_COMMIT), step(PREPARE_ABORT)),
+        (step(COMPLETE_COMMIT, epoch=4), step(EMPTY, pid=2, start=-1)),
+        (step(COMPLETE_COMMIT), step(ONGOING, pid=2)),
+        (step(EMPTY, epoch=EXHAUSTED_EPOCH), step(EMPTY, epoch=0)),
+        (step(EMPTY, epoch=EXHAUSTED_EPOCH), step(EMPTY, pid=2, epoch=1)),
+        (step(NO_STATE), step(ONGOING)),
+    ],
+)
+def test_steps_that_no_coordinator_takes(older: Step, record: Step) -> None:
+    assert not holds(takes_up(record, older))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (step(ONGOING, epoch=6), step(ONGOING, epoch=5)),
+        (step(COMPLETE_COMMIT), step(COMPLETE_ABORT)),
+        (step(COMPLETE_COMMIT), step(PREPARE_ABORT)),
+        (step(PREPARE_COMMIT), step(NO_STATE)),
+        (step(PREPARE_COMMIT, start=1), step(PREPARE_ABORT, start=2)),
+        (step(ONGOING, pid=2, epoch=0), step(ONGOING, epoch=EXHAUSTED_EPOCH)),
+        (step(EMPTY, epoch=4), step(EMPTY, pid=2, epoch=4)),
+        (step(EMPTY, epoch=4), step(EMPTY, epoch=3)),
+    ],
+)
+def test_steps_that_no_one_record_led_to(one: Step, other: Step) -> None:
+    assert not holds(may_share_past(one, other))
+    assert not holds(may_share_past(other, one))
+
+
+def test_only_what_raises_an_epoch_may_be_a_raise_that_failed() -> None:
+    after = step(ONGOING, epoch=5)
+    assert holds(may_have_failed_raise(after, step(EMPTY, epoch=6)))
+    assert holds(may_have_failed_raise(after, step(PREPARE_ABORT, epoch=7)))
+    assert holds(may_have_failed_raise(after, step(PREPARE_COMMIT, epoch=6, protocol=2)))
+    assert not holds(may_have_failed_raise(after, step(PREPARE_COMMIT, epoch=6)))
+    assert not holds(may_have_failed_raise(after, step(EMPTY, epoch=7)))
+    assert not holds(may_have_failed_raise(step(EMPTY, epoch=5), step(EMPTY, epoch=6)))
+    assert not holds(may_have_failed_raise(after, step(COMPLETE_COMMIT, epoch=6)))
+    used_up = step(ONGOING, epoch=EXHAUSTED_EPOCH)
+    assert holds(may_have_failed_raise(used_up, step(EMPTY, pid=2)))
+    assert not holds(may_have_failed_raise(after, step(EMPTY, pid=2)))

@@ -1,0 +1,173 @@
+"""Which record of a transactional id may follow which in `__transaction_state`.
+
+A record is written before the coordinator moves in memory
+(`TransactionMetadata.prepareTransitionTo`, then `TransactionStateManager.appendTransactionToLog`;
+all releases). An append that fails late (REQUEST_TIMED_OUT, NOT_ENOUGH_REPLICAS_AFTER_APPEND) is in
+the log all the same, but its callback takes the pending state back, and the next step is taken from
+the older one. That may happen any number of times. So a record follows some earlier record `r` of
+its id, and every record between the two is one that may follow `r` as well: each was tried from
+there.
+
+Epochs and producer ids: InitProducerId raises the epoch, or gives out a new producer id at epoch 0
+once 32766 is reached (`isProducerEpochExhausted`); a fence and, under transaction.version 2, the
+end of a transaction raise it in the Prepare record; nothing lowers it. A Prepare record may
+announce the producer id that follows (KIP-890). Ids of two-phase commit hold two, and are not
+asked.
+
+What cannot be known: a record that was cleaned. Where those before the run are gone, the run is
+held against any record that they may have been.
+"""
+
+from typing import NamedTuple
+
+from schemas.coordinator_states import (
+    AT_REST,
+    COMPLETE_ABORT,
+    COMPLETE_COMMIT,
+    EMPTY,
+    NO_STATE,
+    ONGOING,
+    PREPARE_ABORT,
+    PREPARE_COMMIT,
+    TWO_PHASE_COMMIT_TIMEOUT,
+)
+from udfs.rules.logic import Values, is_in, surely
+
+# From this epoch on InitProducerId gives out a new producer id.
+EXHAUSTED_EPOCH = 32766
+PROTOCOL_2 = 2
+# So many records before a step are held against it; of what lies before them nothing is known.
+LOOKED_BACK = 32
+
+
+class Step(NamedTuple):
+    """A state record. `state`: -1 for a tombstone, of which the rest is null (0 in arrays).
+
+    `next_producer_id`: announced, -1 for none; `protocol`: client transaction version.
+    """
+
+    state: Values
+    producer_id: Values
+    producer_epoch: Values
+    start_ms: Values
+    timeout_ms: Values
+    next_producer_id: Values
+    protocol: Values
+
+
+def may_follow(state: Values, protocol: Values, last: Values) -> Values:
+    """Whether a record of `state` may follow one of `last`; only version 2 aborts nothing."""
+    resting = is_in(last, AT_REST)
+    running = last == ONGOING
+    return surely(
+        ((state == NO_STATE) & resting)
+        | ((state == EMPTY) & (resting | (last == NO_STATE)))
+        | ((state == ONGOING) & (resting | running))
+        | ((state == PREPARE_COMMIT) & running)
+        | ((state == PREPARE_ABORT) & (running | (resting & surely(protocol >= PROTOCOL_2))))
+        | ((state == COMPLETE_COMMIT) & (last == PREPARE_COMMIT))
+        | ((state == COMPLETE_ABORT) & (last == PREPARE_ABORT))
+    )
+
+
+def _two_phase(one: Step, other: Step) -> Values:
+    return surely(one.timeout_ms == TWO_PHASE_COMMIT_TIMEOUT) | surely(
+        other.timeout_ms == TWO_PHASE_COMMIT_TIMEOUT
+    )
+
+
+def takes_up(record: Step, older: Step) -> Values:
+    """Whether `record` may be the step from `older`: its state, its producer, its start."""
+    same = record.producer_id == older.producer_id
+    not_lower = same & (record.producer_epoch >= older.producer_epoch)
+    used_up = (older.producer_epoch >= EXHAUSTED_EPOCH) & (record.producer_epoch == 0)
+    rotated = (~same & used_up) | (record.producer_id == older.next_producer_id)
+    begins = (record.state == NO_STATE) | (older.state == NO_STATE)
+    announced = is_in(record.state, (COMPLETE_COMMIT, COMPLETE_ABORT)) & (
+        record.producer_id == older.next_producer_id
+    )
+    producer = (
+        (begins & (record.state != ONGOING))
+        | ((record.state == EMPTY) & (not_lower | rotated))
+        | ((record.state == ONGOING) & same & (record.producer_epoch == older.producer_epoch))
+        | (is_in(record.state, (PREPARE_COMMIT, PREPARE_ABORT)) & not_lower)
+        | (is_in(record.state, (COMPLETE_COMMIT, COMPLETE_ABORT)) & not_lower)
+        | announced
+    )
+    goes_on = is_in(older.state, (ONGOING, PREPARE_COMMIT, PREPARE_ABORT))
+    # A text may not tell the start.
+    moved = surely(goes_on & (record.start_ms != older.start_ms))
+    return (
+        may_follow(record.state, record.protocol, older.state)
+        & (surely(producer) | _two_phase(record, older))
+        & ~moved
+    )
+
+
+def may_share_past(one: Step, other: Step) -> Values:
+    """Whether both may be steps from one record that is not known."""
+    same = one.producer_id == other.producer_id
+
+    def either(first: Step, second: Step) -> Values:
+        """What holds for an order of the two that fits their states."""
+        decided = is_in(second.state, (PREPARE_COMMIT, PREPARE_ABORT))
+        ongoing = first.state == ONGOING
+        raised = same & (second.producer_epoch >= first.producer_epoch)
+        unraised = same & (second.producer_epoch == first.producer_epoch)
+        restarted = second.state == EMPTY
+        used_up = first.producer_epoch >= EXHAUSTED_EPOCH
+        return surely(
+            (ongoing & (second.state == ONGOING) & unraised)
+            | (ongoing & decided & raised)
+            | (ongoing & restarted & (raised | (~same & used_up)))
+            | (decided & is_in(first.state, (PREPARE_COMMIT, PREPARE_ABORT)) & same)
+            | ((first.state == PREPARE_ABORT) & restarted & (same | used_up))
+            # From one record InitProducerId makes the same epoch each time.
+            | ((first.state == EMPTY) & restarted & unraised)
+            | ((first.state == EMPTY) & restarted & ~same & _new_or_used_up(first, second))
+            | (first.state == NO_STATE)
+        )
+
+    def all_in(*states: int) -> Values:
+        return surely(is_in(one.state, states) & is_in(other.state, states))
+
+    moved = surely(one.start_ms != other.start_ms)
+    running = all_in(ONGOING, PREPARE_COMMIT, PREPARE_ABORT) & ~moved
+    aborts_nothing = surely((one.state != PREPARE_ABORT) | (one.protocol >= PROTOCOL_2)) & surely(
+        (other.state != PREPARE_ABORT) | (other.protocol >= PROTOCOL_2)
+    )
+    resting = all_in(NO_STATE, EMPTY, ONGOING, PREPARE_ABORT) & aborts_nothing
+    fits = either(one, other) | either(other, one) | _two_phase(one, other)
+    repeated = all_in(COMPLETE_COMMIT) | all_in(COMPLETE_ABORT)
+    return repeated | ((running | resting) & fits)
+
+
+def _new_or_used_up(one: Step, other: Step) -> Values:
+    """Whether two Empty records of different producer ids fit a step that gives out a new one."""
+    return is_in(one.producer_epoch, (0, EXHAUSTED_EPOCH, EXHAUSTED_EPOCH + 1)) & is_in(
+        other.producer_epoch, (0, EXHAUSTED_EPOCH, EXHAUSTED_EPOCH + 1)
+    )
+
+
+def may_have_failed_raise(record: Step, raised: Step) -> Values:
+    """Whether `raised` may be an append that failed, where others of the id may lie between.
+
+    Only what raises the epoch, or gives out a new producer id, and only as far as one step does.
+    """
+    step = raised.producer_epoch - record.producer_epoch
+    same = record.producer_id == raised.producer_id
+    by_one = (raised.state == EMPTY) | (
+        (raised.state == PREPARE_COMMIT) & (raised.protocol >= PROTOCOL_2)
+    )
+    # From one record InitProducerId makes the same epoch each time.
+    again = (raised.state == EMPTY) & (record.state == EMPTY)
+    return surely(
+        (same & by_one & ~again & (step <= 1))
+        | (same & (raised.state == PREPARE_ABORT) & (step <= 2))
+        | (
+            ~same
+            & (raised.state == EMPTY)
+            & (raised.producer_epoch == 0)
+            & (record.producer_epoch >= EXHAUSTED_EPOCH)
+        )
+    )
