@@ -82,13 +82,14 @@ def takes_up(record: Step, older: Step) -> Values:
     not_lower = same & (record.producer_epoch >= older.producer_epoch)
     used_up = (older.producer_epoch >= EXHAUSTED_EPOCH) & (record.producer_epoch == 0)
     rotated = (~same & used_up) | (record.producer_id == older.next_producer_id)
+    jumps = record.producer_epoch - older.producer_epoch > 1
     begins = (record.state == NO_STATE) | (older.state == NO_STATE)
     announced = is_in(record.state, (COMPLETE_COMMIT, COMPLETE_ABORT)) & (
         record.producer_id == older.next_producer_id
     )
     producer = (
         (begins & (record.state != ONGOING))
-        | ((record.state == EMPTY) & (not_lower | rotated))
+        | ((record.state == EMPTY) & ((not_lower & ~jumps) | rotated))
         | ((record.state == ONGOING) & same & (record.producer_epoch == older.producer_epoch))
         | (is_in(record.state, (PREPARE_COMMIT, PREPARE_ABORT)) & not_lower)
         | (is_in(record.state, (COMPLETE_COMMIT, COMPLETE_ABORT)) & not_lower)
