@@ -78,6 +78,16 @@ class DumpDirectory:
     cluster_id: str | None
 
 
+@dataclass(frozen=True)
+class MissingPartition:
+    """A partition that the checkpoint `listed_in` lists, and of which the dump has no folder."""
+
+    topic: str
+    partition: int
+    broker: int | None
+    listed_in: str
+
+
 @dataclass
 class DumpMetadataLog:
     """A copy of `__cluster_metadata`: its segments and snapshots, in the order of their names."""
@@ -95,6 +105,7 @@ class Dump:
     partitions: list[DumpPartition] = field(default_factory=list)
     metadata_logs: list[DumpMetadataLog] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
+    missing: list[MissingPartition] = field(default_factory=list)
 
 
 def cleaned_below(partition: DumpPartition) -> int:

@@ -21,6 +21,7 @@ from udfs.arrow.run_rows import replayable, run_rows
 from udfs.arrow.side_files import faults_beside
 from udfs.arrow.survivors import survivor_rows
 from udfs.arrow.txn_log_rows import txn_log_rows
+from udfs.wire import bounds
 from udfs.wire.batches import batch_layout as layout
 from udfs.wire.batches import faults
 from udfs.wire.batches.batch_headers import BatchHeaders
@@ -134,6 +135,8 @@ def summary_row(start: int, frames: Frames, decoded: Decoded, dropped: int) -> d
     markers = decoded.control_type >= 0
     broker_clock = np.where(markers, decoded.marker_timestamp, -1)
     broker_clock = np.where(headers.log_append_time, headers.max_timestamp, broker_clock)
+    # A moment that cannot be is no clock: it would make every other one of the dump long ago.
+    newest = int(np.where(broker_clock < bounds.LATEST, broker_clock, -1).max())
     partly = ~headers.control & (headers.record_count < headers.last_offset_delta + 1)
     return row | {
         "first_offset": None if decoded.not_opened[0] else int(headers.base_offset[0]),
@@ -147,7 +150,7 @@ def summary_row(start: int, frames: Frames, decoded: Decoded, dropped: int) -> d
         "lowest_offset": int(headers.base_offset[low]),
         "lowest_position": int(headers.position[low]) + start,
         "highest_position": int(headers.position[high]) + start,
-        "broker_timestamp": int(broker_clock.max()) if broker_clock.max() >= 0 else None,
+        "broker_timestamp": newest if newest >= 0 else None,
         "cleaner_traces": bool(
             headers.delete_horizon.any() or (headers.record_count == 0).any() or partly.any()
         ),
