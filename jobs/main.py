@@ -70,10 +70,10 @@ def _read(
         dump = listed or collect(request.dumps)
         size = sum(file.size for file in dump.files if file.status != "skipped")
         say(f"{len(dump.files):,} files, {len(dump.partitions):,} partitions, {size:,} bytes")
-        files = kept.keep(files_table(spark, dump))
     # Few rows come out of the decoder, however many bytes went in.
     with progress.stage("decode", size), planned_for(spark, 0):
         decoded = decode(spark, dump, request.settings, request.depth)
+        files = kept.keep(files_table(spark, dump))
         told = kept.keep_all(
             digests=file_digests(summaries(decoded.rows)), damages=failures(decoded, files)
         )

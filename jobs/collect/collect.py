@@ -6,7 +6,6 @@ Nothing is ever written to the dump.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
 from pathlib import Path
 
 from jobs.collect.folders import (
@@ -65,7 +64,6 @@ REPLACED = "replaced by a .swap file, as by a broker that starts"
 SECOND_COPY = "a second copy of the partition on its broker, in another log directory"
 NO_TRANSACTIONS = "metadata log of KRaft: no transactions in it"
 SIDE_KINDS_IN_TEXTS = ("offset_index", "time_index", "producer_snapshot")
-CHAINED_KINDS = ("segment", "txn_index", "offset_index", "time_index")
 KINDS_IN_TEXTS = ("segment", "txn_index", *SIDE_KINDS_IN_TEXTS)
 METADATA_KINDS = {"segment": METADATA_LOG, METADATA_SNAPSHOT_KIND: METADATA_SNAPSHOT_KIND}
 
@@ -222,7 +220,7 @@ class _Collector:
                 note,
                 name,
             )
-        _chain(partition, self.dump.files[first_file:])
+        partition.chain(self.dump.files[first_file:])
 
     def add_texts(self, dump: Path, label: str, texts: list[Path]) -> None:
         """Texts of kafka-dump-log: the files that they tell of, as if those were there.
@@ -258,7 +256,7 @@ class _Collector:
                 "kafka-dump-log with paths like /var/lib/kafka/orders-0/00000000000000000000.log."
             )
         for partition in known.values():
-            _chain(partition, files[partition.partition_index])
+            partition.chain(files[partition.partition_index])
 
     def add_other_file(self, path: DumpPath, label: str) -> None:
         """A file beside texts that is none."""
@@ -449,15 +447,6 @@ def _newest(partition: DumpPartition) -> tuple[int, int, int]:
         return -1, 0, -partition.partition_index
     newest = partition.segments[-1]
     return newest.base_offset or 0, newest.size, -partition.partition_index
-
-
-def _chain(partition: DumpPartition, files: list[DumpFile]) -> None:
-    """Orders the segments, and tells them and their indexes where the next segment begins."""
-    partition.segments.sort(key=lambda segment: segment.base_offset or 0)
-    following = {one.base_offset: later.base_offset for one, later in pairwise(partition.segments)}
-    for file in files:
-        if file.kind in CHAINED_KINDS:
-            file.next_base_offset = following.get(file.base_offset)
 
 
 def _why_no_partition(named: tuple[str, int, str | None] | None) -> str | None:

@@ -1,9 +1,13 @@
 """What a listed dump is: files, partitions, and what could not be read."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from schemas.topics import CLEANED_TOPICS
 from udfs.wire.text.text_sections import Section
+
+CHAINED_KINDS = ("segment", "txn_index", "offset_index", "time_index")
 
 
 @dataclass
@@ -63,6 +67,17 @@ class DumpPartition:
     metadata_file: int | None = None
     cleaner_reach: int = 0
     segments: list[DumpFile] = field(default_factory=list)
+
+    def chain(self, files: Iterable[DumpFile]) -> None:
+        """Orders the segments, and tells them and their indexes where the next segment begins.
+
+        `files`: all of the partition.
+        """
+        self.segments.sort(key=lambda segment: segment.base_offset or 0)
+        behind = {one.base_offset: later.base_offset for one, later in pairwise(self.segments)}
+        for file in files:
+            if file.kind in CHAINED_KINDS:
+                file.next_base_offset = behind.get(file.base_offset)
 
 
 @dataclass(frozen=True)

@@ -118,8 +118,13 @@ def failure_rows(frames: Frames, headers: BatchHeaders, start: int) -> list[dict
     return rows
 
 
-def summary_row(start: int, frames: Frames, decoded: Decoded, dropped: int) -> dict[str, Any]:
-    """What the split that begins at `start` holds, and where the chain of batches runs."""
+def summary_row(
+    start: int, frames: Frames, decoded: Decoded, dropped: int, next_base: int | None
+) -> dict[str, Any]:
+    """What the split that begins at `start` holds, and where the chain of batches runs.
+
+    `next_base`: base offset of the next segment, None for the newest.
+    """
     headers = decoded.headers
     row: dict[str, Any] = {
         "first_found": None if frames.first is None else frames.first + start,
@@ -138,7 +143,9 @@ def summary_row(start: int, frames: Frames, decoded: Decoded, dropped: int) -> d
     # A moment that cannot be is no clock: it would make every other one of the dump long ago.
     newest = int(np.where(broker_clock < bounds.LATEST, broker_clock, -1).max())
     partly = ~headers.control & (headers.record_count < headers.last_offset_delta + 1)
+    reached = next_base is not None and int(headers.last_offset[high]) >= next_base
     return row | {
+        "reaches_next": reached,
         "first_offset": None if decoded.not_opened[0] else int(headers.base_offset[0]),
         "last_offset": int(headers.last_offset[high]),
         "final_last_offset": int(headers.last_offset[-1]),
@@ -203,6 +210,8 @@ def read_segment(
         yield from survivor_rows(
             builder, source, decoded, len(damaged), split["cleaner_reach"], split["buckets"], limit
         )
-    summary = summary_row(source.start, frames, decoded, dropped) | of_topic
+    summary = (
+        summary_row(source.start, frames, decoded, dropped, split["next_base_offset"]) | of_topic
+    )
     summary |= {"length": source.length, "digests": source.digests(), "shrank": source.shrank}
     yield builder.nested(log_row.SUMMARY, "summary", [summary])

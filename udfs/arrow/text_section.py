@@ -149,7 +149,7 @@ def _rows(
     ):
         if rows:
             yield builder.nested(kind, column, rows)
-    summary = summary_row(start, frames, decoded, dropped) | of_topic
+    summary = summary_row(start, frames, decoded, dropped, None) | of_topic
     summary |= {"length": 0, "digests": b""} | told
     if part.alone:
         # Any gap may be batches that the cleaner emptied.

@@ -177,8 +177,9 @@ def header_faults(headers: BatchHeaders, coordinator_topic: bool) -> Int64s:
     mask[(headers.record_count == 0) & (not coordinator_topic)] |= faults.EMPTY
     mask[(headers.attributes & layout.UNUSED_ATTRIBUTES_MASK) != 0] |= faults.ATTRIBUTE_BITS_UNKNOWN
 
-    inconsistent = (producer < -1) | ((producer == -1) & headers.transactional & ~control)
-    inconsistent |= (producer >= 0) & (headers.producer_epoch < 0)
+    # Any number below 0 is no producer id (`hasProducerId`), and what else the batch says of
+    # producers is then read by nobody, its transactional bit included.
+    inconsistent = (producer >= 0) & (headers.producer_epoch < 0)
     inconsistent |= (producer >= 0) & ~control & (headers.base_sequence < 0)
     mask[inconsistent] |= faults.PRODUCER_FIELDS_INCONSISTENT
 
