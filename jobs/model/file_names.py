@@ -1,4 +1,4 @@
-"""Names on a broker's disk: which file is what (kafka-reference part 1)."""
+"""Names on a broker's disk: which file is what (docs/kafka-rules.md, Files)."""
 
 import re
 from typing import NamedTuple

@@ -1,7 +1,7 @@
 """Producer state by window functions: each run with what the broker knew before it.
 
 The state of a producer id in a partition is its epoch, the last sequence of that epoch and its
-open transaction (`ProducerStateEntry`, `ProducerAppendInfo`; kafka-reference 5.1, 5.7). A marker
+open transaction (`ProducerStateEntry`, `ProducerAppendInfo`; docs/kafka-rules.md). A marker
 with a new epoch clears the last sequence.
 """
 

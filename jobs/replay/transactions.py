@@ -135,7 +135,7 @@ def abort_markers(transactions: DataFrame, regular_aborts: DataFrame) -> DataFra
     `regular_aborts`: aborted transactions that were folded away, of `log_row.REGULAR_ABORT`.
 
     `last_stable_offset` is the first offset of the oldest transaction still open at the marker,
-    else marker + 1 (kafka-reference 6.5); null for a marker without data. Of the transactions
+    else marker + 1 (docs/kafka-rules.md); null for a marker without data. Of the transactions
     that began in its split the decoder found the oldest open one. One that is longer was not
     folded away, and is open at marker m when it ends behind m: a running minimum from the end of
     the log, taken in two levels so that a large partition is many tasks.

@@ -27,7 +27,7 @@ NO_HEADERS = b"\x00"
 
 
 def hidden(decoded: Decoded, aborted_behind: dict[int, int]) -> Bools:
-    """Which batches read_committed consumers skip, one element a batch (reference 6.6).
+    """Which batches read_committed consumers skip, one element a batch (`CompletedFetch`).
 
     A transactional batch is decided by the next marker of its producer id. Where that lies behind
     the split, `aborted_behind` tells: producer id -> first offset of the transaction.

@@ -157,7 +157,7 @@ def read_headers(data: NDArray[np.uint8], positions: Int64s) -> BatchHeaders:
 
 
 def header_faults(headers: BatchHeaders, coordinator_topic: bool) -> Int64s:
-    """Fault bits that need the header alone (kafka-reference 9.3).
+    """Fault bits that need the header alone (`LogValidator`).
 
     Coordinator topics write batches of their own shape, so the rules for client data are off.
     """

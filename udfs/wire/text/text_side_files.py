@@ -1,4 +1,4 @@
-"""Entries of side files as kafka-dump-log prints them (reference 4.7).
+"""Entries of side files as kafka-dump-log prints them (`DumpLogSegments`).
 
 A text has a line an entry and says nothing of how many there are: what it lacks is not known to be
 missing in the file.
