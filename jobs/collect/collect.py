@@ -182,11 +182,6 @@ class _Collector:
             number = parsed.get("node.id", parsed.get("broker.id", ""))
             side.broker = int(number) if number.isdigit() else None
             side.cluster_id = parsed.get("cluster.id")
-        self.dump.directories.append(
-            DumpDirectory(
-                f"{label}meta.properties", len(properties or ""), side.broker, side.cluster_id
-            )
-        )
         side.copies = self._copies(folder, label)
         for name, attribute in (
             ("replication-offset-checkpoint", "high_watermarks"),
@@ -200,6 +195,15 @@ class _Collector:
                     setattr(side, attribute, checkpoints.parse_offset_checkpoint(text))
                 except WireError as error:
                     self.dump.unreadable.append(f"{label}{name}: {error.reason}: {error.detail}")
+        self.dump.directories.append(
+            DumpDirectory(
+                f"{label}meta.properties",
+                len(properties or ""),
+                side.broker,
+                side.cluster_id,
+                _coordinator_partitions(side),
+            )
+        )
         return side
 
     def _copies(self, folder: DumpPath, label: str) -> dict[str, Copied]:
@@ -454,6 +458,12 @@ class _Collector:
         if partition is not None and named.kind == "segment" and named.note is None:
             partition.segments.append(file)
         return file
+
+
+def _coordinator_partitions(side: LogDirectory) -> frozenset[int] | None:
+    if side.high_watermarks is None:
+        return None
+    return frozenset(number for topic, number in side.high_watermarks if topic == TXN_LOG_TOPIC)
 
 
 def _newest(partition: DumpPartition) -> tuple[int, int, int]:
