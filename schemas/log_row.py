@@ -48,6 +48,10 @@ RUN_COLUMNS = (
             "folded away; else null"),
     boolean("initial", "a state of the producer snapshot at which the log begins, with its entry "
             "in place of batch and marker; null for what the log holds"),
+    long("first_checksum", "CRC-32C of the first data batch as stored; -1 where a text lacks it"),
+    array("last_checksums", LongType(), "those of its newest data batches, five at most, in order"),
+    boolean("below_log_start", "the data batches lie below the log start, where a broker may have "
+            "forgotten them"),
 )  # fmt: skip
 
 REGULAR_TXN = table(
@@ -457,6 +461,7 @@ SPLIT = table(
     integer("buckets", "over so many the keys and producers of the partition are spread"),
     array("beside", BESIDE, "side files to be held against the batches; null for none"),
     long("log_base", "base offset of the first segment of the partition; null for none"),
+    long("log_start", "first offset that a consumer may read, as far as files tell; null for none"),
     array(
         "snapshots",
         LongType(),

@@ -181,6 +181,7 @@ def _split(
         "cleaned_below": 0 if owner is None else cleaned_below(owner),
         "high_watermark": None if owner is None else owner.high_watermark,
         "log_base": owner.segments[0].base_offset if owner and owner.segments else None,
+        "log_start": None if owner is None else owner.log_start,
         "start": start,
         "length": length,
         "first_byte": file.text.first_byte if file.text else None,
