@@ -195,8 +195,9 @@ class _Collector:
         if named is not None:
             side.present.add(named[:2])
         paths = [path for path in entries if not path.is_dir()]
+        also_directory = f"{label}/" in self._known
         for path in entries:
-            if path.is_dir():
+            if path.is_dir() and not also_directory:
                 self._add_inner_folder(path, f"{label}/{printable_name(path.name)}")
         note = _why_no_partition(named)
         if named is None or note is not None:

@@ -202,7 +202,8 @@ def partition_states(facts: DataFrame, transactions: DataFrame, owners: DataFram
 
     The last stable offset is the smaller of the high watermark and the first offset of the oldest
     transaction that is open or whose marker is not replicated (`UnifiedLog.lastStableOffset`).
-    `owners`: producer_id, transactional_id.
+    Columns of the table partition_state, and partition_index. `owners`: producer_id,
+    transactional_id.
     """
     bounds = facts.select("partition_index", "high_watermark")
     undecided = transactions.filter(F.col("first_offset").isNotNull()).join(
@@ -231,6 +232,7 @@ def partition_states(facts: DataFrame, transactions: DataFrame, owners: DataFram
         return F.when(holds, F.col(field))
 
     return named.select(
+        "partition_index",
         "broker",
         "topic",
         "partition",
