@@ -16,8 +16,8 @@ and it is the only proof. No proof are:
   and up to it where it lies below (`LogCleanerManager.cleanableOffsets`).
 
 Who took what is missing is another question. The cleaner never takes the marker of data that are
-still there (`CleanedTransactionMetadata`; but up to 2.2.1 took it where it lay in a
-later group of segments, KAFKA-8351), nor the last record of a key. So each check asks one of two questions:
+still there (`CleanedTransactionMetadata`; up to 2.2.1 it did where the marker lay in a later group
+of segments, KAFKA-8351), nor the last record of a key. So each check asks one of two questions:
 whether anything is missing, or whether something is lost that no cleaner takes.
 
 Not to be known: whether a file between two others was cleaned away or not copied, and up to where
