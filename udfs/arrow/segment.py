@@ -124,11 +124,7 @@ def missing_ranges(
         end = np.concatenate([end, headers.last_offset[partly] + 1])
         order = np.argsort(end, kind="stable")
         first, end = first[order], end[order]
-    older = first.size - absence.RANGES_OF_SPLIT + 1
-    if older > 1:
-        first = np.append(first[:older].min(), first[older:])
-        end = end[older - 1 :]
-    return [{"first": a, "end": b} for a, b in zip(first.tolist(), end.tolist(), strict=True)]
+    return [one._asdict() for one in absence.newest_apart(first, end)]
 
 
 def failure_rows(frames: Frames, headers: BatchHeaders, start: int) -> list[dict[str, Any]]:
