@@ -21,9 +21,10 @@ copy is the leader's; then its own timestamps count, and a manifest adds nothing
 """
 
 from udfs.rules.logic import Values
+from udfs.wire import bounds
 
-# Behind every offset that a log has, with room for arithmetic.
-MAX_OFFSET = 1 << 62
+# At or behind every offset that a log has, with room for arithmetic.
+MAX_OFFSET = bounds.HIGHEST
 
 
 def is_outlasted(log_end: Values, longest_log_end: Values) -> Values:

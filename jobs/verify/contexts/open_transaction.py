@@ -4,6 +4,8 @@ Its columns tell apart what an open transaction may be: merely open, overdue, ha
 write that belongs to no transaction at all.
 """
 
+from dataclasses import dataclass
+
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
@@ -11,6 +13,7 @@ from jobs.model.coordinator_log import CoordinatorLog
 from jobs.verify.conditions import missing_behind, one_instant
 from schemas.coordinator_states import TWO_PHASE_COMMIT_TIMEOUT
 from schemas.topics import TXN_LOG_TOPIC
+from udfs.rules.absence import partitions_proven
 from udfs.rules.clock import covers
 from udfs.rules.extent import is_one_moment, outlived
 
@@ -100,23 +103,58 @@ def with_moments(rows: DataFrame, transactions: DataFrame) -> DataFrame:
     )
 
 
-def with_log_ages(rows: DataFrame, facts: DataFrame) -> DataFrame:
+@dataclass(frozen=True)
+class CoordinatorListing:
+    """What files tell of the partitions of `__transaction_state`.
+
+    `number`: those in the dump, 0 where they are not all numbers from 0 on. `told`: how many there
+    are by `__cluster_metadata`, None where it does not tell. `listed`: checkpoints of brokers list
+    the same ones; `beyond`: they list one that the dump does not have.
+    """
+
+    number: int
+    told: int | None
+    listed: bool
+    beyond: bool
+
+
+def _log_complete(listing: CoordinatorListing) -> Column:
+    """Whether every partition of the coordinator's log is there; over facts of that topic."""
+    if listing.beyond or not listing.number:
+        return F.lit(False)
+    if listing.told is not None:
+        return F.lit(listing.number == listing.told)
+    ids = F.coalesce(F.sum("ids"), F.lit(0))
+    misfits = F.coalesce(F.sum("misplaced_ids"), F.lit(0))
+    told, listed = F.lit(False), F.lit(listing.listed)
+    proven: Column = partitions_proven(F.lit(listing.number), told, listed, ids, misfits)
+    return proven
+
+
+def with_log_ages(rows: DataFrame, facts: DataFrame, listing: CoordinatorListing) -> DataFrame:
     """Adds how late the coordinator's log was copied, all of its partitions taken together.
 
     logs_until_ms: every partition of `__transaction_state` has a copy that is complete up to this
     moment; logs_stopped: and of a broker that was stopped cleanly and has no other beside it in its
     cluster. Null without the log.
+    coordinator_log_complete: every partition of it is in the dump.
     """
     stopped = F.col("clean_shutdown") & F.col("alone")
     by_partition = (
         facts.filter(F.col("topic") == TXN_LOG_TOPIC)
         .groupBy("partition")
-        .agg(F.max("complete_up_to_ms").alias("until_ms"), F.max(stopped).alias("stopped"))
+        .agg(
+            F.max("complete_up_to_ms").alias("until_ms"),
+            F.max(stopped).alias("stopped"),
+            F.max("ids").alias("ids"),
+            F.max("misplaced_ids").alias("misplaced_ids"),
+        )
     )
     whole = by_partition.agg(
         # A copy of which nothing is known is as old as can be.
         F.min(F.coalesce("until_ms", F.lit(-1))).alias("logs_until_ms"),
         F.min("stopped").alias("logs_stopped"),
+        _log_complete(listing).alias("coordinator_log_complete"),
     )
     return rows.crossJoin(F.broadcast(whole))
 
@@ -265,21 +303,40 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
     ]
 
 
+def is_decided() -> Column:
+    """Whether the copies are late enough to say that nobody runs an open transaction."""
+    return F.coalesce(
+        F.when(F.col("coordinator_known"), F.col("copies_agree")).otherwise(
+            F.col("coordinator_log_complete") & F.col("logs_later")
+        ),
+        F.lit(False),
+    )
+
+
+def age(now: int | None) -> Column:
+    """How long the data of an open transaction lie there, ms, as far as it is proven.
+
+    By the first moment of a broker behind them; what their client says counts where none is, and
+    where it is decided anyway that nobody runs the transaction.
+    """
+    moment = F.lit(now).cast("long")
+    told = F.try_subtract(moment, F.col("last_timestamp"))
+    proven = F.try_subtract(moment, F.col("appended_by_ms"))
+    return F.greatest(proven, F.when(is_decided() | proven.isNull(), told))
+
+
 def hangs() -> Column:
     """Whether an open transaction is older than every timeout and provably nobody runs it.
 
     One that another copy outlasts is judged there.
     """
-    decided = F.when(F.col("coordinator_known"), F.col("copies_agree")).otherwise(
-        F.col("coordinator_log_complete") & F.col("logs_later")
-    )
     return F.coalesce(
         (F.col("outcome") == "open")
         & (F.col("age_ms") > F.col("limit_ms"))
         & ~F.col("coordinator_covers_partition")
         & ~F.col("two_phase_commit")
         & ~F.col("outlasted")
-        & decided,
+        & is_decided(),
         F.lit(False),
     )
 

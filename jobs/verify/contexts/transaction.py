@@ -6,9 +6,11 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.model.coordinator_log import CoordinatorLog
-from jobs.verify.conditions import missing_behind, missing_between
+from jobs.verify.conditions import lost_behind, lost_between, missing_between
 from jobs.verify.contexts.context import Context, with_paths
 from jobs.verify.contexts.open_transaction import (
+    CoordinatorListing,
+    age,
     coordinator_columns,
     hangs,
     late_write_columns,
@@ -21,6 +23,7 @@ from jobs.verify.contexts.open_transaction import (
     with_moments,
     with_newest_decisions,
 )
+from udfs.rules.memory import at_least_later
 
 
 @dataclass(frozen=True)
@@ -37,10 +40,11 @@ class Ages:
 def _lies_since() -> Column:
     """A moment since which the first batch of an open transaction lies there, ms.
 
-    That of a marker behind it or of the coordinator that runs it; without either its own client's.
+    That of a marker behind it. Without one it is what its client says, but not before the start of
+    the transaction, if the coordinator runs it.
     """
     begun = F.when(runs_here() & (F.col("coordinator.start_ms") > 0), F.col("coordinator.start_ms"))
-    return F.coalesce(F.col("begun_by_ms"), begun, F.col("first_timestamp"))
+    return F.coalesce(F.col("begun_by_ms"), F.greatest(F.col("first_timestamp"), begun))
 
 
 def transaction_context(
@@ -50,16 +54,17 @@ def transaction_context(
     owners: DataFrame,
     log: CoordinatorLog,
     ages: Ages,
-    coordinator_log_complete: bool,
+    listing: CoordinatorListing,
     folded: int,
 ) -> Context:
     """Rows of `jobs.replay.transactions.transactions`, transactions and lone markers alike.
 
     Added: has_data, the columns of `jobs.verify.contexts.open_transaction`, hangs, overdue,
-    start_untold, the columns of `with_moments`, age_ms and held_ms (since its last and first batch,
+    start_untold, the columns of `with_moments`, age_ms (see `age`), held_ms (since its first batch
     at least, or by the client's clock where a broker's tells nothing), holds_lso (the oldest open
-    one of its partition), missing_before_marker (offsets between data and marker are not in the
-    dump), state_may_have_expired, and the columns of `with_listing`.
+    one of its partition), missing_before_marker (offsets between data and marker are lost; of a
+    marker alone: any between the marker before and it are missing), behind_data_gap (lost behind
+    the data), state_may_have_expired, and the columns of `with_listing`.
     """
     is_open = F.col("outcome") == "open"
     oldest = transactions.groupBy("partition_index").agg(
@@ -91,7 +96,7 @@ def transaction_context(
             F.col("producer_id").alias("owned"), F.struct("*").alias("coordinator")
         )
         timed = with_moments(with_newest_decisions(selected, log), transactions)
-        dated = with_log_ages(timed, facts).withColumn(
+        dated = with_log_ages(timed, facts, listing).withColumn(
             "limit_ms", F.lit(ages.transaction_max_timeout + ages.late_slack)
         )
         joined = with_listing(dated, log).join(
@@ -109,29 +114,28 @@ def transaction_context(
         )
         has_data = F.col("first_offset").isNotNull()
         now = F.lit(ages.now).cast("long")
-        gap = missing_between(F.col("last_offset") + 1, F.col("marker_offset") - 1)
+        gap = lost_between(F.col("last_offset") + 1, F.col("marker_offset") - 1)
         after_marker = F.coalesce(F.col("previous_marker.offset") + 1, F.lit(0))
         alone = missing_between(after_marker, F.col("marker_offset") - 1)
-        expired = F.greatest("first_timestamp", "marker_timestamp") - F.col("state_timestamp")
+        # The marker's own moment, or that of data which it ends, is the broker's.
+        expired = at_least_later(
+            F.col("state_timestamp"), F.col("marker_timestamp"), ages.producer_expiration
+        )
         told = named.select(
             "*",
             *coordinator_columns(ages.now, ages.late_slack, ages.clock_tolerance),
             *late_write_columns(ages.clock_tolerance),
             logs_later(ages.clock_tolerance).alias("logs_later"),
             has_data.alias("has_data"),
-            F.try_subtract(now, F.coalesce("appended_by_ms", "last_timestamp")).alias("age_ms"),
             F.try_subtract(now, _lies_since()).alias("held_ms"),
-            F.lit(coordinator_log_complete).alias("coordinator_log_complete"),
             F.coalesce(F.col("first_offset") == F.col("oldest_open"), F.lit(False)).alias(
                 "holds_lso"
             ),
             F.coalesce(F.when(has_data, gap).otherwise(alone), F.lit(False)).alias(
                 "missing_before_marker"
             ),
-            missing_behind(F.col("last_offset")).alias("behind_data_gap"),
-            F.coalesce(expired >= ages.producer_expiration, F.lit(False)).alias(
-                "state_may_have_expired"
-            ),
+            lost_behind(F.col("last_offset")).alias("behind_data_gap"),
+            F.coalesce(expired, F.lit(False)).alias("state_may_have_expired"),
             F.coalesce("first_offset", "marker_offset").alias("offset_first"),
             F.coalesce("marker_offset", "last_offset").alias("offset_last"),
             F.coalesce("highest_epoch", "marker_epoch").alias("producer_epoch"),
@@ -145,7 +149,8 @@ def transaction_context(
             F.col("epoch_record.position").alias("epoch_record_position"),
             F.col("epoch_record.length").alias("epoch_record_length"),
         )
-        return told.select(
+        aged = told.withColumn("age_ms", age(ages.now))
+        return aged.select(
             "*",
             hangs().alias("hangs"),
             overdue().alias("overdue"),
