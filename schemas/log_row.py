@@ -48,6 +48,10 @@ RUN_COLUMNS = (
             "folded away; else null"),
     boolean("initial", "a state of the producer snapshot at which the log begins, with its entry "
             "in place of batch and marker; null for what the log holds"),
+    long("first_checksum", "CRC-32C of the first data batch as stored; -1 where a text lacks it"),
+    array("last_checksums", LongType(), "those of its newest data batches, five at most, in order"),
+    boolean("below_log_start", "the data batches lie below the log start, where a broker may have "
+            "forgotten them"),
 )  # fmt: skip
 
 REGULAR_TXN = table(
@@ -324,6 +328,7 @@ PRODUCER_STATES_TYPE = table(
     long("next_offset", "offset of the snapshot behind this one; null for none, and for batches"),
     long("segment_base", "base offset of the segment"),
     long("left_out", "batches of the split that cannot be believed"),
+    array("doubted", LongType(), "producer ids of those of them in the range; null for none"),
     long("number", "producers in the block"),
     binary("states", "Arrow stream of udfs/wire/side_files/producer_state.py STATE"),
 )  # fmt: skip
@@ -365,6 +370,7 @@ SUMMARY_TYPE = table(
     long("highest_position", "byte position of the batch with the largest last offset"),
     long("broker_timestamp", "largest timestamp of the broker clock, ms; null: none seen"),
     boolean("cleaner_traces", "a batch with delete horizon, without records or with some missing"),
+    boolean("reaches_next", "a batch has an offset at which the next segment begins or behind"),
     array(
         "registered_brokers",
         IntegerType(),
@@ -455,6 +461,7 @@ SPLIT = table(
     integer("buckets", "over so many the keys and producers of the partition are spread"),
     array("beside", BESIDE, "side files to be held against the batches; null for none"),
     long("log_base", "base offset of the first segment of the partition; null for none"),
+    long("log_start", "first offset that a consumer may read, as far as files tell; null for none"),
     array(
         "snapshots",
         LongType(),

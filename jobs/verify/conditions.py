@@ -22,6 +22,7 @@ from jobs.verify.verdict import (
 )
 from schemas.dump_partition import CLEANED, CLEANING_UNKNOWN
 from udfs.rules.absence import Range, overlaps, within_reach
+from udfs.rules.memory import may_be_gone_with_the_head
 from udfs.wire.batches.batch_layout import MAX_SEQUENCE
 
 SEQUENCE_SPACE = MAX_SEQUENCE + 1
@@ -111,17 +112,35 @@ def state_may_have_expired() -> Excuse:
     return inconclusive(STATE_MAY_HAVE_EXPIRED, lambda: F.col("state_may_have_expired"))
 
 
-def forgotten_with_the_head(known: str) -> Excuse:
-    """Up to Kafka 2.3 a broker forgot the producers whose data went with the head of the log.
+def _below_the_start(offset: str) -> Column:
+    below: Column = may_be_gone_with_the_head(F.col(offset), F.col("log_start_offset"))
+    return below
 
-    `known`: the struct of what was known before; only a snapshot may tell that.
+
+def forgotten_with_the_head(offset: str) -> Excuse:
+    """A broker may have forgotten producers with the head of the log (`udfs.rules.memory`).
+
+    `offset`: the column with the last offset of what was known before, which a snapshot tells or
+    what lies in the first segment below the log start.
     """
-    return suspect(VERSION_DEPENDENT, lambda: F.col(f"{known}.initial"))
+    return suspect(VERSION_DEPENDENT, lambda: _below_the_start(offset))
+
+
+def forgotten_in_place(offset: str) -> Excuse:
+    """The same of what lies there in the first segment; the column `offset` as above.
+
+    Without state any sequence is taken since Kafka 2.5. Where a snapshot at the log start is left,
+    nothing was rebuilt without it, and only a broker up to 2.3 forgot: it took none but 0.
+    """
+    return suspect(
+        VERSION_DEPENDENT,
+        lambda: (F.col(offset) >= F.col("first_base")) & _below_the_start(offset),
+    )
 
 
 def begun_and_gone() -> Excuse:
     """All data of the transaction went with the head of the log: see `forgotten_with_the_head`."""
-    return suspect(VERSION_DEPENDENT, lambda: F.col("last_offset") < F.col("log_start_offset"))
+    return forgotten_with_the_head("last_offset")
 
 
 def cleaned_between(first: Column) -> Column:

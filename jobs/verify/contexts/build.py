@@ -137,7 +137,7 @@ def build_contexts(given: Inputs) -> list[Context]:
         if given.side_faults is None
         else side_fault_context(given.side_faults, known, files, given.side_entries),
         run_context(
-            given.states, known, files, given.ages.producer_expiration,
+            given.states, known, files, given.ages.producer_expiration, given.ages.now,
             given.regular + given.following,
         ),
         producer_context(given.states, log.entries, known, files, given.ages.clock_tolerance),

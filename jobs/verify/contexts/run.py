@@ -9,21 +9,72 @@ from jobs.verify.conditions import (
     number_missing,
     sequence_distance,
 )
+from jobs.verify.contexts.append_bound import with_latest_append
 from jobs.verify.contexts.context import Context, with_paths
+from udfs.rules.memory import at_least_later, may_have_expired
+
+# Up to which moment the broker may have expired producers is asked of these alone.
+PAUSED = "paused"
+
+
+def _follows(known: Column) -> Column:
+    """Whether the run goes on as a broker that remembers its producer demands."""
+    same = (F.col("producer_epoch") == F.col("state_epoch")) & known
+    contiguous = F.col("coordinator_topic") | (
+        F.col("first_sequence") == F.col("expected_sequence")
+    )
+    bumped = (F.col("producer_epoch") > F.col("state_epoch")) | (
+        (F.col("producer_epoch") == F.col("state_epoch")) & ~known
+    )
+    restarted = F.col("coordinator_topic") | (F.col("first_sequence") == 0)
+    mode = F.col("transactional") | ~F.col("open_transaction")
+    bump_inside = F.col("open_transaction") & (F.col("producer_epoch") > F.col("previous.epoch"))
+    first_ever = F.col("state_epoch").isNull() & restarted
+    return (
+        ((same & contiguous) | (bumped & restarted) | first_ever)
+        & mode
+        & ~F.coalesce(bump_inside, F.lit(False))
+        & (F.col("producer_epoch") < 32767)
+    )
+
+
+def _with_memory(rows: DataFrame, follows: Column, expiration_ms: int) -> DataFrame:
+    """Adds state_may_have_expired and pause_or_break: where it is worth telling that."""
+    expired = may_have_expired(
+        F.col("state_timestamp"), F.col("latest_append_ms"), F.col("open_transaction"),
+        expiration_ms,
+    )  # fmt: skip
+    # Without any clock nothing bounds the moment of the append.
+    unbounded = F.col("latest_append_ms").isNull() & ~F.col("open_transaction")
+    known = F.col("state_timestamp").isNotNull()
+    return rows.select(
+        "*",
+        F.coalesce(known & (expired | unbounded), F.lit(False)).alias("state_may_have_expired"),
+        (F.col(PAUSED) | ~F.coalesce(follows, F.lit(False))).alias("pause_or_break"),
+    )
 
 
 def run_context(
-    states: DataFrame, facts: DataFrame, files: DataFrame, expiration_ms: int, folded: int
+    states: DataFrame,
+    facts: DataFrame,
+    files: DataFrame,
+    expiration_ms: int,
+    now: int | None,
+    folded: int,
 ) -> Context:
     """Runs with data, from `jobs.replay.producers.producer_states`.
 
+    `now`: the moment to which ages refer, ms.
+
     Added: client_data (sequences mean something), sequence_known (an earlier batch of the same
-    epoch is known), state_may_have_expired, state_offset (offset of the newest batch or marker
-    before), missing_before, lost_before, offsets_missing_before (whether offsets since the data
-    before are missing, or lost, and how many), overlaps (the log itself
-    goes back here), repeats (the sequences of the first batch were written before),
-    joins_earlier (the run goes on where sequences were before the chain that `previous` ends, or
-    where they would be had that chain been right: what is wrong is that chain).
+    epoch is known), latest_append_ms (see `with_latest_append`), state_may_have_expired (by then),
+    pause_or_break (the client's clock shows a pause, or the run breaks a rule), same_bytes (a batch
+    with the checksum of the first one is among the newest before it), state_offset (offset of the
+    newest batch or marker before), missing_before, lost_before, offsets_missing_before (whether
+    offsets since the data before are missing, or lost, and how many),
+    overlaps (the log itself goes back here), repeats (the sequences of the first batch were written
+    before), joins_earlier (the run goes on where sequences were before the chain that `previous`
+    ends, or where they would be had that chain been right: what is wrong is that chain).
 
     All checks judge the first batch of the run, and `offset_last` is the last offset of that
     batch, so that no finding depends on how the decoder cut the data into runs.
@@ -38,6 +89,8 @@ def run_context(
         "stable_below",
         "cleaning",
         "cleaned_below",
+        "log_start_offset",
+        "first_base",
         "holes",
         "missing",
     )
@@ -46,29 +99,14 @@ def run_context(
     judged = F.col("has_data") & ~F.col("follows") & ~F.col("initial")
     rows = states.filter(judged).join(F.broadcast(needed), on="partition_index", how="inner")
     known = F.col("previous").isNotNull() & (F.col("previous.epoch") == F.col("producer_epoch"))
-    latest = F.greatest("first_timestamp", F.col("previous_marker.timestamp"))
+    paused = F.coalesce(
+        at_least_later(F.col("state_timestamp"), F.col("first_timestamp"), expiration_ms),
+        F.lit(False),
+    )
+    rows = rows.withColumn(PAUSED, paused)
 
-    def regular():  # type: ignore[no-untyped-def]
-        same = (F.col("producer_epoch") == F.col("state_epoch")) & known
-        contiguous = F.col("coordinator_topic") | (
-            F.col("first_sequence") == F.col("expected_sequence")
-        )
-        bumped = (F.col("producer_epoch") > F.col("state_epoch")) | (
-            (F.col("producer_epoch") == F.col("state_epoch")) & ~known
-        )
-        restarted = F.col("coordinator_topic") | (F.col("first_sequence") == 0)
-        mode = F.col("transactional") | ~F.col("open_transaction")
-        bump_inside = F.col("open_transaction") & (
-            F.col("producer_epoch") > F.col("previous.epoch")
-        )
-        first_ever = F.col("state_epoch").isNull() & restarted
-        return (
-            ((same & contiguous) | (bumped & restarted) | first_ever)
-            & mode
-            & ~F.coalesce(bump_inside, F.lit(False))
-            & (F.col("producer_epoch") < 32767)
-            & F.coalesce(latest - F.col("state_timestamp") < expiration_ms, F.lit(True))
-        )
+    def regular() -> Column:
+        return _follows(known) & ~F.col(PAUSED)
 
     def enrich(selected: DataFrame) -> DataFrame:
         def into_chain(name: str) -> Column:
@@ -102,8 +140,9 @@ def run_context(
             F.coalesce(F.col("previous.last_offset") + 1, F.lit(0)),
             F.col("first_offset") - 1,
         )
+        bounded = with_latest_append(selected, states, now)
         named = with_paths(
-            selected,
+            _with_memory(bounded, _follows(known), expiration_ms),
             files,
             file="file_index",
             previous_file="previous.file_index",
@@ -113,11 +152,10 @@ def run_context(
             "*",
             (~F.col("coordinator_topic")).alias("client_data"),
             F.coalesce(known, F.lit(False)).alias("sequence_known"),
-            # The broker keeps a producer with an open transaction, however old it is.
-            F.coalesce(
-                ~F.col("open_transaction") & (latest - F.col("state_timestamp") >= expiration_ms),
-                F.lit(False),
-            ).alias("state_may_have_expired"),
+            (
+                (F.col("first_checksum") >= 0)
+                & F.array_contains("known_checksums", F.col("first_checksum"))
+            ).alias("same_bytes"),
             F.greatest("previous.last_offset", "previous_marker.offset").alias("state_offset"),
             lost_between(*unseen).alias("lost_before"),
             missing_between(*unseen).alias("missing_before"),

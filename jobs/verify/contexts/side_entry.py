@@ -52,7 +52,7 @@ def side_entry_context(given: IndexInputs, facts: DataFrame, files: DataFrame) -
     `entry`: struct (file_index, position, length, version, first, last, last_stable_offset,
     segment_base, previous_last), null where the index has none. `marker_offset` is null where
     the log has no such ABORT marker; `first_offset` is null where its transaction has no data
-    in the log; `last_stable_offset` is the recomputed one. next_segment_base: base offset of
+    in the log, `first_kept` where all of it lies below the log start; `last_stable_offset` is the recomputed one. next_segment_base: base offset of
     the segment behind the entry's; newest_entry: largest marker offset in the indexes of the
     partition.
     """
@@ -72,6 +72,7 @@ def side_entry_context(given: IndexInputs, facts: DataFrame, files: DataFrame) -
         "marker_position",
         "marker_length",
         "first_offset",
+        "first_kept",
         "records",
         "last_stable_offset",
         "entry",

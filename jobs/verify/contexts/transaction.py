@@ -20,6 +20,7 @@ from jobs.verify.contexts.open_transaction import (
     with_log_ages,
     with_newest_decisions,
 )
+from udfs.rules.memory import at_least_later
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,10 @@ def transaction_context(
         gap = lost_between(F.col("last_offset") + 1, F.col("marker_offset") - 1)
         after_marker = F.coalesce(F.col("previous_marker.offset") + 1, F.lit(0))
         alone = missing_between(after_marker, F.col("marker_offset") - 1)
-        expired = F.greatest("first_timestamp", "marker_timestamp") - F.col("state_timestamp")
+        # The marker's own moment, or that of data which it ends, is the broker's.
+        expired = at_least_later(
+            F.col("state_timestamp"), F.col("marker_timestamp"), ages.producer_expiration
+        )
         told = named.select(
             "*",
             *coordinator_columns(ages.now, ages.late_slack, ages.clock_tolerance),
@@ -120,9 +124,7 @@ def transaction_context(
                 "missing_before_marker"
             ),
             lost_behind(F.col("last_offset")).alias("behind_data_gap"),
-            F.coalesce(expired >= ages.producer_expiration, F.lit(False)).alias(
-                "state_may_have_expired"
-            ),
+            F.coalesce(expired, F.lit(False)).alias("state_may_have_expired"),
             F.coalesce("first_offset", "marker_offset").alias("offset_first"),
             F.coalesce("marker_offset", "last_offset").alias("offset_last"),
             F.coalesce("highest_epoch", "marker_epoch").alias("producer_epoch"),

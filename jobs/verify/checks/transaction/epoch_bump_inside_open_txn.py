@@ -34,7 +34,7 @@ CHECK = Check(
     excuses=(
         explained(MISSING_RANGE, lambda: F.col("lost_before") | F.col("overlaps")),
         unstable_tail(),
-        forgotten_with_the_head("previous"),
+        forgotten_with_the_head("previous.last_offset"),
     ),
     expected=lambda: text("a marker before data of epoch {producer_epoch}"),
     found=lambda: text("data of epoch {epoch} still open", epoch="previous.epoch"),
