@@ -110,6 +110,22 @@ def forgotten_in_place(offset: str) -> Excuse:
     )
 
 
+def began_anew_above_the_start() -> Excuse:
+    """An open transaction all of whose data lie below the log start was forgotten with them.
+
+    Nobody can read what it had written, so nothing is there twice.
+    """
+    return explained(
+        VERSION_DEPENDENT,
+        lambda: (
+            F.col("open_transaction")
+            & F.col("transactional")
+            & (F.col("first_sequence") == 0)
+            & _below_the_start("previous.last_offset")
+        ),
+    )
+
+
 def begun_and_gone() -> Excuse:
     """All data of the transaction went with the head of the log: see `forgotten_with_the_head`."""
     return forgotten_with_the_head("last_offset")

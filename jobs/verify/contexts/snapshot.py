@@ -42,8 +42,9 @@ def _ranges(states: DataFrame, facts: DataFrame) -> DataFrame:
         F.when(of_snapshot & F.col("next_offset").isNotNull(), begun),
     )
     needed = facts.select(
-        "partition_index", "cleaning", "cleaned_below", "clean_shutdown", "holes", "data_end_offset"
-    )
+        "partition_index", "cleaning", "cleaned_below", "clean_shutdown", "holes",
+        "data_end_offset", "log_start_offset",
+    )  # fmt: skip
     placed = (
         states.select("*", F.explode(F.filter(ranges, lambda one: one.isNotNull())).alias("range"))
         .join(F.broadcast(needed), on="partition_index", how="inner")
@@ -61,6 +62,8 @@ def _ranges(states: DataFrame, facts: DataFrame) -> DataFrame:
         "segment_base",
         "split_start",
         F.coalesce("left_out", F.lit(0)).cast("long").alias("left_out"),
+        F.coalesce("below_log_start", F.lit(False)).alias("below_log_start"),
+        "log_start_offset",
         "states",
     )
 
