@@ -162,16 +162,16 @@ def known_states(rows_of_summary: DataFrame, files: DataFrame) -> DataFrame:
     """One row a partition with producer snapshots.
 
     Columns: partition_index, from_snapshot (its log begins with one); of the newest one, if it can
-    be read, snapshot_offset and open_in_snapshot (array of log_row.OPEN_IN_SNAPSHOT).
+    be read, newest_snapshot and open_in_snapshot (array of log_row.OPEN_IN_SNAPSHOT).
     """
-    offsets = files.select("file_index", F.col("base_offset").alias("snapshot_offset"))
+    offsets = files.select("file_index", F.col("base_offset").alias("newest_snapshot"))
     told = rows_of_summary.filter(F.col("starts_log").isNotNull()).join(
         F.broadcast(offsets), on="file_index", how="inner"
     )
     newest = F.col("open_in_snapshot").isNotNull()
     return told.groupBy("partition_index").agg(
         F.max("starts_log").alias("from_snapshot"),
-        F.max(F.when(newest, F.col("snapshot_offset"))).alias("snapshot_offset"),
+        F.max(F.when(newest, F.col("newest_snapshot"))).alias("newest_snapshot"),
         F.flatten(F.collect_list("open_in_snapshot")).alias("open_in_snapshot"),
     )
 
@@ -201,7 +201,7 @@ def facts(
     and up to the moment when its copy began, where a manifest tells that.
     Where the broker was stopped cleanly and is alone in its cluster (`__cluster_metadata`), no
     replica can lag behind another, and the newest of all its partitions counts.
-    snapshot_offset, open_in_snapshot: see `known_states`; null where no snapshot tells.
+    newest_snapshot, open_in_snapshot: see `known_states`; null where no snapshot tells.
     earlier_end: log end of the copy of a `__transaction_state` partition that was taken before all
     data, null for none.
     single_broker: the dump has one broker, and so has its cluster. with_kraft: the dump has a
@@ -282,7 +282,7 @@ def facts(
                 "copied_at_ms",
             ).alias("complete_up_to_ms"),
             "earlier_end",
-            "snapshot_offset",
+            "newest_snapshot",
             "open_in_snapshot",
             (F.col("one_broker") & alone).alias("single_broker"),
             "with_kraft",

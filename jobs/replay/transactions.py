@@ -209,7 +209,7 @@ def _undecided(facts: DataFrame, transactions: DataFrame) -> DataFrame:
     gone, where the log ends with it.
     """
     bounds = facts.select(
-        "partition_index", "high_watermark", "log_start_offset", "snapshot_offset",
+        "partition_index", "high_watermark", "log_start_offset", "newest_snapshot",
         "open_in_snapshot",
     )  # fmt: skip
     met = transactions.filter(F.col("first_offset").isNotNull()).join(
@@ -217,7 +217,7 @@ def _undecided(facts: DataFrame, transactions: DataFrame) -> DataFrame:
     )
     is_open = F.col("marker_offset").isNull()
     gone = is_open & may_be_gone_with_the_head(F.col("last_offset"), F.col("log_start_offset"))
-    told = F.coalesce(F.col("snapshot_offset") > F.col("last_offset"), F.lit(False))
+    told = F.coalesce(F.col("newest_snapshot") > F.col("last_offset"), F.lit(False))
     remembered = F.exists(
         "open_in_snapshot", lambda one: one["producer_id"] == F.col("producer_id")
     )
@@ -227,7 +227,7 @@ def _undecided(facts: DataFrame, transactions: DataFrame) -> DataFrame:
         *columns, is_open.alias("is_open"), (gone & ~told).alias("untold")
     )
     in_memory = (
-        facts.filter(F.col("snapshot_offset") >= F.col("data_end_offset"))
+        facts.filter(F.col("newest_snapshot") >= F.col("data_end_offset"))
         .select("partition_index", "log_start_offset", F.explode("open_in_snapshot").alias("one"))
         .filter(F.col("one.first_offset") < F.col("log_start_offset"))
         .select(
