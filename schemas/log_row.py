@@ -196,6 +196,8 @@ COORDINATOR_TYPE = table(
     long("latest_timestamp", "newest timestamp, ms"),
     long("first_timestamp", "timestamp of its first record, ms; null where it cannot be decoded"),
     long("last_timestamp", "timestamp of its last record, ms; null where it cannot be decoded"),
+    long("ids", "its transactional ids"),
+    long("misplaced_ids", "those that belong into another of `coordinator_partitions` (SPLIT)"),
 )
 """What a split of `__transaction_state` adds to the ones before it."""
 
@@ -327,6 +329,7 @@ PRODUCER_STATES_TYPE = table(
     long("segment_base", "base offset of the segment"),
     long("left_out", "batches of the split that cannot be believed"),
     boolean("below_log_start", "of batches: they lie below the log start; null for a snapshot"),
+    array("doubted", LongType(), "producer ids of those of them in the range; null for none"),
     long("number", "producers in the block"),
     binary("states", "Arrow stream of udfs/wire/side_files/producer_state.py STATE"),
 )  # fmt: skip
@@ -346,6 +349,11 @@ OPEN_IN_SNAPSHOT = table(
     long("first_offset", "first offset of its open transaction"),
 )
 """A transaction that a producer snapshot holds open."""
+
+MISSING = table(
+    long("first", "first offset that is missing"),
+    long("end", "first offset that is there behind"),
+)
 
 SUMMARY_TYPE = table(
     long("length", "bytes of the split or file that were there to read"),
@@ -370,12 +378,15 @@ SUMMARY_TYPE = table(
     long("highest_position", "byte position of the batch with the largest last offset"),
     long("broker_timestamp", "largest timestamp of the broker clock, ms; null: none seen"),
     boolean("cleaner_traces", "a batch with delete horizon, without records or with some missing"),
+    boolean("reaches_next", "a batch has an offset at which the next segment begins or behind"),
     array(
         "registered_brokers",
         IntegerType(),
         "broker ids that a file of __cluster_metadata registers; null for other files",
     ),
     long("steps_dropped", "steps behind the first 10,000 of the split, counted only"),
+    array("missing", MISSING, "offsets that are missing between batches, whatever took them; of "
+          "__transaction_state also those of batches that lack records"),
     long("skipped_group_records", "records of __consumer_offsets of newer groups, not decoded"),
     long("placed_records", "records of groups that belong into their partition"),
     long("misplaced_records", "records of groups that do not"),
@@ -429,6 +440,11 @@ BESIDE = table(
 SPLIT = table(
     integer("partition", "partition; null for files outside partitions"),
     integer("topic_partitions", "how many partitions __consumer_offsets seems to have"),
+    integer(
+        "coordinator_partitions",
+        "the same of __transaction_state; null where the dump does "
+        "not hold all numbers up to its highest",
+    ),
     integer("partition_index", "see LOG_ROW; null for files outside partitions"),
     integer("file_index", "see LOG_ROW"),
     string("root", "folder the file lies in, or URI of the dump; not to be shown"),

@@ -74,6 +74,8 @@ def _chain() -> tuple[Column, Column]:
         F.when(follows, F.col("chain_sequence_before"))
         .otherwise(sequence)
         .alias("sequence_before"),
+        F.when(~follows, F.col("previous.last_offset")).alias("offset_before"),
+        F.when(~follows, F.col("first_offset")).alias("first_offset"),
     )
     return begins, chain
 
@@ -86,8 +88,9 @@ def producer_states(runs: DataFrame) -> DataFrame:
     Added: has_data, has_marker, start_offset; previous (struct of the nearest earlier run with
     data), previous_marker (struct of the nearest earlier marker), state_epoch, highest data,
     marker and coordinator epochs so far, state_timestamp (ms), transaction_number (markers
-    before this run), chain (the contiguous sequences that `previous` ends: first_sequence, and
-    epoch and last sequence of the data before it), data_transaction_number (that of the newest
+    before this run), chain (the contiguous sequences that `previous` ends: first_sequence and
+    first_offset, and epoch, last sequence and last offset of the data before it; offsets null
+    where it was folded away), data_transaction_number (that of the newest
     transactional data before the run), open_transaction (a transaction of this producer is open
     before the run) and open_first_offset (where it begins), expected_sequence, known_checksums
     (of the newest batches before it, KNOWN_BATCHES at most).

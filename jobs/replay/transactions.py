@@ -248,7 +248,8 @@ def partition_states(facts: DataFrame, transactions: DataFrame, owners: DataFram
 
     The last stable offset is the smaller of the high watermark and the first offset of the oldest
     transaction that is open or whose marker is not replicated (`UnifiedLog.lastStableOffset`). What
-    lies below the log start counts as far as the broker remembers it. `owners`: producer_id,
+    lies below the log start counts as far as the broker remembers it.
+    Columns of the table partition_state, and partition_index. `owners`: producer_id,
     transactional_id.
     """
     oldest = (
@@ -279,6 +280,7 @@ def partition_states(facts: DataFrame, transactions: DataFrame, owners: DataFram
         return F.when(holds, F.col(field))
 
     return named.select(
+        "partition_index",
         "broker",
         "topic",
         "partition",

@@ -21,6 +21,7 @@ from jobs.verify.verdict import (
     suspect,
 )
 from schemas.dump_partition import CLEANED, CLEANING_UNKNOWN
+from udfs.rules.absence import Range, overlaps, within_reach
 from udfs.rules.memory import may_be_gone_with_the_head
 from udfs.wire.batches.batch_layout import MAX_SEQUENCE
 
@@ -54,13 +55,40 @@ def one_instant(coordinator_clean_shutdown: str) -> Column:
 
 
 def missing_between(first: Column, last: Column) -> Column:
-    """Whether offsets between `first` and `last` (both inclusive) are missing or damaged."""
-    return F.exists("holes", lambda hole: (hole["first"] <= last) & (hole["end"] > first))
+    """Whether an offset between `first` and `last`, both inclusive, is missing for any reason."""
+    return _any_of("missing", first, last)
+
+
+def lost_between(first: Column, last: Column) -> Column:
+    """Whether one is damaged or missing that the cleaner is not known to have taken.
+
+    For what no cleaner takes: the marker of data that are still there, the last record of a key.
+    """
+    return _any_of("holes", first, last)
+
+
+def _any_of(ranges: str, first: Column, last: Column) -> Column:
+    return F.exists(ranges, lambda one: overlaps(Range(one["first"], one["end"]), first, last))
+
+
+def lost_behind(offset: Column) -> Column:
+    """`lost_between` anywhere behind `offset` (exclusive); false for a null."""
+    return F.coalesce(lost_between(offset + 1, F.lit(MAX_OFFSET)), F.lit(False))
 
 
 def missing_behind(offset: Column) -> Column:
-    """Whether offsets anywhere behind `offset` (exclusive) are missing; false for a null."""
+    """`missing_between` anywhere behind `offset` (exclusive); false for a null."""
     return F.coalesce(missing_between(offset + 1, F.lit(MAX_OFFSET)), F.lit(False))
+
+
+def number_missing(first: Column, last: Column) -> Column:
+    """How many offsets between `first` and `last` (both inclusive) are missing, at most."""
+
+    def share(total: Column, one: Column) -> Column:
+        both = F.least(one["end"], last + 1) - F.greatest(one["first"], first)
+        return total + F.greatest(both, F.lit(0))
+
+    return F.aggregate("missing", F.lit(0).cast("long"), share)
 
 
 def unstable_tail(offset: str = "offset_last") -> Excuse:
@@ -132,8 +160,9 @@ def begun_and_gone() -> Excuse:
 
 
 def cleaned_between(first: Column) -> Column:
-    """Whether the cleaner has passed the offsets from `first` on."""
-    return (F.col("cleaning") == CLEANED) & (first < F.col("cleaned_below"))
+    """Whether the cleaner has passed the offsets from `first` on, and may have taken records."""
+    passed: Column = within_reach(first, F.col("cleaned_below"))
+    return (F.col("cleaning") == CLEANED) & passed
 
 
 def cleaning_excuses() -> tuple[Excuse, ...]:
@@ -141,9 +170,7 @@ def cleaning_excuses() -> tuple[Excuse, ...]:
     return (
         explained(
             CLEANED_RANGE,
-            lambda: (
-                (F.col("cleaning") == CLEANED) & (F.col("offset_first") < F.col("cleaned_below"))
-            ),
+            lambda: cleaned_between(F.col("offset_first")),
         ),
         inconclusive(CLEANED_RANGE, lambda: F.col("cleaning") == CLEANED),
         inconclusive(CONFIG_UNKNOWN, lambda: F.col("cleaning") == CLEANING_UNKNOWN),

@@ -1,4 +1,4 @@
-"""What a broker may have forgotten: the same over arrays and columns, and any 64 bits are moments."""
+"""What a broker may have forgotten: the same over arrays and columns, for any moments."""
 
 import numpy as np
 import pytest
@@ -37,7 +37,9 @@ def test_state_expires_by_the_clock_of_the_broker_against_the_stamps_of_records(
 @pytest.mark.spark
 def test_columns_say_what_arrays_say_and_know_nulls(spark: SparkSession) -> None:
     given = [(int(state), int(latest), is_open) for state, latest, is_open, _ in MOMENTS]
-    rows = spark.createDataFrame([*given, (None, 1, False)], "state long, latest long, open boolean")
+    rows = spark.createDataFrame(
+        [*given, (None, 1, False)], "state long, latest long, open boolean"
+    )
     told = may_have_expired(F.col("state"), F.col("latest"), F.col("open"), DAY)
     assert [row[0] for row in rows.select(told).collect()] == [
         *[expected for *_, expected in MOMENTS],

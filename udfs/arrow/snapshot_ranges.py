@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import LongType
 
-from schemas.columns import boolean, integer, long, string, table
+from schemas.columns import array, boolean, integer, long, string, table
 from udfs.arrow.producer_states import unpack_states
 from udfs.wire.side_files.producer_snapshot import HEADER_SIZE
 from udfs.wire.side_files.producer_state import NONE, STATE, States, follow
@@ -33,6 +34,7 @@ RANGE = table(
     long("left_out", "batches that cannot be believed"),
     boolean("below_log_start", "of changes: by batches below the log start"),
     long("log_start_offset", "the log start; what lies below may have been forgotten"),
+    array("doubted", LongType(), "producers whose state such batches may have changed"),
 )
 """Columns of what `compare_range` reads, apart from `states`; a group is one range."""
 
@@ -72,7 +74,10 @@ def compare_range(rows: pa.Table, expiration_ms: int) -> pa.Table:
         changed = [row for row in given if not row["of_snapshot"]]
         snapshot = unpack_states(judged["states"])
         replayed = _replayed(before, changed, snapshot, judged, expiration_ms)
-        found = _rows(compare(replayed, snapshot), judged)
+        doubted = {one for row in changed for one in row["doubted"] or ()}
+        differences = compare(replayed, snapshot)
+        # What a batch did that cannot be believed is told of that batch.
+        found = [one for one in _rows(differences, judged) if one["producer_id"] not in doubted]
     return pa.Table.from_pylist(found, schema=to_arrow_schema(SNAPSHOT_DIFFERENCE))
 
 

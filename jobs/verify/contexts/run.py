@@ -3,7 +3,12 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.verify.conditions import missing_between, sequence_distance
+from jobs.verify.conditions import (
+    lost_between,
+    missing_between,
+    number_missing,
+    sequence_distance,
+)
 from jobs.verify.contexts.append_bound import with_latest_append
 from jobs.verify.contexts.context import Context, with_paths
 from udfs.rules.memory import at_least_later, may_have_expired
@@ -65,7 +70,8 @@ def run_context(
     epoch is known), latest_append_ms (see `with_latest_append`), state_may_have_expired (by then),
     pause_or_break (the client's clock shows a pause, or the run breaks a rule), same_bytes (a batch
     with the checksum of the first one is among the newest before it), state_offset (offset of the
-    newest batch or marker before), missing_before (offsets since the data before are missing),
+    newest batch or marker before), missing_before, lost_before, offsets_missing_before (whether
+    offsets since the data before are missing, or lost, and how many),
     overlaps (the log itself goes back here), repeats (the sequences of the first batch were written
     before), joins_earlier (the run goes on where sequences were before the chain that `previous`
     ends, or where they would be had that chain been right: what is wrong is that chain).
@@ -86,6 +92,7 @@ def run_context(
         "log_start_offset",
         "first_base",
         "holes",
+        "missing",
     )
     # A run that follows transactions which were folded away was found regular with them, and
     # does not stand beside its own past.
@@ -112,7 +119,7 @@ def run_context(
             & (into_chain("first_batch_last_sequence") <= chain_end)
         )
         # Only a chain that is reported itself excuses what comes behind it: of the same epoch, or
-        # of a higher one that did not begin at 0.
+        # of a higher one that did not begin at 0. Behind missing offsets it may begin anywhere.
         outlier = (F.col("previous.epoch") == F.col("chain.epoch_before")) | (
             F.col("chain.first_sequence") != 0
         )
@@ -121,9 +128,17 @@ def run_context(
             (F.col("chain.epoch_before") == F.col("producer_epoch"))
             & outlier
             & ((skipped == 1) | (skipped == chain_end + 2))
+            & ~F.coalesce(
+                missing_between(F.col("chain.offset_before") + 1, F.col("chain.first_offset") - 1),
+                F.lit(False),
+            )
         )
         first_batch_end = F.col("first_offset") + sequence_distance(
             F.col("first_sequence"), F.col("first_batch_last_sequence")
+        )
+        unseen = (
+            F.coalesce(F.col("previous.last_offset") + 1, F.lit(0)),
+            F.col("first_offset") - 1,
         )
         bounded = with_latest_append(selected, states, now)
         named = with_paths(
@@ -142,10 +157,9 @@ def run_context(
                 & F.array_contains("known_checksums", F.col("first_checksum"))
             ).alias("same_bytes"),
             F.greatest("previous.last_offset", "previous_marker.offset").alias("state_offset"),
-            missing_between(
-                F.coalesce(F.col("previous.last_offset") + 1, F.lit(0)),
-                F.col("first_offset") - 1,
-            ).alias("missing_before"),
+            lost_between(*unseen).alias("lost_before"),
+            missing_between(*unseen).alias("missing_before"),
+            number_missing(*unseen).alias("offsets_missing_before"),
             F.coalesce(F.col("first_offset") <= F.col("previous.last_offset"), F.lit(False)).alias(
                 "overlaps"
             ),

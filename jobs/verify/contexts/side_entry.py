@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.verify.conditions import missing_between
+from jobs.verify.conditions import lost_between, missing_between
 from jobs.verify.contexts.context import Context, with_paths
 
 
@@ -132,10 +132,13 @@ def _enrich(selected: DataFrame, files: DataFrame) -> DataFrame:
         F.coalesce("entry.length", "marker_length").alias("byte_length"),
         F.col("entry.position").alias("entry_position"),
         F.col("entry.length").alias("entry_length"),
-        F.coalesce(missing_between(at_marker, at_marker), F.lit(False)).alias("marker_missing"),
+        F.coalesce(lost_between(at_marker, at_marker), F.lit(False)).alias("marker_missing"),
         # A marker that is missing there joins two transactions of the log into one.
         F.coalesce(
-            missing_between(F.least("entry.first", "first_offset"), at_marker), F.lit(False)
+            lost_between(F.least("entry.first", "first_offset"), at_marker), F.lit(False)
         ).alias("data_missing"),
+        F.coalesce(missing_between(F.col("entry.first"), F.col("entry.first")), F.lit(False)).alias(
+            "start_missing"
+        ),
         F.lit(None).cast("string").alias("transactional_id"),
     )

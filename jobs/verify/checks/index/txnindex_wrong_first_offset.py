@@ -19,7 +19,6 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
-from jobs.verify.conditions import cleaned_between
 from jobs.verify.contexts.side_entry import is_malformed
 from jobs.verify.verdict import CLEANED_RANGE, MISSING_RANGE, NO_INITIAL_STATE, explained
 from udfs.rules.memory import explains_first_offset
@@ -52,7 +51,7 @@ CHECK = Check(
     ),
     excuses=(
         explained(NO_INITIAL_STATE, lambda: _not_later() & ~F.col("start_known")),
-        explained(CLEANED_RANGE, lambda: _not_later() & cleaned_between(F.col("entry.first"))),
+        explained(CLEANED_RANGE, lambda: _not_later() & F.col("start_missing")),
         explained(NO_INITIAL_STATE, _head_forgotten),
         explained(MISSING_RANGE, lambda: F.col("data_missing")),
     ),

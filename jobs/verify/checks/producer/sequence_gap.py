@@ -21,7 +21,6 @@ from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.conditions import (
-    cleaned_between,
     forgotten_in_place,
     is_ahead,
     sequence_distance,
@@ -33,7 +32,7 @@ from jobs.verify.verdict import CLEANED_RANGE, MISSING_RANGE, explained
 
 def _skipped_fits_in_offsets() -> Column:
     skipped = sequence_distance(F.col("expected_sequence"), F.col("first_sequence"))
-    return skipped <= F.col("first_offset") - F.col("previous.last_offset") - 1
+    return skipped <= F.col("offsets_missing_before")
 
 
 CHECK = Check(
@@ -48,11 +47,8 @@ CHECK = Check(
         & is_ahead(F.col("expected_sequence"), F.col("first_sequence"))
     ),
     excuses=(
-        explained(MISSING_RANGE, lambda: F.col("joins_earlier") | F.col("missing_before")),
-        explained(
-            CLEANED_RANGE,
-            lambda: cleaned_between(F.col("previous.last_offset") + 1) & _skipped_fits_in_offsets(),
-        ),
+        explained(MISSING_RANGE, lambda: F.col("joins_earlier") | F.col("lost_before")),
+        explained(CLEANED_RANGE, _skipped_fits_in_offsets),
         state_may_have_expired(),
         unstable_tail(),
         forgotten_in_place("previous.last_offset"),
