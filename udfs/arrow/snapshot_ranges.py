@@ -60,8 +60,10 @@ SNAPSHOT_DIFFERENCE = table(
 NO_STATES: States = np.empty(0, dtype=STATE)
 
 
-def compare_range(rows: pa.Table, expiration_ms: int) -> pa.Table:
+def compare_range(rows: pa.Table, expiration_ms: int, now: int | None) -> pa.Table:
     """Rows of SNAPSHOT_DIFFERENCE for one range of offsets, from its rows of RANGE and `states`.
+
+    `now`: the moment to which ages refer, ms; no snapshot was written later.
 
     A range without a state to start from, or whose snapshot cannot be read, has none.
     """
@@ -73,9 +75,9 @@ def compare_range(rows: pa.Table, expiration_ms: int) -> pa.Table:
     if judged is not None and (before is not None or judged["of_log_start"]):
         changed = [row for row in given if not row["of_snapshot"]]
         snapshot = unpack_states(judged["states"])
-        replayed = _replayed(before, changed, snapshot, judged, expiration_ms)
+        replayed = _replayed(before, changed, snapshot, judged, now)
         doubted = {one for row in changed for one in row["doubted"] or ()}
-        differences = compare(replayed, snapshot)
+        differences = compare(replayed, snapshot, expiration_ms)
         # What a batch did that cannot be believed is told of that batch.
         found = [one for one in _rows(differences, judged) if one["producer_id"] not in doubted]
     return pa.Table.from_pylist(found, schema=to_arrow_schema(SNAPSHOT_DIFFERENCE))
@@ -90,7 +92,7 @@ def _replayed(
     changed: list[dict[str, Any]],
     snapshot: States,
     judged: dict[str, Any],
-    expiration_ms: int,
+    now: int | None,
 ) -> Replayed:
     """The states at the judged snapshot: what the one before it holds, and all changes behind."""
     states = NO_STATES if before is None else unpack_states(before["states"])
@@ -98,7 +100,7 @@ def _replayed(
     # A broker that rebuilds begins at a snapshot above the log start, or at the start itself.
     head_below = judged["start_offset"] is None or judged["start_offset"] <= log_start
     kept = NO_STATES if head_below else states
-    newest = max(_newest(states), _newest(snapshot))
+    newest = max(_newest(states), _newest(snapshot), NONE if now is None else now)
     for row in changed:
         change = unpack_states(row["states"])
         newest = max(newest, _newest(change))
@@ -106,7 +108,7 @@ def _replayed(
         if not row["below_log_start"]:
             kept = follow(kept, change)
     whole = judged["whole"] and not any(row["left_out"] for row in changed)
-    return Replayed(states, kept, log_start, whole, newest - expiration_ms)
+    return Replayed(states, kept, log_start, whole, newest)
 
 
 def _newest(states: States) -> int:

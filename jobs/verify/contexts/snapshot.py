@@ -75,11 +75,13 @@ def _ranges(states: DataFrame, facts: DataFrame) -> DataFrame:
     )
 
 
-def _differences(states: DataFrame, facts: DataFrame, expiration_ms: int) -> DataFrame:
+def _differences(
+    states: DataFrame, facts: DataFrame, expiration_ms: int, now: int | None
+) -> DataFrame:
     """Rows of SNAPSHOT_DIFFERENCE."""
 
     def compare(rows: pa.Table) -> pa.Table:
-        return compare_range(rows, expiration_ms)
+        return compare_range(rows, expiration_ms, now)
 
     ranges = _ranges(states, facts).select(*RANGE.names, "states")
     return ranges.groupBy("partition_index", "end_offset").applyInArrow(
@@ -109,6 +111,7 @@ def snapshot_context(
     facts: DataFrame,
     files: DataFrame,
     expiration_ms: int,
+    now: int | None,
 ) -> Context:
     """Rows of SNAPSHOT_FINDING with all that is known of their partition.
 
@@ -118,7 +121,7 @@ def snapshot_context(
     """
     rows = facts.sparkSession.createDataFrame([], SNAPSHOT_FINDING)
     if states is not None:
-        told = _differences(states, facts, expiration_ms)
+        told = _differences(states, facts, expiration_ms, now)
         rows = rows.unionByName(told, allowMissingColumns=True)
     if faults is not None:
         rows = rows.unionByName(_corrupt(faults, files), allowMissingColumns=True)

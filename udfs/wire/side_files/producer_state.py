@@ -23,7 +23,7 @@ STATE_FIELDS = (
     "last_offset",
     "offset_delta",
     "timestamp",
-    # Of the newest data batch of the epoch: from 1.0.0 to 2.4.0 a marker gives none (KAFKA-9144).
+    # Of the newest data batch: from 1.0.0 to 2.4.0 a marker does not move it (KAFKA-9144).
     "data_timestamp",
     "coordinator_epoch",
     "txn_first_offset",
@@ -41,7 +41,7 @@ STATE = np.dtype([(name, np.int64) for name in STATE_FIELDS])
     _, EPOCH, SEQUENCE, OFFSET, DELTA, TIMESTAMP, OF_DATA, COORDINATOR, OPEN, MARKER, KEEPS, NEWEST,
 ) = range(12)  # fmt: skip
 # What the newest batch of an epoch tells, and a marker of that epoch leaves.
-OF_NEWEST_DATA = ("last_sequence", "last_offset", "offset_delta", "data_timestamp")
+OF_NEWEST_DATA = ("last_sequence", "last_offset", "offset_delta")
 
 States = NDArray[np.void]
 
@@ -68,7 +68,6 @@ def _changes(  # type: ignore[no-untyped-def]
             out[SEQUENCE, p] = -1
             out[OFFSET, p] = -1
             out[DELTA, p] = 0
-            out[OF_DATA, p] = -1
         out[EPOCH, p] = epoch[i]
         out[NEWEST, p] = i
         if control[i]:
@@ -134,6 +133,8 @@ def follow(states: States, changed: States) -> States:
     kept = (own["keeps_data"] == 1) & (own["epoch"] == before["epoch"])
     for name in OF_NEWEST_DATA:
         after[name] = np.where(kept, before[name], own[name])
+    no_data = own["data_timestamp"] == NONE
+    after["data_timestamp"] = np.where(no_data, before["data_timestamp"], own["data_timestamp"])
     no_marker = own["marker_offset"] < 0
     for name in ("coordinator_epoch", "marker_offset"):
         after[name] = np.where(no_marker, before[name], own[name])

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from udfs.rules.memory import may_be_gone_with_the_head
+from udfs.rules.memory import may_be_gone_with_the_head, may_have_expired
 from udfs.wire import bounds
 from udfs.wire.batches.batch_headers import Bools, Int64s
 from udfs.wire.side_files.producer_snapshot import ENTRY, HEADER_SIZE
@@ -79,8 +79,12 @@ def _same(log: Int64s, snapshot: Int64s) -> Bools:
 
 
 def _same_timestamp(log: States, snapshot: States) -> Bools:
-    """The same of the timestamp, to which markers add nothing from 1.0.0 to 2.4.0 (KAFKA-9144)."""
+    """The same of the timestamp, to which markers add nothing from 1.0.0 to 2.4.0 (KAFKA-9144).
+
+    It is that of the newest data then, or none for a producer without data of its epoch.
+    """
     old: Bools = snapshot["timestamp"] == log["data_timestamp"]
+    old |= (snapshot["timestamp"] == NONE) & (log["last_sequence"] == NONE)
     return _same(log["timestamp"], snapshot["timestamp"]) | old
 
 
@@ -167,25 +171,28 @@ class Replayed(NamedTuple):
 
     `states`: from all that is there; `kept`: from the log start on, as a broker rebuilds it, and
     equal to `states` where nothing lies below. `log_start`: that offset. `whole`: nothing was taken
-    from the log. `expired_before` (ms): a producer without an open transaction whose newest
-    timestamp is below may be absent.
+    from the log. `latest`: the snapshot was written at no later moment, ms.
     """
 
     states: States
     kept: States
     log_start: int
     whole: bool
-    expired_before: int
+    latest: int
 
 
-def compare(log: Replayed, snapshot: States) -> Differences:
-    """What differs. Where the log is not whole only what the snapshot lacks is told."""
+def compare(log: Replayed, snapshot: States, expiration_ms: int) -> Differences:
+    """What differs. Where the log is not whole only what the snapshot lacks is told.
+
+    `expiration_ms`: after so long a producer without an open transaction may be absent.
+    """
     replayed, kept, stored = _paired(log.states, log.kept, snapshot)
     differs = ~_equal(replayed, stored)
     differs &= ~_without_the_head(replayed, kept, stored, log.log_start)
     absent = stored["producer_id"] == NONE
-    expired = absent & (replayed["txn_first_offset"] == NONE)
-    differs &= ~(expired & (replayed["timestamp"] < log.expired_before))
+    is_open = replayed["txn_first_offset"] != NONE
+    latest = np.int64(log.latest)
+    differs &= ~(absent & may_have_expired(replayed["timestamp"], latest, is_open, expiration_ms))
     forgotten = _forgotten(replayed, stored)
     if not log.whole:
         differs &= _behind(replayed, stored) & ~forgotten

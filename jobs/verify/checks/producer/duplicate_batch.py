@@ -19,6 +19,7 @@ from pyspark.sql import functions as F
 from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.conditions import (
     began_anew_above_the_start,
+    forgotten_behind_a_marker,
     forgotten_with_the_head,
     is_behind,
     unstable_tail,
@@ -50,6 +51,7 @@ CHECK = Check(
         ),
         unstable_tail(),
         forgotten_with_the_head("previous.last_offset"),
+        forgotten_behind_a_marker(),
     ),
     expected=lambda: text("first sequence {expected_sequence}"),
     found=lambda: text("sequences {first_sequence} to {first_batch_last_sequence} again"),
