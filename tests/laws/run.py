@@ -1,0 +1,217 @@
+"""Degrades dumps after every law, audits the results, and tells what was found.
+
+`make laws` prints a table (law, degraded copies of partitions, findings by verdict) and each
+violation with the seed that makes it again; it fails on any. A finding belongs to the law of the
+copy in whose partitions it lies.
+"""
+
+import argparse
+import json
+import sys
+import tarfile
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from laws import catalogue
+from laws.catalogue import Source, apply
+from laws.dump_files import Dump, read_dump
+from laws.rename import BROKER_STEP, NotPlacedError, internal_partitions, packed
+from pyspark.sql import SparkSession
+
+from jobs import main as stages
+from jobs.audit.audit import Request
+from jobs.cli.progress import Progress
+from jobs.model.settings import load
+from jobs.spark.session import spark_session
+from schemas.violation import FINDING_PLACE
+
+HERE = Path(__file__).resolve().parent.parent
+OWN = HERE / "dumps"
+BESIDE = HERE.parent.parent / "shared" / "corpus"
+# Too large to be copied many times.
+LEFT_OUT = {"tv2-defaults", "tv2-rollover"}
+AN_HOUR_MS = 3_600_000
+
+Finding = dict[str, Any]
+
+
+@dataclass
+class Told:
+    """What became of one law: copies of partitions that were degraded, findings at places."""
+
+    samples: int = 0
+    findings: list[Finding] = field(default_factory=list)
+
+    def by_verdict(self) -> Counter[str]:
+        return Counter(one["verdict"] for one in self.findings if one["severity"] != "info")
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A dump of real brokers, unpacked and read."""
+
+    name: str
+    legal: bool
+    source: Source
+    dump: Dump
+
+
+def scenarios(wanted: Sequence[str] = ()) -> Iterator[Path]:
+    """The dumps of this checkout, and those of the larger corpus beside it."""
+    met: set[str] = set()
+    for folder in (OWN, BESIDE, BESIDE / "aged"):
+        for path in sorted(folder.glob("*.tar.gz")):
+            name = path.name.removesuffix(".tar.gz")
+            if name not in met | LEFT_OUT and (not wanted or name in wanted):
+                met.add(name)
+                yield path
+
+
+def read_scenario(path: Path) -> Scenario:
+    """Unpacks a dump and reads it."""
+    name = path.name.removesuffix(".tar.gz")
+    with tempfile.TemporaryDirectory() as folder:
+        with tarfile.open(path) as archive:
+            archive.extractall(folder, filter="data")
+        root = Path(folder) / name
+        about = json.loads((root / "about.json").read_text())
+        release = tuple(int(part) for part in about["kafka_version"].split("."))
+        moments = [at for at in about["dumped_at_ms"].values() if isinstance(at, int)]
+        source = Source(release, max(moments))
+        return Scenario(name, about["legal"], source, read_dump(root / "dump"))
+
+
+def degraded(scenario: Scenario, law: str, seed: int) -> tuple[Dump, int]:
+    """A copy of a dump after a law, and how many copies of partitions it touched."""
+    copy = scenario.dump.copy()
+    rng = Random(f"{scenario.name} {law} {seed}")  # noqa: S311 - has to be the same again
+    return copy, apply(law, copy, scenario.source, rng)
+
+
+def audit_findings(spark: SparkSession, folder: Path, moment: int) -> list[Finding]:
+    """All findings of a dump, one a place; raises where a check crashed."""
+    request = Request([folder], "unused", moment + AN_HOUR_MS, "records", load(None))
+    done = stages.audit(spark, request, Progress(None, quiet=True))
+    crashed = [one.check.code for one in done.verified.outcomes if one.status == "crashed"]
+    rows = [row.asDict(recursive=True) for row in done.verified.findings.collect()]
+    done.release()
+    if crashed:
+        raise RuntimeError(f"crashed: {crashed}")
+    return [
+        row | {name: place[name] for name in FINDING_PLACE.names}
+        for row in rows
+        for place in row["places"] or [row]
+    ]
+
+
+def copy_of(finding: Finding, partitions: dict[str, int]) -> int | None:
+    """The number of the copy in which a finding lies."""
+    topic = finding["topic"]
+    if topic in partitions:
+        return int(finding["partition"]) // partitions[topic]
+    if topic is not None:
+        return int(topic.rpartition(".")[2])
+    broker = finding["broker"]
+    return None if broker is None else int(broker) // BROKER_STEP
+
+
+def audit_laws(
+    spark: SparkSession, scenario: Scenario, laws: Sequence[tuple[str, int]]
+) -> dict[tuple[str, int], Told]:
+    """Audits one copy a law and seed, all in one dump."""
+    partitions = internal_partitions(scenario.dump)
+    made = [degraded(scenario, law, seed) for law, seed in laws]
+    told = {key: Told(samples) for key, (_, samples) in zip(laws, made, strict=True)}
+    with tempfile.TemporaryDirectory() as folder:
+        packed([dump for dump, _ in made], partitions).write(Path(folder))
+        found = audit_findings(spark, Path(folder), scenario.source.moment)
+    for one in found:
+        index = copy_of(one, partitions)
+        if index is not None:
+            told[laws[index]].findings.append(one)
+    return told
+
+
+def line(scenario: str, key: tuple[str, int], one: Finding) -> str:
+    law, seed = key
+    place = f"broker {one['broker']} {one['topic']}-{one['partition']} at {one['offset_first']}"
+    return f"  {scenario} {law} seed {seed}: {one['verdict']} {one['code']} {place}: {one['message']}"
+
+
+def table(totals: dict[str, Told]) -> str:
+    """The result as a table of the documentation."""
+    rows = ["| law | samples | violation | suspect | inconclusive |", "|---|---|---|---|---|"]
+    for law, told in totals.items():
+        by = told.by_verdict()
+        counts = " | ".join(str(by[name]) for name in ("violation", "suspect", "inconclusive"))
+        rows.append(f"| `{law}` | {told.samples} | {counts} |")
+    return "\n".join(rows)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Runs the laws over legal dumps; 1 where any makes a violation."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("dumps", nargs="*", help="names of dumps; all legal ones by default")
+    parser.add_argument("--seeds", type=int, default=3, help="degraded copies a law and dump")
+    parser.add_argument("--first-seed", type=int, default=1)
+    parser.add_argument("--laws", nargs="*", default=[*catalogue.LAWS, *catalogue.ALONE])
+    parser.add_argument("--together", type=int, default=30, help="copies in one audit")
+    parser.add_argument("--keep", type=Path, help="a folder for the findings as JSON")
+    asked = parser.parse_args(arguments)
+    seeds = range(asked.first_seed, asked.first_seed + asked.seeds)
+    whole = [(law, seed) for seed in seeds for law in asked.laws if law not in catalogue.ALONE]
+    gapped = [(law, seed) for seed in seeds for law in asked.laws if law in catalogue.ALONE]
+    groups = [
+        part[at : at + asked.together]
+        for part in (whole, gapped)
+        for at in range(0, len(part), asked.together)
+    ]
+    totals = {law: Told() for law in asked.laws}
+    with spark_session() as spark:
+        for path in scenarios(asked.dumps):
+            scenario = read_scenario(path)
+            if scenario.legal:
+                _run(spark, scenario, groups, totals, asked.keep)
+    sys.stdout.write(table(totals) + "\n")
+    return 1 if any(told.by_verdict()["violation"] for told in totals.values()) else 0
+
+
+def _run(
+    spark: SparkSession,
+    scenario: Scenario,
+    groups: Sequence[Sequence[tuple[str, int]]],
+    totals: dict[str, Told],
+    keep: Path | None,
+) -> None:
+    """Audits all groups of one dump, prints what is wrong and adds it all up."""
+    started, kept, bad = time.monotonic(), [], 0
+    for group in groups:
+        try:
+            told = audit_laws(spark, scenario, group)
+        except NotPlacedError as error:
+            sys.stdout.write(f"{scenario.name}: left out: {error}\n")
+            return
+        for key, one in told.items():
+            totals[key[0]].samples += one.samples
+            totals[key[0]].findings += one.findings
+            wrong = [finding for finding in one.findings if finding["verdict"] == "violation"]
+            bad += len(wrong)
+            kept += [finding | {"law": key[0], "seed": key[1]} for finding in one.findings]
+            for finding in wrong:
+                sys.stdout.write(line(scenario.name, key, finding) + "\n")
+    seconds = time.monotonic() - started
+    sys.stdout.write(f"{scenario.name}: {bad} violations, {seconds:.0f} s\n")
+    sys.stdout.flush()
+    if keep:
+        keep.mkdir(parents=True, exist_ok=True)
+        (keep / f"{scenario.name}.json").write_text(json.dumps(kept, default=str))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
