@@ -1,7 +1,9 @@
 """Laws about what a dump lacks: files, partitions, copies. A copy may be as partial as it likes.
 
-- `side_files`: all side files of a random segment, or those of one kind; a snapshot, the leader
-  epochs, the topic id. None holds a record; an audit that needs one cannot decide.
+- `side_files`: all side files of a random segment, or one of them; the leader epochs, the topic
+  id. None holds a record; an audit that needs one cannot decide. A `.txnindex` goes only with the
+  rest: brokers make `.index` and `.timeindex` with the segment, so a copy that has one of these and
+  no `.txnindex` tells that the broker had none, and is no legal history where data were aborted.
 - `checkpoints`: some of the files at the root of a log directory, but `meta.properties`.
 - `crash`: no clean-shutdown file: the broker was copied while it ran, or was killed. Behind the
   newest batch zeros may lie (`log.preallocate`).
@@ -23,13 +25,16 @@ from laws.dump_files import (
     Partition,
 )
 
+# A `.txnindex` that is missing beside an `.index` is one that the broker lacks.
+LONELY = (".index", ".timeindex", ".snapshot")
+
 
 def side_files(dump: Dump, directory: Directory, one: Partition, rng: Random) -> bool:
     """Side files are missing."""
     before = len(one.files)
     for base in sorted({int(name[:20]) for name in one.files if name.endswith(OF_SEGMENT)}):
         if rng.random() < 0.5:
-            one.drop(base, OF_SEGMENT[1:] if rng.random() < 0.5 else (rng.choice(OF_SEGMENT[1:]),))
+            one.drop(base, OF_SEGMENT[1:] if rng.random() < 0.5 else (rng.choice(LONELY),))
     for name in (LEADER_EPOCHS, TOPIC_ID):
         if rng.random() < 0.3:
             one.files.pop(name, None)

@@ -7,7 +7,8 @@ Why it is wrong: a read_committed consumer learns of aborted transactions from t
 (TransactionIndex), so it is given the aborted records as committed ones.
 
 When it is legal: the cleaner removed all data of the transaction; the index was copied before the
-marker was written.
+marker was written; of the segment only the `.log` file was copied, which shows where its `.index`
+and `.timeindex`, that no broker lacks, are missing too.
 
 Evidence: the marker.
 """
@@ -17,7 +18,13 @@ from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.conditions import cleaned_between, unstable_tail
-from jobs.verify.verdict import CLEANED_RANGE, DUMP_BEFORE_EVENT, explained, inconclusive
+from jobs.verify.verdict import (
+    CLEANED_RANGE,
+    DUMP_BEFORE_EVENT,
+    SIDE_FILES_NOT_DUMPED,
+    explained,
+    inconclusive,
+)
 
 
 def _behind_the_index() -> Column:
@@ -41,6 +48,7 @@ CHECK = Check(
             lambda: (F.col("records") == 0) & cleaned_between(F.col("first_offset")),
         ),
         inconclusive(DUMP_BEFORE_EVENT, _behind_the_index),
+        inconclusive(SIDE_FILES_NOT_DUMPED, lambda: F.col("side_files_missing")),
         unstable_tail("marker_offset"),
     ),
     expected=lambda: text("an entry for offsets {first_offset} to {marker_offset}"),
