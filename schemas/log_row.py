@@ -322,6 +322,7 @@ PRODUCER_STATES_TYPE = table(
     long("next_offset", "offset of the snapshot behind this one; null for none, and for batches"),
     long("segment_base", "base offset of the segment"),
     long("left_out", "batches of the split that cannot be believed"),
+    array("doubted", LongType(), "producer ids of those of them in the range; null for none"),
     long("number", "producers in the block"),
     binary("states", "Arrow stream of udfs/wire/side_files/producer_state.py STATE"),
 )  # fmt: skip
@@ -358,6 +359,7 @@ SUMMARY_TYPE = table(
     long("highest_position", "byte position of the batch with the largest last offset"),
     long("broker_timestamp", "largest timestamp of the broker clock, ms; null: none seen"),
     boolean("cleaner_traces", "a batch with delete horizon, without records or with some missing"),
+    boolean("reaches_next", "a batch has an offset at which the next segment begins or behind"),
     array(
         "registered_brokers",
         IntegerType(),

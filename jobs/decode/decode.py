@@ -11,6 +11,7 @@ from jobs.decode.splits import pack_splits, plan_splits, seams_of_offsets
 from jobs.model.decoded import Decoded
 from jobs.model.dump import Dump
 from jobs.model.settings import Settings
+from jobs.model.superseded import Reach, leave_out, superseded
 from jobs.spark.session import TASKS_A_CORE
 from schemas import log_row
 from schemas.log_row import LOG_ROW, PACK
@@ -30,17 +31,23 @@ def decode_options(settings: Settings, depth: str) -> DecodeOptions:
 
 
 def decode(spark: SparkSession, dump: Dump, settings: Settings, depth: str) -> Decoded:
-    """Reads all files of the dump once; the rows are persisted and complete on return."""
+    """Reads all files of the dump once; the rows are persisted and complete on return.
+
+    Segments that the cleaner had replaced while the dump was copied are taken out of `dump`.
+    """
     options = decode_options(settings, depth)
     splits = plan_splits(dump, settings.split_bytes)
     rows = _read(spark, splits, options)
-    broken = _files_with_broken_seams(rows)
-    if broken:
-        whole = plan_splits(dump, 1 << 62)
+    broken, reaching = _seams(rows)
+    touched = leave_out(dump, superseded(dump, reaching)) | broken
+    if touched:
+        whole, anew = plan_splits(dump, 1 << 62), plan_splits(dump, settings.split_bytes)
         again = [split for split in whole if split["file_index"] in broken]
-        repaired = _read(spark, again, options)
-        rows = rows.filter(~F.col("file_index").isin(*broken)).unionByName(repaired)
-        splits = [split for split in splits if split["file_index"] not in broken] + again
+        again += [split for split in anew if split["file_index"] in touched - broken]
+        rows = rows.filter(~F.col("file_index").isin(*touched))
+        if again:
+            rows = rows.unionByName(_read(spark, again, options))
+        splits = [split for split in splits if split["file_index"] not in touched] + again
     offsets = [p.partition_index for p in dump.partitions if p.topic == OFFSETS_TOPIC]
     in_offsets = F.col("partition_index").isin(*offsets)
     counted = rows.groupBy("kind").agg(
@@ -96,8 +103,10 @@ def _read(
     return source.mapInArrow(read, LOG_ROW).persist(StorageLevel.MEMORY_AND_DISK)
 
 
-def _files_with_broken_seams(rows: DataFrame) -> list[int]:
-    """Files where a split did not begin where the batches of the splits before it ended.
+def _seams(rows: DataFrame) -> tuple[set[int], dict[int, Reach]]:
+    """Files with a broken seam, and those that hold offsets of the next segment.
+
+    A seam is broken where a split did not begin where the batches of those before it ended.
 
     A split in the middle of a segment finds its first batch by searching for one that can be
     proven; bytes inside a record may look like a batch too. The chain of batches from the start
@@ -106,8 +115,10 @@ def _files_with_broken_seams(rows: DataFrame) -> list[int]:
     seams = Window.partitionBy("file_index").orderBy("split_start")
     before = seams.rowsBetween(Window.unboundedPreceding, -1)
     splits = rows.filter(F.col("kind") == log_row.SUMMARY).select(
-        "file_index", "split_start", "summary.first_found", "summary.end", "summary.length"
-    )
+        "file_index", "split_start",
+        *[f"summary.{name}" for name in ("first_found", "end", "length", "reaches_next",
+                                         "last_offset", "cleaner_traces")],
+    )  # fmt: skip
     # A split in which no batch starts passes on where the chain before it had arrived.
     arrived = F.when(F.col("first_found").isNotNull(), F.struct("end"))
     judged = splits.withColumn("arrived", F.last(arrived, ignorenulls=True).over(before))
@@ -117,8 +128,20 @@ def _files_with_broken_seams(rows: DataFrame) -> list[int]:
         F.col("arrived.end") < F.col("split_start") + F.col("length")
     )
     broken = (F.col("split_start") > 0) & F.coalesce(other_first | nothing_there, F.lit(False))
-    found = judged.filter(broken).select("file_index").distinct()
-    return sorted(row.file_index for row in found.collect())
+    found = judged.withColumn("broken", broken).filter(F.col("broken") | F.col("reaches_next"))
+    told = found.groupBy("file_index").agg(
+        F.max("broken").alias("broken"),
+        F.max("reaches_next").alias("reaches_next"),
+        F.max("last_offset").alias("last_offset"),
+        F.max("cleaner_traces").alias("cleaned"),
+    )
+    rows_told = told.collect()
+    reaching = {
+        row.file_index: Reach(row.last_offset, bool(row.cleaned))
+        for row in rows_told
+        if row.reaches_next
+    }
+    return {row.file_index for row in rows_told if row.broken}, reaching
 
 
 def failures(decoded: Decoded, files: DataFrame) -> DataFrame:

@@ -4,7 +4,7 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 
 from jobs.model.dump import Dump, DumpFile, DumpPartition, cleaned_below
-from jobs.model.file_names import BESIDE_A_SEGMENT
+from jobs.model.file_names import BESIDE_A_SEGMENT, EARLIER_COORDINATOR_LOG
 from jobs.model.replicas import Cleaned, cleaned, coordinator_copies, cuts
 from schemas.topics import OFFSETS_TOPIC, TXN_LOG_TOPIC
 from udfs.arrow.byte_range import DIGEST_BLOCK_BYTES
@@ -13,7 +13,8 @@ from udfs.arrow.byte_range import DIGEST_BLOCK_BYTES
 USUAL_OFFSETS_PARTITIONS = 50
 # Reading a small file costs about as much as decoding this many bytes.
 COST_OF_A_FILE = 65_536
-SPLIT_KINDS = ("segment", "metadata_log", "metadata_snapshot")
+# A task needs all of these to judge any of it.
+READ_WHOLE = ("txn_index", "producer_snapshot", EARLIER_COORDINATOR_LOG, *BESIDE_A_SEGMENT)
 
 
 def plan_splits(dump: Dump, split_bytes: int) -> list[dict[str, object]]:
@@ -34,7 +35,8 @@ def plan_splits(dump: Dump, split_bytes: int) -> list[dict[str, object]]:
             continue
         owner = None if file.partition_index is None else partitions[file.partition_index]
         size = max(file.size, 1)
-        piece = step if file.kind in SPLIT_KINDS and file.text is None else size
+        # Of what is not judged, or by its small beginning, only the digest is taken.
+        piece = size if file.kind in READ_WHOLE or file.text is not None else step
         for start in range(0, size, piece):
             split = _split(file, owner, start, min(piece, file.size - start))
             split["cuts"] = compared.get(file.partition_index)

@@ -134,7 +134,7 @@ def export_split(
         behind = {row["producer_id"]: row["first_offset"] for row in split["aborted_behind"] or ()}
         wanted &= ~hidden(decoded, behind)
     for part in sections(source, decoded, options.max_decompressed_bytes, wanted):
-        yield from _rows(part, headers, split)
+        yield from _rows(part, decoded.stored, split)
 
 
 def export_splits(

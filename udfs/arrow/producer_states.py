@@ -14,11 +14,15 @@ from udfs.arrow.initial_runs import initial_runs
 from udfs.arrow.rows import RowBuilder
 from udfs.arrow.run_rows import Replayable
 from udfs.wire.batches import faults
+from udfs.wire.batches.batch_headers import BatchHeaders, Bools
 from udfs.wire.batches.fold import Batches
 from udfs.wire.errors import WireError
 from udfs.wire.side_files.producer_snapshot import read_entries
 from udfs.wire.side_files.producer_state import STATE, UNTOLD, States, changes
 from udfs.wire.side_files.snapshot_differences import stored_states
+
+# Of damaged producers in one range; a log in which there are more is told by its other findings.
+MAX_DOUBTED = 10_000
 
 
 def pack_states(states: States) -> bytes:
@@ -54,7 +58,10 @@ def changed_states(
     """
     headers, batch = decoded.headers, given.batch
     last_offset = headers.last_offset[batch]
-    left_out = int(np.count_nonzero(decoded.fault & faults.NOT_REPLAYED))
+    # Control batches of another type than a marker are no part of a producer's state.
+    doubtful = (decoded.fault & (faults.NOT_REPLAYED | faults.CODEC_INVALID)) != 0
+    left_out = int(np.count_nonzero(doubtful))
+    doubtful[batch] = False
     rows = []
     for start, end in pairwise(split["snapshots"] or []):
         chosen = np.flatnonzero((last_offset >= start) & (last_offset < end))
@@ -66,10 +73,19 @@ def changed_states(
                 headers.length[batch][chosen],
                 split["file_index"],
             )
-            place = {"start_offset": start, "end_offset": end, "left_out": left_out}
+            place: dict[str, Any] = {"start_offset": start, "end_offset": end, "left_out": left_out}
+            if left_out:
+                place["doubted"] = _producers(headers, doubtful, start, end)
             rows.append(_row(split, states) | place)
     if rows:
         yield builder.nested(log_row.PRODUCER_STATES, "producer_states", rows)
+
+
+def _producers(headers: BatchHeaders, chosen: Bools, start: int, end: int) -> list[int]:
+    """Producer ids of the chosen batches in a range of offsets."""
+    here = chosen & (headers.last_offset >= start) & (headers.last_offset < end)
+    ids = np.unique(headers.producer_id[here & (headers.producer_id >= 0)])
+    return [int(one) for one in ids[:MAX_DOUBTED]]
 
 
 def snapshot_rows(

@@ -21,6 +21,7 @@ from udfs.arrow.run_rows import replayable, run_rows
 from udfs.arrow.side_files import faults_beside
 from udfs.arrow.survivors import survivor_rows
 from udfs.arrow.txn_log_rows import txn_log_rows
+from udfs.wire import bounds
 from udfs.wire.batches import batch_layout as layout
 from udfs.wire.batches import faults
 from udfs.wire.batches.batch_headers import BatchHeaders
@@ -117,8 +118,13 @@ def failure_rows(frames: Frames, headers: BatchHeaders, start: int) -> list[dict
     return rows
 
 
-def summary_row(start: int, frames: Frames, decoded: Decoded, dropped: int) -> dict[str, Any]:
-    """What the split that begins at `start` holds, and where the chain of batches runs."""
+def summary_row(
+    start: int, frames: Frames, decoded: Decoded, dropped: int, next_base: int | None
+) -> dict[str, Any]:
+    """What the split that begins at `start` holds, and where the chain of batches runs.
+
+    `next_base`: base offset of the next segment, None for the newest.
+    """
     headers = decoded.headers
     row: dict[str, Any] = {
         "first_found": None if frames.first is None else frames.first + start,
@@ -134,8 +140,12 @@ def summary_row(start: int, frames: Frames, decoded: Decoded, dropped: int) -> d
     markers = decoded.control_type >= 0
     broker_clock = np.where(markers, decoded.marker_timestamp, -1)
     broker_clock = np.where(headers.log_append_time, headers.max_timestamp, broker_clock)
+    # A moment that cannot be is no clock: it would make every other one of the dump long ago.
+    newest = int(np.where(broker_clock < bounds.LATEST, broker_clock, -1).max())
     partly = ~headers.control & (headers.record_count < headers.last_offset_delta + 1)
+    reached = next_base is not None and int(headers.last_offset[high]) >= next_base
     return row | {
+        "reaches_next": reached,
         "first_offset": None if decoded.not_opened[0] else int(headers.base_offset[0]),
         "last_offset": int(headers.last_offset[high]),
         "final_last_offset": int(headers.last_offset[-1]),
@@ -147,7 +157,7 @@ def summary_row(start: int, frames: Frames, decoded: Decoded, dropped: int) -> d
         "lowest_offset": int(headers.base_offset[low]),
         "lowest_position": int(headers.position[low]) + start,
         "highest_position": int(headers.position[high]) + start,
-        "broker_timestamp": int(broker_clock.max()) if broker_clock.max() >= 0 else None,
+        "broker_timestamp": newest if newest >= 0 else None,
         "cleaner_traces": bool(
             headers.delete_horizon.any() or (headers.record_count == 0).any() or partly.any()
         ),
@@ -200,6 +210,8 @@ def read_segment(
         yield from survivor_rows(
             builder, source, decoded, len(damaged), split["cleaner_reach"], split["buckets"], limit
         )
-    summary = summary_row(source.start, frames, decoded, dropped) | of_topic
+    summary = (
+        summary_row(source.start, frames, decoded, dropped, split["next_base_offset"]) | of_topic
+    )
     summary |= {"length": source.length, "digests": source.digests(), "shrank": source.shrank}
     yield builder.nested(log_row.SUMMARY, "summary", [summary])

@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import LongType
 
-from schemas.columns import boolean, integer, long, string, table
+from schemas.columns import array, boolean, integer, long, string, table
 from udfs.arrow.producer_states import unpack_states
 from udfs.wire.side_files.producer_snapshot import HEADER_SIZE
 from udfs.wire.side_files.producer_state import NONE, STATE, States, follow
@@ -31,6 +32,7 @@ RANGE = table(
     long("segment_base", "base offset of the segment; of a snapshot its offset"),
     long("split_start", "byte position where the split starts"),
     long("left_out", "batches that cannot be believed"),
+    array("doubted", LongType(), "producers whose state such batches may have changed"),
 )
 """Columns of what `compare_range` reads, apart from `states`; a group is one range."""
 
@@ -76,7 +78,10 @@ def compare_range(rows: pa.Table, expiration_ms: int) -> pa.Table:
             newest = max(newest, _newest(change))
             replayed = follow(replayed, change)
         whole = judged["whole"] and not any(row["left_out"] for row in changed)
-        found = _rows(compare(replayed, snapshot, whole, newest - expiration_ms), judged)
+        doubted = {one for row in changed for one in row["doubted"] or ()}
+        differences = compare(replayed, snapshot, whole, newest - expiration_ms)
+        # What a batch did that cannot be believed is told of that batch.
+        found = [one for one in _rows(differences, judged) if one["producer_id"] not in doubted]
     return pa.Table.from_pylist(found, schema=to_arrow_schema(SNAPSHOT_DIFFERENCE))
 
 

@@ -24,6 +24,7 @@ from udfs.arrow.side_files import Index
 from udfs.arrow.text_index_rows import indexes_beside, text_index_faults, text_index_rows
 from udfs.arrow.text_offsets_split import text_offsets_split
 from udfs.arrow.text_txn_log_rows import text_txn_log_rows
+from udfs.wire import bounds
 from udfs.wire.batches import records
 from udfs.wire.batches.batch_headers import header_faults
 from udfs.wire.errors import WireError
@@ -60,11 +61,12 @@ def decoded_text(
     gathered: Gathered, topic: str, with_records: bool, options: DecodeOptions
 ) -> Decoded:
     """The batches of a text with their faults; `with_records`: it prints records."""
-    headers = gathered.headers
+    stored = gathered.headers
+    headers = stored.bounded()
     fault = header_faults(headers, topic in COORDINATOR_TOPICS)
     if with_records and options.with_records:
         known = (gathered.counted > 0) & ((headers.magic == 2) | (headers.codec > 0))
-        delta = gathered.largest_timestamp - headers.base_timestamp
+        delta = bounds.timestamps(gathered.largest_timestamp) - headers.base_timestamp
         delta = np.where(known, delta, np.int64(records.NO_TIMESTAMP))
         fault |= gathered.fault
         fault = record_faults(headers, fault, delta, gathered.tombstones)
@@ -74,7 +76,8 @@ def decoded_text(
         gathered.control_type,
         gathered.coordinator_epoch,
         headers.max_timestamp,
-        gathered.largest_timestamp,
+        bounds.timestamps(gathered.largest_timestamp),
+        stored,
     )
 
 
@@ -146,7 +149,7 @@ def _rows(
     ):
         if rows:
             yield builder.nested(kind, column, rows)
-    summary = summary_row(start, frames, decoded, dropped) | of_topic
+    summary = summary_row(start, frames, decoded, dropped, None) | of_topic
     summary |= {"length": 0, "digests": b""} | told
     if part.alone:
         # Any gap may be batches that the cleaner emptied.

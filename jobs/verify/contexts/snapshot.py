@@ -61,6 +61,7 @@ def _ranges(states: DataFrame, facts: DataFrame) -> DataFrame:
         "segment_base",
         "split_start",
         F.coalesce("left_out", F.lit(0)).cast("long").alias("left_out"),
+        "doubted",
         "states",
     )
 

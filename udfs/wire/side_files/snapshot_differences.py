@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from udfs.wire import bounds
 from udfs.wire.batches.batch_headers import Bools, Int64s
 from udfs.wire.side_files.producer_snapshot import ENTRY, HEADER_SIZE
 from udfs.wire.side_files.producer_state import NONE, STATE, UNTOLD, States
@@ -44,6 +45,9 @@ def stored_states(entries: NDArray[np.void], file_index: int) -> States:
     states = np.zeros(entries.size, dtype=STATE)
     for name in COMPARED:
         states[name] = entries[STORED_NAMES.get(name, name)]
+    for name in ("last_offset", "txn_first_offset"):
+        states[name] = bounds.offsets(states[name])
+    states["timestamp"] = bounds.timestamps(states["timestamp"])
     states["producer_id"] = entries["producer_id"]
     states["marker_offset"] = NONE
     states["file_index"] = file_index
