@@ -44,7 +44,6 @@ def told_once(findings: DataFrame) -> DataFrame:
 def _counted(number: Column, reach: Column) -> Column:
     """The message of the first, and that it stands for more."""
     up_to = F.coalesce(F.concat(F.lit(", up to offset "), reach), F.lit(""))
-    more = F.concat(
-        F.lit(" (The first of "), number, F.lit(" such places in this partition"), up_to, F.lit(".)")
-    )  # fmt: skip
+    first_of, places = F.lit(" (The first of "), F.lit(" such places in this partition")
+    more = F.concat(first_of, number, places, up_to, F.lit(".)"))
     return F.concat(F.col("message"), more)

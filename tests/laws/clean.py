@@ -11,13 +11,13 @@ transactions of which data were still met. Any topic may be compacted; an operat
 """
 
 from collections.abc import Iterator
+from itertools import pairwise
 from random import Random
 from typing import NamedTuple
 
 from laws import head, logs
 from laws.dump_files import CLEANER, METADATA, Directory, Dump, Partition
 from laws.log_batches import LIMIT, Batch, batches
-
 from udfs.wire.batches import batch_layout as layout
 from udfs.wire.batches import writer
 from udfs.wire.batches.batch_records import iter_batch
@@ -230,7 +230,7 @@ def one_pass(one: Partition, asked: Pass) -> None:
 def _merge(one: Partition, upper: int, rng: Random) -> None:
     """Segments of a group become one, named as the first; the snapshots of the others go."""
     bases = [base for base in one.bases() if base < upper]
-    for first, second in zip(bases, bases[1:], strict=False):
+    for first, second in pairwise(bases):
         into = max(base for base in one.bases() if base <= first)
         if rng.random() < 0.6:
             one.files[f"{into:020}.log"] += one.segment(second)

@@ -11,7 +11,6 @@ from random import Random
 
 from laws.dump_files import INTERNAL, Dump, Partition
 from laws.log_batches import Batch, batches, rewritten
-
 from udfs.wire.batches import batch_layout as layout
 from udfs.wire.errors import WireError
 from udfs.wire.side_files import producer_snapshot
@@ -32,13 +31,14 @@ def client_times(dump: Dump, rng: Random) -> int:
     """All client times of a topic's partitions are earlier, by one step or by any a batch."""
     seed = rng.random()
     return sum(
-        _client_time(one, Random(f"{seed} {one.place}"))  # noqa: S311 - the same in all copies
+        client_time(one, Random(f"{seed} {one.place}"))
         for _, one in dump.copies()
         if one.topic not in INTERNAL
     )
 
 
-def _client_time(one: Partition, rng: Random) -> bool:
+def client_time(one: Partition, rng: Random) -> bool:
+    """All client times of one copy of a partition are earlier."""
     past = rng.choice((60_000, 3_600_000, 10 * DAY_MS, 400 * DAY_MS))
     event_times = rng.random() < 0.5
     shifted: dict[tuple[int, int], int] = {}
@@ -46,10 +46,12 @@ def _client_time(one: Partition, rng: Random) -> bool:
         content, parts, size = one.segment(base), [], 0
         for batch in batches(content):
             # Copies of one partition hold the same batches, though perhaps not all of them.
-            by = _moved(batch, past, event_times, Random(f"{past} {batch.base_offset}"))  # noqa: S311
-            first, highest = batch.base_timestamp - by, batch.max_timestamp - by
-            new = rewritten(batch, base_timestamp=first, max_timestamp=highest)
-            parts.append(new if by else batch.content)
+            by = _moved(batch, past, event_times, Random(f"{past} {batch.base_offset}"))
+            new = batch.content
+            if by:
+                first, highest = batch.base_timestamp - by, batch.max_timestamp - by
+                new = rewritten(batch, base_timestamp=first, max_timestamp=highest)
+            parts.append(new)
             size += len(batch.content)
             shifted[batch.producer_id, batch.max_timestamp] = by
         one.files[f"{base:020}.log"] = b"".join(parts) + content[size:]
@@ -74,4 +76,3 @@ def _move_snapshots(one: Partition, shifted: dict[tuple[int, int], int]) -> None
             entry._replace(timestamp=entry.timestamp - shifted[entry.producer_id, entry.timestamp])
             for entry in entries
         )
-

@@ -75,7 +75,9 @@ def retention(dump: Dump, directory: Directory, one: Partition, rng: Random) -> 
     watermark, end = logs.high_watermark(directory, one), logs.log_end(one)
     if watermark == end and end > one.bases()[-1] and rng.random() < 0.1:
         one.files[f"{end:020}.log"] = b""
-    choices = [base for base in one.bases()[1:] if logs.log_start(directory, one) < base <= watermark]
+    choices = [
+        base for base in one.bases()[1:] if logs.log_start(directory, one) < base <= watermark
+    ]
     if not choices:
         return False
     first = rng.choice(choices)

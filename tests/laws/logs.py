@@ -2,7 +2,6 @@
 
 from laws.dump_files import CLEANER, HIGH_WATERMARK, INTERNAL, LOG_START, Directory, Dump, Partition
 from laws.log_batches import Batch, batches
-
 from udfs.wire.side_files import txn_index
 
 

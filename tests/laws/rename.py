@@ -28,7 +28,6 @@ from laws.dump_files import (
     TopicPartition,
 )
 from laws.log_batches import LIMIT, Batch, batches, rewritten, with_checksum
-
 from udfs.wire.batches import batch_layout as layout
 from udfs.wire.batches import writer
 from udfs.wire.batches.batch_records import iter_batch
