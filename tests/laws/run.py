@@ -80,6 +80,14 @@ def scenarios(wanted: Sequence[str] = ()) -> Iterator[Path]:
                 yield path
 
 
+def is_legal(path: Path) -> bool:
+    """Whether the history of a dump is legal."""
+    name = path.name.removesuffix(".tar.gz")
+    with tarfile.open(path) as archive:
+        about = archive.extractfile(f"{name}/about.json")
+        return about is not None and bool(json.load(about)["legal"])
+
+
 def read_scenario(path: Path) -> Scenario:
     """Unpacks a dump and reads it."""
     name = path.name.removesuffix(".tar.gz")
@@ -180,33 +188,37 @@ def main(arguments: Sequence[str]) -> int:
     """Runs the laws over legal dumps; 1 where any makes a violation."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("dumps", nargs="*", help="names of dumps; all legal ones by default")
-    parser.add_argument("--seeds", type=int, default=3, help="degraded copies a law and dump")
+    parser.add_argument("--seeds", type=int, default=2, help="copies a law, dump and round")
     parser.add_argument("--first-seed", type=int, default=1)
+    parser.add_argument("--samples", type=int, default=1, help="rounds go on until a law has them")
     parser.add_argument("--laws", nargs="*", default=[*catalogue.LAWS, *catalogue.ALONE])
-    parser.add_argument("--together", type=int, default=30, help="copies in one audit")
     parser.add_argument("--cases", type=int, default=0, help="how often over all cases, too")
     parser.add_argument("--broken", action="store_true", help="broken dumps in place of legal ones")
     parser.add_argument("--keep", type=Path, help="a folder for the findings as JSON")
     asked = parser.parse_args(arguments)
-    seeds = range(asked.first_seed, asked.first_seed + asked.seeds)
-    whole = [(law, seed) for seed in seeds for law in asked.laws if law not in catalogue.ALONE]
-    gapped = [(law, seed) for seed in seeds for law in asked.laws if law in catalogue.ALONE]
-    groups = [
-        part[at : at + asked.together]
-        for part in (whole, gapped)
-        for at in range(0, len(part), asked.together)
-    ]
     totals = {law: Told() for law in asked.laws}
-    bad = 0
+    bad, seed = 0, asked.first_seed
     with spark_session() as spark:
-        for seed in range(asked.first_seed, asked.first_seed + asked.cases):
-            bad += _run_cases(spark, seed)
-        for path in scenarios(asked.dumps):
-            scenario = read_scenario(path)
-            if scenario.legal != asked.broken:
-                bad += _run(spark, scenario, groups, totals, asked.keep)
+        for number in range(seed, seed + asked.cases):
+            bad += _run_cases(spark, number)
+        wanted = [path for path in scenarios(asked.dumps) if is_legal(path) != asked.broken]
+        while lacking := [law for law in asked.laws if totals[law].samples < asked.samples]:
+            seeds = range(seed, seed + asked.seeds)
+            before = sum(told.samples for told in totals.values())
+            for path in wanted:
+                bad += _run(spark, read_scenario(path), groups(lacking, seeds), totals, asked.keep)
+            seed += asked.seeds
+            if before == sum(told.samples for told in totals.values()):
+                break
     sys.stdout.write(table(totals) + "\n")
     return 1 if bad else 0
+
+
+def groups(laws: Sequence[str], seeds: Sequence[int]) -> list[list[tuple[str, int]]]:
+    """What is audited together: laws and seeds; what leaves gaps for all, apart from the rest."""
+    whole = [(law, seed) for seed in seeds for law in laws if law not in catalogue.ALONE]
+    gapped = [(law, seed) for seed in seeds for law in laws if law in catalogue.ALONE]
+    return [group for group in (whole, gapped) if group]
 
 
 def _run_cases(spark: SparkSession, seed: int) -> int:
@@ -226,7 +238,7 @@ def _run_cases(spark: SparkSession, seed: int) -> int:
 def _run(
     spark: SparkSession,
     scenario: Scenario,
-    groups: Sequence[Sequence[tuple[str, int]]],
+    asked: Sequence[Sequence[tuple[str, int]]],
     totals: dict[str, Told],
     keep: Path | None,
 ) -> int:
@@ -236,7 +248,7 @@ def _run(
     """
     started, kept, bad = time.monotonic(), [], 0
     owed: set[tuple[Any, ...]] = set()
-    for group in groups:
+    for group in asked:
         try:
             told = audit_laws(spark, scenario, group)
         except NotPlacedError as error:
@@ -263,7 +275,8 @@ def _run(
     sys.stdout.flush()
     if keep:
         keep.mkdir(parents=True, exist_ok=True)
-        (keep / f"{scenario.name}.json").write_text(json.dumps(kept, default=str))
+        first = asked[0][0][1]
+        (keep / f"{scenario.name}-{first}.json").write_text(json.dumps(kept, default=str))
     return bad
 
 
