@@ -48,6 +48,10 @@ RUN_COLUMNS = (
             "folded away; else null"),
     boolean("initial", "a state of the producer snapshot at which the log begins, with its entry "
             "in place of batch and marker; null for what the log holds"),
+    long("first_checksum", "CRC-32C of the first data batch as stored; -1 where a text lacks it"),
+    array("last_checksums", LongType(), "those of its newest data batches, five at most, in order"),
+    boolean("below_log_start", "the data batches lie below the log start, where a broker may have "
+            "forgotten them"),
 )  # fmt: skip
 
 REGULAR_TXN = table(
@@ -192,6 +196,8 @@ COORDINATOR_TYPE = table(
     long("latest_timestamp", "newest timestamp, ms"),
     long("first_timestamp", "timestamp of its first record, ms; null where it cannot be decoded"),
     long("last_timestamp", "timestamp of its last record, ms; null where it cannot be decoded"),
+    long("ids", "its transactional ids"),
+    long("misplaced_ids", "those that belong into another of `coordinator_partitions` (SPLIT)"),
 )
 """What a split of `__transaction_state` adds to the ones before it."""
 
@@ -336,6 +342,11 @@ SNAPSHOT_FAULT_TYPE = table(
     boolean("newest", "no snapshot of the partition has a higher offset"),
 )
 
+MISSING = table(
+    long("first", "first offset that is missing"),
+    long("end", "first offset that is there behind"),
+)
+
 SUMMARY_TYPE = table(
     long("length", "bytes of the split or file that were there to read"),
     binary("digests", "SHA-256 of each MiB of the split, joined"),
@@ -366,6 +377,8 @@ SUMMARY_TYPE = table(
         "broker ids that a file of __cluster_metadata registers; null for other files",
     ),
     long("steps_dropped", "steps behind the first 10,000 of the split, counted only"),
+    array("missing", MISSING, "offsets that are missing between batches, whatever took them; of "
+          "__transaction_state also those of batches that lack records"),
     long("skipped_group_records", "records of __consumer_offsets of newer groups, not decoded"),
     long("placed_records", "records of groups that belong into their partition"),
     long("misplaced_records", "records of groups that do not"),
@@ -417,6 +430,11 @@ BESIDE = table(
 SPLIT = table(
     integer("partition", "partition; null for files outside partitions"),
     integer("topic_partitions", "how many partitions __consumer_offsets seems to have"),
+    integer(
+        "coordinator_partitions",
+        "the same of __transaction_state; null where the dump does "
+        "not hold all numbers up to its highest",
+    ),
     integer("partition_index", "see LOG_ROW; null for files outside partitions"),
     integer("file_index", "see LOG_ROW"),
     string("root", "folder the file lies in, or URI of the dump; not to be shown"),
@@ -443,6 +461,7 @@ SPLIT = table(
     integer("buckets", "over so many the keys and producers of the partition are spread"),
     array("beside", BESIDE, "side files to be held against the batches; null for none"),
     long("log_base", "base offset of the first segment of the partition; null for none"),
+    long("log_start", "first offset that a consumer may read, as far as files tell; null for none"),
     array(
         "snapshots",
         LongType(),

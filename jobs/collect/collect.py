@@ -100,7 +100,13 @@ class _Collector:
         if side.properties_bytes is not None or outer is None:
             size = side.properties_bytes or 0
             self.dump.directories.append(
-                DumpDirectory(f"{label}{PROPERTIES}", size, side.broker, side.cluster_id)
+                DumpDirectory(
+                    f"{label}{PROPERTIES}",
+                    size,
+                    side.broker,
+                    side.cluster_id,
+                    _coordinator_partitions(side),
+                )
             )
         also_partition = is_partition_folder(folder)
         for path in self._entries(folder, label):
@@ -439,6 +445,12 @@ class _Collector:
 def _owner(label: str, side: LogDirectory) -> object:
     """Equal for the log directories of one broker."""
     return label if side.broker is None else (side.cluster_id, side.broker)
+
+
+def _coordinator_partitions(side: LogDirectory) -> frozenset[int] | None:
+    if side.high_watermarks is None:
+        return None
+    return frozenset(number for topic, number in side.high_watermarks if topic == TXN_LOG_TOPIC)
 
 
 def _newest(partition: DumpPartition) -> tuple[int, int, int]:

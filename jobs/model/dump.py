@@ -84,13 +84,15 @@ class DumpPartition:
 class DumpDirectory:
     """A log directory of a broker. `path` is that of its `meta.properties`, relative to the dump.
 
-    `size`: of that file, bytes; 0 where there is none.
+    `size`: of that file, bytes; 0 where there is none. `coordinator_partitions`: those of
+    `__transaction_state` that its replication-offset-checkpoint lists, None without that file.
     """
 
     path: str
     size: int
     broker: int | None
     cluster_id: str | None
+    coordinator_partitions: frozenset[int] | None = None
 
 
 @dataclass(frozen=True)

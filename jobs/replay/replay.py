@@ -90,7 +90,7 @@ def replay(
             facts(
                 static_facts,
                 logs.splits,
-                holes(logs.steps, damages),
+                holes(logs.splits, logs.steps, damages, static_facts),
                 clusters(read, files),
                 earlier_ends(read, files),
                 known_starts(read),

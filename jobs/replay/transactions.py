@@ -10,6 +10,7 @@ ABORT_COLUMNS = (
     "partition_index",
     "producer_id",
     "first_offset",
+    "first_kept",
     "marker_offset",
     "marker_epoch",
     "highest_epoch",
@@ -34,7 +35,8 @@ def transactions(states: DataFrame) -> DataFrame:
     epoch of the data that marker ended, null for none), state_timestamp (of the state before the
     transaction), earlier_epoch (highest data or marker epoch before the marker),
     highest_coordinator_epoch, first_file_index, first_position, first_length, marker_epoch_before
-    (see LOG_ROW), last_file_index, last_position, last_length, marker_file_index.
+    (see LOG_ROW), last_file_index, last_position, last_length, marker_file_index, first_kept (first
+    offset of its data that do not lie below the log start; null where all do).
     """
     data = F.col("has_data") & F.col("transactional")
     # Of the states at which the log begins, only what is still open is a transaction in it.
@@ -85,6 +87,7 @@ def transactions(states: DataFrame) -> DataFrame:
     grouped = replayed.groupBy("partition_index", "producer_id", "transaction_number").agg(
         F.min(F.when(data, first)).alias("first"),
         F.max(F.when(data, last)).alias("last"),
+        F.min(F.when(data & ~F.col("below_log_start"), F.col("first_offset"))).alias("first_kept"),
         F.max(F.when(F.col("has_marker"), marker)).alias("marker"),
         F.min(opening).alias("opening"),
         F.min(of_data("producer_epoch")).alias("lowest_epoch"),
@@ -110,6 +113,7 @@ def transactions(states: DataFrame) -> DataFrame:
         "first.*",
         "last.*",
         "marker.*",
+        "first_kept",
         "lowest_epoch",
         "highest_epoch",
         "batches",
@@ -144,6 +148,8 @@ def abort_markers(transactions: DataFrame, regular_aborts: DataFrame) -> DataFra
         "*",
         F.col("producer_epoch").alias("highest_epoch"),
         F.col("file_index").alias("marker_file_index"),
+        # None that lies below the log start is folded away.
+        F.col("first_offset").alias("first_kept"),
     )
     marked = [
         frame.select(*ABORT_COLUMNS)

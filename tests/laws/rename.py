@@ -140,9 +140,10 @@ def _segment(content: bytes, topic: str, number: int, names: Renaming) -> bytes:
         if batch.magic < 2:
             parts.append(batch.content)
             continue
+        named = batch
         if topic in OF_TOPIC and batch.count and not batch.control:
-            batch = batch._replace(content=_with_records(batch, topic, number, names))  # noqa: PLW2901
-        parts.append(rewritten(batch, producer_id=names.producer_id(batch.producer_id)))
+            named = batch._replace(content=_with_records(batch, topic, number, names))
+        parts.append(rewritten(named, producer_id=names.producer_id(batch.producer_id)))
     return b"".join(parts) + content[size:]
 
 

@@ -4,14 +4,15 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from log_builder import LogBuilder
+from pyspark.sql import SparkSession
+
 from laws import clean, head, logs, tail
 from laws.catalogue import ALONE, LAWS, apply
 from laws.dump_files import HIGH_WATERMARK, LOG_START, Directory, Dump, Partition
 from laws.log_batches import Batch, batches
 from laws.rename import PRODUCER_STEP, internal_partitions, packed
 from laws.run import OWN, audit_laws, line, read_scenario
-from log_builder import LogBuilder
-from pyspark.sql import SparkSession
 
 # Clients of seven kinds, TV0 to TV2, on one broker.
 SLICE = "mixed-clients"

@@ -44,7 +44,7 @@ def split(path: str, size: int, section: Section | None) -> dict[str, Any]:
         "kind": "segment" if name.endswith(".log") else "txn_index", "start": 0, "length": size,
         "base_offset": int(name.partition(".")[0]), "next_base_offset": None, "cleaned_below": 0,
         "file_size": size, "cuts": None, "cleaner_reach": None, "single_copy": False,
-        "snapshots": None, "beside": None, "log_base": int(name.partition(".")[0]),
+        "snapshots": None, "beside": None, "log_base": int(name.partition(".")[0]), "log_start": None,
         "first_byte": section and section.first_byte,
         "first_line": section and section.first_line,
         "with_records": section and section.with_records,

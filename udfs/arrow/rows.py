@@ -59,12 +59,15 @@ class RowBuilder:
         return self._batch(kind, len(rows), {column: rows})
 
     def flat(
-        self, kind: int, columns: dict[str, tuple[NDArray[Any], NDArray[np.bool_] | None]]
+        self,
+        kind: int,
+        columns: dict[str, tuple[NDArray[Any], NDArray[np.bool_] | None]],
+        made: dict[str, pa.Array] | None = None,
     ) -> pa.RecordBatch:
-        """Rows from arrays: column -> (values, mask of the nulls or None)."""
+        """Rows from arrays: column -> (values, mask of the nulls or None); `made`: as they are."""
         size = len(next(iter(columns.values()))[0])
         arrays = {
             name: typed_column(values, nulls, ARROW_SCHEMA.field(name).type)
             for name, (values, nulls) in columns.items()
         }
-        return self._batch(kind, size, arrays)
+        return self._batch(kind, size, arrays | (made or {}))

@@ -21,6 +21,7 @@ from udfs.arrow.run_rows import replayable, run_rows
 from udfs.arrow.side_files import faults_beside
 from udfs.arrow.survivors import survivor_rows
 from udfs.arrow.txn_log_rows import txn_log_rows
+from udfs.rules import absence
 from udfs.wire import bounds
 from udfs.wire.batches import batch_layout as layout
 from udfs.wire.batches import faults
@@ -74,8 +75,8 @@ def step_rows(
         headers.partition_leader_epoch[:-1],
         headers.partition_leader_epoch[1:],
     )
-    gap = (base > previous_last + 1) & ~after_damage[1:] & ~decoded.not_opened[1:]
-    gap &= previous_last + 1 >= (split["cleaned_below"] or 0)
+    gap = _gaps(decoded, after_damage)
+    gap &= ~absence.within_reach(previous_last + 1, split["cleaned_below"] or 0)
     overlap = base <= previous_last
     regressed = (epoch >= 0) & (epoch < epoch_before)
     rows, dropped = [], 0
@@ -96,6 +97,38 @@ def step_rows(
                 }
             )
     return rows, dropped
+
+
+def _gaps(decoded: Decoded, after_damage: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Between which neighbours offsets are missing that are not damaged; one fewer than batches."""
+    headers = decoded.headers
+    gap: NDArray[np.bool_] = absence.is_gap(headers.last_offset[:-1], headers.base_offset[1:])
+    return gap & ~after_damage[1:] & ~decoded.not_opened[1:]
+
+
+def missing_ranges(
+    decoded: Decoded, after_damage: NDArray[np.bool_], topic: str
+) -> list[dict[str, int]]:
+    """All offsets that are missing between batches of the split, whatever took them.
+
+    Of `__transaction_state`, where each record counts, also those of batches that lack some. The
+    newest ranges are kept apart, older ones become one.
+    """
+    headers = decoded.headers
+    gaps = np.flatnonzero(_gaps(decoded, after_damage))
+    first, end = headers.last_offset[gaps] + 1, headers.base_offset[gaps + 1]
+    if topic == TXN_LOG_TOPIC:
+        partly = absence.lacks_records(headers.record_count, headers.last_offset_delta)
+        partly &= ~headers.control & (headers.magic == 2)
+        first = np.concatenate([first, headers.base_offset[partly]])
+        end = np.concatenate([end, headers.last_offset[partly] + 1])
+        order = np.argsort(end, kind="stable")
+        first, end = first[order], end[order]
+    older = first.size - absence.RANGES_OF_SPLIT + 1
+    if older > 1:
+        first = np.append(first[:older].min(), first[older:])
+        end = end[older - 1 :]
+    return [{"first": a, "end": b} for a, b in zip(first.tolist(), end.tolist(), strict=True)]
 
 
 def failure_rows(frames: Frames, headers: BatchHeaders, start: int) -> list[dict[str, Any]]:
@@ -119,11 +152,17 @@ def failure_rows(frames: Frames, headers: BatchHeaders, start: int) -> list[dict
 
 
 def summary_row(
-    start: int, frames: Frames, decoded: Decoded, dropped: int, next_base: int | None
+    start: int,
+    frames: Frames,
+    decoded: Decoded,
+    dropped: int,
+    missing: list[dict[str, int]],
+    next_base: int | None,
 ) -> dict[str, Any]:
     """What the split that begins at `start` holds, and where the chain of batches runs.
 
-    `next_base`: base offset of the next segment, None for the newest.
+    `missing`: see `missing_ranges`; `next_base`: base offset of the next segment, None for the
+    newest.
     """
     headers = decoded.headers
     row: dict[str, Any] = {
@@ -133,6 +172,7 @@ def summary_row(
         "records": int(np.maximum(headers.record_count, 0).sum()),
         "control_batches": int(headers.control.sum()),
         "steps_dropped": dropped,
+        "missing": missing,
     }
     if not headers.record_count.size:
         return row
@@ -187,14 +227,16 @@ def read_segment(
     of_topic: dict[str, Any] = {}
     if topic == TXN_LOG_TOPIC:
         foldable = bool(split["single_copy"])
-        of_topic = yield from txn_log_rows(builder, source, decoded.headers, limit, foldable)
+        place = split["partition"], split.get("coordinator_partitions")
+        of_topic = yield from txn_log_rows(builder, source, decoded.headers, limit, foldable, place)
     if topic == OFFSETS_TOPIC and options.with_records:
         records = offsets_split(source, decoded, split, limit)
         of_topic = yield from offset_rows(builder, records)
 
     ends = np.array([damage.end for damage in frames.damages if damage.end is not None])
     damaged = failure_rows(frames, decoded.headers, source.start)
-    steps, dropped = step_rows(decoded, np.isin(frames.positions, ends), split)
+    after_damage = np.isin(frames.positions, ends)
+    steps, dropped = step_rows(decoded, after_damage, split)
     for kind, column, rows in (
         (log_row.FRAME, "frame", frame_rows(decoded, split)),
         (log_row.STEP, "step", steps),
@@ -210,8 +252,8 @@ def read_segment(
         yield from survivor_rows(
             builder, source, decoded, len(damaged), split["cleaner_reach"], split["buckets"], limit
         )
-    summary = (
-        summary_row(source.start, frames, decoded, dropped, split["next_base_offset"]) | of_topic
-    )
+    missing = missing_ranges(decoded, after_damage, topic)
+    next_base = split["next_base_offset"]
+    summary = summary_row(source.start, frames, decoded, dropped, missing, next_base) | of_topic
     summary |= {"length": source.length, "digests": source.digests(), "shrank": source.shrank}
     yield builder.nested(log_row.SUMMARY, "summary", [summary])

@@ -19,7 +19,13 @@ from udfs.arrow.offset_rows import offset_rows
 from udfs.arrow.producer_states import changed_states, fault_row, held_states
 from udfs.arrow.rows import RowBuilder
 from udfs.arrow.run_rows import replayable, run_rows
-from udfs.arrow.segment import failure_rows, frame_rows, step_rows, summary_row
+from udfs.arrow.segment import (
+    failure_rows,
+    frame_rows,
+    missing_ranges,
+    step_rows,
+    summary_row,
+)
 from udfs.arrow.side_files import Index
 from udfs.arrow.text_index_rows import indexes_beside, text_index_faults, text_index_rows
 from udfs.arrow.text_offsets_split import text_offsets_split
@@ -137,11 +143,12 @@ def _rows(
     yield from text_index_faults(builder, indexes, part, start)
     of_topic: dict[str, Any] = {}
     if split["topic"] == TXN_LOG_TOPIC:
-        of_topic = yield from text_txn_log_rows(builder, decoded.headers, start, part.records)
+        of_topic = yield from text_txn_log_rows(builder, decoded.headers, split, part.records)
     if split["topic"] == OFFSETS_TOPIC and split["decoded"] and options.with_records:
         of_topic = yield from offset_rows(builder, text_offsets_split(part.records, decoded, split))
     ends = np.array([damage.end for damage in damages if damage.end is not None])
-    steps, dropped = step_rows(decoded, np.isin(frames.positions, ends), split)
+    after_damage = np.isin(frames.positions, ends)
+    steps, dropped = step_rows(decoded, after_damage, split)
     for kind, column, rows in (
         (log_row.FRAME, "frame", frame_rows(decoded, split)),
         (log_row.STEP, "step", steps),
@@ -149,7 +156,8 @@ def _rows(
     ):
         if rows:
             yield builder.nested(kind, column, rows)
-    summary = summary_row(start, frames, decoded, dropped, None) | of_topic
+    missing = missing_ranges(decoded, after_damage, split["topic"])
+    summary = summary_row(start, frames, decoded, dropped, missing, None) | of_topic
     summary |= {"length": 0, "digests": b""} | told
     if part.alone:
         # Any gap may be batches that the cleaner emptied.

@@ -128,6 +128,11 @@ class UsualColumns:
             protocol=self.protocol(),
         )
 
+    def hashes(self) -> Int64s:
+        """Hash of each distinct transactional id of the entries, which places it."""
+        distinct: Int64s = self._hashes[np.unique(self.identity)].astype(np.int64)
+        return distinct
+
     def protocol(self) -> Int64s:
         """Client transaction version of each entry."""
         version: Int64s = self._fields[values.CLIENT_TRANSACTION_VERSION]

@@ -4,7 +4,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.model.coordinator_log import CoordinatorLog
-from jobs.verify.conditions import MAX_OFFSET, cleaned_between, missing_between, one_instant
+from jobs.verify.conditions import MAX_OFFSET, lost_between, missing_between, one_instant
 from jobs.verify.contexts.context import Context, with_paths
 from jobs.verify.contexts.transaction import Ages
 
@@ -356,7 +356,9 @@ def _lateness(tolerance: Column) -> list[Column]:
     held_from = F.coalesce("data_run_last", "earlier_offset")
     held_to = F.coalesce(F.col("later_run.run_first"), F.lit(MAX_OFFSET))
     # The cleaner keeps the marker of data that are still there.
-    cleaned = F.col("data_run").isNull() & cleaned_between(held_from)
+    gone = F.when(F.col("data_run").isNull(), missing_between(held_from + 1, held_to)).otherwise(
+        lost_between(held_from + 1, held_to)
+    )
     return [
         F.coalesce(one_instant("coordinator_clean_shutdown") | in_time | later, F.lit(False)).alias(
             "copied_later"
@@ -364,9 +366,7 @@ def _lateness(tolerance: Column) -> list[Column]:
         history_later("earliest_marker").alias("history_later"),
         history_later("latest_marker").alias("history_behind_all"),
         held_from.alias("held_from"),
-        F.coalesce(missing_between(held_from + 1, held_to) | cleaned, F.lit(False)).alias(
-            "marker_missing"
-        ),
+        F.coalesce(gone, F.lit(False)).alias("marker_missing"),
     ]
 
 
@@ -442,7 +442,7 @@ def decided_partition_context(
     places = facts.select("partition_index", F.concat_ws("-", "topic", "partition").alias("listed"))
     known = facts.select(
         "partition_index", "broker", "topic", "partition", "complete_up_to_ms", "clean_shutdown",
-        "single_broker", "holes", "cleaning", "cleaned_below", "log_end_offset",
+        "single_broker", "holes", "missing", "log_end_offset",
         "with_kraft",
     ).join(F.broadcast(places), on="partition_index", how="inner")  # fmt: skip
     coordinators = facts.select(

@@ -33,6 +33,7 @@ FIELDS = (
     "base_sequence",
     "record_count",
     "magic",
+    "checksum",
 )
 _FIELDS_COUNT = len(FIELDS)
 
@@ -41,7 +42,7 @@ class BatchHeaders(NamedTuple):
     """One array a field, one element a batch, in file order.
 
     `position` is the index of the batch in the buffer, `length` the whole size in bytes
-    (12 more than the stored length field).
+    (12 more than the stored length field). `checksum`: as stored, from 0; -1 where not told.
     """
 
     position: Int64s
@@ -57,6 +58,7 @@ class BatchHeaders(NamedTuple):
     base_sequence: Int64s
     record_count: Int64s
     magic: Int64s
+    checksum: Int64s
 
     @property
     def last_offset(self) -> Int64s:
@@ -147,6 +149,7 @@ def _gather(data, positions, out):  # type: ignore[no-untyped-def]
         out[10, i] = read_int32(data, at + layout.BASE_SEQUENCE)
         out[11, i] = read_int32(data, at + layout.RECORDS_COUNT)
         out[12, i] = 2
+        out[13, i] = read_int32(data, at + layout.CRC) & 0xFFFFFFFF
 
 
 def read_headers(data: NDArray[np.uint8], positions: Int64s) -> BatchHeaders:

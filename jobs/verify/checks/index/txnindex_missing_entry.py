@@ -8,7 +8,9 @@ Why it is wrong: a read_committed consumer learns of aborted transactions from t
 
 When it is legal: the cleaner removed all data of the transaction; the index was copied before the
 marker was written; of the segment only the `.log` file was copied, which shows where its `.index`
-and `.timeindex`, that no broker lacks, are missing too.
+and `.timeindex`, that no broker lacks, are missing too. All data lie below the log start: the
+cleaner gives no entry to what ends there (UnifiedLog.collectAbortedTransactions), and a broker that
+forgot the transaction with the head of the log none to its marker.
 
 Evidence: the marker.
 """
@@ -21,6 +23,7 @@ from jobs.verify.conditions import cleaned_between, unstable_tail
 from jobs.verify.verdict import (
     CLEANED_RANGE,
     DUMP_BEFORE_EVENT,
+    NO_INITIAL_STATE,
     SIDE_FILES_NOT_DUMPED,
     explained,
     inconclusive,
@@ -43,6 +46,8 @@ CHECK = Check(
         & F.col("first_offset").isNotNull()
     ),
     excuses=(
+        # No consumer reads there, and the cleaner does not index it anew.
+        explained(NO_INITIAL_STATE, lambda: F.col("first_kept").isNull()),
         explained(
             CLEANED_RANGE,
             lambda: (F.col("records") == 0) & cleaned_between(F.col("first_offset")),

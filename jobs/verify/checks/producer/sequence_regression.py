@@ -40,7 +40,7 @@ CHECK = Check(
         explained(MISSING_RANGE, lambda: F.col("joins_earlier") | F.col("overlaps")),
         state_may_have_expired(),
         unstable_tail(),
-        forgotten_with_the_head("previous"),
+        forgotten_with_the_head("previous.last_offset"),
     ),
     expected=lambda: text("first sequence {expected_sequence}"),
     found=lambda: text("first sequence {first_sequence}"),

@@ -47,7 +47,7 @@ CHECK = Check(
         explained(MISSING_RANGE, lambda: _marker_is_wrong() | F.col("overlaps")),
         state_may_have_expired(),
         unstable_tail(),
-        forgotten_with_the_head("previous_marker"),
+        forgotten_with_the_head("previous_marker.offset"),
     ),
     expected=lambda: text("producer epoch {highest_marker_epoch} or higher"),
     found=lambda: text("producer epoch {producer_epoch}"),

@@ -17,10 +17,9 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
-from jobs.verify.conditions import cleaned_between, unstable_tail
+from jobs.verify.conditions import unstable_tail
 from jobs.verify.verdict import (
     ADMIN_ABORT_POSSIBLE,
-    CLEANED_RANGE,
     EMPTY_TRANSACTION_POSSIBLE,
     MISSING_RANGE,
     explained,
@@ -45,7 +44,6 @@ CHECK = Check(
         & (F.col("previous_marker.commit") != F.col("marker_commit"))
     ),
     excuses=(
-        explained(CLEANED_RANGE, lambda: cleaned_between(F.col("previous_marker.offset") + 1)),
         explained(MISSING_RANGE, lambda: F.col("missing_before_marker")),
         unstable_tail("marker_offset"),
         suspect(
