@@ -22,6 +22,7 @@ from udfs.arrow.side_files import faults_beside
 from udfs.arrow.survivors import survivor_rows
 from udfs.arrow.txn_log_rows import txn_log_rows
 from udfs.rules import absence
+from udfs.rules.clock import is_broker_clock
 from udfs.wire import bounds
 from udfs.wire.batches import batch_layout as layout
 from udfs.wire.batches import faults
@@ -34,7 +35,7 @@ def frame_rows(decoded: Decoded, split: dict[str, Any]) -> list[dict[str, Any]]:
     """Rows of the batches with a fault; what the cleaner leaves in its range is none."""
     headers = decoded.headers
     fault = decoded.fault.copy()
-    below = headers.base_offset < (split["cleaned_below"] or 0)
+    below = absence.within_reach(headers.base_offset, split["cleaned_below"] or 0)
     fault[below] &= ~np.int64(faults.CLEANER_TRACES)
     for cause, implied in faults.IMPLIED:
         fault[(fault & cause) != 0] &= ~np.int64(implied)
@@ -174,8 +175,8 @@ def summary_row(
         return row
     low, high = int(headers.base_offset.argmin()), int(headers.last_offset.argmax())
     markers = decoded.control_type >= 0
-    broker_clock = np.where(markers, decoded.marker_timestamp, -1)
-    broker_clock = np.where(headers.log_append_time, headers.max_timestamp, broker_clock)
+    stamped = np.where(headers.log_append_time, headers.max_timestamp, decoded.marker_timestamp)
+    broker_clock = np.where(is_broker_clock(markers, headers.log_append_time), stamped, -1)
     # A moment that cannot be is no clock: it would make every other one of the dump long ago.
     newest = int(np.where(broker_clock < bounds.LATEST, broker_clock, -1).max())
     partly = ~headers.control & (headers.record_count < headers.last_offset_delta + 1)

@@ -28,12 +28,9 @@ from udfs.rules.logic import Values, clipped
 LONGEST_PAUSE_MS = 60_000
 
 
-def is_broker_clock(marker: Values, log_append_time: Values, of_coordinator: Values) -> Values:
-    """Whether the timestamp of a batch is a moment of a broker.
-
-    `of_coordinator`: it lies in `__transaction_state` or `__consumer_offsets`.
-    """
-    return marker | log_append_time | of_coordinator
+def is_broker_clock(marker: Values, log_append_time: Values) -> Values:
+    """Whether the timestamp of a batch in a topic of clients is a moment of a broker."""
+    return marker | log_append_time
 
 
 def covers(up_to_ms: Values, moment_ms: Values, tolerance_ms: Values) -> Values:

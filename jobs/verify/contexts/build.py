@@ -151,7 +151,7 @@ def build_contexts(given: Inputs) -> list[Context]:
         coordinator_step_context(log, given.transactions, known, files, given.ages),
         coordinator_copies_context(log.entries, given.coordinator_copies, known, files),
         transaction_context(
-            given.transactions, known, files, given.owners, log, given.ages,
+            given.transactions, given.states, known, files, given.owners, log, given.ages,
             given.coordinator_listing, given.regular,
         ),
         no_rows("split_epoch", known)
@@ -169,7 +169,7 @@ def _snapshot_context(given: Inputs) -> Context:
         return no_rows("snapshot", given.facts)
     return snapshot_context(
         told.states, told.faults, told.entries, given.facts, given.files,
-        given.ages.producer_expiration,
+        given.ages.producer_expiration, given.ages.now,
     )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 
 from jobs.model.coordinator_log import CoordinatorLog
 from jobs.verify.conditions import missing_behind, one_instant
+from jobs.verify.contexts.append_bound import broker_moments
 from schemas.coordinator_states import TWO_PHASE_COMMIT_TIMEOUT
 from schemas.topics import TXN_LOG_TOPIC
 from udfs.rules.absence import partitions_proven
@@ -61,33 +62,32 @@ def with_newest_decisions(rows: DataFrame, log: CoordinatorLog) -> DataFrame:
     return listed.join(newest, on=["producer_id", "listed"], how="left")
 
 
-def with_moments(rows: DataFrame, transactions: DataFrame) -> DataFrame:
+def with_moments(rows: DataFrame, states: DataFrame) -> DataFrame:
     """Adds when the data of open transactions lay there at the latest, ms of brokers' clocks.
 
-    appended_by_ms, begun_by_ms: the broker's own timestamp of the last batch, else that of the
-    first marker behind the last batch, and behind the first; null where none lies there. Client
-    timestamps say nothing of either (`udfs.rules.clock`).
+    appended_by_ms, begun_by_ms: the broker's own timestamp of the last batch, else its first moment
+    behind the last batch, and behind the first; null where none lies there. Client timestamps say
+    nothing of either (`udfs.rules.clock`).
     """
     keys = ["partition_index", "producer_id", "transaction_number"]
     opened = rows.filter(F.col("outcome") == "open").select(
         *keys, F.explode(F.array("first_offset", "last_offset")).alias("at_offset"), "first_offset"
     )
     began = opened.groupBy("partition_index").agg(F.min("first_offset").alias("from_offset"))
-    markers = (
-        transactions.filter(F.col("marker_offset").isNotNull())
-        .select("partition_index", F.col("marker_offset").alias("at_offset"), "marker_timestamp")
+    moments = (
+        broker_moments(states)
         .join(F.broadcast(began), on="partition_index", how="inner")
-        .filter(F.col("at_offset") > F.col("from_offset"))
-        .drop("from_offset")
+        .filter(F.col("moment_offset") > F.col("from_offset"))
+        .select("partition_index", F.col("moment_offset").alias("at_offset"), "moment_ms")
     )
     behind = (
         Window.partitionBy("partition_index")
         .orderBy(F.col("at_offset").desc())
         .rowsBetween(Window.unboundedPreceding, -1)
     )
-    nearest = F.last("marker_timestamp", ignorenulls=True).over(behind)
+    nearest = F.last("moment_ms", ignorenulls=True).over(behind)
     known = (
-        opened.unionByName(markers, allowMissingColumns=True)
+        opened.unionByName(moments, allowMissingColumns=True)
         .withColumn("behind_ms", nearest)
         .filter(F.col("producer_id").isNotNull())
         .groupBy(*keys)

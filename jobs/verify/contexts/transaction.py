@@ -23,6 +23,7 @@ from jobs.verify.contexts.open_transaction import (
     with_moments,
     with_newest_decisions,
 )
+from udfs.rules.absence import within_reach
 from udfs.rules.memory import at_least_later
 
 
@@ -49,6 +50,7 @@ def _lies_since() -> Column:
 
 def transaction_context(
     transactions: DataFrame,
+    states: DataFrame,
     facts: DataFrame,
     files: DataFrame,
     owners: DataFrame,
@@ -79,9 +81,9 @@ def transaction_context(
         step = F.col("marker_epoch") - F.col("highest_epoch")
         settled = F.col("first_offset").isNotNull() & F.col("marker_offset").isNotNull()
         uncleaned = F.col("cleaner_checkpoint").isNull() | (
-            F.col("marker_offset") >= F.col("cleaner_checkpoint")
+            ~within_reach(F.col("marker_offset"), F.col("cleaner_checkpoint"))
         )
-        return (
+        plain: Column = (
             settled
             & step.isin(0, 1)
             & F.coalesce(F.col("earlier_epoch") <= F.col("marker_epoch"), F.lit(True))
@@ -90,12 +92,13 @@ def transaction_context(
             )
             & ((F.col("outcome") == "commit") | uncleaned)
         )
+        return plain
 
     def enrich(selected: DataFrame) -> DataFrame:
         coordinator = owners.select(
             F.col("producer_id").alias("owned"), F.struct("*").alias("coordinator")
         )
-        timed = with_moments(with_newest_decisions(selected, log), transactions)
+        timed = with_moments(with_newest_decisions(selected, log), states)
         dated = with_log_ages(timed, facts, listing).withColumn(
             "limit_ms", F.lit(ages.transaction_max_timeout + ages.late_slack)
         )

@@ -4,7 +4,8 @@ What it finds: a data batch with a lower producer epoch than an earlier data bat
 producer id in the partition; told once where the epoch steps down.
 
 Why it is wrong: the leader refuses it (InvalidProducerEpochException): a fenced instance of the
-application wrote beside its successor.
+application wrote beside its successor. Offset commits have no sequences, but their epochs are
+checked too (AppendOrigin.COORDINATOR; up to 2.2 they were not).
 
 When it is legal: the state of the producer had expired before it, or went with the head of the
 log, up to Kafka 2.3.
@@ -28,7 +29,10 @@ CHECK = Check(
         & (F.col("state_epoch") > F.col("producer_epoch"))
     ),
     excuses=(
-        explained(MISSING_RANGE, lambda: F.col("joins_earlier") | F.col("overlaps")),
+        explained(
+            MISSING_RANGE,
+            lambda: (F.col("client_data") & F.col("joins_earlier")) | F.col("overlaps"),
+        ),
         state_may_have_expired(),
         unstable_tail(),
         forgotten_with_the_head("previous.last_offset"),

@@ -8,8 +8,10 @@ Why it is wrong: the last stable offset cannot pass its first offset, so read_co
 wait for ever and the cleaner stops (KIP-664).
 
 When it is legal: a prepared transaction of two-phase commit; copies of partition and coordinator
-log that were taken at different moments. Up to Kafka 2.3 a transaction all of whose data went with
-the head of the log was forgotten.
+log that were taken at different moments; an owner that has another producer id since the partition
+was copied. What another copy of the partition outlasts is judged there. The age is that of the
+first moment of a broker behind the data; timestamps of a client prove nothing. Up to Kafka 2.3 a
+transaction all of whose data went with the head of the log was forgotten.
 
 Evidence: the first and the last batch of the transaction.
 """

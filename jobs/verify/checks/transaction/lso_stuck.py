@@ -8,7 +8,8 @@ Why it is suspicious: read_committed consumers wait at its first offset and the 
 there; a coordinator that works ends transactions before that age.
 
 When it is legal: the broker allows longer transactions than the configuration of this audit says;
-a prepared transaction of two-phase commit; timestamps of the client lie in the past.
+a prepared transaction of two-phase commit; timestamps of the client lie in the past, and nothing
+behind the data tells when they were appended.
 
 Evidence: the first batch of the transaction.
 """
