@@ -133,32 +133,16 @@ def _enriched(linked: DataFrame, files: DataFrame, ages: Ages) -> DataFrame:
     )
 
 
-def coordinator_step_context(
-    log: CoordinatorLog, transactions: DataFrame, facts: DataFrame, files: DataFrame, ages: Ages
-) -> Context:
-    """Records of the coordinator's log beside earlier ones of the same id and partition.
+def _stepped(entries: DataFrame) -> DataFrame:
+    """Records beside earlier ones of their id.
 
-    Steps that the decoder judged within a split are left out
-    (udfs/wire/coordinator/txn_log_chain.py).
-
-    `state`: the status byte, -1 for a tombstone. `previous`, `earlier`: structs of the record
-    before and the one before that, null for none. `adjacent`: no record of the partition is
-    missing or undecodable between `previous` and this one (docs/kafka-rules.md). `first_of_log`:
-    nothing is between offset 0 and this record, and it is the first of its id. `newest`: the last
-    record of its id. `new_tag`: it has an unknown tag that no record of the partition before it
-    has. `latest_timestamp`: the newest one up to the record. `alive_ms`: how long the partition
-    was written up to the record, where a pause counts as one minute at most. A record that cannot
-    be decoded has `error`.
-
-    On irregular rows also `from_older_state`: see `jobs.verify.transitions`. `overdue_ms`: how long
-    before the end of the copy its transaction should have been aborted, negative if it need not.
-    `age_ms`, `seen_for_ms`: how long after the record the audit and the copy end. `data_epoch`:
-    epoch of the data that a Prepare record decides about. `producer_id_block`: first producer id of
-    the block. And what `coordinator_links` adds.
+    Added: state, new_tag, previous, earlier, newest; newest_complete (of the records before, null
+    for none), completes (their number) and since_complete (those behind the newest one, in order,
+    at most LOOKED_BACK), both as `_taken_up`.
     """
     by_offset = Window.partitionBy("partition_index").orderBy("offset", "position")
     before = by_offset.rowsBetween(Window.unboundedPreceding, -1)
-    stated = log.entries.select(
+    stated = entries.select(
         "*",
         F.coalesce(
             F.col("unknown_tag") > F.coalesce(F.max("unknown_tag").over(before), F.lit(-1)),
@@ -185,9 +169,35 @@ def coordinator_step_context(
         .orderBy("ordinal", "offset")
         .rowsBetween(-LOOKED_BACK, -1)
     )
-    stepped = stepped.withColumn(
+    return stepped.withColumn(
         "since_complete", F.collect_list(F.when(named, _taken_up())).over(since)
-    ).filter(~F.col("judged"))
+    )
+
+
+def coordinator_step_context(
+    log: CoordinatorLog, transactions: DataFrame, facts: DataFrame, files: DataFrame, ages: Ages
+) -> Context:
+    """Records of the coordinator's log beside earlier ones of the same id and partition.
+
+    Steps that the decoder judged within a split are left out
+    (udfs/wire/coordinator/txn_log_chain.py).
+
+    `state`: the status byte, -1 for a tombstone. `previous`, `earlier`: structs of the record
+    before and the one before that, null for none. `adjacent`: no record of the partition is
+    missing or undecodable between `previous` and this one (docs/kafka-rules.md). `first_of_log`:
+    nothing is between offset 0 and this record, and it is the first of its id. `newest`: the last
+    record of its id. `new_tag`: it has an unknown tag that no record of the partition before it
+    has. `latest_timestamp`: the newest one up to the record. `alive_ms`: how long the partition
+    was written up to the record, where a pause counts as one minute at most. A record that cannot
+    be decoded has `error`.
+
+    On irregular rows also `from_older_state`: see `jobs.verify.transitions`. `overdue_ms`: how long
+    before the end of the copy its transaction should have been aborted, negative if it need not.
+    `age_ms`, `seen_for_ms`: how long after the record the audit and the copy end. `data_epoch`:
+    epoch of the data that a Prepare record decides about. `producer_id_block`: first producer id of
+    the block. And what `coordinator_links` adds.
+    """
+    stepped = _stepped(log.entries).filter(~F.col("judged"))
     needed = facts.select(
         "partition_index", "topic", "partition", "broker", "from_beginning", "stable_below",
         "complete_up_to_ms", "single_broker",
