@@ -186,7 +186,7 @@ def facts(
     stable_below (offsets below are replicated as far as known), from_beginning (the log begins at
     offset 0), start_known (the state of every producer in front of the log is known: there, or
     from the snapshot at its first offset), cleaning (never, cleaned, unknown), holes,
-    broker_timestamp (ms), complete_up_to_ms, single_broker, batches,
+    broker_timestamp (ms), complete_up_to_ms, alone_in_cluster, single_broker, batches,
     records.
 
     complete_up_to_ms: a partition is complete up to its own newest timestamp of a broker's clock,
@@ -195,8 +195,8 @@ def facts(
     replica can lag behind another, and the newest of all its partitions counts.
     earlier_end: log end of the copy of a `__transaction_state` partition that was taken before all
     data, null for none.
-    single_broker: the dump has one broker, and so has its cluster. with_kraft: the dump has a
-    `__cluster_metadata`.
+    alone_in_cluster: the cluster of the broker has no other; single_broker: nor has the dump.
+    with_kraft: the dump has a `__cluster_metadata`.
     """
     seen = splits.groupBy("partition_index").agg(
         F.max("last_offset").alias("last_offset"),
@@ -274,6 +274,7 @@ def facts(
             ).alias("complete_up_to_ms"),
             "earlier_end",
             (F.col("one_broker") & alone).alias("single_broker"),
+            alone.alias("alone_in_cluster"),
             "with_kraft",
             F.coalesce("batches", F.lit(0)).alias("batches"),
             F.coalesce("records", F.lit(0)).alias("records"),
