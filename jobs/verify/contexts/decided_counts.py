@@ -19,7 +19,7 @@ from udfs.rules.logic import surely
 
 OF_EPOCH = ["partition_index", "producer_id", "marker_epoch"]
 # Events in the order of one moment: what a decision allows from then on comes first.
-EARLIEST, PREPARED, MARKER, LATEST = range(4)
+ALLOWED, OPENS, PREPARED, MARKER, CLOSES = range(5)
 
 
 def with_counts(
