@@ -48,26 +48,32 @@ from jobs.verify.verify import counts_by_code, verify
 from schemas import log_row
 
 
-def audit(spark: SparkSession, request: Request, progress: Progress) -> Audit:
-    """Collects, decodes, replays and verifies; nothing is written yet."""
-    dump, read = _read(spark, request, progress, request.configuration())
+def audit(
+    spark: SparkSession, request: Request, progress: Progress, dump: Dump | None = None
+) -> Audit:
+    """Decodes, replays and verifies; nothing is written yet. `dump`: where it is listed already."""
+    dump, read = _read(spark, request, progress, request.configuration(), dump)
     with planned_for(spark, read.decoded.rows_to_replay()):
         return _judge(spark, request, progress, dump, read)
 
 
 def _read(
-    spark: SparkSession, request: Request, progress: Progress, configuration: str
+    spark: SparkSession,
+    request: Request,
+    progress: Progress,
+    configuration: str,
+    listed: Dump | None = None,
 ) -> tuple[Dump, Read]:
     """Collects and decodes; `configuration` and the bytes are the identity of what follows."""
     kept = Kept(spark)
     with progress.stage("collect") as say:
-        dump = collect(request.dumps)
+        dump = listed or collect(request.dumps)
         size = sum(file.size for file in dump.files if file.status != "skipped")
         say(f"{len(dump.files):,} files, {len(dump.partitions):,} partitions, {size:,} bytes")
-        files = kept.keep(files_table(spark, dump))
     # Few rows come out of the decoder, however many bytes went in.
     with progress.stage("decode", size), planned_for(spark, 0):
         decoded = decode(spark, dump, request.settings, request.depth)
+        files = kept.keep(files_table(spark, dump))
         told = kept.keep_all(
             digests=file_digests(summaries(decoded.rows)), damages=failures(decoded, files)
         )
@@ -122,16 +128,17 @@ def _judge(
         )
         counts = counts_by_code(verified.findings)
         say(f"{sum(counts.values()):,} findings")
+    looked_at = totals(dump, replayed.facts, seen)
     verdict = Verdict(
         audit_id=read.audit_id,
         version=__version__,
         as_of_ms=now,
         counts=counts,
-        totals=totals(dump, replayed.facts, seen),
+        totals=looked_at,
         not_looked_at=not_looked_at(
             dump, verified.outcomes, request, decoded.skipped_group_records, read.clusters
         ),
-        incomplete=incomplete(dump, read.digests, verified.outcomes),
+        incomplete=incomplete(dump, read.digests, verified.outcomes, looked_at["batches"]),
     )
     return Audit(request, dump, read, replayed, aborts, verified, verdict)
 
@@ -140,7 +147,7 @@ def run_audit(arguments: Arguments) -> int:
     """The subcommand `audit`: audits, writes, tells; returns the exit code."""
     settings = load_settings(arguments.config)
     check_key(arguments.sign_key)
-    collect(arguments.dump)  # what is no dump ends here, before Spark is started
+    dump = collect(arguments.dump)  # what is no dump ends here, before Spark is started
     policy = suites.chosen(arguments.policy)
     request = Request(
         arguments.dump, arguments.out, arguments.as_of, arguments.depth, settings, policy
@@ -148,7 +155,7 @@ def run_audit(arguments: Arguments) -> int:
     per_code = settings.examples_per_code
     with spark_session() as spark:
         progress = Progress(spark, arguments.quiet)
-        done = audit(spark, request, progress)
+        done = audit(spark, request, progress, dump)
         tables = result_tables(spark, done)
         if request.policy:
             with progress.stage("policy"), planned_for(spark, done.read.decoded.rows_to_replay()):
@@ -169,19 +176,20 @@ def run_audit(arguments: Arguments) -> int:
 def run_export(arguments: Arguments) -> int:
     """The subcommand `export`: what a consumer would get, as a table."""
     settings = load_settings(arguments.config)
-    check_has_bytes(collect(arguments.dump))  # what is no dump ends here, before Spark is started
+    listed = collect(arguments.dump)  # what is no dump ends here, before Spark is started
+    check_has_bytes(listed)
     wanted = Wanted(arguments.isolation, tuple(arguments.topics), arguments.broker)
     request = Request(arguments.dump, arguments.out, None, "records", settings)
     with spark_session() as spark:
         progress = Progress(spark, arguments.quiet)
-        dump, read = _read(spark, request, progress, configuration(wanted, settings))
+        dump, read = _read(spark, request, progress, configuration(wanted, settings), listed)
         with planned_for(spark, read.decoded.rows_to_replay()):
             replayed, _ = _replay(spark, progress, dump, read)
             asked = ranges(replayed.partition_states(), dump, wanted)
         with progress.stage("export"):
             done = export(spark, asked, read, replayed, request, wanted)
         read.release()
-    text, code = closing_words(done, request, wanted)
+    text, code = closing_words(done, request, wanted, dump)
     tell(text)
     return code
 

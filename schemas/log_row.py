@@ -48,6 +48,10 @@ RUN_COLUMNS = (
             "folded away; else null"),
     boolean("initial", "a state of the producer snapshot at which the log begins, with its entry "
             "in place of batch and marker; null for what the log holds"),
+    long("first_checksum", "CRC-32C of the first data batch as stored; -1 where a text lacks it"),
+    array("last_checksums", LongType(), "those of its newest data batches, five at most, in order"),
+    boolean("below_log_start", "the data batches lie below the log start, where a broker may have "
+            "forgotten them"),
 )  # fmt: skip
 
 REGULAR_TXN = table(
@@ -192,6 +196,8 @@ COORDINATOR_TYPE = table(
     long("latest_timestamp", "newest timestamp, ms"),
     long("first_timestamp", "timestamp of its first record, ms; null where it cannot be decoded"),
     long("last_timestamp", "timestamp of its last record, ms; null where it cannot be decoded"),
+    long("ids", "its transactional ids"),
+    long("misplaced_ids", "those that belong into another of `coordinator_partitions` (SPLIT)"),
 )
 """What a split of `__transaction_state` adds to the ones before it."""
 
@@ -322,6 +328,8 @@ PRODUCER_STATES_TYPE = table(
     long("next_offset", "offset of the snapshot behind this one; null for none, and for batches"),
     long("segment_base", "base offset of the segment"),
     long("left_out", "batches of the split that cannot be believed"),
+    boolean("below_log_start", "of batches: they lie below the log start; null for a snapshot"),
+    array("doubted", LongType(), "producer ids of those of them in the range; null for none"),
     long("number", "producers in the block"),
     binary("states", "Arrow stream of udfs/wire/side_files/producer_state.py STATE"),
 )  # fmt: skip
@@ -333,6 +341,18 @@ SNAPSHOT_FAULT_TYPE = table(
     long("position", "byte position of what shows it"),
     long("size", "size of that, bytes"),
     boolean("newest", "no snapshot of the partition has a higher offset"),
+)
+
+OPEN_IN_SNAPSHOT = table(
+    long("producer_id", "producer id"),
+    integer("producer_epoch", "producer epoch"),
+    long("first_offset", "first offset of its open transaction"),
+)
+"""A transaction that a producer snapshot holds open."""
+
+MISSING = table(
+    long("first", "first offset that is missing"),
+    long("end", "first offset that is there behind"),
 )
 
 SUMMARY_TYPE = table(
@@ -358,12 +378,15 @@ SUMMARY_TYPE = table(
     long("highest_position", "byte position of the batch with the largest last offset"),
     long("broker_timestamp", "largest timestamp of the broker clock, ms; null: none seen"),
     boolean("cleaner_traces", "a batch with delete horizon, without records or with some missing"),
+    boolean("reaches_next", "a batch has an offset at which the next segment begins or behind"),
     array(
         "registered_brokers",
         IntegerType(),
         "broker ids that a file of __cluster_metadata registers; null for other files",
     ),
     long("steps_dropped", "steps behind the first 10,000 of the split, counted only"),
+    array("missing", MISSING, "offsets that are missing between batches, whatever took them; of "
+          "__transaction_state also those of batches that lack records"),
     long("skipped_group_records", "records of __consumer_offsets of newer groups, not decoded"),
     long("placed_records", "records of groups that belong into their partition"),
     long("misplaced_records", "records of groups that do not"),
@@ -371,6 +394,8 @@ SUMMARY_TYPE = table(
          "0 for no group"),
     long("side_entries", "entries of an index or a leader-epoch-checkpoint"),
     boolean("starts_log", "a producer snapshot from which the replay begins; null for other files"),
+    array("open_in_snapshot", OPEN_IN_SNAPSHOT, "transactions that the newest producer snapshot of "
+          "a partition holds open; null for other files"),
     long("trailing_bytes", "bytes of a cut last entry of a .txnindex"),
     column("coordinator", COORDINATOR_TYPE, "of a split of __transaction_state with records"),
     string("error", "why the file could not be read; null: it was"),
@@ -415,6 +440,11 @@ BESIDE = table(
 SPLIT = table(
     integer("partition", "partition; null for files outside partitions"),
     integer("topic_partitions", "how many partitions __consumer_offsets seems to have"),
+    integer(
+        "coordinator_partitions",
+        "the same of __transaction_state; null where the dump does "
+        "not hold all numbers up to its highest",
+    ),
     integer("partition_index", "see LOG_ROW; null for files outside partitions"),
     integer("file_index", "see LOG_ROW"),
     string("root", "folder the file lies in, or URI of the dump; not to be shown"),
@@ -441,6 +471,7 @@ SPLIT = table(
     integer("buckets", "over so many the keys and producers of the partition are spread"),
     array("beside", BESIDE, "side files to be held against the batches; null for none"),
     long("log_base", "base offset of the first segment of the partition; null for none"),
+    long("log_start", "first offset that a consumer may read, as far as files tell; null for none"),
     array(
         "snapshots",
         LongType(),

@@ -694,7 +694,7 @@ class LogBuilder:
     # Side files
 
     def right_entries(self) -> dict[int, list[txn_index.AbortedTxnEntry]]:
-        """Entries of the aborted transaction indexes by segment (kafka-reference 6.5)."""
+        """Entries of the aborted transaction indexes by segment (`TransactionIndex`)."""
         entries: dict[int, list[txn_index.AbortedTxnEntry]] = {}
         running: dict[int, int] = {}
         for one in self.placed:

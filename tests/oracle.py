@@ -56,7 +56,7 @@ def stored_batches(folder: Path) -> Iterator[StoredBatch]:
 def visible_offsets(
     batches: list[StoredBatch], aborted: list[dict[str, Any]], start: int, end: int, committed: bool
 ) -> list[int]:
-    """Offsets that a consumer of [start, end) receives (reference 6.6).
+    """Offsets that a consumer of [start, end) receives (`CompletedFetch`).
 
     `aborted`: producer_id, first_offset, last_offset of the aborted transactions.
     """

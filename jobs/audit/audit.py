@@ -32,6 +32,7 @@ from jobs.verify.contexts.build import (
 )
 from jobs.verify.contexts.log_directory import log_directories
 from jobs.verify.contexts.offset_transaction import OffsetTransactions
+from jobs.verify.contexts.open_transaction import CoordinatorListing
 from jobs.verify.contexts.producer_block import producer_blocks
 from jobs.verify.contexts.side_entry import IndexInputs
 from jobs.verify.contexts.split_epoch import SplitEpochs
@@ -192,11 +193,9 @@ def context_inputs(
             transaction_max_timeout=settings.transaction_max_timeout_ms,
             late_slack=settings.late_transaction_slack_ms,
             clock_tolerance=settings.clock_tolerance_ms,
-            producer_expiration=read.clusters.shortest_expiration_ms(
-                settings.producer_id_expiration_ms
-            ),
+            producer_expiration=read.decoded.producer_expiration_ms,
         ),
-        coordinator_log_complete=coordinator_log_complete(dump),
+        coordinator_listing=coordinator_listing(dump, read.clusters),
         coordinator_copies=sorted(coordinator_copies(dump)),
     )
 
@@ -245,7 +244,7 @@ def snapshot_inputs(decoded: Decoded) -> SnapshotInputs:
     """What producer snapshots tell; what does not occur is not even planned."""
     states, faults = log_row.PRODUCER_STATES, log_row.SNAPSHOT_FAULT
     return SnapshotInputs(
-        states=decoded.nested(states, "producer_states") if decoded.snapshot_entries else None,
+        states=decoded.nested(states, "producer_states") if decoded.snapshot_states else None,
         faults=decoded.nested(faults, "snapshot_fault") if decoded.counts.get(faults) else None,
         entries=decoded.snapshot_entries,
     )
@@ -298,7 +297,23 @@ def markers(decoded: Decoded, replayed: Replayed) -> DataFrame:
     return ended.unionByName(regular.select(*MARKER_COLUMNS))
 
 
-def coordinator_log_complete(dump: Dump) -> bool:
-    """Whether partitions 0 to n of `__transaction_state` are in the dump without a gap."""
+def coordinator_listing(dump: Dump, clusters: Clusters) -> CoordinatorListing:
+    """What files beside the logs tell of the partitions of `__transaction_state`."""
     numbers = {p.partition for p in dump.partitions if p.topic == TXN_LOG_TOPIC}
-    return bool(numbers) and numbers == set(range(max(numbers) + 1))
+    listings = [
+        one.coordinator_partitions
+        for one in dump.directories
+        if one.coordinator_partitions is not None
+    ]
+    listed = frozenset[int]().union(*listings)
+    told = {
+        one.partitions[TXN_LOG_TOPIC]
+        for one in clusters.by_id.values()
+        if TXN_LOG_TOPIC in one.partitions
+    }
+    return CoordinatorListing(
+        number=len(numbers) if numbers == set(range(len(numbers))) else 0,
+        told=max(told, default=None),
+        listed=bool(numbers) and listed == numbers,
+        beyond=bool(listed - numbers),
+    )

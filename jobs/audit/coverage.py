@@ -1,6 +1,6 @@
 """What an audit looked at, what it did not, and why: sentences for the summary and verdict.json."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from pyspark.sql import DataFrame
@@ -8,13 +8,21 @@ from pyspark.sql import functions as F
 
 from jobs.audit.audit import Request
 from jobs.model.cluster import Clusters
-from jobs.model.dump import Dump, cleaned_below
+from jobs.model.dump import Dump, MissingPartition, cleaned_below
 from jobs.verify.run import CRASHED, SKIPPED, Outcome
-from schemas.topics import TXN_LOG_TOPIC
+from schemas.topics import COORDINATOR_TOPICS, TXN_LOG_TOPIC
+
+# A sentence names so many partitions.
+NAMED = 10
+MOST_PROBLEMS = 100
 
 
 def _files(number: int) -> str:
     return "1 file" if number == 1 else f"{number:,} files"
+
+
+def _partitions(number: int) -> str:
+    return "1 partition" if number == 1 else f"{number:,} partitions"
 
 
 def totals(dump: Dump, facts: DataFrame, transactions: int) -> dict[str, int]:
@@ -88,9 +96,29 @@ def not_looked_at(
         sentences.append(
             f"{len(skipped)} checks skipped by --depth {request.depth}: {', '.join(skipped)}."
         )
+    sentences += not_in_the_dump(dump)
     if not any(p.topic == TXN_LOG_TOPIC for p in dump.partitions):
         sentences.append("No __transaction_state in the dump: coordinator decisions are unknown.")
     return sentences
+
+
+def not_in_the_dump(dump: Dump) -> Iterator[str]:
+    """What the dump itself says is missing."""
+    by_broker: dict[int, list[MissingPartition]] = defaultdict(list)
+    for one in dump.missing:
+        by_broker[-1 if one.broker is None else one.broker].append(one)
+    for broker, missing in sorted(by_broker.items()):
+        names = sorted({f"{one.topic}-{one.partition}" for one in missing})
+        more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+        where = "" if broker < 0 else f" on broker {broker}"
+        lists = sorted({one.listed_in for one in missing})
+        yield (
+            f"{_partitions(len(names))}{where} that {', '.join(lists)} "
+            f"{'lists' if len(lists) == 1 else 'list'} {'is' if len(names) == 1 else 'are'} not in "
+            f"the dump: {', '.join(names[:NAMED])}{more}."
+        )
+    if dump.partitions and all(one.topic in COORDINATOR_TOPICS for one in dump.partitions):
+        yield "No partition of a client's topic in the dump: only logs of coordinators."
 
 
 def _left_out_by_texts(dump: Dump) -> Iterator[str]:
@@ -117,9 +145,40 @@ def _left_out_by_texts(dump: Dump) -> Iterator[str]:
         )
 
 
-def incomplete(dump: Dump, digests: DataFrame, outcomes: list[Outcome]) -> list[str]:
-    """Sentences because of which the audit is incomplete; empty when it is complete."""
-    sentences = [f"{problem}." for problem in dump.unreadable]
+def nothing_read(dump: Dump) -> str:
+    """Why not one batch of a partition was read, where, and what to do."""
+    segments = [file for file in dump.files if file.kind == "segment"]
+    audited = [one for one in segments if one.partition_index is not None]
+    if audited and not any(one.size for one in audited):
+        said = f"it has {_segments(len(audited))}, all empty, the first is {audited[0].path}"
+    elif audited:
+        said = f"it has {_segments(len(audited))}, and no batch in them that can be read"
+    elif segments:
+        why = segments[0].note or "outside a partition"
+        said = f"it has {_segments(len(segments))} outside partitions ({segments[0].path}: {why})"
+    elif dump.metadata_logs:
+        said = "it has only __cluster_metadata, in which no transactions are"
+    else:
+        said = "it has no segment of a partition"
+    return (
+        f"No batch was read from the dump: {said}. Copy folders like orders-0 with their .log "
+        "files, as docs/operations.md tells, and audit again."
+    )
+
+
+def _segments(number: int) -> str:
+    return "1 segment" if number == 1 else f"{number:,} segments"
+
+
+def incomplete(dump: Dump, digests: DataFrame, outcomes: list[Outcome], batches: int) -> list[str]:
+    """Sentences because of which the audit is incomplete; empty when it is complete.
+
+    `batches`: how many were read of partitions.
+    """
+    sentences = [] if batches else [nothing_read(dump)]
+    sentences += [f"{problem}." for problem in dump.unreadable[:MOST_PROBLEMS]]
+    if len(dump.unreadable) > MOST_PROBLEMS:
+        sentences.append(f"{len(dump.unreadable) - MOST_PROBLEMS:,} more such files.")
     paths = {file.file_index: file.path for file in dump.files}
     bad = digests.filter(F.col("error").isNotNull() | F.col("shrank")).select(
         "file_index", "error", "shrank"

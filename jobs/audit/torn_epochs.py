@@ -23,8 +23,9 @@ def split_epochs(
 ) -> SplitEpochs | None:
     """Aborts that another partition may have committed; without any, nothing else is unpacked.
 
-    `tolerance`: of the clocks of brokers, ms. What ended regularly is looked through packed: first for what was committed of the epochs that
-    were aborted, then for what was aborted of the epochs found so.
+    `tolerance`: of the clocks of brokers, ms. What ended regularly is looked through packed: first
+    for what was committed of the epochs that were aborted, then for what was aborted of the epochs
+    found so.
     """
     of_clients = {
         (p.topic, p.partition) for p in dump.partitions if p.topic not in COORDINATOR_TOPICS

@@ -5,12 +5,18 @@ Nothing is ever written to the dump.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from jobs.collect.manifest import BEFORE, NAME, Copied, ManifestError, read_manifest
+from jobs.collect.folders import (
+    PROPERTIES,
+    is_partition_folder,
+    is_text,
+    log_directories,
+    printable_name,
+)
+from jobs.collect.log_directory import Key, LogDirectory, read_log_directory, read_text
+from jobs.collect.manifest import BEFORE, Copied
 from jobs.collect.segment_swap import Swap, interrupted_swap
 from jobs.collect.texts import dumped_file, sections_of, text_files
 from jobs.model.dump import (
@@ -19,11 +25,13 @@ from jobs.model.dump import (
     DumpFile,
     DumpMetadataLog,
     DumpPartition,
+    MissingPartition,
     cleaned_below,
 )
 from jobs.model.errors import UsageError
 from jobs.model.file_names import (
     AUDITED_KINDS,
+    BESIDE_A_SEGMENT,
     EARLIER_COORDINATOR_LOG,
     METADATA_LOG,
     METADATA_SNAPSHOT_KIND,
@@ -41,95 +49,23 @@ from udfs.wire.errors import WireError
 from udfs.wire.side_files import checkpoints
 from udfs.wire.text.text_sections import Section
 
-EXPECTED = (
-    "expected a broker's log directory (with folders like orders-0 that hold .log files), a folder "
-    "of such directories or of brokers that have several, one partition folder, or texts of "
-    "kafka-dump-log"
-)
-
-
 # A partition.metadata has some 45 bytes.
 MAX_METADATA_BYTES = 4096
 NOT_LOOKED_INTO = "a folder that is no part of a log directory, not looked into"
 OUTSIDE = "outside a log directory"
 NO_REGULAR_FILE = "no regular file"
+NO_SEGMENT = "in a folder named like a partition, without a segment"
+NO_TEXT_NAME = "a name that is no text in UTF-8, which no broker writes"
+TOO_LARGE = "more than such a file has"
+# Read by one task as a whole; the index of a segment of 2 GiB full of aborts is smaller.
+READ_WHOLE = ("txn_index", "producer_snapshot", *BESIDE_A_SEGMENT)
+LARGEST_READ_WHOLE = 1 << 29
 REPLACED = "replaced by a .swap file, as by a broker that starts"
 SECOND_COPY = "a second copy of the partition on its broker, in another log directory"
 NO_TRANSACTIONS = "metadata log of KRaft: no transactions in it"
 SIDE_KINDS_IN_TEXTS = ("offset_index", "time_index", "producer_snapshot")
-CHAINED_KINDS = ("segment", "txn_index", "offset_index", "time_index")
 KINDS_IN_TEXTS = ("segment", "txn_index", *SIDE_KINDS_IN_TEXTS)
 METADATA_KINDS = {"segment": METADATA_LOG, METADATA_SNAPSHOT_KIND: METADATA_SNAPSHOT_KIND}
-
-
-@dataclass
-class LogDirectory:
-    """Side files of one broker directory."""
-
-    broker: int | None = None
-    cluster_id: str | None = None
-    high_watermarks: dict[tuple[str, int], int] | None = None
-    log_starts: dict[tuple[str, int], int] | None = None
-    recovery_points: dict[tuple[str, int], int] | None = None
-    cleaner: dict[tuple[str, int], int] | None = None
-    clean_shutdown: bool = False
-    copies: dict[str, Copied] = field(default_factory=dict)
-
-
-def _is_partition_folder(folder: DumpPath) -> bool:
-    return name_folder(folder.name) is not None and any(
-        name_file(path.name).kind == "segment" for path in folder.iterdir()
-    )
-
-
-def _subfolders(folder: DumpPath) -> list[DumpPath]:
-    return sorted(entry for entry in folder.iterdir() if entry.is_dir())
-
-
-def _is_log_directory(folder: DumpPath) -> bool:
-    if (folder / "meta.properties").is_file():
-        return True
-    return any(
-        name_folder(entry.name) is not None
-        and any(name.endswith((".log", ".log.deleted")) for name in _names(entry))
-        for entry in _subfolders(folder)
-    )
-
-
-def _names(folder: DumpPath) -> list[str]:
-    try:
-        return [path.name for path in folder.iterdir()]
-    except OSError:
-        return []
-
-
-def log_directories(dump: DumpPath) -> list[tuple[DumpPath, str, bool]]:
-    """(folder, its label below the dump, is a single partition folder) of all that `dump` holds.
-
-    Below `dump` a folder is a log directory, or that of a broker with several. Raises UsageError
-    when the folder is no dump.
-    """
-    try:
-        if not dump.is_dir():
-            problem = "is no folder, nor a text" if dump.exists() else "does not exist"
-            raise UsageError(f"--dump {dump} {problem}: {EXPECTED}.")
-        if _is_partition_folder(dump):
-            return [(dump, dump.name, True)]
-        if _is_log_directory(dump):
-            return [(dump, "", False)]
-        inner = []
-        for folder in _subfolders(dump):
-            if _is_log_directory(folder):
-                inner.append((folder, f"{folder.name}/", False))
-                continue
-            for directory in _subfolders(folder):
-                if _is_log_directory(directory):
-                    inner.append((directory, f"{folder.name}/{directory.name}/", False))
-    except OSError as error:
-        raise UsageError(f"--dump {error.filename}: {error.strerror}.") from error
-    if not inner:
-        raise UsageError(f"--dump {dump} is no dump: {EXPECTED}.")
-    return inner
 
 
 class _Collector:
@@ -137,115 +73,138 @@ class _Collector:
 
     def __init__(self) -> None:
         self.dump = Dump()
+        self._known: set[str] = set()  # labels of all log directories
         self._paths: list[DumpPath] = []  # of the files, in their order
+        self._sides: dict[str, LogDirectory] = {}  # by label
+
+    def know(self, labels: Iterable[str]) -> None:
+        """Log directories that are going to be added: nothing else lists them."""
+        self._known.update(labels)
+
+    def _tell(self, problem: str) -> None:
+        self.dump.unreadable.append(problem)
+
+    def _entries(self, folder: DumpPath, label: str) -> list[DumpPath]:
+        """What lies in a folder, in the order of the names; nothing, and a line, where hidden."""
+        try:
+            return sorted(folder.iterdir())
+        except OSError as error:
+            self._tell(f"{label.rstrip('/')}: {error.strerror}")
+            return []
 
     def add_directory(self, folder: DumpPath, label: str) -> None:
         """A broker's log directory: its side files, then its partitions in name order."""
-        side = self._read_side_files(folder, label)
-        for path in sorted(folder.iterdir()):
-            if path.is_dir() and path.name == BEFORE:
-                self._add_earlier_copies(path, f"{label}{path.name}", side)
-            elif path.is_dir():
-                self._add_folder(path, f"{label}{path.name}", side)
+        around = [one for one in self._sides if label.startswith(one)]
+        outer = self._sides[max(around, key=len)] if around else None
+        side = self._sides[label] = read_log_directory(folder, label, self._tell, outer)
+        if side.properties_bytes is not None or outer is None:
+            size = side.properties_bytes or 0
+            self.dump.directories.append(
+                DumpDirectory(
+                    f"{label}{PROPERTIES}",
+                    size,
+                    side.broker,
+                    side.cluster_id,
+                    _coordinator_partitions(side),
+                )
+            )
+        also_partition = is_partition_folder(folder)
+        for path in self._entries(folder, label):
+            inner = f"{label}{printable_name(path.name)}"
+            if not path.is_dir():
+                # A folder that is a partition, too, is listed as that.
+                if not also_partition:
+                    self._add_file(path, inner, side.broker, None, None)
+            elif path.name == BEFORE:
+                self._add_earlier_copies(path, inner, side)
+            elif is_text(path.name) and is_partition_folder(path):
+                self._add_folder(path, inner, side)
             else:
-                self._add_file(path, f"{label}{path.name}", side.broker, None, None)
+                self._add_no_partition(path, inner, side.broker)
 
     def add_partition_folder(self, folder: DumpPath, label: str) -> None:
         """A partition folder alone: nothing is known of its broker."""
         self._add_folder(folder, label or folder.name, LogDirectory())
 
-    def add_outside(self, folder: DumpPath, known: Collection[str], label: str) -> None:
+    def add_outside(self, folder: DumpPath, label: str) -> None:
         """What lies in a dump beside its log directories, so that it is not left out in silence.
 
-        `known`: labels of the log directories; `label`: of what lies in `folder`.
+        `label`: of what lies in `folder`.
         """
-        for path in sorted(folder.iterdir()):
-            inner = f"{label}{path.name}/"
-            if inner in known:
-                continue
-            if any(one.startswith(inner) for one in known):
-                self.add_outside(path, known, inner)
-            elif path.is_dir():
-                self._add_unknown_folder(path, inner.rstrip("/"))
+        for path in self._entries(folder, label):
+            inner = f"{label}{printable_name(path.name)}"
+            if path.is_dir():
+                self._add_inner_folder(path, inner)
             else:
-                self._add_file(path, inner.rstrip("/"), None, None, OUTSIDE)
+                self._add_file(path, inner, None, None, OUTSIDE)
+
+    def _add_inner_folder(self, folder: DumpPath, label: str) -> None:
+        """A folder that is no partition: searched for what is known in it, else one row."""
+        inner = f"{label}/"
+        if inner in self._known:
+            return
+        if any(one.startswith(inner) for one in self._known):
+            self.add_outside(folder, inner)
+        else:
+            self._add_unknown_folder(folder, label)
+
+    def _add_no_partition(self, folder: DumpPath, label: str, broker: int | None) -> None:
+        """A folder of a log directory in which no segment lies, or of another name."""
+        if any(one.startswith(f"{label}/") for one in self._known):
+            self._add_inner_folder(folder, label)
+            return
+        note = "no partition folder" if name_folder(folder.name) is None else NO_SEGMENT
+        for path in self._entries(folder, label):
+            inner = f"{label}/{printable_name(path.name)}"
+            if path.is_dir():
+                self._add_inner_folder(path, inner)
+            else:
+                self._add_file(path, inner, broker, None, note)
 
     def _add_unknown_folder(self, folder: DumpPath, label: str) -> None:
         """One row for a folder that nothing is known of; what lies in it is not listed."""
         self._add_row(folder, label, NamedFile(UNKNOWN_FOLDER, None, NOT_LOOKED_INTO), None, None)
 
-    def _read_side_files(self, folder: DumpPath, label: str) -> LogDirectory:
-        side = LogDirectory(clean_shutdown=(folder / ".kafka_cleanshutdown").exists())
-        properties = self._text(folder / "meta.properties", label)
-        if properties is not None:
-            parsed = checkpoints.parse_properties(properties)
-            number = parsed.get("node.id", parsed.get("broker.id", ""))
-            side.broker = int(number) if number.isdigit() else None
-            side.cluster_id = parsed.get("cluster.id")
-        self.dump.directories.append(
-            DumpDirectory(
-                f"{label}meta.properties", len(properties or ""), side.broker, side.cluster_id
-            )
-        )
-        side.copies = self._copies(folder, label)
-        for name, attribute in (
-            ("replication-offset-checkpoint", "high_watermarks"),
-            ("log-start-offset-checkpoint", "log_starts"),
-            ("recovery-point-offset-checkpoint", "recovery_points"),
-            ("cleaner-offset-checkpoint", "cleaner"),
-        ):
-            text = self._text(folder / name, label)
-            if text is not None:
-                try:
-                    setattr(side, attribute, checkpoints.parse_offset_checkpoint(text))
-                except WireError as error:
-                    self.dump.unreadable.append(f"{label}{name}: {error.reason}: {error.detail}")
-        return side
-
-    def _copies(self, folder: DumpPath, label: str) -> dict[str, Copied]:
-        try:
-            return read_manifest(folder)
-        except ManifestError as error:
-            self.dump.unreadable.append(f"{label}{NAME} {error}; the times in it are not used")
-            return {}
-
     def _add_earlier_copies(self, before: DumpPath, label: str, side: LogDirectory) -> None:
         """The copy of `__transaction_state` that was taken before the data: only its end counts."""
-        for folder in _subfolders(before):
+        for folder in self._entries(before, label):
+            if not folder.is_dir():
+                continue
             named = name_folder(folder.name)
             earlier = named is not None and named[0] == TXN_LOG_TOPIC and named[2] is None
-            for path in sorted(path for path in folder.iterdir() if path.is_file()):
-                self._add_file(path, f"{label}/{folder.name}/{path.name}", side.broker, None, None)
-                file = self.dump.files[-1]
-                if earlier and named is not None and file.kind == "segment":
+            inner = f"{label}/{printable_name(folder.name)}"
+            for path in self._entries(folder, inner):
+                if path.is_dir():
+                    continue
+                place = f"{inner}/{printable_name(path.name)}"
+                file = self._add_file(path, place, side.broker, None, None)
+                if not (earlier and file and named and file.kind == "segment"):
+                    continue
+                if file.note is None:
                     file.kind, file.status = EARLIER_COORDINATOR_LOG, "audited"
                     file.topic, file.partition = named[0], named[1]
 
-    def _text(self, path: DumpPath, label: str) -> str | None:
-        try:
-            return path.read_bytes().decode("utf-8", "replace")
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            self.dump.unreadable.append(f"{label}{path.name}: {error.strerror}")
-            return None
-
     def _add_folder(self, folder: DumpPath, label: str, side: LogDirectory) -> None:
         named = name_folder(folder.name)
+        entries = self._entries(folder, label)
         try:
-            entries = sorted(folder.iterdir())
             swap = interrupted_swap(folder, [path.name for path in entries])
         except OSError as error:
-            self.dump.unreadable.append(f"{label}: {error.strerror}")
-            return
+            self._tell(f"{label}: a .swap file cannot be read: {error.strerror}")
+            swap = Swap({}, set())
+        if named is not None:
+            side.present.add(named[:2])
         paths = [path for path in entries if not path.is_dir()]
+        also_directory = f"{label}/" in self._known
         for path in entries:
-            if path.is_dir():
-                self._add_unknown_folder(path, f"{label}/{path.name}")
+            if path.is_dir() and not also_directory:
+                self._add_inner_folder(path, f"{label}/{printable_name(path.name)}")
         note = _why_no_partition(named)
         if named is None or note is not None:
             for path in paths:
-                self._add_file(path, f"{label}/{path.name}", side.broker, None, note)
+                self._add_file(
+                    path, f"{label}/{printable_name(path.name)}", side.broker, None, note
+                )
         elif named[0] == METADATA_TOPIC:
             self._add_metadata_log(named[1], paths, label, side)
         else:
@@ -260,8 +219,15 @@ class _Collector:
         for path in paths:
             note = REPLACED if path.name in swap.replaced else None
             name = swap.adopted.get(path.name, path.name)
-            self._add_file(path, f"{label}/{path.name}", partition.broker, partition, note, name)
-        _chain(partition, self.dump.files[first_file:])
+            self._add_file(
+                path,
+                f"{label}/{printable_name(path.name)}",
+                partition.broker,
+                partition,
+                note,
+                name,
+            )
+        partition.chain(self.dump.files[first_file:])
 
     def add_texts(self, dump: Path, label: str, texts: list[Path]) -> None:
         """Texts of kafka-dump-log: the files that they tell of, as if those were there.
@@ -297,7 +263,7 @@ class _Collector:
                 "kafka-dump-log with paths like /var/lib/kafka/orders-0/00000000000000000000.log."
             )
         for partition in known.values():
-            _chain(partition, files[partition.partition_index])
+            partition.chain(files[partition.partition_index])
 
     def add_other_file(self, path: DumpPath, label: str) -> None:
         """A file beside texts that is none."""
@@ -311,7 +277,9 @@ class _Collector:
         for path in paths:
             kind = METADATA_KINDS.get(name_file(path.name).kind)
             why = None if kind else NO_TRANSACTIONS
-            file = self._add_file(path, f"{label}/{path.name}", side.broker, None, why)
+            file = self._add_file(
+                path, f"{label}/{printable_name(path.name)}", side.broker, None, why
+            )
             if kind and file:
                 file.kind, file.status = kind, "audited"
                 file.topic, file.partition = METADATA_TOPIC, number
@@ -371,6 +339,19 @@ class _Collector:
             if file.partition_index is not None:
                 file.partition_index = number[file.partition_index]
 
+    def find_missing(self) -> None:
+        """Notes the partitions that a checkpoint of a broker lists, but that have no folder."""
+        present: dict[object, set[Key]] = defaultdict(set)
+        for label, side in self._sides.items():
+            present[_owner(label, side)] |= side.present
+        for label, side in self._sides.items():
+            there = present[_owner(label, side)]
+            self.dump.missing += [
+                MissingPartition(topic, partition, side.broker, f"{label}{name}")
+                for (topic, partition), name in sorted(side.listed().items())
+                if (topic, partition) not in there
+            ]
+
     def find_replicas(self) -> None:
         """Numbers the partitions that several brokers have; reads what is told of them together."""
         for number, copies in enumerate(replica_sets(self.dump)):
@@ -380,11 +361,12 @@ class _Collector:
         for file in self.dump.files:
             if file.kind == "partition_metadata" and file.partition_index is not None:
                 copy = self.dump.partitions[file.partition_index]
-                if copy.replica_set is not None and file.size <= MAX_METADATA_BYTES:
+                if copy.replica_set is not None and file.note is None:
                     self._read_topic_id(file, copy)
 
     def _read_topic_id(self, file: DumpFile, copy: DumpPartition) -> None:
-        text = self._text(self._paths[file.file_index], file.path)
+        path = self._paths[file.file_index]
+        text = read_text(path, file.path, self._tell, MAX_METADATA_BYTES)
         if text is None:
             return
         try:
@@ -417,6 +399,11 @@ class _Collector:
         note = note or named.note
         if not path.is_file():
             note = NO_REGULAR_FILE
+        elif not is_text(path.name):
+            note = NO_TEXT_NAME
+        elif named.kind in READ_WHOLE and status.st_size > LARGEST_READ_WHOLE:
+            note = TOO_LARGE
+            self._tell(f"{label}: {status.st_size:,} bytes, {TOO_LARGE}")
         return self._add_row(
             path, label, named._replace(note=note), broker, partition, status.st_size
         )
@@ -436,7 +423,7 @@ class _Collector:
         file = DumpFile(
             file_index=len(self.dump.files),
             root=root,
-            below_root=below_root,
+            below_root=printable_name(below_root),
             path=label,
             broker=broker,
             topic=partition.topic if partition else None,
@@ -456,21 +443,23 @@ class _Collector:
         return file
 
 
+def _owner(label: str, side: LogDirectory) -> object:
+    """Equal for the log directories of one broker."""
+    return label if side.broker is None else (side.cluster_id, side.broker)
+
+
+def _coordinator_partitions(side: LogDirectory) -> frozenset[int] | None:
+    if side.high_watermarks is None:
+        return None
+    return frozenset(number for topic, number in side.high_watermarks if topic == TXN_LOG_TOPIC)
+
+
 def _newest(partition: DumpPartition) -> tuple[int, int, int]:
     """What tells the log that is written from one that is left behind."""
     if not partition.segments:
         return -1, 0, -partition.partition_index
     newest = partition.segments[-1]
     return newest.base_offset or 0, newest.size, -partition.partition_index
-
-
-def _chain(partition: DumpPartition, files: list[DumpFile]) -> None:
-    """Orders the segments, and tells them and their indexes where the next segment begins."""
-    partition.segments.sort(key=lambda segment: segment.base_offset or 0)
-    following = {one.base_offset: later.base_offset for one, later in pairwise(partition.segments)}
-    for file in files:
-        if file.kind in CHAINED_KINDS:
-            file.next_base_offset = following.get(file.base_offset)
 
 
 def _why_no_partition(named: tuple[str, int, str | None] | None) -> str | None:
@@ -519,6 +508,7 @@ def collect(dumps: Sequence[DumpPath]) -> Dump:
     for dump, label in _labels(dumps):
         try:
             found = log_directories(dump)
+            collector.know(label + one.label for one in found if not one.partition)
         except UsageError:
             texts, others = text_files(dump) if isinstance(dump, Path) else ([], [])
             if not isinstance(dump, Path) or not texts:
@@ -533,9 +523,9 @@ def collect(dumps: Sequence[DumpPath]) -> Dump:
                 collector.add_partition_folder(folder, label + inner)
             else:
                 collector.add_directory(folder, label + inner)
-        known = {label + inner for _, inner, _ in found}
-        if label not in known and not found[0][2]:
-            collector.add_outside(dump, known, label)
+        if all(one.label for one in found) and not found[0].partition:
+            collector.add_outside(dump, label)
+    collector.find_missing()
     collector.leave_out_second_copies()
     collector.find_replicas()
     return collector.dump

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from udfs.storage.dump_path import DumpPath
+from udfs.storage.small_file import read_small
+from udfs.wire import bounds
 
 NAME = "dump-manifest.json"
 FORMAT = 1
@@ -30,27 +32,44 @@ def read_manifest(folder: DumpPath) -> dict[str, Copied]:
     Directories whose files were still changing under the copy are left out. Raises ManifestError.
     """
     try:
-        content = (folder / NAME).read_bytes().decode("utf-8")
+        content = read_small(folder / NAME).decode("utf-8")
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError) as error:
-        raise ManifestError(f"cannot be read ({error})") from error
+        why = error.strerror if isinstance(error, OSError) else error
+        raise ManifestError(f"cannot be read ({why})") from error
     try:
         manifest = json.loads(content)
         known = manifest["format"]
         if known != FORMAT:
-            raise ManifestError(f"has format {known}, and only {FORMAT} is known")
+            raise ManifestError(f"has format {str(known)[:40]}, and only {FORMAT} is known")
         return {
-            str(one["path"]): _copied(one)
+            _name(one["path"]): _copied(one)
             for one in manifest["directories"]
             if one.get("settled", True) and one["copy_start_ms"] is not None
         }
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        if isinstance(error, ManifestError):
-            raise
-        raise ManifestError(f"is damaged ({type(error).__name__}: {error})") from error
+    except ManifestError:
+        raise
+    except RecursionError as error:
+        raise ManifestError("is damaged (nested too deeply)") from error
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
+        raise ManifestError(f"is damaged ({type(error).__name__}: {str(error)[:200]})") from error
 
 
 def _copied(one: dict[str, Any]) -> Copied:
     mark = one.get("high_watermark")
-    return Copied(int(one["copy_start_ms"]), None if mark is None else int(mark))
+    at_ms = _number(one["copy_start_ms"], bounds.LATEST)
+    return Copied(at_ms, None if mark is None else _number(mark, bounds.HIGHEST))
+
+
+def _name(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("a path is no text")
+    return value
+
+
+def _number(value: Any, largest: int) -> int:
+    """A number of 0 to `largest`: JSON has others, too."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= largest:
+        raise ValueError(f"{str(value)[:40]!r} is no moment in ms and no offset")
+    return value

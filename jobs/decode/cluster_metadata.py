@@ -4,6 +4,7 @@ A snapshot is the state before an offset, and the log behind it is what followed
 the order of offsets. A log that begins at offset 0 tells also what was before.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,6 +30,7 @@ from udfs.wire.metadata.metadata_log import (
 
 CLEANUP_POLICY = "cleanup.policy"
 PRODUCER_EXPIRATION = "producer.id.expiration.ms"
+MILLISECONDS = re.compile(r"[0-9]{1,15}")
 
 Told = Mapping[str, Any]
 
@@ -219,4 +221,4 @@ def _expirations(copy: _Copy) -> frozenset[int]:
         for fact in copy.of_kind(Configured)
         if fact["number"] == BROKER_RESOURCE and fact["option"] == PRODUCER_EXPIRATION
     ]
-    return frozenset(int(value) for value in values if value is not None and value.isdigit())
+    return frozenset(int(value) for value in values if value and MILLISECONDS.fullmatch(value))

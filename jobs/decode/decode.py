@@ -1,16 +1,19 @@
 """Bytes to rows: reads every file once, and checks the seams of the splits."""
 
 from collections.abc import Iterator
+from functools import reduce
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.window import Window
 
+from jobs.decode.cluster_metadata import read_clusters
 from jobs.decode.splits import pack_splits, plan_splits, seams_of_offsets
 from jobs.model.decoded import Decoded
 from jobs.model.dump import Dump
 from jobs.model.settings import Settings
+from jobs.model.superseded import Reach, leave_out, superseded
 from jobs.spark.session import TASKS_A_CORE
 from schemas import log_row
 from schemas.log_row import LOG_ROW, PACK
@@ -18,29 +21,42 @@ from schemas.topics import OFFSETS_TOPIC
 from udfs.arrow.batches import DecodeOptions
 from udfs.arrow.read_pack import read_packs
 
+METADATA_KINDS = ("metadata_log", "metadata_snapshot")
 
-def decode_options(settings: Settings, depth: str) -> DecodeOptions:
-    """What the decoder needs to know of the settings."""
+
+def decode_options(
+    settings: Settings, depth: str, expiration_ms: int | None = None
+) -> DecodeOptions:
+    """What the decoder needs to know of the settings; `expiration_ms`: where brokers have less."""
     return DecodeOptions(
         max_batch_bytes=settings.max_batch_bytes,
         max_decompressed_bytes=settings.max_decompressed_bytes,
-        producer_expiration_ms=settings.producer_id_expiration_ms,
+        producer_expiration_ms=expiration_ms or settings.producer_id_expiration_ms,
         with_records=depth == "records",
     )
 
 
 def decode(spark: SparkSession, dump: Dump, settings: Settings, depth: str) -> Decoded:
-    """Reads all files of the dump once; the rows are persisted and complete on return."""
-    options = decode_options(settings, depth)
+    """Reads all files of the dump once; the rows are persisted and complete on return.
+
+    Segments that the cleaner had replaced while the dump was copied are taken out of `dump`.
+    """
     splits = plan_splits(dump, settings.split_bytes)
-    rows = _read(spark, splits, options)
-    broken = _files_with_broken_seams(rows)
-    if broken:
-        whole = plan_splits(dump, 1 << 62)
+    options, parts = _metadata_first(spark, dump, settings, depth, splits)
+    rest = [split for split in splits if not parts or split["kind"] not in METADATA_KINDS]
+    parts.append(_read(spark, rest, options))
+    rows = reduce(DataFrame.unionByName, parts)
+    broken, reaching = _seams(rows)
+    touched = leave_out(dump, superseded(dump, reaching)) | broken
+    if touched:
+        whole, anew = plan_splits(dump, 1 << 62), plan_splits(dump, settings.split_bytes)
         again = [split for split in whole if split["file_index"] in broken]
-        repaired = _read(spark, again, options)
-        rows = rows.filter(~F.col("file_index").isin(*broken)).unionByName(repaired)
-        splits = [split for split in splits if split["file_index"] not in broken] + again
+        again += [split for split in anew if split["file_index"] in touched - broken]
+        rows = rows.filter(~F.col("file_index").isin(*touched))
+        if again:
+            parts.append(_read(spark, again, options))
+            rows = rows.unionByName(parts[-1])
+        splits = [split for split in splits if split["file_index"] not in touched] + again
     offsets = [p.partition_index for p in dump.partitions if p.topic == OFFSETS_TOPIC]
     in_offsets = F.col("partition_index").isin(*offsets)
     counted = rows.groupBy("kind").agg(
@@ -57,16 +73,18 @@ def decode(spark: SparkSession, dump: Dump, settings: Settings, depth: str) -> D
         F.sum(F.col("folded.entries") + F.col("folded.decisions")).alias("folded"),
         F.sum("summary.coordinator.unevaluated").alias("unevaluated"),
         F.sum(F.expr("producer_states.number * int(producer_states.of_snapshot)")).alias("entries"),
+        F.sum("producer_states.number").alias("states"),
     )
-    told = {row.kind: row.asDict() for row in counted.collect()}
+    by_kind = {row.kind: row.asDict() for row in counted.collect()}
 
     def of(kind: int, name: str) -> int:
-        return told[kind][name] or 0 if kind in told else 0
+        return by_kind[kind][name] or 0 if kind in by_kind else 0
 
     near_ends = of(log_row.COMMITS, "commits") + of(log_row.PENDING_COMMIT, "pending")
     return Decoded(
         rows=rows,
-        counts={kind: row["rows"] for kind, row in told.items()},
+        parts=parts,
+        counts={kind: row["rows"] for kind, row in by_kind.items()},
         regular=of(log_row.REGULAR, "regular"),
         aborts=of(log_row.REGULAR, "aborts"),
         index_entries=of(log_row.ABORTED, "index_entries"),
@@ -78,8 +96,31 @@ def decode(spark: SparkSession, dump: Dump, settings: Settings, depth: str) -> D
         folded_rows=of(log_row.FOLDED, "folded"),
         unevaluated=of(log_row.SUMMARY, "unevaluated"),
         snapshot_entries=of(log_row.PRODUCER_STATES, "entries"),
+        snapshot_states=of(log_row.PRODUCER_STATES, "states"),
+        producer_expiration_ms=options.producer_expiration_ms,
         splits=splits,
     )
+
+
+def _metadata_first(
+    spark: SparkSession,
+    dump: Dump,
+    settings: Settings,
+    depth: str,
+    splits: list[dict[str, object]],
+) -> tuple[DecodeOptions, list[DataFrame]]:
+    """How to decode by what `__cluster_metadata` tells of the brokers, and its rows, if any.
+
+    Where a producer pauses is asked while batches are folded.
+    """
+    first = [split for split in splits if split["kind"] in METADATA_KINDS]
+    options = decode_options(settings, depth)
+    if not first:
+        return options, []
+    rows = _read(spark, first, options)
+    told = read_clusters(dump, rows)
+    shortest = told.shortest_expiration_ms(settings.producer_id_expiration_ms)
+    return decode_options(settings, depth, shortest), [rows]
 
 
 def _read(
@@ -96,8 +137,10 @@ def _read(
     return source.mapInArrow(read, LOG_ROW).persist(StorageLevel.MEMORY_AND_DISK)
 
 
-def _files_with_broken_seams(rows: DataFrame) -> list[int]:
-    """Files where a split did not begin where the batches of the splits before it ended.
+def _seams(rows: DataFrame) -> tuple[set[int], dict[int, Reach]]:
+    """Files with a broken seam, and those that hold offsets of the next segment.
+
+    A seam is broken where a split did not begin where the batches of those before it ended.
 
     A split in the middle of a segment finds its first batch by searching for one that can be
     proven; bytes inside a record may look like a batch too. The chain of batches from the start
@@ -106,8 +149,10 @@ def _files_with_broken_seams(rows: DataFrame) -> list[int]:
     seams = Window.partitionBy("file_index").orderBy("split_start")
     before = seams.rowsBetween(Window.unboundedPreceding, -1)
     splits = rows.filter(F.col("kind") == log_row.SUMMARY).select(
-        "file_index", "split_start", "summary.first_found", "summary.end", "summary.length"
-    )
+        "file_index", "split_start",
+        *[f"summary.{name}" for name in ("first_found", "end", "length", "reaches_next",
+                                         "last_offset", "cleaner_traces")],
+    )  # fmt: skip
     # A split in which no batch starts passes on where the chain before it had arrived.
     arrived = F.when(F.col("first_found").isNotNull(), F.struct("end"))
     judged = splits.withColumn("arrived", F.last(arrived, ignorenulls=True).over(before))
@@ -117,8 +162,20 @@ def _files_with_broken_seams(rows: DataFrame) -> list[int]:
         F.col("arrived.end") < F.col("split_start") + F.col("length")
     )
     broken = (F.col("split_start") > 0) & F.coalesce(other_first | nothing_there, F.lit(False))
-    found = judged.filter(broken).select("file_index").distinct()
-    return sorted(row.file_index for row in found.collect())
+    found = judged.withColumn("broken", broken).filter(F.col("broken") | F.col("reaches_next"))
+    told = found.groupBy("file_index").agg(
+        F.max("broken").alias("broken"),
+        F.max("reaches_next").alias("reaches_next"),
+        F.max("last_offset").alias("last_offset"),
+        F.max("cleaner_traces").alias("cleaned"),
+    )
+    rows_told = told.collect()
+    reaching = {
+        row.file_index: Reach(row.last_offset, bool(row.cleaned))
+        for row in rows_told
+        if row.reaches_next
+    }
+    return {row.file_index for row in rows_told if row.broken}, reaching
 
 
 def failures(decoded: Decoded, files: DataFrame) -> DataFrame:

@@ -4,7 +4,7 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 
 from jobs.model.dump import Dump, DumpFile, DumpPartition, cleaned_below
-from jobs.model.file_names import BESIDE_A_SEGMENT
+from jobs.model.file_names import BESIDE_A_SEGMENT, EARLIER_COORDINATOR_LOG
 from jobs.model.replicas import Cleaned, cleaned, coordinator_copies, cuts
 from schemas.topics import OFFSETS_TOPIC, TXN_LOG_TOPIC
 from udfs.arrow.byte_range import DIGEST_BLOCK_BYTES
@@ -13,7 +13,8 @@ from udfs.arrow.byte_range import DIGEST_BLOCK_BYTES
 USUAL_OFFSETS_PARTITIONS = 50
 # Reading a small file costs about as much as decoding this many bytes.
 COST_OF_A_FILE = 65_536
-SPLIT_KINDS = ("segment", "metadata_log", "metadata_snapshot")
+# A task needs all of these to judge any of it.
+READ_WHOLE = ("txn_index", "producer_snapshot", EARLIER_COORDINATOR_LOG, *BESIDE_A_SEGMENT)
 
 
 def plan_splits(dump: Dump, split_bytes: int) -> list[dict[str, object]]:
@@ -22,7 +23,7 @@ def plan_splits(dump: Dump, split_bytes: int) -> list[dict[str, object]]:
     if split_bytes < DIGEST_BLOCK_BYTES:
         step = max(split_bytes, 1)
     partitions = {p.partition_index: p for p in dump.partitions}
-    of_offsets = offsets_partitions(dump)
+    of_offsets, of_coordinator = offsets_partitions(dump), coordinator_partitions(dump)
     compared = offsets_compared(dump)
     cleaned_copies = copies_cleaned(dump)
     copied = coordinator_copies(dump)
@@ -34,7 +35,8 @@ def plan_splits(dump: Dump, split_bytes: int) -> list[dict[str, object]]:
             continue
         owner = None if file.partition_index is None else partitions[file.partition_index]
         size = max(file.size, 1)
-        piece = step if file.kind in SPLIT_KINDS and file.text is None else size
+        # Of what is not judged, or by its small beginning, only the digest is taken.
+        piece = size if file.kind in READ_WHOLE or file.text is not None else step
         for start in range(0, size, piece):
             split = _split(file, owner, start, min(piece, file.size - start))
             split["cuts"] = compared.get(file.partition_index)
@@ -44,7 +46,8 @@ def plan_splits(dump: Dump, split_bytes: int) -> list[dict[str, object]]:
             split["single_copy"] = file.partition_index not in copied
             split["beside"] = beside.get(file.file_index)
             split["snapshots"] = _bounds_of(file, bounds.get(file.partition_index, []))
-            splits.append(split | {"topic_partitions": of_offsets})
+            split |= {"topic_partitions": of_offsets, "coordinator_partitions": of_coordinator}
+            splits.append(split)
     return splits
 
 
@@ -140,6 +143,12 @@ def offsets_partitions(dump: Dump) -> int | None:
     return seen if len(numbers) == seen else max(seen, USUAL_OFFSETS_PARTITIONS)
 
 
+def coordinator_partitions(dump: Dump) -> int | None:
+    """How many partitions of `__transaction_state` the dump has; None where it leaves one out."""
+    numbers = {p.partition for p in dump.partitions if p.topic == TXN_LOG_TOPIC}
+    return len(numbers) if numbers == set(range(len(numbers))) and numbers else None
+
+
 def seams_of_offsets(splits: list[dict[str, object]]) -> bool:
     """Whether a partition of `__consumer_offsets` is read in more than one split.
 
@@ -172,6 +181,7 @@ def _split(
         "cleaned_below": 0 if owner is None else cleaned_below(owner),
         "high_watermark": None if owner is None else owner.high_watermark,
         "log_base": owner.segments[0].base_offset if owner and owner.segments else None,
+        "log_start": None if owner is None else owner.log_start,
         "start": start,
         "length": length,
         "first_byte": file.text.first_byte if file.text else None,

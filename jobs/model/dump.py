@@ -1,9 +1,13 @@
 """What a listed dump is: files, partitions, and what could not be read."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from schemas.topics import CLEANED_TOPICS
 from udfs.wire.text.text_sections import Section
+
+CHAINED_KINDS = ("segment", "txn_index", "offset_index", "time_index")
 
 
 @dataclass
@@ -64,18 +68,41 @@ class DumpPartition:
     cleaner_reach: int = 0
     segments: list[DumpFile] = field(default_factory=list)
 
+    def chain(self, files: Iterable[DumpFile]) -> None:
+        """Orders the segments, and tells them and their indexes where the next segment begins.
+
+        `files`: all of the partition.
+        """
+        self.segments.sort(key=lambda segment: segment.base_offset or 0)
+        behind = {one.base_offset: later.base_offset for one, later in pairwise(self.segments)}
+        for file in files:
+            if file.kind in CHAINED_KINDS:
+                file.next_base_offset = behind.get(file.base_offset)
+
 
 @dataclass(frozen=True)
 class DumpDirectory:
     """A log directory of a broker. `path` is that of its `meta.properties`, relative to the dump.
 
-    `size`: of that file, bytes; 0 where there is none.
+    `size`: of that file, bytes; 0 where there is none. `coordinator_partitions`: those of
+    `__transaction_state` that its replication-offset-checkpoint lists, None without that file.
     """
 
     path: str
     size: int
     broker: int | None
     cluster_id: str | None
+    coordinator_partitions: frozenset[int] | None = None
+
+
+@dataclass(frozen=True)
+class MissingPartition:
+    """A partition that the checkpoint `listed_in` lists, and of which the dump has no folder."""
+
+    topic: str
+    partition: int
+    broker: int | None
+    listed_in: str
 
 
 @dataclass
@@ -95,6 +122,7 @@ class Dump:
     partitions: list[DumpPartition] = field(default_factory=list)
     metadata_logs: list[DumpMetadataLog] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
+    missing: list[MissingPartition] = field(default_factory=list)
 
 
 def cleaned_below(partition: DumpPartition) -> int:

@@ -51,7 +51,7 @@ def _whole_since(entries: DataFrame, facts: DataFrame) -> DataFrame:
 
     Compaction leaves gaps. 0 where the log begins at offset 0 and has none.
     """
-    gaps = facts.select("partition_index", F.array_max("holes.end").alias("behind_gaps"))
+    gaps = facts.select("partition_index", F.array_max("missing.end").alias("behind_gaps"))
     beside = entries.join(F.broadcast(gaps), on="partition_index", how="inner")
     kept = F.coalesce(F.col("offset") >= F.col("behind_gaps"), F.lit(True))
     starts = beside.groupBy("partition_index").agg(

@@ -61,26 +61,26 @@ def decisions(entries: DataFrame) -> DataFrame:
 def histories(entries: DataFrame, facts: DataFrame) -> DataFrame:
     """One row a producer id: above which epoch every record that names it is still there.
 
-    Behind the last gap of a copy of `__transaction_state` nothing is lost, and a producer's
-    epochs only rise: what happened above the lowest epoch found there was recorded there.
+    Behind the last missing offset of a copy of `__transaction_state` every record is there, and a
+    producer's epochs only rise: what happened above the lowest epoch found there was recorded
+    there. Whether the log begins at offset 0 says nothing by itself (`udfs.rules.absence`).
 
-    Columns: producer_id, known_above (-1: the log is whole; 32767: nothing is left
-    behind the last gap), newest_epoch (highest one seen),
+    Columns: producer_id, known_above (-1: no offset from 0 on is missing; 32767: it is not
+    named behind the last missing one), newest_epoch (highest one seen),
     history_covers_ms (the copy is complete up to this moment), history_clean_shutdown.
     """
     found = entries.groupBy("partition_index").agg(
         F.min("offset").alias("first_offset"),
         F.max(F.when(F.col("error").isNotNull(), F.col("offset") + 1)).alias("behind_errors"),
     )
-    behind_holes = F.array_max(F.transform("holes", lambda hole: hole["end"]))
     copies = facts.select(
         "partition_index",
-        behind_holes.alias("behind_holes"),
+        F.array_max("missing.end").alias("behind_missing"),
         F.col("complete_up_to_ms").alias("history_covers_ms"),
         F.col("clean_shutdown").alias("history_clean_shutdown"),
     ).join(F.broadcast(found), on="partition_index", how="inner")
     tails = copies.withColumn(
-        "tail_from", F.greatest("first_offset", "behind_holes", "behind_errors")
+        "tail_from", F.greatest("first_offset", "behind_missing", "behind_errors")
     )
     named = entries.filter(F.col("producer_id").isNotNull() & F.col("error").isNull())
     told = named.join(F.broadcast(tails), on="partition_index", how="inner")

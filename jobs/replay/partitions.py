@@ -2,14 +2,15 @@
 
 from typing import NamedTuple
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType
 
 from schemas import log_row
 from schemas.dump_partition import CLEANED, CLEANING_UNKNOWN, DUMP_PARTITION, NEVER_CLEANED
+from udfs.rules.absence import RANGES_OF_PARTITION, first_pass_possible, within_reach
 
-MAX_HOLES = 1_000
+RANGES = "array<struct<first:bigint,end:bigint>>"
 
 
 class Segments(NamedTuple):
@@ -45,7 +46,7 @@ def segments(rows_of_summary: DataFrame, steps: DataFrame, files: DataFrame) -> 
 
     Steps have: partition_index, file_index, what (gap, overlap, leader_epoch, segment_missing),
     previous_file_index, previous_last_offset, base_offset, previous_leader_epoch, leader_epoch,
-    previous_position, position, length.
+    previous_position, position, length, at_seam (of two splits).
     """
     names = files.filter(F.col("kind") == "segment").select(
         "file_index", "base_offset", "next_base_offset", "starts_at"
@@ -79,6 +80,7 @@ def segments(rows_of_summary: DataFrame, steps: DataFrame, files: DataFrame) -> 
         F.col("before.final_position").alias("previous_position"),
         F.col("first_found").alias("position"),
         F.col("first_length").alias("length"),
+        F.lit(True).alias("at_seam"),
     )
     inside = steps.select(
         "partition_index",
@@ -92,43 +94,68 @@ def segments(rows_of_summary: DataFrame, steps: DataFrame, files: DataFrame) -> 
         "previous_position",
         "position",
         "length",
+        F.lit(False).alias("at_seam"),
     )
     return Segments(splits, inside.unionByName(at_seams))
 
 
-def holes(steps: DataFrame, failures: DataFrame) -> DataFrame:
-    """Offset ranges that are missing, one row a partition: `holes`, sorted, at most 1,000.
+def holes(splits: DataFrame, steps: DataFrame, failures: DataFrame, static: DataFrame) -> DataFrame:
+    """Offsets that are missing between others, one row a partition: `missing` and `holes`.
 
-    A hole is a struct (first, end): first missing offset and the first offset present behind.
+    Arrays of structs (first, end): first missing offset and the first offset present behind;
+    sorted, at most `RANGES_OF_PARTITION`. `missing`: all, whatever took them. `holes`: what is not
+    known to be the cleaner's: damage, gaps above its reach, and whole files.
     """
-    missing = steps.filter(F.col("what").isin("gap", "segment_missing")).select(
-        "partition_index",
-        (F.col("previous_last_offset") + 1).alias("first"),
-        F.col("base_offset").alias("end"),
+    reach = F.broadcast(static.select("partition_index", "cleaned_below"))
+    first = F.col("previous_last_offset") + 1
+    stepped = (
+        steps.filter(F.col("what").isin("gap", "segment_missing"))
+        .join(reach, on="partition_index", how="inner")
+        .select(
+            "partition_index",
+            first.alias("first"),
+            F.col("base_offset").alias("end"),
+            # A file that is not there may also be one that was not copied.
+            ((F.col("what") != "gap") | ~within_reach(first, F.col("cleaned_below"))).alias("hole"),
+            F.col("at_seam").alias("missing"),
+        )
     )
     damaged = failures.filter(F.col("next_offset").isNotNull()).select(
         "partition_index",
         (F.coalesce("previous_last_offset", F.lit(-1)) + 1).alias("first"),
         F.col("next_offset").alias("end"),
+        F.lit(True).alias("hole"),
+        F.lit(True).alias("missing"),
     )
-    ranked = missing.unionByName(damaged).select(
-        "*",
-        F.row_number()
-        .over(Window.partitionBy("partition_index").orderBy("first", "end"))
-        .alias("rank"),
+    in_splits = splits.select("partition_index", F.inline("missing")).select(
+        "*", F.lit(False).alias("hole"), F.lit(True).alias("missing")
     )
-    # Behind the thousandth hole everything counts as one: nothing there can be decided.
-    kept = ranked.select(
-        "partition_index",
-        F.least("rank", F.lit(MAX_HOLES)).alias("rank"),
-        "first",
-        "end",
-    )
-    merged = kept.groupBy("partition_index", "rank").agg(
-        F.min("first").alias("first"), F.max("end").alias("end")
+    found = stepped.unionByName(damaged).unionByName(in_splits)
+    return _merged(found)
+
+
+def _merged(found: DataFrame) -> DataFrame:
+    """Rows (partition_index, first, end, hole, missing) as the arrays of `holes`.
+
+    Behind the last of the holes kept apart everything counts as one; of `missing` the newest are
+    kept apart, since that of a compacted partition which nothing has touched is its end.
+    """
+    kinds = F.array(F.when(F.col("hole"), "holes"), F.when(F.col("missing"), "missing"))
+    newest_first = F.when(F.col("kind") == "missing", -F.col("end"))
+    order = Window.partitionBy("partition_index", "kind").orderBy(newest_first, "first", "end")
+    merged = (
+        found.withColumn("kind", F.explode(F.filter(kinds, lambda kind: kind.isNotNull())))
+        .withColumn("rank", F.least(F.row_number().over(order), F.lit(RANGES_OF_PARTITION)))
+        .groupBy("partition_index", "kind", "rank")
+        .agg(F.min("first").alias("first"), F.max("end").alias("end"))
     )
     return merged.groupBy("partition_index").agg(
-        F.array_sort(F.collect_list(F.struct("first", "end"))).alias("holes")
+        *[
+            F.array_sort(
+                F.collect_list(F.when(F.col("kind") == kind, F.struct("first", "end")))
+            ).alias(kind)
+            for kind in ("holes", "missing")
+        ]
     )
 
 
@@ -158,13 +185,21 @@ def earlier_ends(rows_of_summary: DataFrame, files: DataFrame) -> DataFrame:
     return found.groupBy("topic", "partition").agg((F.max("last_offset") + 1).alias("earlier_end"))
 
 
-def known_starts(rows_of_summary: DataFrame) -> DataFrame:
-    """One row a partition whose log begins with a producer snapshot.
+def known_states(rows_of_summary: DataFrame, files: DataFrame) -> DataFrame:
+    """One row a partition with producer snapshots.
 
-    Columns: partition_index, from_snapshot (true).
+    Columns: partition_index, from_snapshot (its log begins with one); of the newest one, if it can
+    be read, newest_snapshot and open_in_snapshot (array of log_row.OPEN_IN_SNAPSHOT).
     """
-    return rows_of_summary.filter("starts_log").select(
-        "partition_index", F.lit(True).alias("from_snapshot")
+    offsets = files.select("file_index", F.col("base_offset").alias("newest_snapshot"))
+    told = rows_of_summary.filter(F.col("starts_log").isNotNull()).join(
+        F.broadcast(offsets), on="file_index", how="inner"
+    )
+    newest = F.col("open_in_snapshot").isNotNull()
+    return told.groupBy("partition_index").agg(
+        F.max("starts_log").alias("from_snapshot"),
+        F.max(F.when(newest, F.col("newest_snapshot"))).alias("newest_snapshot"),
+        F.flatten(F.collect_list("open_in_snapshot")).alias("open_in_snapshot"),
     )
 
 
@@ -179,20 +214,23 @@ def facts(
     """One row a partition and broker, everything that verdicts about it depend on.
 
     `static` has the columns of `schemas.dump_partition.DUMP_PARTITION`; `brokers`: see `clusters`;
-    `earlier`: see `earlier_ends`; `starts`: see `known_starts`.
+    `earlier`: see `earlier_ends`; `starts`: see `known_states`.
 
     Columns: DUMP_PARTITION, log_start_offset, log_end_offset (exclusive), data_end_offset (behind
     the last record, 0 for an empty log), high_watermark,
     stable_below (offsets below are replicated as far as known), from_beginning (the log begins at
     offset 0), start_known (the state of every producer in front of the log is known: there, or
-    from the snapshot at its first offset), cleaning (never, cleaned, unknown), holes,
-    broker_timestamp (ms), complete_up_to_ms, alone_in_cluster, single_broker, batches,
-    records.
+    from the snapshot at its first offset), cleaning (never, cleaned, unknown), first_pass_possible
+    (see `udfs.rules.absence`), cleaner_traces (batches that only a cleaner leaves), missing and
+    holes (see `holes`; also what is missing in front of the first and behind the last batch),
+    broker_timestamp (ms), complete_up_to_ms, alone_in_cluster, single_broker, batches, records, ids
+    and misplaced_ids (transactional ids in it, and those that belong elsewhere; null for others).
 
     complete_up_to_ms: a partition is complete up to its own newest timestamp of a broker's clock,
     and up to the moment when its copy began, where a manifest tells that.
     Where the broker was stopped cleanly and is alone in its cluster (`__cluster_metadata`), no
     replica can lag behind another, and the newest of all its partitions counts.
+    newest_snapshot, open_in_snapshot: see `known_states`; null where no snapshot tells.
     earlier_end: log end of the copy of a `__transaction_state` partition that was taken before all
     data, null for none.
     alone_in_cluster: the cluster of the broker has no other; single_broker: nor has the dump.
@@ -204,6 +242,11 @@ def facts(
         F.max(F.col("cleaner_traces").cast("int")).alias("cleaner_traces"),
         F.sum("batches").alias("batches"),
         F.sum("records").alias("records"),
+        F.max("coordinator.ids").alias("ids"),
+        F.sum("coordinator.misplaced_ids").alias("misplaced_ids"),
+        F.min(
+            F.when(F.col("batches") > 0, F.struct("base_offset", "split_start", "first_offset"))
+        ).alias("head"),
     )
     joined = static.join(F.broadcast(seen), on="partition_index", how="left").join(
         F.broadcast(holes_by_partition), on="partition_index", how="left"
@@ -241,7 +284,11 @@ def facts(
         .when(traces | F.col("internal_compacted"), F.lit(CLEANED))
         .otherwise(F.lit(CLEANING_UNKNOWN))
     )
-    nothing_missing = F.array().cast("array<struct<first:bigint,end:bigint>>")
+    at_ends = _missing_at_ends()
+    # What is missing at an end of the log and not the cleaner's.
+    lost_at_ends = F.filter(
+        at_ends, lambda one: ~within_reach(one["first"], F.col("cleaned_below"))
+    )
     by_broker = Window.partitionBy("broker")
     from_beginning = F.coalesce("first_base", F.lit(0)) == 0
     of_cluster = (
@@ -265,7 +312,15 @@ def facts(
             from_beginning.alias("from_beginning"),
             (from_beginning | F.coalesce("from_snapshot", F.lit(False))).alias("start_known"),
             cleaning.alias("cleaning"),
-            F.coalesce("holes", nothing_missing).alias("holes"),
+            first_pass_possible(
+                F.col("has_cleaner_checkpoint"),
+                listed,
+                F.col("clean_shutdown"),
+                F.col("never_compacted"),
+            ).alias("first_pass_possible"),
+            traces.alias("cleaner_traces"),
+            _ranges("missing", at_ends).alias("missing"),
+            _ranges("holes", lost_at_ends).alias("holes"),
             "broker_timestamp",
             F.greatest(
                 F.when(F.col("clean_shutdown") & alone, F.max("broker_timestamp").over(by_broker)),
@@ -273,13 +328,41 @@ def facts(
                 "copied_at_ms",
             ).alias("complete_up_to_ms"),
             "earlier_end",
+            "newest_snapshot",
+            "open_in_snapshot",
             (F.col("one_broker") & alone).alias("single_broker"),
             alone.alias("alone_in_cluster"),
             "with_kraft",
             F.coalesce("batches", F.lit(0)).alias("batches"),
             F.coalesce("records", F.lit(0)).alias("records"),
+            "ids",
+            "misplaced_ids",
         )
     )
+
+
+def _missing_at_ends() -> Column:
+    """Ranges of RANGES between the names of the outer segments and the batches in them."""
+    newest = F.col("last_offset") + 1
+    return F.filter(
+        F.array(
+            F.when(
+                F.col("head.first_offset") > F.col("first_base"),
+                F.struct(
+                    F.col("first_base").alias("first"), F.col("head.first_offset").alias("end")
+                ),
+            ),
+            F.when(
+                F.col("newest_base") > newest,
+                F.struct(newest.alias("first"), F.col("newest_base").alias("end")),
+            ),
+        ),
+        lambda one: one.isNotNull(),
+    )
+
+
+def _ranges(inside: str, at_ends: Column) -> Column:
+    return F.array_sort(F.concat(F.coalesce(inside, F.array().cast(RANGES)), at_ends))
 
 
 def summaries(rows: DataFrame) -> DataFrame:

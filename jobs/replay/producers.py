@@ -1,14 +1,18 @@
 """Producer state by window functions: each run with what the broker knew before it.
 
 The state of a producer id in a partition is its epoch, the last sequence of that epoch and its
-open transaction (`ProducerStateEntry`, `ProducerAppendInfo`; kafka-reference 5.1, 5.7). A marker
+open transaction (`ProducerStateEntry`, `ProducerAppendInfo`; docs/kafka-rules.md). A marker
 with a new epoch clears the last sequence.
 """
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from udfs.rules.memory import KNOWN_BATCHES
 from udfs.wire.batches.batch_layout import MAX_SEQUENCE
+
+# Rows before a run that hold so many, also where each is one batch or marker.
+ROWS_OF_KNOWN = 10
 
 
 def next_sequence(last: Column) -> Column:
@@ -70,6 +74,8 @@ def _chain() -> tuple[Column, Column]:
         F.when(follows, F.col("chain_sequence_before"))
         .otherwise(sequence)
         .alias("sequence_before"),
+        F.when(~follows, F.col("previous.last_offset")).alias("offset_before"),
+        F.when(~follows, F.col("first_offset")).alias("first_offset"),
     )
     return begins, chain
 
@@ -82,10 +88,12 @@ def producer_states(runs: DataFrame) -> DataFrame:
     Added: has_data, has_marker, start_offset; previous (struct of the nearest earlier run with
     data), previous_marker (struct of the nearest earlier marker), state_epoch, highest data,
     marker and coordinator epochs so far, state_timestamp (ms), transaction_number (markers
-    before this run), chain (the contiguous sequences that `previous` ends: first_sequence, and
-    epoch and last sequence of the data before it), data_transaction_number (that of the newest
+    before this run), chain (the contiguous sequences that `previous` ends: first_sequence and
+    first_offset, and epoch, last sequence and last offset of the data before it; offsets null
+    where it was folded away), data_transaction_number (that of the newest
     transactional data before the run), open_transaction (a transaction of this producer is open
-    before the run) and open_first_offset (where it begins), expected_sequence.
+    before the run) and open_first_offset (where it begins), expected_sequence, known_checksums
+    (of the newest batches before it, KNOWN_BATCHES at most).
 
     Nothing of this depends on how the decoder cut the data into runs, but for where `previous`
     begins and how many batches it has, and for a run that `follows` regular transactions which
@@ -118,6 +126,9 @@ def producer_states(runs: DataFrame) -> DataFrame:
         F.coalesce(F.sum(F.col("has_marker").cast("int")).over(before), F.lit(0)).alias(
             "transaction_number"
         ),
+        F.flatten(
+            F.collect_list("last_checksums").over(order.rowsBetween(-ROWS_OF_KNOWN, -1))
+        ).alias("checksums_before"),
     )
     transactional_data = F.col("has_data") & F.col("transactional")
     begins_chain, chain = _chain()
@@ -149,4 +160,9 @@ def producer_states(runs: DataFrame) -> DataFrame:
         .when(known_in_epoch, next_sequence(F.col("previous.last_sequence")))
         .otherwise(F.lit(0))
     )
-    return chained.withColumn("expected_sequence", F.when(F.col("has_data"), expected))
+    newest = F.greatest(F.size("checksums_before") - KNOWN_BATCHES, F.lit(0)) + 1
+    return chained.select(
+        "*",
+        F.when(F.col("has_data"), expected).alias("expected_sequence"),
+        F.slice("checksums_before", newest, KNOWN_BATCHES).alias("known_checksums"),
+    ).drop("checksums_before", "last_checksums")

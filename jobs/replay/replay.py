@@ -15,7 +15,7 @@ from jobs.replay.partitions import (
     earlier_ends,
     facts,
     holes,
-    known_starts,
+    known_states,
     segments,
     summaries,
 )
@@ -90,10 +90,10 @@ def replay(
             facts(
                 static_facts,
                 logs.splits,
-                holes(logs.steps, damages),
+                holes(logs.splits, logs.steps, damages, static_facts),
                 clusters(read, files),
                 earlier_ends(read, files),
-                known_starts(read),
+                known_states(read, files),
             )
         )
         told = kept.keep_all(

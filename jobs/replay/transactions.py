@@ -3,6 +3,8 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from udfs.rules.memory import may_be_gone_with_the_head
+
 # Behind every offset, with room for arithmetic.
 NEVER_ENDED = 1 << 62
 BUCKET_BITS = 20
@@ -10,6 +12,7 @@ ABORT_COLUMNS = (
     "partition_index",
     "producer_id",
     "first_offset",
+    "first_kept",
     "marker_offset",
     "marker_epoch",
     "highest_epoch",
@@ -34,7 +37,8 @@ def transactions(states: DataFrame) -> DataFrame:
     epoch of the data that marker ended, null for none), state_timestamp (of the state before the
     transaction), earlier_epoch (highest data or marker epoch before the marker),
     highest_coordinator_epoch, first_file_index, first_position, first_length, marker_epoch_before
-    (see LOG_ROW), last_file_index, last_position, last_length, marker_file_index.
+    (see LOG_ROW), last_file_index, last_position, last_length, marker_file_index, first_kept (first
+    offset of its data that do not lie below the log start; null where all do).
     """
     data = F.col("has_data") & F.col("transactional")
     # Of the states at which the log begins, only what is still open is a transaction in it.
@@ -85,6 +89,7 @@ def transactions(states: DataFrame) -> DataFrame:
     grouped = replayed.groupBy("partition_index", "producer_id", "transaction_number").agg(
         F.min(F.when(data, first)).alias("first"),
         F.max(F.when(data, last)).alias("last"),
+        F.min(F.when(data & ~F.col("below_log_start"), F.col("first_offset"))).alias("first_kept"),
         F.max(F.when(F.col("has_marker"), marker)).alias("marker"),
         F.min(opening).alias("opening"),
         F.min(of_data("producer_epoch")).alias("lowest_epoch"),
@@ -110,6 +115,7 @@ def transactions(states: DataFrame) -> DataFrame:
         "first.*",
         "last.*",
         "marker.*",
+        "first_kept",
         "lowest_epoch",
         "highest_epoch",
         "batches",
@@ -135,7 +141,7 @@ def abort_markers(transactions: DataFrame, regular_aborts: DataFrame) -> DataFra
     `regular_aborts`: aborted transactions that were folded away, of `log_row.REGULAR_ABORT`.
 
     `last_stable_offset` is the first offset of the oldest transaction still open at the marker,
-    else marker + 1 (kafka-reference 6.5); null for a marker without data. Of the transactions
+    else marker + 1 (docs/kafka-rules.md); null for a marker without data. Of the transactions
     that began in its split the decoder found the oldest open one. One that is longer was not
     folded away, and is open at marker m when it ends behind m: a running minimum from the end of
     the log, taken in two levels so that a large partition is many tasks.
@@ -144,6 +150,8 @@ def abort_markers(transactions: DataFrame, regular_aborts: DataFrame) -> DataFra
         "*",
         F.col("producer_epoch").alias("highest_epoch"),
         F.col("file_index").alias("marker_file_index"),
+        # None that lies below the log start is folded away.
+        F.col("first_offset").alias("first_kept"),
     )
     marked = [
         frame.select(*ABORT_COLUMNS)
@@ -191,24 +199,71 @@ def _oldest_behind(events: DataFrame) -> DataFrame:
     return joined.withColumn("oldest_behind", oldest)
 
 
+def _undecided(facts: DataFrame, transactions: DataFrame) -> DataFrame:
+    """Transactions that hold back a last stable offset, as the broker remembers them.
+
+    Columns: partition_index, producer_id, highest_epoch, first_offset, first_timestamp, is_open,
+    untold (all data lie below the log start, and no snapshot tells whether the broker forgot it).
+    The newest snapshot is what the broker had in memory: of a transaction that lies below the log
+    start it tells whether that is open still (`udfs.rules.memory`), also of one whose data have
+    gone, where the log ends with it.
+    """
+    bounds = facts.select(
+        "partition_index", "high_watermark", "log_start_offset", "newest_snapshot",
+        "open_in_snapshot",
+    )  # fmt: skip
+    met = transactions.filter(F.col("first_offset").isNotNull()).join(
+        F.broadcast(bounds), on="partition_index", how="inner"
+    )
+    is_open = F.col("marker_offset").isNull()
+    gone = is_open & may_be_gone_with_the_head(F.col("last_offset"), F.col("log_start_offset"))
+    told = F.coalesce(F.col("newest_snapshot") > F.col("last_offset"), F.lit(False))
+    remembered = F.exists(
+        "open_in_snapshot", lambda one: one["producer_id"] == F.col("producer_id")
+    )
+    undecided = met.filter(is_open | (F.col("marker_offset") >= F.col("high_watermark")))
+    columns = ["partition_index", "producer_id", "highest_epoch", "first_offset", "first_timestamp"]
+    in_log = undecided.filter(~(gone & told & ~remembered)).select(
+        *columns, is_open.alias("is_open"), (gone & ~told).alias("untold")
+    )
+    in_memory = (
+        facts.filter(F.col("newest_snapshot") >= F.col("data_end_offset"))
+        .select("partition_index", "log_start_offset", F.explode("open_in_snapshot").alias("one"))
+        .filter(F.col("one.first_offset") < F.col("log_start_offset"))
+        .select(
+            "partition_index",
+            "one.producer_id",
+            F.col("one.producer_epoch").alias("highest_epoch"),
+            "one.first_offset",
+            F.lit(None).cast("long").alias("first_timestamp"),
+            F.lit(True).alias("is_open"),
+            F.lit(False).alias("untold"),
+        )
+    )
+    return in_log.unionByName(in_memory)
+
+
 def partition_states(facts: DataFrame, transactions: DataFrame, owners: DataFrame) -> DataFrame:
     """Last stable offset of every partition and the transaction that holds it.
 
     The last stable offset is the smaller of the high watermark and the first offset of the oldest
-    transaction that is open or whose marker is not replicated (`UnifiedLog.lastStableOffset`).
-    `owners`: producer_id, transactional_id.
+    transaction that is open or whose marker is not replicated (`UnifiedLog.lastStableOffset`). What
+    lies below the log start counts as far as the broker remembers it.
+    Columns of the table partition_state, and partition_index. `owners`: producer_id,
+    transactional_id.
     """
-    bounds = facts.select("partition_index", "high_watermark")
-    undecided = transactions.filter(F.col("first_offset").isNotNull()).join(
-        F.broadcast(bounds), on="partition_index", how="inner"
-    )
-    is_open = F.col("marker_offset").isNull()
-    undecided = undecided.filter(is_open | (F.col("marker_offset") >= F.col("high_watermark")))
-    oldest = undecided.groupBy("partition_index").agg(
-        F.min(F.struct("first_offset", "producer_id", "highest_epoch", "first_timestamp")).alias(
-            "holder"
-        ),
-        F.sum(is_open.cast("long")).alias("open_transactions"),
+    oldest = (
+        _undecided(facts, transactions)
+        .groupBy("partition_index")
+        .agg(
+            F.min(
+                F.struct("first_offset", "producer_id", "highest_epoch", "first_timestamp")
+            ).alias("holder"),
+            F.count_distinct(F.when(F.col("is_open"), F.col("producer_id"))).alias(
+                "open_transactions"
+            ),
+            F.max("untold").alias("untold"),
+        )
     )
     joined = facts.join(F.broadcast(oldest), on="partition_index", how="left")
     limit = F.coalesce("high_watermark", "log_end_offset")
@@ -225,6 +280,7 @@ def partition_states(facts: DataFrame, transactions: DataFrame, owners: DataFram
         return F.when(holds, F.col(field))
 
     return named.select(
+        "partition_index",
         "broker",
         "topic",
         "partition",
@@ -235,6 +291,7 @@ def partition_states(facts: DataFrame, transactions: DataFrame, owners: DataFram
         first_unstable.alias("first_unstable_offset"),
         F.coalesce("open_transactions", F.lit(0)).alias("open_transactions"),
         F.when(F.col("high_watermark").isNull(), F.lit("log_end"))
+        .when(holds & F.col("untold"), F.lit("log_start"))
         .otherwise(F.lit("high_watermark"))
         .alias("lso_basis"),
         of_holder("holder.producer_id").alias("lso_producer_id"),

@@ -21,6 +21,8 @@ from jobs.verify.verdict import (
     suspect,
 )
 from schemas.dump_partition import CLEANED, CLEANING_UNKNOWN
+from udfs.rules.absence import Range, overlaps, within_reach
+from udfs.rules.memory import may_be_gone_with_the_head
 from udfs.wire.batches.batch_layout import MAX_SEQUENCE
 
 SEQUENCE_SPACE = MAX_SEQUENCE + 1
@@ -53,13 +55,40 @@ def one_instant(coordinator_clean_shutdown: str) -> Column:
 
 
 def missing_between(first: Column, last: Column) -> Column:
-    """Whether offsets between `first` and `last` (both inclusive) are missing or damaged."""
-    return F.exists("holes", lambda hole: (hole["first"] <= last) & (hole["end"] > first))
+    """Whether an offset between `first` and `last`, both inclusive, is missing for any reason."""
+    return _any_of("missing", first, last)
+
+
+def lost_between(first: Column, last: Column) -> Column:
+    """Whether one is damaged or missing that the cleaner is not known to have taken.
+
+    For what no cleaner takes: the marker of data that are still there, the last record of a key.
+    """
+    return _any_of("holes", first, last)
+
+
+def _any_of(ranges: str, first: Column, last: Column) -> Column:
+    return F.exists(ranges, lambda one: overlaps(Range(one["first"], one["end"]), first, last))
+
+
+def lost_behind(offset: Column) -> Column:
+    """`lost_between` anywhere behind `offset` (exclusive); false for a null."""
+    return F.coalesce(lost_between(offset + 1, F.lit(MAX_OFFSET)), F.lit(False))
 
 
 def missing_behind(offset: Column) -> Column:
-    """Whether offsets anywhere behind `offset` (exclusive) are missing; false for a null."""
+    """`missing_between` anywhere behind `offset` (exclusive); false for a null."""
     return F.coalesce(missing_between(offset + 1, F.lit(MAX_OFFSET)), F.lit(False))
+
+
+def number_missing(first: Column, last: Column) -> Column:
+    """How many offsets between `first` and `last` (both inclusive) are missing, at most."""
+
+    def share(total: Column, one: Column) -> Column:
+        both = F.least(one["end"], last + 1) - F.greatest(one["first"], first)
+        return total + F.greatest(both, F.lit(0))
+
+    return F.aggregate("missing", F.lit(0).cast("long"), share)
 
 
 def unstable_tail(offset: str = "offset_last") -> Excuse:
@@ -83,22 +112,79 @@ def state_may_have_expired() -> Excuse:
     return inconclusive(STATE_MAY_HAVE_EXPIRED, lambda: F.col("state_may_have_expired"))
 
 
-def forgotten_with_the_head(known: str) -> Excuse:
-    """Up to Kafka 2.3 a broker forgot the producers whose data went with the head of the log.
+def _below_the_start(offset: str) -> Column:
+    below: Column = may_be_gone_with_the_head(F.col(offset), F.col("log_start_offset"))
+    return below
 
-    `known`: the struct of what was known before; only a snapshot may tell that.
+
+def forgotten_with_the_head(offset: str) -> Excuse:
+    """A broker may have forgotten producers with the head of the log (`udfs.rules.memory`).
+
+    `offset`: the column with the last offset of what was known before, which a snapshot tells or
+    what lies in the first segment below the log start.
     """
-    return suspect(VERSION_DEPENDENT, lambda: F.col(f"{known}.initial"))
+    return suspect(VERSION_DEPENDENT, lambda: _below_the_start(offset))
+
+
+def forgotten_in_place(offset: str) -> Excuse:
+    """The same of what lies there in the first segment; the column `offset` as above.
+
+    Without state any sequence is taken since Kafka 2.5. Where a snapshot at the log start is left,
+    nothing was rebuilt without it, and only a broker up to 2.3 forgot: it took none but 0.
+    """
+    return suspect(
+        VERSION_DEPENDENT,
+        lambda: (F.col(offset) >= F.col("first_base")) & _below_the_start(offset),
+    )
+
+
+def forgotten_behind_a_marker() -> Excuse:
+    """From 1.0.0 to 2.4.0 old event times of data expire behind a fresh marker (KAFKA-9144).
+
+    A broker up to 2.4 takes none but 0 from a producer that it does not know.
+    """
+    return suspect(
+        VERSION_DEPENDENT, lambda: F.col("data_may_have_expired") & (F.col("first_sequence") == 0)
+    )
+
+
+def fence_may_be_forgotten() -> Excuse:
+    """Up to 2.3 any rise of the log start forgets a producer without data of its epoch.
+
+    A marker of a higher epoch leaves it so. That the start has risen is known where it lies inside
+    a segment; a broker up to 2.4 takes none but 0 then.
+    """
+    return suspect(
+        VERSION_DEPENDENT,
+        lambda: (F.col("log_start_offset") > F.col("first_base")) & (F.col("first_sequence") == 0),
+    )
+
+
+def began_anew_above_the_start() -> Excuse:
+    """An open transaction all of whose data lie below the log start was forgotten with them.
+
+    Nobody can read what it had written, so nothing is there twice.
+    """
+    return explained(
+        VERSION_DEPENDENT,
+        lambda: (
+            F.col("open_transaction")
+            & F.col("transactional")
+            & (F.col("first_sequence") == 0)
+            & _below_the_start("previous.last_offset")
+        ),
+    )
 
 
 def begun_and_gone() -> Excuse:
     """All data of the transaction went with the head of the log: see `forgotten_with_the_head`."""
-    return suspect(VERSION_DEPENDENT, lambda: F.col("last_offset") < F.col("log_start_offset"))
+    return forgotten_with_the_head("last_offset")
 
 
 def cleaned_between(first: Column) -> Column:
-    """Whether the cleaner has passed the offsets from `first` on."""
-    return (F.col("cleaning") == CLEANED) & (first < F.col("cleaned_below"))
+    """Whether the cleaner has passed the offsets from `first` on, and may have taken records."""
+    passed: Column = within_reach(first, F.col("cleaned_below"))
+    return (F.col("cleaning") == CLEANED) & passed
 
 
 def cleaning_excuses() -> tuple[Excuse, ...]:
@@ -106,9 +192,7 @@ def cleaning_excuses() -> tuple[Excuse, ...]:
     return (
         explained(
             CLEANED_RANGE,
-            lambda: (
-                (F.col("cleaning") == CLEANED) & (F.col("offset_first") < F.col("cleaned_below"))
-            ),
+            lambda: cleaned_between(F.col("offset_first")),
         ),
         inconclusive(CLEANED_RANGE, lambda: F.col("cleaning") == CLEANED),
         inconclusive(CONFIG_UNKNOWN, lambda: F.col("cleaning") == CLEANING_UNKNOWN),

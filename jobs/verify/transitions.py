@@ -1,4 +1,4 @@
-"""Which record of a transactional id may follow which (`TransactionMetadata`, reference 8.2)."""
+"""Which record of an id may follow which (`TransactionMetadata`, docs/kafka-rules.md)."""
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 VIOLATION, SUSPECT, INCONCLUSIVE = "violation", "suspect", "inconclusive"
 EXPLAINED = "explained"
 
-# Stable names of reasons (kafka-reference 9.1, and below those that it lacks).
+# Stable names of reasons.
 NO_INITIAL_STATE = "no_initial_state"
 CLEANED_RANGE = "cleaned_range"
 UNSTABLE_TAIL = "unstable_tail"

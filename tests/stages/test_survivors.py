@@ -1,6 +1,6 @@
 """Copies of one history that were cleaned at other moments never contradict each other.
 
-The model of the cleaner is that of kafka-reference 7.2 to 7.4, written anew here.
+The model of the cleaner is that of docs/kafka-rules.md, written anew here.
 """
 
 from dataclasses import dataclass, replace

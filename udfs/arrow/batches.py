@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from schemas.topics import COORDINATOR_TOPICS
 from udfs.arrow.byte_range import ByteRange
-from udfs.wire import codecs
+from udfs.wire import bounds, codecs
 from udfs.wire.batches import batch_layout as layout
 from udfs.wire.batches import faults, records
 from udfs.wire.batches.batch_headers import BatchHeaders, Bools, Int64s, header_faults, read_headers
@@ -29,8 +29,9 @@ class DecodeOptions:
 class Decoded(NamedTuple):
     """Batches of a split with everything the records told: one array element a batch.
 
-    `fault`: bits; `control_type`, `coordinator_epoch`: of markers; `marker_timestamp`,
-    `record_timestamp` (largest of the data records, where they were read): ms.
+    `headers`: within `udfs.wire.bounds`; `stored`: as they are in the file. `fault`: bits;
+    `control_type`, `coordinator_epoch`: of markers; `marker_timestamp`, `record_timestamp` (largest
+    of the data records, where they were read): ms.
     """
 
     headers: BatchHeaders
@@ -39,6 +40,7 @@ class Decoded(NamedTuple):
     coordinator_epoch: Int64s
     marker_timestamp: Int64s
     record_timestamp: Int64s
+    stored: BatchHeaders
 
     @property
     def not_opened(self) -> Bools:
@@ -129,6 +131,8 @@ def decode_batches(
     if options.with_records:
         delta = results[records.MAX_TIMESTAMP]
         fault = record_faults(headers, fault, delta, results[records.TOMBSTONES])
+    stored, headers = headers, headers.bounded()
+    record_delta = bounds.timestamps(record_delta)
     marker_delta = np.where(control & (headers.record_count == 1), record_delta, 0)
     marker_timestamp = np.where(
         headers.log_append_time, headers.max_timestamp, headers.base_timestamp + marker_delta
@@ -138,6 +142,7 @@ def decode_batches(
         fault,
         results[records.CONTROL_TYPE],
         results[records.COORDINATOR_EPOCH],
-        marker_timestamp,
-        headers.base_timestamp + record_delta,
+        bounds.timestamps(marker_timestamp),
+        bounds.timestamps(headers.base_timestamp + record_delta),
+        stored,
     )

@@ -7,16 +7,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from udfs.arrow.bounded import bounded_rows
+
 Unpack = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
 
 
 def pack_block(rows: pa.RecordBatch) -> bytes:
-    """The rows as one cell."""
+    """The rows as one cell, within `udfs.wire.bounds` as all rows are."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, rows.schema, options=OPTIONS) as stream:
-        stream.write_batch(rows)
+        stream.write_batch(bounded_rows(rows))
     return bytes(sink.getvalue().to_pybytes())
 
 

@@ -61,14 +61,31 @@ def classify(source: ByteRange, at: int, max_length: int) -> tuple[str, int]:
     if left < layout.MAGIC + 1:
         return HEADER_CUT, 0
     minimum = walk.minimum_length(int(data[at + layout.MAGIC]))
-    if minimum < 0:
-        return MAGIC_UNKNOWN, 0
     length = int(walk.read_int32(data, at + layout.LENGTH))
+    if minimum < 0:
+        return MAGIC_UNKNOWN, _frame_but_for_magic(source, at, length, max_length)
     if length < minimum or length > max_length:
         return LENGTH_INVALID, 0
     if length + layout.LOG_OVERHEAD > left:
         return BATCH_CUT, length + layout.LOG_OVERHEAD
     return CRC_MISMATCH, length + layout.LOG_OVERHEAD
+
+
+def _frame_but_for_magic(source: ByteRange, at: int, length: int, max_length: int) -> int:
+    """Size of a batch in which all but the magic byte is as it should be; 0 where there is none.
+
+    The checksum of magic 2 does not cover that byte. One of any magic ends where the file does.
+    """
+    size, left = length + layout.LOG_OVERHEAD, source.file_left - at
+    if length < layout.MIN_LENGTH_V0 or length > max_length or size > left:
+        return 0
+    if size == left:
+        return size
+    if length < layout.MIN_LENGTH_V2 or at + size > source.data.shape[0]:
+        return 0
+    stored = int(walk.read_int32(source.data, at + layout.CRC)) & 0xFFFFFFFF
+    checked = walk.checksum(source.data, at + layout.ATTRIBUTES, at + size, walk.CRC32C_TABLE)
+    return size if stored == int(checked) else 0
 
 
 class FrameWalker:

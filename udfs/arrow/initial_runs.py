@@ -61,4 +61,5 @@ def initial_runs(states: States, log_start: int) -> dict[str, Values]:
         "coordinator_epoch": (states["coordinator_epoch"], ~told_marker),
         "follows": (false, None),
         "initial": (~false, None),
+        "below_log_start": (~false, None),
     }

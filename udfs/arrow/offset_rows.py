@@ -1,4 +1,4 @@
-"""Records of `__consumer_offsets` as rows (kafka-reference 3.3, `OffsetMetadataManager`).
+"""Records of `__consumer_offsets` as rows (`OffsetMetadataManager`).
 
 Plain commits are most of this log and no rule needs them one by one: the order in which commits
 took effect is followed in the split, and what leaves it is what stands near its ends, packed.

@@ -1,4 +1,4 @@
-"""The records of one split of `__consumer_offsets`, read (kafka-reference 3.3)."""
+"""The records of one split of `__consumer_offsets`, read."""
 
 import math
 from collections.abc import Iterator

@@ -1,4 +1,7 @@
-"""Arrow record batches of the shape of `schemas.log_row.LOG_ROW`, one kind of row a batch."""
+"""Arrow record batches of the shape of `schemas.log_row.LOG_ROW`, one kind of row a batch.
+
+Whatever a file said, no offset and no timestamp in them is outside of `udfs.wire.bounds`.
+"""
 
 from typing import Any
 
@@ -8,6 +11,7 @@ from numpy.typing import NDArray
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from schemas.log_row import LOG_ROW
+from udfs.arrow.bounded import bounded
 
 ARROW_SCHEMA: pa.Schema = to_arrow_schema(LOG_ROW)
 
@@ -40,7 +44,7 @@ class RowBuilder:
         arrays = [
             _constant(field.name, constants[field.name], size)
             if field.name in constants
-            else columns.get(field.name, pa.nulls(size, field.type))
+            else bounded(columns.get(field.name, pa.nulls(size, field.type)), field.name)
             for field in ARROW_SCHEMA
         ]
         return pa.RecordBatch.from_arrays(arrays, schema=ARROW_SCHEMA)
@@ -55,12 +59,15 @@ class RowBuilder:
         return self._batch(kind, len(rows), {column: rows})
 
     def flat(
-        self, kind: int, columns: dict[str, tuple[NDArray[Any], NDArray[np.bool_] | None]]
+        self,
+        kind: int,
+        columns: dict[str, tuple[NDArray[Any], NDArray[np.bool_] | None]],
+        made: dict[str, pa.Array] | None = None,
     ) -> pa.RecordBatch:
-        """Rows from arrays: column -> (values, mask of the nulls or None)."""
+        """Rows from arrays: column -> (values, mask of the nulls or None); `made`: as they are."""
         size = len(next(iter(columns.values()))[0])
         arrays = {
             name: typed_column(values, nulls, ARROW_SCHEMA.field(name).type)
             for name, (values, nulls) in columns.items()
         }
-        return self._batch(kind, size, arrays)
+        return self._batch(kind, size, arrays | (made or {}))

@@ -13,6 +13,7 @@ from schemas.topics import COORDINATOR_TOPICS
 from udfs.arrow.batches import Decoded
 from udfs.arrow.blocks import pack_block
 from udfs.arrow.rows import RowBuilder, typed_column
+from udfs.rules.memory import KNOWN_BATCHES, is_remembered_from
 from udfs.wire.batches import faults, records
 from udfs.wire.batches.batch_headers import Int64s
 from udfs.wire.batches.fold import Batches, Runs, fold
@@ -78,8 +79,10 @@ def _records_in(runs: Runs, given: Replayable) -> Int64s:
 class Columns:
     """Columns of run rows, taken from the batches that the runs point at."""
 
-    def __init__(self, decoded: Decoded, given: Replayable, runs: Runs, start: int) -> None:
-        """`start`: byte position of the split in its file."""
+    def __init__(
+        self, decoded: Decoded, given: Replayable, runs: Runs, start: int, kept_from: int
+    ) -> None:
+        """`start`: byte position of the split in its file; `kept_from`: see Bounds."""
         headers = decoded.headers
         self._given, self._runs = given, runs
         last_offset, last_sequence = headers.last_offset, headers.last_sequence
@@ -94,6 +97,8 @@ class Columns:
             "first_timestamp": headers.max_timestamp,
             "first_position": position,
             "first_length": headers.length,
+            "first_checksum": headers.checksum,
+            "below_log_start": headers.base_offset < kept_from,
         }
         self._at_last: dict[str, NDArray[Any]] = {
             "last_offset": last_offset,
@@ -115,6 +120,7 @@ class Columns:
         self._of_runs = {"batches": runs.batches, "records": _records_in(runs, given)}
         self._producer_id = headers.producer_id
         self._oldest_other = oldest_open(given.batches)
+        self._checksum = headers.checksum[given.batch]
 
     def of(self, chosen: Int64s, names: tuple[str, ...] = RUN_NAMES) -> dict[str, Values]:
         """Columns of `log_row.RUN_COLUMNS` for the chosen runs, without those of the folding."""
@@ -141,6 +147,22 @@ class Columns:
             columns["oldest_other"] = (oldest, no_marker | (oldest < 0))
         return columns
 
+    def checksums(self, chosen: Int64s) -> pa.Array:
+        """Checksums of the newest data batches of the chosen runs, KNOWN_BATCHES at most."""
+        runs = self._runs
+        order = np.argsort(self._given.batches.producer_id, kind="stable")
+        rank = np.empty_like(order)
+        rank[order] = np.arange(order.size)
+        number = np.clip(runs.batches[chosen], 0, KNOWN_BATCHES)
+        ends = np.cumsum(number)
+        # The batches of a run stand next to each other in the order of their producer.
+        behind = rank[np.maximum(runs.last[chosen], 0)] + 1
+        at = np.repeat(behind - ends, number) + np.arange(int(number.sum()))
+        offsets = np.concatenate(([0], ends)).astype(np.int32)
+        return pa.ListArray.from_arrays(
+            pa.array(offsets), pa.array(self._checksum[order[at]]), type=pa.list_(pa.int64())
+        )
+
     def of_regular(self, chosen: Int64s, names: tuple[str, ...] = RUN_NAMES) -> dict[str, Values]:
         """Columns of regular transactions: each stands behind another one of its producer."""
         known = np.ones(chosen.size, dtype=np.bool_)
@@ -166,6 +188,14 @@ class Columns:
         } | self.marker_before(chosen, folding.follows[chosen])
 
 
+def _kept_from(decoded: Decoded, log_start: int | None) -> int:
+    """See Bounds; 0 where nothing of the file lies below the log start."""
+    headers = decoded.headers
+    if log_start is None or headers.last_offset.min() >= log_start:
+        return 0
+    return is_remembered_from(headers.base_offset, headers.last_offset, log_start)
+
+
 def run_rows(
     builder: RowBuilder,
     decoded: Decoded,
@@ -181,12 +211,17 @@ def run_rows(
         expiration_ms=expiration_ms,
         high_watermark=split["high_watermark"],
         cleaned_below=split["cleaned_below"] or 0,
+        kept_from=_kept_from(decoded, split["log_start"]),
     )
-    runs = fold(given.batches, bounds.sequenced, expiration_ms)
+    runs = fold(given.batches, bounds.sequenced, expiration_ms, bounds.kept_from)
     folding = fold_regular(given.batches, runs, bounds)
-    columns = Columns(decoded, given, runs, split["start"])
+    columns = Columns(decoded, given, runs, split["start"], bounds.kept_from)
     kept = np.flatnonzero(~folding.inner)
-    yield builder.flat(log_row.RUN, columns.of(kept) | columns.of_folding(kept, folding))
+    yield builder.flat(
+        log_row.RUN,
+        columns.of(kept) | columns.of_folding(kept, folding),
+        {"last_checksums": columns.checksums(kept)},
+    )
     inner = np.flatnonzero(folding.inner)
     if not inner.size:
         return

@@ -21,6 +21,8 @@ from udfs.arrow.run_rows import replayable, run_rows
 from udfs.arrow.side_files import faults_beside
 from udfs.arrow.survivors import survivor_rows
 from udfs.arrow.txn_log_rows import txn_log_rows
+from udfs.rules import absence
+from udfs.wire import bounds
 from udfs.wire.batches import batch_layout as layout
 from udfs.wire.batches import faults
 from udfs.wire.batches.batch_headers import BatchHeaders
@@ -32,7 +34,7 @@ def frame_rows(decoded: Decoded, split: dict[str, Any]) -> list[dict[str, Any]]:
     """Rows of the batches with a fault; what the cleaner leaves in its range is none."""
     headers = decoded.headers
     fault = decoded.fault.copy()
-    below = headers.base_offset < (split["cleaned_below"] or 0)
+    below = absence.within_reach(headers.base_offset, split["cleaned_below"] or 0)
     fault[below] &= ~np.int64(faults.CLEANER_TRACES)
     for cause, implied in faults.IMPLIED:
         fault[(fault & cause) != 0] &= ~np.int64(implied)
@@ -73,8 +75,8 @@ def step_rows(
         headers.partition_leader_epoch[:-1],
         headers.partition_leader_epoch[1:],
     )
-    gap = (base > previous_last + 1) & ~after_damage[1:] & ~decoded.not_opened[1:]
-    gap &= previous_last + 1 >= (split["cleaned_below"] or 0)
+    gap = _gaps(decoded, after_damage)
+    gap &= ~absence.within_reach(previous_last + 1, split["cleaned_below"] or 0)
     overlap = base <= previous_last
     regressed = (epoch >= 0) & (epoch < epoch_before)
     rows, dropped = [], 0
@@ -97,6 +99,34 @@ def step_rows(
     return rows, dropped
 
 
+def _gaps(decoded: Decoded, after_damage: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Between which neighbours offsets are missing that are not damaged; one fewer than batches."""
+    headers = decoded.headers
+    gap: NDArray[np.bool_] = absence.is_gap(headers.last_offset[:-1], headers.base_offset[1:])
+    return gap & ~after_damage[1:] & ~decoded.not_opened[1:]
+
+
+def missing_ranges(
+    decoded: Decoded, after_damage: NDArray[np.bool_], topic: str
+) -> list[dict[str, int]]:
+    """All offsets that are missing between batches of the split, whatever took them.
+
+    Of `__transaction_state`, where each record counts, also those of batches that lack some. The
+    newest ranges are kept apart, older ones become one.
+    """
+    headers = decoded.headers
+    gaps = np.flatnonzero(_gaps(decoded, after_damage))
+    first, end = headers.last_offset[gaps] + 1, headers.base_offset[gaps + 1]
+    if topic == TXN_LOG_TOPIC:
+        partly = absence.lacks_records(headers.record_count, headers.last_offset_delta)
+        partly &= ~headers.control & (headers.magic == 2)
+        first = np.concatenate([first, headers.base_offset[partly]])
+        end = np.concatenate([end, headers.last_offset[partly] + 1])
+        order = np.argsort(end, kind="stable")
+        first, end = first[order], end[order]
+    return [one._asdict() for one in absence.newest_apart(first, end)]
+
+
 def failure_rows(frames: Frames, headers: BatchHeaders, start: int) -> list[dict[str, Any]]:
     """Rows of the damaged stretches, with the offsets of the batches around them."""
     rows, positions = [], frames.positions
@@ -117,8 +147,19 @@ def failure_rows(frames: Frames, headers: BatchHeaders, start: int) -> list[dict
     return rows
 
 
-def summary_row(start: int, frames: Frames, decoded: Decoded, dropped: int) -> dict[str, Any]:
-    """What the split that begins at `start` holds, and where the chain of batches runs."""
+def summary_row(
+    start: int,
+    frames: Frames,
+    decoded: Decoded,
+    dropped: int,
+    missing: list[dict[str, int]],
+    next_base: int | None,
+) -> dict[str, Any]:
+    """What the split that begins at `start` holds, and where the chain of batches runs.
+
+    `missing`: see `missing_ranges`; `next_base`: base offset of the next segment, None for the
+    newest.
+    """
     headers = decoded.headers
     row: dict[str, Any] = {
         "first_found": None if frames.first is None else frames.first + start,
@@ -127,6 +168,7 @@ def summary_row(start: int, frames: Frames, decoded: Decoded, dropped: int) -> d
         "records": int(np.maximum(headers.record_count, 0).sum()),
         "control_batches": int(headers.control.sum()),
         "steps_dropped": dropped,
+        "missing": missing,
     }
     if not headers.record_count.size:
         return row
@@ -134,8 +176,12 @@ def summary_row(start: int, frames: Frames, decoded: Decoded, dropped: int) -> d
     markers = decoded.control_type >= 0
     broker_clock = np.where(markers, decoded.marker_timestamp, -1)
     broker_clock = np.where(headers.log_append_time, headers.max_timestamp, broker_clock)
+    # A moment that cannot be is no clock: it would make every other one of the dump long ago.
+    newest = int(np.where(broker_clock < bounds.LATEST, broker_clock, -1).max())
     partly = ~headers.control & (headers.record_count < headers.last_offset_delta + 1)
+    reached = next_base is not None and int(headers.last_offset[high]) >= next_base
     return row | {
+        "reaches_next": reached,
         "first_offset": None if decoded.not_opened[0] else int(headers.base_offset[0]),
         "last_offset": int(headers.last_offset[high]),
         "final_last_offset": int(headers.last_offset[-1]),
@@ -147,7 +193,7 @@ def summary_row(start: int, frames: Frames, decoded: Decoded, dropped: int) -> d
         "lowest_offset": int(headers.base_offset[low]),
         "lowest_position": int(headers.position[low]) + start,
         "highest_position": int(headers.position[high]) + start,
-        "broker_timestamp": int(broker_clock.max()) if broker_clock.max() >= 0 else None,
+        "broker_timestamp": newest if newest >= 0 else None,
         "cleaner_traces": bool(
             headers.delete_horizon.any() or (headers.record_count == 0).any() or partly.any()
         ),
@@ -177,14 +223,16 @@ def read_segment(
     of_topic: dict[str, Any] = {}
     if topic == TXN_LOG_TOPIC:
         foldable = bool(split["single_copy"])
-        of_topic = yield from txn_log_rows(builder, source, decoded.headers, limit, foldable)
+        place = split["partition"], split.get("coordinator_partitions")
+        of_topic = yield from txn_log_rows(builder, source, decoded.headers, limit, foldable, place)
     if topic == OFFSETS_TOPIC and options.with_records:
         records = offsets_split(source, decoded, split, limit)
         of_topic = yield from offset_rows(builder, records)
 
     ends = np.array([damage.end for damage in frames.damages if damage.end is not None])
     damaged = failure_rows(frames, decoded.headers, source.start)
-    steps, dropped = step_rows(decoded, np.isin(frames.positions, ends), split)
+    after_damage = np.isin(frames.positions, ends)
+    steps, dropped = step_rows(decoded, after_damage, split)
     for kind, column, rows in (
         (log_row.FRAME, "frame", frame_rows(decoded, split)),
         (log_row.STEP, "step", steps),
@@ -200,6 +248,8 @@ def read_segment(
         yield from survivor_rows(
             builder, source, decoded, len(damaged), split["cleaner_reach"], split["buckets"], limit
         )
-    summary = summary_row(source.start, frames, decoded, dropped) | of_topic
+    missing = missing_ranges(decoded, after_damage, topic)
+    next_base = split["next_base_offset"]
+    summary = summary_row(source.start, frames, decoded, dropped, missing, next_base) | of_topic
     summary |= {"length": source.length, "digests": source.digests(), "shrank": source.shrank}
     yield builder.nested(log_row.SUMMARY, "summary", [summary])

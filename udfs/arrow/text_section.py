@@ -19,11 +19,18 @@ from udfs.arrow.offset_rows import offset_rows
 from udfs.arrow.producer_states import changed_states, fault_row, held_states
 from udfs.arrow.rows import RowBuilder
 from udfs.arrow.run_rows import replayable, run_rows
-from udfs.arrow.segment import failure_rows, frame_rows, step_rows, summary_row
+from udfs.arrow.segment import (
+    failure_rows,
+    frame_rows,
+    missing_ranges,
+    step_rows,
+    summary_row,
+)
 from udfs.arrow.side_files import Index
 from udfs.arrow.text_index_rows import indexes_beside, text_index_faults, text_index_rows
 from udfs.arrow.text_offsets_split import text_offsets_split
 from udfs.arrow.text_txn_log_rows import text_txn_log_rows
+from udfs.wire import bounds
 from udfs.wire.batches import records
 from udfs.wire.batches.batch_headers import header_faults
 from udfs.wire.errors import WireError
@@ -60,11 +67,12 @@ def decoded_text(
     gathered: Gathered, topic: str, with_records: bool, options: DecodeOptions
 ) -> Decoded:
     """The batches of a text with their faults; `with_records`: it prints records."""
-    headers = gathered.headers
+    stored = gathered.headers
+    headers = stored.bounded()
     fault = header_faults(headers, topic in COORDINATOR_TOPICS)
     if with_records and options.with_records:
         known = (gathered.counted > 0) & ((headers.magic == 2) | (headers.codec > 0))
-        delta = gathered.largest_timestamp - headers.base_timestamp
+        delta = bounds.timestamps(gathered.largest_timestamp) - headers.base_timestamp
         delta = np.where(known, delta, np.int64(records.NO_TIMESTAMP))
         fault |= gathered.fault
         fault = record_faults(headers, fault, delta, gathered.tombstones)
@@ -74,7 +82,8 @@ def decoded_text(
         gathered.control_type,
         gathered.coordinator_epoch,
         headers.max_timestamp,
-        gathered.largest_timestamp,
+        bounds.timestamps(gathered.largest_timestamp),
+        stored,
     )
 
 
@@ -134,11 +143,12 @@ def _rows(
     yield from text_index_faults(builder, indexes, part, start)
     of_topic: dict[str, Any] = {}
     if split["topic"] == TXN_LOG_TOPIC:
-        of_topic = yield from text_txn_log_rows(builder, decoded.headers, start, part.records)
+        of_topic = yield from text_txn_log_rows(builder, decoded.headers, split, part.records)
     if split["topic"] == OFFSETS_TOPIC and split["decoded"] and options.with_records:
         of_topic = yield from offset_rows(builder, text_offsets_split(part.records, decoded, split))
     ends = np.array([damage.end for damage in damages if damage.end is not None])
-    steps, dropped = step_rows(decoded, np.isin(frames.positions, ends), split)
+    after_damage = np.isin(frames.positions, ends)
+    steps, dropped = step_rows(decoded, after_damage, split)
     for kind, column, rows in (
         (log_row.FRAME, "frame", frame_rows(decoded, split)),
         (log_row.STEP, "step", steps),
@@ -146,7 +156,8 @@ def _rows(
     ):
         if rows:
             yield builder.nested(kind, column, rows)
-    summary = summary_row(start, frames, decoded, dropped) | of_topic
+    missing = missing_ranges(decoded, after_damage, split["topic"])
+    summary = summary_row(start, frames, decoded, dropped, missing, None) | of_topic
     summary |= {"length": 0, "digests": b""} | told
     if part.alone:
         # Any gap may be batches that the cleaner emptied.

@@ -82,17 +82,18 @@ def _entries(
 
 
 def text_txn_log_rows(
-    builder: RowBuilder, headers: BatchHeaders, start: int, printed: list[PrintedRecord]
+    builder: RowBuilder, headers: BatchHeaders, split: dict[str, Any], printed: list[PrintedRecord]
 ) -> Generator[pa.RecordBatch, None, dict[str, Any]]:
-    """Entry rows of the data batches of a stretch of a text that begins at line `start`.
+    """Entry rows of the data batches of a stretch of a text that begins at line `start` of `split`.
 
     Returns its summary. None of them is folded away.
     """
     batch = np.array([record.batch for record in printed], dtype=np.int64)
-    rows, others = _entries(headers, start, printed), []
+    rows, others = _entries(headers, split["start"], printed), []
     for at in range(0, batch.size, ROWS_AT_ONCE):
         some = list(islice(rows, ROWS_AT_ONCE))
         others.append(Unusual(pa.array(some, ENTRY), batch[at : at + ROWS_AT_ONCE]))
     none = BatchHeaders(*(column[:0] for column in headers))
     usual = UsualColumns(ByteRange(BytesIO(), 0, 0, 0), none)
-    return (yield from entry_rows(builder, usual, others, foldable=False))
+    place = split["partition"], split.get("coordinator_partitions")
+    return (yield from entry_rows(builder, usual, others, False, place))

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from udfs.arrow.byte_range import ByteRange
+from udfs.wire import bounds
 from udfs.wire.batches import batch_layout as layout
 from udfs.wire.batches import records
 from udfs.wire.batches.batch_headers import BatchHeaders, Bools, Int64s
@@ -104,7 +105,8 @@ class UsualColumns:
         self._hashes = np.array([one[1] if one else 0 for one in ids.decoded], dtype=np.int32)
         self._texts: tuple[pa.Array, pa.Array] | None = None
         self.offset: Int64s = headers.base_offset[self.batch]
-        written = headers.base_timestamp[self.batch] + entries.spans[records.TIMESTAMP_DELTA, kept]
+        delta = bounds.timestamps(entries.spans[records.TIMESTAMP_DELTA, kept])
+        written = bounds.timestamps(headers.base_timestamp[self.batch] + delta)
         appended = headers.log_append_time[self.batch]
         self.timestamp: Int64s = np.where(appended, headers.max_timestamp[self.batch], written)
         self.leader_epoch = headers.partition_leader_epoch[self.batch]
@@ -125,6 +127,11 @@ class UsualColumns:
             start_ms=fields[values.START_MS],
             protocol=self.protocol(),
         )
+
+    def hashes(self) -> Int64s:
+        """Hash of each distinct transactional id of the entries, which places it."""
+        distinct: Int64s = self._hashes[np.unique(self.identity)].astype(np.int64)
+        return distinct
 
     def protocol(self) -> Int64s:
         """Client transaction version of each entry."""

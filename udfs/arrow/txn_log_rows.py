@@ -26,6 +26,11 @@ FARTHEST_MS = 1 << 62
 NO_TIMESTAMP = np.iinfo(np.int64).min
 
 
+# (partition, number of partitions); the number is None where nothing tells it.
+Place = tuple[int | None, int | None]
+UNPLACED: Place = (None, None)
+
+
 class _Order(NamedTuple):
     """All records of a split, usual ones first; one array element each.
 
@@ -191,6 +196,17 @@ class _Split:
         }
 
 
+def _placed_ids(usual: UsualColumns, others: list[Unusual], place: Place) -> dict[str, int]:
+    """How many transactional ids lie in the split, and how many belong into another partition."""
+    partition, partitions = place
+    if partitions is None:
+        return {"ids": 0, "misplaced_ids": 0}
+    hashes = np.unique(np.concatenate([usual.hashes(), *_field(others, "id_hash", -1)]))
+    hashes = hashes[hashes >= 0]
+    misplaced = int((hashes % partitions != partition).sum())
+    return {"ids": int(hashes.size), "misplaced_ids": misplaced}
+
+
 def _struct(size: int, columns: dict[str, pa.Array]) -> pa.StructArray:
     arrays = [
         columns[field.name].cast(field.type)
@@ -207,20 +223,30 @@ def _block(columns: dict[str, pa.Array], schema: pa.Schema) -> bytes:
 
 
 def txn_log_rows(
-    builder: RowBuilder, source: ByteRange, headers: BatchHeaders, limit: int, foldable: bool
+    builder: RowBuilder,
+    source: ByteRange,
+    headers: BatchHeaders,
+    limit: int,
+    foldable: bool,
+    place: Place = UNPLACED,
 ) -> Generator[pa.RecordBatch, None, dict[str, Any]]:
     """Rows of all records of a split, and blocks of those folded away; returns its summary.
 
     `foldable`: the dump has the partition only once, so its records need not be held against
-    those of a copy. The summary is the column `coordinator` of SUMMARY_TYPE, if there are records.
+    those of a copy. `place`: the partition, and how many there seem to be. The summary is the
+    column `coordinator` of SUMMARY_TYPE, if there are records.
     """
     usual = UsualColumns(source, headers)
     others = list(unusual_entries(source, headers, usual.readable, limit))
-    return (yield from entry_rows(builder, usual, others, foldable))
+    return (yield from entry_rows(builder, usual, others, foldable, place))
 
 
 def entry_rows(
-    builder: RowBuilder, usual: UsualColumns, others: list[Unusual], foldable: bool
+    builder: RowBuilder,
+    usual: UsualColumns,
+    others: list[Unusual],
+    foldable: bool,
+    place: Place = UNPLACED,
 ) -> Generator[pa.RecordBatch, None, dict[str, Any]]:
     """`txn_log_rows` of records that are read already."""
     if not usual.batch.size and not others:
@@ -230,4 +256,4 @@ def entry_rows(
         yield builder.struct(log_row.ENTRY, "entry", entries)
     for block in split.blocks():
         yield builder.nested(log_row.FOLDED, "folded", [block])
-    return {"coordinator": split.summary()}
+    return {"coordinator": split.summary() | _placed_ids(usual, others, place)}

@@ -1,4 +1,4 @@
-"""Records of `__transaction_state` one by one (kafka-reference 3.2, `TransactionLog`).
+"""Records of `__transaction_state` one by one (`TransactionLog`).
 
 What usual batches hold is read many at once (`udfs/arrow/txn_log_columns.py`); here is the rest.
 """

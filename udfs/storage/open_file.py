@@ -1,6 +1,9 @@
 """The one door to the bytes of a dump, for the driver and for tasks."""
 
+import errno
 import io
+import os
+import stat
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -85,8 +88,20 @@ class RemoteFile(io.RawIOBase):
 def open_file(root: str, below_root: str) -> BinaryIO:
     """Opens a file of a dump, unbuffered; `root` is a folder of this machine or a URI.
 
-    Raises OSError, whose `strerror` is a sentence where the file is remote.
+    Only what is a regular file, or a link to one, is opened: a pipe or a device may have no end, or
+    never begin. Raises OSError, whose `strerror` is a sentence where the file is remote.
     """
     if not is_remote(root):
-        return Path(root, below_root).open("rb", buffering=0)
+        return open(Path(root, below_root), "rb", buffering=0, opener=_regular)
     return cast(BinaryIO, RemoteFile(root, below_root))
+
+
+def _regular(path: str, flags: int) -> int:
+    # Without O_NONBLOCK the opening of a pipe waits for somebody who writes.
+    opened = os.open(path, flags | os.O_NONBLOCK)
+    kind = os.fstat(opened).st_mode
+    if stat.S_ISREG(kind):
+        return opened
+    os.close(opened)
+    what = "a folder where a file is expected" if stat.S_ISDIR(kind) else "no regular file"
+    raise OSError(errno.EINVAL, what, path)

@@ -18,6 +18,7 @@ from jobs.verify.contexts.offset_transaction import (
     OffsetTransactions,
     offset_transaction_context,
 )
+from jobs.verify.contexts.open_transaction import CoordinatorListing
 from jobs.verify.contexts.producer import producer_context
 from jobs.verify.contexts.producer_block import producer_block_context
 from jobs.verify.contexts.replicas import replicas_context
@@ -91,7 +92,7 @@ class Inputs:
     `side_faults`: rows of `log_row.SIDE_FAULT_TYPE`; None where no side file contradicts the log;
     `side_entries`: entries that were compared.
     `split_epochs`: None where no transaction can be torn between partitions of client topics.
-    `coordinator_log_complete`: the partitions of `__transaction_state` in the dump have no gap.
+    `coordinator_listing`: what tells whether all partitions of `__transaction_state` are there.
     `coordinator_copies`: partition_index of those of which the dump has several copies.
     """
 
@@ -119,7 +120,7 @@ class Inputs:
     regular: int
     following: int
     ages: Ages
-    coordinator_log_complete: bool
+    coordinator_listing: CoordinatorListing
     coordinator_copies: list[int]
 
 
@@ -136,7 +137,7 @@ def build_contexts(given: Inputs) -> list[Context]:
         if given.side_faults is None
         else side_fault_context(given.side_faults, known, files, given.side_entries),
         run_context(
-            given.states, known, files, given.ages.producer_expiration,
+            given.states, known, files, given.ages.producer_expiration, given.ages.now,
             given.regular + given.following,
         ),
         producer_context(given.states, log.entries, known, files, given.ages.clock_tolerance),
@@ -147,8 +148,8 @@ def build_contexts(given: Inputs) -> list[Context]:
         coordinator_step_context(log, given.transactions, known, files, given.ages),
         coordinator_copies_context(log.entries, given.coordinator_copies, known, files),
         transaction_context(
-            given.transactions, known, files, given.owners, log, given.ages,
-            given.coordinator_log_complete, given.regular,
+            given.transactions, known, files, given.owners, log, given.histories, given.ages,
+            given.coordinator_listing, given.regular,
         ),
         no_rows("split_epoch", known)
         if given.split_epochs is None
@@ -177,7 +178,7 @@ def _snapshot_context(given: Inputs) -> Context:
         return no_rows("snapshot", given.facts)
     return snapshot_context(
         told.states, told.faults, told.entries, given.facts, given.files,
-        given.ages.producer_expiration,
+        given.ages.producer_expiration, given.ages.now,
     )  # fmt: skip
 
 

@@ -136,7 +136,7 @@ def coordinator_step_context(
 
     `state`: the status byte, -1 for a tombstone. `previous`, `earlier`: structs of the record
     before and the one before that, null for none. `adjacent`: no record of the partition is
-    missing or undecodable between `previous` and this one (kafka-reference 8.8). `first_of_log`:
+    missing or undecodable between `previous` and this one (docs/kafka-rules.md). `first_of_log`:
     nothing is between offset 0 and this record, and it is the first of its id. `newest`: the last
     record of its id. `new_tag`: it has an unknown tag that no record of the partition before it
     has. `latest_timestamp`: the newest one up to the record. `alive_ms`: how long the partition

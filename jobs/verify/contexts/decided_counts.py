@@ -18,7 +18,9 @@ from udfs.rules import attribution
 from udfs.rules.logic import surely
 
 OF_EPOCH = ["partition_index", "producer_id", "marker_epoch"]
-# Events in the order of one moment: what a decision allows from then on comes first.
+# Events in the order of one moment: what a decision allows from then on comes first. Its marker is
+# written from OPENS to CLOSES, by the clocks of the brokers at work; an accusation by nothing but
+# the order of two clocks waits for ALLOWED, which is earlier.
 ALLOWED, OPENS, PREPARED, MARKER, CLOSES = range(5)
 
 
@@ -29,8 +31,8 @@ def with_counts(
 
     stale_*: the first marker that ended data when fewer transactions of the partition had been
     decided than ended, a decision counting as made earlier by the tolerance (stale_place, _offset,
-    _first, _last). undecided_*: the first COMMIT that ended data when fewer had been committed, the
-    next decision being none that commits. short_*: the first decision that has no marker of its
+    _first, _last). undecided_*: the first COMMIT that ended data when fewer had been committed;
+    never_committed: the next decision is none that commits. short_*: the first decision that has no marker of its
     own (short_place, short_length, short_complete), and the marker that comes next (short_next).
     odd_*: the first marker of a coordinator that had none of the transactions it can be of
     (odd_place, odd_offset, odd_epoch, odd_lowest, odd_highest).
@@ -41,6 +43,7 @@ def with_counts(
         .groupBy(*OF_EPOCH, "listed")
         .agg(F.min("whole_from").alias("whole_from"), F.max("whole_to").alias("whole_to"),
              F.max("earlier_end").alias("earlier_end"),
+            F.max("apart_ms").alias("apart_ms"),
              F.max(has_too_many() & (F.col("with_protocol_2") == 0)).alias("crowded"))
     )  # fmt: skip
     told = _counted(_events(keys, decided, markers, tolerance))
@@ -60,9 +63,11 @@ def _events(
         F.col("complete_leader_epoch").alias("to_leader"),
     )
     must = (
-        attribution.surely_before(F.col("whole_from"), F.col("prepare_timestamp"), tolerance)
+        attribution.surely_before(
+            F.col("whole_from"), F.col("prepare_timestamp"), F.col("apart_ms")
+        )
         & (
-            (F.col("complete_timestamp") + tolerance <= F.col("whole_to"))
+            (F.col("complete_timestamp") + F.col("apart_ms") <= F.col("whole_to"))
             | (F.col("complete_offset") < F.col("earlier_end"))
         )
         & F.col("complete_offset").isNotNull()
@@ -73,9 +78,10 @@ def _events(
         *[
             F.struct(F.lit(kind).alias("kind"), time.alias("time"))
             for kind, time in (
-                (EARLIEST, F.when(own, F.col("prepare_timestamp") - tolerance)),
+                (ALLOWED, F.when(own, F.col("prepare_timestamp") - tolerance)),
+                (OPENS, F.when(own, F.col("prepare_timestamp") - F.col("apart_ms"))),
                 (PREPARED, F.col("prepare_timestamp")),
-                (LATEST, F.when(own, F.col("complete_timestamp") + tolerance)),
+                (CLOSES, F.when(own, F.col("complete_timestamp") + F.col("apart_ms"))),
             )
         ]
     )
@@ -120,7 +126,7 @@ def _counted(events: DataFrame) -> DataFrame:
     following = order.rowsBetween(1, Window.unboundedFollowing)
     is_marker, commit = F.col("kind") == MARKER, F.col("commit")
     ended = is_marker & F.col("marker.first").isNotNull()
-    allowed = F.col("kind") == EARLIEST
+    allowed, opens = F.col("kind") == ALLOWED, F.col("kind") == OPENS
     decided = (F.col("kind") == PREPARED) & F.col("own")
 
     def number(added: Column, taken: Column) -> Column:
@@ -137,10 +143,10 @@ def _counted(events: DataFrame) -> DataFrame:
         .alias("like_it"),
         _next(F.when(F.col("kind") == PREPARED, commit), following).alias("next_commit"),
         _next(F.when(is_marker, F.col("marker")), following).alias("next_marker"),
-        _next(F.when(F.col("kind") == LATEST, F.col("decision.from_leader")), following).alias(
+        _next(F.when(F.col("kind") == CLOSES, F.col("decision.from_leader")), following).alias(
             "from_leader"
         ),
-        F.last(F.when(allowed, F.coalesce("decision.to_leader", F.lit(2**31 - 1))),
+        F.last(F.when(opens, F.coalesce("decision.to_leader", F.lit(2**31 - 1))),
                ignorenulls=True).over(so_far).alias("to_leader"),
     )  # fmt: skip
 
@@ -152,15 +158,10 @@ def _next(value: Column, following: WindowSpec) -> Column:
 def _of_markers(counted: DataFrame) -> DataFrame:
     """The first markers, in each row, that came too early or from the wrong coordinator."""
     stale = F.col("crowded") & F.col("ended") & (F.col("undecided") < 0)
-    undecided = (
-        F.col("ended")
-        & F.col("commit")
-        & (F.col("uncommitted") < 0)
-        & ~F.coalesce("next_commit", F.lit(False))
-    )
+    undecided = F.col("ended") & F.col("commit") & (F.col("uncommitted") < 0)
     epoch = F.col("marker.epoch")
     odd = (epoch < F.col("from_leader")) | (epoch > F.col("to_leader"))
-    told = F.struct("marker.*", "from_leader", "to_leader")
+    told = F.struct("marker.*", "from_leader", "to_leader", "next_commit")
     first = counted.filter(F.col("kind") == MARKER).groupBy(*KEY).agg(
         *[F.min(F.when(surely(which), told)).alias(name)
           for name, which in (("stale", stale), ("undecided", undecided), ("odd", odd))]
@@ -169,6 +170,10 @@ def _of_markers(counted: DataFrame) -> DataFrame:
         *KEY,
         *[F.col(f"{prefix}.{name}").alias(f"{prefix}_{name}")
           for prefix in ("stale", "undecided") for name in ("place", "offset", "first", "last")],
+        # A transaction that was then committed was cut in two, and not given another outcome.
+        (F.col("undecided").isNotNull() & ~F.coalesce("undecided.next_commit", F.lit(False))).alias(
+            "never_committed"
+        ),
         F.col("odd.place").alias("odd_place"),
         F.col("odd.offset").alias("odd_offset"),
         F.col("odd.epoch").alias("odd_epoch"),
@@ -188,8 +193,8 @@ def _of_decisions(counted: DataFrame) -> DataFrame:
         counted.filter(F.col("own") & F.col("must"))
         .groupBy(*KEY, "at")
         .agg(
-            at(EARLIEST, "like_it").alias("before"),
-            at(LATEST, "like_it").alias("until"),
+            at(OPENS, "like_it").alias("before"),
+            at(CLOSES, "like_it").alias("until"),
             at(PREPARED, "next_marker").alias("next_marker"),
             F.max("decision").alias("decision"),
         )

@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.model.coordinator_log import CoordinatorLog
-from jobs.verify.conditions import MAX_OFFSET, cleaned_between, missing_between, one_instant
+from jobs.verify.conditions import MAX_OFFSET, lost_between, missing_between, one_instant
 from jobs.verify.contexts.context import Context
 from jobs.verify.contexts.decided_counts import with_counts
 from jobs.verify.contexts.decided_data import runs_of, with_data, with_reach
@@ -14,12 +14,13 @@ from jobs.verify.contexts.decided_epochs import with_decision, with_other_outcom
 from jobs.verify.contexts.decided_matching import has_too_many, matched, one_copy, regular
 from jobs.verify.contexts.decided_places import with_places
 from jobs.verify.contexts.transaction import Ages
-from schemas.dump_partition import CLEANING_UNKNOWN
 from udfs.rules import attribution
 from udfs.rules.logic import surely
 
 # Far before and behind every clock, with room for arithmetic: a file may hold any number.
 FARTHEST_MS = 1 << 60
+# A clock that is set right goes back by less.
+ONE_CLOCK_MS = 1000
 PLACES = (
     "marker", "record", "unraised", "wrong", "stale", "committed", "decided", "unexpected",
     "torn", "lacking", "odd",
@@ -60,9 +61,10 @@ def _decisions(decided: DataFrame, several_copies: bool) -> DataFrame:
 def _reach_of_row(tolerance: Column) -> list[Column]:
     """From when on and up to when a marker of the row must be in the copy of the partition.
 
-    at_once: this copy and the coordinator's are of one moment. whole_from: everything from then on
-    is there (ms): a broker's clock says that something is older, or the same producer wrote with a
-    lower epoch. whole_to: the copy is complete up to then.
+    apart_ms: how far the clocks of coordinator and partition may be apart; the broker of a cluster
+    of one has one clock. at_once: this copy and the coordinator's are of one moment. whole_from:
+    everything from then on is there (ms): a broker's clock says that something is older, or the
+    same producer wrote with a lower epoch. whole_to: the copy is complete up to then.
     """
     same_broker = (
         (F.col("coordinator_broker") == F.col("broker"))
@@ -71,7 +73,9 @@ def _reach_of_row(tolerance: Column) -> list[Column]:
         & F.col("coordinator_clean_shutdown")
     )
     at_once = surely(one_instant("coordinator_clean_shutdown")) | surely(same_broker)
+    one_clock = F.least(F.lit(ONE_CLOCK_MS), tolerance)
     return [
+        F.when(F.col("alone_in_cluster"), one_clock).otherwise(tolerance).alias("apart_ms"),
         at_once.alias("at_once"),
         F.when(F.col("earlier_offset").isNotNull(), F.lit(-2 * FARTHEST_MS))
         .otherwise(F.col("first_marker_ms"))
@@ -123,7 +127,7 @@ def _anchors(tolerance: Column) -> list[Column]:
     )
     moved_on = F.col("newest_epoch") > F.col("prepared_data_epoch")
     prepared = F.col("completed_prepare")
-    by_clock = attribution.surely_before(F.col("first_marker_ms"), prepared, tolerance)
+    by_clock = attribution.surely_before(F.col("first_marker_ms"), prepared, F.col("apart_ms"))
     nearly = (F.col("first_marker_ms") < prepared) & (
         F.col("last_marker_ms") > F.col("complete_timestamp")
     )
@@ -138,24 +142,23 @@ def _anchors(tolerance: Column) -> list[Column]:
 
 def _held() -> list[Column]:
     """From where on the marker of the row must be in the partition, and whether it can be gone."""
-    by_order = F.coalesce("own_data_last", "earlier_offset", "clock_anchor")
+    short = F.col("short_place").isNotNull()
+    by_order = F.coalesce("earlier_offset", "clock_anchor")
     owned = F.when(F.col("owner_settled"), F.col("owned_last"))
     surely_from = F.coalesce("own_data_last", owned, F.col("earlier_offset"), F.col("clock_anchor"))
     held_from = F.coalesce(surely_from, "owned_last", "near_anchor")
     held_to = F.coalesce(F.col("later_run.run_first"), F.lit(MAX_OFFSET))
     # The cleaner keeps the marker of data that are still there.
     own_data = F.col("own_data_last").isNotNull() & F.col("short_place").isNull()
-    cleaned = ~own_data & cleaned_between(F.coalesce("owned_last", by_order, held_from))
+    behind = F.coalesce(F.when(own_data, F.col("own_data_last")), "owned_last", by_order, held_from)
+    gone = F.when(own_data, lost_between(behind + 1, held_to)).otherwise(
+        missing_between(F.when(short, by_order).otherwise(behind) + 1, held_to)
+    )
     return [
         held_from.alias("held_from"),
         (surely_from.isNull() & F.col("owned_last").isNotNull()).alias("owner_unsettled"),
         (surely_from.isNull() & F.col("owned_last").isNull()).alias("held_by_near_clock"),
-        (~own_data & F.col("owned_last").isNull() & (F.col("cleaning") == CLEANING_UNKNOWN)).alias(
-            "marker_maybe_cleaned"
-        ),
-        F.coalesce(
-            missing_between(F.coalesce(by_order, held_from) + 1, held_to) | cleaned, F.lit(False)
-        ).alias("marker_missing"),
+        F.coalesce(gone, F.lit(False)).alias("marker_missing"),
     ]
 
 
@@ -176,7 +179,7 @@ def _judged(rows: DataFrame) -> DataFrame:
             has_too_many()
             & F.col("commit")
             & F.col("history_behind_all")
-            & F.col("undecided_offset").isNotNull()
+            & F.col("never_committed")
             & attribution.too_many_commits(F.col("closing"), F.col("prepares"))
         ).alias("commits_undecided"),
     )
@@ -316,7 +319,7 @@ def decided_partition_context(
     places = facts.select("partition_index", F.concat_ws("-", "topic", "partition").alias("listed"))
     known = facts.select(
         "partition_index", "broker", "topic", "partition", "complete_up_to_ms", "clean_shutdown",
-        "single_broker", "alone_in_cluster", "holes", "cleaning", "cleaned_below",
+        "single_broker", "alone_in_cluster", "holes", "missing",
         "log_end_offset", "with_kraft",
     ).join(F.broadcast(places), on="partition_index", how="inner")  # fmt: skip
     coordinators = facts.select(

@@ -92,9 +92,10 @@ def frame_context(
         joined = with_paths(selected, files, file="file_index").join(
             F.broadcast(named), on="file_index", how="left"
         )
-        complete = (F.col("reason_of_failure") == "crc_mismatch") & (
-            F.col("claimed_bytes") <= F.col("byte_length")
-        )
+        whole = F.col("reason_of_failure") == "crc_mismatch"
+        # All of the batch is there, and the byte of its magic alone is wrong.
+        whole |= (F.col("reason_of_failure") == "magic_unknown") & (F.col("claimed_bytes") > 0)
+        complete = whole & (F.col("claimed_bytes") <= F.col("byte_length"))
         return joined.select(
             "*",
             (F.col("base_offset") == F.col("newest_base")).alias("active"),

@@ -4,6 +4,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.verify.contexts.context import Context, with_paths
+from udfs.wire.batches import batch_layout as layout
 
 NO_PRODUCER = (("producer_id", "long"), ("producer_epoch", "int"), ("transactional_id", "string"))
 
@@ -20,6 +21,10 @@ def step_context(steps: DataFrame, facts: DataFrame, files: DataFrame) -> Contex
     """
     rows = steps.join(F.broadcast(facts), on="partition_index", how="inner")
     is_gap = F.col("what").isin("gap", "segment_missing")
+    # The batch before ends where this one begins; in another file only its header is shown.
+    next_to_each_other = (F.col("file_index") == F.col("previous_file_index")) & (
+        F.col("position") > F.col("previous_position")
+    )
 
     def enrich(selected: DataFrame) -> DataFrame:
         named = with_paths(selected, files, file="file_index", previous_file="previous_file_index")
@@ -34,7 +39,10 @@ def step_context(steps: DataFrame, facts: DataFrame, files: DataFrame) -> Contex
             .alias("offset_last"),
             F.col("position").alias("byte_position"),
             F.col("length").alias("byte_length"),
-            F.lit(1).alias("previous_length"),
+            F.when(next_to_each_other, F.col("position") - F.col("previous_position"))
+            .otherwise(F.lit(layout.HEADER_SIZE))
+            .cast("int")
+            .alias("previous_length"),
         )
         return _without_producer(placed)
 
@@ -78,7 +86,8 @@ def segment_context(splits: DataFrame, facts: DataFrame, files: DataFrame) -> Co
             F.when(below, F.col("low.lowest_position"))
             .otherwise(F.col("high.highest_position"))
             .alias("byte_position"),
-            F.lit(1).alias("byte_length"),
+            # What tells the offsets of a batch is its header.
+            F.lit(layout.HEADER_SIZE).alias("byte_length"),
         )
         return _without_producer(placed)
 

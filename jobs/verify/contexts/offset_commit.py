@@ -14,7 +14,7 @@ def offset_commit_context(late: DataFrame, facts: DataFrame, files: DataFrame) -
     and the last of them are missing).
     """
     needed = facts.select(
-        "partition_index", "topic", "partition", "broker", "stable_below", "holes"
+        "partition_index", "topic", "partition", "broker", "stable_below", "missing"
     )
     rows = late.join(F.broadcast(needed), on="partition_index", how="inner")
 

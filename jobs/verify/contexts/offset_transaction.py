@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.verify.conditions import missing_between, one_instant
+from jobs.verify.conditions import lost_between, one_instant
 from jobs.verify.contexts.context import Context, with_paths
 from jobs.verify.contexts.ended import CLOSED_COLUMNS, folded_transactions, replayed_transactions
 from jobs.verify.contexts.open_transaction import coordinator_columns
@@ -204,7 +204,7 @@ def _enriched(
         (now - F.col("last_timestamp")).alias("age_ms"),
         F.lit(ages.transaction_max_timeout + ages.late_slack).alias("limit_ms"),
         _groups_of_open_transaction().alias("pending_groups"),
-        F.coalesce(missing_between(F.lit(0), behind_marker_before), F.lit(False)).alias(
+        F.coalesce(lost_between(F.lit(0), behind_marker_before), F.lit(False)).alias(
             "missing_before_marker"
         ),
         F.coalesce("first_offset", "marker_offset").alias("offset_first"),

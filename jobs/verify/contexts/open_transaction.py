@@ -4,6 +4,8 @@ Its columns tell apart what an open transaction may be: merely open, overdue, ha
 write that belongs to no transaction at all.
 """
 
+from dataclasses import dataclass
+
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
@@ -11,6 +13,7 @@ from jobs.model.coordinator_log import CoordinatorLog
 from jobs.verify.conditions import missing_behind, one_instant
 from schemas.coordinator_states import TWO_PHASE_COMMIT_TIMEOUT
 from schemas.topics import TXN_LOG_TOPIC
+from udfs.rules.absence import partitions_proven
 
 # transaction.abort.timed.out.transaction.cleanup.interval.ms by default.
 LOOKED_EVERY_MS = 10_000
@@ -56,21 +59,56 @@ def with_newest_decisions(rows: DataFrame, log: CoordinatorLog) -> DataFrame:
     return listed.join(newest, on=["producer_id", "listed"], how="left")
 
 
-def with_log_ages(rows: DataFrame, facts: DataFrame) -> DataFrame:
+@dataclass(frozen=True)
+class CoordinatorListing:
+    """What files tell of the partitions of `__transaction_state`.
+
+    `number`: those in the dump, 0 where they are not all numbers from 0 on. `told`: how many there
+    are by `__cluster_metadata`, None where it does not tell. `listed`: checkpoints of brokers list
+    the same ones; `beyond`: they list one that the dump does not have.
+    """
+
+    number: int
+    told: int | None
+    listed: bool
+    beyond: bool
+
+
+def _log_complete(listing: CoordinatorListing) -> Column:
+    """Whether every partition of the coordinator's log is there; over facts of that topic."""
+    if listing.beyond or not listing.number:
+        return F.lit(False)
+    if listing.told is not None:
+        return F.lit(listing.number == listing.told)
+    ids = F.coalesce(F.sum("ids"), F.lit(0))
+    misfits = F.coalesce(F.sum("misplaced_ids"), F.lit(0))
+    told, listed = F.lit(False), F.lit(listing.listed)
+    proven: Column = partitions_proven(F.lit(listing.number), told, listed, ids, misfits)
+    return proven
+
+
+def with_log_ages(rows: DataFrame, facts: DataFrame, listing: CoordinatorListing) -> DataFrame:
     """Adds how late the coordinator's log was copied, all of its partitions taken together.
 
     logs_until_ms: every partition of `__transaction_state` has a copy that is complete up to this
     moment; logs_clean: and of a broker that was stopped cleanly. Null without the log.
+    coordinator_log_complete: every partition of it is in the dump.
     """
     by_partition = (
         facts.filter(F.col("topic") == TXN_LOG_TOPIC)
         .groupBy("partition")
-        .agg(F.max("complete_up_to_ms").alias("until_ms"), F.max("clean_shutdown").alias("clean"))
+        .agg(
+            F.max("complete_up_to_ms").alias("until_ms"),
+            F.max("clean_shutdown").alias("clean"),
+            F.max("ids").alias("ids"),
+            F.max("misplaced_ids").alias("misplaced_ids"),
+        )
     )
     whole = by_partition.agg(
         # A copy of which nothing is known is as old as can be.
         F.min(F.coalesce("until_ms", F.lit(-1))).alias("logs_until_ms"),
         F.min("clean").alias("logs_clean"),
+        _log_complete(listing).alias("coordinator_log_complete"),
     )
     return rows.crossJoin(F.broadcast(whole))
 

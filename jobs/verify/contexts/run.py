@@ -3,21 +3,85 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.verify.conditions import missing_between, sequence_distance
+from jobs.verify.conditions import (
+    lost_between,
+    missing_between,
+    number_missing,
+    sequence_distance,
+)
+from jobs.verify.contexts.append_bound import with_latest_append
 from jobs.verify.contexts.context import Context, with_paths
+from udfs.rules.memory import at_least_later, may_have_expired
+
+# Up to which moment the broker may have expired producers is asked of these alone.
+PAUSED = "paused"
+
+
+def _follows(known: Column) -> Column:
+    """Whether the run goes on as a broker that remembers its producer demands."""
+    same = (F.col("producer_epoch") == F.col("state_epoch")) & known
+    contiguous = F.col("coordinator_topic") | (
+        F.col("first_sequence") == F.col("expected_sequence")
+    )
+    bumped = (F.col("producer_epoch") > F.col("state_epoch")) | (
+        (F.col("producer_epoch") == F.col("state_epoch")) & ~known
+    )
+    restarted = F.col("coordinator_topic") | (F.col("first_sequence") == 0)
+    mode = F.col("transactional") | ~F.col("open_transaction")
+    bump_inside = F.col("open_transaction") & (F.col("producer_epoch") > F.col("previous.epoch"))
+    first_ever = F.col("state_epoch").isNull() & restarted
+    return (
+        ((same & contiguous) | (bumped & restarted) | first_ever)
+        & mode
+        & ~F.coalesce(bump_inside, F.lit(False))
+        & (F.col("producer_epoch") < 32767)
+    )
+
+
+def _with_memory(rows: DataFrame, follows: Column, expiration_ms: int) -> DataFrame:
+    """Adds state_may_have_expired and pause_or_break: where it is worth telling that."""
+    expired = may_have_expired(
+        F.col("state_timestamp"), F.col("latest_append_ms"), F.col("open_transaction"),
+        expiration_ms,
+    )  # fmt: skip
+    # What counted from 1.0.0 to 2.4.0. A retry that is there again is wrong all the same.
+    of_data = may_have_expired(
+        F.col("previous.last_timestamp"), F.col("latest_append_ms"), F.col("open_transaction"),
+        expiration_ms,
+    )  # fmt: skip
+    # Without any clock nothing bounds the moment of the append.
+    unbounded = F.col("latest_append_ms").isNull() & ~F.col("open_transaction")
+    known = F.col("state_timestamp").isNotNull()
+    return rows.select(
+        "*",
+        F.coalesce(known & (expired | unbounded), F.lit(False)).alias("state_may_have_expired"),
+        F.coalesce(of_data & ~F.col("same_bytes"), F.lit(False)).alias("data_may_have_expired"),
+        (F.col(PAUSED) | ~F.coalesce(follows, F.lit(False))).alias("pause_or_break"),
+    )
 
 
 def run_context(
-    states: DataFrame, facts: DataFrame, files: DataFrame, expiration_ms: int, folded: int
+    states: DataFrame,
+    facts: DataFrame,
+    files: DataFrame,
+    expiration_ms: int,
+    now: int | None,
+    folded: int,
 ) -> Context:
     """Runs with data, from `jobs.replay.producers.producer_states`.
 
+    `now`: the moment to which ages refer, ms.
+
     Added: client_data (sequences mean something), sequence_known (an earlier batch of the same
-    epoch is known), state_may_have_expired, state_offset (offset of the newest batch or marker
-    before), missing_before (offsets since the data before are missing), overlaps (the log itself
-    goes back here), repeats (the sequences of the first batch were written before),
-    joins_earlier (the run goes on where sequences were before the chain that `previous` ends, or
-    where they would be had that chain been right: what is wrong is that chain).
+    epoch is known), latest_append_ms (see `with_latest_append`), state_may_have_expired (by then),
+    data_may_have_expired (the same of a broker that asks data alone, and not of the same bytes),
+    pause_or_break (the client's clock shows a pause, or the run breaks a rule), same_bytes (a batch
+    with the checksum of the first one is among the newest before it), state_offset (offset of the
+    newest batch or marker before), missing_before, lost_before, offsets_missing_before (whether
+    offsets since the data before are missing, or lost, and how many),
+    overlaps (the log itself goes back here), repeats (the sequences of the first batch were written
+    before), joins_earlier (the run goes on where sequences were before the chain that `previous`
+    ends, or where they would be had that chain been right: what is wrong is that chain).
 
     All checks judge the first batch of the run, and `offset_last` is the last offset of that
     batch, so that no finding depends on how the decoder cut the data into runs.
@@ -32,36 +96,24 @@ def run_context(
         "stable_below",
         "cleaning",
         "cleaned_below",
+        "log_start_offset",
+        "first_base",
         "holes",
+        "missing",
     )
     # A run that follows transactions which were folded away was found regular with them, and
     # does not stand beside its own past.
     judged = F.col("has_data") & ~F.col("follows") & ~F.col("initial")
     rows = states.filter(judged).join(F.broadcast(needed), on="partition_index", how="inner")
     known = F.col("previous").isNotNull() & (F.col("previous.epoch") == F.col("producer_epoch"))
-    latest = F.greatest("first_timestamp", F.col("previous_marker.timestamp"))
+    paused = F.coalesce(
+        at_least_later(F.col("state_timestamp"), F.col("first_timestamp"), expiration_ms),
+        F.lit(False),
+    )
+    rows = rows.withColumn(PAUSED, paused)
 
-    def regular():  # type: ignore[no-untyped-def]
-        same = (F.col("producer_epoch") == F.col("state_epoch")) & known
-        contiguous = F.col("coordinator_topic") | (
-            F.col("first_sequence") == F.col("expected_sequence")
-        )
-        bumped = (F.col("producer_epoch") > F.col("state_epoch")) | (
-            (F.col("producer_epoch") == F.col("state_epoch")) & ~known
-        )
-        restarted = F.col("coordinator_topic") | (F.col("first_sequence") == 0)
-        mode = F.col("transactional") | ~F.col("open_transaction")
-        bump_inside = F.col("open_transaction") & (
-            F.col("producer_epoch") > F.col("previous.epoch")
-        )
-        first_ever = F.col("state_epoch").isNull() & restarted
-        return (
-            ((same & contiguous) | (bumped & restarted) | first_ever)
-            & mode
-            & ~F.coalesce(bump_inside, F.lit(False))
-            & (F.col("producer_epoch") < 32767)
-            & F.coalesce(latest - F.col("state_timestamp") < expiration_ms, F.lit(True))
-        )
+    def regular() -> Column:
+        return _follows(known) & ~F.col(PAUSED)
 
     def enrich(selected: DataFrame) -> DataFrame:
         def into_chain(name: str) -> Column:
@@ -74,7 +126,7 @@ def run_context(
             & (into_chain("first_batch_last_sequence") <= chain_end)
         )
         # Only a chain that is reported itself excuses what comes behind it: of the same epoch, or
-        # of a higher one that did not begin at 0.
+        # of a higher one that did not begin at 0. Behind missing offsets it may begin anywhere.
         outlier = (F.col("previous.epoch") == F.col("chain.epoch_before")) | (
             F.col("chain.first_sequence") != 0
         )
@@ -83,12 +135,26 @@ def run_context(
             (F.col("chain.epoch_before") == F.col("producer_epoch"))
             & outlier
             & ((skipped == 1) | (skipped == chain_end + 2))
+            & ~F.coalesce(
+                missing_between(F.col("chain.offset_before") + 1, F.col("chain.first_offset") - 1),
+                F.lit(False),
+            )
         )
         first_batch_end = F.col("first_offset") + sequence_distance(
             F.col("first_sequence"), F.col("first_batch_last_sequence")
         )
+        unseen = (
+            F.coalesce(F.col("previous.last_offset") + 1, F.lit(0)),
+            F.col("first_offset") - 1,
+        )
+        same_bytes = (F.col("first_checksum") >= 0) & F.array_contains(
+            "known_checksums", F.col("first_checksum")
+        )
+        bounded = with_latest_append(selected, states, now).withColumn(
+            "same_bytes", F.coalesce(same_bytes, F.lit(False))
+        )
         named = with_paths(
-            selected,
+            _with_memory(bounded, _follows(known), expiration_ms),
             files,
             file="file_index",
             previous_file="previous.file_index",
@@ -98,16 +164,10 @@ def run_context(
             "*",
             (~F.col("coordinator_topic")).alias("client_data"),
             F.coalesce(known, F.lit(False)).alias("sequence_known"),
-            # The broker keeps a producer with an open transaction, however old it is.
-            F.coalesce(
-                ~F.col("open_transaction") & (latest - F.col("state_timestamp") >= expiration_ms),
-                F.lit(False),
-            ).alias("state_may_have_expired"),
             F.greatest("previous.last_offset", "previous_marker.offset").alias("state_offset"),
-            missing_between(
-                F.coalesce(F.col("previous.last_offset") + 1, F.lit(0)),
-                F.col("first_offset") - 1,
-            ).alias("missing_before"),
+            lost_between(*unseen).alias("lost_before"),
+            missing_between(*unseen).alias("missing_before"),
+            number_missing(*unseen).alias("offsets_missing_before"),
             F.coalesce(F.col("first_offset") <= F.col("previous.last_offset"), F.lit(False)).alias(
                 "overlaps"
             ),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.verify.conditions import missing_between
+from jobs.verify.conditions import lost_between, missing_between
 from jobs.verify.contexts.context import Context, with_paths
 
 
@@ -52,9 +52,9 @@ def side_entry_context(given: IndexInputs, facts: DataFrame, files: DataFrame) -
     `entry`: struct (file_index, position, length, version, first, last, last_stable_offset,
     segment_base, previous_last), null where the index has none. `marker_offset` is null where
     the log has no such ABORT marker; `first_offset` is null where its transaction has no data
-    in the log; `last_stable_offset` is the recomputed one. next_segment_base: base offset of
-    the segment behind the entry's; newest_entry: largest marker offset in the indexes of the
-    partition.
+    in the log, `first_kept` where all of it lies below the log start; `last_stable_offset` is the
+    recomputed one. next_segment_base: base offset of the segment behind the entry's;
+    newest_entry: largest marker offset in the indexes of the partition.
     """
     entries = _entries(given.entries, files)
     matched = given.aborts.join(
@@ -72,6 +72,7 @@ def side_entry_context(given: IndexInputs, facts: DataFrame, files: DataFrame) -
         "marker_position",
         "marker_length",
         "first_offset",
+        "first_kept",
         "records",
         "last_stable_offset",
         "entry",
@@ -131,10 +132,13 @@ def _enrich(selected: DataFrame, files: DataFrame) -> DataFrame:
         F.coalesce("entry.length", "marker_length").alias("byte_length"),
         F.col("entry.position").alias("entry_position"),
         F.col("entry.length").alias("entry_length"),
-        F.coalesce(missing_between(at_marker, at_marker), F.lit(False)).alias("marker_missing"),
+        F.coalesce(lost_between(at_marker, at_marker), F.lit(False)).alias("marker_missing"),
         # A marker that is missing there joins two transactions of the log into one.
         F.coalesce(
-            missing_between(F.least("entry.first", "first_offset"), at_marker), F.lit(False)
+            lost_between(F.least("entry.first", "first_offset"), at_marker), F.lit(False)
         ).alias("data_missing"),
+        F.coalesce(missing_between(F.col("entry.first"), F.col("entry.first")), F.lit(False)).alias(
+            "start_missing"
+        ),
         F.lit(None).cast("string").alias("transactional_id"),
     )

@@ -9,11 +9,12 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.verify.conditions import missing_between
+from jobs.verify.conditions import lost_between, missing_between
 from jobs.verify.contexts.context import Context, with_paths
 from schemas.columns import boolean, string, table
 from schemas.dump_partition import CLEANED, NEVER_CLEANED
 from udfs.arrow.snapshot_ranges import RANGE, SNAPSHOT_DIFFERENCE, compare_range
+from udfs.rules.absence import within_reach
 
 CORRUPT = "corrupt"
 SNAPSHOT_FINDING = table(
@@ -23,10 +24,13 @@ SNAPSHOT_FINDING = table(
 )
 
 
-def _whole(start: Column) -> Column:
-    """Whether the cleaner took nothing behind that offset; in a live copy it may have gone on."""
-    behind = F.col("clean_shutdown") & (start >= F.col("cleaned_below"))
-    return (F.col("cleaning") == NEVER_CLEANED) | ((F.col("cleaning") == CLEANED) & behind)
+def _whole(start: Column, end: Column) -> Column:
+    """Whether the cleaner took nothing there; in a live copy it may have passed its checkpoint."""
+    behind = (F.col("cleaning") == CLEANED) & F.col("clean_shutdown")
+    behind &= ~within_reach(start, F.col("cleaned_below"))
+    nothing_missing = ~F.col("cleaner_traces") & ~missing_between(start, end - 1)
+    whole: Column = (F.col("cleaning") == NEVER_CLEANED) | behind | nothing_missing
+    return whole
 
 
 def _ranges(states: DataFrame, facts: DataFrame) -> DataFrame:
@@ -42,13 +46,14 @@ def _ranges(states: DataFrame, facts: DataFrame) -> DataFrame:
         F.when(of_snapshot & F.col("next_offset").isNotNull(), begun),
     )
     needed = facts.select(
-        "partition_index", "cleaning", "cleaned_below", "clean_shutdown", "holes", "data_end_offset"
-    )
+        "partition_index", "cleaning", "cleaned_below", "clean_shutdown", "holes", "missing",
+        "cleaner_traces", "data_end_offset", "log_start_offset",
+    )  # fmt: skip
     placed = (
         states.select("*", F.explode(F.filter(ranges, lambda one: one.isNotNull())).alias("range"))
         .join(F.broadcast(needed), on="partition_index", how="inner")
         .filter(F.col("range.end") <= F.col("data_end_offset"))
-        .filter(~missing_between(F.col("range.start"), F.col("range.end") - 1))
+        .filter(~lost_between(F.col("range.start"), F.col("range.end") - 1))
     )
     return placed.select(
         "partition_index",
@@ -56,20 +61,27 @@ def _ranges(states: DataFrame, facts: DataFrame) -> DataFrame:
         F.col("range.end").alias("end_offset"),
         of_snapshot.alias("of_snapshot"),
         F.coalesce("of_log_start", F.lit(False)).alias("of_log_start"),
-        (_whole(F.col("range.start")) & ~F.coalesce("in_text", F.lit(False))).alias("whole"),
+        (
+            _whole(F.col("range.start"), F.col("range.end")) & ~F.coalesce("in_text", F.lit(False))
+        ).alias("whole"),
         "file_index",
         "segment_base",
         "split_start",
         F.coalesce("left_out", F.lit(0)).cast("long").alias("left_out"),
+        F.coalesce("below_log_start", F.lit(False)).alias("below_log_start"),
+        "log_start_offset",
+        "doubted",
         "states",
     )
 
 
-def _differences(states: DataFrame, facts: DataFrame, expiration_ms: int) -> DataFrame:
+def _differences(
+    states: DataFrame, facts: DataFrame, expiration_ms: int, now: int | None
+) -> DataFrame:
     """Rows of SNAPSHOT_DIFFERENCE."""
 
     def compare(rows: pa.Table) -> pa.Table:
-        return compare_range(rows, expiration_ms)
+        return compare_range(rows, expiration_ms, now)
 
     ranges = _ranges(states, facts).select(*RANGE.names, "states")
     return ranges.groupBy("partition_index", "end_offset").applyInArrow(
@@ -99,6 +111,7 @@ def snapshot_context(
     facts: DataFrame,
     files: DataFrame,
     expiration_ms: int,
+    now: int | None,
 ) -> Context:
     """Rows of SNAPSHOT_FINDING with all that is known of their partition.
 
@@ -108,7 +121,7 @@ def snapshot_context(
     """
     rows = facts.sparkSession.createDataFrame([], SNAPSHOT_FINDING)
     if states is not None:
-        told = _differences(states, facts, expiration_ms)
+        told = _differences(states, facts, expiration_ms, now)
         rows = rows.unionByName(told, allowMissingColumns=True)
     if faults is not None:
         rows = rows.unionByName(_corrupt(faults, files), allowMissingColumns=True)

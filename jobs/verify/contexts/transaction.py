@@ -6,9 +6,11 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.model.coordinator_log import CoordinatorLog
-from jobs.verify.conditions import missing_behind, missing_between
+from jobs.verify.conditions import lost_behind, lost_between, missing_between
 from jobs.verify.contexts.context import Context, with_paths
+from jobs.verify.contexts.marker_decisions import with_marker_decisions
 from jobs.verify.contexts.open_transaction import (
+    CoordinatorListing,
     coordinator_columns,
     hangs,
     late_write_columns,
@@ -19,6 +21,8 @@ from jobs.verify.contexts.open_transaction import (
     with_log_ages,
     with_newest_decisions,
 )
+from udfs.rules.absence import within_reach
+from udfs.rules.memory import at_least_later
 
 
 @dataclass(frozen=True)
@@ -38,16 +42,19 @@ def transaction_context(
     files: DataFrame,
     owners: DataFrame,
     log: CoordinatorLog,
+    history: DataFrame,
     ages: Ages,
-    coordinator_log_complete: bool,
+    listing: CoordinatorListing,
     folded: int,
 ) -> Context:
     """Rows of `jobs.replay.transactions.transactions`, transactions and lone markers alike.
 
     Added: has_data, the columns of `jobs.verify.contexts.open_transaction`, hangs, overdue,
     start_untold, age_ms and held_ms (since its last and first batch), holds_lso (the oldest open
-    one of its partition), missing_before_marker (offsets between data and marker are not in the
-    dump), state_may_have_expired, and the columns of `with_listing`.
+    one of its partition), missing_before_marker (offsets between data and marker are lost; of a
+    marker alone: any between the marker before and it are missing), behind_data_gap (lost behind
+    the data), state_may_have_expired, and the columns of `with_listing` and
+    `with_marker_decisions`. `history`: producer ids, of `jobs.replay.decisions`.
     """
     is_open = F.col("outcome") == "open"
     newest_marker = F.struct(
@@ -66,9 +73,9 @@ def transaction_context(
         step = F.col("marker_epoch") - F.col("highest_epoch")
         settled = F.col("first_offset").isNotNull() & F.col("marker_offset").isNotNull()
         uncleaned = F.col("cleaner_checkpoint").isNull() | (
-            F.col("marker_offset") >= F.col("cleaner_checkpoint")
+            ~within_reach(F.col("marker_offset"), F.col("cleaner_checkpoint"))
         )
-        return (
+        plain: Column = (
             settled
             & step.isin(0, 1)
             & F.coalesce(F.col("earlier_epoch") <= F.col("marker_epoch"), F.lit(True))
@@ -77,13 +84,15 @@ def transaction_context(
             )
             & ((F.col("outcome") == "commit") | uncleaned)
         )
+        return plain
 
     def enrich(selected: DataFrame) -> DataFrame:
         coordinator = owners.select(
             F.col("producer_id").alias("owned"), F.struct("*").alias("coordinator")
         )
-        dated = with_log_ages(with_newest_decisions(selected, log), facts)
-        joined = with_listing(dated, log).join(
+        dated = with_log_ages(with_newest_decisions(selected, log), facts, listing)
+        listed = with_marker_decisions(with_listing(dated, log), log, history)
+        joined = listed.join(
             F.broadcast(coordinator), on=F.col("producer_id") == F.col("owned"), how="left"
         )
         named = with_paths(
@@ -98,10 +107,13 @@ def transaction_context(
         )
         has_data = F.col("first_offset").isNotNull()
         now = F.lit(ages.now).cast("long")
-        gap = missing_between(F.col("last_offset") + 1, F.col("marker_offset") - 1)
+        gap = lost_between(F.col("last_offset") + 1, F.col("marker_offset") - 1)
         after_marker = F.coalesce(F.col("previous_marker.offset") + 1, F.lit(0))
         alone = missing_between(after_marker, F.col("marker_offset") - 1)
-        expired = F.greatest("first_timestamp", "marker_timestamp") - F.col("state_timestamp")
+        # The marker's own moment, or that of data which it ends, is the broker's.
+        expired = at_least_later(
+            F.col("state_timestamp"), F.col("marker_timestamp"), ages.producer_expiration
+        )
         told = named.select(
             "*",
             *coordinator_columns(ages.now, ages.late_slack, ages.clock_tolerance),
@@ -111,17 +123,14 @@ def transaction_context(
             (now - F.col("last_timestamp")).alias("age_ms"),
             (now - F.col("first_timestamp")).alias("held_ms"),
             F.lit(ages.transaction_max_timeout + ages.late_slack).alias("limit_ms"),
-            F.lit(coordinator_log_complete).alias("coordinator_log_complete"),
             F.coalesce(F.col("first_offset") == F.col("oldest_open"), F.lit(False)).alias(
                 "holds_lso"
             ),
             F.coalesce(F.when(has_data, gap).otherwise(alone), F.lit(False)).alias(
                 "missing_before_marker"
             ),
-            missing_behind(F.col("last_offset")).alias("behind_data_gap"),
-            F.coalesce(expired >= ages.producer_expiration, F.lit(False)).alias(
-                "state_may_have_expired"
-            ),
+            lost_behind(F.col("last_offset")).alias("behind_data_gap"),
+            F.coalesce(expired, F.lit(False)).alias("state_may_have_expired"),
             F.coalesce("first_offset", "marker_offset").alias("offset_first"),
             F.coalesce("marker_offset", "last_offset").alias("offset_last"),
             F.coalesce("highest_epoch", "marker_epoch").alias("producer_epoch"),

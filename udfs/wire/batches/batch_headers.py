@@ -10,6 +10,7 @@ import numpy as np
 from numba import int64, njit, types, void
 from numpy.typing import NDArray
 
+from udfs.wire import bounds
 from udfs.wire.batches import batch_layout as layout
 from udfs.wire.batches import faults
 from udfs.wire.batches.walk import BYTES, read_int16, read_int32, read_int64
@@ -32,6 +33,7 @@ FIELDS = (
     "base_sequence",
     "record_count",
     "magic",
+    "checksum",
 )
 _FIELDS_COUNT = len(FIELDS)
 
@@ -40,7 +42,7 @@ class BatchHeaders(NamedTuple):
     """One array a field, one element a batch, in file order.
 
     `position` is the index of the batch in the buffer, `length` the whole size in bytes
-    (12 more than the stored length field).
+    (12 more than the stored length field). `checksum`: as stored, from 0; -1 where not told.
     """
 
     position: Int64s
@@ -56,6 +58,7 @@ class BatchHeaders(NamedTuple):
     base_sequence: Int64s
     record_count: Int64s
     magic: Int64s
+    checksum: Int64s
 
     @property
     def last_offset(self) -> Int64s:
@@ -68,6 +71,14 @@ class BatchHeaders(NamedTuple):
         raw = self.base_sequence + np.maximum(self.last_offset_delta, 0)
         wrapped = np.where(raw > layout.MAX_SEQUENCE, raw - layout.MAX_SEQUENCE - 1, raw)
         return np.where(self.base_sequence < 0, np.int64(-1), wrapped)
+
+    def bounded(self) -> "BatchHeaders":
+        """With offsets and timestamps that can be reckoned with (`udfs.wire.bounds`)."""
+        return self._replace(
+            base_offset=bounds.offsets(self.base_offset),
+            base_timestamp=bounds.timestamps(self.base_timestamp),
+            max_timestamp=bounds.timestamps(self.max_timestamp),
+        )
 
     def _has(self, mask: int) -> Bools:
         flags: Bools = np.not_equal(self.attributes & mask, 0)
@@ -138,6 +149,7 @@ def _gather(data, positions, out):  # type: ignore[no-untyped-def]
         out[10, i] = read_int32(data, at + layout.BASE_SEQUENCE)
         out[11, i] = read_int32(data, at + layout.RECORDS_COUNT)
         out[12, i] = 2
+        out[13, i] = read_int32(data, at + layout.CRC) & 0xFFFFFFFF
 
 
 def read_headers(data: NDArray[np.uint8], positions: Int64s) -> BatchHeaders:
@@ -148,7 +160,7 @@ def read_headers(data: NDArray[np.uint8], positions: Int64s) -> BatchHeaders:
 
 
 def header_faults(headers: BatchHeaders, coordinator_topic: bool) -> Int64s:
-    """Fault bits that need the header alone (kafka-reference 9.3).
+    """Fault bits that need the header alone (`LogValidator`).
 
     Coordinator topics write batches of their own shape, so the rules for client data are off.
     """
@@ -168,8 +180,9 @@ def header_faults(headers: BatchHeaders, coordinator_topic: bool) -> Int64s:
     mask[(headers.record_count == 0) & (not coordinator_topic)] |= faults.EMPTY
     mask[(headers.attributes & layout.UNUSED_ATTRIBUTES_MASK) != 0] |= faults.ATTRIBUTE_BITS_UNKNOWN
 
-    inconsistent = (producer < -1) | ((producer == -1) & headers.transactional & ~control)
-    inconsistent |= (producer >= 0) & (headers.producer_epoch < 0)
+    # Any number below 0 is no producer id (`hasProducerId`), and what else the batch says of
+    # producers is then read by nobody, its transactional bit included.
+    inconsistent = (producer >= 0) & (headers.producer_epoch < 0)
     inconsistent |= (producer >= 0) & ~control & (headers.base_sequence < 0)
     mask[inconsistent] |= faults.PRODUCER_FIELDS_INCONSISTENT
 

@@ -3,7 +3,8 @@
 A run is a maximal stretch, within one split of a file, of data batches of one producer id with
 one producer epoch, one transactional flag, contiguous sequences and no fault, together with the
 marker that ends its transaction where that follows next. A marker without such a stretch is a
-run of its own. A batch is a run of length one, so folding changes no rule.
+run of its own. A batch is a run of length one, so folding changes no rule. No run goes over the log
+start, below which a broker may have forgotten what the file still holds.
 """
 
 from typing import NamedTuple
@@ -13,6 +14,9 @@ from numba import boolean, int64, njit, types
 
 from udfs.wire.batches import batch_layout as layout
 from udfs.wire.batches.batch_headers import Bools, Int64s
+
+# Bits of what all batches of a run share.
+TRANSACTIONAL, BELOW_LOG_START = 1, 2
 
 
 class Batches(NamedTuple):
@@ -49,13 +53,13 @@ class Runs(NamedTuple):
 @njit(
     int64(
         int64[::1], int64[::1], int64[::1], int64[::1], int64[::1], int64[::1], boolean[::1],
-        boolean[::1], int64[::1], boolean, int64, types.Array(int64, 2, "C")
+        int64[::1], int64[::1], boolean, int64, types.Array(int64, 2, "C")
     ),
     cache=True,
 )  # fmt: skip
 def _fold(  # type: ignore[no-untyped-def]
-    order, producer_id, epoch, first_sequence, last_sequence, timestamp, control,
-    transactional, fault, sequenced, expiration_ms, out
+    order, producer_id, epoch, first_sequence, last_sequence, timestamp, control, sort, fault,
+    sequenced, expiration_ms, out
 ):  # fmt: skip
     runs = 0
     previous = -1
@@ -66,7 +70,7 @@ def _fold(  # type: ignore[no-untyped-def]
             open_run = False
         if control[i]:
             step = epoch[i] - epoch[previous] if open_run else -1
-            if open_run and transactional[previous] and (step == 0 or step == 1):
+            if open_run and sort[previous] & TRANSACTIONAL and (step == 0 or step == 1):
                 out[2, runs - 1] = i
             else:
                 out[:, runs] = -1
@@ -82,11 +86,12 @@ def _fold(  # type: ignore[no-untyped-def]
                 expected = 0
             open_run = (
                 epoch[i] == epoch[previous]
-                and transactional[i] == transactional[previous]
+                and sort[i] == sort[previous]
                 and fault[i] == 0
                 and fault[previous] == 0
                 and (not sequenced or first_sequence[i] == expected)
-                and timestamp[i] - timestamp[previous] < expiration_ms
+                # Any 64 bits may stand for a moment: integers would overflow.
+                and float(timestamp[i]) - float(timestamp[previous]) < expiration_ms
             )
         if open_run:
             out[1, runs - 1] = i
@@ -102,17 +107,19 @@ def _fold(  # type: ignore[no-untyped-def]
     return runs
 
 
-def fold(batches: Batches, sequenced: bool, expiration_ms: int) -> Runs:
+def fold(batches: Batches, sequenced: bool, expiration_ms: int, kept_from: int = 0) -> Runs:
     """Folds batches given in file order; the runs come by producer id, then by place.
 
     `sequenced` is False for coordinator topics, whose batches carry no meaningful sequence.
-    `expiration_ms` cuts a run where the producer's state may have expired between two batches.
+    `expiration_ms` cuts a run where the client's clock goes on by so much between two batches, and
+    `kept_from` in front of the batch with that base offset: see `udfs.rules.memory`.
     """
     order = np.argsort(batches.producer_id, kind="stable").astype(np.int64)
     out = np.empty((4, order.size), dtype=np.int64)
+    sort = TRANSACTIONAL * batches.transactional + BELOW_LOG_START * (batches.offset < kept_from)
     runs = _fold(
         order, batches.producer_id, batches.epoch, batches.first_sequence, batches.last_sequence,
-        batches.timestamp, batches.control, batches.transactional, batches.fault, sequenced,
+        batches.timestamp, batches.control, sort.astype(np.int64), batches.fault, sequenced,
         expiration_ms, out,
     )  # fmt: skip
     return Runs(*(np.ascontiguousarray(row[:runs]) for row in out))

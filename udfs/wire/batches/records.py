@@ -52,15 +52,14 @@ def _varint(data, at, end, max_bytes):  # type: ignore[no-untyped-def]
 
 @njit(types.UniTuple(int64, 2)(BYTES, int64, int64), cache=True)
 def _skip_bytes(data, at, end):  # type: ignore[no-untyped-def]
-    """Skips a varint length and that many bytes: (length, next position or -1)."""
+    """Skips a varint length and that many bytes: (length, next position or -1).
+
+    Any length below 0 is null (`DefaultRecord.readFrom`).
+    """
     length, at = _varint(data, at, end, 5)
-    if at < 0 or length < -1:
+    if at < 0 or length > end - at:
         return length, -1
-    if length < 0:
-        return length, at
-    if length > end - at:
-        return length, -1
-    return length, at + length
+    return length, at + max(length, 0)
 
 
 @njit(int64(BYTES, int64, int64), cache=True)

@@ -14,6 +14,8 @@ import numpy as np
 from numba import boolean, int64, njit
 from numpy.typing import NDArray
 
+from udfs.rules.absence import within_reach
+from udfs.rules.memory import at_least_later
 from udfs.wire.batches import batch_layout as layout
 from udfs.wire.batches.batch_headers import Bools, Int64s
 from udfs.wire.batches.fold import Batches, Runs
@@ -24,13 +26,15 @@ LAST_EPOCH = 32767
 class Bounds(NamedTuple):
     """`high_watermark`: offset (exclusive) up to which the log is replicated, None if unknown.
 
-    `cleaned_below`: aborted transactions below this offset may have lost their data.
+    `cleaned_below`: aborted transactions below this offset may have lost their data. `kept_from`:
+    base offset of the first batch that does not lie below the log start.
     """
 
     sequenced: bool
     expiration_ms: int
     high_watermark: int | None
     cleaned_below: int
+    kept_from: int = 0
 
 
 class Folding(NamedTuple):
@@ -93,7 +97,8 @@ def _regular(batches: Batches, runs: Runs, bounds: Bounds, before: Int64s, goes_
         fits = (same_state & goes_on) | (new_epoch & restarts)
     else:
         fits = same_state | new_epoch
-    waited = _at(batches.timestamp, runs.first) - _at(batches.marker_timestamp, runs.marker)[before]
+    marked = _at(batches.marker_timestamp, runs.marker)[before]
+    paused = at_least_later(marked, _at(batches.timestamp, runs.first), bounds.expiration_ms)
     coordinator = _at(batches.coordinator_epoch, runs.marker)
     commit = batches.commit[np.maximum(runs.marker, 0)]
     regular: Bools = (
@@ -102,9 +107,10 @@ def _regular(batches: Batches, runs: Runs, bounds: Bounds, before: Int64s, goes_
         & (owner == owner[before])
         & fits
         & (_at(batches.offset, runs.first) > marker_offset[before])
-        & (waited < bounds.expiration_ms)
+        & ~paused
+        & (_at(batches.offset, runs.first) >= bounds.kept_from)
         & (coordinator >= coordinator[before])
-        & (commit | (marker_offset >= bounds.cleaned_below))
+        & (commit | ~within_reach(marker_offset, bounds.cleaned_below))
     )
     if bounds.high_watermark is not None:
         regular &= marker_offset < bounds.high_watermark

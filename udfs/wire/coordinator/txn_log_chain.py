@@ -1,7 +1,7 @@
 """Which records of `__transaction_state` need a look beside the others of their id.
 
 A busy coordinator's log is a long row of plain steps: Ongoing, Prepare, Complete, over and over. A
-record that follows the one before it of its id as it should (reference 8.2) can meet nothing of
+record that follows the one before it of its id as it should (docs/kafka-rules.md) meets nothing of
 another split, unless it stands at an end of the id's records in this one. Those in between are
 folded away; a step that is not plain keeps the two records before it, which its rules read.
 """

@@ -1,4 +1,4 @@
-"""Many values of `__transaction_state` at once (kafka-reference 3.2, `TransactionLogValue`).
+"""Many values of `__transaction_state` at once (`TransactionLogValue`).
 
 Only what brokers write is read here; whatever else there is takes the long way through
 `udfs.wire.coordinator.txn_log`, which says what is wrong with it.

@@ -11,7 +11,7 @@ import numpy as np
 from numba import int64, njit, types, void
 from numpy.typing import NDArray
 
-from udfs.wire import codecs
+from udfs.wire import bounds, codecs
 from udfs.wire.batches import batch_layout as layout
 from udfs.wire.batches import faults
 from udfs.wire.batches.batch_headers import BatchHeaders, Int64s
@@ -155,7 +155,7 @@ def check_messages(
         if opened.fault:
             continue
         headers.base_offset[i] = opened.first_offset
-        headers.last_offset_delta[i] = opened.last_offset - opened.first_offset
+        headers.last_offset_delta[i] = min(opened.last_offset - opened.first_offset, bounds.HIGHEST)
         headers.record_count[i] = opened.messages
         if headers.magic[i] == 1:
             headers.base_timestamp[i] = opened.first_timestamp

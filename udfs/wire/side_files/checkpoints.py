@@ -5,12 +5,16 @@ a line; an empty file means no entries. `meta.properties` is a Java properties f
 """
 
 import re
+from collections.abc import Iterator
+from itertools import islice
 
+from udfs.wire import bounds
 from udfs.wire.errors import WireError
 
 VERSION = 0
 INTEGER = re.compile(r"-?[0-9]{1,19}", re.ASCII)
 MAX_INT64 = (1 << 63) - 1
+MAX_INT32 = (1 << 31) - 1
 
 PROPERTY_ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 PROPERTY_SEPARATORS = "=: \t\f"
@@ -25,49 +29,56 @@ def _lines(text: str) -> list[str]:
     return lines
 
 
-def _integer(word: str, line: int) -> int:
-    if not INTEGER.fullmatch(word) or abs(int(word)) > MAX_INT64:
+def _integer(word: str, line: int, largest: int = MAX_INT64) -> int:
+    if not INTEGER.fullmatch(word) or not -largest - 1 <= int(word) <= largest:
         raise WireError("not_a_number", f"line {line}: {word[:40]!r}, expected an integer")
     return int(word)
 
 
-def _entries(text: str, words_per_line: int) -> list[tuple[int, list[str]]]:
-    """(line number, words) of every entry, after the version and the count were checked."""
+def _offset(word: str, line: int) -> int:
+    """One that can be reckoned with (`udfs.wire.bounds`)."""
+    return min(max(_integer(word, line), bounds.LOWEST), bounds.HIGHEST)
+
+
+def _entries(text: str, words_per_line: int) -> Iterator[tuple[int, list[str]]]:
+    """(line number, words) of every entry; version and count are checked first."""
     lines = _lines(text)
     if not lines:
-        return []
+        return
     version = _integer(lines[0].strip(), 1)
     if version != VERSION:
         raise WireError("unknown_version", f"checkpoint version {version}, expected {VERSION}")
     if len(lines) == 1:
         raise WireError("count_mismatch", "no count line")
     expected = _integer(lines[1].strip(), 2)
-    entries = [(number, line.split()) for number, line in enumerate(lines[2:], start=3)]
-    for number, words in entries:
+    for number, line in enumerate(islice(lines, 2, None), start=3):
+        words = line.split()
         if len(words) != words_per_line:
             raise WireError(
                 "malformed_line", f"line {number}: {len(words)} words, expected {words_per_line}"
             )
-    if len(entries) != expected:
-        raise WireError("count_mismatch", f"{len(entries)} entries, expected {expected}")
-    return entries
+        yield number, words
+    if len(lines) - 2 != expected:
+        raise WireError("count_mismatch", f"{len(lines) - 2} entries, expected {expected}")
 
 
 def parse_offset_checkpoint(text: str) -> dict[tuple[str, int], int]:
     """Offsets by (topic, partition) of an offset checkpoint of a log directory."""
     offsets: dict[tuple[str, int], int] = {}
     for number, (topic, partition, offset) in _entries(text, words_per_line=3):
-        key = (topic, _integer(partition, number))
+        key = (topic, _integer(partition, number, MAX_INT32))
         if key in offsets:
-            raise WireError("duplicate_entry", f"line {number}: {topic} {partition} a second time")
-        offsets[key] = _integer(offset, number)
+            raise WireError(
+                "duplicate_entry", f"line {number}: {topic[:250]} {partition} a second time"
+            )
+        offsets[key] = _offset(offset, number)
     return offsets
 
 
 def parse_leader_epochs(text: str) -> list[tuple[int, int]]:
     """(epoch, start offset) in file order; whether both increase is left to the checks."""
     return [
-        (_integer(epoch, number), _integer(offset, number))
+        (_integer(epoch, number, MAX_INT32), _offset(offset, number))
         for number, (epoch, offset) in _entries(text, words_per_line=2)
     ]
 
@@ -75,7 +86,7 @@ def parse_leader_epochs(text: str) -> list[tuple[int, int]]:
 def _logical_lines(text: str) -> list[str]:
     """Properties lines with continuations joined; no comments and no blank lines."""
     logical: list[str] = []
-    pending = ""
+    pending: list[str] = []
     continued = False
     for natural in _lines(text):
         line = natural.lstrip(" \t\f")
@@ -83,11 +94,11 @@ def _logical_lines(text: str) -> list[str]:
             continue
         backslashes = len(line) - len(line.rstrip("\\"))
         continued = backslashes % 2 == 1
-        pending += line[:-1] if continued else line
+        pending.append(line[:-1] if continued else line)
         if not continued:
-            logical.append(pending)
-            pending = ""
-    return [*logical, pending] if pending else logical
+            logical.append("".join(pending))
+            pending = []
+    return [*logical, "".join(pending)] if pending else logical
 
 
 def _unescape(raw: str) -> str:
@@ -106,7 +117,8 @@ def _unescape(raw: str) -> str:
         else:
             parts.append(PROPERTY_ESCAPES.get(raw[at + 1], raw[at + 1]))
             at += 2
-    return "".join(parts)
+    # Two escapes may be one character; half of one is none.
+    return "".join(parts).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def parse_properties(text: str) -> dict[str, str]:

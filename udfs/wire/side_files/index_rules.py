@@ -61,8 +61,10 @@ def _faults(what: str, ordinals: Int64s, batches: Int64s | None = None) -> list[
 
 def _not_rising(index: SparseIndex, times: bool) -> Int64s:
     """Ordinals of entries that do not follow; an offset of a time index may stand twice."""
-    offsets = np.diff(index.offsets)
-    wrong = (np.diff(index.values) <= 0) | (offsets < 0 if times else offsets <= 0)
+    before, offsets = index.offsets[:-1], index.offsets[1:]
+    wrong = (index.values[1:] <= index.values[:-1]) | (
+        offsets < before if times else offsets <= before
+    )
     return np.flatnonzero(wrong) + 1
 
 

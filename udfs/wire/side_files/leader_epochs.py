@@ -36,7 +36,8 @@ def decode(text: str) -> LeaderEpochs:
 
 def out_of_order(entries: LeaderEpochs) -> list[int]:
     """Ordinals of entries whose epoch does not rise, or whose offset falls."""
-    wrong = (np.diff(entries.epochs) <= 0) | (np.diff(entries.starts) < 0)
+    epochs, starts = entries
+    wrong = (epochs[1:] <= epochs[:-1]) | (starts[1:] < starts[:-1])
     return [int(ordinal) + 1 for ordinal in np.flatnonzero(wrong)]
 
 

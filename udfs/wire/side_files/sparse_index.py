@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from udfs.wire import bounds
 from udfs.wire.batches.batch_headers import Int64s
 
 Bytes = NDArray[np.uint8]
@@ -38,7 +39,8 @@ def _entries(data: Bytes, entry: np.dtype[np.void], value: str, base: int) -> Sp
     used = np.flatnonzero(whole)
     number = int(used[-1]) // entry.itemsize + 1 if used.size else 0
     table = np.frombuffer(whole, dtype=entry, count=number)
-    return SparseIndex(table["offset"].astype(np.int64) + base, table[value].astype(np.int64))
+    values = bounds.timestamps(table[value].astype(np.int64))
+    return SparseIndex(table["offset"].astype(np.int64) + base, values)
 
 
 def offset_index(data: Bytes, base_offset: int) -> SparseIndex:

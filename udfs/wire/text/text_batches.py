@@ -474,6 +474,7 @@ def _column(batch: Batch) -> tuple[int, ...]:
         batch.base_sequence,
         count,
         batch.magic,
+        batch.stored_crc & 0xFFFFFFFF if batch.stored_crc >= 0 else NOTHING,
     )
 
 

@@ -1,4 +1,4 @@
-"""Reads the text of kafka-dump-log: its lines as items, in bounded memory (reference part 4).
+"""Reads the text of kafka-dump-log: its lines as items, in bounded memory (`DumpLogSegments`).
 
 Nothing in such a text is escaped. A value may hold line breaks, and lines that look like those of
 a batch, so a record is followed to its end by the sizes that its line tells. Bytes that are no

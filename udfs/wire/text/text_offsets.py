@@ -1,4 +1,4 @@
-"""Records of `__consumer_offsets` as --offsets-decoder prints them (reference 4.6).
+"""Records of `__consumer_offsets` as --offsets-decoder prints them (`DumpLogSegments`).
 
 Groups are names that clients choose, and may hold anything; the stored size of a key tells where
 its text ends.

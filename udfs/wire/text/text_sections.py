@@ -1,4 +1,4 @@
-"""Which files a text of kafka-dump-log tells of, and where in it (reference 4.1).
+"""Which files a text of kafka-dump-log tells of, and where in it (`DumpLogSegments`).
 
 One text may join the dumps of many files. The stretch from one `Dumping …` to the next is a
 section. The first one begins with the text, the last one ends with it.

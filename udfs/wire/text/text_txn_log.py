@@ -1,4 +1,4 @@
-"""Records of `__transaction_state` as --transaction-log-decoder prints them (reference 4.5).
+"""Records of `__transaction_state` as --transaction-log-decoder prints them (`DumpLogSegments`).
 
 Up to 3.9 the text lacks the start timestamp, None here, and the version of the transaction
 protocol. A value of version 0 has none, and the stored size tells such a value; any other cannot

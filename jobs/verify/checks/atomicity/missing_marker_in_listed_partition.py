@@ -25,7 +25,6 @@ from pyspark.sql import functions as F
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
 from jobs.verify.verdict import (
     CLOCK_SKEW,
-    CONFIG_UNKNOWN,
     DUMP_BEFORE_EVENT,
     MISSING_RANGE,
     OTHER_OUTCOME,
@@ -67,7 +66,6 @@ CHECK = Check(
                 F.col("short_place").isNull() & (~F.col("copied_later") | F.col("owner_unsettled"))
             ),
         ),
-        inconclusive(CONFIG_UNKNOWN, lambda: F.col("marker_maybe_cleaned")),
         inconclusive(CLOCK_SKEW, lambda: F.col("held_by_near_clock")),
     ),
     expected=lambda: text("a marker {decision} of epoch {marker_epoch}"),

@@ -1,12 +1,12 @@
 """The producer fields of a batch contradict each other.
 
-What it finds: a producer id below -1, a transactional batch without one, or a producer id without
-epoch or sequence.
+What it finds: a producer id without epoch or sequence.
 
-Why it is wrong: a broker refuses such a batch; the fields only make sense together.
+Why it is wrong: a broker refuses such a batch of a client, and writes none itself.
 
-When it is legal: batches without a producer id may hold any epoch and sequence: those are not
-judged.
+When it is legal: batches without a producer id, which any number below 0 is, may hold any epoch and
+sequence, and even the transactional bit (`LogValidator` asks for none): those are not judged. Both
+broker and consumer take them for batches that nobody's transaction holds.
 
 Evidence: the batch.
 """
@@ -29,7 +29,6 @@ CHECK = Check(
         "producer id {producer_id}, epoch {producer_epoch}, sequence {base_sequence}"
     ),
     message=lambda: text(
-        "The batch at offset {offset_first} has a producer id without epoch or sequence, or "
-        "is transactional without producer id."
+        "The batch at offset {offset_first} has a producer id without epoch or sequence."
     ),
 )

@@ -5,7 +5,8 @@ in magic 0 and 1 a message whose key or value, or a wrapper whose last message, 
 
 Why it is wrong: a consumer throws InvalidRecordException at it.
 
-When it is legal: never.
+When it is legal: never. A key or value of any length below 0 is null, and overlong varints of up to
+five bytes are taken as they are: both are legal.
 
 Evidence: the batch.
 """

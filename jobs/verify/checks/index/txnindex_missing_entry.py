@@ -7,7 +7,9 @@ Why it is wrong: a read_committed consumer learns of aborted transactions from t
 (TransactionIndex), so it is given the aborted records as committed ones.
 
 When it is legal: the cleaner removed all data of the transaction; the index was copied before the
-marker was written.
+marker was written. All data lie below the log start: the cleaner gives no entry to what ends there
+(UnifiedLog.collectAbortedTransactions), and a broker that forgot the transaction with the head of
+the log none to its marker.
 
 Evidence: the marker.
 """
@@ -17,7 +19,13 @@ from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.conditions import cleaned_between, unstable_tail
-from jobs.verify.verdict import CLEANED_RANGE, DUMP_BEFORE_EVENT, explained, inconclusive
+from jobs.verify.verdict import (
+    CLEANED_RANGE,
+    DUMP_BEFORE_EVENT,
+    NO_INITIAL_STATE,
+    explained,
+    inconclusive,
+)
 
 
 def _behind_the_index() -> Column:
@@ -36,6 +44,8 @@ CHECK = Check(
         & F.col("first_offset").isNotNull()
     ),
     excuses=(
+        # No consumer reads there, and the cleaner does not index it anew.
+        explained(NO_INITIAL_STATE, lambda: F.col("first_kept").isNull()),
         explained(
             CLEANED_RANGE,
             lambda: (F.col("records") == 0) & cleaned_between(F.col("first_offset")),

@@ -8,7 +8,9 @@ committed records of the producer are hidden from it.
 
 When it is legal: the first batches were removed by retention or the cleaner, or lie before the
 dump; then the entry may only begin earlier. Or offsets of the transaction are missing from the
-copy: with the marker of the one before, two look like one.
+copy: with the marker of the one before, two look like one. Where the first batches lie below the
+log start, the broker may have forgotten them: then the entry begins with the first one above, or,
+up to Kafka 2.7, with the marker where there is none.
 
 Evidence: the entry and the marker.
 """
@@ -17,13 +19,23 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
-from jobs.verify.conditions import cleaned_between
 from jobs.verify.contexts.side_entry import is_malformed
 from jobs.verify.verdict import CLEANED_RANGE, MISSING_RANGE, NO_INITIAL_STATE, explained
+from udfs.rules.memory import explains_first_offset
 
 
 def _not_later() -> Column:
     return F.coalesce(F.col("entry.first") <= F.col("first_offset"), F.lit(True))
+
+
+def _head_forgotten() -> Column:
+    forgotten: Column = explains_first_offset(
+        F.col("entry.first"),
+        F.col("first_offset"),
+        F.coalesce("first_kept", "marker_offset"),
+        F.col("log_start_offset"),
+    )
+    return forgotten
 
 
 CHECK = Check(
@@ -39,7 +51,8 @@ CHECK = Check(
     ),
     excuses=(
         explained(NO_INITIAL_STATE, lambda: _not_later() & ~F.col("start_known")),
-        explained(CLEANED_RANGE, lambda: _not_later() & cleaned_between(F.col("entry.first"))),
+        explained(CLEANED_RANGE, lambda: _not_later() & F.col("start_missing")),
+        explained(NO_INITIAL_STATE, _head_forgotten),
         explained(MISSING_RANGE, lambda: F.col("data_missing")),
     ),
     expected=lambda: text("first offset {first_offset}"),

@@ -7,7 +7,7 @@ Why it is wrong: a broker ends its search of the index at this value
 (TransactionIndex.collectAbortedTxns); too large a value makes it miss aborted transactions.
 
 When it is legal: where none was open, a follower counts transactions that begin later in the same
-fetch; transactions before the start of the dump or in a cleaned range are not known.
+fetch; transactions before the start of the dump or where offsets are missing are not known.
 
 Evidence: the entry and the marker.
 """
@@ -20,14 +20,12 @@ from jobs.verify.conditions import missing_between
 from jobs.verify.contexts.side_entry import is_malformed
 from jobs.verify.verdict import (
     ALSO_LEGAL,
-    CLEANED_RANGE,
     MISSING_RANGE,
     NO_INITIAL_STATE,
     VERSION_DEPENDENT,
     explained,
     suspect,
 )
-from schemas.dump_partition import NEVER_CLEANED
 
 
 def _counted_by_a_follower() -> Column:
@@ -46,7 +44,6 @@ CHECK = Check(
     ),
     excuses=(
         explained(NO_INITIAL_STATE, lambda: ~F.col("start_known")),
-        explained(CLEANED_RANGE, lambda: F.col("cleaning") != NEVER_CLEANED),
         explained(
             MISSING_RANGE, lambda: missing_between(F.lit(0).cast("long"), F.col("marker_offset"))
         ),

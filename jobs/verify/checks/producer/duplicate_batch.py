@@ -6,9 +6,10 @@ written to the partition before.
 Why it is wrong: the leader knows the last five batches of a producer and stores none of them
 again; consumers read the records twice, which idempotence exists to prevent.
 
-When it is legal: the state of the producer had expired between the two, or went with the head of
-the log, up to Kafka 2.3. A retry of an older
-epoch is told by zombie_write_after_fence; overlapping offsets are told by the checks of the log.
+When it is legal: other records in the sequences of old ones, where the broker had forgotten the
+producer: its state had expired, or went with the head of the log. The same batch byte for byte is a
+retry that was stored twice whatever the broker had forgotten, and the message then says so. A retry
+of an older epoch is told by zombie_write_after_fence; overlapping offsets by the checks of the log.
 
 Evidence: the batch before and the batch that repeats.
 """
@@ -17,12 +18,18 @@ from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.conditions import (
+    began_anew_above_the_start,
+    forgotten_behind_a_marker,
     forgotten_with_the_head,
     is_behind,
-    state_may_have_expired,
     unstable_tail,
 )
-from jobs.verify.verdict import MISSING_RANGE, explained
+from jobs.verify.verdict import (
+    MISSING_RANGE,
+    STATE_MAY_HAVE_EXPIRED,
+    explained,
+    inconclusive,
+)
 
 CHECK = Check(
     code="duplicate_batch",
@@ -38,9 +45,13 @@ CHECK = Check(
     ),
     excuses=(
         explained(MISSING_RANGE, lambda: F.col("joins_earlier") | F.col("overlaps")),
-        state_may_have_expired(),
+        began_anew_above_the_start(),
+        inconclusive(
+            STATE_MAY_HAVE_EXPIRED, lambda: F.col("state_may_have_expired") & ~F.col("same_bytes")
+        ),
         unstable_tail(),
-        forgotten_with_the_head("previous"),
+        forgotten_with_the_head("previous.last_offset"),
+        forgotten_behind_a_marker(),
     ),
     expected=lambda: text("first sequence {expected_sequence}"),
     found=lambda: text("sequences {first_sequence} to {first_batch_last_sequence} again"),
@@ -50,7 +61,14 @@ CHECK = Check(
     ),
     message=lambda: text(
         "Producer {producer_id} has sequences {first_sequence} to {first_batch_last_sequence} of "
-        "epoch {producer_epoch} twice: at offset {first_offset} they are written again."
+        "epoch {producer_epoch} twice: at offset {first_offset} they are written again{cause}.",
+        cause=F.when(
+            F.col("state_may_have_expired") & F.col("same_bytes"),
+            F.lit(
+                ", byte for byte. The broker may have forgotten the producer in between, as the "
+                "timestamps of its records are older than producer.id.expiration.ms"
+            ),
+        ).otherwise(F.lit("")),
     ),
     remedy=lambda: text(
         "Consumers of {topic}-{partition} have read these records twice: deduplicate downstream "

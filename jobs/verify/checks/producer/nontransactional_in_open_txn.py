@@ -30,9 +30,9 @@ CHECK = Check(
         & F.col("previous.transactional")
     ),
     excuses=(
-        explained(MISSING_RANGE, lambda: F.col("missing_before") | F.col("overlaps")),
+        explained(MISSING_RANGE, lambda: F.col("lost_before") | F.col("overlaps")),
         unstable_tail(),
-        forgotten_with_the_head("previous"),
+        forgotten_with_the_head("previous.last_offset"),
     ),
     expected=lambda: F.lit("transactional data or a marker"),
     found=lambda: F.lit("data without the transactional bit"),

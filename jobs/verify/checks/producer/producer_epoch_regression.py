@@ -32,7 +32,7 @@ CHECK = Check(
         explained(MISSING_RANGE, lambda: F.col("joins_earlier") | F.col("overlaps")),
         state_may_have_expired(),
         unstable_tail(),
-        forgotten_with_the_head("previous"),
+        forgotten_with_the_head("previous.last_offset"),
     ),
     expected=lambda: text("producer epoch {highest_data_epoch} or higher"),
     found=lambda: text("producer epoch {producer_epoch}"),

@@ -1,12 +1,14 @@
 """Between two batches the broker may have forgotten a producer.
 
-What it finds: a data batch that follows the producer's last batch or marker, by timestamps, at a
-distance of at least producer.id.expiration.ms, with no transaction open.
+What it finds: a data batch before which the broker's clock had come, or may have come, to the
+timestamp of the producer's last batch or marker plus producer.id.expiration.ms, with no transaction
+open. It is told where the client's own clock shows such a pause, and where the batch breaks a rule.
 
 Why it is told: without state the leader takes any sequence and lower epochs from the producer,
 so findings about it that would be violations are only inconclusive from here on.
 
-When it is legal: always. Timestamps of the client may also lie in the past.
+When it is legal: always. The broker compares its clock with the timestamps of records, which may be
+event times: state of old ones expires at once, that of future ones lives on.
 
 Evidence: the batch before and the batch after the pause.
 """
@@ -21,7 +23,7 @@ CHECK = Check(
     severity=INFO,
     context="run",
     source="ProducerStateManager.isProducerExpired",
-    fires=lambda: F.col("client_data") & F.col("state_may_have_expired"),
+    fires=lambda: F.col("client_data") & F.col("state_may_have_expired") & F.col("pause_or_break"),
     excuses=(suspect(ALSO_LEGAL),),
     expected=lambda: F.lit("a batch before the producer expires"),
     found=lambda: text(
@@ -33,7 +35,8 @@ CHECK = Check(
         Proof("the batch after the pause"),
     ),
     message=lambda: text(
-        "Before offset {first_offset} the broker may have forgotten producer {producer_id}, as it "
-        "had written nothing for longer than producer.id.expiration.ms."
+        "Before offset {first_offset} the broker may have forgotten producer {producer_id}: its "
+        "newest record was of {before} ms, older than producer.id.expiration.ms.",
+        before="state_timestamp",
     ),
 )

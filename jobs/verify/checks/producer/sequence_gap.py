@@ -6,7 +6,8 @@ batch of the same producer id and epoch in the partition.
 Why it is wrong: the leader refuses such a batch (OutOfOrderSequenceException); seeing it means
 that batches in between were lost after they had been written.
 
-When it is legal: the state of the producer had expired; the cleaner removed the batches between
+When it is legal: the state of the producer had expired, or lies below the log start in a segment
+that a restarted broker does not read from there; the cleaner removed the batches between
 and their offsets are missing too; batches between are damaged or missing in the dump.
 
 Where the head of the log is gone, the producer snapshot at its first offset tells what must
@@ -20,7 +21,7 @@ from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.conditions import (
-    cleaned_between,
+    forgotten_in_place,
     is_ahead,
     sequence_distance,
     state_may_have_expired,
@@ -31,7 +32,7 @@ from jobs.verify.verdict import CLEANED_RANGE, MISSING_RANGE, explained
 
 def _skipped_fits_in_offsets() -> Column:
     skipped = sequence_distance(F.col("expected_sequence"), F.col("first_sequence"))
-    return skipped <= F.col("first_offset") - F.col("previous.last_offset") - 1
+    return skipped <= F.col("offsets_missing_before")
 
 
 CHECK = Check(
@@ -46,13 +47,11 @@ CHECK = Check(
         & is_ahead(F.col("expected_sequence"), F.col("first_sequence"))
     ),
     excuses=(
-        explained(MISSING_RANGE, lambda: F.col("joins_earlier") | F.col("missing_before")),
-        explained(
-            CLEANED_RANGE,
-            lambda: cleaned_between(F.col("previous.last_offset") + 1) & _skipped_fits_in_offsets(),
-        ),
+        explained(MISSING_RANGE, lambda: F.col("joins_earlier") | F.col("lost_before")),
+        explained(CLEANED_RANGE, _skipped_fits_in_offsets),
         state_may_have_expired(),
         unstable_tail(),
+        forgotten_in_place("previous.last_offset"),
     ),
     expected=lambda: text("first sequence {expected_sequence}"),
     found=lambda: text("first sequence {first_sequence}"),

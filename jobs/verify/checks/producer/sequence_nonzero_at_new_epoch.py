@@ -7,7 +7,8 @@ Why it is wrong: where the leader knows the producer it accepts only 0 for a new
 batches at the start of the epoch were lost.
 
 When it is legal: the start of the log is not in the dump; the cleaner removed the batches before
-and their offsets are missing too; they are damaged or missing; the producer's state had expired.
+and their offsets are missing too; they are damaged or missing; the producer's state had expired, or
+all that is known of it lies below the log start.
 Inside an open transaction epoch_bump_inside_open_txn tells it.
 
 Evidence: what was known of the producer, and the batch.
@@ -17,7 +18,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
-from jobs.verify.conditions import cleaned_between, state_may_have_expired, unstable_tail
+from jobs.verify.conditions import forgotten_in_place, state_may_have_expired, unstable_tail
 from jobs.verify.verdict import (
     CLEANED_RANGE,
     MISSING_RANGE,
@@ -25,11 +26,6 @@ from jobs.verify.verdict import (
     explained,
     inconclusive,
 )
-
-
-def _unseen_from() -> Column:
-    """First offset that data of the epoch may have had: markers of it may have come before."""
-    return F.coalesce(F.col("previous.last_offset") + 1, F.lit(0))
 
 
 def _highest_epoch() -> Column:
@@ -50,17 +46,15 @@ CHECK = Check(
         & ~(F.col("transactional") & F.col("open_transaction"))
     ),
     excuses=(
-        explained(MISSING_RANGE, lambda: F.col("missing_before")),
+        explained(MISSING_RANGE, lambda: F.col("lost_before")),
         explained(
-            CLEANED_RANGE,
-            lambda: (
-                cleaned_between(_unseen_from())
-                & (F.col("first_sequence") <= F.col("first_offset") - _unseen_from())
-            ),
+            CLEANED_RANGE, lambda: F.col("first_sequence") <= F.col("offsets_missing_before")
         ),
         inconclusive(NO_INITIAL_STATE, lambda: ~F.col("start_known") & F.col("previous").isNull()),
         state_may_have_expired(),
         unstable_tail(),
+        # A marker behind the log start would be remembered.
+        forgotten_in_place("state_offset"),
     ),
     expected=lambda: F.lit("first sequence 0"),
     found=lambda: text("first sequence {first_sequence}"),

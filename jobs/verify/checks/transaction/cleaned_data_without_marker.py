@@ -6,8 +6,10 @@ offset up to which the cleaner has worked.
 Why it is wrong: the cleaner stops at the last stable offset, so all it touched was decided. The
 marker was there and is lost: data that consumers have read now waits for ever.
 
-When it is legal: never; but the marker may be damaged or missing, and in a copy of a running
-broker the checkpoint may be younger than the log.
+When it is legal: never; but the marker may be damaged, or in a file that is not in the dump, and
+in a copy of a running broker the checkpoint may be younger than the log. Of a transaction that
+began below the log start the cleaner may pass what lies below it. Up to Kafka 2.2.1 the cleaner
+took the marker of data that it kept (KAFKA-8351).
 
 Evidence: the first and the last batch of the transaction.
 """
@@ -15,8 +17,9 @@ Evidence: the first and the last batch of the transaction.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
-from jobs.verify.conditions import missing_between
+from jobs.verify.conditions import lost_between
 from jobs.verify.verdict import DUMP_BEFORE_EVENT, MISSING_RANGE, explained, inconclusive
+from udfs.rules.absence import passed_by_cleaner
 
 CHECK = Check(
     code="cleaned_data_without_marker",
@@ -24,12 +27,18 @@ CHECK = Check(
     context="transaction",
     source="LogCleanerManager.cleanableOffsets",
     fires=lambda: (
-        (F.col("outcome") == "open") & (F.col("first_offset") < F.col("cleaner_checkpoint"))
+        (F.col("outcome") == "open")
+        & passed_by_cleaner(
+            F.col("first_offset"),
+            F.col("last_offset"),
+            F.col("log_start_offset"),
+            F.col("cleaner_checkpoint"),
+        )
     ),
     excuses=(
         explained(
             MISSING_RANGE,
-            lambda: missing_between(F.col("last_offset") + 1, F.col("log_end_offset")),
+            lambda: lost_between(F.col("last_offset") + 1, F.col("log_end_offset")),
         ),
         inconclusive(DUMP_BEFORE_EVENT, lambda: ~F.col("clean_shutdown")),
     ),

@@ -29,7 +29,7 @@ CHECK = Check(
     excuses=(
         state_may_have_expired(),
         unstable_tail("marker_offset"),
-        forgotten_with_the_head("previous_marker"),
+        forgotten_with_the_head("previous_marker.offset"),
         # A leader that knows the producer refuses it; one that lost its markers does not.
         suspect(
             ADMIN_ABORT_POSSIBLE,

@@ -15,8 +15,7 @@ Evidence: both markers.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import INFO, Check, Proof, text
-from jobs.verify.conditions import cleaned_between
-from jobs.verify.verdict import ALSO_LEGAL, CLEANED_RANGE, MISSING_RANGE, explained, suspect
+from jobs.verify.verdict import ALSO_LEGAL, MISSING_RANGE, explained, suspect
 
 CHECK = Check(
     code="duplicate_marker",
@@ -29,7 +28,6 @@ CHECK = Check(
         & (F.col("previous_marker.commit") == F.col("marker_commit"))
     ),
     excuses=(
-        explained(CLEANED_RANGE, lambda: cleaned_between(F.col("previous_marker.offset") + 1)),
         explained(MISSING_RANGE, lambda: F.col("missing_before_marker")),
         suspect(ALSO_LEGAL),
     ),

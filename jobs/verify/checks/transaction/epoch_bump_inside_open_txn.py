@@ -32,9 +32,9 @@ CHECK = Check(
         & (F.col("producer_epoch") > F.col("highest_data_epoch"))
     ),
     excuses=(
-        explained(MISSING_RANGE, lambda: F.col("missing_before") | F.col("overlaps")),
+        explained(MISSING_RANGE, lambda: F.col("lost_before") | F.col("overlaps")),
         unstable_tail(),
-        forgotten_with_the_head("previous"),
+        forgotten_with_the_head("previous.last_offset"),
     ),
     expected=lambda: text("a marker before data of epoch {producer_epoch}"),
     found=lambda: text("data of epoch {epoch} still open", epoch="previous.epoch"),

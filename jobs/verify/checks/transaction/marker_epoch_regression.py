@@ -16,7 +16,12 @@ Evidence: the marker before and the marker of the lower epoch.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
-from jobs.verify.conditions import forgotten_with_the_head, state_may_have_expired, unstable_tail
+from jobs.verify.conditions import (
+    begun_and_gone,
+    forgotten_with_the_head,
+    state_may_have_expired,
+    unstable_tail,
+)
 
 CHECK = Check(
     code="marker_epoch_regression",
@@ -34,7 +39,8 @@ CHECK = Check(
     excuses=(
         state_may_have_expired(),
         unstable_tail("marker_offset"),
-        forgotten_with_the_head("previous_marker"),
+        forgotten_with_the_head("previous_marker.offset"),
+        begun_and_gone(),
     ),
     expected=lambda: text("marker epoch {earlier_epoch} or higher"),
     found=lambda: text("marker epoch {marker_epoch}"),

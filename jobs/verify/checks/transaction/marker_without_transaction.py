@@ -15,10 +15,8 @@ Evidence: the marker.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import INFO, Check, Proof, text
-from jobs.verify.conditions import cleaned_between
 from jobs.verify.verdict import (
     ALSO_LEGAL,
-    CLEANED_RANGE,
     MISSING_RANGE,
     NO_INITIAL_STATE,
     explained,
@@ -34,10 +32,6 @@ CHECK = Check(
     excuses=(
         explained(
             NO_INITIAL_STATE, lambda: ~F.col("start_known") & F.col("previous_marker").isNull()
-        ),
-        explained(
-            CLEANED_RANGE,
-            lambda: cleaned_between(F.coalesce(F.col("previous_marker.offset") + 1, F.lit(0))),
         ),
         explained(MISSING_RANGE, lambda: F.col("missing_before_marker")),
         suspect(ALSO_LEGAL),

@@ -1,0 +1,71 @@
+"""Until when, by the broker's clock, a batch was appended at the latest."""
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+
+def broker_moments(states: DataFrame) -> DataFrame:
+    """Moments of the broker's clock: partition_index, moment_offset, moment_ms.
+
+    Markers and LogAppendTime; the CreateTime of data is a client's. `states`: from
+    `jobs.replay.producers.producer_states`. Markers that were folded away are missing: what is told
+    then is a later moment of the same stretch.
+    """
+    of_marker = F.when(
+        F.col("has_marker"),
+        F.struct(
+            F.col("marker_offset").alias("moment_offset"),
+            F.col("marker_timestamp").alias("moment_ms"),
+        ),
+    )
+    of_data = F.when(
+        F.col("has_data") & F.col("log_append_time"),
+        F.struct(
+            F.col("first_offset").alias("moment_offset"),
+            F.col("first_timestamp").alias("moment_ms"),
+        ),
+    )
+    told = F.filter(F.array(of_data, of_marker), lambda one: one.isNotNull())
+    return (
+        states.filter(~F.col("initial"))
+        .select("partition_index", F.explode(told).alias("moment"))
+        .select("partition_index", "moment.*")
+    )
+
+
+def with_latest_append(rows: DataFrame, states: DataFrame, now: int | None) -> DataFrame:
+    """Adds latest_append_ms to rows with partition_index, first_offset and first_timestamp.
+
+    The next moment of the broker's clock at the batch or behind it in its log; where there is none,
+    the moment `now` to which ages refer (ms) or the batch's own, if that is later; null where
+    nothing tells.
+    """
+    asked = rows.select("partition_index", "first_offset").distinct()
+    both = asked.select("*", F.col("first_offset").alias("at"), F.lit(0).alias("turn")).unionByName(
+        broker_moments(states).select(
+            "partition_index",
+            F.col("moment_offset").alias("at"),
+            F.lit(1).alias("turn"),
+            "moment_ms",
+        ),
+        allowMissingColumns=True,
+    )
+    order = Window.partitionBy("partition_index").orderBy("at", "turn")
+    behind = order.rowsBetween(0, Window.unboundedFollowing)
+    told = both.withColumn("next_ms", F.first("moment_ms", ignorenulls=True).over(behind))
+    bounds = told.filter(F.col("turn") == 0).select(
+        F.col("partition_index").alias("bound_partition"), F.col("at").alias("bound_at"), "next_ms"
+    )
+    known: Column = F.lit(now).cast("long")
+    otherwise = F.when(known.isNotNull(), F.greatest(known, "first_timestamp"))
+    return (
+        rows.join(
+            bounds,
+            on=(F.col("partition_index") == F.col("bound_partition"))
+            & (F.col("first_offset") == F.col("bound_at")),
+            how="left",
+        )
+        .drop("bound_partition", "bound_at")
+        .withColumn("latest_append_ms", F.coalesce("next_ms", otherwise))
+        .drop("next_ms")
+    )

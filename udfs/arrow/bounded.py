@@ -1,0 +1,51 @@
+"""Columns of the decoder within `udfs.wire.bounds`, whatever a file said."""
+
+import re
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from udfs.wire import bounds
+
+# Columns that hold a moment, and those that hold an offset; fingerprints and ids are kept whole.
+TIMES = re.compile(r".*(timestamp|_ms)$|alive_ms|written")
+OFFSETS = re.compile(r".*offset.*|previous_last|newest|oldest_other|entry_value|found|number")
+
+
+def bounded(column: pa.Array, name: str) -> pa.Array:
+    """The column, or one like it in which no number is outside; structs are looked into."""
+    if pa.types.is_struct(column.type):
+        return _bounded_struct(column)
+    if not pa.types.is_int64(column.type) or not len(column):
+        return column
+    if TIMES.fullmatch(name):
+        lowest, highest = -bounds.LATEST, bounds.LATEST
+    elif OFFSETS.fullmatch(name):
+        lowest, highest = bounds.LOWEST, bounds.HIGHEST
+    else:
+        return column
+    seen = pc.min_max(column)
+    if not seen["min"].is_valid or (
+        seen["min"].as_py() >= lowest and seen["max"].as_py() <= highest
+    ):
+        return column
+    floor, ceiling = pa.scalar(lowest, pa.int64()), pa.scalar(highest, pa.int64())
+    raised = pc.max_element_wise(column, floor, skip_nulls=False)
+    return pc.min_element_wise(raised, ceiling, skip_nulls=False)
+
+
+def _bounded_struct(column: pa.StructArray) -> pa.StructArray:
+    fields = [column.type.field(number) for number in range(column.type.num_fields)]
+    given = [column.field(number) for number in range(len(fields))]
+    within = [bounded(one, field.name) for one, field in zip(given, fields, strict=True)]
+    if all(one is other for one, other in zip(given, within, strict=True)):
+        return column
+    return pa.StructArray.from_arrays(within, fields=fields, mask=column.is_null())
+
+
+def bounded_rows(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """All columns of a record batch."""
+    columns = [
+        bounded(column, name) for column, name in zip(rows.columns, rows.schema.names, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=rows.schema)

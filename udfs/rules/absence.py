@@ -1,0 +1,124 @@
+"""When "nothing is missing between offsets a and b" may be said.
+
+Offsets are given out without a gap (`UnifiedLog.append`), so what is missing shows: batch headers
+keep base offset and last offset for ever, also where the cleaner took records out of a batch or
+emptied it (`MemoryRecords.filterTo`). Where one batch begins right behind the other, no batch is
+missing between them; where each also has as many records as offsets, no record is. That is exact,
+and it is the only proof. No proof are:
+
+- a log that begins at offset 0, since the record there stays as long as nobody wrote its key again
+  (`Cleaner.shouldRetainRecord`; in `__transaction_state` an id that only called initTransactions);
+- a partition that `cleaner-offset-checkpoint` does not list: the file is written when a pass ends,
+  cleaned segments are swapped in group by group before that (`Cleaner.doClean`,
+  `LogCleanerManager.doneCleaning`), so a broker that was killed, or copied while it ran, may have
+  cleaned anything below its active segment. And a follower fetches what its leader's cleaner left;
+- a checkpoint as an upper bound: it goes back to the log start where it lies behind the log end,
+  and up to it where it lies below (`LogCleanerManager.cleanableOffsets`).
+
+Who took what is missing is another question. The cleaner never takes the marker of data that are
+still there (`CleanedTransactionMetadata`; up to 2.2.1 it did where the marker lay in a later group
+of segments, KAFKA-8351), nor the last record of a key. So each check asks one of two questions:
+whether anything is missing, or whether something is lost that no cleaner takes.
+
+Not to be known: whether a file between two others was cleaned away or not copied, and up to where
+a pass had come that was under way.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from udfs.rules.logic import Values
+
+# So many ranges of a split, and of a partition, are kept apart; more become one.
+RANGES_OF_SPLIT = 100
+RANGES_OF_PARTITION = 1_000
+# transaction.state.log.num.partitions by default.
+DEFAULT_COORDINATOR_PARTITIONS = 50
+# So many ids must lie where a number of partitions puts them, and for each that does not.
+IDS_THAT_PROVE = 10
+
+
+class Range(NamedTuple):
+    """Missing offsets: the first of them, and the first offset that is there behind them."""
+
+    first: Values
+    end: Values
+
+
+def is_gap(last_before: Values, base_offset: Values) -> Values:
+    """Whether offsets are missing between two neighbouring batches."""
+    return base_offset > last_before + 1
+
+
+def lacks_records(records: Values, last_offset_delta: Values) -> Values:
+    """Whether a data batch of magic 2 has fewer records than offsets, which only a cleaner does."""
+    return records < last_offset_delta + 1
+
+
+def within_reach(first_missing: Values, cleaned_below: Values) -> Values:
+    """Whether the cleaner took what is missing: it begins below the offset a pass came to."""
+    return first_missing < cleaned_below
+
+
+def overlaps(missing: Range, first: Values, last: Values) -> Values:
+    """Whether offsets between `first` and `last`, both inclusive, are among those missing."""
+    return (missing.first <= last) & (missing.end > first)
+
+
+def reaches_behind(end: Values, offset: Values) -> Values:
+    """Whether a range of missing offsets that ends at `end` (exclusive) has one behind `offset`."""
+    return end > offset
+
+
+def newest_apart(first: NDArray[np.int64], end: NDArray[np.int64]) -> list[Range]:
+    """Ranges of a split in the order of their ends, the newest apart, older ones as one.
+
+    The end of a compacted partition is what the cleaner has not touched.
+    """
+    older = max(first.size - RANGES_OF_SPLIT, 0)
+    if older:
+        first = np.append(first[: older + 1].min(), first[older + 1 :])
+        end = end[older:]
+    return [Range(*one) for one in zip(first.tolist(), end.tolist(), strict=True)]
+
+
+def first_pass_possible(
+    checkpoint_file: Values, listed: Values, clean_shutdown: Values, never_compacted: Values
+) -> Values:
+    """Whether an unlisted partition may be in the middle of its first pass, or was at a kill.
+
+    A broker that stops cleanly ends the pass, and lists the partition (`CleanerThread.cleanLog`).
+    """
+    return checkpoint_file & ~listed & ~clean_shutdown & ~never_compacted
+
+
+def passed_by_cleaner(
+    first_offset: Values, last_offset: Values, log_start: Values, checkpoint: Values
+) -> Values:
+    """Whether a checkpoint lies behind data that were open: no cleaner passes those.
+
+    Of data below the log start an open transaction holds the last stable offset at the log start
+    (`UnifiedLog.maybeIncrementFirstUnstableOffset`), to which the checkpoint is then moved; a
+    broker that forgot them (rebuilt from the log start) holds it at the first that lie above.
+    """
+    inside = first_offset >= log_start
+    return (inside & (first_offset < checkpoint)) | (
+        ~inside & (last_offset >= log_start) & (last_offset < checkpoint)
+    )
+
+
+def partitions_proven(
+    number: Values, told: Values, listed: Values, ids: Values, misfits: Values
+) -> Values:
+    """Whether partitions 0 to `number` - 1 of `__transaction_state` are all that there are.
+
+    `told`: `__cluster_metadata` says so. `listed`: checkpoints of brokers list these and no
+    others. `ids`: transactional ids in them, of which `misfits` lie elsewhere than their hash
+    modulo `number` says (`TransactionStateManager.partitionFor`). Ids alone tell no number from
+    its multiples, and nothing where it is 1; so without such a list only the default is believed.
+    """
+    fits = misfits * IDS_THAT_PROVE <= ids
+    usual = (number == DEFAULT_COORDINATOR_PARTITIONS) & (ids >= IDS_THAT_PROVE)
+    return told | (fits & (number > 1) & (listed | usual))
