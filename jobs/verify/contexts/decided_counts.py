@@ -32,10 +32,10 @@ def with_counts(
     stale_*: the first marker that ended data when fewer transactions of the partition had been
     decided than ended, a decision counting as made earlier by the tolerance (stale_place, _offset,
     _first, _last). undecided_*: the first COMMIT that ended data when fewer had been committed;
-    never_committed: the next decision is none that commits. short_*: the first decision that has no marker of its
-    own (short_place, short_length, short_complete), and the marker that comes next (short_next).
-    odd_*: the first marker of a coordinator that had none of the transactions it can be of
-    (odd_place, odd_offset, odd_epoch, odd_lowest, odd_highest).
+    never_committed: the next decision is none that commits. short_*: the first decision that has no
+    marker of its own (short_place, short_length, short_complete), and the marker that comes next
+    (short_next). odd_*: the first marker of a coordinator that had none of the transactions it can
+    be of (odd_place, odd_offset, odd_epoch, odd_lowest, odd_highest).
     """
     wanted = (lacks_markers() & F.col("markers").isNotNull()) | has_too_many()
     keys = (

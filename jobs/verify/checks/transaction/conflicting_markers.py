@@ -8,8 +8,9 @@ data (transaction protocol 2, or a fence), a second transaction can end with the
 after transaction.version was lowered.
 
 When it is legal: with the older protocols, also where the cluster went back to one of them, the
-second marker may end a transaction that wrote nothing here, which the coordinator's log tells; an operator may have aborted before the coordinator committed; the data between
-were cleaned or are missing.
+second marker may end a transaction that wrote nothing here, which the coordinator's log tells; an
+operator may have aborted before the coordinator committed; the data between were cleaned or are
+missing.
 
 Evidence: both markers.
 """
