@@ -127,9 +127,10 @@ def _anchors(tolerance: Column) -> list[Column]:
     )
     moved_on = F.col("newest_epoch") > F.col("prepared_data_epoch")
     prepared = F.col("completed_prepare")
-    by_clock = attribution.surely_before(F.col("first_marker_ms"), prepared, F.col("apart_ms"))
-    nearly = (F.col("first_marker_ms") < prepared) & (
-        F.col("last_marker_ms") > F.col("complete_timestamp")
+    first = F.col("first_marker_ms")
+    nearly = (first < prepared) & (F.col("last_marker_ms") > F.col("complete_timestamp"))
+    by_clock = attribution.surely_before(first, prepared, tolerance) | (
+        nearly & attribution.surely_before(first, prepared, F.col("apart_ms"))
     )
     return [
         F.when(held & single, F.col("data_run_last")).alias("own_data_last"),
