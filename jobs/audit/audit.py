@@ -131,12 +131,15 @@ class Audit:
         self.read.release()
 
 
-def aborts_of(dump: Dump, read: Read, replayed: Replayed) -> Aborts:
-    """Looks through all that was aborted, for two purposes at once."""
+def aborts_of(dump: Dump, read: Read, replayed: Replayed, tolerance: int) -> Aborts:
+    """Looks through all that was aborted, for two purposes at once.
+
+    `tolerance`: of the clocks of brokers, ms.
+    """
     decoded, met, kept = read.decoded, replayed.transactions, read.kept
     with ThreadPoolExecutor(2) as pool:
         lists = pool.submit(aborted_lists, _folded_aborts(decoded), met, read.files, kept)
-        split = pool.submit(split_epochs, dump, decoded, replayed, kept)
+        split = pool.submit(split_epochs, dump, decoded, replayed, kept, tolerance)
         return Aborts(lists.result(), split.result())
 
 
@@ -190,9 +193,7 @@ def context_inputs(
             transaction_max_timeout=settings.transaction_max_timeout_ms,
             late_slack=settings.late_transaction_slack_ms,
             clock_tolerance=settings.clock_tolerance_ms,
-            producer_expiration=read.clusters.shortest_expiration_ms(
-                settings.producer_id_expiration_ms
-            ),
+            producer_expiration=read.decoded.producer_expiration_ms,
         ),
         coordinator_listing=coordinator_listing(dump, read.clusters),
         coordinator_copies=sorted(coordinator_copies(dump)),
@@ -243,7 +244,7 @@ def snapshot_inputs(decoded: Decoded) -> SnapshotInputs:
     """What producer snapshots tell; what does not occur is not even planned."""
     states, faults = log_row.PRODUCER_STATES, log_row.SNAPSHOT_FAULT
     return SnapshotInputs(
-        states=decoded.nested(states, "producer_states") if decoded.snapshot_entries else None,
+        states=decoded.nested(states, "producer_states") if decoded.snapshot_states else None,
         faults=decoded.nested(faults, "snapshot_fault") if decoded.counts.get(faults) else None,
         entries=decoded.snapshot_entries,
     )

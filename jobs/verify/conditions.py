@@ -138,6 +138,44 @@ def forgotten_in_place(offset: str) -> Excuse:
     )
 
 
+def forgotten_behind_a_marker() -> Excuse:
+    """From 1.0.0 to 2.4.0 old event times of data expire behind a fresh marker (KAFKA-9144).
+
+    A broker up to 2.4 takes none but 0 from a producer that it does not know.
+    """
+    return suspect(
+        VERSION_DEPENDENT, lambda: F.col("data_may_have_expired") & (F.col("first_sequence") == 0)
+    )
+
+
+def fence_may_be_forgotten() -> Excuse:
+    """Up to 2.3 any rise of the log start forgets a producer without data of its epoch.
+
+    A marker of a higher epoch leaves it so. That the start has risen is known where it lies inside
+    a segment; a broker up to 2.4 takes none but 0 then.
+    """
+    return suspect(
+        VERSION_DEPENDENT,
+        lambda: (F.col("log_start_offset") > F.col("first_base")) & (F.col("first_sequence") == 0),
+    )
+
+
+def began_anew_above_the_start() -> Excuse:
+    """An open transaction all of whose data lie below the log start was forgotten with them.
+
+    Nobody can read what it had written, so nothing is there twice.
+    """
+    return explained(
+        VERSION_DEPENDENT,
+        lambda: (
+            F.col("open_transaction")
+            & F.col("transactional")
+            & (F.col("first_sequence") == 0)
+            & _below_the_start("previous.last_offset")
+        ),
+    )
+
+
 def begun_and_gone() -> Excuse:
     """All data of the transaction went with the head of the log: see `forgotten_with_the_head`."""
     return forgotten_with_the_head("last_offset")
@@ -161,29 +199,60 @@ def cleaning_excuses() -> tuple[Excuse, ...]:
     )
 
 
+def is_torn() -> Column:
+    """Whether an ABORT, before transaction.version 2, stands in place of a COMMIT of others.
+
+    Of the context `decided_partition`: the coordinator committed, this partition has no COMMIT
+    marker, and another one has.
+    """
+    return (
+        ~F.col("commit")
+        & F.col("prepares").isNull()
+        & (F.col("decidable") == 1)
+        & F.col("unraised_offset").isNotNull()
+        & F.col("replaces_decided")
+        & F.col("history_later")
+        & F.coalesce("committed_somewhere", F.lit(False))
+        & F.col("decided_commit")
+        & ~F.col("decided_abort")
+    )
+
+
 def undecided_marker_excuses() -> tuple[Excuse, ...]:
     """Why a marker may have no Prepare record of its own: an operator wrote it, or a copy is older.
 
-    An operator's abort (`kafka-transactions.sh abort`, KIP-664) has the epoch of the open data.
-    Where every decision about that epoch is one of transaction.version 2, whose markers raise the
-    epoch of their data, nothing else explains it. Otherwise, and where it ended no data, it is
-    only possible.
+    An operator's abort (`kafka-transactions.sh abort`, KIP-664) has the epoch of the open data; a
+    marker that raised the epoch of its data is none. Where every decision about that epoch is one
+    of transaction.version 2, whose markers raise the epoch, nothing else explains it. Otherwise,
+    and where it ended no data, it is only possible; not where the marker of the decision is
+    missing in its place.
     """
+
+    def aborts() -> Column:
+        return ~F.col("commit") & F.col("raised_offset").isNull()
+
+    def with_epoch_of_data() -> Column:
+        return aborts() & F.col("unraised_offset").isNotNull()
+
     return (
         # Of a transaction that was then committed: torn_transaction tells it.
-        explained(OPERATOR_ABORT, lambda: F.col("committed_place").isNotNull() & ~F.col("commit")),
         explained(
             OPERATOR_ABORT,
             lambda: (
-                ~F.col("commit")
-                & F.col("unraised_offset").isNotNull()
-                & (F.col("decided_with_protocol_1") == F.lit(False))
+                with_epoch_of_data()
+                & F.col("committed_place").isNotNull()
+                & ~F.col("replaces_decided")
             ),
+        ),
+        explained(
+            OPERATOR_ABORT,
+            lambda: with_epoch_of_data() & (F.col("decided_with_protocol_1") == F.lit(False)),
         ),
         inconclusive(
             ADMIN_ABORT_POSSIBLE,
             lambda: (
-                ~F.col("commit")
+                aborts()
+                & ~F.col("replaces_decided")
                 & (F.col("unraised_offset").isNotNull() | F.col("data_first").isNull())
             ),
         ),
