@@ -189,7 +189,7 @@ def run_export(arguments: Arguments) -> int:
         with progress.stage("export"):
             done = export(spark, asked, read, replayed, request, wanted)
         read.release()
-    text, code = closing_words(done, request, wanted)
+    text, code = closing_words(done, request, wanted, dump)
     tell(text)
     return code
 

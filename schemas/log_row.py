@@ -328,6 +328,7 @@ PRODUCER_STATES_TYPE = table(
     long("next_offset", "offset of the snapshot behind this one; null for none, and for batches"),
     long("segment_base", "base offset of the segment"),
     long("left_out", "batches of the split that cannot be believed"),
+    boolean("below_log_start", "of batches: they lie below the log start; null for a snapshot"),
     array("doubted", LongType(), "producer ids of those of them in the range; null for none"),
     long("number", "producers in the block"),
     binary("states", "Arrow stream of udfs/wire/side_files/producer_state.py STATE"),
@@ -341,6 +342,13 @@ SNAPSHOT_FAULT_TYPE = table(
     long("size", "size of that, bytes"),
     boolean("newest", "no snapshot of the partition has a higher offset"),
 )
+
+OPEN_IN_SNAPSHOT = table(
+    long("producer_id", "producer id"),
+    integer("producer_epoch", "producer epoch"),
+    long("first_offset", "first offset of its open transaction"),
+)
+"""A transaction that a producer snapshot holds open."""
 
 MISSING = table(
     long("first", "first offset that is missing"),
@@ -386,6 +394,8 @@ SUMMARY_TYPE = table(
          "0 for no group"),
     long("side_entries", "entries of an index or a leader-epoch-checkpoint"),
     boolean("starts_log", "a producer snapshot from which the replay begins; null for other files"),
+    array("open_in_snapshot", OPEN_IN_SNAPSHOT, "transactions that the newest producer snapshot of "
+          "a partition holds open; null for other files"),
     long("trailing_bytes", "bytes of a cut last entry of a .txnindex"),
     column("coordinator", COORDINATOR_TYPE, "of a split of __transaction_state with records"),
     string("error", "why the file could not be read; null: it was"),

@@ -11,7 +11,11 @@ PARTITION_STATE = table(
     long("last_stable_offset", "what a read_committed consumer can read up to, exclusive"),
     long("first_unstable_offset", "first offset of the oldest undecided transaction; null: none"),
     long("open_transactions", "transactions without a marker"),
-    string("lso_basis", "high_watermark, or log_end where no high watermark is known"),
+    string(
+        "lso_basis",
+        "high_watermark; log_end where none is known; log_start where a transaction "
+        "below it holds it and no producer snapshot tells whether the broker forgot that",
+    ),
     long("lso_producer_id", "producer id of the transaction that holds the last stable offset"),
     integer("lso_producer_epoch", "its producer epoch"),
     string("lso_transactional_id", "its transactional id, where the coordinator log tells"),

@@ -56,6 +56,12 @@ ENDED_ELSEWHERE = table(
     long("first_offset", "first offset of its transaction"),
 )
 
+ABORTED_BEFORE = table(
+    long("producer_id", "producer id"),
+    long("first_offset", "first offset of its transaction"),
+    long("last_offset", "offset of its ABORT marker"),
+)
+
 EXPORT_SPLIT = table(
     *SPLIT.fields,
     long("from_offset", "records below are left out"),
@@ -63,5 +69,7 @@ EXPORT_SPLIT = table(
     boolean("committed", "records of aborted transactions are left out"),
     array("aborted_behind", ENDED_ELSEWHERE, "transactions open at the end of the split that are "
           "aborted behind it; null for none"),
+    array("aborted_listed", ABORTED_BEFORE, "transactions whose ABORT marker cannot be read, as "
+          "the .txnindex lists them; null for none"),
 )  # fmt: skip
 """A split of a segment, and what of it a consumer gets."""

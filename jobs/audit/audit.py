@@ -190,9 +190,7 @@ def context_inputs(
             transaction_max_timeout=settings.transaction_max_timeout_ms,
             late_slack=settings.late_transaction_slack_ms,
             clock_tolerance=settings.clock_tolerance_ms,
-            producer_expiration=read.clusters.shortest_expiration_ms(
-                settings.producer_id_expiration_ms
-            ),
+            producer_expiration=read.decoded.producer_expiration_ms,
         ),
         coordinator_listing=coordinator_listing(dump, read.clusters),
         coordinator_copies=sorted(coordinator_copies(dump)),
@@ -243,7 +241,7 @@ def snapshot_inputs(decoded: Decoded) -> SnapshotInputs:
     """What producer snapshots tell; what does not occur is not even planned."""
     states, faults = log_row.PRODUCER_STATES, log_row.SNAPSHOT_FAULT
     return SnapshotInputs(
-        states=decoded.nested(states, "producer_states") if decoded.snapshot_entries else None,
+        states=decoded.nested(states, "producer_states") if decoded.snapshot_states else None,
         faults=decoded.nested(faults, "snapshot_fault") if decoded.counts.get(faults) else None,
         entries=decoded.snapshot_entries,
     )

@@ -21,6 +21,10 @@ def _files(number: int) -> str:
     return "1 file" if number == 1 else f"{number:,} files"
 
 
+def _partitions(number: int) -> str:
+    return "1 partition" if number == 1 else f"{number:,} partitions"
+
+
 def totals(dump: Dump, facts: DataFrame, transactions: int) -> dict[str, int]:
     """Numbers of what was looked at."""
     counted = facts.agg(F.sum("batches").alias("batches"), F.sum("records").alias("records"))
@@ -92,14 +96,14 @@ def not_looked_at(
         sentences.append(
             f"{len(skipped)} checks skipped by --depth {request.depth}: {', '.join(skipped)}."
         )
-    sentences += _not_in_the_dump(dump)
-    sentences += _gone_from_logs(dump)
+    sentences += not_in_the_dump(dump)
+    sentences += gone_from_logs(dump)
     if not any(p.topic == TXN_LOG_TOPIC for p in dump.partitions):
         sentences.append("No __transaction_state in the dump: coordinator decisions are unknown.")
     return sentences
 
 
-def _not_in_the_dump(dump: Dump) -> Iterator[str]:
+def not_in_the_dump(dump: Dump) -> Iterator[str]:
     """What the dump itself says is missing."""
     by_broker: dict[int, list[MissingPartition]] = defaultdict(list)
     for one in dump.missing:
@@ -108,9 +112,11 @@ def _not_in_the_dump(dump: Dump) -> Iterator[str]:
         names = sorted({f"{one.topic}-{one.partition}" for one in missing})
         more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
         where = "" if broker < 0 else f" on broker {broker}"
+        lists = sorted({one.listed_in for one in missing})
         yield (
-            f"{len(names):,} partitions{where} that {missing[0].listed_in} lists are not in the "
-            f"dump: {', '.join(names[:NAMED])}{more}."
+            f"{_partitions(len(names))}{where} that {', '.join(lists)} "
+            f"{'lists' if len(lists) == 1 else 'list'} {'is' if len(names) == 1 else 'are'} not in "
+            f"the dump: {', '.join(names[:NAMED])}{more}."
         )
     if dump.partitions and all(one.topic in COORDINATOR_TOPICS for one in dump.partitions):
         yield "No partition of a client's topic in the dump: only logs of coordinators."
@@ -120,11 +126,10 @@ def _named(partitions: Iterable[DumpPartition]) -> str:
     """How many partitions these are, and which; copies of one count once."""
     names = sorted({f"{one.topic}-{one.partition}" for one in partitions})
     more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
-    few = "1 partition" if len(names) == 1 else f"{len(names):,} partitions"
-    return f"{few} ({', '.join(names[:NAMED])}{more})"
+    return f"{_partitions(len(names))} ({', '.join(names[:NAMED])}{more})"
 
 
-def _gone_from_logs(dump: Dump) -> Iterator[str]:
+def gone_from_logs(dump: Dump) -> Iterator[str]:
     """What brokers had removed before the copy, and what they wrote after it: it is not judged."""
     trimmed = [one for one in dump.partitions if _start(one) > 0]
     if trimmed:
@@ -182,9 +187,9 @@ def nothing_read(dump: Dump) -> str:
     segments = [file for file in dump.files if file.kind == "segment"]
     audited = [one for one in segments if one.partition_index is not None]
     if audited and not any(one.size for one in audited):
-        said = f"its {_segments(len(audited))} are empty, the first is {audited[0].path}"
+        said = f"it has {_segments(len(audited))}, all empty, the first is {audited[0].path}"
     elif audited:
-        said = f"its {_segments(len(audited))} hold none that can be read, see {audited[0].path}"
+        said = f"it has {_segments(len(audited))}, and no batch in them that can be read"
     elif segments:
         why = segments[0].note or "outside a partition"
         said = f"it has {_segments(len(segments))} outside partitions ({segments[0].path}: {why})"

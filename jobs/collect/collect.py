@@ -190,13 +190,14 @@ class _Collector:
         try:
             swap = interrupted_swap(folder, [path.name for path in entries])
         except OSError as error:
-            self._tell(f"{label}: {error.strerror}")
-            return
+            self._tell(f"{label}: a .swap file cannot be read: {error.strerror}")
+            swap = Swap({}, set())
         if named is not None:
             side.present.add(named[:2])
         paths = [path for path in entries if not path.is_dir()]
+        also_directory = f"{label}/" in self._known
         for path in entries:
-            if path.is_dir():
+            if path.is_dir() and not also_directory:
                 self._add_inner_folder(path, f"{label}/{printable_name(path.name)}")
         note = _why_no_partition(named)
         if named is None or note is not None:

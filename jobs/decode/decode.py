@@ -1,12 +1,14 @@
 """Bytes to rows: reads every file once, and checks the seams of the splits."""
 
 from collections.abc import Iterator
+from functools import reduce
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.window import Window
 
+from jobs.decode.cluster_metadata import read_clusters
 from jobs.decode.splits import pack_splits, plan_splits, seams_of_offsets
 from jobs.model.decoded import Decoded
 from jobs.model.dump import Dump
@@ -19,13 +21,17 @@ from schemas.topics import OFFSETS_TOPIC
 from udfs.arrow.batches import DecodeOptions
 from udfs.arrow.read_pack import read_packs
 
+METADATA_KINDS = ("metadata_log", "metadata_snapshot")
 
-def decode_options(settings: Settings, depth: str) -> DecodeOptions:
-    """What the decoder needs to know of the settings."""
+
+def decode_options(
+    settings: Settings, depth: str, expiration_ms: int | None = None
+) -> DecodeOptions:
+    """What the decoder needs to know of the settings; `expiration_ms`: where brokers have less."""
     return DecodeOptions(
         max_batch_bytes=settings.max_batch_bytes,
         max_decompressed_bytes=settings.max_decompressed_bytes,
-        producer_expiration_ms=settings.producer_id_expiration_ms,
+        producer_expiration_ms=expiration_ms or settings.producer_id_expiration_ms,
         with_records=depth == "records",
     )
 
@@ -35,9 +41,11 @@ def decode(spark: SparkSession, dump: Dump, settings: Settings, depth: str) -> D
 
     Segments that the cleaner had replaced while the dump was copied are taken out of `dump`.
     """
-    options = decode_options(settings, depth)
     splits = plan_splits(dump, settings.split_bytes)
-    rows = _read(spark, splits, options)
+    options, parts = _metadata_first(spark, dump, settings, depth, splits)
+    rest = [split for split in splits if not parts or split["kind"] not in METADATA_KINDS]
+    parts.append(_read(spark, rest, options))
+    rows = reduce(DataFrame.unionByName, parts)
     broken, reaching = _seams(rows)
     touched = leave_out(dump, superseded(dump, reaching)) | broken
     if touched:
@@ -46,7 +54,8 @@ def decode(spark: SparkSession, dump: Dump, settings: Settings, depth: str) -> D
         again += [split for split in anew if split["file_index"] in touched - broken]
         rows = rows.filter(~F.col("file_index").isin(*touched))
         if again:
-            rows = rows.unionByName(_read(spark, again, options))
+            parts.append(_read(spark, again, options))
+            rows = rows.unionByName(parts[-1])
         splits = [split for split in splits if split["file_index"] not in touched] + again
     offsets = [p.partition_index for p in dump.partitions if p.topic == OFFSETS_TOPIC]
     in_offsets = F.col("partition_index").isin(*offsets)
@@ -64,16 +73,18 @@ def decode(spark: SparkSession, dump: Dump, settings: Settings, depth: str) -> D
         F.sum(F.col("folded.entries") + F.col("folded.decisions")).alias("folded"),
         F.sum("summary.coordinator.unevaluated").alias("unevaluated"),
         F.sum(F.expr("producer_states.number * int(producer_states.of_snapshot)")).alias("entries"),
+        F.sum("producer_states.number").alias("states"),
     )
-    told = {row.kind: row.asDict() for row in counted.collect()}
+    by_kind = {row.kind: row.asDict() for row in counted.collect()}
 
     def of(kind: int, name: str) -> int:
-        return told[kind][name] or 0 if kind in told else 0
+        return by_kind[kind][name] or 0 if kind in by_kind else 0
 
     near_ends = of(log_row.COMMITS, "commits") + of(log_row.PENDING_COMMIT, "pending")
     return Decoded(
         rows=rows,
-        counts={kind: row["rows"] for kind, row in told.items()},
+        parts=parts,
+        counts={kind: row["rows"] for kind, row in by_kind.items()},
         regular=of(log_row.REGULAR, "regular"),
         aborts=of(log_row.REGULAR, "aborts"),
         index_entries=of(log_row.ABORTED, "index_entries"),
@@ -85,8 +96,31 @@ def decode(spark: SparkSession, dump: Dump, settings: Settings, depth: str) -> D
         folded_rows=of(log_row.FOLDED, "folded"),
         unevaluated=of(log_row.SUMMARY, "unevaluated"),
         snapshot_entries=of(log_row.PRODUCER_STATES, "entries"),
+        snapshot_states=of(log_row.PRODUCER_STATES, "states"),
+        producer_expiration_ms=options.producer_expiration_ms,
         splits=splits,
     )
+
+
+def _metadata_first(
+    spark: SparkSession,
+    dump: Dump,
+    settings: Settings,
+    depth: str,
+    splits: list[dict[str, object]],
+) -> tuple[DecodeOptions, list[DataFrame]]:
+    """How to decode by what `__cluster_metadata` tells of the brokers, and its rows, if any.
+
+    Where a producer pauses is asked while batches are folded.
+    """
+    first = [split for split in splits if split["kind"] in METADATA_KINDS]
+    options = decode_options(settings, depth)
+    if not first:
+        return options, []
+    rows = _read(spark, first, options)
+    told = read_clusters(dump, rows)
+    shortest = told.shortest_expiration_ms(settings.producer_id_expiration_ms)
+    return decode_options(settings, depth, shortest), [rows]
 
 
 def _read(

@@ -1,7 +1,8 @@
 """What a consumer would get of the partitions of a dump: which copy, which range, which records."""
 
 import difflib
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -15,6 +16,11 @@ from schemas.record import EXPORT_SPLIT, READ_UNCOMMITTED, RECORD_ROW
 from schemas.topics import COORDINATOR_TOPICS
 from udfs.arrow.batches import DecodeOptions
 from udfs.arrow.export_split import export_splits
+from udfs.wire import bounds
+from udfs.wire.batches import batch_layout as layout
+
+# Entries whose marker is damaged; the driver holds them.
+MOST_LISTED = 100_000
 
 
 @dataclass(frozen=True)
@@ -29,7 +35,7 @@ class Wanted:
 class Range(NamedTuple):
     """What a consumer gets of one copy of a partition: offsets [from_offset, end_offset).
 
-    `records`: how many the copy holds.
+    `records`: how many the copy holds; `copies`: how many the dump has of it.
     """
 
     partition_index: int
@@ -40,6 +46,7 @@ class Range(NamedTuple):
     end_offset: int
     log_end_offset: int
     records: int
+    copies: int = 1
 
 
 def ranges(states: DataFrame, dump: Dump, wanted: Wanted) -> list[Range]:
@@ -47,25 +54,25 @@ def ranges(states: DataFrame, dump: Dump, wanted: Wanted) -> list[Range]:
 
     Of several, of that with most records: the cleaner of another broker may have been further.
 
-    `states`: rows of the table partition_state. A read_uncommitted consumer gets all below the
-    high watermark, a read_committed one all below the last stable offset. Raises UsageError where
-    the dump has no such topic or broker.
+    `states`: rows of the table partition_state with partition_index. A read_uncommitted consumer
+    gets all below the high watermark, a read_committed one all below the last stable offset. Raises
+    UsageError where the dump has no such topic or broker.
     """
-    index = {(p.broker, p.topic, p.partition): p.partition_index for p in dump.partitions}
-    chosen: dict[tuple[str, int], Range] = {}
+    found: dict[tuple[str, int], list[Range]] = defaultdict(list)
     for row in states.collect():
         end = row.last_stable_offset
         if wanted.isolation == READ_UNCOMMITTED:
             end = row.log_end_offset if row.high_watermark is None else row.high_watermark
         copy = Range(
-            index[row.broker, row.topic, row.partition], row.topic, row.partition, row.broker,
+            row.partition_index, row.topic, row.partition, row.broker,
             row.log_start_offset, end, row.log_end_offset, row.records,
         )  # fmt: skip
         if _is_wanted(copy, wanted):
-            place = (row.topic, row.partition)
-            chosen[place] = max(chosen.get(place, copy), copy, key=_reach)
-    _check(dump, wanted, {topic for topic, _ in chosen})
-    return [chosen[place] for place in sorted(chosen)]
+            found[row.topic, row.partition].append(copy)
+    _check(dump, wanted, {topic for topic, _ in found})
+    return [
+        max(copies, key=_reach)._replace(copies=len(copies)) for _, copies in sorted(found.items())
+    ]
 
 
 def _is_wanted(copy: Range, wanted: Wanted) -> bool:
@@ -74,10 +81,10 @@ def _is_wanted(copy: Range, wanted: Wanted) -> bool:
     return by_topic and not internal and wanted.broker in (None, copy.broker)
 
 
-def _reach(copy: Range) -> tuple[int, int, int, int]:
-    """Of copies that are equal in all else, that of the lowest broker id."""
+def _reach(copy: Range) -> tuple[int, ...]:
+    """Of copies that are equal in all else, that of the lowest broker id, or the first one."""
     broker = -1 if copy.broker is None else copy.broker
-    return copy.end_offset, copy.log_end_offset, copy.records, -broker
+    return copy.end_offset, copy.log_end_offset, copy.records, -broker, -copy.partition_index
 
 
 def _check(dump: Dump, wanted: Wanted, found: set[str]) -> None:
@@ -99,13 +106,15 @@ def records(
     asked: list[Range],
     aborted_behind: DataFrame | None,
     options: DecodeOptions,
+    listed: Mapping[int, list[dict[str, int]]],
 ) -> DataFrame:
     """Rows of `schemas.record.RECORD_ROW` of the ranges, read from the files again.
 
     `splits`: as the decoder read them. `aborted_behind`: see there; None for read_uncommitted.
+    `listed`: partition_index -> rows of ABORTED_BEFORE.
     """
     by_index = {one.partition_index: one for one in asked}
-    planned = list(_planned(splits, by_index, aborted_behind is not None))
+    planned = list(_planned(splits, by_index, aborted_behind is not None, listed))
     tasks = min(max(len(planned), 1), spark.sparkContext.defaultParallelism * TASKS_A_CORE)
     source = spark.createDataFrame(spark.sparkContext.parallelize(planned, tasks), EXPORT_SPLIT)
     if aborted_behind is not None:
@@ -121,7 +130,10 @@ def records(
 
 
 def _planned(
-    splits: Iterable[dict[str, Any]], asked: dict[int, Range], committed: bool
+    splits: Iterable[dict[str, Any]],
+    asked: dict[int, Range],
+    committed: bool,
+    listed: Mapping[int, list[dict[str, int]]],
 ) -> Iterator[tuple[Any, ...]]:
     for split in splits:
         own = asked.get(split["partition_index"])
@@ -137,6 +149,12 @@ def _planned(
             "from_offset": own.from_offset,
             "end_offset": own.end_offset,
             "committed": committed,
+            "aborted_listed": [
+                one
+                for one in listed.get(own.partition_index, ())
+                if one["last_offset"] >= split["base_offset"]
+                and (following is None or one["first_offset"] < following)
+            ],
         }
         yield tuple(row.get(name) for name in EXPORT_SPLIT.names)
 
@@ -162,3 +180,36 @@ def aborted_behind(transactions: DataFrame, splits: DataFrame) -> DataFrame:
     return crossing.groupBy("file_index", "start").agg(
         F.collect_list(F.struct("producer_id", "first_offset")).alias("aborted_behind")
     )
+
+
+def unread_markers(
+    damages: DataFrame, frames: DataFrame, entries: DataFrame, asked: list[Range]
+) -> dict[int, list[dict[str, int]]]:
+    """partition_index -> rows of ABORTED_BEFORE: entries of indexes whose marker cannot be read.
+
+    `damages`: byte ranges that are no batch; `frames`: batches with a fault; `entries`: of all
+    indexes. Where neither lies in the ranges asked for, no entry is looked at.
+    """
+    spark = damages.sparkSession
+    wanted = F.broadcast(
+        spark.createDataFrame([(one.partition_index,) for one in asked], "partition_index int")
+    )
+    lost = damages.select(
+        "partition_index",
+        (F.coalesce("previous_last_offset", F.lit(-1)) + 1).alias("first"),
+        (F.coalesce("next_offset", F.lit(bounds.HIGHEST)) - 1).alias("last"),
+    )
+    control = F.col("attributes").bitwiseAND(F.lit(layout.CONTROL_MASK)) != 0
+    doubtful = frames.filter(control).select(
+        "partition_index", F.col("base_offset").alias("first"), F.col("last_offset").alias("last")
+    )
+    unread = lost.unionByName(doubtful).join(wanted, on="partition_index", how="inner")
+    if unread.isEmpty():
+        return {}
+    there = (F.col("last_offset") >= F.col("first")) & (F.col("last_offset") <= F.col("last"))
+    found = entries.join(F.broadcast(unread), on="partition_index", how="inner").filter(there)
+    listed: dict[int, list[dict[str, int]]] = defaultdict(list)
+    names = ("producer_id", "first_offset", "last_offset")
+    for row in found.select("partition_index", *names).distinct().limit(MOST_LISTED).collect():
+        listed[row.partition_index].append({name: row[name] for name in names})
+    return listed

@@ -33,18 +33,22 @@ EPOCH_BYTES = 8
 class Decoded:
     """Rows of `schemas.log_row.LOG_ROW`, read once and kept; one row is what its `kind` says.
 
-    `counts`: kind -> number of rows. `regular`: transactions that were folded away,
-    `aborts` of them aborted. `index_entries`: entries of `.txnindex` files.
+    `parts`: the frames that were kept. `counts`: kind -> number of rows. `regular`: transactions
+    that were folded away, `aborts` of them aborted. `index_entries`: entries of `.txnindex` files.
     `following`: runs that follow one of those. `offset_runs`: transactional runs of
     `__consumer_offsets`; `commits_at_seams`: transactional commits near a seam of its splits.
     `skipped_group_records`: records of newer kinds of groups, which are not decoded.
     `side_entries`: entries of indexes and leader-epoch-checkpoints that were compared.
     `folded_rows`: records and decisions of the coordinator that were folded away; `unevaluated`:
-    its records that need no look. `snapshot_entries`: states of producers in producer snapshots.
-    `splits`: of `schemas.log_row.SPLIT`, as they were read in the end.
+    its records that need no look. `snapshot_entries`: states of producers in producer snapshots;
+    `snapshot_states`: these and what batches before one changed, which an empty one may lack.
+    `producer_expiration_ms`: after how long a broker may have forgotten a producer, by what brokers
+    were given and by the configuration. `splits`: of `schemas.log_row.SPLIT`, as they were read in
+    the end.
     """
 
     rows: DataFrame
+    parts: list[DataFrame]
     counts: dict[int, int]
     regular: int
     aborts: int
@@ -57,6 +61,8 @@ class Decoded:
     folded_rows: int
     unevaluated: int
     snapshot_entries: int
+    snapshot_states: int
+    producer_expiration_ms: int
     splits: list[dict[str, object]]
 
     def kind(self, kind: int) -> DataFrame:
@@ -177,4 +183,5 @@ class Decoded:
 
     def release(self) -> None:
         """Gives the memory of the rows back."""
-        self.rows.unpersist()
+        for part in self.parts:
+            part.unpersist()

@@ -185,13 +185,21 @@ def earlier_ends(rows_of_summary: DataFrame, files: DataFrame) -> DataFrame:
     return found.groupBy("topic", "partition").agg((F.max("last_offset") + 1).alias("earlier_end"))
 
 
-def known_starts(rows_of_summary: DataFrame) -> DataFrame:
-    """One row a partition whose log begins with a producer snapshot.
+def known_states(rows_of_summary: DataFrame, files: DataFrame) -> DataFrame:
+    """One row a partition with producer snapshots.
 
-    Columns: partition_index, from_snapshot (true).
+    Columns: partition_index, from_snapshot (its log begins with one); of the newest one, if it can
+    be read, newest_snapshot and open_in_snapshot (array of log_row.OPEN_IN_SNAPSHOT).
     """
-    return rows_of_summary.filter("starts_log").select(
-        "partition_index", F.lit(True).alias("from_snapshot")
+    offsets = files.select("file_index", F.col("base_offset").alias("newest_snapshot"))
+    told = rows_of_summary.filter(F.col("starts_log").isNotNull()).join(
+        F.broadcast(offsets), on="file_index", how="inner"
+    )
+    newest = F.col("open_in_snapshot").isNotNull()
+    return told.groupBy("partition_index").agg(
+        F.max("starts_log").alias("from_snapshot"),
+        F.max(F.when(newest, F.col("newest_snapshot"))).alias("newest_snapshot"),
+        F.flatten(F.collect_list("open_in_snapshot")).alias("open_in_snapshot"),
     )
 
 
@@ -206,7 +214,7 @@ def facts(
     """One row a partition and broker, everything that verdicts about it depend on.
 
     `static` has the columns of `schemas.dump_partition.DUMP_PARTITION`; `brokers`: see `clusters`;
-    `earlier`: see `earlier_ends`; `starts`: see `known_starts`.
+    `earlier`: see `earlier_ends`; `starts`: see `known_states`.
 
     Columns: DUMP_PARTITION, log_start_offset, log_end_offset (exclusive), data_end_offset (behind
     the last record, 0 for an empty log), high_watermark,
@@ -222,6 +230,7 @@ def facts(
     and up to the moment when its copy began, where a manifest tells that.
     Where the broker was stopped cleanly and is alone in its cluster (`__cluster_metadata`), no
     replica can lag behind another, and the newest of all its partitions counts.
+    newest_snapshot, open_in_snapshot: see `known_states`; null where no snapshot tells.
     earlier_end: log end of the copy of a `__transaction_state` partition that was taken before all
     data, null for none.
     single_broker: the dump has one broker, and so has its cluster. with_kraft: the dump has a
@@ -319,6 +328,8 @@ def facts(
                 "copied_at_ms",
             ).alias("complete_up_to_ms"),
             "earlier_end",
+            "newest_snapshot",
+            "open_in_snapshot",
             (F.col("one_broker") & alone).alias("single_broker"),
             "with_kraft",
             F.coalesce("batches", F.lit(0)).alias("batches"),

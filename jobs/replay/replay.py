@@ -15,7 +15,7 @@ from jobs.replay.partitions import (
     earlier_ends,
     facts,
     holes,
-    known_starts,
+    known_states,
     segments,
     summaries,
 )
@@ -93,7 +93,7 @@ def replay(
                 holes(logs.splits, logs.steps, damages, static_facts),
                 clusters(read, files),
                 earlier_ends(read, files),
-                known_starts(read),
+                known_states(read, files),
             )
         )
         told = kept.keep_all(

@@ -3,6 +3,8 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from udfs.rules.memory import may_be_gone_with_the_head
+
 # Behind every offset, with room for arithmetic.
 NEVER_ENDED = 1 << 62
 BUCKET_BITS = 20
@@ -197,24 +199,71 @@ def _oldest_behind(events: DataFrame) -> DataFrame:
     return joined.withColumn("oldest_behind", oldest)
 
 
+def _undecided(facts: DataFrame, transactions: DataFrame) -> DataFrame:
+    """Transactions that hold back a last stable offset, as the broker remembers them.
+
+    Columns: partition_index, producer_id, highest_epoch, first_offset, first_timestamp, is_open,
+    untold (all data lie below the log start, and no snapshot tells whether the broker forgot it).
+    The newest snapshot is what the broker had in memory: of a transaction that lies below the log
+    start it tells whether that is open still (`udfs.rules.memory`), also of one whose data have
+    gone, where the log ends with it.
+    """
+    bounds = facts.select(
+        "partition_index", "high_watermark", "log_start_offset", "newest_snapshot",
+        "open_in_snapshot",
+    )  # fmt: skip
+    met = transactions.filter(F.col("first_offset").isNotNull()).join(
+        F.broadcast(bounds), on="partition_index", how="inner"
+    )
+    is_open = F.col("marker_offset").isNull()
+    gone = is_open & may_be_gone_with_the_head(F.col("last_offset"), F.col("log_start_offset"))
+    told = F.coalesce(F.col("newest_snapshot") > F.col("last_offset"), F.lit(False))
+    remembered = F.exists(
+        "open_in_snapshot", lambda one: one["producer_id"] == F.col("producer_id")
+    )
+    undecided = met.filter(is_open | (F.col("marker_offset") >= F.col("high_watermark")))
+    columns = ["partition_index", "producer_id", "highest_epoch", "first_offset", "first_timestamp"]
+    in_log = undecided.filter(~(gone & told & ~remembered)).select(
+        *columns, is_open.alias("is_open"), (gone & ~told).alias("untold")
+    )
+    in_memory = (
+        facts.filter(F.col("newest_snapshot") >= F.col("data_end_offset"))
+        .select("partition_index", "log_start_offset", F.explode("open_in_snapshot").alias("one"))
+        .filter(F.col("one.first_offset") < F.col("log_start_offset"))
+        .select(
+            "partition_index",
+            "one.producer_id",
+            F.col("one.producer_epoch").alias("highest_epoch"),
+            "one.first_offset",
+            F.lit(None).cast("long").alias("first_timestamp"),
+            F.lit(True).alias("is_open"),
+            F.lit(False).alias("untold"),
+        )
+    )
+    return in_log.unionByName(in_memory)
+
+
 def partition_states(facts: DataFrame, transactions: DataFrame, owners: DataFrame) -> DataFrame:
     """Last stable offset of every partition and the transaction that holds it.
 
     The last stable offset is the smaller of the high watermark and the first offset of the oldest
-    transaction that is open or whose marker is not replicated (`UnifiedLog.lastStableOffset`).
-    `owners`: producer_id, transactional_id.
+    transaction that is open or whose marker is not replicated (`UnifiedLog.lastStableOffset`). What
+    lies below the log start counts as far as the broker remembers it.
+    Columns of the table partition_state, and partition_index. `owners`: producer_id,
+    transactional_id.
     """
-    bounds = facts.select("partition_index", "high_watermark")
-    undecided = transactions.filter(F.col("first_offset").isNotNull()).join(
-        F.broadcast(bounds), on="partition_index", how="inner"
-    )
-    is_open = F.col("marker_offset").isNull()
-    undecided = undecided.filter(is_open | (F.col("marker_offset") >= F.col("high_watermark")))
-    oldest = undecided.groupBy("partition_index").agg(
-        F.min(F.struct("first_offset", "producer_id", "highest_epoch", "first_timestamp")).alias(
-            "holder"
-        ),
-        F.sum(is_open.cast("long")).alias("open_transactions"),
+    oldest = (
+        _undecided(facts, transactions)
+        .groupBy("partition_index")
+        .agg(
+            F.min(
+                F.struct("first_offset", "producer_id", "highest_epoch", "first_timestamp")
+            ).alias("holder"),
+            F.count_distinct(F.when(F.col("is_open"), F.col("producer_id"))).alias(
+                "open_transactions"
+            ),
+            F.max("untold").alias("untold"),
+        )
     )
     joined = facts.join(F.broadcast(oldest), on="partition_index", how="left")
     limit = F.coalesce("high_watermark", "log_end_offset")
@@ -231,6 +280,7 @@ def partition_states(facts: DataFrame, transactions: DataFrame, owners: DataFram
         return F.when(holds, F.col(field))
 
     return named.select(
+        "partition_index",
         "broker",
         "topic",
         "partition",
@@ -241,6 +291,7 @@ def partition_states(facts: DataFrame, transactions: DataFrame, owners: DataFram
         first_unstable.alias("first_unstable_offset"),
         F.coalesce("open_transactions", F.lit(0)).alias("open_transactions"),
         F.when(F.col("high_watermark").isNull(), F.lit("log_end"))
+        .when(holds & F.col("untold"), F.lit("log_start"))
         .otherwise(F.lit("high_watermark"))
         .alias("lso_basis"),
         of_holder("holder.producer_id").alias("lso_producer_id"),

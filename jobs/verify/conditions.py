@@ -138,6 +138,44 @@ def forgotten_in_place(offset: str) -> Excuse:
     )
 
 
+def forgotten_behind_a_marker() -> Excuse:
+    """From 1.0.0 to 2.4.0 old event times of data expire behind a fresh marker (KAFKA-9144).
+
+    A broker up to 2.4 takes none but 0 from a producer that it does not know.
+    """
+    return suspect(
+        VERSION_DEPENDENT, lambda: F.col("data_may_have_expired") & (F.col("first_sequence") == 0)
+    )
+
+
+def fence_may_be_forgotten() -> Excuse:
+    """Up to 2.3 any rise of the log start forgets a producer without data of its epoch.
+
+    A marker of a higher epoch leaves it so. That the start has risen is known where it lies inside
+    a segment; a broker up to 2.4 takes none but 0 then.
+    """
+    return suspect(
+        VERSION_DEPENDENT,
+        lambda: (F.col("log_start_offset") > F.col("first_base")) & (F.col("first_sequence") == 0),
+    )
+
+
+def began_anew_above_the_start() -> Excuse:
+    """An open transaction all of whose data lie below the log start was forgotten with them.
+
+    Nobody can read what it had written, so nothing is there twice.
+    """
+    return explained(
+        VERSION_DEPENDENT,
+        lambda: (
+            F.col("open_transaction")
+            & F.col("transactional")
+            & (F.col("first_sequence") == 0)
+            & _below_the_start("previous.last_offset")
+        ),
+    )
+
+
 def begun_and_gone() -> Excuse:
     """All data of the transaction went with the head of the log: see `forgotten_with_the_head`."""
     return forgotten_with_the_head("last_offset")

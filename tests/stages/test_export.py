@@ -16,6 +16,8 @@ from jobs.export.export import Wanted, ranges
 from jobs.main import main
 from jobs.model.dump import Dump, DumpPartition
 from jobs.model.settings import load as load_settings
+from udfs.wire.batches import writer
+from udfs.wire.side_files import txn_index
 
 DUMP = Path(__file__).parent.parent / "dumps/mixed-clients.tar.gz"
 # Batches lie across the ends of most splits, and so do transactions.
@@ -64,8 +66,12 @@ def test_the_copy_that_reaches_furthest_and_then_holds_most_is_taken(
         for number in (0, 1)
     ]  # fmt: skip
     states = spark.createDataFrame(
-        [(one, "t", 0, 0, end, end, end, held) for one, (end, held) in ((1, (10, 7)), (2, second))],
-        "broker int, topic string, partition int, log_start_offset long, log_end_offset long, "
+        [
+            (one - 1, one, "t", 0, 0, end, end, end, held)
+            for one, (end, held) in ((1, (10, 7)), (2, second))
+        ],
+        "partition_index int, broker int, topic string, partition int, log_start_offset long, "
+        "log_end_offset long, "
         "high_watermark long, last_stable_offset long, records long",
     )
     (taken,) = ranges(states, Dump(partitions=copies), Wanted("read_committed"))
@@ -121,3 +127,83 @@ def test_an_unknown_topic_has_a_nearest_spelling(
     code, _ = export(*dump, "--topic", "mm")
     assert code == 2
     assert "--topic mm is not in the dump; did you mean m?" in capsys.readouterr().err
+
+
+def put(path: Path, *batches: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"".join(batches))
+
+
+def data(offset: int, sequence: int, value: bytes = b"v") -> bytes:
+    return writer.batch(
+        offset, [writer.record(0, value=value)], base_timestamp=0, producer_id=7, producer_epoch=0,
+        base_sequence=sequence, transactional=True,
+    )  # fmt: skip
+
+
+SEGMENT = "00000000000000000000.log"
+
+
+def test_of_two_bare_folders_the_one_that_reaches_furthest_is_named(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    long, short = tmp_path / "dump/one/t-0", tmp_path / "dump/two/t-0"
+    put(long / SEGMENT, *[writer.batch(i, [writer.record(0, value=b"long")], base_timestamp=0)
+                          for i in range(3)])  # fmt: skip
+    put(short / SEGMENT, writer.batch(0, [writer.record(0, value=b"short")], base_timestamp=0))
+    code, told = export("--dump", str(tmp_path / "dump"), "--out", str(tmp_path / "out"))
+    assert code == 0
+    assert "1 partitions lie in the dump several times" in told
+    assert "t-0 from one/t-0." in told
+    assert "Without a meta.properties nobody can tell whose these copies are" in told
+    rows = spark.read.format("delta").load(str(tmp_path / "out/record")).collect()
+    assert [bytes(row.value) for row in rows] == [b"long"] * 3
+
+
+@pytest.mark.parametrize("listed", [True, False])
+def test_what_the_index_lists_as_aborted_is_no_record_though_its_marker_is_damaged(
+    spark: SparkSession, tmp_path: Path, listed: bool
+) -> None:
+    abort = bytearray(writer.marker(1, 7, 0, False, 0, 0))
+    abort[70] ^= 1
+    folder = tmp_path / "t-0"
+    put(folder / SEGMENT, data(0, 0), bytes(abort), data(2, 1), writer.marker(3, 7, 0, True, 0, 0))
+    if listed:
+        entry = txn_index.AbortedTxnEntry(0, 7, 0, 1, 2)
+        put(folder / SEGMENT.replace(".log", ".txnindex"), txn_index.encode([entry]))
+    code, told = export("--dump", str(folder), "--out", str(tmp_path / "out"))
+    assert code == 3
+    assert "A marker may have been among them" in told
+    assert ("1 transactions whose ABORT marker cannot be read are left out" in told) == listed
+    assert exported(spark, tmp_path / "out") == {"t-0": [2] if listed else [0, 2]}
+
+
+def test_batches_of_odd_clients_are_records(spark: SparkSession, tmp_path: Path) -> None:
+    record = bytes.fromhex("0e00000003027600")  # a key of length -2
+    put(
+        tmp_path / "t-0" / SEGMENT,
+        writer.batch(0, [writer.record(0)], base_timestamp=0, transactional=True),
+        writer.batch(1, [writer.record(0)], base_timestamp=0, producer_id=-10),
+        writer.batch(2, [writer.record(0)], base_timestamp=0, section=record),
+        writer.batch(3, [writer.record(0)], base_timestamp=(1 << 63) - 1),
+    )
+    assert export("--dump", str(tmp_path / "t-0"), "--out", str(tmp_path / "out"))[0] == 0
+    rows = spark.read.format("delta").load(str(tmp_path / "out/record")).orderBy("offset")
+    told = [(row.offset, row.key, row.producer_id, row.timestamp) for row in rows.collect()]
+    assert told == [(0, None, None, 0), (1, None, None, 0), (2, None, None, 0),
+                    (3, None, None, (1 << 63) - 1)]  # fmt: skip
+
+
+def test_a_copy_under_a_swap_of_the_cleaner_gives_each_offset_once(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    put(tmp_path / "dump/meta.properties", b"node.id=1\n")
+    put(tmp_path / "dump/cleaner-offset-checkpoint", b"0\n1\nt 0 4\n")
+    for base, last in ((0, 4), (2, 4), (4, 5), (5, 6)):
+        put(tmp_path / f"dump/t-0/{base:020}.log", *[
+            writer.batch(i, [writer.record(0, key=b"%d" % i)], base_timestamp=0)
+            for i in range(base, last)
+        ])  # fmt: skip
+    code, _ = export("--dump", str(tmp_path / "dump"), "--out", str(tmp_path / "out"))
+    assert code == 0
+    assert exported(spark, tmp_path / "out") == {"t-0": [0, 1, 2, 3, 4, 5]}

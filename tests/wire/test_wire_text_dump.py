@@ -44,7 +44,8 @@ def split(path: str, size: int, section: Section | None) -> dict[str, Any]:
         "kind": "segment" if name.endswith(".log") else "txn_index", "start": 0, "length": size,
         "base_offset": int(name.partition(".")[0]), "next_base_offset": None, "cleaned_below": 0,
         "file_size": size, "cuts": None, "cleaner_reach": None, "single_copy": False,
-        "snapshots": None, "beside": None, "log_base": int(name.partition(".")[0]), "log_start": None,
+        "snapshots": None, "beside": None, "log_base": int(name.partition(".")[0]),
+        "log_start": None,
         "first_byte": section and section.first_byte,
         "first_line": section and section.first_line,
         "with_records": section and section.with_records,
@@ -377,7 +378,7 @@ SHAPES = {
 def test_lines_of_all_releases_tell_the_same_batch(release: str) -> None:
     found, _ = gathered(f"{SHAPES[release]}\n".encode(), with_records=False)
     columns = [column.tolist()[0] for column in found.headers]
-    assert columns == [1, 1, 7, 6, 0x13, 2, 5, 5, 4, 2, 1, 3, 2]
+    assert columns == [1, 1, 7, 6, 0x13, 2, 5, 5, 4, 2, 1, 3, 2, 1]
 
 
 def test_records_without_batch_lines_are_gathered_by_position() -> None:

@@ -16,7 +16,7 @@ from udfs.arrow.producer_states import unpack_states
 from udfs.arrow.read_pack import read_split
 from udfs.wire.errors import WireError
 from udfs.wire.side_files.producer_state import STATE, UNTOLD
-from udfs.wire.side_files.snapshot_differences import COMPARED, compare
+from udfs.wire.side_files.snapshot_differences import COMPARED, Replayed, compare
 from udfs.wire.text import text_dump
 from udfs.wire.text.text_sections import sections
 from udfs.wire.text.text_side_files import read_states
@@ -106,7 +106,8 @@ def test_a_text_tells_what_the_dumped_files_hold(name: str) -> None:
             assert from_text[0].pop("in_text") and not from_bytes[0].pop("in_text")
             told = [time != UNTOLD for time in from_text[0]["timestamp"]]
             for one in (from_text, from_bytes):
-                one[0]["timestamp"] = np.where(told, one[0]["timestamp"], UNTOLD).tolist()
+                for name in ("timestamp", "data_timestamp"):
+                    one[0][name] = np.where(told, one[0][name], UNTOLD).tolist()
             states += len(told)
         assert from_text == from_bytes, path
         compared[kind] += 1
@@ -138,10 +139,10 @@ def test_a_marker_without_data_has_no_timestamp_up_to_3_0_and_is_not_compared_by
     assert [int(states[0][name]) for name in COMPARED] == [2, -1, -1, 0, UNTOLD, 3, -1]
     known = states.copy()
     known["timestamp"] = 17
-    assert not compare(known, states, whole=True, expired_before=0).log.size
+    assert not compare(Replayed(known, known, 0, True, 0), states, 1 << 40).log.size
     known["last_offset"], known["last_sequence"] = 4, 4
     # A broker that had forgotten the producer before the marker writes the same.
-    assert compare(known, states, whole=False, expired_before=0).forgotten.tolist() == []
+    assert not compare(Replayed(known, known, 0, False, 0), states, 1 << 40).log.size
 
 
 SNAPSHOT = "orders-0/00000000000000000010.snapshot"

@@ -1,6 +1,6 @@
 """The records of a split that a consumer would get, as rows of `schemas.record.RECORD_ROW`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,21 @@ BYTES_PER_BATCH = 1 << 23
 TIMESTAMP_TYPES = np.array(["CreateTime", "LogAppendTime", "NoTimestampType"], dtype=object)
 NO_TIMESTAMP_TYPE = 2
 NO_HEADERS = b"\x00"
+
+
+def listed_as_aborted(decoded: Decoded, listed: Iterable[dict[str, int]]) -> Bools:
+    """Which batches an index says to skip, one element a batch. `listed`: rows of ABORTED_BEFORE.
+
+    A broker answers the entries of the index beside the batches, and a consumer skips by them.
+    """
+    headers = decoded.headers
+    result = np.zeros(decoded.fault.size, dtype=np.bool_)
+    for one in listed:
+        inside = (headers.base_offset >= one["first_offset"]) & (
+            headers.base_offset < one["last_offset"]
+        )
+        result |= inside & (headers.producer_id == one["producer_id"])
+    return result & headers.transactional & ~headers.control
 
 
 def hidden(decoded: Decoded, aborted_behind: dict[int, int]) -> Bools:
@@ -133,6 +148,7 @@ def export_split(
     if split["committed"]:
         behind = {row["producer_id"]: row["first_offset"] for row in split["aborted_behind"] or ()}
         wanted &= ~hidden(decoded, behind)
+        wanted &= ~listed_as_aborted(decoded, split["aborted_listed"] or ())
     for part in sections(source, decoded, options.max_decompressed_bytes, wanted):
         yield from _rows(part, decoded.stored, split)
 

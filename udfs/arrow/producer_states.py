@@ -18,7 +18,7 @@ from udfs.wire.batches.batch_headers import BatchHeaders, Bools
 from udfs.wire.batches.fold import Batches
 from udfs.wire.errors import WireError
 from udfs.wire.side_files.producer_snapshot import read_entries
-from udfs.wire.side_files.producer_state import STATE, UNTOLD, States, changes
+from udfs.wire.side_files.producer_state import NONE, STATE, UNTOLD, States, changes
 from udfs.wire.side_files.snapshot_differences import stored_states
 
 # Of damaged producers in one range; a log in which there are more is told by its other findings.
@@ -54,18 +54,23 @@ def changed_states(
 ) -> Iterator[pa.RecordBatch]:
     """Rows of kind PRODUCER_STATES of a split of a segment, one a snapshot that lies behind it.
 
-    A range in which a batch was left out may have no states, and is told all the same.
+    Where the log start lies between, two: of what is below it and of the rest. A range in which a
+    batch was left out may have no states, and is told all the same.
     """
     headers, batch = decoded.headers, given.batch
     last_offset = headers.last_offset[batch]
+    below_start = last_offset < (split["log_start"] or 0)
     # Control batches of another type than a marker are no part of a producer's state.
     doubtful = (decoded.fault & (faults.NOT_REPLAYED | faults.CODEC_INVALID)) != 0
     left_out = int(np.count_nonzero(doubtful))
     doubtful[batch] = False
     rows = []
     for start, end in pairwise(split["snapshots"] or []):
-        chosen = np.flatnonzero((last_offset >= start) & (last_offset < end))
-        if chosen.size or left_out:
+        inside = (last_offset >= start) & (last_offset < end)
+        for below, lies_there in ((True, below_start), (False, ~below_start)):
+            chosen = np.flatnonzero(inside & lies_there)
+            if not chosen.size and (below or not left_out):
+                continue
             states = changes(
                 Batches._make(values[chosen] for values in given.batches),
                 last_offset[chosen],
@@ -76,7 +81,7 @@ def changed_states(
             place: dict[str, Any] = {"start_offset": start, "end_offset": end, "left_out": left_out}
             if left_out:
                 place["doubted"] = _producers(headers, doubtful, start, end)
-            rows.append(_row(split, states) | place)
+            rows.append(_row(split, states) | place | {"below_log_start": below})
     if rows:
         yield builder.nested(log_row.PRODUCER_STATES, "producer_states", rows)
 
@@ -90,17 +95,32 @@ def _producers(headers: BatchHeaders, chosen: Bools, start: int, end: int) -> li
 
 def snapshot_rows(
     builder: RowBuilder, data: bytes, split: dict[str, Any]
-) -> Generator[pa.RecordBatch, None, bool]:
-    """Rows of a `.snapshot`: its states, or what is wrong with it.
+) -> Generator[pa.RecordBatch, None, dict[str, Any]]:
+    """Rows of a `.snapshot`: its states, or what is wrong with it. Returns what its summary tells.
 
-    Where the log begins with it, each state is a run too, and what is returned is true.
+    Where the log begins with it (starts_log), each state is a run too.
     """
     try:
         states = stored_states(read_entries(data), split["file_index"])
     except WireError as error:
         yield fault_row(builder, split, error, 0, len(data))
-        return False
-    return (yield from held_states(builder, states, split))
+        return {"starts_log": False}
+    starts_log = yield from held_states(builder, states, split)
+    return {"starts_log": starts_log, "open_in_snapshot": _open_in_newest(states, split)}
+
+
+def _open_in_newest(states: States, split: dict[str, Any]) -> list[dict[str, int]] | None:
+    """Transactions that a snapshot holds open, None if it is not the newest of its partition."""
+    offset, (_, behind) = split["base_offset"], _around(split)
+    if behind is not None or offset not in (split["snapshots"] or []):
+        return None
+    still_open = states[states["txn_first_offset"] != NONE]
+    names = {
+        "producer_id": "producer_id",
+        "producer_epoch": "epoch",
+        "first_offset": "txn_first_offset",
+    }
+    return [{to: int(one[of]) for to, of in names.items()} for one in still_open]
 
 
 def _around(split: dict[str, Any]) -> tuple[int | None, int | None]:

@@ -60,7 +60,7 @@ def _read_snapshot(source: ByteRange, split: dict[str, Any]) -> Iterator[pa.Reco
     summary = _side_file_summary(source)
     if split["partition_index"] is not None:
         data = source.data[: source.length].tobytes()
-        summary["starts_log"] = yield from snapshot_rows(builder, data, split)
+        summary |= yield from snapshot_rows(builder, data, split)
     yield builder.nested(log_row.SUMMARY, "summary", [summary])
 
 

@@ -34,7 +34,7 @@ def frame_rows(decoded: Decoded, split: dict[str, Any]) -> list[dict[str, Any]]:
     """Rows of the batches with a fault; what the cleaner leaves in its range is none."""
     headers = decoded.headers
     fault = decoded.fault.copy()
-    below = headers.base_offset < (split["cleaned_below"] or 0)
+    below = absence.within_reach(headers.base_offset, split["cleaned_below"] or 0)
     fault[below] &= ~np.int64(faults.CLEANER_TRACES)
     for cause, implied in faults.IMPLIED:
         fault[(fault & cause) != 0] &= ~np.int64(implied)
@@ -124,11 +124,7 @@ def missing_ranges(
         end = np.concatenate([end, headers.last_offset[partly] + 1])
         order = np.argsort(end, kind="stable")
         first, end = first[order], end[order]
-    older = first.size - absence.RANGES_OF_SPLIT + 1
-    if older > 1:
-        first = np.append(first[:older].min(), first[older:])
-        end = end[older - 1 :]
-    return [{"first": a, "end": b} for a, b in zip(first.tolist(), end.tolist(), strict=True)]
+    return [one._asdict() for one in absence.newest_apart(first, end)]
 
 
 def failure_rows(frames: Frames, headers: BatchHeaders, start: int) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ from schemas.columns import array, boolean, integer, long, string, table
 from udfs.arrow.producer_states import unpack_states
 from udfs.wire.side_files.producer_snapshot import HEADER_SIZE
 from udfs.wire.side_files.producer_state import NONE, STATE, States, follow
-from udfs.wire.side_files.snapshot_differences import COMPARED, Differences, compare
+from udfs.wire.side_files.snapshot_differences import COMPARED, Differences, Replayed, compare
 
 DIFFERS, FOREIGN, FORGOTTEN = "differs", "foreign", "forgotten"
 # In the words of a reader.
@@ -32,6 +32,8 @@ RANGE = table(
     long("segment_base", "base offset of the segment; of a snapshot its offset"),
     long("split_start", "byte position where the split starts"),
     long("left_out", "batches that cannot be believed"),
+    boolean("below_log_start", "of changes: by batches below the log start"),
+    long("log_start_offset", "the log start; what lies below may have been forgotten"),
     array("doubted", LongType(), "producers whose state such batches may have changed"),
 )
 """Columns of what `compare_range` reads, apart from `states`; a group is one range."""
@@ -58,31 +60,55 @@ SNAPSHOT_DIFFERENCE = table(
 NO_STATES: States = np.empty(0, dtype=STATE)
 
 
-def compare_range(rows: pa.Table, expiration_ms: int) -> pa.Table:
+def compare_range(rows: pa.Table, expiration_ms: int, now: int | None) -> pa.Table:
     """Rows of SNAPSHOT_DIFFERENCE for one range of offsets, from its rows of RANGE and `states`.
+
+    `now`: the moment to which ages refer, ms; no snapshot was written later.
 
     A range without a state to start from, or whose snapshot cannot be read, has none.
     """
-    given = sorted(rows.to_pylist(), key=lambda row: (row["segment_base"], row["split_start"]))
+    given = sorted(rows.to_pylist(), key=_in_log_order)
     held = {row["segment_base"]: row for row in given if row["of_snapshot"]}
     first = given[0]
     judged, before = held.get(first["end_offset"]), held.get(first["start_offset"])
     found: list[dict[str, Any]] = []
     if judged is not None and (before is not None or judged["of_log_start"]):
-        replayed = NO_STATES if before is None else unpack_states(before["states"])
-        snapshot = unpack_states(judged["states"])
-        newest = max(_newest(replayed), _newest(snapshot))
         changed = [row for row in given if not row["of_snapshot"]]
-        for row in changed:
-            change = unpack_states(row["states"])
-            newest = max(newest, _newest(change))
-            replayed = follow(replayed, change)
-        whole = judged["whole"] and not any(row["left_out"] for row in changed)
+        snapshot = unpack_states(judged["states"])
+        replayed = _replayed(before, changed, snapshot, judged, now)
         doubted = {one for row in changed for one in row["doubted"] or ()}
-        differences = compare(replayed, snapshot, whole, newest - expiration_ms)
+        differences = compare(replayed, snapshot, expiration_ms)
         # What a batch did that cannot be believed is told of that batch.
         found = [one for one in _rows(differences, judged) if one["producer_id"] not in doubted]
     return pa.Table.from_pylist(found, schema=to_arrow_schema(SNAPSHOT_DIFFERENCE))
+
+
+def _in_log_order(row: dict[str, Any]) -> tuple[int, int, bool]:
+    return row["segment_base"], row["split_start"], not row["below_log_start"]
+
+
+def _replayed(
+    before: dict[str, Any] | None,
+    changed: list[dict[str, Any]],
+    snapshot: States,
+    judged: dict[str, Any],
+    now: int | None,
+) -> Replayed:
+    """The states at the judged snapshot: what the one before it holds, and all changes behind."""
+    states = NO_STATES if before is None else unpack_states(before["states"])
+    log_start = judged["log_start_offset"]
+    # A broker that rebuilds begins at a snapshot above the log start, or at the start itself.
+    head_below = judged["start_offset"] is None or judged["start_offset"] <= log_start
+    kept = NO_STATES if head_below else states
+    newest = max(_newest(states), _newest(snapshot), NONE if now is None else now)
+    for row in changed:
+        change = unpack_states(row["states"])
+        newest = max(newest, _newest(change))
+        states = follow(states, change)
+        if not row["below_log_start"]:
+            kept = follow(kept, change)
+    whole = judged["whole"] and not any(row["left_out"] for row in changed)
+    return Replayed(states, kept, log_start, whole, newest)
 
 
 def _newest(states: States) -> int:

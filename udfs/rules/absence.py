@@ -16,8 +16,8 @@ and it is the only proof. No proof are:
   and up to it where it lies below (`LogCleanerManager.cleanableOffsets`).
 
 Who took what is missing is another question. The cleaner never takes the marker of data that are
-still there (`CleanedTransactionMetadata`; but KAFKA-8351, up to 2.3.0, took it where it lay in a
-later group of segments), nor the last record of a key. So each check asks one of two questions:
+still there (`CleanedTransactionMetadata`; up to 2.2.1 it did where the marker lay in a later group
+of segments, KAFKA-8351), nor the last record of a key. So each check asks one of two questions:
 whether anything is missing, or whether something is lost that no cleaner takes.
 
 Not to be known: whether a file between two others was cleaned away or not copied, and up to where
@@ -25,6 +25,9 @@ a pass had come that was under way.
 """
 
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from udfs.rules.logic import Values
 
@@ -62,6 +65,23 @@ def within_reach(first_missing: Values, cleaned_below: Values) -> Values:
 def overlaps(missing: Range, first: Values, last: Values) -> Values:
     """Whether offsets between `first` and `last`, both inclusive, are among those missing."""
     return (missing.first <= last) & (missing.end > first)
+
+
+def reaches_behind(end: Values, offset: Values) -> Values:
+    """Whether a range of missing offsets that ends at `end` (exclusive) has one behind `offset`."""
+    return end > offset
+
+
+def newest_apart(first: NDArray[np.int64], end: NDArray[np.int64]) -> list[Range]:
+    """Ranges of a split in the order of their ends, the newest apart, older ones as one.
+
+    The end of a compacted partition is what the cleaner has not touched.
+    """
+    older = max(first.size - RANGES_OF_SPLIT, 0)
+    if older:
+        first = np.append(first[: older + 1].min(), first[older + 1 :])
+        end = end[older:]
+    return [Range(*one) for one in zip(first.tolist(), end.tolist(), strict=True)]
 
 
 def first_pass_possible(

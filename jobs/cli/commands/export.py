@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from jobs.audit.audit import Read, Request
 from jobs.decode.decode import decode_options
-from jobs.export.export import Range, Wanted, aborted_behind, records
+from jobs.export.export import Range, Wanted, aborted_behind, records, unread_markers
 from jobs.model.dump import Dump
 from jobs.model.errors import UsageError
 from jobs.model.settings import Settings
@@ -21,15 +21,20 @@ from udfs.arrow.sections import UNREADABLE
 from udfs.wire.batches import batch_layout as layout
 
 TABLE = "record"
+COPIES_NAMED = 5
 BOUNDS = "partition_index int, from_offset long, end_offset long"
 
 
 class Exported(NamedTuple):
-    """What was written, and `lost`: sentences about what of the ranges could not be read."""
+    """What was written, and `lost`: sentences about what of the ranges could not be read.
+
+    `told_by_index`: transactions that are left out as a .txnindex says, their marker being lost.
+    """
 
     ranges: list[Range]
     written: int
     lost: list[str]
+    told_by_index: int = 0
 
 
 def check_has_bytes(dump: Dump) -> None:
@@ -58,14 +63,17 @@ def export(
     wanted: Wanted,
 ) -> Exported:  # fmt: skip
     """Writes the records of the ranges, once: an export that is there already adds nothing."""
-    behind = None
+    behind, listed = None, {}
     if wanted.isolation == READ_COMMITTED:
         behind = aborted_behind(replayed.transactions, replayed.splits)
+        frames = read.decoded.nested(log_row.FRAME, "frame")
+        listed = unread_markers(read.damages, frames, read.decoded.aborted_entries(), asked)
     options = decode_options(request.settings, "records")
-    found = records(spark, read.decoded.splits, asked, behind, options)
+    found = records(spark, read.decoded.splits, asked, behind, options, listed)
     delta_tables.append(_placed(found, replayed), request.out, TABLE, read.audit_id)
     mine = delta_tables.rows_of(spark, request.out, TABLE, read.audit_id)
-    return Exported(asked, mine.count(), list(_lost(spark, asked, read)))
+    told = sum(len(rows) for rows in listed.values())
+    return Exported(asked, mine.count(), list(_lost(spark, asked, read)), told)
 
 
 def _placed(found: DataFrame, replayed: Replayed) -> DataFrame:
@@ -90,7 +98,9 @@ def _lost(spark: SparkSession, asked: list[Range], read: Read) -> Iterator[str]:
     if bytes_lost.number:
         yield (
             f"{bytes_lost.number:,} damaged stretches of {bytes_lost.bytes:,} bytes hold no batch "
-            "that can be proven; `audit` names them in the table decode_failure."
+            "that can be proven; `audit` names them in the table decode_failure. A marker may have "
+            "been among them: what it ended is told by .txnindex where that lists it as aborted, "
+            "else by the next marker of its producer."
         )
     data = F.col("attributes").bitwiseAND(F.lit(layout.CONTROL_MASK)) == 0
     unreadable = F.col("fault_mask").bitwiseAND(F.lit(UNREADABLE)) != 0
@@ -104,7 +114,33 @@ def _lost(spark: SparkSession, asked: list[Range], read: Read) -> Iterator[str]:
         yield f"{number:,} batches cannot be read; `audit` names them and says why."
 
 
-def closing_words(done: Exported, request: Request, wanted: Wanted) -> tuple[str, int]:
+def _copies_taken(done: Exported, dump: Dump) -> Iterator[str]:
+    """Which copy was taken where the dump has several, so that a wrong one is seen."""
+    several = [one for one in done.ranges if one.copies > 1]
+    if not several:
+        return
+    folders = {
+        one.partition_index: one.segments[0].path.rpartition("/")[0]
+        for one in dump.partitions
+        if one.segments
+    }
+    named = [
+        f"{one.topic}-{one.partition} from {folders.get(one.partition_index, 'an empty folder')}"
+        for one in several[:COPIES_NAMED]
+    ]
+    more = f" and {len(several) - COPIES_NAMED:,} more" if len(several) > COPIES_NAMED else ""
+    yield (
+        f"{len(several):,} partitions lie in the dump several times; of each the copy was taken "
+        f"that reaches furthest: {', '.join(named)}{more}."
+    )
+    if any(one.broker is None for one in several):
+        yield (
+            "Without a meta.properties nobody can tell whose these copies are: give --dump the one "
+            "folder that is meant if it is another."
+        )
+
+
+def closing_words(done: Exported, request: Request, wanted: Wanted, dump: Dump) -> tuple[str, int]:
     """(text for a person, exit code)."""
     topics = {one.topic for one in done.ranges}
     held = [one for one in done.ranges if one.end_offset < one.log_end_offset]
@@ -119,5 +155,13 @@ def closing_words(done: Exported, request: Request, wanted: Wanted) -> tuple[str
             f"{behind:,} offsets of {len(held):,} partitions lie behind the {mark}, which a "
             "consumer does not pass."
         )
+    lines += _copies_taken(done, dump)
+    if done.told_by_index:
+        lines.append(
+            f"{done.told_by_index:,} transactions whose ABORT marker cannot be read are left out, "
+            "as their .txnindex says."
+        )
+    if not any(one.log_end_offset > one.from_offset for one in done.ranges):
+        lines.append("No partition that was asked for has a batch: there was nothing to export.")
     lines += [f"Lost: {sentence}" for sentence in done.lost]
-    return "\n".join(lines), 3 if done.lost else 0
+    return "\n".join(lines), 3 if done.lost or not done.ranges else 0

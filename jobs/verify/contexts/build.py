@@ -169,7 +169,7 @@ def _snapshot_context(given: Inputs) -> Context:
         return no_rows("snapshot", given.facts)
     return snapshot_context(
         told.states, told.faults, told.entries, given.facts, given.files,
-        given.ages.producer_expiration,
+        given.ages.producer_expiration, given.ages.now,
     )  # fmt: skip
 
 

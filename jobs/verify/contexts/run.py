@@ -44,12 +44,18 @@ def _with_memory(rows: DataFrame, follows: Column, expiration_ms: int) -> DataFr
         F.col("state_timestamp"), F.col("latest_append_ms"), F.col("open_transaction"),
         expiration_ms,
     )  # fmt: skip
+    # What counted from 1.0.0 to 2.4.0. A retry that is there again is wrong all the same.
+    of_data = may_have_expired(
+        F.col("previous.last_timestamp"), F.col("latest_append_ms"), F.col("open_transaction"),
+        expiration_ms,
+    )  # fmt: skip
     # Without any clock nothing bounds the moment of the append.
     unbounded = F.col("latest_append_ms").isNull() & ~F.col("open_transaction")
     known = F.col("state_timestamp").isNotNull()
     return rows.select(
         "*",
         F.coalesce(known & (expired | unbounded), F.lit(False)).alias("state_may_have_expired"),
+        F.coalesce(of_data & ~F.col("same_bytes"), F.lit(False)).alias("data_may_have_expired"),
         (F.col(PAUSED) | ~F.coalesce(follows, F.lit(False))).alias("pause_or_break"),
     )
 
@@ -68,6 +74,7 @@ def run_context(
 
     Added: client_data (sequences mean something), sequence_known (an earlier batch of the same
     epoch is known), latest_append_ms (see `with_latest_append`), state_may_have_expired (by then),
+    data_may_have_expired (the same of a broker that asks data alone, and not of the same bytes),
     pause_or_break (the client's clock shows a pause, or the run breaks a rule), same_bytes (a batch
     with the checksum of the first one is among the newest before it), state_offset (offset of the
     newest batch or marker before), missing_before, lost_before, offsets_missing_before (whether
@@ -140,7 +147,12 @@ def run_context(
             F.coalesce(F.col("previous.last_offset") + 1, F.lit(0)),
             F.col("first_offset") - 1,
         )
-        bounded = with_latest_append(selected, states, now)
+        same_bytes = (F.col("first_checksum") >= 0) & F.array_contains(
+            "known_checksums", F.col("first_checksum")
+        )
+        bounded = with_latest_append(selected, states, now).withColumn(
+            "same_bytes", F.coalesce(same_bytes, F.lit(False))
+        )
         named = with_paths(
             _with_memory(bounded, _follows(known), expiration_ms),
             files,
@@ -152,10 +164,6 @@ def run_context(
             "*",
             (~F.col("coordinator_topic")).alias("client_data"),
             F.coalesce(known, F.lit(False)).alias("sequence_known"),
-            (
-                (F.col("first_checksum") >= 0)
-                & F.array_contains("known_checksums", F.col("first_checksum"))
-            ).alias("same_bytes"),
             F.greatest("previous.last_offset", "previous_marker.offset").alias("state_offset"),
             lost_between(*unseen).alias("lost_before"),
             missing_between(*unseen).alias("missing_before"),

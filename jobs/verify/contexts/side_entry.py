@@ -73,9 +73,9 @@ def side_entry_context(given: IndexInputs, facts: DataFrame, files: DataFrame) -
     `entry`: struct (file_index, position, length, version, first, last, last_stable_offset,
     segment_base, previous_last), null where the index has none. `marker_offset` is null where
     the log has no such ABORT marker; `first_offset` is null where its transaction has no data
-    in the log, `first_kept` where all of it lies below the log start; `last_stable_offset` is the recomputed one. next_segment_base: base offset of
-    the segment behind the entry's; newest_entry: largest marker offset in the indexes of the
-    partition.
+    in the log, `first_kept` where all of it lies below the log start; `last_stable_offset` is the
+    recomputed one. next_segment_base: base offset of the segment behind the entry's;
+    newest_entry: largest marker offset in the indexes of the partition.
     """
     entries = _entries(given.entries, files)
     matched = given.aborts.join(

@@ -97,5 +97,4 @@ def index_excuses() -> tuple[Excuse, ...]:
 def _not_settled() -> Column:
     not_flushed = F.col("segment_end") > F.col("checkpoint_recovery_point")
     not_flushed = F.coalesce(not_flushed, F.lit(True))
-    swapped = (F.col("cleaning") != NEVER_CLEANED) | F.col("first_pass_possible")
-    return ~F.col("clean_shutdown") & (not_flushed | swapped)
+    return ~F.col("clean_shutdown") & (not_flushed | (F.col("cleaning") != NEVER_CLEANED))

@@ -47,7 +47,7 @@ def _ranges(states: DataFrame, facts: DataFrame) -> DataFrame:
     )
     needed = facts.select(
         "partition_index", "cleaning", "cleaned_below", "clean_shutdown", "holes", "missing",
-        "cleaner_traces", "data_end_offset",
+        "cleaner_traces", "data_end_offset", "log_start_offset",
     )  # fmt: skip
     placed = (
         states.select("*", F.explode(F.filter(ranges, lambda one: one.isNotNull())).alias("range"))
@@ -68,16 +68,20 @@ def _ranges(states: DataFrame, facts: DataFrame) -> DataFrame:
         "segment_base",
         "split_start",
         F.coalesce("left_out", F.lit(0)).cast("long").alias("left_out"),
+        F.coalesce("below_log_start", F.lit(False)).alias("below_log_start"),
+        "log_start_offset",
         "doubted",
         "states",
     )
 
 
-def _differences(states: DataFrame, facts: DataFrame, expiration_ms: int) -> DataFrame:
+def _differences(
+    states: DataFrame, facts: DataFrame, expiration_ms: int, now: int | None
+) -> DataFrame:
     """Rows of SNAPSHOT_DIFFERENCE."""
 
     def compare(rows: pa.Table) -> pa.Table:
-        return compare_range(rows, expiration_ms)
+        return compare_range(rows, expiration_ms, now)
 
     ranges = _ranges(states, facts).select(*RANGE.names, "states")
     return ranges.groupBy("partition_index", "end_offset").applyInArrow(
@@ -107,6 +111,7 @@ def snapshot_context(
     facts: DataFrame,
     files: DataFrame,
     expiration_ms: int,
+    now: int | None,
 ) -> Context:
     """Rows of SNAPSHOT_FINDING with all that is known of their partition.
 
@@ -116,7 +121,7 @@ def snapshot_context(
     """
     rows = facts.sparkSession.createDataFrame([], SNAPSHOT_FINDING)
     if states is not None:
-        told = _differences(states, facts, expiration_ms)
+        told = _differences(states, facts, expiration_ms, now)
         rows = rows.unionByName(told, allowMissingColumns=True)
     if faults is not None:
         rows = rows.unionByName(_corrupt(faults, files), allowMissingColumns=True)

@@ -20,6 +20,7 @@ from jobs.verify.contexts.open_transaction import (
     with_log_ages,
     with_newest_decisions,
 )
+from udfs.rules.absence import within_reach
 from udfs.rules.memory import at_least_later
 
 
@@ -69,9 +70,9 @@ def transaction_context(
         step = F.col("marker_epoch") - F.col("highest_epoch")
         settled = F.col("first_offset").isNotNull() & F.col("marker_offset").isNotNull()
         uncleaned = F.col("cleaner_checkpoint").isNull() | (
-            F.col("marker_offset") >= F.col("cleaner_checkpoint")
+            ~within_reach(F.col("marker_offset"), F.col("cleaner_checkpoint"))
         )
-        return (
+        plain: Column = (
             settled
             & step.isin(0, 1)
             & F.coalesce(F.col("earlier_epoch") <= F.col("marker_epoch"), F.lit(True))
@@ -80,6 +81,7 @@ def transaction_context(
             )
             & ((F.col("outcome") == "commit") | uncleaned)
         )
+        return plain
 
     def enrich(selected: DataFrame) -> DataFrame:
         coordinator = owners.select(

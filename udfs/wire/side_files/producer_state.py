@@ -23,6 +23,8 @@ STATE_FIELDS = (
     "last_offset",
     "offset_delta",
     "timestamp",
+    # Of the newest data batch: from 1.0.0 to 2.4.0 a marker does not move it (KAFKA-9144).
+    "data_timestamp",
     "coordinator_epoch",
     "txn_first_offset",
     # Offset of the newest marker.
@@ -36,8 +38,10 @@ STATE_FIELDS = (
 )
 STATE = np.dtype([(name, np.int64) for name in STATE_FIELDS])
 (
-    _, EPOCH, SEQUENCE, OFFSET, DELTA, TIMESTAMP, COORDINATOR, OPEN, MARKER, KEEPS, NEWEST,
-) = range(11)  # fmt: skip
+    _, EPOCH, SEQUENCE, OFFSET, DELTA, TIMESTAMP, OF_DATA, COORDINATOR, OPEN, MARKER, KEEPS, NEWEST,
+) = range(12)  # fmt: skip
+# What the newest batch of an epoch tells, and a marker of that epoch leaves.
+OF_NEWEST_DATA = ("last_sequence", "last_offset", "offset_delta")
 
 States = NDArray[np.void]
 
@@ -53,7 +57,7 @@ def _changes(  # type: ignore[no-untyped-def]
     producer, epoch, offset, last_offset, last_sequence, timestamp, coordinator_epoch,
     marker_timestamp, control, transactional, producers
 ):  # fmt: skip
-    out = np.full((11, producers), -1, dtype=np.int64)
+    out = np.full((12, producers), -1, dtype=np.int64)
     for i in range(producer.shape[0]):
         p = producer[i]
         if out[NEWEST, p] < 0:
@@ -77,6 +81,7 @@ def _changes(  # type: ignore[no-untyped-def]
         out[OFFSET, p] = last_offset[i]
         out[DELTA, p] = last_offset[i] - offset[i]
         out[TIMESTAMP, p] = timestamp[i]
+        out[OF_DATA, p] = timestamp[i]
         if transactional[i] and out[OPEN, p] < 0:
             out[OPEN, p] = offset[i]
     return out
@@ -126,8 +131,10 @@ def follow(states: States, changed: States) -> States:
     own = changed[known]
     after = own.copy()
     kept = (own["keeps_data"] == 1) & (own["epoch"] == before["epoch"])
-    for name in ("last_sequence", "last_offset", "offset_delta"):
+    for name in OF_NEWEST_DATA:
         after[name] = np.where(kept, before[name], own[name])
+    no_data = own["data_timestamp"] == NONE
+    after["data_timestamp"] = np.where(no_data, before["data_timestamp"], own["data_timestamp"])
     no_marker = own["marker_offset"] < 0
     for name in ("coordinator_epoch", "marker_offset"):
         after[name] = np.where(no_marker, before[name], own[name])

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from udfs.rules.memory import may_be_gone_with_the_head, may_have_expired
 from udfs.wire import bounds
 from udfs.wire.batches.batch_headers import Bools, Int64s
 from udfs.wire.side_files.producer_snapshot import ENTRY, HEADER_SIZE
@@ -22,7 +23,7 @@ COMPARED = (
 STORED_NAMES = {"epoch": "producer_epoch", "txn_first_offset": "current_txn_first_offset"}
 NOTHING = np.zeros(1, dtype=STATE)
 NOTHING["producer_id"] = NONE
-for _name in COMPARED:
+for _name in (*COMPARED, "data_timestamp", "marker_offset"):
     NOTHING[_name] = NONE
 
 
@@ -50,6 +51,9 @@ def stored_states(entries: NDArray[np.void], file_index: int) -> States:
     states["timestamp"] = bounds.timestamps(states["timestamp"])
     states["producer_id"] = entries["producer_id"]
     states["marker_offset"] = NONE
+    # As far as an old broker wrote it.
+    has_data = entries["last_sequence"] != NONE
+    states["data_timestamp"] = np.where(has_data, entries["timestamp"], NONE)
     states["file_index"] = file_index
     states["position"] = HEADER_SIZE + np.arange(entries.size) * ENTRY.size
     states["length"] = ENTRY.size
@@ -57,15 +61,15 @@ def stored_states(entries: NDArray[np.void], file_index: int) -> States:
     return ordered
 
 
-def _paired(log: States, snapshot: States) -> tuple[States, States]:
-    """Both sides for every producer that one of them has, by producer id."""
-    ids = np.union1d(log["producer_id"], snapshot["producer_id"])
-    sides = []
-    for one in (log, snapshot):
+def _paired(*sides: States) -> list[States]:
+    """All sides for every producer that one of them has, by producer id."""
+    ids = np.unique(np.concatenate([one["producer_id"] for one in sides]))
+    paired = []
+    for one in sides:
         side = np.repeat(NOTHING, ids.size)
         side[np.searchsorted(ids, one["producer_id"])] = one
-        sides.append(side)
-    return sides[0], sides[1]
+        paired.append(side)
+    return paired
 
 
 def _same(log: Int64s, snapshot: Int64s) -> Bools:
@@ -74,22 +78,61 @@ def _same(log: Int64s, snapshot: Int64s) -> Bools:
     return same
 
 
+def _same_timestamp(log: States, snapshot: States) -> Bools:
+    """The same of the timestamp, to which markers add nothing from 1.0.0 to 2.4.0 (KAFKA-9144).
+
+    It is that of the newest data then, or none for a producer without data of its epoch.
+    """
+    old: Bools = snapshot["timestamp"] == log["data_timestamp"]
+    old |= (snapshot["timestamp"] == NONE) & (log["last_sequence"] == NONE)
+    return _same(log["timestamp"], snapshot["timestamp"]) | old
+
+
+def _same_in(name: str, log: States, snapshot: States) -> Bools:
+    if name == "timestamp":
+        return _same_timestamp(log, snapshot)
+    return _same(log[name], snapshot[name])
+
+
 def _equal(log: States, snapshot: States) -> Bools:
     """Equal in all that a snapshot stores, or as Kafka 0.11 stores it.
 
-    Kafka 0.11 takes a marker for the last offset of its producer.
+    Kafka 0.11 takes a marker for the last offset of its producer, also of one that it had forgotten
+    before: then without a sequence.
     """
     equal = np.ones(log.size, dtype=np.bool_)
     place = np.ones(log.size, dtype=np.bool_)
+    sequence = _same(log["last_sequence"], snapshot["last_sequence"])
     for name in COMPARED:
-        same = _same(log[name], snapshot[name])
         if name in ("last_offset", "offset_delta"):
-            place &= same
-        else:
-            equal &= same
+            place &= _same(log[name], snapshot[name])
+        elif name != "last_sequence":
+            equal &= _same_in(name, log, snapshot)
     at_marker = (snapshot["last_offset"] == log["marker_offset"]) & (snapshot["offset_delta"] == 0)
-    both: Bools = equal & (place | (at_marker & (log["marker_offset"] >= 0)))
+    at_marker &= log["marker_offset"] >= 0
+    no_sequence = snapshot["last_sequence"] == NONE
+    both: Bools = equal & ((sequence & place) | (at_marker & (sequence | no_sequence)))
     return both
+
+
+def _without_the_head(log: States, kept: States, snapshot: States, log_start: int) -> Bools:
+    """Whether the broker may have lost only what lies below the log start (`udfs.rules.memory`).
+
+    `kept`: states replayed from the log start on. The start may have moved in steps, so a
+    transaction may begin anywhere between the two. Up to 2.3 a producer goes that has no data at
+    or above the start, whatever its markers are.
+    """
+    fits = np.ones(log.size, dtype=np.bool_)
+    for name in COMPARED:
+        same = _same_in(name, log, snapshot) | _same_in(name, kept, snapshot)
+        if name == "txn_first_offset":
+            later = (snapshot[name] > log[name]) & (snapshot[name] <= kept[name])
+            same |= (log[name] >= 0) & later
+        fits &= same
+    absent = (snapshot["producer_id"] == NONE) & (kept["txn_first_offset"] == NONE)
+    gone = may_be_gone_with_the_head(log["last_offset"], log_start)
+    without_head: Bools = fits | (absent & gone)
+    return without_head & (log["producer_id"] >= 0) & (log_start > 0)
 
 
 def _forgotten(log: States, snapshot: States) -> Bools:
@@ -101,7 +144,7 @@ def _forgotten(log: States, snapshot: States) -> Bools:
     absent = (snapshot["producer_id"] == NONE) & (log["txn_first_offset"] == NONE)
     anew = (log["producer_id"] == snapshot["producer_id"]) & (log["producer_id"] >= 0)
     for name in ("epoch", "timestamp", "txn_first_offset"):
-        anew &= _same(log[name], snapshot[name])
+        anew &= _same_in(name, log, snapshot)
     anew &= (snapshot["coordinator_epoch"] == NONE) | (
         snapshot["coordinator_epoch"] == log["coordinator_epoch"]
     )
@@ -123,19 +166,35 @@ def _behind(log: States, snapshot: States) -> Bools:
     return behind
 
 
-def compare(log: States, snapshot: States, whole: bool, expired_before: int) -> Differences:
-    """What differs. `log`: states replayed up to the offset of the snapshot.
+class Replayed(NamedTuple):
+    """States replayed up to the offset of a snapshot.
 
-    `whole`: nothing was taken from the log; else only what the snapshot lacks is told. A producer
-    without an open transaction whose newest timestamp is below `expired_before` (ms) may be absent.
+    `states`: from all that is there; `kept`: from the log start on, as a broker rebuilds it, and
+    equal to `states` where nothing lies below. `log_start`: that offset. `whole`: nothing was taken
+    from the log. `latest`: the snapshot was written at no later moment, ms.
     """
-    replayed, stored = _paired(log, snapshot)
+
+    states: States
+    kept: States
+    log_start: int
+    whole: bool
+    latest: int
+
+
+def compare(log: Replayed, snapshot: States, expiration_ms: int) -> Differences:
+    """What differs. Where the log is not whole only what the snapshot lacks is told.
+
+    `expiration_ms`: after so long a producer without an open transaction may be absent.
+    """
+    replayed, kept, stored = _paired(log.states, log.kept, snapshot)
     differs = ~_equal(replayed, stored)
+    differs &= ~_without_the_head(replayed, kept, stored, log.log_start)
     absent = stored["producer_id"] == NONE
-    expired = absent & (replayed["txn_first_offset"] == NONE)
-    differs &= ~(expired & (replayed["timestamp"] < expired_before))
+    is_open = replayed["txn_first_offset"] != NONE
+    latest = np.int64(log.latest)
+    differs &= ~(absent & may_have_expired(replayed["timestamp"], latest, is_open, expiration_ms))
     forgotten = _forgotten(replayed, stored)
-    if not whole:
+    if not log.whole:
         differs &= _behind(replayed, stored) & ~forgotten
     chosen = np.flatnonzero(differs)
     return Differences(

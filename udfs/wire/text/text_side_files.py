@@ -40,13 +40,15 @@ def _state(item: text_dump.Item, file_index: int) -> dict[str, int] | None:
     timestamp = told(
         shapes.STATE_TIMESTAMP, shapes.DATA_TIMESTAMP, shapes.OLD_STATE_TIMESTAMP, otherwise=UNTOLD
     )
+    sequence = told(shapes.STATE_SEQUENCE, shapes.OLD_SEQUENCE)
     row = dict.fromkeys(STATE.names or (), 0) | {
         "producer_id": told(shapes.STATE_ID),
         "epoch": told(shapes.STATE_EPOCH),
-        "last_sequence": told(shapes.STATE_SEQUENCE, shapes.OLD_SEQUENCE),
+        "last_sequence": sequence,
         "last_offset": told(shapes.STATE_LAST_OFFSET, shapes.OLD_LAST_OFFSET),
         "offset_delta": told(shapes.STATE_DELTA, shapes.OLD_DELTA, otherwise=0),
         "timestamp": timestamp,
+        "data_timestamp": NONE if sequence == NONE else timestamp,
         "coordinator_epoch": told(shapes.COORDINATOR_EPOCH),
         "txn_first_offset": told(shapes.FIRST_OFFSET),
         "marker_offset": NONE,

@@ -8,9 +8,9 @@ committed records of the producer are hidden from it.
 
 When it is legal: the first batches were removed by retention or the cleaner, or lie before the
 dump; then the entry may only begin earlier. Or offsets of the transaction are missing from the
-copy: with the marker of the one before, two look like one. Where the first batches lie below the log
-start, the broker may have forgotten them: then the entry begins with the first one above, or, up to
-Kafka 2.7, with the marker where there is none.
+copy: with the marker of the one before, two look like one. Where the first batches lie below the
+log start, the broker may have forgotten them: then the entry begins with the first one above, or,
+up to Kafka 2.7, with the marker where there is none.
 
 Evidence: the entry and the marker.
 """
@@ -29,12 +29,13 @@ def _not_later() -> Column:
 
 
 def _head_forgotten() -> Column:
-    return explains_first_offset(
+    forgotten: Column = explains_first_offset(
         F.col("entry.first"),
         F.col("first_offset"),
         F.coalesce("first_kept", "marker_offset"),
         F.col("log_start_offset"),
     )
+    return forgotten
 
 
 CHECK = Check(

@@ -18,6 +18,8 @@ from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.conditions import (
+    began_anew_above_the_start,
+    forgotten_behind_a_marker,
     forgotten_with_the_head,
     is_behind,
     unstable_tail,
@@ -43,11 +45,13 @@ CHECK = Check(
     ),
     excuses=(
         explained(MISSING_RANGE, lambda: F.col("joins_earlier") | F.col("overlaps")),
+        began_anew_above_the_start(),
         inconclusive(
             STATE_MAY_HAVE_EXPIRED, lambda: F.col("state_may_have_expired") & ~F.col("same_bytes")
         ),
         unstable_tail(),
         forgotten_with_the_head("previous.last_offset"),
+        forgotten_behind_a_marker(),
     ),
     expected=lambda: text("first sequence {expected_sequence}"),
     found=lambda: text("sequences {first_sequence} to {first_batch_last_sequence} again"),

@@ -17,6 +17,8 @@ from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.conditions import (
+    began_anew_above_the_start,
+    forgotten_behind_a_marker,
     forgotten_with_the_head,
     is_behind,
     state_may_have_expired,
@@ -38,9 +40,11 @@ CHECK = Check(
     ),
     excuses=(
         explained(MISSING_RANGE, lambda: F.col("joins_earlier") | F.col("overlaps")),
+        began_anew_above_the_start(),
         state_may_have_expired(),
         unstable_tail(),
         forgotten_with_the_head("previous.last_offset"),
+        forgotten_behind_a_marker(),
     ),
     expected=lambda: text("first sequence {expected_sequence}"),
     found=lambda: text("first sequence {first_sequence}"),

@@ -18,7 +18,12 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
-from jobs.verify.conditions import forgotten_with_the_head, state_may_have_expired, unstable_tail
+from jobs.verify.conditions import (
+    fence_may_be_forgotten,
+    forgotten_with_the_head,
+    state_may_have_expired,
+    unstable_tail,
+)
 from jobs.verify.verdict import MISSING_RANGE, explained
 
 
@@ -48,6 +53,7 @@ CHECK = Check(
         state_may_have_expired(),
         unstable_tail(),
         forgotten_with_the_head("previous_marker.offset"),
+        fence_may_be_forgotten(),
     ),
     expected=lambda: text("producer epoch {highest_marker_epoch} or higher"),
     found=lambda: text("producer epoch {producer_epoch}"),

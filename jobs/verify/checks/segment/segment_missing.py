@@ -26,9 +26,7 @@ CHECK = Check(
     fires=lambda: F.col("what") == "segment_missing",
     excuses=(
         explained(CLEANED_RANGE, lambda: cleaned_between(F.col("offset_first"))),
-        inconclusive(
-            CLEANED_RANGE, lambda: (F.col("cleaning") == CLEANED) | F.col("first_pass_possible")
-        ),
+        inconclusive(CLEANED_RANGE, lambda: F.col("cleaning") == CLEANED),
         suspect(CONFIG_UNKNOWN),
     ),
     expected=lambda: text("a segment that begins at offset {offset_first}"),

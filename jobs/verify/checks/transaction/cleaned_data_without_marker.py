@@ -8,7 +8,7 @@ marker was there and is lost: data that consumers have read now waits for ever.
 
 When it is legal: never; but the marker may be damaged, or in a file that is not in the dump, and
 in a copy of a running broker the checkpoint may be younger than the log. Of a transaction that
-began below the log start the cleaner may pass what lies below it. Up to Kafka 2.3.0 the cleaner
+began below the log start the cleaner may pass what lies below it. Up to Kafka 2.2.1 the cleaner
 took the marker of data that it kept (KAFKA-8351).
 
 Evidence: the first and the last batch of the transaction.

@@ -1,0 +1,119 @@
+"""When nothing is missing, over arrays: offsets, the reach of the cleaner, partitions of a log."""
+
+import numpy as np
+import pytest
+
+from udfs.rules.absence import (
+    RANGES_OF_SPLIT,
+    Range,
+    first_pass_possible,
+    is_gap,
+    lacks_records,
+    newest_apart,
+    overlaps,
+    partitions_proven,
+    passed_by_cleaner,
+    within_reach,
+)
+
+
+def test_offsets_that_follow_leave_nothing_out() -> None:
+    last_before, base = np.array([4, 4, 4, 4]), np.array([5, 6, 4, 100])
+    assert is_gap(last_before, base).tolist() == [False, True, False, True]
+
+
+def test_a_batch_that_the_cleaner_emptied_lacks_records() -> None:
+    records, last_offset_delta = np.array([1, 0, 2, 3]), np.array([0, 0, 2, 1])
+    assert lacks_records(records, last_offset_delta).tolist() == [False, True, True, False]
+
+
+def test_a_range_is_missing_up_to_the_offset_that_is_there_behind_it() -> None:
+    missing = Range(np.int64(5), np.int64(8))
+    first, last = np.array([0, 0, 7, 8, 5, 6]), np.array([4, 5, 7, 9, 5, 4])
+    assert overlaps(missing, first, last).tolist() == [False, True, True, False, True, False]
+
+
+def test_what_begins_below_its_reach_the_cleaner_took() -> None:
+    assert within_reach(np.array([0, 6, 7]), 7).tolist() == [True, True, False]
+
+
+def test_the_newest_ranges_of_a_split_are_kept_apart() -> None:
+    number = RANGES_OF_SPLIT + 20
+    first = np.arange(number) * 10 + 3
+    told = newest_apart(first, first + 2)
+    assert len(told) == RANGES_OF_SPLIT
+    assert told[0] == Range(3, 20 * 10 + 5)
+    assert told[1] == Range(21 * 10 + 3, 21 * 10 + 5)
+    assert told[-1] == Range(int(first[-1]), int(first[-1]) + 2)
+    assert newest_apart(first[:2], first[:2] + 2) == [Range(3, 5), Range(13, 15)]
+    assert newest_apart(first[:0], first[:0]) == []
+
+
+@pytest.mark.parametrize(
+    ("file", "listed", "clean", "never", "possible"),
+    [
+        (True, False, False, False, True),
+        (True, False, True, False, False),
+        (True, True, False, False, False),
+        (True, False, False, True, False),
+        (False, False, False, False, False),
+    ],
+)
+def test_a_first_pass_leaves_no_line_in_the_checkpoint(
+    file: bool, listed: bool, clean: bool, never: bool, possible: bool
+) -> None:
+    told = first_pass_possible(*[np.array([one]) for one in (file, listed, clean, never)])
+    assert told.tolist() == [possible]
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "log_start", "checkpoint", "passed"),
+    [
+        (0, 3, 0, 1, True),
+        (4, 7, 0, 4, False),
+        # The log start lies inside, and the checkpoint has been moved to it.
+        (0, 7, 4, 4, False),
+        (0, 7, 4, 8, True),
+        # All of it lies below the log start.
+        (0, 3, 4, 100, False),
+    ],
+)
+def test_no_cleaner_passes_open_data(
+    first: int, last: int, log_start: int, checkpoint: int, passed: bool
+) -> None:
+    given = [np.array([one]) for one in (first, last, log_start, checkpoint)]
+    assert passed_by_cleaner(*given).tolist() == [passed]
+
+
+@pytest.mark.parametrize(
+    ("number", "told", "listed", "ids", "misfits", "proven"),
+    [
+        (1, True, False, 0, 0, True),
+        (1, False, True, 500, 0, False),
+        (2, False, False, 500, 0, False),
+        (2, False, True, 500, 0, True),
+        (5, False, True, 0, 0, True),
+        (5, False, True, 20, 3, False),
+        (5, False, True, 500, 3, True),
+        (25, False, False, 500, 0, False),
+        (50, False, False, 500, 0, True),
+        (50, False, False, 3, 0, False),
+    ],
+    ids=[
+        "the cluster tells",
+        "one partition, of which its ids tell nothing",
+        "ids alone tell no number from its multiples",
+        "a broker lists these and no others",
+        "a broker lists them, and there is no id",
+        "ids lie elsewhere",
+        "few ids lie elsewhere, and are the fault",
+        "half of the default",
+        "the default",
+        "the default, by few ids",
+    ],
+)
+def test_when_all_partitions_are_there(
+    number: int, told: bool, listed: bool, ids: int, misfits: int, proven: bool
+) -> None:
+    given = (np.array([one]) for one in (number, told, listed, ids, misfits))
+    assert partitions_proven(*given).tolist() == [proven]
