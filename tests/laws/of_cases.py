@@ -1,7 +1,7 @@
 """Laws over the cases of all checks: every case is a partition, so one audit takes them all.
 
 Legal cases stay without a violation. A broken case may be told weaker or not at all (what showed
-it may be gone), but accuses nobody else: a violation lies where the case itself has one. Each
+it may be gone), but accuses nobody else: a legal case beside it keeps its silence. Each
 partition of a case gets one law, drawn by seed; laws that change what a whole broker says of
 itself are left to the dumps.
 """
