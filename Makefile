@@ -65,6 +65,11 @@ cases: setup ## Audit cases of your own: make cases FILES="a.yaml b.yaml"
 test-corpus: setup ## Audit all dumps, and the larger corpus beside the checkout
 	EOSAUDIT_CORPUS=1 $(BIN)/python -m pytest tests/stages/test_dumps.py
 
+.PHONY: laws
+laws: setup ## Degrade all legal dumps as production does: no law may make a violation
+	PYTHONPATH=.:tests $(BIN)/python -m laws.run --samples 1000 --cases 3
+	PYTHONPATH=.:tests $(BIN)/python -m laws.run --broken
+
 .PHONY: test-airflow
 test-airflow: setup .venv-airflow/.done ## Test the DAG under a real Airflow, with real audits
 	@scripts/test_airflow.sh

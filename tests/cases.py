@@ -24,10 +24,14 @@ from jobs.cli.progress import Progress
 from jobs.main import audit
 from jobs.model.settings import load
 from jobs.spark.session import spark_session
-from schemas.violation import FINDING_PLACE
+from schemas.violation import FINDING_PLACE, VIOLATION
 
 # Small, so that a case can exceed it.
 MAX_DECOMPRESSED_BYTES = 1 << 16
+
+# What `finds` may say of a finding: short names, or the columns themselves.
+SHORT_NAMES = {"offset": "offset_first", "last": "offset_last", "pid": "producer_id"}
+EXPECTED = {*SHORT_NAMES, "places", *VIOLATION.fieldNames()}
 
 Finding = dict[str, Any]
 
@@ -85,8 +89,7 @@ def fits(expected: Finding, found: Finding, case: LogCase) -> bool:
         wanted["pid"] = case.builder.pid(wanted["pid"])
     if wanted.pop("places", None) not in (None, len(found["places"] or [found])):
         return False
-    names = {"offset": "offset_first", "last": "offset_last", "pid": "producer_id"}
-    return all(found[names.get(key, key)] == value for key, value in wanted.items())
+    return all(found[SHORT_NAMES.get(key, key)] == value for key, value in wanted.items())
 
 
 def unmatched(case: LogCase, found: list[Finding]) -> tuple[list[Finding], list[Finding]]:
@@ -155,7 +158,26 @@ def cases_of(path: Path, code: str | None = None) -> list[LogCase]:
     )
     if not told:
         raise NotationError(f"{path}: not a list of cases, each with `name`, `log` and `finds`")
+    for one in given:
+        _require_sound(path, one)
     return [LogCase(code or path.stem, number, one) for number, one in enumerate(given)]
+
+
+def _require_sound(path: Path, given: dict[str, Any]) -> None:
+    """Raises NotationError where a case has not the shape of one."""
+    name, log, finds = given["name"], given["log"], given["finds"]
+    if not isinstance(name, str):
+        raise NotationError(f"{path}: {name!r}: the name of a case is a sentence")
+    if not isinstance(log, list) or not all(isinstance(one, str) for one in log):
+        raise NotationError(f"{path}: {name}: `log` is a list of lines")
+    if not isinstance(finds, list) or not all(
+        isinstance(one, dict) and "code" in one for one in finds
+    ):
+        raise NotationError(f"{path}: {name}: `finds` is a list of findings, each with a `code`")
+    for one in finds:
+        unknown = set(one) - EXPECTED
+        if unknown:
+            raise NotationError(f"{path}: {name}: `finds` does not know {sorted(unknown)}")
 
 
 def _codes(paths: Sequence[Path]) -> list[str]:

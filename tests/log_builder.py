@@ -109,7 +109,8 @@ import json
 import re
 import struct
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -172,6 +173,25 @@ TOPIC_IDS = {"same": "AAAAAAAAAAAAAAAAAAAAAQ", "other": "AAAAAAAAAAAAAAAAAAAAAg"
 
 class NotationError(ValueError):
     """A case that is written wrongly."""
+
+
+# What odd words and options run into.
+ODD = (
+    ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError, struct.error,
+)  # fmt: skip
+
+
+@contextmanager
+def told_of(case: "Case", what: str) -> Iterator[None]:
+    """Says in which case something odd is written."""
+    try:
+        yield
+    except NotationError as error:
+        named = str(error).startswith(f"{case.name}: ")
+        raise NotationError(str(error) if named else f"{case.name}: {what}: {error}") from error
+    except ODD as error:
+        told = f"{type(error).__name__}: {error}"
+        raise NotationError(f"{case.name}: {what}: cannot be read ({told})") from error
 
 
 class Line:
@@ -966,7 +986,8 @@ class DumpWriter:
         placed = list(cases)
         self._of_groups = sum(case.given.get("topic") == OFFSETS_TOPIC for case in placed)
         for number, case in enumerate(placed):
-            self._case(number, case)
+            with told_of(case, "its log or an option"):
+                self._case(number, case)
         for broker in ("clean", "live"):
             clock = LogBuilder(pid_base=10)
             clock.add(f"txn pid=1 at={(AS_OF - T0) // 1000 - 1}")
@@ -1068,7 +1089,8 @@ class DumpWriter:
         states = CoordinatorLog(alone)
         for case in cases:
             for text in case.given.get("coordinator", ()):
-                states.add(case, text)
+                with told_of(case, f"coordinator: {text!r}"):
+                    states.add(case, text)
         for number, batches in enumerate(states.logs()):
             self._coordinator_partition("clean", number, batches, batches.end)
         for case in with_own:
@@ -1079,7 +1101,8 @@ class DumpWriter:
                 continue
             copied = CoordinatorLog(alone)
             for text in copy["records"]:
-                copied.add(case, text)
+                with told_of(case, f"copy: {text!r}"):
+                    copied.add(case, text)
             number = alone[case.pid_base]
             batches = copied.logs()[number]
             self._coordinator_partition(

@@ -1,14 +1,14 @@
 """What an audit looked at, what it did not, and why: sentences for the summary and verdict.json."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.audit.audit import Request
 from jobs.model.cluster import Clusters
-from jobs.model.dump import Dump, MissingPartition, cleaned_below
+from jobs.model.dump import Dump, DumpPartition, MissingPartition, cleaned_below
 from jobs.verify.run import CRASHED, SKIPPED, Outcome
 from schemas.topics import COORDINATOR_TOPICS, TXN_LOG_TOPIC
 
@@ -97,6 +97,7 @@ def not_looked_at(
             f"{len(skipped)} checks skipped by --depth {request.depth}: {', '.join(skipped)}."
         )
     sentences += not_in_the_dump(dump)
+    sentences += _gone_from_logs(dump)
     if not any(p.topic == TXN_LOG_TOPIC for p in dump.partitions):
         sentences.append("No __transaction_state in the dump: coordinator decisions are unknown.")
     return sentences
@@ -119,6 +120,43 @@ def not_in_the_dump(dump: Dump) -> Iterator[str]:
         )
     if dump.partitions and all(one.topic in COORDINATOR_TOPICS for one in dump.partitions):
         yield "No partition of a client's topic in the dump: only logs of coordinators."
+
+
+def _named(partitions: Iterable[DumpPartition]) -> str:
+    """How many partitions these are, and which; copies of one count once."""
+    names = sorted({f"{one.topic}-{one.partition}" for one in partitions})
+    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+    few = "1 partition" if len(names) == 1 else f"{len(names):,} partitions"
+    return f"{few} ({', '.join(names[:NAMED])}{more})"
+
+
+def _gone_from_logs(dump: Dump) -> Iterator[str]:
+    """What brokers had removed before the copy, and what they wrote after it: it is not judged."""
+    trimmed = [one for one in dump.partitions if _start(one) > 0]
+    if trimmed:
+        yield (
+            f"{_named(trimmed)}: what lay below the log start was removed by retention or "
+            "DeleteRecords, or was not copied."
+        )
+    cleaned = [
+        one
+        for one in dump.partitions
+        if one.topic not in COORDINATOR_TOPICS and cleaned_below(one) > _start(one)
+    ]
+    if cleaned:
+        yield f"{_named(cleaned)}: what the cleaner removed is not there any more."
+    numbers = {one.partition for one in dump.partitions if one.topic == TXN_LOG_TOPIC}
+    listed = {one.partition for one in dump.missing if one.topic == TXN_LOG_TOPIC}
+    gaps = set(range(max(numbers, default=0))) - numbers - listed
+    if gaps:
+        named = ", ".join(str(number) for number in sorted(gaps)[:NAMED])
+        yield f"{len(gaps):,} partitions of {TXN_LOG_TOPIC} are not in the dump: {named}."
+
+
+def _start(partition: DumpPartition) -> int:
+    """First offset that a copy may hold."""
+    first = partition.segments[0].base_offset if partition.segments else 0
+    return max(first or 0, partition.log_start or 0)
 
 
 def _left_out_by_texts(dump: Dump) -> Iterator[str]:

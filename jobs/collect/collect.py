@@ -190,8 +190,8 @@ class _Collector:
         try:
             swap = interrupted_swap(folder, [path.name for path in entries])
         except OSError as error:
-            self._tell(f"{label}: {error.strerror}")
-            return
+            self._tell(f"{label}: a .swap file cannot be read: {error.strerror}")
+            swap = Swap({}, set())
         if named is not None:
             side.present.add(named[:2])
         paths = [path for path in entries if not path.is_dir()]

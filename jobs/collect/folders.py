@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from jobs.collect.manifest import BEFORE
 from jobs.model.errors import UsageError
-from jobs.model.file_names import name_file, name_folder
+from jobs.model.file_names import OTHER, name_file, name_folder
 from schemas.topics import METADATA_TOPIC
 from udfs.storage.dump_path import DumpPath
 
@@ -50,8 +50,15 @@ def names_in(folder: DumpPath) -> list[str]:
 
 
 def subfolders(folder: DumpPath) -> list[DumpPath]:
-    """The folders in a folder, in the order of their names. Raises OSError."""
-    return sorted(entry for entry in folder.iterdir() if entry.is_dir() and is_text(entry.name))
+    """The folders in a folder, in the order of their names. Raises OSError.
+
+    Names of a partition's own files are not asked: there are many, and no folder has one.
+    """
+    return sorted(
+        entry
+        for entry in folder.iterdir()
+        if name_file(entry.name).kind == OTHER and is_text(entry.name) and entry.is_dir()
+    )
 
 
 def holds_a_segment(names: list[str]) -> bool:

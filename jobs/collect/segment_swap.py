@@ -16,7 +16,7 @@ from udfs.storage.dump_path import DumpPath, root_and_below
 from udfs.storage.open_file import open_file
 from udfs.wire.batches import batch_layout as layout
 
-PLAIN = r"(?P<plain>(?P<base>\d{20})(\.log|\.index|\.timeindex|\.txnindex))"
+PLAIN = r"(?P<plain>(?P<base>[0-9]{20})(\.log|\.index|\.timeindex|\.txnindex))"
 UNFINISHED = re.compile(PLAIN + r"(?P<suffix>\.swap|\.cleaned)")
 REPLACED_FILE = re.compile(PLAIN)
 OFFSET_AND_LENGTH = struct.Struct(">qi")

@@ -5,13 +5,13 @@ from typing import NamedTuple
 
 from udfs.wire import bounds
 
-PARTITION_FOLDER = re.compile(r"^(?P<topic>[A-Za-z0-9._-]{1,249})-(?P<partition>\d{1,10})$")
+PARTITION_FOLDER = re.compile(r"^(?P<topic>[A-Za-z0-9._-]{1,249})-(?P<partition>[0-9]{1,10})$")
 RETIRED_FOLDER = re.compile(r"\.[0-9a-f]{32}-(?P<why>delete|future|stray)$")
 DATA_FILE = re.compile(
-    r"^(?P<base>\d{20})(?P<suffix>\.log|\.index|\.timeindex|\.txnindex|\.snapshot)$"
+    r"^(?P<base>[0-9]{20})(?P<suffix>\.log|\.index|\.timeindex|\.txnindex|\.snapshot)$"
 )
 # The state of __cluster_metadata before an offset, and the epoch of the record before it.
-METADATA_SNAPSHOT = re.compile(r"^(?P<end>\d{20})-\d{10}\.checkpoint$")
+METADATA_SNAPSHOT = re.compile(r"^(?P<end>[0-9]{20})-[0-9]{10}\.checkpoint$")
 # No segment begins behind what can be reckoned with.
 MAX_OFFSET = bounds.HIGHEST
 MAX_PARTITION = (1 << 31) - 1

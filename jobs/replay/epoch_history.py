@@ -11,6 +11,7 @@ from schemas.coordinator_states import (
     PREPARE_ABORT,
     PREPARE_COMMIT,
 )
+from udfs.rules.absence import reaches_behind
 
 PREPARED = (PREPARE_COMMIT, PREPARE_ABORT)
 
@@ -65,7 +66,7 @@ def epoch_histories(entries: DataFrame, facts: DataFrame) -> DataFrame:
     Only epochs whose records are all there: the first gives the epoch out, and no offset of the
     partition is missing from it to the record with which the id moved on. Where it did not, none
     is missing up to the last record of the id; behind that the cleaner may have passed, since it
-    never takes the last record, but nothing may be lost or unreadable.
+    never takes the last record, but nothing may be lost or unreadable (`udfs.rules.absence`).
 
     Columns: producer_id, producer_epoch, transactional_id, listed (topic-partition of all
     partitions that any record of the epoch lists), decisions (transactions decided), moved_on
@@ -83,7 +84,7 @@ def epoch_histories(entries: DataFrame, facts: DataFrame) -> DataFrame:
         until["ordinal"] - F.col("first.here.ordinal")
     )
     final = F.col("last.here.offset")
-    none_lost = ~F.exists("holes", lambda hole: hole["end"] > final) & F.coalesce(
+    none_lost = ~F.exists("holes", lambda hole: reaches_behind(hole["end"], final)) & F.coalesce(
         F.col("last_unreadable") < final, F.lit(True)
     )
     complete = none_missing & (F.col("last.next").isNotNull() | none_lost)

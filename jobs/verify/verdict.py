@@ -51,6 +51,8 @@ COORDINATOR_STOPPED = "coordinator_stopped"
 REWIND_POSSIBLE = "rewind_possible"
 # The topic was deleted and created anew, and a folder of the old one is left.
 TOPIC_RECREATED = "topic_recreated"
+# Of a segment only the log was copied, without what lies beside it.
+SIDE_FILES_NOT_DUMPED = "side_files_not_dumped"
 # Partitions of several clusters lie in one dump, and all number their producers from 0.
 SEVERAL_CLUSTERS = "several_clusters"
 
@@ -78,6 +80,7 @@ REASONS = (
     COORDINATOR_STOPPED,
     REWIND_POSSIBLE,
     TOPIC_RECREATED,
+    SIDE_FILES_NOT_DUMPED,
     SEVERAL_CLUSTERS,
 )
 

@@ -34,7 +34,7 @@ def frame_rows(decoded: Decoded, split: dict[str, Any]) -> list[dict[str, Any]]:
     """Rows of the batches with a fault; what the cleaner leaves in its range is none."""
     headers = decoded.headers
     fault = decoded.fault.copy()
-    below = headers.base_offset < (split["cleaned_below"] or 0)
+    below = absence.within_reach(headers.base_offset, split["cleaned_below"] or 0)
     fault[below] &= ~np.int64(faults.CLEANER_TRACES)
     for cause, implied in faults.IMPLIED:
         fault[(fault & cause) != 0] &= ~np.int64(implied)

@@ -67,6 +67,11 @@ def overlaps(missing: Range, first: Values, last: Values) -> Values:
     return (missing.first <= last) & (missing.end > first)
 
 
+def reaches_behind(end: Values, offset: Values) -> Values:
+    """Whether a range of missing offsets that ends at `end` (exclusive) has one behind `offset`."""
+    return end > offset
+
+
 def newest_apart(first: NDArray[np.int64], end: NDArray[np.int64]) -> list[Range]:
     """Ranges of a split in the order of their ends, the newest apart, older ones as one.
 

@@ -27,6 +27,7 @@ from udfs.arrow.replica_differences import (
     find_differences,
 )
 from udfs.arrow.survivors import KEY, OUTCOME
+from udfs.rules.absence import Range, overlaps
 
 TOPIC_ID = "topic_id"
 # What only a contradiction in what the cleaner left has, and what no finding here has.
@@ -193,7 +194,7 @@ def _contradicting(selected: DataFrame, copies: DataFrame) -> DataFrame:
     about, beside = F.col("one_copy"), F.col("other_copy")
     marker = F.col("marker_offset")
     in_hole = F.exists(
-        about["holes"], lambda hole: (hole["first"] <= marker) & (hole["end"] > marker)
+        about["holes"], lambda hole: overlaps(Range(hole["first"], hole["end"]), marker, marker)
     )
     columns = _of_pair(about, beside) | {
         "offset_first": F.col("offset"),

@@ -32,6 +32,27 @@ def _entries(aborted_entries: DataFrame, files: DataFrame) -> DataFrame:
     )
 
 
+def _bare_segments(files: DataFrame) -> DataFrame:
+    """Segments without any index beside them: marker_file_index, side_files_missing (true).
+
+    A broker makes `.index` and `.timeindex` with the segment (`LogSegment.open`); where neither is
+    there, the copy left out what lay beside the segment, and the `.txnindex` with it.
+    """
+    beside = F.col("kind").isin("offset_index", "time_index", "txn_index")
+    return (
+        files.filter(beside | (F.col("kind") == "segment"))
+        .groupBy("partition_index", "base_offset")
+        .agg(
+            F.max(F.when(F.col("kind") == "segment", F.col("file_index"))).alias(
+                "marker_file_index"
+            ),
+            (F.count_if(beside) == 0).alias("side_files_missing"),
+        )
+        .filter("side_files_missing and marker_file_index is not null")
+        .select("marker_file_index", "side_files_missing")
+    )
+
+
 @dataclass(frozen=True)
 class IndexInputs:
     """What indexes say and what they should say; each frame is described in jobs/replay.
@@ -90,9 +111,11 @@ def side_entry_context(given: IndexInputs, facts: DataFrame, files: DataFrame) -
     )
 
     def enrich(selected: DataFrame) -> DataFrame:
-        known = selected.join(
-            F.broadcast(facts.drop("records")), on="partition_index", how="inner"
-        ).join(F.broadcast(given.newest), on="partition_index", how="left")
+        known = (
+            selected.join(F.broadcast(facts.drop("records")), on="partition_index", how="inner")
+            .join(F.broadcast(given.newest), on="partition_index", how="left")
+            .join(F.broadcast(_bare_segments(files)), on="marker_file_index", how="left")
+        )
         return _enrich(known, files)
 
     return Context("side_entry", rows, _regular, enrich, folded=given.agreed)

@@ -14,6 +14,7 @@ import numpy as np
 from numba import boolean, int64, njit
 from numpy.typing import NDArray
 
+from udfs.rules.absence import within_reach
 from udfs.rules.memory import at_least_later
 from udfs.wire.batches import batch_layout as layout
 from udfs.wire.batches.batch_headers import Bools, Int64s
@@ -109,7 +110,7 @@ def _regular(batches: Batches, runs: Runs, bounds: Bounds, before: Int64s, goes_
         & ~paused
         & (_at(batches.offset, runs.first) >= bounds.kept_from)
         & (coordinator >= coordinator[before])
-        & (commit | (marker_offset >= bounds.cleaned_below))
+        & (commit | ~within_reach(marker_offset, bounds.cleaned_below))
     )
     if bounds.high_watermark is not None:
         regular &= marker_offset < bounds.high_watermark

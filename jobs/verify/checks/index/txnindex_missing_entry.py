@@ -7,9 +7,10 @@ Why it is wrong: a read_committed consumer learns of aborted transactions from t
 (TransactionIndex), so it is given the aborted records as committed ones.
 
 When it is legal: the cleaner removed all data of the transaction; the index was copied before the
-marker was written. All data lie below the log start: the cleaner gives no entry to what ends there
-(UnifiedLog.collectAbortedTransactions), and a broker that forgot the transaction with the head of
-the log none to its marker.
+marker was written; of the segment only the `.log` file was copied, which shows where its `.index`
+and `.timeindex`, that no broker lacks, are missing too. All data lie below the log start: the
+cleaner gives no entry to what ends there (UnifiedLog.collectAbortedTransactions), and a broker that
+forgot the transaction with the head of the log none to its marker.
 
 Evidence: the marker.
 """
@@ -23,6 +24,7 @@ from jobs.verify.verdict import (
     CLEANED_RANGE,
     DUMP_BEFORE_EVENT,
     NO_INITIAL_STATE,
+    SIDE_FILES_NOT_DUMPED,
     explained,
     inconclusive,
 )
@@ -51,6 +53,7 @@ CHECK = Check(
             lambda: (F.col("records") == 0) & cleaned_between(F.col("first_offset")),
         ),
         inconclusive(DUMP_BEFORE_EVENT, _behind_the_index),
+        inconclusive(SIDE_FILES_NOT_DUMPED, lambda: F.col("side_files_missing")),
         unstable_tail("marker_offset"),
     ),
     expected=lambda: text("an entry for offsets {first_offset} to {marker_offset}"),

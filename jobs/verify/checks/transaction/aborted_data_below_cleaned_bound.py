@@ -16,6 +16,7 @@ from pyspark.sql import functions as F
 
 from jobs.verify.check import WARNING, Check, Proof, text
 from jobs.verify.verdict import VERSION_DEPENDENT, suspect
+from udfs.rules.absence import within_reach
 
 CHECK = Check(
     code="aborted_data_below_cleaned_bound",
@@ -25,7 +26,7 @@ CHECK = Check(
     fires=lambda: (
         (F.col("outcome") == "abort")
         & (F.col("records") > 0)
-        & (F.col("marker_offset") < F.col("cleaner_checkpoint"))
+        & within_reach(F.col("marker_offset"), F.col("cleaner_checkpoint"))
     ),
     excuses=(suspect(VERSION_DEPENDENT),),
     expected=lambda: text("no records of it below offset {cleaner_checkpoint}"),
