@@ -219,13 +219,25 @@ def _undecided(facts: DataFrame, transactions: DataFrame) -> DataFrame:
     is_open = F.col("marker_offset").isNull()
     gone = is_open & may_be_gone_with_the_head(F.col("last_offset"), F.col("log_start_offset"))
     told = F.coalesce(F.col("newest_snapshot") > F.col("last_offset"), F.lit(False))
-    remembered = F.exists(
-        "open_in_snapshot", lambda one: one["producer_id"] == F.col("producer_id")
+    held = F.get(
+        F.filter("open_in_snapshot", lambda one: one["producer_id"] == F.col("producer_id")), 0
     )
+    remembered = held.isNotNull()
+    # A broker that was killed sees a transaction begin above the log start.
+    begins = F.when(
+        held["first_offset"].between(F.col("first_offset"), F.col("last_offset")),
+        held["first_offset"],
+    )
+    first_known = F.when(F.col("first_offset") < F.col("log_start_offset"), begins)
     undecided = met.filter(is_open | (F.col("marker_offset") >= F.col("high_watermark")))
-    columns = ["partition_index", "producer_id", "highest_epoch", "first_offset", "first_timestamp"]
     in_log = undecided.filter(~(gone & told & ~remembered)).select(
-        *columns, is_open.alias("is_open"), (gone & ~told).alias("untold")
+        "partition_index",
+        "producer_id",
+        "highest_epoch",
+        F.coalesce(first_known, "first_offset").alias("first_offset"),
+        "first_timestamp",
+        is_open.alias("is_open"),
+        (gone & ~told).alias("untold"),
     )
     in_memory = (
         facts.filter(F.col("newest_snapshot") >= F.col("data_end_offset"))

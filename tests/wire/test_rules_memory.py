@@ -59,10 +59,14 @@ def test_the_head_ends_in_front_of_the_log_start() -> None:
 def test_an_entry_may_begin_with_what_a_broker_kept_and_nowhere_behind_it() -> None:
     # Data at 2, 4 and 7, the log start at 5.
     told = np.array([1, 2, 3, 4, 7, 8])
-    fits = explains_first_offset(told, np.int64(2), np.int64(7), np.int64(5))
+    fits = explains_first_offset(told, np.int64(2), np.int64(7), np.int64(0), np.int64(5))
     assert fits.tolist() == [False, False, True, True, True, False]
+    # A snapshot at the base of the first segment knew the begin in front of it.
+    fits = explains_first_offset(told, np.int64(2), np.int64(7), np.int64(5), np.int64(5))
+    assert fits.tolist() == [False, False, False, False, True, False]
     # All of it lies above the log start.
-    assert not explains_first_offset(told, np.int64(2), np.int64(2), np.int64(2)).any()
+    above = explains_first_offset(told, np.int64(2), np.int64(2), np.int64(0), np.int64(2))
+    assert not above.any()
 
 
 def test_a_rebuild_reads_the_batch_that_holds_the_log_start() -> None:

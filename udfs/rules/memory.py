@@ -53,16 +53,19 @@ def may_be_gone_with_the_head(last_offset: Values, log_start: Values) -> Values:
 
 
 def explains_first_offset(
-    told: Values, first_offset: Values, first_kept: Values, log_start: Values
+    told: Values, first_offset: Values, first_kept: Values, first_base: Values, log_start: Values
 ) -> Values:
     """Whether a broker that forgot the head of a transaction takes `told` for its begin.
 
     Its data begin at `first_offset`; `first_kept`: the first of its batches that does not lie
     below the log start, or the marker where none does (up to 2.7 an ABORT marker without data
-    has an entry that begins with it). The log start may have moved in steps.
+    has an entry that begins with it). `first_base`: base offset of the first segment. What lies
+    below the log start in there may be forgotten in steps; what a snapshot tells of offsets in
+    front of it was known when that was written, and went as a whole, if at all.
     """
     head_gone = may_be_gone_with_the_head(first_offset, log_start)
-    return head_gone & (told > first_offset) & (told <= first_kept)
+    in_steps = (first_offset >= first_base) & (told > first_offset) & (told <= first_kept)
+    return head_gone & (in_steps | (told == first_kept))
 
 
 def is_remembered_from(first_offsets: Any, last_offsets: Any, log_start: int) -> int:

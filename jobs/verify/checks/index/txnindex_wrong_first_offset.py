@@ -33,6 +33,7 @@ def _head_forgotten() -> Column:
         F.col("entry.first"),
         F.col("first_offset"),
         F.coalesce("first_kept", "marker_offset"),
+        F.col("first_base"),
         F.col("log_start_offset"),
     )
     return forgotten
