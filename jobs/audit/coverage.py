@@ -97,7 +97,7 @@ def not_looked_at(
             f"{len(skipped)} checks skipped by --depth {request.depth}: {', '.join(skipped)}."
         )
     sentences += not_in_the_dump(dump)
-    sentences += _gone_from_logs(dump)
+    sentences += gone_from_logs(dump)
     if not any(p.topic == TXN_LOG_TOPIC for p in dump.partitions):
         sentences.append("No __transaction_state in the dump: coordinator decisions are unknown.")
     return sentences
@@ -126,11 +126,10 @@ def _named(partitions: Iterable[DumpPartition]) -> str:
     """How many partitions these are, and which; copies of one count once."""
     names = sorted({f"{one.topic}-{one.partition}" for one in partitions})
     more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
-    few = "1 partition" if len(names) == 1 else f"{len(names):,} partitions"
-    return f"{few} ({', '.join(names[:NAMED])}{more})"
+    return f"{_partitions(len(names))} ({', '.join(names[:NAMED])}{more})"
 
 
-def _gone_from_logs(dump: Dump) -> Iterator[str]:
+def gone_from_logs(dump: Dump) -> Iterator[str]:
     """What brokers had removed before the copy, and what they wrote after it: it is not judged."""
     trimmed = [one for one in dump.partitions if _start(one) > 0]
     if trimmed:

@@ -3,28 +3,32 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.verify.check import INFO
 from jobs.verify.verdict import VIOLATION
 
 # So many findings of one kind in a partition are read one by one; more of them are a state of the
 # log (it was trimmed, cleaned, or its clients' clocks are off) and no events.
 FEW = 3
-# Of one kind are those that say the same of the same copy.
-KIND = ("code", "severity", "verdict", "reason", "broker", "topic", "partition")
+# Each of these says nothing that the first of a partition has not said.
+ONCE = ("producer_timestamp_expired_state",)
+# Of one kind are those that say the same of the same copy, and of one transactional id, each of
+# which is somebody's application.
+KIND = (
+    "code", "severity", "verdict", "reason", "broker", "topic", "partition", "transactional_id",
+)  # fmt: skip
 
 
 def told_once(findings: DataFrame) -> DataFrame:
     """Rows of FINDING_COLUMNS in, and fewer out: the first of a kind stands for all of it.
 
-    A violation is never left out. Observations (severity info) of one kind are told once a
-    partition, what the dump cannot decide once there are more than FEW. The one that is left is
-    the first by offset, with its own evidence; its message tells how many there are and how far
-    they reach. Several of them have no common cause.
+    A violation is never left out. Suspect and inconclusive findings of one kind are told once when
+    there are more than FEW, those of ONCE always. The one that is left is the first by offset, with
+    its own evidence; its message tells how many there are and how far they reach. Several of them
+    have no common cause.
     """
     kind = Window.partitionBy(*KIND)
     in_order = kind.orderBy("offset_first", "offset_last", "byte_position")
     number, reach = F.col("number"), F.col("reach")
-    most = F.when(F.col("severity") == INFO, 1).otherwise(FEW)
+    most = F.when(F.col("code").isin(*ONCE), 1).otherwise(FEW)
     folded = (F.col("verdict") != VIOLATION) & (number > most)
     return (
         findings.withColumns(

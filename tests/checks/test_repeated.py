@@ -43,12 +43,16 @@ def test_a_thousand_observations_of_a_partition_are_one_with_a_count(spark: Spar
 
 @pytest.mark.spark
 def test_what_cannot_be_decided_is_told_one_by_one_while_it_is_little(spark: SparkSession) -> None:
-    undecided = {"severity": "error", "verdict": "inconclusive", "reason": "unstable_tail"}
+    undecided = {
+        "code": "offset_gap", "severity": "error", "verdict": "inconclusive", "reason": "unknown",
+    }  # fmt: skip
     few = [at(offset, **undecided) for offset in range(FEW)]
     assert len(told(spark, few)) == FEW
     assert len(told(spark, [*few, at(FEW, **undecided)])) == 1
     assert len(told(spark, [*few, at(FEW, **undecided | {"reason": "cleaned_range"})])) == FEW + 1
     assert len(told(spark, [*few, at(FEW, **undecided | {"broker": 2})])) == FEW + 1
+    owners = [at(offset, **undecided, transactional_id=f"id-{offset}") for offset in range(9)]
+    assert len(told(spark, owners)) == len(owners)
 
 
 @pytest.mark.spark

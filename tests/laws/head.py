@@ -29,7 +29,8 @@ def roll(directory: Directory, one: Partition, rng: Random, rolls: int = 3) -> b
         if len(inside) < 2 or size != len(one.segment(base)):
             continue
         at = rng.randrange(1, len(inside))
-        new = inside[at].base_offset
+        # A wrapper of magic 0 or 1 tells the offset of its last message only.
+        new = inside[at].base_offset if inside[at].magic == 2 else inside[at - 1].last_offset + 1
         if new <= base or new in one.bases():
             continue
         entries = logs.aborted(one, base)

@@ -98,6 +98,17 @@ def rewritten(
     return with_checksum(batch, checked)
 
 
+def sound(segment: bytes) -> bool:
+    """Whether the batches of magic 2 fill a segment and have the checksum that they tell."""
+    at = 0
+    for batch in batches(segment):
+        at += len(batch.content)
+        stored = int.from_bytes(batch.content[layout.CRC : layout.ATTRIBUTES], "big")
+        if batch.magic == 2 and stored != google_crc32c.value(batch.content[layout.ATTRIBUTES :]):
+            return False
+    return at == len(segment)
+
+
 def with_checksum(batch: Batch, checked: bytes) -> bytes:
     """A batch around `checked`, the bytes that its checksum covers."""
     length = BATCH_HEAD.size + len(checked) - layout.LOG_OVERHEAD

@@ -1,7 +1,7 @@
 """Laws over the cases of all checks: every case is a partition, so one audit takes them all.
 
 Legal cases stay without a violation. A broken case may be told weaker or not at all (what showed
-it may be gone), but accuses nobody else: a violation lies where the case itself has one. Each
+it may be gone), but accuses nobody else: a legal case beside it keeps its silence. Each
 partition of a case gets one law, drawn by seed; laws that change what a whole broker says of
 itself are left to the dumps.
 """
@@ -72,27 +72,15 @@ def write_degraded(
     return chosen
 
 
-def _told_of(case: Case, finding: Finding) -> bool:
-    """Whether a violation is one that the case itself has, under its code or at its offsets."""
-    for one in case.given["finds"]:
-        if one.get("verdict", "violation") != "violation":
-            continue
-        first, last = one.get("offset"), one.get("last", one.get("offset"))
-        if one["code"] == finding["code"] or first is None or finding["offset_first"] is None:
-            return True
-        end = finding["offset_last"]
-        if finding["offset_first"] <= last and first <= (first if end is None else end):
-            return True
-    return False
-
-
 def accused(case: Case, audited: AuditedCases) -> list[Finding]:
-    """Violations in what belongs to a case that the case does not have itself."""
-    return [
-        one
-        for one in findings_of(case, audited)
-        if one["verdict"] == "violation" and not _told_of(case, one)
-    ]
+    """Violations in what belongs to a legal case.
+
+    What a broken case loses may move the first place where its fault can be proven, and then it has
+    another name there; it stays in the partitions and ids of the case, which no other case shares.
+    """
+    if not is_legal(case):
+        return []
+    return [one for one in findings_of(case, audited) if one["verdict"] == "violation"]
 
 
 def run_cases(
