@@ -20,7 +20,7 @@ def decisions(entries: DataFrame) -> DataFrame:
     `schemas.log_row.DECISION`.
     """
     by_id = Window.partitionBy("partition_index", "transactional_id").orderBy("offset")
-    before = F.struct("status", "producer_id", "producer_epoch")
+    before = F.struct("status", "producer_id", "producer_epoch", "client_transaction_version")
     after = F.struct("status", "offset", "timestamp", "leader_epoch")
     stepped = entries.filter(
         F.col("transactional_id").isNotNull() & F.col("error").isNull()
@@ -34,6 +34,13 @@ def decisions(entries: DataFrame) -> DataFrame:
     )
     # A fence raises the epoch under every protocol, the end of a transaction under version 2.
     by_protocol = F.col("producer_epoch") - F.when(protocol_2, 1).otherwise(0)
+    # A Prepare record whose append timed out is about the same data as the one behind it.
+    timed_out_before = F.col("before.status").isin(PREPARE_COMMIT, PREPARE_ABORT) & (
+        F.col("before.producer_id") == F.col("producer_id")
+    )
+    before_that = F.col("before.producer_epoch") - F.when(
+        F.col("before.client_transaction_version") >= 2, 1
+    ).otherwise(0)
     prepared = F.col("status").isin(PREPARE_COMMIT, PREPARE_ABORT) & ~F.col("decided")
     return stepped.filter(prepared).select(
         F.col("partition_index").alias("coordinator_index"),
@@ -47,6 +54,7 @@ def decisions(entries: DataFrame) -> DataFrame:
         "producer_id",
         F.col("producer_epoch").alias("marker_epoch"),
         F.when(began_here, F.col("before.producer_epoch"))
+        .when(timed_out_before, F.least(by_protocol, before_that))
         .otherwise(by_protocol)
         .alias("data_epoch"),
         (F.col("status") == PREPARE_COMMIT).alias("commit"),

@@ -29,3 +29,16 @@ def test_absence_is_asked_of_its_rules(what: str) -> None:
         if COMPARED[what].search(line)
     ]
     assert found == []
+
+
+def test_what_took_effect_is_asked_of_attribution() -> None:
+    """A Complete record is that of a Prepare record by its number, in one place only."""
+    by_number = re.compile(r"""status["')\]]*\s*[+-]\s*(?:2\b|COMPLETE)""")
+    found = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+        for path in SOURCES
+        if RULES not in path.parents
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if by_number.search(line)
+    ]
+    assert found == []

@@ -14,9 +14,10 @@ from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.rows import RowBuilder
 from udfs.arrow.txn_log_columns import UsualColumns
 from udfs.arrow.txn_log_unusual import ENTRY, Unusual, unusual_entries
+from udfs.rules.attribution import took_effect
 from udfs.rules.clock import counted_pause
 from udfs.wire.batches.batch_headers import BatchHeaders, Bools, Int64s
-from udfs.wire.coordinator.txn_log_chain import COMPLETED_BY, Chain, Folding, chain, fold_states
+from udfs.wire.coordinator.txn_log_chain import Chain, Folding, chain, fold_states
 
 FOLDED_SCHEMA: pa.Schema = to_arrow_schema(log_row.FOLDED_ENTRY)
 DECISION_SCHEMA: pa.Schema = to_arrow_schema(log_row.DECISION)
@@ -175,7 +176,7 @@ class _Split:
             states.producer_id[before] == states.producer_id[some]
         )
         data_epoch = np.where(began_here, states.producer_epoch[before], epoch - protocol_2)
-        none = states.status[after] != status + COMPLETED_BY
+        none = ~took_effect(status, states.status[after])
         told = usual.columns(some)
         return {
             "record_position": told["position"],

@@ -48,7 +48,18 @@ def with_counts(
     )  # fmt: skip
     told = _counted(_events(keys, decided, markers, tolerance))
     found = _of_markers(told).join(_of_decisions(told), on=KEY, how="full")
-    return rows.join(found, on=KEY, how="left")
+    # A row is told what it was counted for: the other outcome of its epoch may be regular.
+    asked = {"short": lacks_markers(), "odd": changes_coordinator(),
+             "stale": has_too_many() | F.col("prepares").isNull()}  # fmt: skip
+    joined = rows.join(found, on=KEY, how="left")
+    return joined.withColumns(
+        {
+            name: F.when(condition, F.col(name))
+            for prefix, condition in asked.items()
+            for name in found.columns
+            if name.startswith(f"{prefix}_")
+        }
+    )
 
 
 def _events(

@@ -103,6 +103,7 @@ def with_other_outcome(rows: DataFrame) -> DataFrame:
     shared = ~surely(F.col("decided_with_protocol_1") == F.lit(False))
     replaces = (
         F.col("prepares").isNull()
+        & (F.col("decidable") == 1)
         & (F.col("commit") | F.col("raised_offset").isNotNull() | F.col("unraised_offset").isNull()
            | (shared & F.col("history_later")))
     )  # fmt: skip

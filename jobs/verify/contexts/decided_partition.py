@@ -145,9 +145,11 @@ def _anchors(tolerance: Column) -> list[Column]:
 def _held() -> list[Column]:
     """From where on the marker of the row must be in the partition, and whether it can be gone."""
     short = F.col("short_place").isNotNull()
-    by_order = F.coalesce("earlier_offset", "clock_anchor")
+    # What counting proves, it proves by something older.
+    counted = F.when(short, F.col("first_marker_offset"))
+    by_order = F.coalesce(F.col("earlier_offset"), F.col("clock_anchor"), counted)
     owned = F.when(F.col("owner_settled"), F.col("owned_last"))
-    surely_from = F.coalesce("own_data_last", owned, F.col("earlier_offset"), F.col("clock_anchor"))
+    surely_from = F.coalesce(F.col("own_data_last"), owned, by_order)
     held_from = F.coalesce(surely_from, "owned_last", "near_anchor")
     held_to = F.coalesce(F.col("later_run.run_first"), F.lit(MAX_OFFSET))
     # The cleaner keeps the marker of data that are still there.

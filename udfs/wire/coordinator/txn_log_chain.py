@@ -21,6 +21,7 @@ from schemas.coordinator_states import (
     PREPARE_ABORT,
     PREPARE_COMMIT,
 )
+from udfs.rules.attribution import took_effect
 from udfs.rules.coordinator_step import LOOKED_BACK
 from udfs.wire.batches.batch_headers import Bools, Int64s
 
@@ -30,8 +31,6 @@ from udfs.wire.batches.batch_headers import Bools, Int64s
 KEPT_AT_START = 2
 KEPT_AT_END = 3
 PROTOCOL_2 = 2
-# From a Prepare record to the Complete record of its outcome.
-COMPLETED_BY = 2
 
 
 class States(NamedTuple):
@@ -141,7 +140,7 @@ def plain_steps(states: States, before: Int64s, partitions: Sequence[Sequence[st
         )
         | (
             np.isin(status, (COMPLETE_COMMIT, COMPLETE_ABORT))
-            & (last.status == status - COMPLETED_BY)
+            & took_effect(last.status, status)
             & (stays & started & none_listed)
         )
     )

@@ -20,7 +20,7 @@ from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
 from jobs.verify.conditions import is_torn
-from jobs.verify.verdict import DUMP_BEFORE_EVENT, UNSTABLE_TAIL, inconclusive
+from jobs.verify.verdict import APPEND_REPEATED, UNSTABLE_TAIL, inconclusive
 
 CHECK = Check(
     code="torn_transaction",
@@ -43,7 +43,7 @@ CHECK = Check(
             UNSTABLE_TAIL, lambda: F.col("committed_offset") >= F.col("coordinator_stable_below")
         ),
         # The last record of an id may be an append that timed out.
-        inconclusive(DUMP_BEFORE_EVENT, lambda: ~is_torn() & ~F.col("committed_complete")),
+        inconclusive(APPEND_REPEATED, lambda: ~is_torn() & ~F.col("committed_complete")),
     ),
     expected=lambda: text("COMMIT, as everywhere: marker epoch {torn_epoch}"),
     found=lambda: text("ABORT of epoch {marker_epoch} at offset {unraised_offset}"),
