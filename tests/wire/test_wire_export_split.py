@@ -49,6 +49,7 @@ def exported(
             {"producer_id": producer, "first_offset": first}
             for producer, first in (behind or {}).items()
         ],
+        "aborted_listed": None,
     }
     source = ByteRange(io.BytesIO(log), start, size, len(log))
     return pa.Table.from_batches(

@@ -106,8 +106,8 @@ def test_a_text_tells_what_the_dumped_files_hold(name: str) -> None:
             assert from_text[0].pop("in_text") and not from_bytes[0].pop("in_text")
             told = [time != UNTOLD for time in from_text[0]["timestamp"]]
             for one in (from_text, from_bytes):
-                for name in ("timestamp", "data_timestamp"):
-                    one[0][name] = np.where(told, one[0][name], UNTOLD).tolist()
+                for column in ("timestamp", "data_timestamp"):
+                    one[0][column] = np.where(told, one[0][column], UNTOLD).tolist()
             states += len(told)
         assert from_text == from_bytes, path
         compared[kind] += 1
