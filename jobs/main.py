@@ -114,7 +114,7 @@ def _judge(
     decoded = read.decoded
     replayed, seen = _replay(spark, progress, dump, read)
     with progress.stage("verify") as say:
-        aborts = aborts_of(dump, read, replayed)
+        aborts = aborts_of(dump, read, replayed, request.settings.clock_tolerance_ms)
         now = (
             request.as_of if request.as_of is not None else newest_broker_timestamp(replayed.facts)
         )

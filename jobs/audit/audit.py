@@ -131,12 +131,15 @@ class Audit:
         self.read.release()
 
 
-def aborts_of(dump: Dump, read: Read, replayed: Replayed) -> Aborts:
-    """Looks through all that was aborted, for two purposes at once."""
+def aborts_of(dump: Dump, read: Read, replayed: Replayed, tolerance: int) -> Aborts:
+    """Looks through all that was aborted, for two purposes at once.
+
+    `tolerance`: of the clocks of brokers, ms.
+    """
     decoded, met, kept = read.decoded, replayed.transactions, read.kept
     with ThreadPoolExecutor(2) as pool:
         lists = pool.submit(aborted_lists, _folded_aborts(decoded), met, read.files, kept)
-        split = pool.submit(split_epochs, dump, decoded, replayed, kept)
+        split = pool.submit(split_epochs, dump, decoded, replayed, kept, tolerance)
         return Aborts(lists.result(), split.result())
 
 

@@ -19,12 +19,13 @@ from udfs.arrow.blocks import epoch_keys
 
 
 def split_epochs(
-    dump: Dump, decoded: Decoded, replayed: Replayed, kept: Kept
+    dump: Dump, decoded: Decoded, replayed: Replayed, kept: Kept, tolerance: int
 ) -> SplitEpochs | None:
     """Aborts that another partition may have committed; without any, nothing else is unpacked.
 
-    What ended regularly is looked through packed: first for what was committed of the epochs that
-    were aborted, then for what was aborted of the epochs found so.
+    `tolerance`: of the clocks of brokers, ms. What ended regularly is looked through packed: first
+    for what was committed of the epochs that were aborted, then for what was aborted of the epochs
+    found so.
     """
     of_clients = {
         (p.topic, p.partition) for p in dump.partitions if p.topic not in COORDINATOR_TOPICS
@@ -32,8 +33,8 @@ def split_epochs(
     if len(of_clients) < 2:
         return None
     packed = decoded.aborts_are_many()
-    aborts = _undecided(decoded.regular_aborts(), replayed)
-    aborted = _undecided_epochs(decoded, replayed) if packed else _epochs(aborts)
+    aborts = _undecided(decoded.regular_aborts(), replayed, tolerance)
+    aborted = _undecided_epochs(decoded, replayed, tolerance) if packed else _epochs(aborts)
     if aborted is not None and not aborted.size:
         return None
     committed = possible_commits(replayed.transactions, decoded.commits_of(aborted), replayed.facts)
@@ -42,21 +43,29 @@ def split_epochs(
     committed = kept.keep(committed)
     epochs = _epochs(committed) if packed else None
     if epochs is not None:
-        aborts = kept.keep(_undecided(decoded.aborts_of(epochs), replayed))
+        aborts = kept.keep(_undecided(decoded.aborts_of(epochs), replayed, tolerance))
     few = next((one for one in (committed, aborts) if one.count() <= MOST_BROADCAST), None)
     return SplitEpochs(aborted.size, aborts, committed, few, replayed.owners)
 
 
-def _undecided(regular: DataFrame, replayed: Replayed) -> DataFrame:
+def _undecided(regular: DataFrame, replayed: Replayed, tolerance: int) -> DataFrame:
     """Undecided aborts among those that replay met and `regular` ones."""
-    return undecided_aborts(replayed.transactions, regular, replayed.histories, replayed.facts)
+    return undecided_aborts(
+        replayed.transactions, regular, replayed.histories, replayed.facts, tolerance
+    )
 
 
-def _undecided_epochs(decoded: Decoded, replayed: Replayed) -> NDArray[np.uint64] | None:
+def _undecided_epochs(
+    decoded: Decoded, replayed: Replayed, tolerance: int
+) -> NDArray[np.uint64] | None:
     """Epochs of transactions that were aborted, whoever found them; None for too many."""
     none = decoded.aborts_of(np.empty(0, np.uint64))
-    history = replayed.histories.select("producer_id", "known_above").limit(MOST_CHOSEN).toArrow()
-    irregular, regular = _epochs(_undecided(none, replayed)), decoded.undecided_epochs(history)
+    history = replayed.histories.select("producer_id", "known_above", "newest_epoch")
+    history = history.limit(MOST_CHOSEN).toArrow()
+    irregular, regular = (
+        _epochs(_undecided(none, replayed, tolerance)),
+        decoded.undecided_epochs(history),
+    )
     return None if irregular is None or regular is None else np.union1d(irregular, regular)
 
 

@@ -22,6 +22,7 @@ from jobs.report.formats import FORMATS
 from schemas.record import READ_COMMITTED, READ_UNCOMMITTED
 from udfs.storage.dump_path import DumpPath, dump_at
 from udfs.storage.places import SCHEMES, has_password, is_remote, redacted, scheme
+from udfs.wire.bounds import LATEST
 
 # The format of `report` that goes to stdout; the others are files.
 TEXT = "text"
@@ -202,6 +203,8 @@ def _milliseconds(text: str) -> int:
         raise argparse.ArgumentTypeError(f"{text} is no number of ms since 1970") from None
     if value < FIRST_MS:
         raise argparse.ArgumentTypeError(f"{text} is too small: ms since 1970 are asked for")
+    if value > LATEST:
+        raise argparse.ArgumentTypeError(f"{text[:40]} is too large: ms since 1970 are asked for")
     return value
 
 

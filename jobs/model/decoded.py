@@ -136,14 +136,13 @@ class Decoded:
     def undecided_epochs(self, history: Table) -> NDArray[np.uint64] | None:
         """Epochs of aborted transactions whose marker raised it, as `blocks.epoch_keys`.
 
-        None where they are more than MOST_CHOSEN. `history`: producer_id and known_above, the
-        epoch above which it is known what was decided; such epochs are left out.
+        None where they are more than MOST_CHOSEN. `history`: producer_id, and the epochs
+        known_above and newest_epoch between which all decisions are known; such are left out.
         """
         history = history.sort_by("producer_id")
-        producers, above = (history[name].to_numpy() for name in ("producer_id", "known_above"))
-        cells = self._unpacked(
-            self.aborts, log_row.REGULAR, "regular.aborted", KEYS, unpack_raised(above, producers)
-        )
+        names = ("known_above", "producer_id", "newest_epoch")
+        unpack = unpack_raised(*[history[name].to_numpy() for name in names])
+        cells = self._unpacked(self.aborts, log_row.REGULAR, "regular.aborted", KEYS, unpack)
         if self.aborts > MOST_CHOSEN:
             size = cells.agg(F.sum(F.length("keys")).alias("bytes")).collect()[0].bytes or 0
             if size > MOST_CHOSEN * EPOCH_BYTES:

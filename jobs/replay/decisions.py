@@ -4,6 +4,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from schemas.coordinator_states import ONGOING, PREPARE_ABORT, PREPARE_COMMIT
+from udfs.rules.attribution import took_effect
 
 # Below every epoch: the history of the producer id is known from its beginning.
 FROM_THE_BEGINNING = -1
@@ -27,7 +28,7 @@ def decisions(entries: DataFrame) -> DataFrame:
         "*", F.lag(before).over(by_id).alias("before"), F.lead(after).over(by_id).alias("next")
     )
     protocol_2 = F.col("client_transaction_version") >= 2
-    completed = F.col("next.status") == F.col("status") + 2
+    completed = took_effect(F.col("status"), F.col("next.status"))
     began_here = (F.col("before.status") == ONGOING) & (
         F.col("before.producer_id") == F.col("producer_id")
     )

@@ -223,8 +223,8 @@ def facts(
     from the snapshot at its first offset), cleaning (never, cleaned, unknown), first_pass_possible
     (see `udfs.rules.absence`), cleaner_traces (batches that only a cleaner leaves), missing and
     holes (see `holes`; also what is missing in front of the first and behind the last batch),
-    broker_timestamp (ms), complete_up_to_ms, single_broker, batches, records, ids and
-    misplaced_ids (transactional ids in it, and those that belong elsewhere; null for others).
+    broker_timestamp (ms), complete_up_to_ms, alone_in_cluster, single_broker, batches, records, ids
+    and misplaced_ids (transactional ids in it, and those that belong elsewhere; null for others).
 
     complete_up_to_ms: a partition is complete up to its own newest timestamp of a broker's clock,
     and up to the moment when its copy began, where a manifest tells that.
@@ -233,8 +233,8 @@ def facts(
     newest_snapshot, open_in_snapshot: see `known_states`; null where no snapshot tells.
     earlier_end: log end of the copy of a `__transaction_state` partition that was taken before all
     data, null for none.
-    single_broker: the dump has one broker, and so has its cluster. with_kraft: the dump has a
-    `__cluster_metadata`.
+    alone_in_cluster: the cluster of the broker has no other; single_broker: nor has the dump.
+    with_kraft: the dump has a `__cluster_metadata`.
     """
     seen = splits.groupBy("partition_index").agg(
         F.max("last_offset").alias("last_offset"),
@@ -331,6 +331,7 @@ def facts(
             "newest_snapshot",
             "open_in_snapshot",
             (F.col("one_broker") & alone).alias("single_broker"),
+            alone.alias("alone_in_cluster"),
             "with_kraft",
             F.coalesce("batches", F.lit(0)).alias("batches"),
             F.coalesce("records", F.lit(0)).alias("records"),

@@ -199,29 +199,60 @@ def cleaning_excuses() -> tuple[Excuse, ...]:
     )
 
 
+def is_torn() -> Column:
+    """Whether an ABORT, before transaction.version 2, stands in place of a COMMIT of others.
+
+    Of the context `decided_partition`: the coordinator committed, this partition has no COMMIT
+    marker, and another one has.
+    """
+    return (
+        ~F.col("commit")
+        & F.col("prepares").isNull()
+        & (F.col("decidable") == 1)
+        & F.col("unraised_offset").isNotNull()
+        & F.col("replaces_decided")
+        & F.col("history_later")
+        & F.coalesce("committed_somewhere", F.lit(False))
+        & F.col("decided_commit")
+        & ~F.col("decided_abort")
+    )
+
+
 def undecided_marker_excuses() -> tuple[Excuse, ...]:
     """Why a marker may have no Prepare record of its own: an operator wrote it, or a copy is older.
 
-    An operator's abort (`kafka-transactions.sh abort`, KIP-664) has the epoch of the open data.
-    Where every decision about that epoch is one of transaction.version 2, whose markers raise the
-    epoch of their data, nothing else explains it. Otherwise, and where it ended no data, it is
-    only possible.
+    An operator's abort (`kafka-transactions.sh abort`, KIP-664) has the epoch of the open data; a
+    marker that raised the epoch of its data is none. Where every decision about that epoch is one
+    of transaction.version 2, whose markers raise the epoch, nothing else explains it. Otherwise,
+    and where it ended no data, it is only possible; not where the marker of the decision is
+    missing in its place.
     """
+
+    def aborts() -> Column:
+        return ~F.col("commit") & F.col("raised_offset").isNull()
+
+    def with_epoch_of_data() -> Column:
+        return aborts() & F.col("unraised_offset").isNotNull()
+
     return (
         # Of a transaction that was then committed: torn_transaction tells it.
-        explained(OPERATOR_ABORT, lambda: F.col("committed_place").isNotNull() & ~F.col("commit")),
         explained(
             OPERATOR_ABORT,
             lambda: (
-                ~F.col("commit")
-                & F.col("unraised_offset").isNotNull()
-                & (F.col("decided_with_protocol_1") == F.lit(False))
+                with_epoch_of_data()
+                & F.col("committed_place").isNotNull()
+                & ~F.col("replaces_decided")
             ),
+        ),
+        explained(
+            OPERATOR_ABORT,
+            lambda: with_epoch_of_data() & (F.col("decided_with_protocol_1") == F.lit(False)),
         ),
         inconclusive(
             ADMIN_ABORT_POSSIBLE,
             lambda: (
-                ~F.col("commit")
+                aborts()
+                & ~F.col("replaces_decided")
                 & (F.col("unraised_offset").isNotNull() | F.col("data_first").isNull())
             ),
         ),

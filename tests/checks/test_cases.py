@@ -82,7 +82,7 @@ def test_findings_are_the_same_where_aborts_are_matched_packed(
     assert not done.read.decoded.aborts_are_many()
     monkeypatch.setattr(decoded, "MANY_ABORTS", 1)
     read = done.read
-    found = aborts_of(done.dump, read, done.replayed)
+    found = aborts_of(done.dump, read, done.replayed, done.request.settings.clock_tolerance_ms)
     assert found.lists.number > read.decoded.aborts / 2
     assert told(found.lists.aborted()) == told(done.aborts.lists.aborted())
     inputs = context_inputs(done.request, done.dump, read, done.replayed, found, AS_OF)

@@ -76,11 +76,13 @@ def unpack_epochs(wanted: NDArray[np.uint64], commit: bool) -> Unpack:
     return unpack
 
 
-def unpack_raised(known_above: NDArray[np.int64], producer_ids: NDArray[np.int64]) -> Unpack:
+def unpack_raised(
+    known_above: NDArray[np.int64], producer_ids: NDArray[np.int64], newest: NDArray[np.int64]
+) -> Unpack:
     """The `epoch_keys` of transactions whose marker raised the epoch, one cell a block of them.
 
-    Without those of `producer_ids` (ascending) whose marker has an epoch of more than what
-    `known_above` says of the producer id.
+    Without those of `producer_ids` (ascending) whose marker has an epoch between what `known_above`
+    and `newest` say of the producer id.
     """
 
     def unpack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -92,7 +94,7 @@ def unpack_raised(known_above: NDArray[np.int64], producer_ids: NDArray[np.int64
                 near = np.searchsorted(producer_ids, producer.to_numpy())
                 near = np.minimum(near, producer_ids.size - 1)
                 known = producer_ids[near] == producer.to_numpy()
-                asked &= ~(known & (marker > known_above[near]))
+                asked &= ~(known & (marker > known_above[near]) & (marker < newest[near]))
             keys = np.unique(epoch_keys(producer, epoch)[asked])
             if keys.size:
                 yield pa.record_batch({"keys": [keys.tobytes()]})

@@ -148,7 +148,7 @@ def export_split(
     if split["committed"]:
         behind = {row["producer_id"]: row["first_offset"] for row in split["aborted_behind"] or ()}
         wanted &= ~hidden(decoded, behind)
-        wanted &= ~listed_as_aborted(decoded, split["aborted_listed"] or ())
+        wanted &= ~listed_as_aborted(decoded, split.get("aborted_listed") or ())
     for part in sections(source, decoded, options.max_decompressed_bytes, wanted):
         yield from _rows(part, decoded.stored, split)
 

@@ -8,7 +8,7 @@ from jobs.model.coordinator_log import CoordinatorLog
 from jobs.verify.contexts.context import Context, no_rows
 from jobs.verify.contexts.coordinator_copies import coordinator_copies_context
 from jobs.verify.contexts.coordinator_step import coordinator_step_context
-from jobs.verify.contexts.decided_partition import decided_partition_context
+from jobs.verify.contexts.decided_partition import Decided, decided_partition_context
 from jobs.verify.contexts.frame import frame_context
 from jobs.verify.contexts.group_record import group_record_context
 from jobs.verify.contexts.log import partition_context, segment_context, step_context
@@ -144,14 +144,11 @@ def build_contexts(given: Inputs) -> list[Context]:
         no_rows("producer_block", known, given.blocks.copies)
         if given.blocks.regressions is None
         else producer_block_context(given.blocks.regressions, given.blocks.copies),
-        decided_partition_context(
-            log, given.histories, given.states, given.markers, given.regular_transactions,
-            known, files, given.ages,
-        ),
+        decided_partition_context(_decided(given), known, files, given.ages),
         coordinator_step_context(log, given.transactions, known, files, given.ages),
         coordinator_copies_context(log.entries, given.coordinator_copies, known, files),
         transaction_context(
-            given.transactions, known, files, given.owners, log, given.ages,
+            given.transactions, known, files, given.owners, log, given.histories, given.ages,
             given.coordinator_listing, given.regular,
         ),
         no_rows("split_epoch", known)
@@ -161,6 +158,18 @@ def build_contexts(given: Inputs) -> list[Context]:
         *_offset_contexts(given),
         *_replica_contexts(given),
     ]  # fmt: skip
+
+
+def _decided(given: Inputs) -> Decided:
+    return Decided(
+        log=given.coordinator_log,
+        history=given.histories,
+        owners=given.owners,
+        states=given.states,
+        markers=given.markers,
+        regular=given.regular_transactions,
+        several_copies=bool(given.coordinator_copies),
+    )
 
 
 def _snapshot_context(given: Inputs) -> Context:

@@ -1,345 +1,89 @@
 """Context `decided_partition`: one row is a decision of the coordinator and a partition of it."""
 
-from pyspark.sql import Column, DataFrame, Window
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.model.coordinator_log import CoordinatorLog
 from jobs.verify.conditions import MAX_OFFSET, lost_between, missing_between, one_instant
-from jobs.verify.contexts.context import Context, with_paths
+from jobs.verify.contexts.context import Context
+from jobs.verify.contexts.decided_counts import with_counts
+from jobs.verify.contexts.decided_data import runs_of, with_data, with_reach
+from jobs.verify.contexts.decided_epochs import with_decision, with_other_outcome, with_outcomes
+from jobs.verify.contexts.decided_matching import has_too_many, matched, one_copy, regular
+from jobs.verify.contexts.decided_places import with_places
 from jobs.verify.contexts.transaction import Ages
+from udfs.rules import attribution
+from udfs.rules.logic import surely
 
-# A file and a position in it as one number, so that aggregates stay numbers: hashed, not sorted.
-POSITION_BITS = 31
-# Above every leader epoch: a transaction that is not complete may have further coordinators.
-ANY_LEADER_EPOCH = 2**31 - 1
-KEY = ["partition_index", "producer_id", "marker_epoch", "commit"]
-
-
-def _place_number(file_index: str, position: str) -> Column:
-    return F.shiftleft(F.col(file_index).cast("long"), POSITION_BITS) + F.col(position)
-
-
-def _file_of(place: str) -> Column:
-    return F.shiftright(place, POSITION_BITS).cast("int")
+# Far before and behind every clock, with room for arithmetic: a file may hold any number.
+FARTHEST_MS = 1 << 60
+# A clock that is set right goes back by less.
+ONE_CLOCK_MS = 1000
+PLACES = (
+    "marker", "record", "unraised", "wrong", "stale", "committed", "decided", "unexpected",
+    "torn", "lacking", "odd",
+)  # fmt: skip
 
 
-def _position_of(place: str) -> Column:
-    return F.col(place).bitwiseAND(F.lit((1 << POSITION_BITS) - 1))
+@dataclass(frozen=True)
+class Decided:
+    """What the context is built from.
 
-
-# name -> how it is aggregated; null on the other side of the union.
-OF_PREPARES = {
-    "prepares": F.sum,
-    "record_place": F.max,
-    "complete_offset": F.max,
-    "complete_timestamp": F.max,
-    "earliest_prepare": F.min,
-    "lowest_leader_epoch": F.min,
-    "latest_leader_epoch": F.max,
-    "with_protocol_1": F.max,
-    "with_protocol_2": F.max,
-    "pending": F.max,
-}
-OF_MARKERS = {
-    "markers": F.sum,
-    "marker_place": F.min,
-    "marker_offset": F.min,
-    "marker_length": F.min,
-    "earliest_marker": F.min,
-    "latest_marker": F.max,
-    "lowest_coordinator_epoch": F.min,
-    "highest_coordinator_epoch": F.max,
-    # The first marker whose data have its own epoch: it raised none.
-    "unraised_place": F.min,
-    "unraised_offset": F.min,
-    "unraised_first": F.min,
-    "unraised_last": F.min,
-    # The first marker whose epoch is above that of its data.
-    "raised_place": F.min,
-    "raised_offset": F.min,
-    "raised_first": F.min,
-    "raised_last": F.min,
-    "data_first": F.min,
-    "data_last": F.min,
-    "decidable": F.max,
-}
-
-
-def _prepared(decided: DataFrame, facts: DataFrame) -> DataFrame:
-    """Each Prepare record and a partition that it lists, on every broker with a copy of it."""
-    listed = facts.select("partition_index", F.concat_ws("-", "topic", "partition").alias("listed"))
-    return (
-        decided.withColumn("listed", F.explode("partitions"))
-        .join(F.broadcast(listed), on="listed", how="inner")
-        .select(
-            *KEY,
-            F.lit(1).cast("long").alias("prepares"),
-            _place_number("record_file_index", "record_position").alias("record_place"),
-            "complete_offset",
-            "complete_timestamp",
-            F.col("prepare_timestamp").alias("earliest_prepare"),
-            F.col("leader_epoch").alias("lowest_leader_epoch"),
-            F.coalesce("complete_leader_epoch", F.lit(ANY_LEADER_EPOCH)).alias(
-                "latest_leader_epoch"
-            ),
-            (~F.col("protocol_2")).cast("int").alias("with_protocol_1"),
-            F.col("protocol_2").cast("int").alias("with_protocol_2"),
-            F.col("pending").cast("int").alias("pending"),
-        )
-    )
-
-
-def _marked(markers: DataFrame, known: DataFrame) -> DataFrame:
-    """Each marker of a producer id that the coordinator's log names."""
-    unraised = F.col("data_epoch") == F.col("marker_epoch")
-    raised = F.col("data_epoch") < F.col("marker_epoch")
-    place = _place_number("file_index", "marker_position")
-    above = known.select("producer_id", "known_above")
-    return markers.join(above, on="producer_id", how="inner").select(
-        "partition_index",
-        "producer_id",
-        "marker_epoch",
-        F.col("marker_commit").alias("commit"),
-        F.lit(1).cast("long").alias("markers"),
-        place.alias("marker_place"),
-        "marker_offset",
-        "marker_length",
-        F.col("marker_timestamp").alias("earliest_marker"),
-        F.col("marker_timestamp").alias("latest_marker"),
-        F.col("coordinator_epoch").alias("lowest_coordinator_epoch"),
-        F.col("coordinator_epoch").alias("highest_coordinator_epoch"),
-        F.when(unraised, place).alias("unraised_place"),
-        F.when(unraised, F.col("marker_offset")).alias("unraised_offset"),
-        F.when(unraised, F.col("first_offset")).alias("unraised_first"),
-        F.when(unraised, F.col("last_offset")).alias("unraised_last"),
-        F.when(raised, place).alias("raised_place"),
-        F.when(raised, F.col("marker_offset")).alias("raised_offset"),
-        F.when(raised, F.col("first_offset")).alias("raised_first"),
-        F.when(raised, F.col("last_offset")).alias("raised_last"),
-        F.col("first_offset").alias("data_first"),
-        F.col("last_offset").alias("data_last"),
-        (F.col("marker_epoch") > F.col("known_above")).cast("int").alias("decidable"),
-    )
-
-
-def _matched(prepared: DataFrame, marked: DataFrame) -> DataFrame:
-    """One row a decision and partition: what was prepared beside the markers that are there.
-
-    A union and an aggregate instead of a full outer join, so that the transactions of one epoch
-    (transaction.version 0 and 1) are not paired each with each.
+    `history`: producer ids, of `jobs.replay.decisions`; `owners`: the ids that own producer ids;
+    `markers`: those of `jobs.audit.audit.markers`; `states`: producer runs; `regular`: transactions
+    that were folded away. `several_copies`: a partition of the coordinator's log is there on
+    several brokers.
     """
-    both = prepared.unionByName(marked, allowMissingColumns=True)
-    aggregates = [how(name).alias(name) for name, how in (OF_PREPARES | OF_MARKERS).items()]
-    return both.groupBy(*KEY).agg(*aggregates)
+
+    log: CoordinatorLog
+    history: DataFrame
+    owners: DataFrame
+    states: DataFrame
+    markers: DataFrame
+    regular: DataFrame
+    several_copies: bool
 
 
-def _regular() -> Column:
-    """Decided once and marked so, in the order of time and of coordinator epochs."""
-    is_prepared, is_marked = F.col("prepares").isNotNull(), F.col("markers").isNotNull()
-    # Of its protocol: a fence may raise the epoch of what it aborts under each.
-    unraised = F.col("unraised_offset").isNull() | (F.col("with_protocol_1") == 1)
-    raised = ~F.col("commit") | F.col("raised_offset").isNull() | (F.col("with_protocol_2") == 1)
-    counted = (F.col("markers") <= F.col("prepares")) | (F.col("with_protocol_1") == 0)
-    agrees = (
-        unraised
-        & raised
-        & (counted | (F.col("decidable") == 0))
-        & (F.col("lowest_coordinator_epoch") >= F.col("lowest_leader_epoch"))
-        & (F.col("highest_coordinator_epoch") <= F.col("latest_leader_epoch"))
-        & (F.col("earliest_marker") >= F.col("earliest_prepare"))
+def _clipped(name: str) -> Column:
+    return F.greatest(F.least(F.col(name), F.lit(FARTHEST_MS)), F.lit(-FARTHEST_MS))
+
+
+def _decisions(decided: DataFrame, several_copies: bool) -> DataFrame:
+    names = ("prepare_timestamp", "complete_timestamp")
+    safe = decided.withColumns(
+        {name: F.when(F.col(name).isNotNull(), _clipped(name)) for name in names}
     )
-    undecidable = ~is_prepared & (F.col("decidable") == 0)
-    return (is_prepared & is_marked & agrees) | undecidable
+    return one_copy(safe, several_copies)
 
 
-def _with_decision(selected: DataFrame, decided: DataFrame, known: DataFrame) -> DataFrame:
-    """Adds the Prepare record of the row, and what the log says of its epochs elsewhere."""
-    record = decided.select(
-        _place_number("record_file_index", "record_position").alias("record_place"),
-        "coordinator_index",
-        "record_length",
-        "prepare_offset",
-        "leader_epoch",
-        "transactional_id",
-        "protocol_2",
-        F.col("data_epoch").alias("prepared_data_epoch"),
-    )
-    of_epoch = decided.groupBy("producer_id", "marker_epoch").agg(
-        F.max("commit").alias("decided_commit"),
-        F.max(~F.col("commit")).alias("decided_abort"),
-        F.max(~F.col("protocol_2")).alias("decided_with_protocol_1"),
-        F.max(_place_number("record_file_index", "record_position")).alias("decided_place"),
-        F.max("record_length").alias("decided_length"),
-        F.max(F.struct("transactional_id")).getField("transactional_id").alias("decided_id"),
-    )
-    # The transaction whose data have the epoch of the marker, under transaction.version 2.
-    later = decided.filter("commit and protocol_2").select(
-        "producer_id",
-        F.col("data_epoch").alias("marker_epoch"),
-        F.explode("partitions").alias("listed"),
-        _place_number("record_file_index", "record_position").alias("committed_place"),
-        F.col("record_length").alias("committed_length"),
-        F.col("transactional_id").alias("committed_id"),
-        F.col("marker_epoch").alias("committed_epoch"),
-        F.col("prepare_offset").alias("committed_offset"),
-        F.col("coordinator_index").alias("committed_index"),
-    )
-    ended_otherwise = selected.filter(
-        F.col("prepares").isNull() & (F.col("commit") | F.col("unraised_offset").isNull())
-    ).select(
-        "partition_index", "producer_id", "marker_epoch", (~F.col("commit")).alias("commit"),
-        F.lit(True).alias("other_outcome"),
-    )  # fmt: skip
-    once = later.dropDuplicates(["producer_id", "marker_epoch", "listed"])
-    return (
-        selected.join(record.dropDuplicates(["record_place"]), on="record_place", how="left")
-        .join(of_epoch, on=["producer_id", "marker_epoch"], how="left")
-        .join(once, on=["producer_id", "marker_epoch", "listed"], how="left")
-        .join(known, on="producer_id", how="left")
-        .join(ended_otherwise, on=KEY, how="left")
-    )
+def _reach_of_row(tolerance: Column) -> list[Column]:
+    """From when on and up to when a marker of the row must be in the copy of the partition.
 
-
-def _runs(states: DataFrame, regular: DataFrame) -> DataFrame:
-    """The runs of transactional data and markers, those folded away included."""
-    columns = (
-        "partition_index", "producer_id", "producer_epoch", "first_offset", "last_offset",
-        "file_index", "first_position", "first_length", "marker_offset", "marker_epoch",
-        "marker_position", "marker_length", "has_data", "transactional",
-    )  # fmt: skip
-    folded = regular.withColumns({"has_data": F.lit(True), "transactional": F.lit(True)})
-    return states.select(*columns).unionByName(folded.select(*columns))
-
-
-def _with_data(selected: DataFrame, states: DataFrame) -> DataFrame:
-    """Adds the data of the transaction in the partition and what lies around its marker.
-
-    data_run: first batch of its epoch there; earlier_offset: the newest offset known of the
-    producer below the marker's epoch; later_offset: the oldest one known of the next epoch.
+    apart_ms: how far the clocks of coordinator and partition may be apart; the broker of a cluster
+    of one has one clock. at_once: this copy and the coordinator's are of one moment. whole_from:
+    everything from then on is there (ms): a broker's clock says that something is older, or the
+    same producer wrote with a lower epoch. whole_to: the copy is complete up to then.
     """
-    data = states.filter(F.col("has_data") & F.col("transactional"))
-    runs = data.groupBy("partition_index", "producer_id", "producer_epoch").agg(
-        F.min(F.struct("first_offset", "file_index", "first_position", "first_length")).alias(
-            "data_run"
+    same_broker = (
+        (F.col("coordinator_broker") == F.col("broker"))
+        & F.col("alone_in_cluster")
+        & F.col("clean_shutdown")
+        & F.col("coordinator_clean_shutdown")
+    )
+    at_once = surely(one_instant("coordinator_clean_shutdown")) | surely(same_broker)
+    one_clock = F.least(F.lit(ONE_CLOCK_MS), tolerance)
+    return [
+        F.when(F.col("alone_in_cluster"), one_clock).otherwise(tolerance).alias("apart_ms"),
+        at_once.alias("at_once"),
+        F.when(F.col("earlier_offset").isNotNull(), F.lit(-2 * FARTHEST_MS))
+        .otherwise(F.col("first_marker_ms"))
+        .alias("whole_from"),
+        F.when(at_once, F.lit(2 * FARTHEST_MS)).otherwise(F.col("complete_up_to_ms")).alias(
+            "whole_to"
         ),
-        F.max("last_offset").alias("data_run_last"),
-    )
-    of_epoch = runs.withColumnRenamed("producer_epoch", "prepared_data_epoch")
-    joined = selected.join(
-        of_epoch, on=["partition_index", "producer_id", "prepared_data_epoch"], how="left"
-    )
-    epochs = states.select(
-        "partition_index",
-        "producer_id",
-        F.greatest("producer_epoch", "marker_epoch").alias("run_epoch"),
-        F.col("producer_epoch").alias("run_data_epoch"),
-        F.greatest("last_offset", "marker_offset").alias("run_last"),
-        F.coalesce("first_offset", "marker_offset").alias("run_first"),
-        "file_index",
-        F.coalesce("first_position", "marker_position").alias("run_position"),
-        F.coalesce("first_length", "marker_length").alias("run_length"),
-    )
-    wanted = joined.filter(F.col("markers").isNull()).select(
-        "partition_index", "producer_id", "marker_epoch", "commit", "protocol_2"
-    )
-    # Data of a new epoch wait, under version 2, until the transaction before is complete.
-    behind = (F.col("run_epoch") > F.col("marker_epoch")) | (
-        F.col("protocol_2") & (F.col("run_data_epoch") >= F.col("marker_epoch"))
-    )
-    around = (
-        wanted.join(epochs, on=["partition_index", "producer_id"], how="inner")
-        .groupBy("partition_index", "producer_id", "marker_epoch", "commit")
-        .agg(
-            F.max(F.when(F.col("run_epoch") < F.col("marker_epoch"), F.col("run_last"))).alias(
-                "earlier_offset"
-            ),
-            F.min(
-                F.when(behind, F.struct("run_first", "file_index", "run_position", "run_length"))
-            ).alias("later_run"),
-        )
-    )
-    return joined.join(around, on=["partition_index", "producer_id", "marker_epoch", "commit"],
-                       how="left")  # fmt: skip
-
-
-def _with_stale_markers(
-    selected: DataFrame, decided: DataFrame, markers: DataFrame, tolerance: Column
-) -> DataFrame:
-    """Adds, under transaction.version 0 and 1, the first marker that came before its decision.
-
-    stale_place, stale_offset, stale_first, stale_last: the first marker of the producer id and
-    epoch that ended data when fewer transactions of the partition had been decided than ended.
-    All of one epoch look alike, so they are counted in the order of time; a decision counts
-    as made earlier by the tolerance. Only keys with more markers than decisions are counted.
-    """
-    more = (F.col("markers") > F.col("prepares")) & (F.col("with_protocol_2") == 0)
-    keys = selected.filter(more & (F.col("decidable") == 1)).select(
-        "partition_index", "listed", "producer_id", "marker_epoch"
-    )
-    keys = keys.distinct()
-    of_producer = ["producer_id", "marker_epoch"]
-    made = keys.join(
-        decided.withColumn("listed", F.explode("partitions")), on=[*of_producer, "listed"]
-    ).select(
-        "partition_index", *of_producer,
-        (F.col("prepare_timestamp") - tolerance).alias("time"), F.lit(1).alias("step"),
-    )  # fmt: skip
-    ended = (
-        markers.filter(F.col("first_offset").isNotNull())
-        .join(keys, on=["partition_index", *of_producer], how="inner")
-        .select(
-            "partition_index", *of_producer,
-            F.col("marker_timestamp").alias("time"), F.lit(-1).alias("step"),
-            F.struct(
-                F.col("marker_offset").alias("offset"),
-                _place_number("file_index", "marker_position").alias("place"),
-                F.col("first_offset").alias("first"),
-                F.col("last_offset").alias("last"),
-                F.col("marker_commit").alias("commit"),
-            ).alias("stale"),
-        )
-    )  # fmt: skip
-    so_far = Window.partitionBy("partition_index", *of_producer).orderBy(
-        "time", F.col("step").desc(), "stale.offset"
-    )
-    counted = made.unionByName(ended, allowMissingColumns=True).withColumn(
-        "undecided", F.sum("step").over(so_far.rowsBetween(Window.unboundedPreceding, 0))
-    )
-    stale = (
-        counted.filter((F.col("step") == -1) & (F.col("undecided") < 0))
-        .groupBy("partition_index", *of_producer)
-        .agg(F.min("stale").alias("stale"))
-        .select(
-            "partition_index", *of_producer, F.col("stale.commit").alias("commit"),
-            *[F.col(f"stale.{name}").alias(f"stale_{name}")
-              for name in ("place", "offset", "first", "last")],
-        )
-    )  # fmt: skip
-    return selected.join(stale, on=KEY, how="left")
-
-
-def _with_places(selected: DataFrame, files: DataFrame) -> DataFrame:
-    """Takes the place numbers apart again: file index, path and position of each."""
-    prefixes = ("marker", "record", "unraised", "wrong", "stale", "committed", "decided")
-    of_protocol_2 = F.col("with_protocol_1") == 0
-    wrong = selected.select(
-        "*",
-        *[
-            F.when(of_protocol_2, F.col(f"unraised_{name}"))
-            .otherwise(F.col(f"raised_{name}"))
-            .alias(f"wrong_{name}")
-            for name in ("place", "offset", "first", "last")
-        ],
-    )
-    located = wrong.select(
-        "*",
-        *[_file_of(f"{prefix}_place").alias(f"{prefix}_file_index") for prefix in prefixes],
-        *[_position_of(f"{prefix}_place").alias(f"{prefix}_position") for prefix in prefixes],
-    )
-    paths = {f"{prefix}_file": f"{prefix}_file_index" for prefix in prefixes}
-    return with_paths(
-        located, files, data_file="data_run.file_index", later_file="later_run.file_index", **paths
-    )
+    ]  # fmt: skip
 
 
 def _lateness(tolerance: Column) -> list[Column]:
@@ -353,41 +97,191 @@ def _lateness(tolerance: Column) -> list[Column]:
         later = one_instant("history_clean_shutdown") | covers
         return F.coalesce(later | (F.col("newest_epoch") > F.col("marker_epoch")), F.lit(False))
 
-    held_from = F.coalesce("data_run_last", "earlier_offset")
-    held_to = F.coalesce(F.col("later_run.run_first"), F.lit(MAX_OFFSET))
-    # The cleaner keeps the marker of data that are still there.
-    gone = F.when(F.col("data_run").isNull(), missing_between(held_from + 1, held_to)).otherwise(
-        lost_between(held_from + 1, held_to)
-    )
     return [
         F.coalesce(one_instant("coordinator_clean_shutdown") | in_time | later, F.lit(False)).alias(
             "copied_later"
         ),
         history_later("earliest_marker").alias("history_later"),
         history_later("latest_marker").alias("history_behind_all"),
+    ]
+
+
+def _anchors(tolerance: Column) -> list[Column]:
+    """What in the partition is older than the newest decision of the row, and proves a marker.
+
+    by_epoch: data of this transaction or of an earlier one of the producer. by_owner: data that no
+    later transaction than this one can own; owner_settled: none was begun since. by_clock: a marker
+    of any producer, older than the decision for sure; nearly: by clocks that may differ.
+    """
+    running = surely(
+        (F.col("running_epoch") == F.col("prepared_data_epoch"))
+        & F.array_contains("running_partitions", F.col("listed"))
+    )
+    single = surely(attribution.one_transaction_an_epoch(F.col("with_protocol_1")))
+    held = F.col("data_run").isNotNull()
+    owns = held & surely(
+        attribution.owns_what_is_there(F.col("newest_prepare"), F.col("newest_owner"), running)
+    )
+    behind = (F.col("last_marker_offset") > F.col("data_run_last")) & (
+        F.col("last_marker_ms") + tolerance <= F.col("history_covers_ms")
+    )
+    moved_on = F.col("newest_epoch") > F.col("prepared_data_epoch")
+    prepared = F.col("completed_prepare")
+    first = F.col("first_marker_ms")
+    nearly = (first < prepared) & (F.col("last_marker_ms") > F.col("complete_timestamp"))
+    by_clock = attribution.surely_before(first, prepared, tolerance) | (
+        nearly & attribution.surely_before(first, prepared, F.col("apart_ms"))
+    )
+    return [
+        F.when(held & single, F.col("data_run_last")).alias("own_data_last"),
+        F.when(owns, F.col("data_run_last")).alias("owned_last"),
+        (F.col("at_once") | surely(behind) | surely(moved_on)).alias("owner_settled"),
+        F.when(by_clock, F.col("first_marker_offset")).alias("clock_anchor"),
+        F.when(nearly, F.col("first_marker_offset")).alias("near_anchor"),
+    ]
+
+
+def _held() -> list[Column]:
+    """From where on the marker of the row must be in the partition, and whether it can be gone."""
+    short = F.col("short_place").isNotNull()
+    by_order = F.coalesce("earlier_offset", "clock_anchor")
+    owned = F.when(F.col("owner_settled"), F.col("owned_last"))
+    surely_from = F.coalesce("own_data_last", owned, F.col("earlier_offset"), F.col("clock_anchor"))
+    held_from = F.coalesce(surely_from, "owned_last", "near_anchor")
+    held_to = F.coalesce(F.col("later_run.run_first"), F.lit(MAX_OFFSET))
+    # The cleaner keeps the marker of data that are still there.
+    own_data = F.col("own_data_last").isNotNull() & F.col("short_place").isNull()
+    behind = F.coalesce(F.when(own_data, F.col("own_data_last")), "owned_last", by_order, held_from)
+    gone = F.when(own_data, lost_between(behind + 1, held_to)).otherwise(
+        missing_between(F.when(short, by_order).otherwise(behind) + 1, held_to)
+    )
+    return [
         held_from.alias("held_from"),
+        (surely_from.isNull() & F.col("owned_last").isNotNull()).alias("owner_unsettled"),
+        (surely_from.isNull() & F.col("owned_last").isNull()).alias("held_by_near_clock"),
         F.coalesce(gone, F.lit(False)).alias("marker_missing"),
     ]
 
 
-def _enriched(selected: DataFrame, files: DataFrame, ages: Ages) -> DataFrame:
-    """Paths, the place of a finding, and how late the copies are."""
-    tolerance = F.lit(ages.clock_tolerance)
+def _judged(rows: DataFrame) -> DataFrame:
+    """Adds what follows for the marker that stands there, and for the one that does not."""
+    return with_other_outcome(rows).select(
+        "*",
+        # It stands where the marker of the decision is missing: no operator's, or not only.
+        surely(
+            F.col("other_unmet")
+            & ~(
+                F.col("unraised_offset").isNotNull()
+                & F.col("raised_offset").isNull()
+                & (F.col("decided_with_protocol_1") == F.lit(False))
+            )
+        ).alias("replaces_decided"),
+        surely(
+            has_too_many()
+            & F.col("commit")
+            & F.col("history_behind_all")
+            & F.col("never_committed")
+            & attribution.too_many_commits(F.col("closing"), F.col("prepares"))
+        ).alias("commits_undecided"),
+    )
+
+
+def _replica_offsets(markers: DataFrame, places: DataFrame) -> DataFrame:
+    """One row a marker of a topic partition: the highest offset it has on any broker."""
+    placed = markers.join(F.broadcast(places), on="partition_index", how="inner")
+    return placed.groupBy(
+        "listed", "producer_id", "marker_epoch", F.col("marker_commit").alias("commit")
+    ).agg(F.max("marker_offset").alias("replica_offset"))
+
+
+def _coordinator_epochs() -> list[Column]:
+    """The coordinator epoch of a marker of the row that fits none of its decisions.
+
+    misfit_epoch, and from_epoch to to_epoch that would fit; null where all fit. An operator's abort
+    has the epoch of the data and tells of no coordinator; under version 2 no other marker has.
+    """
+    single = attribution.one_transaction_an_epoch(F.col("with_protocol_1"))
+    lowest = F.when(single, F.col("lowest_raised_coordinator_epoch")).otherwise(
+        F.col("lowest_coordinator_epoch")
+    )
+    highest = F.when(single, F.col("highest_raised_coordinator_epoch")).otherwise(
+        F.col("highest_coordinator_epoch")
+    )
+    known = single | (F.col("decidable") == 1)
+    old, new = lowest < F.col("lowest_leader_epoch"), highest > F.col("latest_leader_epoch")
+    odd = F.col("odd_place").isNotNull()
+    return [
+        F.when(known & old, lowest)
+        .when(known & new, highest)
+        .when(odd, F.col("odd_epoch"))
+        .alias("misfit_epoch"),
+        F.when(odd & ~(old | new), F.col("odd_lowest"))
+        .otherwise(F.col("lowest_leader_epoch"))
+        .alias("from_epoch"),
+        F.when(odd & ~(old | new), F.col("odd_highest"))
+        .otherwise(F.col("latest_leader_epoch"))
+        .alias("to_epoch"),
+    ]
+
+
+def _located(rows: DataFrame, files: DataFrame) -> DataFrame:
+    """Places of everything that a finding may show."""
+    of_protocol_2 = F.col("with_protocol_1") == 0
+    named = rows.select(
+        "*",
+        *[
+            F.when(of_protocol_2, F.col(f"unraised_{name}"))
+            .otherwise(F.col(f"raised_{name}"))
+            .alias(f"wrong_{name}")
+            for name in ("place", "offset", "first", "last")
+        ],
+        *_coordinator_epochs(),
+        F.coalesce("committed_place", "decided_place").alias("torn_place"),
+        F.coalesce("committed_length", "decided_length").alias("torn_length"),
+        F.coalesce("committed_epoch", "marker_epoch").alias("torn_epoch"),
+        F.when(F.col("commits_undecided"), F.col("undecided_place"))
+        .otherwise(F.col("marker_place"))
+        .alias("unexpected_place"),
+        F.coalesce("short_place", "record_place").alias("lacking_place"),
+        F.coalesce("short_length", "record_length").alias("lacking_length"),
+        F.coalesce("short_complete", "complete_offset").alias("lacking_complete"),
+    )
+    return with_places(
+        named, files, *PLACES, "short_next",
+        data_file="data_run.file_index", later_file="later_run.file_index",
+    )  # fmt: skip
+
+
+def _enriched(located: DataFrame, ages: Ages) -> DataFrame:
+    """The place of a finding, and how long it waits."""
     now = F.least("history_covers_ms", F.lit(ages.now).cast("long"))
     marked = F.col("markers").isNotNull()
-    return _with_places(selected, files).select(
+    short = F.col("short_place").isNotNull()
+    first = F.when(marked, F.coalesce("data_first", "marker_offset")).otherwise(
+        F.coalesce("data_run.first_offset", "later_run.run_first", "held_from")
+    )
+    last = F.when(marked, F.col("marker_offset")).otherwise(
+        F.coalesce("data_run_last", "later_run.run_first", "held_from")
+    )
+    next_first = F.coalesce("short_next.first", "short_next.offset")
+    return located.select(
         "*",
-        *_lateness(tolerance),
         F.when(F.col("commit"), "COMMIT").otherwise("ABORT").alias("decision"),
         (now - F.col("earliest_prepare")).alias("pending_ms"),
-        tolerance.alias("clock_tolerance_ms"),
+        F.lit(ages.clock_tolerance).alias("clock_tolerance_ms"),
         F.coalesce("transactional_id", "decided_id", "committed_id").alias("owner"),
-        F.when(marked, F.coalesce("data_first", "marker_offset"))
-        .otherwise(F.coalesce("data_run.first_offset", "later_run.run_first"))
-        .alias("offset_first"),
-        F.when(marked, F.col("marker_offset"))
-        .otherwise(F.coalesce("data_run_last", "later_run.run_first"))
-        .alias("offset_last"),
+        first.alias("offset_first"),
+        last.alias("offset_last"),
+        F.when(short, F.coalesce(next_first, first)).otherwise(first).alias("lacking_first"),
+        F.when(short, F.coalesce("short_next.last", next_first, last)).otherwise(last).alias(
+            "lacking_last"
+        ),
+        F.when(F.col("commits_undecided"), F.col("undecided_first")).otherwise(first).alias(
+            "unexpected_first"
+        ),
+        F.when(F.col("commits_undecided"), F.col("undecided_offset")).otherwise(last).alias(
+            "unexpected_last"
+        ),
         F.coalesce("prepared_data_epoch", "marker_epoch").alias("producer_epoch"),
         F.coalesce("marker_file", "data_file", "later_file", "record_file").alias("file"),
         F.coalesce(
@@ -401,78 +295,66 @@ def _enriched(selected: DataFrame, files: DataFrame, ages: Ages) -> DataFrame:
     ).drop("transactional_id").withColumnRenamed("owner", "transactional_id")  # fmt: skip
 
 
-def _replica_offsets(markers: DataFrame, places: DataFrame) -> DataFrame:
-    """One row a marker of a topic partition: the highest offset it has on any broker."""
-    placed = markers.join(F.broadcast(places), on="partition_index", how="inner")
-    return placed.groupBy(
-        "listed", "producer_id", "marker_epoch", F.col("marker_commit").alias("commit")
-    ).agg(F.max("marker_offset").alias("replica_offset"))
-
-
 def decided_partition_context(
-    log: CoordinatorLog,
-    history: DataFrame,
-    states: DataFrame,
-    markers: DataFrame,
-    regular: DataFrame,
-    facts: DataFrame,
-    files: DataFrame,
-    ages: Ages,
+    given: Decided, facts: DataFrame, files: DataFrame, ages: Ages
 ) -> Context:
     """Decisions of the coordinator beside the markers of each partition, one a broker's copy.
 
-    A row is (partition_index, producer_id, marker_epoch, commit). `history`: producer ids,
-    of `jobs.replay.decisions`; `markers`: those of
-    `jobs.audit.audit.markers`; `states`: producer runs; `regular`: transactions that were folded
-    away.
+    A row is (partition_index, producer_id, marker_epoch, commit). Which of them belong together is
+    said in `udfs.rules.attribution`; what did not take effect is no decision here.
 
-    prepares, markers: how many Prepare records list the partition, and markers it has; null for
-    none. Under transaction.version 0 and 1 several transactions share a row.
+    prepares, completes, markers, closing: how many Prepare records list the partition, Complete
+    records follow them, markers are there and ended data; null for none. Under transaction.version
+    0 and 1 several transactions share a row.
     lowest_leader_epoch: that of their Prepare records; latest_leader_epoch: the highest of their
     Complete records, ANY_LEADER_EPOCH where one has none. pending: the last
     record of the id. decidable: the coordinator's log is whole where the decision would stand.
     unraised_*, raised_*: a marker with the epoch of its own data, or a higher one; wrong_*: that of
-    them which the transaction.version of the decision does not make. stale_*: see
-    `_with_stale_markers`. committed_*: the Prepare record that
-    committed data of the marker's epoch here, under version 2. decided_*: Prepare records of the
-    producer id and epoch, whatever they list. copied_later: the copy of the partition is later
-    than the Complete record; history_later: that of the coordinator's log than the first marker,
-    history_behind_all: than all markers.
+    them which the transaction.version of the decision does not make. stale_*, undecided_*, short_*,
+    odd_*: see `with_counts`. committed_*: the Prepare record that committed data of the marker's
+    epoch here, under version 2. decided_*: Prepare records of the producer id and epoch, whatever
+    they list. lacking_*: the decision whose marker is not there. copied_later: the copy of the
+    partition is later than the Complete record; history_later: that of the coordinator's log than
+    the first marker, history_behind_all: than all markers.
     """
     places = facts.select("partition_index", F.concat_ws("-", "topic", "partition").alias("listed"))
     known = facts.select(
         "partition_index", "broker", "topic", "partition", "complete_up_to_ms", "clean_shutdown",
-        "single_broker", "holes", "missing", "log_end_offset",
-        "with_kraft",
+        "single_broker", "alone_in_cluster", "holes", "missing",
+        "log_end_offset", "with_kraft",
     ).join(F.broadcast(places), on="partition_index", how="inner")  # fmt: skip
     coordinators = facts.select(
         F.col("partition_index").alias("deciding_index"),
+        F.col("broker").alias("coordinator_broker"),
         F.col("clean_shutdown").alias("coordinator_clean_shutdown"),
         F.col("stable_below").alias("coordinator_stable_below"),
         F.col("partition").alias("coordinator_partition"),
         "earlier_end",
     )
-    rows = _matched(_prepared(log.decisions, facts), _marked(markers, history))
+    markers = given.markers.withColumn("marker_timestamp", _clipped("marker_timestamp"))
+    decisions = _decisions(given.log.decisions, given.several_copies)
+    rows = matched(decisions, facts, markers, given.history)
 
     def enrich(selected: DataFrame) -> DataFrame:
         producers = selected.select("producer_id").distinct()
-        decided = log.decisions_of(producers)
+        decided = _decisions(given.log.decisions_of(producers), given.several_copies)
         # What a snapshot tells lies before the log, where markers are not looked for.
-        in_log = states.filter(~F.col("initial"))
-        runs = _runs(in_log, regular.join(producers, on="producer_id", how="left_semi"))
+        in_log = given.states.filter(~F.col("initial"))
+        runs = runs_of(in_log, given.regular.join(producers, on="producer_id", how="left_semi"))
+        tolerance = F.lit(ages.clock_tolerance)
         placed = selected.join(F.broadcast(known), on="partition_index", how="inner")
         deciding = F.coalesce("coordinator_index", "committed_index")
-        with_decision = (
-            _with_decision(placed, decided, history)
+        told = (
+            with_decision(placed, decided, given.history, given.owners)
             .withColumn("deciding_index", deciding)
             .join(F.broadcast(coordinators), on="deciding_index", how="left")
-        )
-        replicas = _replica_offsets(markers, places)
-        with_replicas = with_decision.join(
-            replicas, on=["listed", "producer_id", "marker_epoch", "commit"], how="left"
-        )
-        tolerance = F.lit(ages.clock_tolerance)
-        with_stale = _with_stale_markers(with_replicas, decided, markers, tolerance)
-        return _enriched(_with_data(with_stale, runs), files, ages)
+            .join(_replica_offsets(markers, places),
+                  on=["listed", "producer_id", "marker_epoch", "commit"], how="left")
+        )  # fmt: skip
+        beside = with_reach(with_data(with_outcomes(told, markers), runs), markers)
+        reached = beside.select("*", *_reach_of_row(tolerance), *_lateness(tolerance))
+        counted = with_counts(reached, decided, markers, tolerance)
+        held = counted.select("*", *_anchors(tolerance)).select("*", *_held())
+        return _enriched(_located(_judged(held), files), ages)
 
-    return Context("decided_partition", rows, _regular, enrich, within_cluster=True)
+    return Context("decided_partition", rows, regular, enrich, within_cluster=True)

@@ -30,17 +30,27 @@ class SplitEpochs:
 
 
 def undecided_aborts(
-    transactions: DataFrame, regular_aborts: DataFrame, history: DataFrame, facts: DataFrame
+    transactions: DataFrame,
+    regular_aborts: DataFrame,
+    history: DataFrame,
+    facts: DataFrame,
+    tolerance: int,
 ) -> DataFrame:
     """Aborted transactions of transaction.version 2 whose decision the coordinator's log lacks.
 
-    Where the log has it, the context `decided_partition` tells which of two markers is wrong.
-    `history`: producer ids, of `jobs.replay.decisions`. Columns: those of `_in_client_topics`.
+    Where the log has it, the context `decided_partition` tells which of two markers is wrong; not
+    where the copy of that log may be older than the marker. `history`: producer ids, of
+    `jobs.replay.decisions`; `tolerance`: of clocks, ms. Columns: those of `_in_client_topics`.
     """
     aborted = _in_client_topics(transactions, regular_aborts, facts).filter(~F.col("marker_commit"))
-    known = history.select("producer_id", "known_above")
-    decided = F.coalesce(F.col("marker_epoch") > F.col("known_above"), F.lit(False))
-    return aborted.join(known, on="producer_id", how="left").filter(~decided).drop("known_above")
+    names = ("known_above", "newest_epoch", "history_covers_ms")
+    known = history.select("producer_id", *names)
+    # Subtracted from a moment of a copy: that of a marker may be any number.
+    later = (F.col("newest_epoch") > F.col("marker_epoch")) | (
+        F.try_subtract("history_covers_ms", F.lit(tolerance)) >= F.col("marker_timestamp")
+    )
+    decided = F.coalesce((F.col("marker_epoch") > F.col("known_above")) & later, F.lit(False))
+    return aborted.join(known, on="producer_id", how="left").filter(~decided).drop(*names)
 
 
 def possible_commits(

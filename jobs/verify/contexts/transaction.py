@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 from jobs.model.coordinator_log import CoordinatorLog
 from jobs.verify.conditions import lost_behind, lost_between, missing_between
 from jobs.verify.contexts.context import Context, with_paths
+from jobs.verify.contexts.marker_decisions import with_marker_decisions
 from jobs.verify.contexts.open_transaction import (
     CoordinatorListing,
     coordinator_columns,
@@ -41,6 +42,7 @@ def transaction_context(
     files: DataFrame,
     owners: DataFrame,
     log: CoordinatorLog,
+    history: DataFrame,
     ages: Ages,
     listing: CoordinatorListing,
     folded: int,
@@ -51,7 +53,8 @@ def transaction_context(
     start_untold, age_ms and held_ms (since its last and first batch), holds_lso (the oldest open
     one of its partition), missing_before_marker (offsets between data and marker are lost; of a
     marker alone: any between the marker before and it are missing), behind_data_gap (lost behind
-    the data), state_may_have_expired, and the columns of `with_listing`.
+    the data), state_may_have_expired, and the columns of `with_listing` and
+    `with_marker_decisions`. `history`: producer ids, of `jobs.replay.decisions`.
     """
     is_open = F.col("outcome") == "open"
     newest_marker = F.struct(
@@ -88,7 +91,8 @@ def transaction_context(
             F.col("producer_id").alias("owned"), F.struct("*").alias("coordinator")
         )
         dated = with_log_ages(with_newest_decisions(selected, log), facts, listing)
-        joined = with_listing(dated, log).join(
+        listed = with_marker_decisions(with_listing(dated, log), log, history)
+        joined = listed.join(
             F.broadcast(coordinator), on=F.col("producer_id") == F.col("owned"), how="left"
         )
         named = with_paths(

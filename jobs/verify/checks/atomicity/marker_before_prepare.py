@@ -14,7 +14,13 @@ Evidence: the marker, and the Prepare record.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import WARNING, Check, Proof, text
-from jobs.verify.verdict import CLOCK_SKEW, OPERATOR_ABORT, explained, suspect
+from jobs.verify.verdict import (
+    CLOCK_SKEW,
+    OPERATOR_ABORT,
+    TXNLOG_COMPACTED,
+    explained,
+    suspect,
+)
 
 CHECK = Check(
     code="marker_before_prepare",
@@ -26,6 +32,10 @@ CHECK = Check(
     ),
     excuses=(
         explained(OPERATOR_ABORT, lambda: ~F.col("commit") & F.col("unraised_offset").isNotNull()),
+        # Before version 2 the marker may be that of an earlier decision, which was compacted.
+        explained(
+            TXNLOG_COMPACTED, lambda: (F.col("with_protocol_1") == 1) & (F.col("decidable") == 0)
+        ),
         suspect(CLOCK_SKEW),
     ),
     expected=lambda: text("a timestamp from {earliest_prepare} on"),

@@ -8,8 +8,10 @@ that were given up are delivered, or delivered ones are hidden.
 
 When it is legal: an operator's abort has the epoch of the open data, which under
 transaction.version 2 is that of the producer's previous decision: such a marker is none of this
-decision's. Under version 0 and 1 it cannot be told from one. A copy of `__transaction_state` that
-is older than the marker decides nothing.
+decision's. Under version 0 and 1 it cannot be told from one, unless the marker of the decision is
+missing there: whoever wrote this one, what was committed is aborted. A copy of
+`__transaction_state` that is older than the marker decides nothing. Where other partitions have
+the transaction committed, torn_transaction tells it, or epoch_committed_and_aborted.
 
 Evidence: the marker, and the Prepare record.
 """
@@ -17,7 +19,8 @@ Evidence: the marker, and the Prepare record.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
-from jobs.verify.conditions import undecided_marker_excuses
+from jobs.verify.conditions import is_torn, undecided_marker_excuses
+from jobs.verify.verdict import OTHER_OUTCOME, explained
 
 CHECK = Check(
     code="marker_outcome_mismatch",
@@ -32,7 +35,11 @@ CHECK = Check(
             F.col("decided_commit") & ~F.col("decided_abort")
         )
     ),
-    excuses=undecided_marker_excuses(),
+    excuses=(
+        explained(OTHER_OUTCOME, is_torn),
+        explained(OTHER_OUTCOME, lambda: F.col("raised_both_ways") & ~F.col("history_later")),
+        *undecided_marker_excuses(),
+    ),
     expected=lambda: F.when(F.col("commit"), F.lit("ABORT")).otherwise(F.lit("COMMIT")),
     found=lambda: text("{decision} of epoch {marker_epoch} at offset {marker_offset}"),
     proofs=(

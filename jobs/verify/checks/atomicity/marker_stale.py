@@ -17,7 +17,14 @@ Evidence: the marker, and the newest Prepare record of that producer id and epoc
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ONE_TRANSACTION, WARNING, Check, Proof, text
-from jobs.verify.verdict import CLOCK_SKEW, DUMP_BEFORE_EVENT, inconclusive, suspect
+from jobs.verify.verdict import (
+    CLOCK_SKEW,
+    DUMP_BEFORE_EVENT,
+    OTHER_OUTCOME,
+    explained,
+    inconclusive,
+    suspect,
+)
 
 CHECK = Check(
     code="marker_stale",
@@ -28,6 +35,8 @@ CHECK = Check(
     place={"offset_first": "stale_first", "offset_last": "stale_last"},
     fires=lambda: F.col("stale_offset").isNotNull(),
     excuses=(
+        # A COMMIT that nobody decided at all: marker_without_prepare tells it.
+        explained(OTHER_OUTCOME, lambda: F.col("commits_undecided")),
         inconclusive(DUMP_BEFORE_EVENT, lambda: ~F.col("history_behind_all")),
         suspect(CLOCK_SKEW),
     ),

@@ -1,7 +1,9 @@
 """A marker that the coordinator never decided.
 
 What it finds: a marker of a producer id and epoch for which `__transaction_state` has no Prepare
-record, although its log is whole where that record would stand.
+record, although its log is whole where that record would stand. Under transaction.version 0 and 1,
+where an epoch has many transactions: more of them were ended by COMMIT markers than it committed,
+and what the first such marker ended was aborted, or never decided.
 
 Why it is wrong: a marker is sent only after its Prepare record is replicated. Either the record
 was lost behind the coordinator's back, or somebody else wrote the marker.
@@ -24,16 +26,18 @@ CHECK = Check(
     context="decided_partition",
     cause=ONE_TRANSACTION,
     source="TransactionCoordinator.endTransaction",
+    place={"offset_first": "unexpected_first", "offset_last": "unexpected_last"},
     fires=lambda: (
-        F.col("prepares").isNull() & (F.col("decidable") == 1) & F.col("decided_commit").isNull()
+        (F.col("prepares").isNull() & (F.col("decidable") == 1) & F.col("decided_commit").isNull())
+        | F.col("commits_undecided")
     ),
     excuses=undecided_marker_excuses(),
     expected=lambda: text("a Prepare record of producer {producer_id}, epoch {marker_epoch}"),
-    found=lambda: text("{decision} at offset {marker_offset}, and no such record"),
-    proofs=(Proof("the marker", "marker_file", "marker_position", "marker_length"),),
+    found=lambda: text("{decision} at offset {unexpected_last}, and no such record"),
+    proofs=(Proof("the marker", "unexpected_file", "unexpected_position", "marker_length"),),
     message=lambda: text(
         "{topic}-{partition} has a {decision} marker of producer {producer_id} (epoch "
-        "{marker_epoch}) at offset {marker_offset} that the coordinator never decided."
+        "{marker_epoch}) at offset {unexpected_last} that the coordinator never decided."
     ),
     remedy=lambda: text(
         "Look for lost records in __transaction_state (an unclean election, a restored disk), and "

@@ -1,15 +1,17 @@
 """One transaction was committed, but aborted on one of its partitions.
 
 What it finds: data of a partition that an ABORT marker of their own epoch ended, while the
-coordinator committed the transaction of that epoch, which lists the partition.
+coordinator committed the transaction of that epoch, which lists the partition. Under
+transaction.version 0 and 1: and the COMMIT marker is missing there, but not in other partitions.
 
 Why it is wrong: a transaction is committed everywhere or nowhere. Here consumers get its records
 from the other partitions, and the offsets it committed, but not these records.
 
 When it is legal: never. The cause is an operator's abort of one partition (kafka-transactions.sh
 abort) under a producer that then commits. Under transaction.version 0 and 1 a client's own abort
-has the epoch of its data too, so only transactions of version 2 are judged, and only where the
-coordinator's log still shows that no abort of that epoch was decided for the partition.
+has the epoch of its data too, so this is judged only where the coordinator's log still shows that
+no abort of that epoch was decided for the partition. A PrepareCommit record that the next record
+of its id contradicts was an append that timed out: it never took effect and committed nothing.
 
 Evidence: the ABORT marker, and the Prepare record of the commit.
 """
@@ -17,7 +19,8 @@ Evidence: the ABORT marker, and the Prepare record of the commit.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
-from jobs.verify.verdict import UNSTABLE_TAIL, inconclusive
+from jobs.verify.conditions import is_torn
+from jobs.verify.verdict import DUMP_BEFORE_EVENT, UNSTABLE_TAIL, inconclusive
 
 CHECK = Check(
     code="torn_transaction",
@@ -26,18 +29,23 @@ CHECK = Check(
     cause=ONE_TRANSACTION,
     source="KIP-98; KIP-664 abort; KIP-890 (epoch of markers)",
     fires=lambda: (
-        ~F.col("commit")
-        & F.col("unraised_offset").isNotNull()
-        & F.col("committed_place").isNotNull()
-        & (F.coalesce("with_protocol_1", F.lit(0)) == 0)
-        & (F.col("decidable") == 1)
+        is_torn()
+        | (
+            ~F.col("commit")
+            & F.col("unraised_offset").isNotNull()
+            & F.col("committed_place").isNotNull()
+            & (F.coalesce("with_protocol_1", F.lit(0)) == 0)
+            & (F.col("decidable") == 1)
+        )
     ),
     excuses=(
         inconclusive(
             UNSTABLE_TAIL, lambda: F.col("committed_offset") >= F.col("coordinator_stable_below")
         ),
+        # The last record of an id may be an append that timed out.
+        inconclusive(DUMP_BEFORE_EVENT, lambda: ~is_torn() & ~F.col("committed_complete")),
     ),
-    expected=lambda: text("COMMIT, as everywhere: marker epoch {committed_epoch}"),
+    expected=lambda: text("COMMIT, as everywhere: marker epoch {torn_epoch}"),
     found=lambda: text("ABORT of epoch {marker_epoch} at offset {unraised_offset}"),
     place={
         "offset_first": "unraised_first",
@@ -46,11 +54,12 @@ CHECK = Check(
     },
     proofs=(
         Proof("the ABORT marker", "unraised_file", "unraised_position", "marker_length"),
-        Proof("the Prepare record", "committed_file", "committed_position", "committed_length"),
+        Proof("the Prepare record", "torn_file", "torn_position", "torn_length"),
     ),
     message=lambda: text(
         "Transaction {transactional_id} (producer {producer_id}) was committed, but its records "
-        "from offset {unraised_first} on in {topic}-{partition} were aborted by an operator."
+        "from offset {unraised_first} on in {topic}-{partition} were aborted, by an operator or "
+        "by a marker that contradicts the decision."
     ),
     remedy=lambda: text(
         "Consumers have its records of the other partitions, but not those of {topic}-{partition}. "

@@ -28,6 +28,16 @@ from jobs.verify.verdict import (
 )
 
 
+def _began_in_what_is_missing() -> Column:
+    """Whether the epoch may have begun in offsets that the cleaner took.
+
+    Where nothing is known of the producer's data, a broker may have met it there without any state,
+    and then takes any sequence (KIP-360).
+    """
+    unknown_there = F.col("previous").isNull() & F.col("missing_before")
+    return unknown_there | (F.col("first_sequence") <= F.col("offsets_missing_before"))
+
+
 def _highest_epoch() -> Column:
     return F.coalesce(F.greatest("highest_data_epoch", "highest_marker_epoch"), F.lit(-1))
 
@@ -47,9 +57,7 @@ CHECK = Check(
     ),
     excuses=(
         explained(MISSING_RANGE, lambda: F.col("lost_before")),
-        explained(
-            CLEANED_RANGE, lambda: F.col("first_sequence") <= F.col("offsets_missing_before")
-        ),
+        explained(CLEANED_RANGE, _began_in_what_is_missing),
         inconclusive(NO_INITIAL_STATE, lambda: ~F.col("start_known") & F.col("previous").isNull()),
         state_may_have_expired(),
         unstable_tail(),

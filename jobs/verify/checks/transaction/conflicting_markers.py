@@ -4,11 +4,13 @@ What it finds: two markers of one producer id and epoch with different outcomes 
 and no data of the producer between.
 
 Why it is wrong: a transaction has one outcome. Where the first marker raised the epoch of its
-data (transaction protocol 2, or a fence), no second transaction can end with the same epoch.
+data (transaction protocol 2, or a fence), a second transaction can end with the same epoch only
+after transaction.version was lowered.
 
-When it is legal: with the older protocols the second marker may end a transaction that wrote
-nothing here; an operator may have aborted before the coordinator committed; the data between
-were cleaned or are missing.
+When it is legal: with the older protocols, also where the cluster went back to one of them, the
+second marker may end a transaction that wrote nothing here, which the coordinator's log tells; an
+operator may have aborted before the coordinator committed; the data between were cleaned or are
+missing.
 
 Evidence: both markers.
 """
@@ -53,6 +55,9 @@ CHECK = Check(
         suspect(
             EMPTY_TRANSACTION_POSSIBLE, lambda: ~_first_marker_ended(F.col("marker_epoch") - 1)
         ),
+        # A producer goes on in the epoch of its last marker once transaction.version is lowered.
+        explained(EMPTY_TRANSACTION_POSSIBLE, lambda: F.col("shared_epoch")),
+        suspect(EMPTY_TRANSACTION_POSSIBLE, lambda: ~F.col("epoch_told")),
     ),
     expected=lambda: text("one outcome for epoch {marker_epoch}"),
     found=lambda: text("the other outcome at offset {at}", at="previous_marker.offset"),

@@ -1,0 +1,227 @@
+"""Decisions and markers that share an epoch (transaction.version 0 and 1), counted in their order.
+
+Markers of one epoch and outcome look alike, so it is their number up to a moment that tells.
+"""
+
+from pyspark.sql import Column, DataFrame, Window, WindowSpec
+from pyspark.sql import functions as F
+
+from jobs.verify.contexts.decided_matching import (
+    KEY,
+    changes_coordinator,
+    has_too_many,
+    lacks_markers,
+    listed_decisions,
+)
+from jobs.verify.contexts.decided_places import place_number
+from udfs.rules import attribution
+from udfs.rules.logic import surely
+
+OF_EPOCH = ["partition_index", "producer_id", "marker_epoch"]
+# Events in the order of one moment: what a decision allows from then on comes first. Its marker is
+# written from OPENS to CLOSES, by the clocks of the brokers at work; an accusation by nothing but
+# the order of two clocks waits for ALLOWED, which is earlier.
+ALLOWED, OPENS, PREPARED, MARKER, CLOSES = range(5)
+
+
+def with_counts(
+    rows: DataFrame, decided: DataFrame, markers: DataFrame, tolerance: Column
+) -> DataFrame:
+    """Adds what counting tells of rows with fewer or more markers than decisions.
+
+    stale_*: the first marker that ended data when fewer transactions of the partition had been
+    decided than ended, a decision counting as made earlier by the tolerance (stale_place, _offset,
+    _first, _last). undecided_*: the first COMMIT that ended data when fewer had been committed;
+    never_committed: the next decision is none that commits. short_*: the first decision that has no
+    marker of its own (short_place, short_length, short_complete), and the marker that comes next
+    (short_next). odd_*: the first marker of a coordinator that had none of the transactions it can
+    be of (odd_place, odd_offset, odd_epoch, odd_lowest, odd_highest).
+    """
+    wanted = (lacks_markers() & F.col("markers").isNotNull()) | has_too_many()
+    keys = (
+        rows.filter(wanted | changes_coordinator())
+        .groupBy(*OF_EPOCH, "listed")
+        .agg(F.min("whole_from").alias("whole_from"), F.max("whole_to").alias("whole_to"),
+             F.max("earlier_end").alias("earlier_end"),
+            F.max("apart_ms").alias("apart_ms"),
+             F.max(has_too_many() & (F.col("with_protocol_2") == 0)).alias("crowded"))
+    )  # fmt: skip
+    told = _counted(_events(keys, decided, markers, tolerance))
+    found = _of_markers(told).join(_of_decisions(told), on=KEY, how="full")
+    return rows.join(found, on=KEY, how="left")
+
+
+def _events(
+    keys: DataFrame, decided: DataFrame, markers: DataFrame, tolerance: Column
+) -> DataFrame:
+    """Moments of decisions and markers of each key: time (ms), kind, at (offset in its log)."""
+    of_decision = F.struct(
+        "complete_offset",
+        place_number("record_file_index", "record_position").alias("place"),
+        F.col("record_length").alias("length"),
+        F.col("leader_epoch").alias("from_leader"),
+        F.col("complete_leader_epoch").alias("to_leader"),
+    )
+    must = (
+        attribution.surely_before(
+            F.col("whole_from"), F.col("prepare_timestamp"), F.col("apart_ms")
+        )
+        & (
+            (F.col("complete_timestamp") + F.col("apart_ms") <= F.col("whole_to"))
+            | (F.col("complete_offset") < F.col("earlier_end"))
+        )
+        & F.col("complete_offset").isNotNull()
+    )
+    # A fence raises the epoch of the data: its markers have another one, its data may be here.
+    own = F.col("decided_epoch") == F.col("marker_epoch")
+    moments = F.array(
+        *[
+            F.struct(F.lit(kind).alias("kind"), time.alias("time"))
+            for kind, time in (
+                (ALLOWED, F.when(own, F.col("prepare_timestamp") - tolerance)),
+                (OPENS, F.when(own, F.col("prepare_timestamp") - F.col("apart_ms"))),
+                (PREPARED, F.col("prepare_timestamp")),
+                (CLOSES, F.when(own, F.col("complete_timestamp") + F.col("apart_ms"))),
+            )
+        ]
+    )
+    made = (
+        keys.join(
+            listed_decisions(decided)
+            .withColumnRenamed("marker_epoch", "decided_epoch")
+            .withColumn("marker_epoch", F.explode(F.array_distinct(F.array("decided_epoch",
+                                                                           "data_epoch")))),
+            on=["producer_id", "marker_epoch", "listed"],
+        )
+        .filter(own | (F.col("data_epoch") == F.col("marker_epoch")))
+        .select(*OF_EPOCH, "commit", F.col("prepare_offset").alias("at"), own.alias("own"),
+                surely(must).alias("must"), of_decision.alias("decision"),
+                F.explode(moments).alias("moment"))
+        .select("*", "moment.*")
+        .drop("moment")
+        .filter("time is not null")
+    )  # fmt: skip
+    written = markers.join(keys, on=OF_EPOCH, how="inner").select(
+        *OF_EPOCH,
+        F.col("marker_commit").alias("commit"),
+        F.col("marker_offset").alias("at"),
+        F.lit(MARKER).alias("kind"),
+        F.col("marker_timestamp").alias("time"),
+        "crowded",
+        F.struct(
+            F.col("marker_offset").alias("offset"),
+            place_number("file_index", "marker_position").alias("place"),
+            F.col("first_offset").alias("first"),
+            F.col("last_offset").alias("last"),
+            F.col("coordinator_epoch").alias("epoch"),
+        ).alias("marker"),
+    )
+    return made.unionByName(written, allowMissingColumns=True)
+
+
+def _counted(events: DataFrame) -> DataFrame:
+    """Adds the counts up to each event, and what comes next."""
+    order = Window.partitionBy(*OF_EPOCH).orderBy("time", "kind", "at")
+    so_far = order.rowsBetween(Window.unboundedPreceding, 0)
+    following = order.rowsBetween(1, Window.unboundedFollowing)
+    is_marker, commit = F.col("kind") == MARKER, F.col("commit")
+    ended = is_marker & F.col("marker.first").isNotNull()
+    allowed, opens = F.col("kind") == ALLOWED, F.col("kind") == OPENS
+    decided = (F.col("kind") == PREPARED) & F.col("own")
+
+    def number(added: Column, taken: Column) -> Column:
+        return F.sum(F.when(added, 1).when(taken, -1).otherwise(0)).over(so_far)
+
+    nothing = F.lit(False)
+    return events.select(
+        "*",
+        ended.alias("ended"),
+        number(allowed, ended).alias("undecided"),
+        number(decided & commit, ended & commit).alias("uncommitted"),
+        F.when(commit, number(is_marker & commit, nothing))
+        .otherwise(number(is_marker & ~commit, nothing))
+        .alias("like_it"),
+        _next(F.when(F.col("kind") == PREPARED, commit), following).alias("next_commit"),
+        _next(F.when(is_marker, F.col("marker")), following).alias("next_marker"),
+        _next(F.when(F.col("kind") == CLOSES, F.col("decision.from_leader")), following).alias(
+            "from_leader"
+        ),
+        F.last(F.when(opens, F.coalesce("decision.to_leader", F.lit(2**31 - 1))),
+               ignorenulls=True).over(so_far).alias("to_leader"),
+    )  # fmt: skip
+
+
+def _next(value: Column, following: WindowSpec) -> Column:
+    return F.first(value, ignorenulls=True).over(following)
+
+
+def _of_markers(counted: DataFrame) -> DataFrame:
+    """The first markers, in each row, that came too early or from the wrong coordinator."""
+    stale = F.col("crowded") & F.col("ended") & (F.col("undecided") < 0)
+    undecided = F.col("ended") & F.col("commit") & (F.col("uncommitted") < 0)
+    epoch = F.col("marker.epoch")
+    odd = (epoch < F.col("from_leader")) | (epoch > F.col("to_leader"))
+    told = F.struct("marker.*", "from_leader", "to_leader", "next_commit")
+    first = counted.filter(F.col("kind") == MARKER).groupBy(*KEY).agg(
+        *[F.min(F.when(surely(which), told)).alias(name)
+          for name, which in (("stale", stale), ("undecided", undecided), ("odd", odd))]
+    )  # fmt: skip
+    return first.select(
+        *KEY,
+        *[F.col(f"{prefix}.{name}").alias(f"{prefix}_{name}")
+          for prefix in ("stale", "undecided") for name in ("place", "offset", "first", "last")],
+        # A transaction that was then committed was cut in two, and not given another outcome.
+        (F.col("undecided").isNotNull() & ~F.coalesce("undecided.next_commit", F.lit(False))).alias(
+            "never_committed"
+        ),
+        F.col("odd.place").alias("odd_place"),
+        F.col("odd.offset").alias("odd_offset"),
+        F.col("odd.epoch").alias("odd_epoch"),
+        F.col("odd.from_leader").alias("odd_lowest"),
+        F.col("odd.to_leader").alias("odd_highest"),
+    )  # fmt: skip
+
+
+def _of_decisions(counted: DataFrame) -> DataFrame:
+    """The first decision, in each row, that cannot have a marker of its own."""
+
+    def at(kind: int, value: str) -> Column:
+        return F.max(F.when(F.col("kind") == kind, F.col(value)))
+
+    # Any of its events has the decision; F.max of a struct is that of equal ones.
+    must = (
+        counted.filter(F.col("own") & F.col("must"))
+        .groupBy(*KEY, "at")
+        .agg(
+            at(OPENS, "like_it").alias("before"),
+            at(CLOSES, "like_it").alias("until"),
+            at(PREPARED, "next_marker").alias("next_marker"),
+            F.max("decision").alias("decision"),
+        )
+    )
+    order = Window.partitionBy(*KEY).orderBy("at")
+    so_far = order.rowsBetween(Window.unboundedPreceding, 0)
+    onward = order.rowsBetween(0, Window.unboundedFollowing)
+    # Clocks may go back from one coordinator to the next, moments that fit do not.
+    numbered = must.select(
+        "*",
+        F.row_number().over(order).alias("number"),
+        F.min("before").over(onward).alias("least_before"),
+        F.max("until").over(so_far).alias("most_until"),
+    )
+    room = attribution.room_before(F.col("least_before"), F.col("number"))
+    with_room = numbered.withColumn("room", room).withColumn("room", F.max("room").over(so_far))
+    lacks = attribution.lacks_marker(F.col("most_until"), F.col("number"), F.col("room"))
+    first = (
+        with_room.filter(lacks)
+        .groupBy(*KEY)
+        .agg(F.min(F.struct("at", "decision", "next_marker")).alias("short"))
+    )
+    return first.select(
+        *KEY,
+        F.col("short.decision.place").alias("short_place"),
+        F.col("short.decision.length").alias("short_length"),
+        F.col("short.decision.complete_offset").alias("short_complete"),
+        F.col("short.next_marker").alias("short_next"),
+        F.col("short.next_marker.place").alias("short_next_place"),
+    )

@@ -1,0 +1,90 @@
+"""What a partition holds of the producer of a decision, and how far back the partition reaches."""
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from jobs.verify.contexts.decided_matching import KEY, lacks_markers
+
+
+def runs_of(states: DataFrame, regular: DataFrame) -> DataFrame:
+    """The runs of transactional data and markers, those folded away included."""
+    columns = (
+        "partition_index", "producer_id", "producer_epoch", "first_offset", "last_offset",
+        "file_index", "first_position", "first_length", "marker_offset", "marker_epoch",
+        "marker_position", "marker_length", "has_data", "transactional",
+    )  # fmt: skip
+    folded = regular.withColumns({"has_data": F.lit(True), "transactional": F.lit(True)})
+    return states.select(*columns).unionByName(folded.select(*columns))
+
+
+def with_reach(rows: DataFrame, markers: DataFrame) -> DataFrame:
+    """Adds the first and the last marker of the partition, of whatever producer: broker's clock.
+
+    first_marker_offset, first_marker_ms, last_marker_offset, last_marker_ms; null for none.
+    """
+    place = F.struct("marker_offset", "marker_timestamp")
+    reach = (
+        markers.groupBy("partition_index")
+        .agg(F.min(place).alias("first"), F.max(place).alias("last"))
+        .select(
+            "partition_index",
+            F.col("first.marker_offset").alias("first_marker_offset"),
+            F.col("first.marker_timestamp").alias("first_marker_ms"),
+            F.col("last.marker_offset").alias("last_marker_offset"),
+            F.col("last.marker_timestamp").alias("last_marker_ms"),
+        )
+    )
+    return rows.join(F.broadcast(reach), on="partition_index", how="left")
+
+
+def with_data(selected: DataFrame, states: DataFrame) -> DataFrame:
+    """Adds the data of the transaction in the partition and what lies around its marker.
+
+    data_run: first batch of its epoch there; data_run_last: the last offset of that epoch;
+    earlier_offset: the newest offset known of the producer below the marker's epoch; later_run:
+    the oldest one known of the next epoch. The last two where a marker may be missing.
+    """
+    data = states.filter(F.col("has_data") & F.col("transactional"))
+    runs = data.groupBy("partition_index", "producer_id", "producer_epoch").agg(
+        F.min(F.struct("first_offset", "file_index", "first_position", "first_length")).alias(
+            "data_run"
+        ),
+        F.max("last_offset").alias("data_run_last"),
+    )
+    of_epoch = runs.withColumnRenamed("producer_epoch", "prepared_data_epoch")
+    joined = selected.join(
+        of_epoch, on=["partition_index", "producer_id", "prepared_data_epoch"], how="left"
+    )
+    wanted = joined.filter(F.col("markers").isNull() | lacks_markers()).select(*KEY, "protocol_2")
+    return joined.join(_around(wanted, states), on=KEY, how="left")
+
+
+def _around(wanted: DataFrame, states: DataFrame) -> DataFrame:
+    """earlier_offset and later_run of each of the rows."""
+    epochs = states.select(
+        "partition_index",
+        "producer_id",
+        F.greatest("producer_epoch", "marker_epoch").alias("run_epoch"),
+        F.col("producer_epoch").alias("run_data_epoch"),
+        F.greatest("last_offset", "marker_offset").alias("run_last"),
+        F.coalesce("first_offset", "marker_offset").alias("run_first"),
+        "file_index",
+        F.coalesce("first_position", "marker_position").alias("run_position"),
+        F.coalesce("first_length", "marker_length").alias("run_length"),
+    )
+    # Data of a new epoch wait, under version 2, until the transaction before is complete.
+    behind = (F.col("run_epoch") > F.col("marker_epoch")) | (
+        F.col("protocol_2") & (F.col("run_data_epoch") >= F.col("marker_epoch"))
+    )
+    return (
+        wanted.join(epochs, on=["partition_index", "producer_id"], how="inner")
+        .groupBy(*KEY)
+        .agg(
+            F.max(F.when(F.col("run_epoch") < F.col("marker_epoch"), F.col("run_last"))).alias(
+                "earlier_offset"
+            ),
+            F.min(
+                F.when(behind, F.struct("run_first", "file_index", "run_position", "run_length"))
+            ).alias("later_run"),
+        )
+    )

@@ -1,0 +1,119 @@
+"""What the coordinator's log says of the epoch of a marker, beside the row itself."""
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from jobs.verify.contexts.decided_matching import KEY, in_effect, listed_decisions
+from jobs.verify.contexts.decided_places import place_number
+from udfs.rules import attribution
+from udfs.rules.logic import surely
+
+
+def with_decision(
+    selected: DataFrame, decided: DataFrame, known: DataFrame, owners: DataFrame
+) -> DataFrame:
+    """Adds the newest Prepare record of the row, and what the log says of its epochs elsewhere."""
+    record = decided.select(
+        place_number("record_file_index", "record_position").alias("record_place"),
+        "coordinator_index",
+        "record_length",
+        "prepare_offset",
+        "leader_epoch",
+        "transactional_id",
+        "protocol_2",
+        F.col("data_epoch").alias("prepared_data_epoch"),
+    )
+    of_epoch = decided.groupBy("producer_id", "marker_epoch").agg(
+        F.max(F.col("commit") & in_effect()).alias("decided_commit"),
+        F.max(~F.col("commit") & in_effect()).alias("decided_abort"),
+        F.max(~F.col("protocol_2")).alias("decided_with_protocol_1"),
+        F.max(place_number("record_file_index", "record_position")).alias("decided_place"),
+        F.max("record_length").alias("decided_length"),
+        F.max(F.struct("transactional_id")).getField("transactional_id").alias("decided_id"),
+    )
+    # The transaction whose data have the epoch of the marker, under transaction.version 2.
+    later = listed_decisions(decided.filter("commit and protocol_2").filter(in_effect())).select(
+        "producer_id",
+        F.col("data_epoch").alias("marker_epoch"),
+        "listed",
+        place_number("record_file_index", "record_position").alias("committed_place"),
+        F.col("record_length").alias("committed_length"),
+        F.col("transactional_id").alias("committed_id"),
+        F.col("marker_epoch").alias("committed_epoch"),
+        F.col("prepare_offset").alias("committed_offset"),
+        F.col("complete_offset").isNotNull().alias("committed_complete"),
+        F.col("coordinator_index").alias("committed_index"),
+    )
+    once = later.dropDuplicates(["producer_id", "marker_epoch", "listed"])
+    running = owners.filter("state = 'Ongoing'").select(
+        "producer_id",
+        F.col("producer_epoch").alias("running_epoch"),
+        F.col("partitions").alias("running_partitions"),
+    )
+    return (
+        selected.join(record.dropDuplicates(["record_place"]), on="record_place", how="left")
+        .join(of_epoch, on=["producer_id", "marker_epoch"], how="left")
+        .join(once, on=["producer_id", "marker_epoch", "listed"], how="left")
+        .join(known, on="producer_id", how="left")
+        .join(_owners_of_data(decided), on=["producer_id", "prepared_data_epoch", "listed"],
+              how="left")
+        .join(F.broadcast(running), on="producer_id", how="left")
+    )  # fmt: skip
+
+
+def _owners_of_data(decided: DataFrame) -> DataFrame:
+    """The last decision that data of an epoch in a partition can belong to (`newest_owner`)."""
+    return (
+        listed_decisions(decided)
+        .groupBy("producer_id", F.col("data_epoch").alias("prepared_data_epoch"), "listed")
+        .agg(F.max("prepare_offset").alias("newest_owner"), F.count("*").alias("owners_of_data"))
+    )
+
+
+def with_outcomes(rows: DataFrame, markers: DataFrame) -> DataFrame:
+    """Adds what markers of the same producer id and epoch say in all partitions of the dump.
+
+    committed_somewhere: a COMMIT marker ended data; raised_both_ways: markers that raised the epoch
+    of their data committed in one partition and aborted in another.
+    """
+    ended = F.col("first_offset").isNotNull()
+    raised = ended & attribution.raised(F.col("marker_epoch"), F.col("data_epoch"))
+    commit = F.col("marker_commit")
+    told = markers.groupBy("producer_id", "marker_epoch").agg(
+        F.max(ended & commit).alias("committed_somewhere"),
+        (F.max(raised & commit) & F.max(raised & ~commit)).alias("raised_both_ways"),
+    )
+    return rows.join(told, on=["producer_id", "marker_epoch"], how="left")
+
+
+def with_other_outcome(rows: DataFrame) -> DataFrame:
+    """Adds how the row of the other outcome looks, of the same partition and epoch.
+
+    other_unmet: it was decided and must have a marker, but has none; other_outcome: nobody decided
+    it, but its marker is there. Regular rows are not among `rows`: they have what they need.
+    """
+    opposite = Window.partitionBy(*[name for name in KEY if name != "commit"])
+    unmet = (
+        F.col("markers").isNull()
+        & F.col("complete_offset").isNotNull()
+        & F.col("held_from").isNotNull()
+        & ~(F.col("owner_unsettled") | F.col("held_by_near_clock") | F.col("marker_missing"))
+        & F.col("copied_later")
+    )
+    shared = ~surely(F.col("decided_with_protocol_1") == F.lit(False))
+    replaces = (
+        F.col("prepares").isNull()
+        & (F.col("commit") | F.col("raised_offset").isNotNull() | F.col("unraised_offset").isNull()
+           | (shared & F.col("history_later")))
+    )  # fmt: skip
+
+    def on_the_other_side(condition: Column) -> Column:
+        of_commit = F.max(F.when(F.col("commit"), condition)).over(opposite)
+        of_abort = F.max(F.when(~F.col("commit"), condition)).over(opposite)
+        return F.coalesce(F.when(F.col("commit"), of_abort).otherwise(of_commit), F.lit(False))
+
+    return rows.select(
+        "*",
+        on_the_other_side(surely(unmet)).alias("other_unmet"),
+        on_the_other_side(surely(replaces)).alias("other_outcome"),
+    )

@@ -1,0 +1,201 @@
+"""Decisions and markers brought together: one row a partition, producer id, epoch and outcome."""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from jobs.verify.contexts.decided_places import place_number
+from udfs.rules import attribution
+
+# Above every leader epoch: a transaction that is not complete may have further coordinators.
+ANY_LEADER_EPOCH = 2**31 - 1
+KEY = ["partition_index", "producer_id", "marker_epoch", "commit"]
+# What makes a record of the coordinator's log the same in every copy of it.
+OF_RECORD = ["transactional_id", "producer_id", "marker_epoch", "commit", "prepare_offset"]
+
+# name -> how it is aggregated; null on the other side of the union.
+OF_PREPARES = {
+    "prepares": F.sum,
+    "completes": F.sum,
+    "record_place": F.max,
+    "newest_prepare": F.max,
+    "complete_offset": F.max,
+    "complete_timestamp": F.max,
+    "earliest_prepare": F.min,
+    "latest_prepare": F.max,
+    "completed_prepare": F.max,
+    "lowest_leader_epoch": F.min,
+    "highest_leader_epoch": F.max,
+    "latest_leader_epoch": F.max,
+    "with_protocol_1": F.max,
+    "with_protocol_2": F.max,
+    "pending": F.max,
+}
+OF_MARKERS = {
+    "markers": F.sum,
+    "closing": F.sum,
+    "marker_place": F.min,
+    "marker_offset": F.min,
+    "marker_length": F.min,
+    "earliest_marker": F.min,
+    "latest_marker": F.max,
+    "lowest_coordinator_epoch": F.min,
+    "highest_coordinator_epoch": F.max,
+    "lowest_raised_coordinator_epoch": F.min,
+    "highest_raised_coordinator_epoch": F.max,
+    # The first marker whose data have its own epoch: it raised none.
+    "unraised_place": F.min,
+    "unraised_offset": F.min,
+    "unraised_first": F.min,
+    "unraised_last": F.min,
+    # The first marker whose epoch is above that of its data.
+    "raised_place": F.min,
+    "raised_offset": F.min,
+    "raised_first": F.min,
+    "raised_last": F.min,
+    "data_first": F.min,
+    "data_last": F.min,
+    "decidable": F.max,
+}
+
+
+def one_copy(decided: DataFrame, several: bool) -> DataFrame:
+    """Each decision once, from the copy of the log that knows most of it.
+
+    `several`: the dump has copies of a partition of that log on several brokers.
+    """
+    if not several:
+        return decided
+    others = [name for name in decided.columns if name not in OF_RECORD]
+    known = F.struct(
+        F.col("complete_offset").isNotNull(), ~F.col("pending"), -F.col("coordinator_index")
+    )
+    newest = decided.groupBy(*OF_RECORD).agg(F.max_by(F.struct(*others), known).alias("known"))
+    return newest.select(*OF_RECORD, "known.*").select(*decided.columns)
+
+
+def in_effect() -> Column:
+    """Whether a decision was carried out, or may still be: it is the last record of its id."""
+    return F.col("complete_offset").isNotNull() | F.col("pending")
+
+
+def listed_decisions(decided: DataFrame) -> DataFrame:
+    """One row a decision and partition that it lists (`listed`, topic-partition)."""
+    return decided.withColumn("listed", F.explode("partitions"))
+
+
+def _prepared(decided: DataFrame, facts: DataFrame) -> DataFrame:
+    """Each decision and a partition that it lists, on every broker with a copy of it."""
+    listed = facts.select("partition_index", F.concat_ws("-", "topic", "partition").alias("listed"))
+    completed = F.col("complete_offset").isNotNull()
+    return (
+        listed_decisions(decided.filter(in_effect()))
+        .join(F.broadcast(listed), on="listed", how="inner")
+        .select(
+            *KEY,
+            F.lit(1).cast("long").alias("prepares"),
+            completed.cast("long").alias("completes"),
+            place_number("record_file_index", "record_position").alias("record_place"),
+            F.col("prepare_offset").alias("newest_prepare"),
+            "complete_offset",
+            "complete_timestamp",
+            F.col("prepare_timestamp").alias("earliest_prepare"),
+            F.col("prepare_timestamp").alias("latest_prepare"),
+            F.when(completed, F.col("prepare_timestamp")).alias("completed_prepare"),
+            F.col("leader_epoch").alias("lowest_leader_epoch"),
+            F.col("leader_epoch").alias("highest_leader_epoch"),
+            F.coalesce("complete_leader_epoch", F.lit(ANY_LEADER_EPOCH)).alias(
+                "latest_leader_epoch"
+            ),
+            (~F.col("protocol_2")).cast("int").alias("with_protocol_1"),
+            F.col("protocol_2").cast("int").alias("with_protocol_2"),
+            F.col("pending").cast("int").alias("pending"),
+        )
+    )
+
+
+def _marked(markers: DataFrame, known: DataFrame) -> DataFrame:
+    """Each marker of a producer id that the coordinator's log names."""
+    epochs = F.col("marker_epoch"), F.col("data_epoch")
+    unraised, raised = attribution.has_epoch_of_data(*epochs), attribution.raised(*epochs)
+    own = F.coalesce(unraised, F.lit(False))
+    place = place_number("file_index", "marker_position")
+    above = known.select("producer_id", "known_above")
+    return markers.join(above, on="producer_id", how="inner").select(
+        "partition_index",
+        "producer_id",
+        "marker_epoch",
+        F.col("marker_commit").alias("commit"),
+        F.lit(1).cast("long").alias("markers"),
+        F.col("first_offset").isNotNull().cast("long").alias("closing"),
+        place.alias("marker_place"),
+        "marker_offset",
+        "marker_length",
+        F.col("marker_timestamp").alias("earliest_marker"),
+        F.col("marker_timestamp").alias("latest_marker"),
+        F.col("coordinator_epoch").alias("lowest_coordinator_epoch"),
+        F.col("coordinator_epoch").alias("highest_coordinator_epoch"),
+        F.when(~own, F.col("coordinator_epoch")).alias("lowest_raised_coordinator_epoch"),
+        F.when(~own, F.col("coordinator_epoch")).alias("highest_raised_coordinator_epoch"),
+        F.when(unraised, place).alias("unraised_place"),
+        F.when(unraised, F.col("marker_offset")).alias("unraised_offset"),
+        F.when(unraised, F.col("first_offset")).alias("unraised_first"),
+        F.when(unraised, F.col("last_offset")).alias("unraised_last"),
+        F.when(raised, place).alias("raised_place"),
+        F.when(raised, F.col("marker_offset")).alias("raised_offset"),
+        F.when(raised, F.col("first_offset")).alias("raised_first"),
+        F.when(raised, F.col("last_offset")).alias("raised_last"),
+        F.col("first_offset").alias("data_first"),
+        F.col("last_offset").alias("data_last"),
+        (F.col("marker_epoch") > F.col("known_above")).cast("int").alias("decidable"),
+    )
+
+
+def matched(
+    decided: DataFrame, facts: DataFrame, markers: DataFrame, known: DataFrame
+) -> DataFrame:
+    """One row a decision and partition: what was decided beside the markers that are there.
+
+    A union and an aggregate instead of a full outer join, so that the transactions of one epoch
+    (transaction.version 0 and 1) are not paired each with each.
+    """
+    both = _prepared(decided, facts).unionByName(_marked(markers, known), allowMissingColumns=True)
+    aggregates = [how(name).alias(name) for name, how in (OF_PREPARES | OF_MARKERS).items()]
+    return both.groupBy(*KEY).agg(*aggregates)
+
+
+def lacks_markers() -> Column:
+    """Whether transactions share the epoch, and fewer were ended here than were completed."""
+    shared = F.col("with_protocol_1") == 1
+    return F.coalesce(shared & (F.col("closing") < F.col("completes")), F.lit(False))
+
+
+def has_too_many() -> Column:
+    """Whether transactions share the epoch, and there are more markers than decisions of it."""
+    shared = F.col("with_protocol_1") == 1
+    more = F.col("markers") > F.col("prepares")
+    return F.coalesce(shared & more & (F.col("decidable") == 1), F.lit(False))
+
+
+def changes_coordinator() -> Column:
+    """Whether transactions that share the epoch were decided by several coordinators."""
+    shared = F.col("with_protocol_1") == 1
+    several = F.col("highest_leader_epoch") > F.col("lowest_leader_epoch")
+    return F.coalesce(shared & several & F.col("markers").isNotNull(), F.lit(False))
+
+
+def regular() -> Column:
+    """Decided once and marked so, in the order of time and of coordinator epochs."""
+    is_prepared, is_marked = F.col("prepares").isNotNull(), F.col("markers").isNotNull()
+    # Of its protocol: a fence may raise the epoch of what it aborts under each.
+    unraised = F.col("unraised_offset").isNull() | (F.col("with_protocol_1") == 1)
+    raised = ~F.col("commit") | F.col("raised_offset").isNull() | (F.col("with_protocol_2") == 1)
+    agrees = (
+        unraised
+        & raised
+        & ~(lacks_markers() | has_too_many() | changes_coordinator())
+        & (F.col("lowest_coordinator_epoch") >= F.col("lowest_leader_epoch"))
+        & (F.col("highest_coordinator_epoch") <= F.col("latest_leader_epoch"))
+        & (F.col("earliest_marker") >= F.col("earliest_prepare"))
+    )
+    undecidable = ~is_prepared & (F.col("decidable") == 0)
+    return (is_prepared & is_marked & agrees) | undecidable

@@ -1,0 +1,118 @@
+"""Rules of `udfs.rules.attribution`, on arrays and against a search for every way to match."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from schemas.coordinator_states import (
+    COMPLETE_ABORT,
+    COMPLETE_COMMIT,
+    ONGOING,
+    PREPARE_ABORT,
+    PREPARE_COMMIT,
+)
+from udfs.rules import attribution
+
+
+@pytest.mark.parametrize(
+    ("status", "follows", "effect"),
+    [
+        (PREPARE_COMMIT, COMPLETE_COMMIT, True),
+        (PREPARE_ABORT, COMPLETE_ABORT, True),
+        (PREPARE_COMMIT, PREPARE_COMMIT, False),
+        (PREPARE_COMMIT, PREPARE_ABORT, False),
+        (PREPARE_COMMIT, ONGOING, False),
+        (PREPARE_ABORT, COMPLETE_COMMIT, False),
+    ],
+)
+def test_a_decision_took_effect_if_its_complete_record_is_next(
+    status: int, follows: int, effect: bool
+) -> None:
+    assert attribution.took_effect(np.int64(status), np.int64(follows)) == effect
+
+
+def test_the_epoch_of_a_marker_tells_its_protocol() -> None:
+    marker, data = np.array([3, 3, 3]), np.array([2, 3, 1])
+    assert attribution.raised(marker, data).tolist() == [True, False, True]
+    assert attribution.has_epoch_of_data(marker, data).tolist() == [False, True, False]
+
+
+def test_data_belong_to_the_last_decision_if_no_other_transaction_was_begun() -> None:
+    newest, owner = np.array([9, 9, 9]), np.array([9, 12, 9])
+    running = np.array([False, False, True])
+    owns = attribution.owns_what_is_there(newest, owner, running)
+    assert owns.tolist() == [True, False, False]
+
+
+def test_a_moment_is_before_another_by_more_than_the_tolerance() -> None:
+    earlier = np.array([10, 70, 69])
+    assert attribution.surely_before(earlier, np.int64(100), 30).tolist() == [True, False, True]
+
+
+Interval = tuple[int, int]
+
+
+def lacking(decisions: list[Interval], markers: list[int]) -> bool:
+    """The rule over decisions in order, as the context `decided_partition` feeds it."""
+    if not decisions:
+        return False
+    moments = np.array(sorted(markers), dtype=np.int64)
+    earliest, latest = np.array(decisions, dtype=np.int64).T
+    earliest = np.minimum.accumulate(earliest[::-1])[::-1]
+    latest = np.maximum.accumulate(latest)
+    number = np.arange(len(decisions)) + 1
+    room = attribution.room_before(np.searchsorted(moments, earliest, "left"), number)
+    until = np.searchsorted(moments, latest, "right")
+    return bool(attribution.lacks_marker(until, number, np.maximum.accumulate(room)).any())
+
+
+def can_be_matched(decisions: list[Interval], markers: list[int]) -> bool:
+    """Whether each decision can have a marker of its own, in any order, by trying."""
+    if not decisions:
+        return True
+    (earliest, latest), rest = decisions[0], decisions[1:]
+    return any(
+        earliest <= moment <= latest and can_be_matched(rest, markers[:at] + markers[at + 1 :])
+        for at, moment in enumerate(markers)
+    )
+
+
+moments = st.integers(0, 12)
+
+
+@given(
+    st.lists(st.tuples(moments, st.integers(0, 4)), max_size=5),
+    st.lists(moments, max_size=5),
+    st.integers(0, 3),
+)
+def test_decisions_lack_a_marker_if_no_way_to_match_them_is_left(
+    made: list[tuple[int, int]], markers: list[int], tolerance: int
+) -> None:
+    ordered = sorted(made)
+    ends = np.maximum.accumulate([start + took for start, took in ordered] or [0])
+    decisions = [
+        (start - tolerance, int(end) + tolerance)
+        for (start, _), end in zip(ordered, ends, strict=False)
+    ]
+    assert lacking(decisions, markers) == (not can_be_matched(decisions, markers))
+
+
+@given(
+    st.lists(st.tuples(moments, st.integers(0, 4), st.integers(-2, 2)), max_size=6),
+    st.lists(moments, max_size=3),
+)
+def test_whoever_has_its_markers_is_never_accused(
+    made: list[tuple[int, int, int]], sent_again: list[int]
+) -> None:
+    """Clocks that go back between coordinators, and markers that come twice, change nothing."""
+    decisions = [(start - 2, start + took + 2) for start, took, _ in made]
+    markers = [start + min(took, max(0, skew)) + min(0, skew) for start, took, skew in made]
+    assert not lacking(decisions, [*markers, *sent_again])
+
+
+def test_commits_are_too_many_if_they_ended_more_than_was_committed() -> None:
+    assert attribution.too_many_commits(np.array([2, 1]), np.array([1, 1])).tolist() == [
+        True,
+        False,
+    ]

@@ -1,0 +1,107 @@
+"""Which data, which marker and which decision of the coordinator belong together.
+
+A decision is a Prepare record of `__transaction_state`; it leads to one marker on every partition
+that it lists, and to a Complete record once all of them are written.
+
+Rules, with where they come from:
+
+- A decision took effect if the next record of its id is its Complete record. An append to the
+  coordinator's log that times out leaves its record in the log but not in the coordinator's cache
+  (`TransactionStateManager.appendTransactionToLog` resets the pending state, 0.11 to 4.3), so the
+  next record comes from the older state, and no marker was sent. This may happen any number of
+  times. If the record is the last one of its id, the next coordinator loads it and carries it out.
+- A Complete record is written when every listed partition has acknowledged its marker
+  (`TransactionMarkerChannelManager.maybeWriteTxnCompletion`). Markers of one id on one partition
+  stand therefore in the order of its decisions, and the marker of a decision lies between its
+  Prepare and its Complete record by the clock. A partition that is not known to the coordinator
+  counts as deleted and gets none (`addTxnMarkersToBrokerQueue`).
+- Under transaction.version 2 the end of a transaction raises the epoch and its marker carries the
+  raised one (KIP-890, 4.0): an epoch is one transaction. Before, markers carry the epoch of the
+  data, any number of transactions share it, and only a fence raises it
+  (`TransactionMetadata.prepareFenceProducerEpoch`). transaction.version may be lowered (KIP-1050):
+  a producer then goes on in its epoch by the older rule, so the epoch of a marker of version 2 may
+  be that of later transactions, too.
+- An operator's abort (KIP-664, 3.0) has the epoch of the open data and no decision. It never
+  commits and never raises an epoch.
+- A broker answers a marker request that is sent again with another marker. It ends no data, since
+  the next transaction begins behind the Complete record.
+
+What is gone from a partition is gone from its beginning: retention, DeleteRecords, a topic made
+again. With transactions that share an epoch it is therefore not known how many of them have gone,
+unless something of the partition is older than a decision: then this decision has its marker
+there. Something is older if a broker's clock says so, if it has a lower epoch of the same producer,
+or if it is data that nobody but this or an earlier decision can own.
+
+What cannot be known: which of two markers with one epoch and outcome a decision led to, when both
+came within the tolerance of the clocks. So decisions and markers are counted: the markers that
+several decisions in a row may have led to must not be fewer than those decisions (Hall's condition
+for intervals in order).
+"""
+
+from udfs.rules.logic import Values
+
+# status of a Complete record minus that of its Prepare record.
+COMPLETES = 2
+
+
+def took_effect(status: Values, next_status: Values) -> Values:
+    """Whether a Prepare record was carried out; null where it is the last of its id."""
+    return next_status == status + COMPLETES
+
+
+def raised(marker_epoch: Values, data_epoch: Values) -> Values:
+    """Whether a marker raised the epoch of the data it ended; null for a marker alone."""
+    return data_epoch < marker_epoch
+
+
+def has_epoch_of_data(marker_epoch: Values, data_epoch: Values) -> Values:
+    """Whether a marker has the epoch of the data it ended; null for a marker alone."""
+    return data_epoch == marker_epoch
+
+
+def one_transaction_an_epoch(with_protocol_1: Values) -> Values:
+    """Whether decisions of an epoch are single: none was made under transaction.version 0 or 1."""
+    return with_protocol_1 == 0
+
+
+def surely_before(earlier_ms: Values, later_ms: Values, tolerance_ms: Values) -> Values:
+    """Whether one moment lies before another, whichever brokers' clocks told them."""
+    return earlier_ms < later_ms - tolerance_ms
+
+
+def owns_what_is_there(newest_prepare: Values, newest_owner: Values, running: Values) -> Values:
+    """Whether a decision is the last one that data of its epoch can belong to.
+
+    `newest_prepare`: offset of its Prepare record; `newest_owner`: the highest one of all Prepare
+    records about data of that epoch that list the partition, those without effect included;
+    `running`: a further transaction of the epoch may have written there.
+    """
+    return (newest_prepare >= newest_owner) & ~running
+
+
+def room_before(markers_before: Values, number: Values) -> Values:
+    """What `lacks_marker` compares: markers too early for a decision, less the decisions before it.
+
+    `markers_before`: markers of its outcome before the earliest moment of its own; `number`: of the
+    decision among those that must have a marker, from 1.
+    """
+    return markers_before - (number - 1)
+
+
+def lacks_marker(markers_until: Values, number: Values, most_room: Values) -> Values:
+    """Whether the decisions up to this one cannot all have a marker of their own.
+
+    `markers_until`: markers of its outcome up to the latest moment of its own; `most_room`: highest
+    `room_before` of the decisions up to and with it. From the decision with that room on there are
+    more decisions than markers at moments that fit them.
+    """
+    return markers_until - number < most_room
+
+
+def too_many_commits(ended_by_commit: Values, commits: Values) -> Values:
+    """Whether COMMIT markers ended more transactions of an epoch than were to be committed.
+
+    No marker that is sent again ends data, and operators do not commit. It is a delayed marker of
+    an earlier transaction (KIP-890), or one that nobody decided.
+    """
+    return ended_by_commit > commits
