@@ -70,6 +70,8 @@ Options of a case, all optional
             batch with that number in the case, from 0; offset (default: its last), plus=3 (bytes
             behind its position); a time index has at= in place of a position (s as in the log).
             Or `segment=0 position=99 offset=7`, `zeros 80 [segment=0]`. Default: no files
+    indexed: base offsets of the segments that have an `.index`, empty unless `index` gives entries;
+            default: all
     epochs: list of `epoch=3 start=7`: the leader-epoch-checkpoint; default: no file
     snapshots: list of producer snapshots (tests/snapshot_files.py); default none
     coordinator: list of `id=x pid=1 epoch=0 state=Ongoing partitions=this at=0` records in
@@ -149,7 +151,8 @@ OFFSETS_TOPIC = "__consumer_offsets"
 COMMITTED = re.compile(r"(?P<topic>[a-z]+)-(?P<partition>\d+)")
 OPTIONS = {
     "name", "log", "finds", "info", "broker", "hw", "cleaner", "log_start", "recovery_point",
-    "first_base", "txnindex", "index", "timeindex", "epochs", "snapshots", "coordinator", "topic",
+    "first_base", "txnindex", "index", "indexed", "timeindex", "epochs", "snapshots", "coordinator",
+    "topic",
     "copied_at", "alone", "copy", "output", "replica", "policy",
     "partitions", "before",
 }  # fmt: skip
@@ -1059,6 +1062,10 @@ class DumpWriter:
             (folder / f"{base:020}.txnindex").write_bytes(content)
         for name in ("index", "timeindex"):
             files = log.sparse_index_files(given.get(name, ()), times=name == "timeindex")
+            if name == "index":
+                # A broker has one for each segment, empty where the segment is small.
+                wanted = given.get("indexed", log.segments)
+                files = dict.fromkeys(wanted, b"") | files
             for base, content in files.items():
                 (folder / f"{base:020}.{name}").write_bytes(content)
         if "epochs" in given:
