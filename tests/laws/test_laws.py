@@ -16,6 +16,8 @@ from laws.run import OWN, audit_laws, line, read_scenario
 
 # Clients of seven kinds, TV0 to TV2, on one broker.
 SLICE = "mixed-clients"
+# Laws that take most away, of every side of a log; the others have `make laws`.
+SLICED = ("delete_records", "earlier", "side_files", "clean", "mixed")
 SEED = 1
 
 
@@ -146,7 +148,7 @@ def test_a_law_and_a_seed_make_the_same_bytes_again() -> None:
 @pytest.mark.slow
 def test_no_law_makes_a_violation_of_a_legal_history(spark: SparkSession) -> None:
     scenario = read_scenario(Path(OWN / f"{SLICE}.tar.gz"))
-    told = audit_laws(spark, scenario, [(law, SEED) for law in LAWS])
+    told = audit_laws(spark, scenario, [(law, SEED) for law in SLICED])
     wrong = [
         line(SLICE, key, one)
         for key, of_law in told.items()
@@ -154,4 +156,4 @@ def test_no_law_makes_a_violation_of_a_legal_history(spark: SparkSession) -> Non
         if one["verdict"] == "violation"
     ]
     assert wrong == []
-    assert sum(one.samples for one in told.values()) > 10 * len(LAWS)
+    assert all(one.samples for one in told.values())
