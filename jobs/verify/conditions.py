@@ -13,6 +13,7 @@ from jobs.verify.verdict import (
     DUMP_BEFORE_EVENT,
     OPERATOR_ABORT,
     REPLICA_LAGS,
+    OTHER_OUTCOME,
     STATE_MAY_HAVE_EXPIRED,
     UNSTABLE_TAIL,
     VERSION_DEPENDENT,
@@ -240,6 +241,8 @@ def undecided_marker_excuses() -> tuple[Excuse, ...]:
         return aborts() & F.col("unraised_offset").isNotNull()
 
     return (
+        # Two markers prove by themselves what no copy tells: epoch_committed_and_aborted.
+        explained(OTHER_OUTCOME, lambda: F.col("raised_both_ways") & ~F.col("history_later")),
         # Of a transaction that was then committed: torn_transaction tells it.
         explained(
             OPERATOR_ABORT,
