@@ -8,7 +8,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import LongType
 
 from schemas.columns import array, boolean, integer, long, string, table
-from udfs.arrow.producer_states import unpack_states
+from udfs.arrow.producer_states import MAX_DOUBTED, unpack_states
 from udfs.wire.side_files.producer_snapshot import HEADER_SIZE
 from udfs.wire.side_files.producer_state import NONE, STATE, States, follow
 from udfs.wire.side_files.snapshot_differences import COMPARED, Differences, Replayed, compare
@@ -107,7 +107,9 @@ def _replayed(
         states = follow(states, change)
         if not row["below_log_start"]:
             kept = follow(kept, change)
-    whole = judged["whole"] and not any(row["left_out"] for row in changed)
+    # A broker counts a batch for the producer id that it says, and a batch without one for none.
+    unnamed = any((row["left_out"] or 0) > MAX_DOUBTED for row in changed)
+    whole = judged["whole"] and not unnamed
     return Replayed(states, kept, log_start, whole, newest)
 
 

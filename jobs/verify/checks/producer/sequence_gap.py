@@ -7,8 +7,8 @@ Why it is wrong: the leader refuses such a batch (OutOfOrderSequenceException); 
 that batches in between were lost after they had been written.
 
 When it is legal: the state of the producer had expired, or lies below the log start in a segment
-that a restarted broker does not read from there; the cleaner removed the batches between
-and their offsets are missing too; batches between are damaged or missing in the dump.
+that a restarted broker does not read from there; the cleaner removed the batches between, or
+they are damaged or missing in the dump, and at least as many offsets are missing as sequences.
 
 Where the head of the log is gone, the producer snapshot at its first offset tells what must
 follow. A broker that has forgotten the producer, as up to Kafka 2.3 with the head, took only 0.
@@ -31,6 +31,7 @@ from jobs.verify.verdict import CLEANED_RANGE, MISSING_RANGE, explained
 
 
 def _skipped_fits_in_offsets() -> Column:
+    """Whether so many offsets are missing: each record takes one, whatever took it from the log."""
     skipped = sequence_distance(F.col("expected_sequence"), F.col("first_sequence"))
     return skipped <= F.col("offsets_missing_before")
 
@@ -47,7 +48,10 @@ CHECK = Check(
         & is_ahead(F.col("expected_sequence"), F.col("first_sequence"))
     ),
     excuses=(
-        explained(MISSING_RANGE, lambda: F.col("joins_earlier") | F.col("lost_before")),
+        explained(
+            MISSING_RANGE,
+            lambda: F.col("joins_earlier") | (F.col("lost_before") & _skipped_fits_in_offsets()),
+        ),
         explained(CLEANED_RANGE, _skipped_fits_in_offsets),
         state_may_have_expired(),
         unstable_tail(),
