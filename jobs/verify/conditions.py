@@ -12,6 +12,7 @@ from jobs.verify.verdict import (
     CONFIG_UNKNOWN,
     DUMP_BEFORE_EVENT,
     OPERATOR_ABORT,
+    OTHER_OUTCOME,
     REPLICA_LAGS,
     STATE_MAY_HAVE_EXPIRED,
     UNSTABLE_TAIL,
@@ -240,6 +241,8 @@ def undecided_marker_excuses() -> tuple[Excuse, ...]:
         return aborts() & F.col("unraised_offset").isNotNull()
 
     return (
+        # Two markers prove by themselves what no copy tells: epoch_committed_and_aborted.
+        explained(OTHER_OUTCOME, lambda: F.col("raised_both_ways") & ~F.col("history_later")),
         # Of a transaction that was then committed: torn_transaction tells it.
         explained(
             OPERATOR_ABORT,

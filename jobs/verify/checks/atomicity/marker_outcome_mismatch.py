@@ -37,7 +37,6 @@ CHECK = Check(
     ),
     excuses=(
         explained(OTHER_OUTCOME, is_torn),
-        explained(OTHER_OUTCOME, lambda: F.col("raised_both_ways") & ~F.col("history_later")),
         *undecided_marker_excuses(),
     ),
     expected=lambda: F.when(F.col("commit"), F.lit("ABORT")).otherwise(F.lit("COMMIT")),
