@@ -87,9 +87,9 @@ def changed_states(
 
 
 def _producers(headers: BatchHeaders, chosen: Bools, start: int, end: int) -> list[int]:
-    """Producer ids of the chosen batches in a range of offsets."""
+    """Producer ids of the chosen batches in a range of offsets, in order."""
     here = chosen & (headers.last_offset >= start) & (headers.last_offset < end)
-    ids = np.unique(headers.producer_id[here & (headers.producer_id >= 0)])
+    ids = np.unique(headers.producer_id[here])
     return [int(one) for one in ids[:MAX_DOUBTED]]
 
 

@@ -34,7 +34,7 @@ RANGE = table(
     long("left_out", "batches that cannot be believed"),
     boolean("below_log_start", "of changes: by batches below the log start"),
     long("log_start_offset", "the log start; what lies below may have been forgotten"),
-    array("doubted", LongType(), "producers whose state such batches may have changed"),
+    array("doubted", LongType(), "producers that such batches may have changed; below 0: any"),
 )
 """Columns of what `compare_range` reads, apart from `states`; a group is one range."""
 
@@ -107,8 +107,10 @@ def _replayed(
         states = follow(states, change)
         if not row["below_log_start"]:
             kept = follow(kept, change)
-    # A broker counts a batch for the producer id that it says, and a batch without one for none.
-    unnamed = any((row["left_out"] or 0) > MAX_DOUBTED for row in changed)
+    # A batch that says no producer id, or one of too many, may be of any producer.
+    unnamed = any(
+        (row["left_out"] or 0) > MAX_DOUBTED or min(row["doubted"] or (0,)) < 0 for row in changed
+    )
     whole = judged["whole"] and not unnamed
     return Replayed(states, kept, log_start, whole, newest)
 

@@ -6,7 +6,9 @@ Why it is wrong: a broker refuses such a batch of a client, and writes none itse
 
 When it is legal: batches without a producer id, which any number below 0 is, may hold any epoch and
 sequence, and even the transactional bit (`LogValidator` asks for none): those are not judged. Both
-broker and consumer take them for batches that nobody's transaction holds.
+broker and consumer take them for batches that nobody's transaction holds. No broker asks for an
+epoch: one that knows nothing of the producer id takes -1 (`ProducerAppendInfo.checkSequence`). No
+client of Kafka sends it (`MemoryRecordsBuilder.validateProducerState`), so it is a suspect.
 
 Evidence: the batch.
 """
@@ -15,6 +17,7 @@ from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, text
 from jobs.verify.contexts.frame import has_fault
+from jobs.verify.verdict import VERSION_DEPENDENT, suspect
 from udfs.wire.batches import faults
 
 CHECK = Check(
@@ -23,7 +26,7 @@ CHECK = Check(
     context="frame",
     source="LogValidator.validateBatch",
     fires=lambda: has_fault(faults.PRODUCER_FIELDS_INCONSISTENT),
-    excuses=(),
+    excuses=(suspect(VERSION_DEPENDENT, lambda: F.col("base_sequence") >= 0),),
     expected=lambda: F.lit("producer id, epoch and sequence, or none of them"),
     found=lambda: text(
         "producer id {producer_id}, epoch {producer_epoch}, sequence {base_sequence}"
