@@ -26,7 +26,7 @@ def test_an_open_transaction_of_an_untold_start_is_undecided(spark: SparkSession
     placed = rows.selectExpr(
         "name", "'open' outcome", "true coordinator_covers_partition", "false two_phase_commit",
         "'Ongoing' coordinator_state", "0L offset_first", "9L stable_below",
-        "true holds_lso", "99L held_ms", "1L limit_ms", "false hangs",
+        "true holds_lso", "99L held_ms", "1L limit_ms", "false hangs", "false outlasted",
         f"struct(start_ms, last_update_ms, {TIMEOUT} timeout_ms, {NOW}L complete_up_to_ms)"
         " coordinator",
     )  # fmt: skip
