@@ -108,7 +108,11 @@ def _below(folder: DumpPath, label: str, depth: int, in_broker: bool) -> Iterato
         if in_broker and entry.name == BEFORE:
             continue
         inner = f"{label}{entry.name}/"
-        directory = is_log_directory(entry)
+        try:
+            directory = is_log_directory(entry)
+        except OSError:
+            # It may not be looked into, which is told where it is collected.
+            continue
         if directory:
             yield Found(entry, inner, False)
         if depth < DEEPEST and not is_partition_folder(entry):
