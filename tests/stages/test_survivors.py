@@ -127,7 +127,7 @@ def cells(copy: list[Batch], index: int, reach: int, size: int) -> list[dict[str
         "partition_index": index, "file_index": index, "topic": "t", "partition": 0,
         "kind": "segment", "file_size": len(content), "base_offset": 0, "next_base_offset": None,
         "cleaned_below": reach, "high_watermark": None, "length": size, "cuts": None,
-        "snapshots": None, "cleaner_reach": reach, "buckets": BUCKETS,
+        "snapshots": None, "log_start": None, "cleaner_reach": reach, "buckets": BUCKETS,
     }  # fmt: skip
     return [
         row["survivors"] | {"partition_index": index, "file_index": index}
