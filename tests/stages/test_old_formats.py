@@ -36,6 +36,7 @@ OPTIONS = DecodeOptions(LIMIT, LIMIT, 0, with_records=True)
 WHOLE_FILE = {
     "topic": "t", "base_offset": 0, "next_base_offset": None, "start": 0, "cleaned_below": 0,
     "cuts": None, "cleaner_reach": None, "snapshots": None, "high_watermark": None,
+    "log_start": None,
     "partition_index": 0, "file_index": 0,
     "file_size": 1 << 20, "beside": None, "single_copy": True,
 }  # fmt: skip

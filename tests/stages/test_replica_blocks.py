@@ -41,6 +41,7 @@ def blocks(content: bytes, split_bytes: int, cuts: list[int] = CUTS) -> list[dic
         "partition_index": 0, "file_index": 0, "topic": "t", "partition": 0, "kind": "segment",
         "file_size": len(content), "base_offset": 0, "next_base_offset": None, "cleaned_below": 0,
         "high_watermark": None, "length": split_bytes, "cuts": cuts, "snapshots": None,
+        "log_start": None,
         "cleaner_reach": None,
     }  # fmt: skip
     found = []

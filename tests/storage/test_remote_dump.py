@@ -164,7 +164,10 @@ def test_records_are_exported_the_same(compaction: tuple[Path, str]) -> None:
     local, uri = compaction
 
     def exported(dump: Dump) -> list[pa.RecordBatch]:
-        plan = {"from_offset": 0, "end_offset": 1 << 62, "committed": True, "aborted_behind": None}
+        plan = {
+            "from_offset": 0, "end_offset": 1 << 62, "committed": True,
+            "aborted_behind": None, "aborted_listed": None,
+        }  # fmt: skip
         splits = [
             {name: (split | plan)[name] for name in EXPORT_SPLIT.names}
             for split in plan_splits(dump, SPLIT_BYTES)
