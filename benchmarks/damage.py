@@ -351,8 +351,8 @@ def told(rows: list[dict[str, Any]], copy: Copy) -> set[str]:
     for row in rows:
         if row["kind"] == log_row.FAILURE:
             names.add(row["failure"]["reason"])
-        elif row["kind"] == log_row.STEP:
-            names.add(row["step"]["what"])
+        elif row["kind"] == log_row.OFFSET_DISCONTINUITY:
+            names.add(row["offset_discontinuity"]["what"])
         elif row["kind"] == log_row.FRAME:
             mask = row["frame"]["fault_mask"]
             names |= {name.lower() for name, bit in FAULTS.items() if mask & bit}

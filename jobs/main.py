@@ -91,13 +91,13 @@ def _replay(
     decoded = read.decoded
     with progress.stage("replay") as say:
         replayed = replay(
-            static_facts=partitions_table(spark, dump, read.clusters),
+            static_info=partitions_table(spark, dump, read.clusters),
             files=read.files,
             rows=decoded.rows,
             runs=decoded.runs(),
             regular=decoded.regular,
-            steps=decoded.nested(log_row.STEP, "step"),
-            entries=decoded.nested(log_row.ENTRY, "entry"),
+            discontinuities=decoded.nested(log_row.OFFSET_DISCONTINUITY, "offset_discontinuity"),
+            txn_log_records=decoded.nested(log_row.TXN_LOG_RECORD, "txn_log_record"),
             folded=folded(decoded),
             damages=read.damages,
             kept=read.kept,
@@ -116,7 +116,9 @@ def _judge(
     with progress.stage("verify") as say:
         aborts = aborts_of(dump, read, replayed, request.settings.clock_tolerance_ms)
         now = (
-            request.as_of if request.as_of is not None else newest_broker_timestamp(replayed.facts)
+            request.as_of
+            if request.as_of is not None
+            else newest_broker_timestamp(replayed.partition_info)
         )
         inputs = context_inputs(request, dump, read, replayed, aborts, now)
         verified = verify(
@@ -128,7 +130,7 @@ def _judge(
         )
         counts = counts_by_code(verified.findings)
         say(f"{sum(counts.values()):,} findings")
-    looked_at = totals(dump, replayed.facts, seen)
+    looked_at = totals(dump, replayed.partition_info, seen)
     verdict = Verdict(
         audit_id=read.audit_id,
         version=__version__,

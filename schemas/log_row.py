@@ -8,9 +8,9 @@ from pyspark.sql.types import ArrayType, IntegerType, LongType, StringType
 
 from schemas.columns import array, binary, boolean, column, integer, long, string, table
 
-RUN, FRAME, FAILURE, STEP, ENTRY, ABORTED, SUMMARY, REGULAR = range(8)
+RUN, FRAME, FAILURE, OFFSET_DISCONTINUITY, TXN_LOG_RECORD, ABORTED, SUMMARY, REGULAR = range(8)
 GROUP_FAULT, PENDING_COMMIT, LATE_COMMIT, COMMITS, BLOCK, FOLDED, METADATA = range(8, 15)
-SIDE_FAULT, PRODUCER_STATES, SNAPSHOT_FAULT, SURVIVORS = range(15, 19)
+SIDE_FAULT, PRODUCER_STATES, SNAPSHOT_FAULT, RETAINED_RECORDS = range(15, 19)
 
 RUN_COLUMNS = (
     long("producer_id", "producer id"),
@@ -114,7 +114,7 @@ FAILURE_TYPE = table(
     long("next_offset", "base offset of the first batch behind the damage in this split"),
 )
 
-STEP_TYPE = table(
+OFFSET_DISCONTINUITY_TYPE = table(
     string("what", "gap, overlap or leader_epoch"),
     long("previous_last_offset", "last offset of the batch before, inclusive"),
     long("base_offset", "base offset of this batch"),
@@ -125,7 +125,7 @@ STEP_TYPE = table(
     integer("length", "size of this batch, bytes"),
 )
 
-ENTRY_TYPE = table(
+TXN_LOG_RECORD_TYPE = table(
     string("transactional_id", "key; null when it cannot be decoded"),
     integer("id_hash", "hash of the key that places it: modulo the number of partitions"),
     long("offset", "offset of the record"),
@@ -154,8 +154,8 @@ ENTRY_TYPE = table(
     boolean("decided", "a Prepare record whose decision lies in a block of FOLDED"),
 )  # fmt: skip
 
-FOLDED_ENTRY = table(
-    *(field for field in ENTRY_TYPE if field.name in (
+FOLDED_RECORD = table(
+    *(field for field in TXN_LOG_RECORD_TYPE if field.name in (
         "transactional_id", "offset", "position", "length", "timestamp", "producer_id",
         "producer_epoch", "status", "partitions", "client_transaction_version", "ordinal",
     )),
@@ -173,7 +173,7 @@ DECISION = table(
     integer("marker_epoch", "producer epoch of the record, and of the markers it leads to"),
     integer("data_epoch", "producer epoch of the data that it decides about"),
     boolean("commit", "true for PrepareCommit, false for PrepareAbort"),
-    boolean("protocol_2", "decided under transaction.version 2"),
+    boolean("transaction_version_2", "decided under transaction.version 2"),
     array("partitions", StringType(), "topic-partition of the partitions listed; null for none"),
     long("complete_offset", "offset of the Complete record that follows; null for none"),
     long("complete_timestamp", "its timestamp, ms; null for none"),
@@ -184,7 +184,7 @@ DECISION = table(
 
 FOLDED_TYPE = table(
     long("entries", "records in the block of records"),
-    binary("entries_block", "Arrow stream of FOLDED_ENTRY rows in the order of the log"),
+    binary("entries_block", "Arrow stream of FOLDED_RECORD rows in the order of the log"),
     long("decisions", "decisions in the other block"),
     binary("decisions_block", "Arrow stream of DECISION rows in the order of the log"),
 )
@@ -192,7 +192,7 @@ FOLDED_TYPE = table(
 COORDINATOR_TYPE = table(
     long("entries", "records of the split that can be decoded"),
     long("unevaluated", "those that need no look: folded away, or judged in the decoder"),
-    long("alive_ms", "how long the split was written, see ENTRY_TYPE"),
+    long("alive_ms", "how long the split was written, see TXN_LOG_RECORD_TYPE"),
     long("latest_timestamp", "newest timestamp, ms"),
     long("first_timestamp", "timestamp of its first record, ms; null where it cannot be decoded"),
     long("last_timestamp", "timestamp of its last record, ms; null where it cannot be decoded"),
@@ -277,11 +277,14 @@ BLOCK_TYPE = table(
 )
 """A block of offsets of a partition that the dump has in several copies."""
 
-SURVIVORS_TYPE = table(
-    string("what", "record, outcome, key, or unread: udfs/arrow/survivors.py"),
+RETAINED_RECORDS_TYPE = table(
+    string("what", "record, outcome, key, or unread: udfs/arrow/retained_records.py"),
     long("bucket", "those that are compared with each other are in buckets of one number"),
-    long("number", "survivors; where unread, batches and stretches of damage"),
-    binary("survivors", "an Arrow stream of udfs.arrow.survivors.SURVIVOR; null where unread"),
+    long("number", "records; where unread, batches and stretches of damage"),
+    binary(
+        "retained_records",
+        "an Arrow stream of udfs.arrow.retained_records.RETAINED_RECORD; null where unread",
+    ),
 )
 """What the cleaner left of a partition that the dump has in several copies."""
 
@@ -384,7 +387,7 @@ SUMMARY_TYPE = table(
         IntegerType(),
         "broker ids that a file of __cluster_metadata registers; null for other files",
     ),
-    long("steps_dropped", "steps behind the first 10,000 of the split, counted only"),
+    long("discontinuities_dropped", "steps behind the first 10,000 of the split, counted only"),
     array("missing", MISSING, "offsets that are missing between batches, whatever took them; of "
           "__transaction_state also those of batches that lack records"),
     long("skipped_group_records", "records of __consumer_offsets of newer groups, not decoded"),
@@ -392,7 +395,7 @@ SUMMARY_TYPE = table(
     long("misplaced_records", "records of groups that do not"),
     long("group_divisor", "greatest common divisor of what the number of partitions must divide; "
          "0 for no group"),
-    long("side_entries", "entries of an index or a leader-epoch-checkpoint"),
+    long("txn_index_entries", "entries of an index or a leader-epoch-checkpoint"),
     boolean("starts_log", "a producer snapshot from which the replay begins; null for other files"),
     array("open_in_snapshot", OPEN_IN_SNAPSHOT, "transactions that the newest producer snapshot of "
           "a partition holds open; null for other files"),
@@ -409,8 +412,12 @@ LOG_ROW = table(
     *RUN_COLUMNS,
     column("frame", FRAME_TYPE, "a batch with a fault"),
     column("failure", FAILURE_TYPE, "bytes that are no provable batch"),
-    column("step", STEP_TYPE, "two batches whose offsets or leader epochs do not follow"),
-    column("entry", ENTRY_TYPE, "a record of __transaction_state"),
+    column(
+        "offset_discontinuity",
+        OFFSET_DISCONTINUITY_TYPE,
+        "two batches whose offsets or leader epochs do not follow",
+    ),
+    column("txn_log_record", TXN_LOG_RECORD_TYPE, "a record of __transaction_state"),
     column("aborted", ABORTED_TYPE, "a block of entries of a .txnindex"),
     column("summary", SUMMARY_TYPE, "one a split or file"),
     column("regular", REGULAR_TYPE, "a block of regular transactions"),
@@ -424,7 +431,7 @@ LOG_ROW = table(
     column("side_fault", SIDE_FAULT_TYPE, "an entry of a side file that contradicts the log"),
     column("producer_states", PRODUCER_STATES_TYPE, "a block of states of producers"),
     column("snapshot_fault", SNAPSHOT_FAULT_TYPE, "a producer snapshot that cannot be used"),
-    column("survivors", SURVIVORS_TYPE, "a block of what the cleaner left"),
+    column("retained_records", RETAINED_RECORDS_TYPE, "a block of what the cleaner left"),
 )
 
 BESIDE = table(

@@ -33,7 +33,7 @@ On any batch
     empty           as the cleaner leaves it: count 0, the n offsets and sequences stay
     codec=gzip      or snappy, snappy_raw, lz4, zstd, or a number 0 to 7 (5 to 7: stored plain)
     lod=4 count=1 attributes=0x0080 transactional=0   header fields that do not fit the records
-    deltas=0,2      offset deltas of the records, in place of n (cleaner survivors: with lod=)
+    deltas=0,2      offset deltas of the records, in place of n (as the cleaner leaves: with lod=)
     times=0,5       timestamp deltas of the records against `at`, ms
     max=3           maxTimestamp, s relative to T0 (default: that of the records)
     key=k value=v size=100 headers=2 null_key null_value   all records; value of `size` bytes

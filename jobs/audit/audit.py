@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from jobs.audit.torn_epochs import split_epochs
+from jobs.audit.torn_epochs import torn_epochs
 from jobs.decode.splits import offsets_partitions
 from jobs.model.cluster import Clusters
 from jobs.model.decoded import Decoded
@@ -34,9 +34,9 @@ from jobs.verify.contexts.log_directory import log_directories
 from jobs.verify.contexts.offset_transaction import OffsetTransactions
 from jobs.verify.contexts.open_transaction import CoordinatorListing
 from jobs.verify.contexts.producer_block import producer_blocks
-from jobs.verify.contexts.side_entry import IndexInputs
-from jobs.verify.contexts.split_epoch import SplitEpochs
+from jobs.verify.contexts.torn_epoch import TornEpochs
 from jobs.verify.contexts.transaction import Ages
+from jobs.verify.contexts.txn_index_entry import IndexInputs
 from jobs.verify.verify import Verified
 from schemas import log_row
 from schemas.topics import TXN_LOG_TOPIC
@@ -107,7 +107,7 @@ class Aborts:
     """What was made of aborted transactions: the aborted lists, and what is committed elsewhere."""
 
     lists: AbortedLists
-    split_epochs: SplitEpochs | None
+    torn_epochs: TornEpochs | None
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def aborts_of(dump: Dump, read: Read, replayed: Replayed, tolerance: int) -> Abo
     decoded, met, kept = read.decoded, replayed.transactions, read.kept
     with ThreadPoolExecutor(2) as pool:
         lists = pool.submit(aborted_lists, _folded_aborts(decoded), met, read.files, kept)
-        split = pool.submit(split_epochs, dump, decoded, replayed, kept, tolerance)
+        split = pool.submit(torn_epochs, dump, decoded, replayed, kept, tolerance)
         return Aborts(lists.result(), split.result())
 
 
@@ -170,10 +170,10 @@ def context_inputs(
         coordinator_log=replayed.coordinator_log,
         index=IndexInputs(lists.markers, lists.entries, lists.newest, lists.number),
         side_faults=side_faults(read.decoded),
-        side_entries=read.decoded.side_entries,
+        txn_index_entries=read.decoded.txn_index_entries,
         splits=replayed.splits,
-        steps=replayed.steps,
-        facts=replayed.facts,
+        discontinuities=replayed.discontinuities,
+        partition_info=replayed.partition_info,
         files=read.files,
         states=replayed.states,
         transactions=replayed.transactions,
@@ -185,7 +185,7 @@ def context_inputs(
         replicas=replica_inputs(request, dump, read),
         blocks=block_inputs(dump, read),
         snapshots=snapshot_inputs(read.decoded),
-        split_epochs=aborts.split_epochs,
+        torn_epochs=aborts.torn_epochs,
         regular=replayed.regular,
         following=read.decoded.following,
         ages=Ages(
@@ -220,12 +220,14 @@ def replica_inputs(request: Request, dump: Dump, read: Read) -> ReplicaInputs:
     """What the brokers of a dump are compared by; what it has only once is not even planned."""
     several = len(dump.directories) > 1
     copied = any(p.replica_set is not None for p in dump.partitions)
-    cleaned = read.decoded.counts.get(log_row.SURVIVORS)
+    cleaned = read.decoded.counts.get(log_row.RETAINED_RECORDS)
     spark = read.files.sparkSession
     return ReplicaInputs(
         directories=log_directories(spark, dump.directories) if several else None,
         blocks=read.decoded.nested(log_row.BLOCK, "block") if copied else None,
-        survivors=read.decoded.nested(log_row.SURVIVORS, "survivors") if cleaned else None,
+        retained_records=read.decoded.nested(log_row.RETAINED_RECORDS, "retained_records")
+        if cleaned
+        else None,
         max_batch_bytes=request.settings.max_batch_bytes,
     )
 
@@ -291,7 +293,7 @@ def markers(decoded: Decoded, replayed: Replayed) -> DataFrame:
         .withColumn("file_index", F.col("marker_file_index"))
         .select(*MARKER_COLUMNS)
     )
-    if not decoded.counts.get(log_row.ENTRY):
+    if not decoded.counts.get(log_row.TXN_LOG_RECORD):
         return ended
     regular = decoded.regular_transactions().withColumn("data_epoch", F.col("producer_epoch"))
     return ended.unionByName(regular.select(*MARKER_COLUMNS))

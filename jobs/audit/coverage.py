@@ -25,9 +25,11 @@ def _partitions(number: int) -> str:
     return "1 partition" if number == 1 else f"{number:,} partitions"
 
 
-def totals(dump: Dump, facts: DataFrame, transactions: int) -> dict[str, int]:
+def totals(dump: Dump, partition_info: DataFrame, transactions: int) -> dict[str, int]:
     """Numbers of what was looked at."""
-    counted = facts.agg(F.sum("batches").alias("batches"), F.sum("records").alias("records"))
+    counted = partition_info.agg(
+        F.sum("batches").alias("batches"), F.sum("records").alias("records")
+    )
     row = counted.collect()[0]
     looked_at = [file for file in dump.files if file.status != "skipped"]
     return {

@@ -8,9 +8,9 @@ from jobs.model.decoded import MOST_CHOSEN, Decoded
 from jobs.model.dump import Dump
 from jobs.replay.replay import Replayed
 from jobs.spark.kept import Kept
-from jobs.verify.contexts.split_epoch import (
+from jobs.verify.contexts.torn_epoch import (
     MOST_BROADCAST,
-    SplitEpochs,
+    TornEpochs,
     possible_commits,
     undecided_aborts,
 )
@@ -18,9 +18,9 @@ from schemas.topics import COORDINATOR_TOPICS
 from udfs.arrow.blocks import epoch_keys
 
 
-def split_epochs(
+def torn_epochs(
     dump: Dump, decoded: Decoded, replayed: Replayed, kept: Kept, tolerance: int
-) -> SplitEpochs | None:
+) -> TornEpochs | None:
     """Aborts that another partition may have committed; without any, nothing else is unpacked.
 
     `tolerance`: of the clocks of brokers, ms. What ended regularly is looked through packed: first
@@ -37,21 +37,23 @@ def split_epochs(
     aborted = _undecided_epochs(decoded, replayed, tolerance) if packed else _epochs(aborts)
     if aborted is not None and not aborted.size:
         return None
-    committed = possible_commits(replayed.transactions, decoded.commits_of(aborted), replayed.facts)
+    committed = possible_commits(
+        replayed.transactions, decoded.commits_of(aborted), replayed.partition_info
+    )
     if aborted is None:
-        return SplitEpochs(aborts.count(), aborts, committed, None, replayed.owners)
+        return TornEpochs(aborts.count(), aborts, committed, None, replayed.owners)
     committed = kept.keep(committed)
     epochs = _epochs(committed) if packed else None
     if epochs is not None:
         aborts = kept.keep(_undecided(decoded.aborts_of(epochs), replayed, tolerance))
     few = next((one for one in (committed, aborts) if one.count() <= MOST_BROADCAST), None)
-    return SplitEpochs(aborted.size, aborts, committed, few, replayed.owners)
+    return TornEpochs(aborted.size, aborts, committed, few, replayed.owners)
 
 
 def _undecided(regular: DataFrame, replayed: Replayed, tolerance: int) -> DataFrame:
     """Undecided aborts among those that replay met and `regular` ones."""
     return undecided_aborts(
-        replayed.transactions, regular, replayed.histories, replayed.facts, tolerance
+        replayed.transactions, regular, replayed.histories, replayed.partition_info, tolerance
     )
 
 

@@ -70,7 +70,7 @@ def _with_history(
 
 def result_tables(spark: SparkSession, audit: Audit) -> dict[str, DataFrame]:
     """Table name -> rows, in the order of writing, of all that does not depend on the policy."""
-    place = audit.replayed.facts.select("partition_index", "broker", "topic", "partition")
+    place = audit.replayed.partition_info.select("partition_index", "broker", "topic", "partition")
 
     def placed(rows: DataFrame) -> DataFrame:
         return rows.join(F.broadcast(place), on="partition_index", how="inner")
@@ -107,7 +107,7 @@ def _dump_files(audit: Audit) -> DataFrame:
 
 def _transactions(audit: Audit) -> DataFrame:
     with_data = audit.replayed.transactions.filter(F.col("first_offset").isNotNull())
-    starts = audit.replayed.facts.select("partition_index", "start_known", "first_base")
+    starts = audit.replayed.partition_info.select("partition_index", "start_known", "first_base")
     known = with_data.join(F.broadcast(starts), on="partition_index", how="inner")
     preceded = F.col("previous_marker").isNotNull()
     # Of one that began before the log a snapshot tells the first offset, but not its batches.

@@ -38,7 +38,7 @@ class Decoded:
     `following`: runs that follow one of those. `offset_runs`: transactional runs of
     `__consumer_offsets`; `commits_at_seams`: transactional commits near a seam of its splits.
     `skipped_group_records`: records of newer kinds of groups, which are not decoded.
-    `side_entries`: entries of indexes and leader-epoch-checkpoints that were compared.
+    `txn_index_entries`: entries of indexes and leader-epoch-checkpoints that were compared.
     `folded_rows`: records and decisions of the coordinator that were folded away; `unevaluated`:
     its records that need no look. `snapshot_entries`: states of producers in producer snapshots;
     `snapshot_states`: these and what batches before one changed, which an empty one may lack.
@@ -57,7 +57,7 @@ class Decoded:
     offset_runs: int
     commits_at_seams: int
     skipped_group_records: int
-    side_entries: int
+    txn_index_entries: int
     folded_rows: int
     unevaluated: int
     snapshot_entries: int
@@ -172,8 +172,11 @@ class Decoded:
 
     def rows_to_replay(self) -> int:
         """Rows that window functions and checks will meet."""
-        told = sum(self.counts.get(kind, 0) for kind in (log_row.RUN, log_row.ENTRY, log_row.FRAME))
-        if self.counts.get(log_row.ENTRY):
+        told = sum(
+            self.counts.get(kind, 0)
+            for kind in (log_row.RUN, log_row.TXN_LOG_RECORD, log_row.FRAME)
+        )
+        if self.counts.get(log_row.TXN_LOG_RECORD):
             # Decisions of the coordinator are held against every marker.
             told += self.regular
         if self.matches_aborts():

@@ -6,40 +6,40 @@ from pyspark.sql import functions as F
 from jobs.model.state_names import state_name
 
 
-def last_states(entries: DataFrame, facts: DataFrame) -> DataFrame:
+def last_states(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFrame:
     """One row a transactional id and broker: its last record (see schemas/coordinator_txn.py).
 
     Additionally complete_up_to_ms, clean_shutdown and alone of the partition it lies in, and
     whole_since_ms: from that moment on no record of that partition is missing (0: none ever was).
     """
     newest = (
-        entries.filter(F.col("transactional_id").isNotNull())
+        txn_log_records.filter(F.col("transactional_id").isNotNull())
         .groupBy("partition_index", "transactional_id")
-        .agg(F.max(F.struct("offset", F.struct("*").alias("entry"))).alias("newest"))
+        .agg(F.max(F.struct("offset", F.struct("*").alias("record"))).alias("newest"))
     )
     place = F.broadcast(
-        facts.select(
+        partition_info.select(
             "partition_index", "broker", "partition", "complete_up_to_ms", "clean_shutdown", "alone"
         )
     )
     placed = newest.join(place, on="partition_index", how="inner").join(
-        F.broadcast(_whole_since(entries, facts)), on="partition_index", how="left"
+        F.broadcast(_whole_since(txn_log_records, partition_info)), on="partition_index", how="left"
     )
     return placed.select(
         "broker",
         "partition",
         "transactional_id",
-        "newest.entry.producer_id",
-        "newest.entry.producer_epoch",
-        state_name(F.col("newest.entry.status")).alias("state"),
-        "newest.entry.partitions",
-        "newest.entry.timeout_ms",
-        "newest.entry.start_ms",
-        "newest.entry.last_update_ms",
-        F.col("newest.entry.timestamp").alias("record_timestamp"),
-        F.col("newest.entry.offset").alias("record_offset"),
-        "newest.entry.client_transaction_version",
-        "newest.entry.tombstone",
+        "newest.record.producer_id",
+        "newest.record.producer_epoch",
+        state_name(F.col("newest.record.status")).alias("state"),
+        "newest.record.partitions",
+        "newest.record.timeout_ms",
+        "newest.record.start_ms",
+        "newest.record.last_update_ms",
+        F.col("newest.record.timestamp").alias("record_timestamp"),
+        F.col("newest.record.offset").alias("record_offset"),
+        "newest.record.client_transaction_version",
+        "newest.record.tombstone",
         "complete_up_to_ms",
         "clean_shutdown",
         "alone",
@@ -47,13 +47,13 @@ def last_states(entries: DataFrame, facts: DataFrame) -> DataFrame:
     )
 
 
-def _whole_since(entries: DataFrame, facts: DataFrame) -> DataFrame:
+def _whole_since(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFrame:
     """One row a partition of the log: the timestamp of its first record behind the last gap, ms.
 
     Compaction leaves gaps. 0 where the log begins at offset 0 and has none.
     """
-    gaps = facts.select("partition_index", F.array_max("missing.end").alias("behind_gaps"))
-    beside = entries.join(F.broadcast(gaps), on="partition_index", how="inner")
+    gaps = partition_info.select("partition_index", F.array_max("missing.end").alias("behind_gaps"))
+    beside = txn_log_records.join(F.broadcast(gaps), on="partition_index", how="inner")
     kept = F.coalesce(F.col("offset") >= F.col("behind_gaps"), F.lit(True))
     starts = beside.groupBy("partition_index").agg(
         F.min(F.when(kept, F.col("timestamp"))).alias("since"),

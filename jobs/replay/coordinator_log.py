@@ -22,7 +22,7 @@ from udfs.rules.clock import counted_pause
 # Up to so many records and decisions in blocks are unpacked once.
 FEW_ROWS = 200_000
 PLACE = [log_row.LOG_ROW[name] for name in ("partition_index", "file_index", "split_start")]
-ENTRIES = StructType([*PLACE, *log_row.FOLDED_ENTRY.fields])
+ENTRIES = StructType([*PLACE, *log_row.FOLDED_RECORD.fields])
 DECISIONS = StructType([*PLACE, *log_row.DECISION.fields])
 
 
@@ -40,17 +40,21 @@ class Folded:
 
 
 def coordinator_log(
-    entries: DataFrame, folded: Folded, splits: DataFrame, facts: DataFrame, kept: Kept
+    txn_log_records: DataFrame,
+    folded: Folded,
+    splits: DataFrame,
+    partition_info: DataFrame,
+    kept: Kept,
 ) -> CoordinatorLog:
-    """Puts the log together. `entries`: ENTRY_TYPE, `splits`: summaries, with base_offset."""
+    """Puts the log together. `splits`: summaries, with base_offset."""
     before = _before_each(splits)
-    placed = _placed(entries, before)
+    placed = _placed(txn_log_records, before)
     few = folded.rows <= FEW_ROWS
-    return (_kept if few else _unpacked_when_asked)(placed, folded, before, facts, kept)
+    return (_kept if few else _unpacked_when_asked)(placed, folded, before, partition_info, kept)
 
 
 def _kept(
-    placed: DataFrame, folded: Folded, before: DataFrame, facts: DataFrame, kept: Kept
+    placed: DataFrame, folded: Folded, before: DataFrame, partition_info: DataFrame, kept: Kept
 ) -> CoordinatorLog:
     """A log that is unpacked once, whole."""
     made, whole = decisions(placed), placed
@@ -58,7 +62,7 @@ def _kept(
         made = made.unionByName(_named(_all(folded, "decisions", DECISIONS)))
         unpacked = _placed(_all(folded, "entries", ENTRIES), before)
         whole = placed.unionByName(unpacked, allowMissingColumns=True)
-    told = kept.keep_all(decisions=made, epochs=epoch_histories(whole, facts))
+    told = kept.keep_all(decisions=made, epochs=epoch_histories(whole, partition_info))
     return CoordinatorLog(
         placed,
         folded.unevaluated,
@@ -69,7 +73,7 @@ def _kept(
 
 
 def _unpacked_when_asked(
-    placed: DataFrame, folded: Folded, before: DataFrame, facts: DataFrame, kept: Kept
+    placed: DataFrame, folded: Folded, before: DataFrame, partition_info: DataFrame, kept: Kept
 ) -> CoordinatorLog:
     """A log of which only what belongs to some producers is unpacked, each time they are asked."""
     made = kept.keep(decisions(placed))
@@ -80,7 +84,9 @@ def _unpacked_when_asked(
 
     def epochs_of(producers: DataFrame) -> DataFrame:
         unpacked = _placed(_of(folded, "entries", ENTRIES, producers), before)
-        known = epoch_histories(placed.unionByName(unpacked, allowMissingColumns=True), facts)
+        known = epoch_histories(
+            placed.unionByName(unpacked, allowMissingColumns=True), partition_info
+        )
         return known.join(producers, on="producer_id", how="left_semi")
 
     return CoordinatorLog(
@@ -116,11 +122,13 @@ def _before_each(splits: DataFrame) -> DataFrame:
     )
 
 
-def _placed(entries: DataFrame, before: DataFrame) -> DataFrame:
+def _placed(txn_log_records: DataFrame, before: DataFrame) -> DataFrame:
     """Entries numbered and dated from the beginning of their partition."""
-    joined = entries.join(F.broadcast(before), on=["file_index", "split_start"], how="inner")
+    joined = txn_log_records.join(
+        F.broadcast(before), on=["file_index", "split_start"], how="inner"
+    )
     counted = joined.withColumn("ordinal", F.col("ordinal") + F.col("entries_before"))
-    if "alive_ms" in entries.columns:
+    if "alive_ms" in txn_log_records.columns:
         counted = counted.withColumns(
             {
                 "alive_ms": F.col("alive_ms") + F.col("alive_before"),

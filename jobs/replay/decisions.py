@@ -12,7 +12,7 @@ FROM_THE_BEGINNING = -1
 LAST_EPOCH = 32767
 
 
-def decisions(entries: DataFrame) -> DataFrame:
+def decisions(txn_log_records: DataFrame) -> DataFrame:
     """One row a Prepare record of `__transaction_state`, each copy of the log by itself.
 
     Those that the decoder took out of their split already (`decided`) are left out: they lie in
@@ -22,18 +22,18 @@ def decisions(entries: DataFrame) -> DataFrame:
     by_id = Window.partitionBy("partition_index", "transactional_id").orderBy("offset")
     before = F.struct("status", "producer_id", "producer_epoch", "client_transaction_version")
     after = F.struct("status", "offset", "timestamp", "leader_epoch")
-    stepped = entries.filter(
+    stepped = txn_log_records.filter(
         F.col("transactional_id").isNotNull() & F.col("error").isNull()
     ).select(
         "*", F.lag(before).over(by_id).alias("before"), F.lead(after).over(by_id).alias("next")
     )
-    protocol_2 = F.col("client_transaction_version") >= 2
+    transaction_version_2 = F.col("client_transaction_version") >= 2
     completed = took_effect(F.col("status"), F.col("next.status"))
     began_here = (F.col("before.status") == ONGOING) & (
         F.col("before.producer_id") == F.col("producer_id")
     )
     # A fence raises the epoch under every protocol, the end of a transaction under version 2.
-    by_protocol = F.col("producer_epoch") - F.when(protocol_2, 1).otherwise(0)
+    by_protocol = F.col("producer_epoch") - F.when(transaction_version_2, 1).otherwise(0)
     # A Prepare record whose append timed out is about the same data as the one behind it.
     timed_out_before = F.col("before.status").isin(PREPARE_COMMIT, PREPARE_ABORT) & (
         F.col("before.producer_id") == F.col("producer_id")
@@ -58,7 +58,7 @@ def decisions(entries: DataFrame) -> DataFrame:
         .otherwise(by_protocol)
         .alias("data_epoch"),
         (F.col("status") == PREPARE_COMMIT).alias("commit"),
-        F.coalesce(protocol_2, F.lit(False)).alias("protocol_2"),
+        F.coalesce(transaction_version_2, F.lit(False)).alias("transaction_version_2"),
         "partitions",
         F.when(completed, F.col("next.offset")).alias("complete_offset"),
         F.when(completed, F.col("next.timestamp")).alias("complete_timestamp"),
@@ -67,7 +67,7 @@ def decisions(entries: DataFrame) -> DataFrame:
     )
 
 
-def histories(entries: DataFrame, facts: DataFrame) -> DataFrame:
+def histories(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFrame:
     """One row a producer id: above which epoch every record that names it is still there.
 
     Behind the last missing offset of a copy of `__transaction_state` every record is there, and a
@@ -78,11 +78,11 @@ def histories(entries: DataFrame, facts: DataFrame) -> DataFrame:
     named behind the last missing one), newest_epoch (highest one seen),
     history_covers_ms (the copy is complete up to this moment), history_clean_shutdown.
     """
-    found = entries.groupBy("partition_index").agg(
+    found = txn_log_records.groupBy("partition_index").agg(
         F.min("offset").alias("first_offset"),
         F.max(F.when(F.col("error").isNotNull(), F.col("offset") + 1)).alias("behind_errors"),
     )
-    copies = facts.select(
+    copies = partition_info.select(
         "partition_index",
         F.array_max("missing.end").alias("behind_missing"),
         F.col("complete_up_to_ms").alias("history_covers_ms"),
@@ -91,7 +91,7 @@ def histories(entries: DataFrame, facts: DataFrame) -> DataFrame:
     tails = copies.withColumn(
         "tail_from", F.greatest("first_offset", "behind_missing", "behind_errors")
     )
-    named = entries.filter(F.col("producer_id").isNotNull() & F.col("error").isNull())
+    named = txn_log_records.filter(F.col("producer_id").isNotNull() & F.col("error").isNull())
     told = named.join(F.broadcast(tails), on="partition_index", how="inner")
     in_tail = F.col("offset") >= F.col("tail_from")
     by_copy = told.groupBy(

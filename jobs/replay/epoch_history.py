@@ -60,7 +60,7 @@ def _by_epoch(readable: DataFrame) -> DataFrame:
     )
 
 
-def epoch_histories(entries: DataFrame, facts: DataFrame) -> DataFrame:
+def epoch_histories(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFrame:
     """One row a producer id and epoch of its data, from the copy that knows most.
 
     Only epochs whose records are all there: the first gives the epoch out, and no offset of the
@@ -73,12 +73,12 @@ def epoch_histories(entries: DataFrame, facts: DataFrame) -> DataFrame:
     (the id has a later record of another epoch: nothing can be added), coordinator_up_to_ms and
     coordinator_clean_shutdown (the copy), record (place of the last record of the epoch).
     """
-    unreadable = entries.filter(F.col("error").isNotNull())
+    unreadable = txn_log_records.filter(F.col("error").isNotNull())
     last_unreadable = unreadable.groupBy("partition_index").agg(
         F.max("offset").alias("last_unreadable")
     )
     # A record that cannot be read is one that is missing, and has no number of its own.
-    grouped = _by_epoch(entries.filter(F.col("error").isNull()))
+    grouped = _by_epoch(txn_log_records.filter(F.col("error").isNull()))
     until = F.coalesce("last.next", "last.here")
     none_missing = until["offset"] - F.col("first.here.offset") == (
         until["ordinal"] - F.col("first.here.ordinal")
@@ -88,7 +88,7 @@ def epoch_histories(entries: DataFrame, facts: DataFrame) -> DataFrame:
         F.col("last_unreadable") < final, F.lit(True)
     )
     complete = none_missing & (F.col("last.next").isNotNull() | none_lost)
-    copies = facts.select(
+    copies = partition_info.select(
         "partition_index",
         "holes",
         F.col("complete_up_to_ms").alias("coordinator_up_to_ms"),

@@ -15,10 +15,10 @@ RANGES = "array<struct<first:bigint,end:bigint>>"
 
 
 class Segments(NamedTuple):
-    """`splits`: one row a split with batches; `steps`: neighbours that do not follow."""
+    """`splits`: one row a split with batches; `discontinuities`: neighbours that do not follow."""
 
     splits: DataFrame
-    steps: DataFrame
+    discontinuities: DataFrame
 
 
 def _seams(splits: DataFrame) -> DataFrame:
@@ -42,7 +42,7 @@ def _seams(splits: DataFrame) -> DataFrame:
     ).filter((F.col("batches") > 0) & F.col("before").isNotNull())
 
 
-def segments(rows_of_summary: DataFrame, steps: DataFrame, files: DataFrame) -> Segments:
+def segments(rows_of_summary: DataFrame, discontinuities: DataFrame, files: DataFrame) -> Segments:
     """Splits in log order, and every place where offsets or leader epochs do not follow.
 
     Steps have: partition_index, file_index, what (gap, overlap, leader_epoch, segment_missing),
@@ -83,7 +83,7 @@ def segments(rows_of_summary: DataFrame, steps: DataFrame, files: DataFrame) -> 
         F.col("first_length").alias("length"),
         F.lit(True).alias("at_seam"),
     )
-    inside = steps.select(
+    inside = discontinuities.select(
         "partition_index",
         "file_index",
         "what",
@@ -100,7 +100,9 @@ def segments(rows_of_summary: DataFrame, steps: DataFrame, files: DataFrame) -> 
     return Segments(splits, inside.unionByName(at_seams))
 
 
-def holes(splits: DataFrame, steps: DataFrame, failures: DataFrame, static: DataFrame) -> DataFrame:
+def holes(
+    splits: DataFrame, discontinuities: DataFrame, failures: DataFrame, static: DataFrame
+) -> DataFrame:
     """Offsets that are missing between others, one row a partition: `missing` and `holes`.
 
     Arrays of structs (first, end): first missing offset and the first offset present behind;
@@ -110,7 +112,7 @@ def holes(splits: DataFrame, steps: DataFrame, failures: DataFrame, static: Data
     reach = F.broadcast(static.select("partition_index", "cleaned_below"))
     first = F.col("previous_last_offset") + 1
     stepped = (
-        steps.filter(F.col("what").isin("gap", "segment_missing"))
+        discontinuities.filter(F.col("what").isin("gap", "segment_missing"))
         .join(reach, on="partition_index", how="inner")
         .select(
             "partition_index",
@@ -226,7 +228,7 @@ def known_states(rows_of_summary: DataFrame, files: DataFrame) -> DataFrame:
     )
 
 
-def facts(
+def partition_info(
     static: DataFrame,
     splits: DataFrame,
     holes_by_partition: DataFrame,
@@ -397,7 +399,7 @@ def summaries(rows: DataFrame) -> DataFrame:
     )
 
 
-def newest_broker_timestamp(facts: DataFrame) -> int | None:
+def newest_broker_timestamp(partition_info: DataFrame) -> int | None:
     """The newest broker timestamp of the whole dump, ms: the moment ages refer to by default."""
-    row = facts.agg(F.max("broker_timestamp").alias("newest")).collect()[0]
+    row = partition_info.agg(F.max("broker_timestamp").alias("newest")).collect()[0]
     return row.newest if row.newest is None else int(row.newest)

@@ -13,9 +13,9 @@ from jobs.replay.decisions import histories
 from jobs.replay.partitions import (
     clusters,
     earlier_ends,
-    facts,
     holes,
     known_states,
+    partition_info,
     segments,
     summaries,
 )
@@ -30,8 +30,8 @@ class Replayed:
     """What the replay made of a decoded dump; each shape is described where it is made."""
 
     splits: DataFrame
-    steps: DataFrame
-    facts: DataFrame
+    discontinuities: DataFrame
+    partition_info: DataFrame
     states: DataFrame
     transactions: DataFrame
     regular: int
@@ -42,7 +42,7 @@ class Replayed:
 
     def partition_states(self) -> DataFrame:
         """Rows of the table `partition_state`."""
-        return partition_states(self.facts, self.transactions, self.owners)
+        return partition_states(self.partition_info, self.transactions, self.owners)
 
     def transaction_count(self) -> int:
         """Transactions with data; markers alone are none."""
@@ -51,7 +51,7 @@ class Replayed:
     def clusters_with_producers(self) -> int:
         """Clusters of the dump that have producers of their own, or a coordinator's topic."""
         writing = self.states.select("partition_index").distinct().withColumn("writes", F.lit(True))
-        placed = self.facts.join(writing, on="partition_index", how="left")
+        placed = self.partition_info.join(writing, on="partition_index", how="left")
         told = placed.filter(F.col("coordinator_topic") | F.col("writes"))
         return told.filter(F.col("cluster_id").isNotNull()).select("cluster_id").distinct().count()
 
@@ -63,13 +63,13 @@ def _produced(runs: DataFrame, kept: Kept) -> tuple[DataFrame, DataFrame]:
 
 
 def replay(
-    static_facts: DataFrame,
+    static_info: DataFrame,
     files: DataFrame,
     rows: DataFrame,
     runs: DataFrame,
     regular: int,
-    steps: DataFrame,
-    entries: DataFrame,
+    discontinuities: DataFrame,
+    txn_log_records: DataFrame,
     folded: Folded,
     damages: DataFrame,
     kept: Kept,
@@ -77,34 +77,35 @@ def replay(
     """Rebuilds partitions, producers, transactions and coordinator from the decoded rows.
 
     `regular`: number of regular transactions that the decoder folded away. `rows`: LOG_ROW;
-    `runs`, `steps`, `entries`: its kinds taken apart; `folded`: what was folded away of the
-    coordinator's log; `damages`: byte ranges.
+    `runs`, `discontinuities`, `txn_log_records`: its kinds taken apart; `folded`: what was folded
+    away of the coordinator's log; `damages`: byte ranges.
     """
     with ThreadPoolExecutor(1) as pool:
         # Producers and their transactions need nothing of the rest.
         produced = pool.submit(_produced, runs, kept)
         # One row a split, read by a dozen joins: not from among all rows each time.
         read = kept.keep(summaries(rows).repartition(FEWEST_SHUFFLE_PARTITIONS))
-        logs = segments(read, steps, files)
+        logs = segments(read, discontinuities, files)
         known = kept.keep(
-            facts(
-                static_facts,
+            partition_info(
+                static_info,
                 logs.splits,
-                holes(logs.splits, logs.steps, damages, static_facts),
+                holes(logs.splits, logs.discontinuities, damages, static_info),
                 clusters(read, files),
                 earlier_ends(read, files),
                 known_states(read, files),
             )
         )
         told = kept.keep_all(
-            coordinator=last_states(entries, known), histories=histories(entries, known)
+            coordinator=last_states(txn_log_records, known),
+            histories=histories(txn_log_records, known),
         )
-        log = coordinator_log(entries, folded, logs.splits, known, kept)
+        log = coordinator_log(txn_log_records, folded, logs.splits, known, kept)
     states, settled = produced.result()
     return Replayed(
         splits=logs.splits,
-        steps=logs.steps,
-        facts=known,
+        discontinuities=logs.discontinuities,
+        partition_info=known,
         states=states,
         transactions=settled,
         regular=regular,

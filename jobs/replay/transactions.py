@@ -200,7 +200,7 @@ def _oldest_behind(events: DataFrame) -> DataFrame:
     return joined.withColumn("oldest_behind", oldest)
 
 
-def _undecided(facts: DataFrame, transactions: DataFrame) -> DataFrame:
+def _undecided(partition_info: DataFrame, transactions: DataFrame) -> DataFrame:
     """Transactions that hold back a last stable offset, as the broker remembers them.
 
     Columns: partition_index, producer_id, highest_epoch, first_offset, first_timestamp, is_open,
@@ -209,7 +209,7 @@ def _undecided(facts: DataFrame, transactions: DataFrame) -> DataFrame:
     start it tells whether that is open still (`udfs.rules.memory`), also of one whose data have
     gone, where the log ends with it.
     """
-    bounds = facts.select(
+    bounds = partition_info.select(
         "partition_index", "high_watermark", "log_start_offset", "newest_snapshot",
         "open_in_snapshot",
     )  # fmt: skip
@@ -240,7 +240,7 @@ def _undecided(facts: DataFrame, transactions: DataFrame) -> DataFrame:
         (gone & ~told).alias("untold"),
     )
     in_memory = (
-        facts.filter(F.col("newest_snapshot") >= F.col("data_end_offset"))
+        partition_info.filter(F.col("newest_snapshot") >= F.col("data_end_offset"))
         .select("partition_index", "log_start_offset", F.explode("open_in_snapshot").alias("one"))
         .filter(F.col("one.first_offset") < F.col("log_start_offset"))
         .select(
@@ -256,7 +256,9 @@ def _undecided(facts: DataFrame, transactions: DataFrame) -> DataFrame:
     return in_log.unionByName(in_memory)
 
 
-def partition_states(facts: DataFrame, transactions: DataFrame, owners: DataFrame) -> DataFrame:
+def partition_states(
+    partition_info: DataFrame, transactions: DataFrame, owners: DataFrame
+) -> DataFrame:
     """Last stable offset of every partition and the transaction that holds it.
 
     The last stable offset is the smaller of the high watermark and the first offset of the oldest
@@ -266,7 +268,7 @@ def partition_states(facts: DataFrame, transactions: DataFrame, owners: DataFram
     transactional_id.
     """
     oldest = (
-        _undecided(facts, transactions)
+        _undecided(partition_info, transactions)
         .groupBy("partition_index")
         .agg(
             F.min(
@@ -278,7 +280,7 @@ def partition_states(facts: DataFrame, transactions: DataFrame, owners: DataFram
             F.max("untold").alias("untold"),
         )
     )
-    joined = facts.join(F.broadcast(oldest), on="partition_index", how="left")
+    joined = partition_info.join(F.broadcast(oldest), on="partition_index", how="left")
     limit = F.coalesce("high_watermark", "log_end_offset")
     unstable = F.greatest("holder.first_offset", F.col("log_start_offset"))
     first_unstable = F.when(F.col("holder").isNotNull(), unstable)

@@ -15,9 +15,9 @@ class Kept:
     """All frames that one audit keeps, to be given back together.
 
     A frame that is merely persisted brings the whole plan it was made by into every query that
-    reads it, where it is analysed, compared and copied again; a dozen contexts over facts over
-    splits over rows spent more on that than on the rows. A frame that is kept here begins a new
-    plan.
+    reads it, where it is analysed, compared and copied again; a dozen contexts over the
+    partitions over splits over rows spent more on that than on the rows. A frame that is kept here
+    begins a new plan.
     """
 
     def __init__(self, spark: SparkSession) -> None:

@@ -1,6 +1,6 @@
 """Named conditions that excuses are made of, so that no check forgets one or words it anew.
 
-They read columns that the contexts join from `jobs.replay.partitions.facts`.
+They read columns that the contexts join from `jobs.replay.partitions.partition_info`.
 """
 
 from pyspark.sql import Column
@@ -254,7 +254,9 @@ def undecided_marker_excuses() -> tuple[Excuse, ...]:
         ),
         explained(
             OPERATOR_ABORT,
-            lambda: with_epoch_of_data() & (F.col("decided_with_protocol_1") == F.lit(False)),
+            lambda: (
+                with_epoch_of_data() & (F.col("decided_with_transaction_version_1") == F.lit(False))
+            ),
         ),
         inconclusive(
             ADMIN_ABORT_POSSIBLE,

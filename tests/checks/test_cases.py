@@ -24,7 +24,7 @@ from jobs.verify.verify import verify
 HERE = Path(__file__).parent
 TINY_SPLIT_BYTES = 97
 # Those that look at what was aborted before it is rows, where it is much.
-PACKED_CONTEXTS = ("side_entry", "split_epoch")
+PACKED_CONTEXTS = ("txn_index_entry", "torn_epoch")
 FILES = sorted(HERE.glob("*/*.yaml"))
 
 

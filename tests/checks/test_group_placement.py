@@ -25,9 +25,9 @@ def test_what_fits(spark: SparkSession) -> None:
     names = "group_divisor long, placed_records long, misplaced_records long"
     known = "topic string, partition int, topic_partitions int"
     for what, divisors, placed, misplaced, told_count, expected in CASES:
-        facts = spark.createDataFrame(
+        partition_info = spark.createDataFrame(
             [("__consumer_offsets", 29, told_count), ("orders", 99, 100)], known
         )
         rows = [(divisor, placed, misplaced) for divisor in divisors] + [(None, None, None)]
-        told = placement(spark.createDataFrame(rows, names), facts, 50).collect()
+        told = placement(spark.createDataFrame(rows, names), partition_info, 50).collect()
         assert [tuple(row) for row in told] == [expected], what

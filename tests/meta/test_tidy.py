@@ -40,12 +40,12 @@ MAY_TOUCH_DELTA = {"jobs/spark/delta_tables.py": "the only module that reads and
 # Functions that are one select or one kernel from end to end: cutting them hides their shape.
 MAY_BE_LONG = {
     "_fold": "one loop over the batches of all producers, compiled",
-    "facts": "one select: everything that verdicts about a partition depend on",
+    "partition_info": "one select: everything that verdicts about a partition depend on",
     "producer_states": "one chain of windows over one order",
     "transactions": "one aggregation, group by group of columns",
     "frame_context": "one union of two shapes",
     "run_context": "the columns that the checks of a run read",
-    "side_entry_context": "one chain of joins",
+    "txn_index_entry_context": "one chain of joins",
     "transaction_context": "the columns that the checks of a transaction read",
 }
 LONGEST_OF_ALL = 140

@@ -41,7 +41,7 @@ def test_no_truncation_and_no_flipped_byte_crashes(spark: SparkSession, tmp_path
     done = main.audit(spark, request, Progress(None, quiet=True))
     assert {outcome.status for outcome in done.verified.outcomes} == {"ran"}
     assert done.verdict.incomplete == []
-    facts = done.replayed.facts.select("partition_index", "topic", "partition", "batches")
+    facts = done.replayed.partition_info.select("partition_index", "topic", "partition", "batches")
     rows = {(row.topic, row.partition): row for row in facts.collect()}
     damaged = {
         (row.topic, row.partition)

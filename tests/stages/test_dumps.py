@@ -185,7 +185,7 @@ def test_ranges_and_last_stable_offsets_are_those_of_the_broker(audited: Any) ->
 
 
 def aborted_by_place(audit: Audit) -> dict[tuple[int, str, int], list[dict[str, Any]]]:
-    place = audit.replayed.facts.select("partition_index", "broker", "topic", "partition")
+    place = audit.replayed.partition_info.select("partition_index", "broker", "topic", "partition")
     rows = audit.aborts.lists.aborted().join(F.broadcast(place), on="partition_index").collect()
     return by_place(rows)
 
@@ -255,7 +255,9 @@ def test_aborted_transactions_are_those_of_the_index(audited: Any) -> None:
     if about["dump"] != "clean_stop":
         pytest.skip("index and log were copied at different moments")
     aborted = aborted_by_place(audit)
-    facts = audit.replayed.facts.select("broker", "topic", "partition", "cleaning", "first_base")
+    facts = audit.replayed.partition_info.select(
+        "broker", "topic", "partition", "cleaning", "first_base"
+    )
     for fact in facts.collect():
         place = (fact.broker, fact.topic, fact.partition)
         folder = scenario / f"dump/broker-{fact.broker}" / f"{fact.topic}-{fact.partition}"

@@ -232,6 +232,6 @@ def test_transactional_ids_are_read_in_every_format(tmp_path: Path) -> None:
     source, read = decoded(log)
     builder = RowBuilder({"partition_index": 0, "file_index": 0, "start": 0})
     (rows,) = txn_log_rows(builder, source, read.headers, LIMIT, False)
-    entries = rows.column("entry").to_pylist()
+    entries = rows.column("txn_log_record").to_pylist()
     found = [(row["offset"], row["timestamp"], row["tombstone"], row["error"]) for row in entries]
     assert found == [(0, 7, True, None), (1, 8, True, None)]

@@ -26,7 +26,7 @@ from udfs.wire.text.text_txn_log import read_state
 DUMPS = Path(__file__).resolve().parent.parent / "dumps"
 OPTIONS = DecodeOptions(1 << 28, 1 << 28, 86_400_000, True)
 HEADERS = replace(OPTIONS, with_records=False)
-OF_RUNS = (log_row.RUN, log_row.REGULAR, log_row.STEP, log_row.ABORTED)
+OF_RUNS = (log_row.RUN, log_row.REGULAR, log_row.OFFSET_DISCONTINUITY, log_row.ABORTED)
 # Where something lies, which is a line in a text; and what a text does not tell.
 PLACES = {
     "position", "length", "first_position", "last_position", "first_length", "last_length",
@@ -114,7 +114,7 @@ def test_a_text_gives_the_rows_of_the_bytes_that_were_dumped(name: str) -> None:
                 compared[row["kind"]] += 1
             if name != "v28-legacy-format":
                 assert_told_without_records(stored, text, content(stored))
-    assert {log_row.RUN, log_row.ENTRY, log_row.SUMMARY} <= compared.keys()
+    assert {log_row.RUN, log_row.TXN_LOG_RECORD, log_row.SUMMARY} <= compared.keys()
 
 
 def test_an_entry_of_an_index_is_a_line_of_its_text() -> None:

@@ -71,7 +71,7 @@ def read(log: bytes) -> tuple[ByteRange, BatchHeaders]:
 
 def rows_of(log: bytes) -> list[dict[str, Any]]:
     parts = txn_log_rows(RowBuilder(SPLIT), *read(log), LIMIT, False)
-    rows = [row for part in parts for row in part.column("entry").to_pylist()]
+    rows = [row for part in parts for row in part.column("txn_log_record").to_pylist()]
     return sorted(rows, key=lambda row: row["offset"])
 
 

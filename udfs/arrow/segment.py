@@ -16,10 +16,10 @@ from udfs.arrow.offset_rows import offset_rows
 from udfs.arrow.offsets_split import offsets_split
 from udfs.arrow.producer_states import changed_states
 from udfs.arrow.replica_blocks import block_rows, stored_batches
+from udfs.arrow.retained_records import retained_record_rows
 from udfs.arrow.rows import RowBuilder
 from udfs.arrow.run_rows import replayable, run_rows
 from udfs.arrow.side_files import faults_beside
-from udfs.arrow.survivors import survivor_rows
 from udfs.arrow.txn_log_rows import txn_log_rows
 from udfs.rules import absence
 from udfs.rules.clock import is_broker_clock
@@ -62,7 +62,7 @@ def frame_rows(decoded: Decoded, split: dict[str, Any]) -> list[dict[str, Any]]:
     return rows
 
 
-def step_rows(
+def discontinuity_rows(
     decoded: Decoded, after_damage: NDArray[np.bool_], split: dict[str, Any]
 ) -> tuple[list[dict[str, Any]], int]:
     """Rows where offsets or leader epochs of neighbours do not follow, and how many were left out.
@@ -168,7 +168,7 @@ def summary_row(
         "batches": int(headers.record_count.size),
         "records": int(np.maximum(headers.record_count, 0).sum()),
         "control_batches": int(headers.control.sum()),
-        "steps_dropped": dropped,
+        "discontinuities_dropped": dropped,
         "missing": missing,
     }
     if not headers.record_count.size:
@@ -233,10 +233,10 @@ def read_segment(
     ends = np.array([damage.end for damage in frames.damages if damage.end is not None])
     damaged = failure_rows(frames, decoded.headers, source.start)
     after_damage = np.isin(frames.positions, ends)
-    steps, dropped = step_rows(decoded, after_damage, split)
+    discontinuities, dropped = discontinuity_rows(decoded, after_damage, split)
     for kind, column, rows in (
         (log_row.FRAME, "frame", frame_rows(decoded, split)),
-        (log_row.STEP, "step", steps),
+        (log_row.OFFSET_DISCONTINUITY, "offset_discontinuity", discontinuities),
         (log_row.FAILURE, "failure", damaged),
     ):
         if rows:
@@ -246,7 +246,7 @@ def read_segment(
         batches = stored_batches(decoded.headers)
         yield from block_rows(builder, source, batches, split["cuts"])
     if split["cleaner_reach"] and options.with_records:
-        yield from survivor_rows(
+        yield from retained_record_rows(
             builder, source, decoded, len(damaged), split["cleaner_reach"], split["buckets"], limit
         )
     missing = missing_ranges(decoded, after_damage, topic)

@@ -20,10 +20,10 @@ from udfs.arrow.producer_states import changed_states, fault_row, held_states
 from udfs.arrow.rows import RowBuilder
 from udfs.arrow.run_rows import replayable, run_rows
 from udfs.arrow.segment import (
+    discontinuity_rows,
     failure_rows,
     frame_rows,
     missing_ranges,
-    step_rows,
     summary_row,
 )
 from udfs.arrow.side_files import Index
@@ -148,10 +148,10 @@ def _rows(
         of_topic = yield from offset_rows(builder, text_offsets_split(part.records, decoded, split))
     ends = np.array([damage.end for damage in damages if damage.end is not None])
     after_damage = np.isin(frames.positions, ends)
-    steps, dropped = step_rows(decoded, after_damage, split)
+    discontinuities, dropped = discontinuity_rows(decoded, after_damage, split)
     for kind, column, rows in (
         (log_row.FRAME, "frame", frame_rows(decoded, split)),
-        (log_row.STEP, "step", steps),
+        (log_row.OFFSET_DISCONTINUITY, "offset_discontinuity", discontinuities),
         (log_row.FAILURE, "failure", failure_rows(frames, decoded.headers, start)),
     ):
         if rows:
@@ -215,7 +215,7 @@ def _read_index(
     """An `.index` or `.timeindex`: what its entries say against each other."""
     builder, items = RowBuilder(split), list(section.items())
     entries = yield from text_index_rows(builder, items, split)
-    summary = _side_summary(section, items) | {"side_entries": entries}
+    summary = _side_summary(section, items) | {"txn_index_entries": entries}
     yield builder.nested(log_row.SUMMARY, "summary", [summary])
 
 

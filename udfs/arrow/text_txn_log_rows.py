@@ -13,7 +13,7 @@ from udfs.arrow.rows import RowBuilder
 from udfs.arrow.txn_log_columns import UsualColumns
 from udfs.arrow.txn_log_rows import entry_rows
 from udfs.arrow.txn_log_unusual import (
-    ENTRY,
+    RECORD,
     ROWS_AT_ONCE,
     Unusual,
     placing_hash,
@@ -92,7 +92,7 @@ def text_txn_log_rows(
     rows, others = _entries(headers, split["start"], printed), []
     for at in range(0, batch.size, ROWS_AT_ONCE):
         some = list(islice(rows, ROWS_AT_ONCE))
-        others.append(Unusual(pa.array(some, ENTRY), batch[at : at + ROWS_AT_ONCE]))
+        others.append(Unusual(pa.array(some, RECORD), batch[at : at + ROWS_AT_ONCE]))
     none = BatchHeaders(*(column[:0] for column in headers))
     usual = UsualColumns(ByteRange(BytesIO(), 0, 0, 0), none)
     place = split["partition"], split.get("coordinator_partitions")

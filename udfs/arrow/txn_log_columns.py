@@ -85,19 +85,19 @@ class UsualColumns:
 
     `batch`: index of its batch; `identity`, `listed`: number of its transactional id and of its
     list of partitions; `names`, `lists`: what those numbers stand for. `offset`, `timestamp` (ms).
-    `readable`: one element a batch, whether it is among the entries.
+    `readable`: one element a batch, whether it is among the records.
     """
 
     def __init__(self, source: ByteRange, headers: BatchHeaders) -> None:
         """Reads the values; texts are decoded as they are met, each distinct one once."""
         self._start, self._headers = source.start, headers
-        entries = usual_entries(source, headers)
+        txn_log_records = usual_entries(source, headers)
         ids, lists = Distinct(_identity), Distinct(_list_of)
-        identity, listed = _texts(source, entries, ids, lists)
+        identity, listed = _texts(source, txn_log_records, ids, lists)
         known = np.array([one is not None for one in ids.decoded], dtype=np.bool_)
         told = np.array([one is not None for one in lists.decoded], dtype=np.bool_)
         kept: Bools = known[identity] & told[listed]
-        self.batch, self._fields = entries.batch[kept], entries.fields[:, kept]
+        self.batch, self._fields = txn_log_records.batch[kept], txn_log_records.fields[:, kept]
         self.identity, self.listed = identity[kept], listed[kept]
         self.names = [one[0] if one else "" for one in ids.decoded]
         self.lists: list[list[str] | tuple[()]] = [one or () for one in lists.decoded]
@@ -105,7 +105,7 @@ class UsualColumns:
         self._hashes = np.array([one[1] if one else 0 for one in ids.decoded], dtype=np.int32)
         self._texts: tuple[pa.Array, pa.Array] | None = None
         self.offset: Int64s = headers.base_offset[self.batch]
-        delta = bounds.timestamps(entries.spans[records.TIMESTAMP_DELTA, kept])
+        delta = bounds.timestamps(txn_log_records.spans[records.TIMESTAMP_DELTA, kept])
         written = bounds.timestamps(headers.base_timestamp[self.batch] + delta)
         appended = headers.log_append_time[self.batch]
         self.timestamp: Int64s = np.where(appended, headers.max_timestamp[self.batch], written)
@@ -129,7 +129,7 @@ class UsualColumns:
         )
 
     def hashes(self) -> Int64s:
-        """Hash of each distinct transactional id of the entries, which places it."""
+        """Hash of each distinct transactional id of the records, which places it."""
         distinct: Int64s = self._hashes[np.unique(self.identity)].astype(np.int64)
         return distinct
 
@@ -139,7 +139,7 @@ class UsualColumns:
         return version
 
     def columns(self, some: Int64s) -> dict[str, pa.Array]:
-        """Columns of `schemas.log_row.ENTRY_TYPE` of the entries `some`; the others are null."""
+        """Columns of `schemas.log_row.TXN_LOG_RECORD_TYPE` of the records `some`; others null."""
         headers, batch, fields = self._headers, self.batch[some], self._fields[:, some]
         names, lists = self._text_columns()
         arrays = {
@@ -172,9 +172,11 @@ class UsualColumns:
         return self._texts
 
 
-def _texts(source: ByteRange, entries: Usual, ids: _Ids, lists: _Lists) -> tuple[Int64s, Int64s]:
+def _texts(
+    source: ByteRange, txn_log_records: Usual, ids: _Ids, lists: _Lists
+) -> tuple[Int64s, Int64s]:
     """Numbers of the id and of the list of each entry."""
-    spans, fields = entries.spans, entries.fields
+    spans, fields = txn_log_records.spans, txn_log_records.fields
     data = source.data.tobytes()
     key = spans[records.KEY_START]
     identity = ids.numbers(_slices(data, key, key + spans[records.KEY_LENGTH]))

@@ -13,13 +13,13 @@ from udfs.arrow.blocks import pack_block
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.rows import RowBuilder
 from udfs.arrow.txn_log_columns import UsualColumns
-from udfs.arrow.txn_log_unusual import ENTRY, Unusual, unusual_entries
+from udfs.arrow.txn_log_unusual import RECORD, Unusual, unusual_entries
 from udfs.rules.attribution import took_effect
 from udfs.rules.clock import counted_pause
 from udfs.wire.batches.batch_headers import BatchHeaders, Bools, Int64s
 from udfs.wire.coordinator.txn_log_chain import Chain, Folding, chain, fold_states
 
-FOLDED_SCHEMA: pa.Schema = to_arrow_schema(log_row.FOLDED_ENTRY)
+FOLDED_SCHEMA: pa.Schema = to_arrow_schema(log_row.FOLDED_RECORD)
 DECISION_SCHEMA: pa.Schema = to_arrow_schema(log_row.DECISION)
 # At most so many records are held as text at a time.
 ENTRIES_AT_ONCE = 65_536
@@ -36,7 +36,7 @@ UNPLACED: Place = (None, None)
 class _Order(NamedTuple):
     """All records of a split, usual ones first; one array element each.
 
-    `ordinal`, `alive_ms`, `latest`: see ENTRY_TYPE; `latest` is NO_TIMESTAMP
+    `ordinal`, `alive_ms`, `latest`: see TXN_LOG_RECORD_TYPE; `latest` is NO_TIMESTAMP
     for none. `contiguous`: no offset is missing or repeated, none is undecodable.
     """
 
@@ -119,7 +119,7 @@ class _Split:
         return self._order.summary | {"unevaluated": unevaluated}
 
     def rows(self) -> Iterator[pa.StructArray]:
-        """The records that were not folded away, some at a time, of ENTRY_TYPE."""
+        """The records that were not folded away, some at a time, of TXN_LOG_RECORD_TYPE."""
         kept = np.flatnonzero(~self._folding.folded)
         for at in range(0, kept.size, ENTRIES_AT_ONCE):
             some = kept[at : at + ENTRIES_AT_ONCE]
@@ -132,7 +132,7 @@ class _Split:
         for one in self._others:
             mine = np.arange(first, first + len(one.rows))
             first += len(one.rows)
-            given = dict(zip(ENTRY.names, one.rows.flatten(), strict=True))
+            given = dict(zip(RECORD.names, one.rows.flatten(), strict=True))
             nothing = pa.repeat(pa.scalar(False), mine.size)
             flags = {"judged": nothing, "decided": nothing}
             yield _struct(mine.size, given | self._place(mine) | flags)
@@ -150,14 +150,15 @@ class _Split:
         folded = np.flatnonzero(self._folding.folded)
         decided = np.flatnonzero(self._folding.decided)
         for at in range(0, max(folded.size, decided.size), ENTRIES_AT_ONCE):
-            entries, decisions = (
+            txn_log_records, decisions = (
                 folded[at : at + ENTRIES_AT_ONCE],
                 decided[at : at + ENTRIES_AT_ONCE],
             )
             yield {
-                "entries": entries.size,
+                "entries": txn_log_records.size,
                 "entries_block": _block(
-                    self._usual.columns(entries) | self._place(entries), FOLDED_SCHEMA
+                    self._usual.columns(txn_log_records) | self._place(txn_log_records),
+                    FOLDED_SCHEMA,
                 ),
                 "decisions": decisions.size,
                 "decisions_block": _block(self._decisions(decisions), DECISION_SCHEMA),
@@ -171,11 +172,13 @@ class _Split:
         states, usual = self._states, self._usual
         before, after = self._chain.previous[some], self._chain.following[some]
         epoch, status = states.producer_epoch[some], states.status[some]
-        protocol_2 = usual.protocol()[some] >= 2
+        transaction_version_2 = usual.protocol()[some] >= 2
         began_here = (states.status[before] == ONGOING) & (
             states.producer_id[before] == states.producer_id[some]
         )
-        data_epoch = np.where(began_here, states.producer_epoch[before], epoch - protocol_2)
+        data_epoch = np.where(
+            began_here, states.producer_epoch[before], epoch - transaction_version_2
+        )
         none = ~took_effect(status, states.status[after])
         told = usual.columns(some)
         return {
@@ -189,7 +192,7 @@ class _Split:
             "marker_epoch": told["producer_epoch"],
             "data_epoch": pa.array(data_epoch),
             "commit": pa.array(status == PREPARE_COMMIT),
-            "protocol_2": pa.array(protocol_2),
+            "transaction_version_2": pa.array(transaction_version_2),
             "partitions": told["partitions"],
             "complete_offset": pa.array(usual.offset[after], mask=none),
             "complete_timestamp": pa.array(usual.timestamp[after], mask=none),
@@ -214,9 +217,9 @@ def _struct(size: int, columns: dict[str, pa.Array]) -> pa.StructArray:
         columns[field.name].cast(field.type)
         if field.name in columns
         else pa.nulls(size, field.type)
-        for field in ENTRY
+        for field in RECORD
     ]
-    return pa.StructArray.from_arrays(arrays, fields=list(ENTRY))
+    return pa.StructArray.from_arrays(arrays, fields=list(RECORD))
 
 
 def _block(columns: dict[str, pa.Array], schema: pa.Schema) -> bytes:
@@ -254,8 +257,8 @@ def entry_rows(
     if not usual.batch.size and not others:
         return {}
     split = _Split(usual, others, foldable)
-    for entries in split.rows():
-        yield builder.struct(log_row.ENTRY, "entry", entries)
+    for txn_log_records in split.rows():
+        yield builder.struct(log_row.TXN_LOG_RECORD, "txn_log_record", txn_log_records)
     for block in split.blocks():
         yield builder.nested(log_row.FOLDED, "folded", [block])
     return {"coordinator": split.summary() | _placed_ids(usual, others, place)}

@@ -18,7 +18,7 @@ from udfs.wire.batches.records import Record
 from udfs.wire.coordinator import txn_log
 from udfs.wire.errors import WireError
 
-ENTRY = ARROW_SCHEMA.field("entry").type
+RECORD = ARROW_SCHEMA.field("txn_log_record").type
 ROWS_AT_ONCE = 16_384
 # An id is hashed once, not for each of its records.
 placing_hash = lru_cache(1 << 14)(txn_log.placing_hash)
@@ -81,7 +81,7 @@ class _Batch(NamedTuple):
     transactional: bool
     codec: int
 
-    def entries(self, source: ByteRange, limit: int) -> Iterator[dict[str, Any]]:
+    def txn_log_records(self, source: ByteRange, limit: int) -> Iterator[dict[str, Any]]:
         """A row for each record."""
         where = {
             "position": self.position,
@@ -139,7 +139,7 @@ def _batches(source: ByteRange, headers: BatchHeaders, done: Bools) -> Iterator[
 
 
 class Unusual(NamedTuple):
-    """Records of batches that are read one by one: rows of ENTRY_TYPE, and the batch of each."""
+    """Records of batches that are read one by one: their rows, and the batch of each."""
 
     rows: pa.StructArray
     batch: Int64s
@@ -155,10 +155,10 @@ def unusual_entries(
     rows: list[dict[str, Any]] = []
     of_batch: list[int] = []
     for number, batch in _batches(source, headers, done):
-        rows.extend(batch.entries(source, limit))
+        rows.extend(batch.txn_log_records(source, limit))
         of_batch.extend([number] * (len(rows) - len(of_batch)))
         if len(rows) >= ROWS_AT_ONCE:
-            yield Unusual(pa.array(rows, ENTRY), np.array(of_batch, dtype=np.int64))
+            yield Unusual(pa.array(rows, RECORD), np.array(of_batch, dtype=np.int64))
             rows, of_batch = [], []
     if rows:
-        yield Unusual(pa.array(rows, ENTRY), np.array(of_batch, dtype=np.int64))
+        yield Unusual(pa.array(rows, RECORD), np.array(of_batch, dtype=np.int64))

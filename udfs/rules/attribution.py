@@ -59,9 +59,9 @@ def has_epoch_of_data(marker_epoch: Values, data_epoch: Values) -> Values:
     return data_epoch == marker_epoch
 
 
-def one_transaction_an_epoch(with_protocol_1: Values) -> Values:
+def one_transaction_an_epoch(with_transaction_version_1: Values) -> Values:
     """Whether decisions of an epoch are single: none was made under transaction.version 0 or 1."""
-    return with_protocol_1 == 0
+    return with_transaction_version_1 == 0
 
 
 def surely_before(earlier_ms: Values, later_ms: Values, tolerance_ms: Values) -> Values:

@@ -77,7 +77,7 @@ def export(
 
 
 def _placed(found: DataFrame, replayed: Replayed) -> DataFrame:
-    place = replayed.facts.select("partition_index", "broker", "topic", "partition")
+    place = replayed.partition_info.select("partition_index", "broker", "topic", "partition")
     owners = replayed.owners.select("producer_id", "transactional_id")
     return found.join(F.broadcast(place), on="partition_index", how="inner").join(
         F.broadcast(owners), on="producer_id", how="left"

@@ -30,7 +30,7 @@ class Context:
     `empty`: it is known to have no rows, and costs no pass. `within_cluster`: its rows are put
     together from several partitions by producer ids, transactional ids or groups, which mean
     something within one cluster only.
-    `enrich` adds what only irregular rows need (paths of files, facts of the coordinator).
+    `enrich` adds what only irregular rows need (paths of files, partition_info of the coordinator).
     """
 
     name: str

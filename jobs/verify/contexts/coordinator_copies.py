@@ -25,11 +25,11 @@ PLACE = (
 )  # fmt: skip
 
 
-def _copies(facts: DataFrame, copied: list[int]) -> DataFrame:
+def _copies(partition_info: DataFrame, copied: list[int]) -> DataFrame:
     """The partitions of `copied`, with what tells how far they can be compared."""
     # Without copies the planner sees at once that there is nothing to do.
     wanted = F.col("partition_index").isin(copied) if copied else F.lit(False)
-    return facts.filter(wanted).select(
+    return partition_info.filter(wanted).select(
         "partition_index",
         "partition",
         "broker",
@@ -150,7 +150,7 @@ def _enriched(selected: DataFrame, files: DataFrame) -> DataFrame:
 
 
 def coordinator_copies_context(
-    entries: DataFrame, copied: list[int], facts: DataFrame, files: DataFrame
+    txn_log_records: DataFrame, copied: list[int], partition_info: DataFrame, files: DataFrame
 ) -> Context:
     """Partitions of `__transaction_state` of which the dump has several copies.
 
@@ -159,8 +159,8 @@ def coordinator_copies_context(
     contradiction, other null where a copy lacks it. may_have_expired: the copy that lacks it may
     have had a tombstone of the id that no copy shows any more.
     """
-    copies = _copies(facts, copied)
-    records = entries.join(F.broadcast(copies), on="partition_index", how="inner")
+    copies = _copies(partition_info, copied)
+    records = txn_log_records.join(F.broadcast(copies), on="partition_index", how="inner")
     rows = (
         copies.select("partition")
         .distinct()

@@ -12,10 +12,12 @@ from schemas.coordinator_states import PREPARE_ABORT, PREPARE_COMMIT
 from schemas.topics import TXN_LOG_TOPIC
 
 
-def with_links(selected: DataFrame, facts: DataFrame, transactions: DataFrame) -> DataFrame:
+def with_links(
+    selected: DataFrame, partition_info: DataFrame, transactions: DataFrame
+) -> DataFrame:
     """Adds what the docstrings of the functions below say."""
-    count = _partition_count(selected, facts)
-    found = _markers_found(selected, facts, transactions)
+    count = _partition_count(selected, partition_info)
+    found = _markers_found(selected, partition_info, transactions)
     return (
         _with_copies(_with_users(selected))
         .crossJoin(F.broadcast(count))
@@ -54,10 +56,10 @@ def _with_users(rows: DataFrame) -> DataFrame:
     )
 
 
-def _partition_count(selected: DataFrame, facts: DataFrame) -> DataFrame:
+def _partition_count(selected: DataFrame, partition_info: DataFrame) -> DataFrame:
     """The number of partitions of the topic: see `known_count` and `partition_count`."""
     ids = selected.filter(F.col("id_hash").isNotNull()).select("partition", "id_hash")
-    of_topic = facts.filter(F.col("topic") == TXN_LOG_TOPIC)
+    of_topic = partition_info.filter(F.col("topic") == TXN_LOG_TOPIC)
     return partition_count(
         ids,
         of_topic.agg(
@@ -93,13 +95,15 @@ def is_unfinished() -> Column:
     return F.col("newest") & F.col("state").isin(PREPARE_COMMIT, PREPARE_ABORT)
 
 
-def _markers_found(selected: DataFrame, facts: DataFrame, transactions: DataFrame) -> DataFrame:
+def _markers_found(
+    selected: DataFrame, partition_info: DataFrame, transactions: DataFrame
+) -> DataFrame:
     """One row an id: marked_partitions, in how many listed partitions its decision has arrived.
 
     Only ids with an unfinished decision and at least one such partition. The marker of the last
     transaction of a producer in a partition is never folded away, so `transactions` has it.
     """
-    copies = facts.select(
+    copies = partition_info.select(
         F.col("partition_index").alias("listed_index"),
         F.concat_ws("-", "topic", "partition").alias("listed"),
     )

@@ -133,7 +133,7 @@ def _enriched(linked: DataFrame, files: DataFrame, ages: Ages) -> DataFrame:
     )
 
 
-def _stepped(entries: DataFrame) -> DataFrame:
+def _stepped(txn_log_records: DataFrame) -> DataFrame:
     """Records beside earlier ones of their id.
 
     Added: state, new_tag, previous, earlier, newest; newest_complete (of the records before, null
@@ -142,7 +142,7 @@ def _stepped(entries: DataFrame) -> DataFrame:
     """
     by_offset = Window.partitionBy("partition_index").orderBy("offset", "position")
     before = by_offset.rowsBetween(Window.unboundedPreceding, -1)
-    stated = entries.select(
+    stated = txn_log_records.select(
         "*",
         F.coalesce(
             F.col("unknown_tag") > F.coalesce(F.max("unknown_tag").over(before), F.lit(-1)),
@@ -175,7 +175,11 @@ def _stepped(entries: DataFrame) -> DataFrame:
 
 
 def coordinator_step_context(
-    log: CoordinatorLog, transactions: DataFrame, facts: DataFrame, files: DataFrame, ages: Ages
+    log: CoordinatorLog,
+    transactions: DataFrame,
+    partition_info: DataFrame,
+    files: DataFrame,
+    ages: Ages,
 ) -> Context:
     """Records of the coordinator's log beside earlier ones of the same id and partition.
 
@@ -197,8 +201,8 @@ def coordinator_step_context(
     epoch of the data that a Prepare record decides about. `producer_id_block`: first producer id of
     the block. And what `coordinator_links` adds.
     """
-    stepped = _stepped(log.entries).filter(~F.col("judged"))
-    needed = facts.select(
+    stepped = _stepped(log.txn_log_records).filter(~F.col("judged"))
+    needed = partition_info.select(
         "partition_index", "topic", "partition", "broker", "from_beginning", "stable_below",
         "complete_up_to_ms", "single_broker",
     )  # fmt: skip
@@ -220,6 +224,6 @@ def coordinator_step_context(
         told = selected.withColumn("from_older_state", from_older_state()).drop(
             "since_complete", "newest_complete", "completes"
         )
-        return _enriched(with_links(told, facts, transactions), files, ages)
+        return _enriched(with_links(told, partition_info, transactions), files, ages)
 
     return Context("coordinator_step", rows, _regular, enrich, log.unevaluated, within_cluster=True)

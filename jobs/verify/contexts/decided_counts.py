@@ -44,7 +44,7 @@ def with_counts(
         .agg(F.min("whole_from").alias("whole_from"), F.max("whole_to").alias("whole_to"),
              F.max("earlier_end").alias("earlier_end"),
             F.max("apart_ms").alias("apart_ms"),
-             F.max(has_too_many() & (F.col("with_protocol_2") == 0)).alias("crowded"))
+             F.max(has_too_many() & (F.col("with_transaction_version_2") == 0)).alias("crowded"))
     )  # fmt: skip
     told = _counted(_events(keys, decided, markers, tolerance))
     found = _of_markers(told).join(_of_decisions(told), on=KEY, how="full")

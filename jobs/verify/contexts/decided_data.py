@@ -55,7 +55,9 @@ def with_data(selected: DataFrame, states: DataFrame) -> DataFrame:
     joined = selected.join(
         of_epoch, on=["partition_index", "producer_id", "prepared_data_epoch"], how="left"
     )
-    wanted = joined.filter(F.col("markers").isNull() | lacks_markers()).select(*KEY, "protocol_2")
+    wanted = joined.filter(F.col("markers").isNull() | lacks_markers()).select(
+        *KEY, "transaction_version_2"
+    )
     return joined.join(_around(wanted, states), on=KEY, how="left")
 
 
@@ -74,7 +76,7 @@ def _around(wanted: DataFrame, states: DataFrame) -> DataFrame:
     )
     # Data of a new epoch wait, under version 2, until the transaction before is complete.
     behind = (F.col("run_epoch") > F.col("marker_epoch")) | (
-        F.col("protocol_2") & (F.col("run_data_epoch") >= F.col("marker_epoch"))
+        F.col("transaction_version_2") & (F.col("run_data_epoch") >= F.col("marker_epoch"))
     )
     return (
         wanted.join(epochs, on=["partition_index", "producer_id"], how="inner")

@@ -20,19 +20,21 @@ def with_decision(
         "prepare_offset",
         "leader_epoch",
         "transactional_id",
-        "protocol_2",
+        "transaction_version_2",
         F.col("data_epoch").alias("prepared_data_epoch"),
     )
     of_epoch = decided.groupBy("producer_id", "marker_epoch").agg(
         F.max(F.col("commit") & in_effect()).alias("decided_commit"),
         F.max(~F.col("commit") & in_effect()).alias("decided_abort"),
-        F.max(~F.col("protocol_2")).alias("decided_with_protocol_1"),
+        F.max(~F.col("transaction_version_2")).alias("decided_with_transaction_version_1"),
         F.max(place_number("record_file_index", "record_position")).alias("decided_place"),
         F.max("record_length").alias("decided_length"),
         F.max(F.struct("transactional_id")).getField("transactional_id").alias("decided_id"),
     )
     # The transaction whose data have the epoch of the marker, under transaction.version 2.
-    later = listed_decisions(decided.filter("commit and protocol_2").filter(in_effect())).select(
+    later = listed_decisions(
+        decided.filter("commit and transaction_version_2").filter(in_effect())
+    ).select(
         "producer_id",
         F.col("data_epoch").alias("marker_epoch"),
         "listed",
@@ -100,7 +102,7 @@ def with_other_outcome(rows: DataFrame) -> DataFrame:
         & ~(F.col("owner_unsettled") | F.col("held_by_near_clock") | F.col("marker_missing"))
         & F.col("copied_later")
     )
-    shared = ~surely(F.col("decided_with_protocol_1") == F.lit(False))
+    shared = ~surely(F.col("decided_with_transaction_version_1") == F.lit(False))
     replaces = (
         F.col("prepares").isNull()
         & (F.col("decidable") == 1)

@@ -26,8 +26,8 @@ OF_PREPARES = {
     "lowest_leader_epoch": F.min,
     "highest_leader_epoch": F.max,
     "latest_leader_epoch": F.max,
-    "with_protocol_1": F.max,
-    "with_protocol_2": F.max,
+    "with_transaction_version_1": F.max,
+    "with_transaction_version_2": F.max,
     "pending": F.max,
 }
 OF_MARKERS = {
@@ -83,9 +83,11 @@ def listed_decisions(decided: DataFrame) -> DataFrame:
     return decided.withColumn("listed", F.explode("partitions"))
 
 
-def _prepared(decided: DataFrame, facts: DataFrame) -> DataFrame:
+def _prepared(decided: DataFrame, partition_info: DataFrame) -> DataFrame:
     """Each decision and a partition that it lists, on every broker with a copy of it."""
-    listed = facts.select("partition_index", F.concat_ws("-", "topic", "partition").alias("listed"))
+    listed = partition_info.select(
+        "partition_index", F.concat_ws("-", "topic", "partition").alias("listed")
+    )
     completed = F.col("complete_offset").isNotNull()
     return (
         listed_decisions(decided.filter(in_effect()))
@@ -106,8 +108,8 @@ def _prepared(decided: DataFrame, facts: DataFrame) -> DataFrame:
             F.coalesce("complete_leader_epoch", F.lit(ANY_LEADER_EPOCH)).alias(
                 "latest_leader_epoch"
             ),
-            (~F.col("protocol_2")).cast("int").alias("with_protocol_1"),
-            F.col("protocol_2").cast("int").alias("with_protocol_2"),
+            (~F.col("transaction_version_2")).cast("int").alias("with_transaction_version_1"),
+            F.col("transaction_version_2").cast("int").alias("with_transaction_version_2"),
             F.col("pending").cast("int").alias("pending"),
         )
     )
@@ -151,34 +153,36 @@ def _marked(markers: DataFrame, known: DataFrame) -> DataFrame:
 
 
 def matched(
-    decided: DataFrame, facts: DataFrame, markers: DataFrame, known: DataFrame
+    decided: DataFrame, partition_info: DataFrame, markers: DataFrame, known: DataFrame
 ) -> DataFrame:
     """One row a decision and partition: what was decided beside the markers that are there.
 
     A union and an aggregate instead of a full outer join, so that the transactions of one epoch
     (transaction.version 0 and 1) are not paired each with each.
     """
-    both = _prepared(decided, facts).unionByName(_marked(markers, known), allowMissingColumns=True)
+    both = _prepared(decided, partition_info).unionByName(
+        _marked(markers, known), allowMissingColumns=True
+    )
     aggregates = [how(name).alias(name) for name, how in (OF_PREPARES | OF_MARKERS).items()]
     return both.groupBy(*KEY).agg(*aggregates)
 
 
 def lacks_markers() -> Column:
     """Whether transactions share the epoch, and fewer were ended here than were completed."""
-    shared = F.col("with_protocol_1") == 1
+    shared = F.col("with_transaction_version_1") == 1
     return F.coalesce(shared & (F.col("closing") < F.col("completes")), F.lit(False))
 
 
 def has_too_many() -> Column:
     """Whether transactions share the epoch, and there are more markers than decisions of it."""
-    shared = F.col("with_protocol_1") == 1
+    shared = F.col("with_transaction_version_1") == 1
     more = F.col("markers") > F.col("prepares")
     return F.coalesce(shared & more & (F.col("decidable") == 1), F.lit(False))
 
 
 def changes_coordinator() -> Column:
     """Whether transactions that share the epoch were decided by several coordinators."""
-    shared = F.col("with_protocol_1") == 1
+    shared = F.col("with_transaction_version_1") == 1
     several = F.col("highest_leader_epoch") > F.col("lowest_leader_epoch")
     return F.coalesce(shared & several & F.col("markers").isNotNull(), F.lit(False))
 
@@ -187,8 +191,12 @@ def regular() -> Column:
     """Decided once and marked so, in the order of time and of coordinator epochs."""
     is_prepared, is_marked = F.col("prepares").isNotNull(), F.col("markers").isNotNull()
     # Of its protocol: a fence may raise the epoch of what it aborts under each.
-    unraised = F.col("unraised_offset").isNull() | (F.col("with_protocol_1") == 1)
-    raised = ~F.col("commit") | F.col("raised_offset").isNull() | (F.col("with_protocol_2") == 1)
+    unraised = F.col("unraised_offset").isNull() | (F.col("with_transaction_version_1") == 1)
+    raised = (
+        ~F.col("commit")
+        | F.col("raised_offset").isNull()
+        | (F.col("with_transaction_version_2") == 1)
+    )
     agrees = (
         unraised
         & raised

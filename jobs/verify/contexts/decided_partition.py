@@ -118,7 +118,7 @@ def _anchors(tolerance: Column) -> list[Column]:
         (F.col("running_epoch") == F.col("prepared_data_epoch"))
         & F.array_contains("running_partitions", F.col("listed"))
     )
-    single = surely(attribution.one_transaction_an_epoch(F.col("with_protocol_1")))
+    single = surely(attribution.one_transaction_an_epoch(F.col("with_transaction_version_1")))
     held = F.col("data_run").isNotNull()
     owns = held & surely(
         attribution.owns_what_is_there(F.col("newest_prepare"), F.col("newest_owner"), running)
@@ -176,7 +176,7 @@ def _judged(rows: DataFrame) -> DataFrame:
             & ~(
                 F.col("unraised_offset").isNotNull()
                 & F.col("raised_offset").isNull()
-                & (F.col("decided_with_protocol_1") == F.lit(False))
+                & (F.col("decided_with_transaction_version_1") == F.lit(False))
             )
         ).alias("replaces_decided"),
         surely(
@@ -203,7 +203,7 @@ def _coordinator_epochs() -> list[Column]:
     misfit_epoch, and from_epoch to to_epoch that would fit; null where all fit. An operator's abort
     has the epoch of the data and tells of no coordinator; under version 2 no other marker has.
     """
-    single = attribution.one_transaction_an_epoch(F.col("with_protocol_1"))
+    single = attribution.one_transaction_an_epoch(F.col("with_transaction_version_1"))
     lowest = F.when(single, F.col("lowest_raised_coordinator_epoch")).otherwise(
         F.col("lowest_coordinator_epoch")
     )
@@ -229,11 +229,11 @@ def _coordinator_epochs() -> list[Column]:
 
 def _located(rows: DataFrame, files: DataFrame) -> DataFrame:
     """Places of everything that a finding may show."""
-    of_protocol_2 = F.col("with_protocol_1") == 0
+    of_transaction_version_2 = F.col("with_transaction_version_1") == 0
     named = rows.select(
         "*",
         *[
-            F.when(of_protocol_2, F.col(f"unraised_{name}"))
+            F.when(of_transaction_version_2, F.col(f"unraised_{name}"))
             .otherwise(F.col(f"raised_{name}"))
             .alias(f"wrong_{name}")
             for name in ("place", "offset", "first", "last")
@@ -299,7 +299,7 @@ def _enriched(located: DataFrame, ages: Ages) -> DataFrame:
 
 
 def decided_partition_context(
-    given: Decided, facts: DataFrame, files: DataFrame, ages: Ages
+    given: Decided, partition_info: DataFrame, files: DataFrame, ages: Ages
 ) -> Context:
     """Decisions of the coordinator beside the markers of each partition, one a broker's copy.
 
@@ -320,13 +320,15 @@ def decided_partition_context(
     partition is later than the Complete record; history_later: that of the coordinator's log than
     the first marker, history_behind_all: than all markers.
     """
-    places = facts.select("partition_index", F.concat_ws("-", "topic", "partition").alias("listed"))
-    known = facts.select(
+    places = partition_info.select(
+        "partition_index", F.concat_ws("-", "topic", "partition").alias("listed")
+    )
+    known = partition_info.select(
         "partition_index", "broker", "topic", "partition", "complete_up_to_ms", "clean_shutdown",
         "single_broker", "alone_in_cluster", "holes", "missing",
         "log_end_offset", "with_kraft",
     ).join(F.broadcast(places), on="partition_index", how="inner")  # fmt: skip
-    coordinators = facts.select(
+    coordinators = partition_info.select(
         F.col("partition_index").alias("deciding_index"),
         F.col("broker").alias("coordinator_broker"),
         F.col("clean_shutdown").alias("coordinator_clean_shutdown"),
@@ -336,7 +338,7 @@ def decided_partition_context(
     )
     markers = given.markers.withColumn("marker_timestamp", _clipped("marker_timestamp"))
     decisions = _decisions(given.log.decisions, given.several_copies)
-    rows = matched(decisions, facts, markers, given.history)
+    rows = matched(decisions, partition_info, markers, given.history)
 
     def enrich(selected: DataFrame) -> DataFrame:
         producers = selected.select("producer_id").distinct()

@@ -24,7 +24,7 @@ def zeros_of_a_clean_stop() -> Column:
 
 
 def frame_context(
-    frames: DataFrame, failures: DataFrame, facts: DataFrame, files: DataFrame
+    frames: DataFrame, failures: DataFrame, partition_info: DataFrame, files: DataFrame
 ) -> Context:
     """Rows of `schemas.log_row.FRAME_TYPE` and of `jobs.decode.decode.failures` in one shape.
 
@@ -85,7 +85,9 @@ def frame_context(
         "previous_last_offset",
         "next_offset",
     )
-    rows = batches.unionByName(damaged).join(F.broadcast(facts), on="partition_index", how="inner")
+    rows = batches.unionByName(damaged).join(
+        F.broadcast(partition_info), on="partition_index", how="inner"
+    )
     named = files.select("file_index", "base_offset", "size_bytes")
 
     def enrich(selected: DataFrame) -> DataFrame:

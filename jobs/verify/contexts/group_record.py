@@ -23,14 +23,14 @@ def _greatest_common_divisor(one: Column, other: Column) -> Column:
     )
 
 
-def placement(splits: DataFrame, facts: DataFrame, assumed: int | None) -> DataFrame:
+def placement(splits: DataFrame, partition_info: DataFrame, assumed: int | None) -> DataFrame:
     """One row for the dump: what all splits together say of the number of partitions.
 
     some_number_fits: with the number that `__cluster_metadata` tells, or without it with any
     possible one, every group is where it belongs; most_fit: the number that the decoder assumed
     is that one, or without it the right one for more records than not. `assumed`: that number.
     """
-    highest = facts.filter(F.col("topic") == OFFSETS_TOPIC).agg(
+    highest = partition_info.filter(F.col("topic") == OFFSETS_TOPIC).agg(
         F.max("partition").alias("highest_partition"), known_count().alias("known_count")
     )
     told = splits.agg(
@@ -62,7 +62,7 @@ def _without_producer(rows: DataFrame) -> DataFrame:
 def group_record_context(
     faults: DataFrame,
     splits: DataFrame,
-    facts: DataFrame,
+    partition_info: DataFrame,
     files: DataFrame,
     assumed_partitions: int | None,
 ) -> Context:
@@ -73,7 +73,9 @@ def group_record_context(
     """
     place = F.struct("offset", "position", "length", "file_index", "error")
     own = F.when(F.col("what") == "undecodable", F.col("offset"))
-    needed = facts.select("partition_index", "topic", "partition", "broker", "stable_below")
+    needed = partition_info.select(
+        "partition_index", "topic", "partition", "broker", "stable_below"
+    )
     rows = (
         faults.groupBy("partition_index", "what", "group", own.alias("own"))
         .agg(F.min(place).alias("first"))
@@ -83,7 +85,7 @@ def group_record_context(
 
     def enrich(selected: DataFrame) -> DataFrame:
         named = with_paths(selected, files, file="file_index")
-        placed = named.crossJoin(F.broadcast(placement(splits, facts, assumed_partitions)))
+        placed = named.crossJoin(F.broadcast(placement(splits, partition_info, assumed_partitions)))
         return _without_producer(placed).select(
             "*",
             F.col("offset").alias("offset_first"),

@@ -1,4 +1,4 @@
-"""Contexts `step`, `segment` and `partition`: the log as a whole, its files and checkpoints."""
+"""Contexts `offset_discontinuity`, `segment` and `partition`: a log, its files, checkpoints."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -13,13 +13,15 @@ def _without_producer(rows: DataFrame) -> DataFrame:
     return rows.select("*", *[F.lit(None).cast(kind).alias(name) for name, kind in NO_PRODUCER])
 
 
-def step_context(steps: DataFrame, facts: DataFrame, files: DataFrame) -> Context:
+def offset_discontinuity_context(
+    discontinuities: DataFrame, partition_info: DataFrame, files: DataFrame
+) -> Context:
     """One row is a pair of neighbouring batches whose offsets or leader epochs do not follow.
 
     `what`: gap, overlap, leader_epoch or segment_missing. The offsets of a gap are the missing
     ones; those of an overlap are the base offset of the later batch and the last offset before.
     """
-    rows = steps.join(F.broadcast(facts), on="partition_index", how="inner")
+    rows = discontinuities.join(F.broadcast(partition_info), on="partition_index", how="inner")
     is_gap = F.col("what").isin("gap", "segment_missing")
     # The batch before ends where this one begins; in another file only its header is shown.
     next_to_each_other = (F.col("file_index") == F.col("previous_file_index")) & (
@@ -46,10 +48,10 @@ def step_context(steps: DataFrame, facts: DataFrame, files: DataFrame) -> Contex
         )
         return _without_producer(placed)
 
-    return Context("step", rows, lambda: F.lit(False), enrich)
+    return Context("offset_discontinuity", rows, lambda: F.lit(False), enrich)
 
 
-def segment_context(splits: DataFrame, facts: DataFrame, files: DataFrame) -> Context:
+def segment_context(splits: DataFrame, partition_info: DataFrame, files: DataFrame) -> Context:
     """One row is a segment file: its name, its neighbours' names, the offsets it really holds.
 
     lowest_offset, highest_offset (inclusive), with the byte positions of the batches that hold
@@ -61,7 +63,7 @@ def segment_context(splits: DataFrame, facts: DataFrame, files: DataFrame) -> Co
         splits.filter(F.col("batches") > 0)
         .groupBy("partition_index", "file_index", "base_offset", "next_base_offset")
         .agg(F.min(low).alias("low"), F.max(high).alias("high"))
-        .join(F.broadcast(facts), on="partition_index", how="inner")
+        .join(F.broadcast(partition_info), on="partition_index", how="inner")
     )
 
     def regular():  # type: ignore[no-untyped-def]
@@ -94,7 +96,7 @@ def segment_context(splits: DataFrame, facts: DataFrame, files: DataFrame) -> Co
     return Context("segment", rows, regular, enrich)
 
 
-def partition_context(facts: DataFrame) -> Context:
+def partition_context(partition_info: DataFrame) -> Context:
     """One row is a partition on a broker: the range of its log beside the checkpoint files."""
 
     def regular():  # type: ignore[no-untyped-def]
@@ -105,7 +107,7 @@ def partition_context(facts: DataFrame) -> Context:
         return fits & F.coalesce(start <= end, F.lit(True))
 
     end = F.greatest(F.coalesce("newest_base", F.lit(0)), F.col("data_end_offset"))
-    rows = facts.withColumn("last_offset_seen", end)
+    rows = partition_info.withColumn("last_offset_seen", end)
 
     def enrich(selected: DataFrame) -> DataFrame:
         placed = selected.select(

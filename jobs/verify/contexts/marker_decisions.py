@@ -20,7 +20,7 @@ def with_marker_decisions(rows: DataFrame, log: CoordinatorLog, history: DataFra
     asked = rows.filter(contradicts).select("producer_id").distinct()
     shared = (
         log.decisions_of(asked)
-        .filter(in_effect() & ~F.col("protocol_2"))
+        .filter(in_effect() & ~F.col("transaction_version_2"))
         .select("producer_id", "marker_epoch", F.col("commit").alias("marker_commit"))
         .distinct()
         .withColumn("shared_epoch", F.lit(True))

@@ -7,13 +7,13 @@ from jobs.verify.conditions import missing_between
 from jobs.verify.contexts.context import Context, with_paths
 
 
-def offset_commit_context(late: DataFrame, facts: DataFrame, files: DataFrame) -> Context:
+def offset_commit_context(late: DataFrame, partition_info: DataFrame, files: DataFrame) -> Context:
     """Rows of `log_row.LATE_COMMIT_TYPE` with partition_index.
 
     same_producer: one producer wrote all three. Added: missing_between (offsets between the first
     and the last of them are missing).
     """
-    needed = facts.select(
+    needed = partition_info.select(
         "partition_index", "topic", "partition", "broker", "stable_below", "missing"
     )
     rows = late.join(F.broadcast(needed), on="partition_index", how="inner")

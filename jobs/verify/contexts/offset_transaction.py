@@ -34,12 +34,12 @@ class OffsetTransactions:
     owners: DataFrame
 
 
-def _contradictions(given: OffsetTransactions, facts: DataFrame) -> DataFrame:
+def _contradictions(given: OffsetTransactions, partition_info: DataFrame) -> DataFrame:
     """Transactions of `__consumer_offsets` whose output elsewhere was decided the other way.
 
     Columns: partition_index, first_offset, and `output`, a struct of the first place.
     """
-    kinds = facts.select(
+    kinds = partition_info.select(
         "partition_index",
         (F.col("topic") == OFFSETS_TOPIC).alias("of_offsets"),
         "coordinator_topic",
@@ -101,7 +101,7 @@ def _contradictions(given: OffsetTransactions, facts: DataFrame) -> DataFrame:
 
 
 def offset_transaction_context(
-    given: OffsetTransactions, facts: DataFrame, files: DataFrame, ages: Ages
+    given: OffsetTransactions, partition_info: DataFrame, files: DataFrame, ages: Ages
 ) -> Context:
     """Transactions and lone markers of `__consumer_offsets`.
 
@@ -113,7 +113,7 @@ def offset_transaction_context(
     added to it before this transaction ended), pending_groups (at most five), and the columns of
     the context `transaction` about coordinator and age.
     """
-    known = facts.filter(F.col("topic") == OFFSETS_TOPIC).select(
+    known = partition_info.filter(F.col("topic") == OFFSETS_TOPIC).select(
         "partition_index", "topic", "partition", "broker", "stable_below", "cleaning",
         "cleaned_below", "holes", "start_known", "single_broker", "clean_shutdown",
         "complete_up_to_ms", "alone", "outlasted",
@@ -135,7 +135,11 @@ def offset_transaction_context(
     )
     rows = (
         transactions.join(histories, on=["producer_id", "producer_epoch"], how="left")
-        .join(_contradictions(given, facts), on=["partition_index", "first_offset"], how="left")
+        .join(
+            _contradictions(given, partition_info),
+            on=["partition_index", "first_offset"],
+            how="left",
+        )
         .withColumns(
             {
                 "outcome": outcome,

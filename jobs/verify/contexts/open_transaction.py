@@ -119,7 +119,7 @@ class CoordinatorListing:
 
 
 def _log_complete(listing: CoordinatorListing) -> Column:
-    """Whether every partition of the coordinator's log is there; over facts of that topic."""
+    """Whether every partition of the coordinator's log is there; over the copies of that topic."""
     if listing.beyond or not listing.number:
         return F.lit(False)
     if listing.told is not None:
@@ -131,7 +131,9 @@ def _log_complete(listing: CoordinatorListing) -> Column:
     return proven
 
 
-def with_log_ages(rows: DataFrame, facts: DataFrame, listing: CoordinatorListing) -> DataFrame:
+def with_log_ages(
+    rows: DataFrame, partition_info: DataFrame, listing: CoordinatorListing
+) -> DataFrame:
     """Adds how late the coordinator's log was copied, all of its partitions taken together.
 
     logs_until_ms: every partition of `__transaction_state` has a copy that is complete up to this
@@ -141,7 +143,7 @@ def with_log_ages(rows: DataFrame, facts: DataFrame, listing: CoordinatorListing
     """
     stopped = F.col("clean_shutdown") & F.col("alone")
     by_partition = (
-        facts.filter(F.col("topic") == TXN_LOG_TOPIC)
+        partition_info.filter(F.col("topic") == TXN_LOG_TOPIC)
         .groupBy("partition")
         .agg(
             F.max("complete_up_to_ms").alias("until_ms"),
@@ -270,11 +272,11 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
     """
     marked = F.col("opening_marker.timestamp")
     epoch = F.col("highest_epoch")
-    before_protocol_2 = F.coalesce(
+    before_transaction_version_2 = F.coalesce(
         F.col("coordinator.client_transaction_version") < 2, F.lit(False)
     )
     same_epoch = (F.col("opening_marker.epoch") == epoch) & (F.col("lowest_epoch") == epoch)
-    ended = F.coalesce(F.col("opening_marker_ended") == epoch, before_protocol_2)
+    ended = F.coalesce(F.col("opening_marker_ended") == epoch, before_transaction_version_2)
     at_rest = F.col("coordinator.state").isin("CompleteCommit", "CompleteAbort")
     settled = at_rest & (F.col("coordinator.last_update_ms") <= marked)
     tolerance = F.lit(clock_tolerance)

@@ -18,7 +18,7 @@ PROVEN_BY = 10
 
 
 def known_count() -> Column:
-    """How many partitions `__cluster_metadata` gives a topic; over all facts of that topic.
+    """How many partitions `__cluster_metadata` gives a topic; over all copies of that topic.
 
     Null where it is not told of each of them, differently, or before partitions were added.
     """

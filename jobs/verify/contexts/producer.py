@@ -12,13 +12,13 @@ PLACE = [
 ]  # fmt: skip
 
 
-def _uses(states: DataFrame, entries: DataFrame, facts: DataFrame) -> DataFrame:
+def _uses(states: DataFrame, txn_log_records: DataFrame, partition_info: DataFrame) -> DataFrame:
     """One row is a run of a client topic with its `place`, or a state record with its `owner`.
 
     used_at_ms: when the use is proven by a broker's clock. unallocated: the place again, where
     `__cluster_metadata` does not know the producer id.
     """
-    about = facts.select(
+    about = partition_info.select(
         "partition_index", "topic", "partition", "broker", "coordinator_topic",
         *OF_CLUSTER,
     )  # fmt: skip
@@ -42,7 +42,7 @@ def _uses(states: DataFrame, entries: DataFrame, facts: DataFrame) -> DataFrame:
     data = written.withColumn("place", F.when(F.col("has_data"), F.struct(PLACE)))
     owner = F.struct("timestamp", "file_index", "position", "length", "transactional_id")
     named = (
-        entries.filter(F.col("error").isNull() & (F.col("producer_id") >= 0))
+        txn_log_records.filter(F.col("error").isNull() & (F.col("producer_id") >= 0))
         .drop(*OF_CLUSTER)
         .join(F.broadcast(about), on="partition_index", how="inner")
         .select(
@@ -91,8 +91,8 @@ def _enriched(selected: DataFrame, files: DataFrame, clock_tolerance_ms: int) ->
 
 def producer_context(
     states: DataFrame,
-    entries: DataFrame,
-    facts: DataFrame,
+    txn_log_records: DataFrame,
+    partition_info: DataFrame,
     files: DataFrame,
     clock_tolerance_ms: int,
 ) -> Context:
@@ -108,7 +108,7 @@ def producer_context(
     log goes on behind a moment at which the id was in use.
     """
     rows = (
-        _uses(states, entries, facts)
+        _uses(states, txn_log_records, partition_info)
         .groupBy("producer_id")
         .agg(
             F.min(F.when(F.col("transactional"), F.col("place"))).alias("transactional_place"),

@@ -15,11 +15,11 @@ BLOCKS_READ_AGAIN = 8
 PAIR = ["replica_set", "one_index", "other_index"]
 
 
-def replica_copies(facts: DataFrame) -> DataFrame:
+def replica_copies(partition_info: DataFrame) -> DataFrame:
     """One row a copy: what tells how far it can be compared, and how sure that is."""
     listed = F.col("clean_shutdown") & F.col("has_cleaner_checkpoint")
     may_be_cleaned = (F.col("cleaning") == CLEANED) & F.col("cleaner_checkpoint").isNull() & ~listed
-    return facts.filter(F.col("replica_set").isNotNull()).select(
+    return partition_info.filter(F.col("replica_set").isNotNull()).select(
         "replica_set", "partition_index", "topic", "partition", "broker", "topic_id",
         "metadata_file", "clean_shutdown", "comparable_from", "stable_below", "created_once",
         "never_compacted", "log_start_offset", "log_end_offset", "cleaner_reach", "holes",

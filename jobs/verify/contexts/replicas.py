@@ -4,7 +4,7 @@ A follower stores what it fetches byte for byte, so below the high watermark of 
 hold the same batches wherever neither retention nor the cleaner has passed. The decoder has made
 one number of each block of offsets of each copy. Blocks whose numbers are equal are never looked
 at again; of the others the first few of each pair of copies are read a second time. Where the
-cleaner has passed, copies are compared in what it left (`replica_survivors`).
+cleaner has passed, copies are compared in what it left (`replica_retained`).
 """
 
 from collections.abc import Iterator
@@ -19,14 +19,14 @@ from jobs.verify.contexts.replica_blocks import (
     replica_sets,
     suspicious_blocks,
 )
-from jobs.verify.contexts.replica_survivors import contradictions, first_contradictions
+from jobs.verify.contexts.replica_retained import contradictions, first_contradictions
 from udfs.arrow.replica_differences import (
     DIFFERENCE,
     DIFFERS,
     LACKS,
     find_differences,
 )
-from udfs.arrow.survivors import KEY, OUTCOME
+from udfs.arrow.retained_records import KEY, OUTCOME
 from udfs.rules.absence import Range, overlaps
 
 TOPIC_ID = "topic_id"
@@ -97,12 +97,12 @@ def _beside_copies(differences: DataFrame, copies: DataFrame) -> DataFrame:
     return differences
 
 
-def _beside_gaps(differences: DataFrame, steps: DataFrame) -> DataFrame:
+def _beside_gaps(differences: DataFrame, discontinuities: DataFrame) -> DataFrame:
     """Differences with the gap of the other copy in which the batch lies: before, behind.
 
     A batch that the other copy lacks for another reason, as damage or a torn end, is left out.
     """
-    gaps = steps.filter(F.col("what").isin("gap", "segment_missing")).select(
+    gaps = discontinuities.filter(F.col("what").isin("gap", "segment_missing")).select(
         F.col("partition_index").alias("lacking_index"),
         (F.col("what") == "segment_missing").alias("between_segments"),
         F.col("previous_last_offset").alias("before"),
@@ -241,16 +241,17 @@ def _recreated(selected: DataFrame, files: DataFrame) -> DataFrame:
 
 def replicas_context(
     blocks: DataFrame,
-    survivors: DataFrame | None,
-    facts: DataFrame,
-    steps: DataFrame,
+    retained_records: DataFrame | None,
+    partition_info: DataFrame,
+    discontinuities: DataFrame,
     splits: DataFrame,
     files: DataFrame,
     max_batch_bytes: int,
 ) -> Context:
     """Partitions with a replica_set. A partition has one row for each thing that is wrong with it.
 
-    `survivors`: rows of `log_row.SURVIVORS_TYPE`, None where the cleaner has passed no copy.
+    `retained_records`: rows of `log_row.RETAINED_RECORDS_TYPE`; None where the cleaner has passed
+    no copy.
 
     `what`: differs (two copies have another batch at an offset), lacks (a copy has a gap where
     another has a batch) or topic_id; where the cleaner has passed, record (another record at an
@@ -267,27 +268,27 @@ def replicas_context(
     never was another topic of this name. between_segments: the
     gap lies between two files. may_be_missing: a file that was not copied may hold what is lacking.
     """
-    copies = replica_copies(facts)
+    copies = replica_copies(partition_info)
     sets = replica_sets(copies)
     rows = sets.join(suspicious_blocks(blocks, copies, sets), on="replica_set", how="left")
-    if survivors is not None:
-        contradicting = contradictions(survivors, copies, sets, splits)
+    if retained_records is not None:
+        contradicting = contradictions(retained_records, copies, sets, splits)
         rows = rows.join(contradicting, on="replica_set", how="left")
 
     def regular() -> Column:
         recreated = F.col("one_id.topic_id") != F.col("other_id.topic_id")
         agree = F.col("suspicious").isNull() & ~F.coalesce(recreated, F.lit(False))
-        return agree if survivors is None else agree & F.col("contradictions").isNull()
+        return agree if retained_records is None else agree & F.col("contradictions").isNull()
 
     def enrich(selected: DataFrame) -> DataFrame:
         found = _differences(selected, files, max_batch_bytes)
-        told = _differing(_first(_beside_gaps(_beside_copies(found, copies), steps)))
+        told = _differing(_first(_beside_gaps(_beside_copies(found, copies), discontinuities)))
         told = told.unionByName(_recreated(selected, files), allowMissingColumns=True)
-        if survivors is None:
+        if retained_records is None:
             told = told.withColumns(_nothing(CONTRADICTING))
         else:
-            of_survivors = _contradicting(selected, copies)
-            told = told.unionByName(of_survivors, allowMissingColumns=True)
+            of_retained_records = _contradicting(selected, copies)
+            told = told.unionByName(of_retained_records, allowMissingColumns=True)
         named = with_paths(told, files, file="file_index", other_file="other_file_index")
         return named.withColumns(_nothing(NEVER_TOLD))
 

@@ -62,7 +62,7 @@ def _with_memory(rows: DataFrame, follows: Column, expiration_ms: int) -> DataFr
 
 def run_context(
     states: DataFrame,
-    facts: DataFrame,
+    partition_info: DataFrame,
     files: DataFrame,
     expiration_ms: int,
     now: int | None,
@@ -86,7 +86,7 @@ def run_context(
     All checks judge the first batch of the run, and `offset_last` is the last offset of that
     batch, so that no finding depends on how the decoder cut the data into runs.
     """
-    needed = facts.select(
+    needed = partition_info.select(
         "partition_index",
         "topic",
         "partition",

@@ -29,7 +29,7 @@ ENTRY = (
 
 
 def side_fault_context(
-    faults: DataFrame, facts: DataFrame, files: DataFrame, compared: int
+    faults: DataFrame, partition_info: DataFrame, files: DataFrame, compared: int
 ) -> Context:
     """Rows of `log_row.SIDE_FAULT_TYPE`, those of one entry and one leader epoch as one.
 
@@ -44,7 +44,7 @@ def side_fault_context(
         faults.groupBy(*ENTRY)
         .agg(first.alias("first"), F.sum("batches").alias("batches"))
         .select(*ENTRY, "batches", "first.*")
-        .join(F.broadcast(facts.drop("batches")), on="partition_index", how="inner")
+        .join(F.broadcast(partition_info.drop("batches")), on="partition_index", how="inner")
     )
 
     sizes = files.select(

@@ -33,7 +33,7 @@ def _whole(start: Column, end: Column) -> Column:
     return whole
 
 
-def _ranges(states: DataFrame, facts: DataFrame) -> DataFrame:
+def _ranges(states: DataFrame, partition_info: DataFrame) -> DataFrame:
     """Rows of RANGE with their states. A snapshot ends one range and begins the next.
 
     Left out: ranges in which offsets are missing, or that reach beyond what was copied.
@@ -45,7 +45,7 @@ def _ranges(states: DataFrame, facts: DataFrame) -> DataFrame:
         F.when(F.col("start_offset").isNotNull(), ended),
         F.when(of_snapshot & F.col("next_offset").isNotNull(), begun),
     )
-    needed = facts.select(
+    needed = partition_info.select(
         "partition_index", "cleaning", "cleaned_below", "clean_shutdown", "holes", "missing",
         "cleaner_traces", "data_end_offset", "log_start_offset",
     )  # fmt: skip
@@ -76,14 +76,14 @@ def _ranges(states: DataFrame, facts: DataFrame) -> DataFrame:
 
 
 def _differences(
-    states: DataFrame, facts: DataFrame, expiration_ms: int, now: int | None
+    states: DataFrame, partition_info: DataFrame, expiration_ms: int, now: int | None
 ) -> DataFrame:
     """Rows of SNAPSHOT_DIFFERENCE."""
 
     def compare(rows: pa.Table) -> pa.Table:
         return compare_range(rows, expiration_ms, now)
 
-    ranges = _ranges(states, facts).select(*RANGE.names, "states")
+    ranges = _ranges(states, partition_info).select(*RANGE.names, "states")
     return ranges.groupBy("partition_index", "end_offset").applyInArrow(
         compare, SNAPSHOT_DIFFERENCE
     )
@@ -108,7 +108,7 @@ def snapshot_context(
     states: DataFrame | None,
     faults: DataFrame | None,
     entries: int,
-    facts: DataFrame,
+    partition_info: DataFrame,
     files: DataFrame,
     expiration_ms: int,
     now: int | None,
@@ -119,9 +119,9 @@ def snapshot_context(
     `told_before`: the snapshot before, from which the state was replayed, differs about the same
     producer itself. `entries`: how many states were compared.
     """
-    rows = facts.sparkSession.createDataFrame([], SNAPSHOT_FINDING)
+    rows = partition_info.sparkSession.createDataFrame([], SNAPSHOT_FINDING)
     if states is not None:
-        told = _differences(states, facts, expiration_ms, now)
+        told = _differences(states, partition_info, expiration_ms, now)
         rows = rows.unionByName(told, allowMissingColumns=True)
     if faults is not None:
         rows = rows.unionByName(_corrupt(faults, files), allowMissingColumns=True)
@@ -129,7 +129,7 @@ def snapshot_context(
     def enrich(selected: DataFrame) -> DataFrame:
         order = Window.partitionBy("partition_index", "producer_id").orderBy("snapshot_offset")
         before = F.lag("snapshot_offset").over(order)
-        known = facts.drop("batches", "records")
+        known = partition_info.drop("batches", "records")
         named = with_paths(
             selected.withColumn(
                 "told_before", F.coalesce(before == F.col("start_offset"), F.lit(False))

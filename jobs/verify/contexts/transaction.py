@@ -52,7 +52,7 @@ def _lies_since() -> Column:
 def transaction_context(
     transactions: DataFrame,
     states: DataFrame,
-    facts: DataFrame,
+    partition_info: DataFrame,
     files: DataFrame,
     owners: DataFrame,
     log: CoordinatorLog,
@@ -75,7 +75,7 @@ def transaction_context(
     oldest = transactions.groupBy("partition_index").agg(
         F.min(F.when(is_open, F.col("first_offset"))).alias("oldest_open"),
     )
-    known = facts.drop("batches", "records")  # those of the whole partition
+    known = partition_info.drop("batches", "records")  # those of the whole partition
     rows = transactions.join(F.broadcast(known), on="partition_index", how="inner").join(
         F.broadcast(oldest), on="partition_index", how="left"
     )
@@ -102,7 +102,7 @@ def transaction_context(
             F.col("producer_id").alias("owned"), F.struct("*").alias("coordinator")
         )
         timed = with_moments(with_newest_decisions(selected, log), states)
-        dated = with_log_ages(timed, facts, listing).withColumn(
+        dated = with_log_ages(timed, partition_info, listing).withColumn(
             "limit_ms", F.lit(ages.transaction_max_timeout + ages.late_slack)
         )
         listed = with_marker_decisions(with_listing(dated, log), log, history)

@@ -23,7 +23,7 @@ from jobs.verify.verdict import UNSTABLE_TAIL, inconclusive
 CHECK = Check(
     code="epoch_committed_and_aborted",
     severity=ERROR,
-    context="split_epoch",
+    context="torn_epoch",
     cause=ONE_TRANSACTION,
     source="KIP-98; KIP-890 (epoch of markers)",
     fires=lambda: F.col("committed").isNotNull(),

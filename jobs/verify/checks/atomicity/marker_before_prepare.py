@@ -34,7 +34,8 @@ CHECK = Check(
         explained(OPERATOR_ABORT, lambda: ~F.col("commit") & F.col("unraised_offset").isNotNull()),
         # Before version 2 the marker may be that of an earlier decision, which was compacted.
         explained(
-            TXNLOG_COMPACTED, lambda: (F.col("with_protocol_1") == 1) & (F.col("decidable") == 0)
+            TXNLOG_COMPACTED,
+            lambda: (F.col("with_transaction_version_1") == 1) & (F.col("decidable") == 0),
         ),
         suspect(CLOCK_SKEW),
     ),

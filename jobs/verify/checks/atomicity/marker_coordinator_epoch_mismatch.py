@@ -53,7 +53,7 @@ CHECK = Check(
             lambda: (
                 ~F.col("commit")
                 & F.col("unraised_offset").isNotNull()
-                & (F.col("with_protocol_1") == 1)
+                & (F.col("with_transaction_version_1") == 1)
                 & (F.col("markers") > F.col("prepares"))
             ),
         ),

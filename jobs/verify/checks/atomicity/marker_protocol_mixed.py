@@ -28,13 +28,13 @@ CHECK = Check(
     fires=lambda: (
         F.col("commit")
         & (F.col("decidable") == 1)
-        & F.when(F.col("with_protocol_1") == 0, F.col("unraised_offset").isNotNull()).when(
-            F.col("with_protocol_2") == 0, F.col("raised_offset").isNotNull()
-        )
+        & F.when(
+            F.col("with_transaction_version_1") == 0, F.col("unraised_offset").isNotNull()
+        ).when(F.col("with_transaction_version_2") == 0, F.col("raised_offset").isNotNull())
     ),
     excuses=(inconclusive(DUMP_BEFORE_EVENT, lambda: ~F.col("history_behind_all")),),
     expected=lambda: F.when(
-        F.col("with_protocol_2") == 1, F.lit("an epoch above that of the data")
+        F.col("with_transaction_version_2") == 1, F.lit("an epoch above that of the data")
     ).otherwise(F.lit("the epoch of the data")),
     found=lambda: text("COMMIT of epoch {marker_epoch} at offset {wrong_offset}"),
     proofs=(

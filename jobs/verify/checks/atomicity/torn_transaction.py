@@ -34,7 +34,7 @@ CHECK = Check(
             ~F.col("commit")
             & F.col("unraised_offset").isNotNull()
             & F.col("committed_place").isNotNull()
-            & (F.coalesce("with_protocol_1", F.lit(0)) == 0)
+            & (F.coalesce("with_transaction_version_1", F.lit(0)) == 0)
             & (F.col("decidable") == 1)
         )
     ),

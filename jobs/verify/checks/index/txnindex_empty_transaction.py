@@ -13,13 +13,13 @@ Evidence: the entry.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import INFO, Check, Proof, text
-from jobs.verify.contexts.side_entry import is_malformed
+from jobs.verify.contexts.txn_index_entry import is_malformed
 from jobs.verify.verdict import ALSO_LEGAL, suspect
 
 CHECK = Check(
     code="txnindex_empty_transaction",
     severity=INFO,
-    context="side_entry",
+    context="txn_index_entry",
     source="ProducerAppendInfo.appendEndTxnMarker up to 2.7",
     fires=lambda: (
         (F.col("entry.first") == F.col("entry.last"))

@@ -16,7 +16,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
-from jobs.verify.contexts.side_entry import is_malformed
+from jobs.verify.contexts.txn_index_entry import is_malformed
 from jobs.verify.verdict import (
     CLEANED_RANGE,
     DUMP_BEFORE_EVENT,
@@ -36,7 +36,7 @@ def _may_be_emptied() -> Column:
 CHECK = Check(
     code="txnindex_extra_entry",
     severity=ERROR,
-    context="side_entry",
+    context="txn_index_entry",
     source="TransactionIndex",
     fires=lambda: F.col("entry").isNotNull() & F.col("marker_offset").isNull() & ~is_malformed(),
     excuses=(

@@ -14,12 +14,12 @@ Evidence: the entry.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
-from jobs.verify.contexts.side_entry import is_malformed
+from jobs.verify.contexts.txn_index_entry import is_malformed
 
 CHECK = Check(
     code="txnindex_malformed",
     severity=ERROR,
-    context="side_entry",
+    context="txn_index_entry",
     source="TransactionIndex.append",
     fires=is_malformed,
     expected=lambda: text(

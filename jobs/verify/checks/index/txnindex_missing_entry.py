@@ -38,7 +38,7 @@ def _behind_the_index() -> Column:
 CHECK = Check(
     code="txnindex_missing_entry",
     severity=ERROR,
-    context="side_entry",
+    context="txn_index_entry",
     source="TransactionIndex, ProducerStateManager.completeTxn",
     fires=lambda: (
         F.col("entry").isNull()

@@ -19,7 +19,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
-from jobs.verify.contexts.side_entry import is_malformed
+from jobs.verify.contexts.txn_index_entry import is_malformed
 from jobs.verify.verdict import CLEANED_RANGE, MISSING_RANGE, NO_INITIAL_STATE, explained
 from udfs.rules.memory import explains_first_offset
 
@@ -42,7 +42,7 @@ def _head_forgotten() -> Column:
 CHECK = Check(
     code="txnindex_wrong_first_offset",
     severity=ERROR,
-    context="side_entry",
+    context="txn_index_entry",
     source="CompletedTxn, TransactionIndex",
     fires=lambda: (
         F.col("entry").isNotNull()

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 
 from jobs.verify.check import WARNING, Check, Proof, text
 from jobs.verify.conditions import missing_between
-from jobs.verify.contexts.side_entry import is_malformed
+from jobs.verify.contexts.txn_index_entry import is_malformed
 from jobs.verify.verdict import (
     ALSO_LEGAL,
     MISSING_RANGE,
@@ -37,7 +37,7 @@ def _counted_by_a_follower() -> Column:
 CHECK = Check(
     code="txnindex_wrong_lso",
     severity=WARNING,
-    context="side_entry",
+    context="txn_index_entry",
     source="ProducerStateManager.lastStableOffset",
     fires=lambda: (
         (F.col("entry.last_stable_offset") != F.col("last_stable_offset")) & ~is_malformed()

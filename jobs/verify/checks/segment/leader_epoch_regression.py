@@ -19,7 +19,7 @@ from jobs.verify.conditions import unstable_tail
 CHECK = Check(
     code="leader_epoch_regression",
     severity=ERROR,
-    context="step",
+    context="offset_discontinuity",
     source="LeaderEpochFileCache.assign",
     fires=lambda: F.col("what") == "leader_epoch",
     excuses=(unstable_tail("base_offset"),),

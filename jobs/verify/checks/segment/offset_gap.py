@@ -31,7 +31,7 @@ from schemas.dump_partition import CLEANED, CLEANING_UNKNOWN
 CHECK = Check(
     code="offset_gap",
     severity=ERROR,
-    context="step",
+    context="offset_discontinuity",
     source="UnifiedLog.append",
     fires=lambda: F.col("what") == "gap",
     excuses=(

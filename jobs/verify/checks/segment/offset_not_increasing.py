@@ -18,7 +18,7 @@ from jobs.verify.conditions import unstable_tail
 CHECK = Check(
     code="offset_not_increasing",
     severity=ERROR,
-    context="step",
+    context="offset_discontinuity",
     source="UnifiedLog.append",
     fires=lambda: F.col("what") == "overlap",
     excuses=(unstable_tail("base_offset"),),

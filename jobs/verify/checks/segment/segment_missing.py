@@ -21,7 +21,7 @@ from schemas.dump_partition import CLEANED
 CHECK = Check(
     code="segment_missing",
     severity=WARNING,
-    context="step",
+    context="offset_discontinuity",
     source="LocalLog.roll",
     fires=lambda: F.col("what") == "segment_missing",
     excuses=(

@@ -1,4 +1,4 @@
-"""Where replicas contradict each other in what the cleaner left: `udfs.arrow.survivor_differences`.
+"""Where replicas contradict each other in what the cleaner left: `udfs.arrow.retained_differences`.
 
 The decoder has packed what copies of a cleaned partition hold into buckets; one task compares a
 bucket of all copies. Only contradictions become rows, one a bucket and pair of copies.
@@ -11,18 +11,18 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.verify.contexts.replica_blocks import replica_pairs
-from udfs.arrow.survivor_differences import (
+from udfs.arrow.retained_differences import (
     BUCKET,
     CONTRADICTION,
     COPY,
     find_contradictions,
 )
-from udfs.arrow.survivors import KEY, UNREAD
+from udfs.arrow.retained_records import KEY, UNREAD
 
 
-def _unread(survivors: DataFrame, splits: DataFrame) -> DataFrame:
+def _unread(retained_records: DataFrame, splits: DataFrame) -> DataFrame:
     """One row a copy of which parts were not read: partition_index, unread (true)."""
-    damaged = survivors.filter(F.col("what") == UNREAD).select("partition_index")
+    damaged = retained_records.filter(F.col("what") == UNREAD).select("partition_index")
     cut_off = splits.filter(F.col("error").isNotNull() | F.col("shrank")).select("partition_index")
     return damaged.unionByName(cut_off).distinct().select("*", F.lit(True).alias("unread"))
 
@@ -37,7 +37,7 @@ def _copies_to_compare(copies: DataFrame, unread: DataFrame) -> DataFrame:
     )
 
 
-def _buckets(survivors: DataFrame, copies: DataFrame, sets: DataFrame) -> DataFrame:
+def _buckets(retained_records: DataFrame, copies: DataFrame, sets: DataFrame) -> DataFrame:
     """Rows of BUCKET."""
 
     def told(name: str) -> Column:
@@ -52,9 +52,9 @@ def _buckets(survivors: DataFrame, copies: DataFrame, sets: DataFrame) -> DataFr
         )
     )
     of_set = copies.select("partition_index", "replica_set")
-    cell = F.struct("partition_index", "file_index", "survivors")
+    cell = F.struct("partition_index", "file_index", "retained_records")
     return (
-        survivors.filter(F.col("what") != UNREAD)
+        retained_records.filter(F.col("what") != UNREAD)
         .join(F.broadcast(of_set), on="partition_index", how="inner")
         .groupBy("replica_set", "what", "bucket")
         .agg(F.collect_list(cell).alias("cells"))
@@ -64,14 +64,14 @@ def _buckets(survivors: DataFrame, copies: DataFrame, sets: DataFrame) -> DataFr
 
 
 def contradictions(
-    survivors: DataFrame, copies: DataFrame, sets: DataFrame, splits: DataFrame
+    retained_records: DataFrame, copies: DataFrame, sets: DataFrame, splits: DataFrame
 ) -> DataFrame:
     """One row a partition: `contradictions`, one a bucket and pair of copies.
 
-    `survivors`: rows of `log_row.SURVIVORS_TYPE` with partition_index and file_index.
+    `retained_records`: rows of `log_row.RETAINED_RECORDS_TYPE` with partition_index and file_index.
     """
-    compared = _copies_to_compare(copies, _unread(survivors, splits))
-    found = _buckets(survivors, compared, sets).mapInArrow(_find, CONTRADICTION)
+    compared = _copies_to_compare(copies, _unread(retained_records, splits))
+    found = _buckets(retained_records, compared, sets).mapInArrow(_find, CONTRADICTION)
     return found.groupBy("replica_set").agg(
         F.collect_list(F.struct(*CONTRADICTION.names)).alias("contradictions")
     )

@@ -30,43 +30,45 @@ UNDECIDED, TOMBSTONE, VALUE = range(3)
 # Of more records in one split, which only hostile batches hold, none are compared.
 MAX_RECORDS = 1 << 22
 
-SURVIVOR = np.dtype(
+RETAINED_RECORD = np.dtype(
     [("group", "<i8"), ("offset", "<i8"), ("told", "<i8"), ("position", "<i8"), ("length", "<i4")]
 )
 """Offset, byte position and length of the batch; group: producer id or fingerprint of the key;
 told: fingerprint of the record, or one of the numbers above."""
 
-Survivors = NDArray[np.void]
+RetainedRecords = NDArray[np.void]
 
 
-def pack_survivors(survivors: Survivors) -> bytes:
-    """The survivors as one cell."""
-    names = list(SURVIVOR.names or ())
-    columns = [pa.array(np.ascontiguousarray(survivors[name])) for name in names]
+def pack_retained_records(retained_records: RetainedRecords) -> bytes:
+    """The retained_records as one cell."""
+    names = list(RETAINED_RECORD.names or ())
+    columns = [pa.array(np.ascontiguousarray(retained_records[name])) for name in names]
     return pack_block(pa.RecordBatch.from_arrays(columns, names=names))
 
 
-def unpack_survivors(block: bytes) -> Survivors:
-    """The survivors of one cell."""
+def unpack_retained_records(block: bytes) -> RetainedRecords:
+    """The retained_records of one cell."""
     with pa.ipc.open_stream(block) as stream:
         table = stream.read_all()
-    survivors = np.empty(table.num_rows, dtype=SURVIVOR)
+    retained_records = np.empty(table.num_rows, dtype=RETAINED_RECORD)
     for name in table.schema.names:
-        survivors[name] = table.column(name).to_numpy()
-    return survivors
+        retained_records[name] = table.column(name).to_numpy()
+    return retained_records
 
 
 class _Split:
-    """The batches of a split that are compared, and how a survivor of one is told."""
+    """The batches of a split that are compared, and how a retained record of one is told."""
 
     def __init__(self, decoded: Decoded, start: int) -> None:
         self.decoded, self.start = decoded, start
         self.events = _events(decoded)
         self.outcome = _outcomes(decoded, *self.events)
 
-    def survivors(self, batch: Int64s, offset: Int64s, group: Int64s, told: Int64s) -> Survivors:
+    def retained_records(
+        self, batch: Int64s, offset: Int64s, group: Int64s, told: Int64s
+    ) -> RetainedRecords:
         headers = self.decoded.headers
-        made = np.empty(batch.size, dtype=SURVIVOR)
+        made = np.empty(batch.size, dtype=RETAINED_RECORD)
         made["group"], made["offset"], made["told"] = group, offset, told
         made["position"] = headers.position[batch] + self.start
         made["length"] = headers.length[batch]
@@ -129,7 +131,7 @@ def _outcomes(decoded: Decoded, batch: Int64s, told: Int64s) -> Int64s:
 
 def _of_records(
     split: _Split, source: ByteRange, wanted: Bools, limit: int
-) -> Iterator[tuple[Survivors, Survivors]]:
+) -> Iterator[tuple[RetainedRecords, RetainedRecords]]:
     """RECORD and KEY of the data batches, some batches at a time."""
     headers, seen = split.decoded.headers, 0
     for part in sections(source, split.decoded, limit, wanted):
@@ -157,11 +159,11 @@ def _of_records(
         state = np.where(spans[records.VALUE_LENGTH] < 0, TOMBSTONE, VALUE)
         state = np.where(outcome == COMMITTED, state, UNDECIDED)
         keyed = (spans[records.KEY_LENGTH] >= 0) & (outcome != ABORTED)
-        keys = split.survivors(batch[keyed], offset[keyed], key[keyed], state[keyed])
-        yield split.survivors(batch, offset, np.zeros_like(offset), content), newest(keys)
+        keys = split.retained_records(batch[keyed], offset[keyed], key[keyed], state[keyed])
+        yield split.retained_records(batch, offset, np.zeros_like(offset), content), newest(keys)
 
 
-def newest(keys: Survivors) -> Survivors:
+def newest(keys: RetainedRecords) -> RetainedRecords:
     """The newest of each group."""
     ordered = keys[np.lexsort((keys["offset"], keys["group"]))]
     last = np.ones(ordered.size, dtype=np.bool_)
@@ -169,7 +171,7 @@ def newest(keys: Survivors) -> Survivors:
     return ordered[last]
 
 
-def _of_markers(split: _Split, wanted: Bools) -> Survivors:
+def _of_markers(split: _Split, wanted: Bools) -> RetainedRecords:
     """RECORD of the markers."""
     decoded, headers = split.decoded, split.decoded.headers
     batch = np.flatnonzero(wanted & _markers(decoded))
@@ -179,19 +181,23 @@ def _of_markers(split: _Split, wanted: Bools) -> Survivors:
         headers.partition_leader_epoch[batch],
     ])  # fmt: skip
     offset = headers.base_offset[batch]
-    return split.survivors(batch, offset, np.zeros_like(offset), content)
+    return split.retained_records(batch, offset, np.zeros_like(offset), content)
 
 
-def _of_producers(split: _Split) -> Survivors:
+def _of_producers(split: _Split) -> RetainedRecords:
     """OUTCOME, of all offsets: a transaction may end behind the reach of the cleaner."""
     headers = split.decoded.headers
     batch, told = split.events
-    return split.survivors(batch, headers.base_offset[batch], headers.producer_id[batch], told)
+    return split.retained_records(
+        batch, headers.base_offset[batch], headers.producer_id[batch], told
+    )
 
 
-def _cells(what: str, survivors: Survivors, bucket: Int64s) -> Iterator[dict[str, object]]:
-    """Rows of SURVIVORS_TYPE, one a bucket."""
-    if not survivors.size:
+def _cells(
+    what: str, retained_records: RetainedRecords, bucket: Int64s
+) -> Iterator[dict[str, object]]:
+    """Rows of RETAINED_RECORDS_TYPE, one a bucket."""
+    if not retained_records.size:
         return
     order = np.argsort(bucket, kind="stable")
     numbers, starts = np.unique(bucket[order], return_index=True)
@@ -200,14 +206,14 @@ def _cells(what: str, survivors: Survivors, bucket: Int64s) -> Iterator[dict[str
             "what": what,
             "bucket": int(number),
             "number": chosen.size,
-            "survivors": pack_survivors(survivors[chosen]),
+            "retained_records": pack_retained_records(retained_records[chosen]),
         }
 
 
 def _rows(
     split: _Split, source: ByteRange, reach: int, buckets: int, limit: int
 ) -> Iterator[dict[str, object]]:
-    """Rows of SURVIVORS_TYPE of a split in which all could be read."""
+    """Rows of RETAINED_RECORDS_TYPE of a split in which all could be read."""
     headers = split.decoded.headers
     wanted = (headers.magic == 2) & (headers.base_offset < reach)
     by_offset, by_key = [_of_markers(split, wanted)], []
@@ -224,7 +230,7 @@ def _rows(
             yield from _cells(what, view, view["group"] % buckets)
 
 
-def survivor_rows(
+def retained_record_rows(
     builder: RowBuilder,
     source: ByteRange,
     decoded: Decoded,
@@ -233,7 +239,7 @@ def survivor_rows(
     buckets: int,
     limit: int,
 ) -> Iterator[pa.RecordBatch]:
-    """Rows of `log_row.SURVIVORS_TYPE` of a split with that many stretches of damage.
+    """Rows of `log_row.RETAINED_RECORDS_TYPE` of a split with that many stretches of damage.
 
     `reach`: offset up to which the cleaner of any copy came, exclusive; `buckets`: over how many
     keys and producers are spread; `limit` bounds a decompressed batch, bytes.
@@ -249,4 +255,4 @@ def survivor_rows(
     if unread:
         rows.append({"what": UNREAD, "bucket": 0, "number": unread})
     if rows:
-        yield builder.nested(log_row.SURVIVORS, "survivors", rows)
+        yield builder.nested(log_row.RETAINED_RECORDS, "retained_records", rows)

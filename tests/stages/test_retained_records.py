@@ -13,8 +13,8 @@ import pytest
 from schemas import log_row
 from udfs.arrow.batches import DecodeOptions
 from udfs.arrow.read_pack import read_split
-from udfs.arrow.survivor_differences import contradictions
-from udfs.arrow.survivors import KEY, OUTCOME, RECORD, UNREAD
+from udfs.arrow.retained_differences import contradictions
+from udfs.arrow.retained_records import KEY, OUTCOME, RECORD, UNREAD
 from udfs.wire.batches import writer
 
 LIMIT = 1 << 20
@@ -121,7 +121,7 @@ def cleaned_copy(log: list[Batch], random: Random) -> tuple[list[Batch], int]:
 
 
 def cells(copy: list[Batch], index: int, reach: int, size: int) -> list[dict[str, Any]]:
-    """Rows of SURVIVORS_TYPE of a copy, with its number."""
+    """Rows of RETAINED_RECORDS_TYPE of a copy, with its number."""
     content = b"".join(one.stored() for one in copy)
     split = {
         "partition_index": index, "file_index": index, "topic": "t", "partition": 0,
@@ -130,11 +130,11 @@ def cells(copy: list[Batch], index: int, reach: int, size: int) -> list[dict[str
         "snapshots": None, "log_start": None, "cleaner_reach": reach, "buckets": BUCKETS,
     }  # fmt: skip
     return [
-        row["survivors"] | {"partition_index": index, "file_index": index}
+        row["retained_records"] | {"partition_index": index, "file_index": index}
         for start in range(0, len(content), size)
         for rows in read_split(BytesIO(content), split | {"start": start}, OPTIONS)
         for row in rows.to_pylist()
-        if row["kind"] == log_row.SURVIVORS
+        if row["kind"] == log_row.RETAINED_RECORDS
     ]
 
 

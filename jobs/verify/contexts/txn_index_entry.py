@@ -1,4 +1,4 @@
-"""Context `side_entry`: one row is an entry of a `.txnindex` beside what replay says, or lacks."""
+"""Context `txn_index_entry`: one row is a `.txnindex` entry beside what replay says, or lacks."""
 
 from dataclasses import dataclass
 
@@ -67,7 +67,9 @@ class IndexInputs:
     agreed: int
 
 
-def side_entry_context(given: IndexInputs, facts: DataFrame, files: DataFrame) -> Context:
+def txn_index_entry_context(
+    given: IndexInputs, partition_info: DataFrame, files: DataFrame
+) -> Context:
     """Entries and ABORT markers, matched by partition, producer id and marker offset.
 
     `entry`: struct (file_index, position, length, version, first, last, last_stable_offset,
@@ -112,13 +114,15 @@ def side_entry_context(given: IndexInputs, facts: DataFrame, files: DataFrame) -
 
     def enrich(selected: DataFrame) -> DataFrame:
         known = (
-            selected.join(F.broadcast(facts.drop("records")), on="partition_index", how="inner")
+            selected.join(
+                F.broadcast(partition_info.drop("records")), on="partition_index", how="inner"
+            )
             .join(F.broadcast(given.newest), on="partition_index", how="left")
             .join(F.broadcast(_bare_segments(files)), on="marker_file_index", how="left")
         )
         return _enrich(known, files)
 
-    return Context("side_entry", rows, _regular, enrich, folded=given.agreed)
+    return Context("txn_index_entry", rows, _regular, enrich, folded=given.agreed)
 
 
 def is_malformed() -> Column:

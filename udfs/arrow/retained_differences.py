@@ -18,18 +18,18 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from schemas.columns import array, binary, boolean, column, integer, long, string, table
-from udfs.arrow.survivors import (
+from udfs.arrow.retained_records import (
     ABORTED,
     COMMITTED,
     DATA,
     KEY,
     OUTCOME,
     RECORD,
-    SURVIVOR,
+    RETAINED_RECORD,
     VALUE,
-    Survivors,
+    RetainedRecords,
     newest,
-    unpack_survivors,
+    unpack_retained_records,
 )
 from udfs.wire.batches.batch_headers import Bools, Int64s
 
@@ -50,7 +50,7 @@ PAIR = table(column("one", COPY, "a copy"), column("other", COPY, "another copy"
 CELL = table(
     integer("partition_index", "the copy"),
     integer("file_index", "file"),
-    binary("survivors", "an Arrow stream of SURVIVOR"),
+    binary("retained_records", "an Arrow stream of RETAINED_RECORD"),
 )
 
 BUCKET = table(
@@ -88,12 +88,12 @@ CONTRADICTION_SCHEMA: pa.Schema = to_arrow_schema(CONTRADICTION)
 
 
 class _Copy:
-    """What a copy holds in a bucket: survivors, and the file of each."""
+    """What a copy holds in a bucket: retained_records, and the file of each."""
 
     def __init__(self, cells: list[dict[str, Any]], index: int) -> None:
         mine = [cell for cell in cells if cell["partition_index"] == index]
-        parts = [unpack_survivors(cell["survivors"]) for cell in mine]
-        self.held: Survivors = np.concatenate([np.empty(0, dtype=SURVIVOR), *parts])
+        parts = [unpack_retained_records(cell["retained_records"]) for cell in mine]
+        self.held: RetainedRecords = np.concatenate([np.empty(0, dtype=RETAINED_RECORD), *parts])
         files = [np.full(part.size, cell["file_index"])
                  for part, cell in zip(parts, mine, strict=True)]  # fmt: skip
         self._file = np.concatenate([np.empty(0, dtype=np.int64), *files])
@@ -140,7 +140,7 @@ def _records(
         }
 
 
-def _ranks(one: Survivors, other: Survivors) -> tuple[Int64s, Int64s]:
+def _ranks(one: RetainedRecords, other: RetainedRecords) -> tuple[Int64s, Int64s]:
     """Numbers that order what two copies hold by group and offset; the same where both have it."""
     group, offset = (np.concatenate((one[name], other[name])) for name in ("group", "offset"))
     order = np.lexsort((offset, group))
@@ -184,8 +184,8 @@ def _outcomes(
     }
 
 
-def _end(held: Survivors, i: int) -> str:
-    """How the transaction that begins with survivor i ends in a copy."""
+def _end(held: RetainedRecords, i: int) -> str:
+    """How the transaction that begins with retained record i ends in a copy."""
     behind = held[i + 1 :]
     ends = np.flatnonzero((behind["group"] != held["group"][i]) | (behind["told"] != DATA))
     if not ends.size or behind["group"][ends[0]] != held["group"][i]:

@@ -1,4 +1,4 @@
-"""Context `split_epoch`: one row is an aborted transaction that is committed elsewhere."""
+"""Context `torn_epoch`: one row is an aborted transaction that is committed elsewhere."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ OF_TRANSACTION = ["cluster", "producer_id", "producer_epoch"]
 
 
 @dataclass(frozen=True)
-class SplitEpochs:
+class TornEpochs:
     """What the context is built from.
 
     `aborts`: rows of `undecided_aborts`; `commits`: rows of `possible_commits`; `few`: the one of
@@ -33,7 +33,7 @@ def undecided_aborts(
     transactions: DataFrame,
     regular_aborts: DataFrame,
     history: DataFrame,
-    facts: DataFrame,
+    partition_info: DataFrame,
     tolerance: int,
 ) -> DataFrame:
     """Aborted transactions of transaction.version 2 whose decision the coordinator's log lacks.
@@ -42,7 +42,9 @@ def undecided_aborts(
     where the copy of that log may be older than the marker. `history`: producer ids, of
     `jobs.replay.decisions`; `tolerance`: of clocks, ms. Columns: those of `_in_client_topics`.
     """
-    aborted = _in_client_topics(transactions, regular_aborts, facts).filter(~F.col("marker_commit"))
+    aborted = _in_client_topics(transactions, regular_aborts, partition_info).filter(
+        ~F.col("marker_commit")
+    )
     names = ("known_above", "newest_epoch", "history_covers_ms")
     known = history.select("producer_id", *names)
     # Subtracted from a moment of a copy: that of a marker may be any number.
@@ -54,7 +56,7 @@ def undecided_aborts(
 
 
 def possible_commits(
-    transactions: DataFrame, regular_commits: DataFrame, facts: DataFrame
+    transactions: DataFrame, regular_commits: DataFrame, partition_info: DataFrame
 ) -> DataFrame:
     """Committed transactions, among them all of an epoch that was aborted elsewhere.
 
@@ -62,19 +64,21 @@ def possible_commits(
     Columns: those of a transaction and `committed`, a struct of CLOSED_COLUMNS, place and
     stable_below.
     """
-    ended = _in_client_topics(transactions, regular_commits, facts)
+    ended = _in_client_topics(transactions, regular_commits, partition_info)
     whole = F.struct(*CLOSED_COLUMNS, "place", "stable_below")
     return ended.filter("marker_commit").select(*OF_TRANSACTION, whole.alias("committed"))
 
 
-def _in_client_topics(transactions: DataFrame, folded: DataFrame, facts: DataFrame) -> DataFrame:
+def _in_client_topics(
+    transactions: DataFrame, folded: DataFrame, partition_info: DataFrame
+) -> DataFrame:
     """Transactions with data in topics of clients, whose marker raised the epoch by one.
 
     Such an epoch is one transaction: a commit raises it under transaction.version 2 only, and what
     follows has the next one (KIP-890). An operator's abort has the epoch of the data.
     Columns: CLOSED_COLUMNS, place (topic-partition), cluster (empty if not told), stable_below.
     """
-    places = facts.filter(~F.col("coordinator_topic")).select(
+    places = partition_info.filter(~F.col("coordinator_topic")).select(
         "partition_index",
         F.concat_ws("-", "topic", "partition").alias("place"),
         F.coalesce("cluster_id", F.lit("")).alias("cluster"),
@@ -87,7 +91,7 @@ def _in_client_topics(transactions: DataFrame, folded: DataFrame, facts: DataFra
     )
 
 
-def _torn(given: SplitEpochs) -> DataFrame:
+def _torn(given: TornEpochs) -> DataFrame:
     """The aborts of which another partition has the same transaction committed: the first such."""
     aborts, commits = given.aborts, given.commits
     if given.few is commits:
@@ -105,14 +109,14 @@ def _torn(given: SplitEpochs) -> DataFrame:
     )
 
 
-def split_epoch_context(given: SplitEpochs, facts: DataFrame, files: DataFrame) -> Context:
+def torn_epoch_context(given: TornEpochs, partition_info: DataFrame, files: DataFrame) -> Context:
     """Transactions with opposite markers in two partitions of client topics.
 
     A row has the columns of `undecided_aborts` and `committed`, a struct of the same for the
     partition (the first by name) that has it committed. What `__consumer_offsets` holds is in the
     context `offset_transaction`.
     """
-    known = facts.select("partition_index", "topic", "partition", "broker")
+    known = partition_info.select("partition_index", "topic", "partition", "broker")
 
     def regular() -> Column:
         return F.lit(False)
@@ -140,5 +144,5 @@ def split_epoch_context(given: SplitEpochs, facts: DataFrame, files: DataFrame) 
         )
 
     return Context(
-        "split_epoch", _torn(given), regular, enrich, folded=given.number, within_cluster=True
+        "torn_epoch", _torn(given), regular, enrich, folded=given.number, within_cluster=True
     )
