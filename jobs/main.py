@@ -164,13 +164,16 @@ def run_audit(arguments: Arguments) -> int:
                 done = judged(spark, done, tables, request.policy)
         with progress.stage("write"):
             verdict = write(spark, done, tables)
-        done.release()
         with progress.stage("report"), planned_for(spark, 0):
+            # Looking for a few transactions among many is what a stored table is good at.
+            at_hand = {name: rows for name, rows in tables.items() if name != "txn"}
             told = Finished(
-                spark, request.out, verdict, request.depth, request.configuration(), per_code
-            )
+                spark, request.out, verdict, request.depth, request.configuration(), per_code,
+                at_hand,
+            )  # fmt: skip
             facts = told.facts(done.dump)
             write_report(spark, request.out, facts, FORMATS, arguments.sign_key)
+        done.release()
         tell(summary(verdict, facts.findings, request.out))
     return verdict.exit_code
 

@@ -1,7 +1,7 @@
 """`eosaudit report`, and the report at the end of an audit: from the tables to text and files."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -22,7 +22,10 @@ from jobs.verify.catalogue import CHECKS
 
 @dataclass(frozen=True)
 class Finished:
-    """A finished audit in the tables of `out`; `per_code`: examples of a check and verdict."""
+    """A finished audit in the tables of `out`; `per_code`: examples of a check and verdict.
+
+    `at_hand`: rows of tables that this process has just written, by name; they are not read again.
+    """
 
     spark: SparkSession
     out: str
@@ -30,10 +33,15 @@ class Finished:
     depth: str
     configuration: str
     per_code: int
+    at_hand: Mapping[str, DataFrame] = field(default_factory=dict)
 
     def table(self, name: str) -> DataFrame:
         """Its rows in a table; those of `violation` say whether they are new."""
-        rows = delta_tables.rows_of(self.spark, self.out, name, self.verdict.audit_id)
+        identity = self.verdict.audit_id
+        if name in self.at_hand:
+            rows = delta_tables.stamped(self.at_hand[name], name, identity)
+        else:
+            rows = delta_tables.rows_of(self.spark, self.out, name, identity)
         if name != "violation":
             return rows
         since = self.verdict.since
