@@ -272,7 +272,7 @@ compose() {
         master='local[*]'
         command_line+=(--master "$master")
     fi
-    add_defaults
+    add_defaults "$master"
     [[ $master != local* || $master == local-cluster* ]] || prefer_loopback
     choose_python "$master"
 
@@ -297,7 +297,7 @@ join() { # SEPARATOR A B: both, or the one that is not empty
     fi
 }
 
-add_defaults() {
+add_defaults() { # MASTER
     local -A defaults=()
     local key
     local log4j="\"-Dlog4j2.configurationFile=$here/conf/log4j2.properties\""
@@ -306,6 +306,7 @@ add_defaults() {
         unset 'defaults[spark.driver.memory]'
     fi
     has_own_log4j || defaults[spark.driver.defaultJavaOptions]+=" $log4j"
+    ! is_short_work "$1" || defaults[spark.driver.defaultJavaOptions]+=" -XX:TieredStopAtLevel=1"
     while read -r key; do
         case $key in
             *.defaultJavaOptions) # Spark puts these before the user's extraJavaOptions
@@ -317,6 +318,32 @@ add_defaults() {
             *) [[ -v conf[$key] ]] || add_conf "$key" "${defaults[$key]}" ;;
         esac
     done < <(printf '%s\n' "${!defaults[@]}" | LC_ALL=C sort)
+}
+
+# In so short a life what the JVM's second compiler makes is never used, yet it takes a quarter of
+# the processor. Whoever wants it all the same says -XX:TieredStopAtLevel=4.
+is_short_work() { # MASTER
+    local bytes=0 part paths=() words=("${tool_arguments[@]:1}")
+    local -r most_bytes=$((64 << 20)) most_seconds=2
+    [[ $1 == local* && $1 != local-cluster* ]] || return 1
+    case ${tool_arguments[0]} in
+        report | explain) return 0 ;;
+        audit | export) ;;
+        *) return 1 ;;
+    esac
+    while ((${#words[@]})); do
+        case ${words[0]} in
+            --dump) paths+=("${words[1]:-}") ;;
+            --dump=*) paths+=("${words[0]#*=}") ;;
+        esac
+        words=("${words[@]:1}")
+    done
+    # A folder that takes long to look through is no small one.
+    for part in "${paths[@]}"; do
+        part=$(timeout "$most_seconds" du -sb -- "$part" 2>/dev/null) || return 1
+        ((bytes += ${part%%[[:space:]]*}))
+    done
+    ((bytes <= most_bytes))
 }
 
 add_conf() {

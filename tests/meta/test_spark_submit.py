@@ -233,6 +233,32 @@ def test_java_options_of_the_user_stay_and_ours_go_before_them(checkout: Checkou
     assert last(given, "--driver-java-options") == "-Dtheirs=1"
 
 
+@pytest.mark.parametrize(
+    ("size", "options", "short"),
+    [
+        (1 << 20, [], True),
+        (1 << 30, [], False),
+        (1 << 20, ["--master", "yarn", "--"], False),
+        (1 << 20, ["--master", "local-cluster[2,1,1024]", "--"], False),
+    ],
+)
+@pytest.mark.parametrize("joined", [False, True])
+def test_short_work_is_not_compiled_twice(
+    checkout: Checkout, size: int, options: list[str], *, short: bool, joined: bool
+) -> None:
+    dump = checkout.elsewhere / "a dump/log"
+    write(dump, "")
+    os.truncate(dump, size)
+    named = ["--dump=a dump"] if joined else ["--dump", "a dump"]
+    ours = conf(checkout.submitted(*options, "audit", *named))["spark.driver.defaultJavaOptions"]
+    assert ("-XX:TieredStopAtLevel=1" in ours) == short
+
+
+def test_a_dump_that_is_not_there_is_no_short_work(checkout: Checkout) -> None:
+    given = checkout.submitted("audit", "--dump", "/nowhere/at-all")
+    assert "TieredStopAtLevel" not in conf(given)["spark.driver.defaultJavaOptions"]
+
+
 def test_logging_of_the_user_is_kept(checkout: Checkout) -> None:
     option = "-Dlog4j2.configurationFile=mine.xml"
     given = checkout.submitted("--driver-java-options", option, "--", "audit")
