@@ -27,6 +27,12 @@ class StoredBatch(NamedTuple):
     offsets: tuple[int, ...]
 
 
+def folder_of(scenario: Path, broker: int, name: str) -> Path:
+    """The folder of a partition of a broker, in whichever of its log directories it lies."""
+    (found,) = (scenario / "dump").glob(f"broker*-{broker}/{name}")
+    return found
+
+
 def stored_batches(folder: Path) -> Iterator[StoredBatch]:
     """Every batch of a partition folder in log order, decoded without Spark."""
     for path in sorted(folder.glob("*.log")):

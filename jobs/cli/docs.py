@@ -1,6 +1,7 @@
-"""Writes docs/checks.md and docs/tables.md from the code: `python -m jobs.cli.docs [--check]`."""
+"""Writes the generated pages of docs/ from the code: `python -m jobs.cli.docs [--check]`."""
 
 import sys
+import textwrap
 from pathlib import Path
 
 from pyspark.sql.types import StructType
@@ -8,6 +9,7 @@ from pyspark.sql.types import StructType
 from jobs.cli.commands.checks import family, manual
 from jobs.verify.catalogue import CHECKS
 from jobs.verify.verdict import REASONS
+from schemas.contexts import CONTEXTS
 from schemas.policy_views import PARTITION_AGES, POLICY_VIEWS
 from schemas.record import RECORD
 from schemas.tables import TABLES
@@ -58,6 +60,24 @@ def tables_page() -> str:
     return "\n".join(lines) + "\n"
 
 
+def contexts_page() -> str:
+    """All contexts with their columns and the checks that read them."""
+    lines = [
+        "# Contexts",
+        "",
+        GENERATED,
+        "",
+        "A check reads one context (`jobs/verify/contexts`). These are the columns that its rule, its",
+        "excuses and its texts may name, as `schemas/contexts` declares them.",
+    ]
+    for name, context in CONTEXTS.items():
+        read_by = ", ".join(f"`{check.code}`" for check in CHECKS if check.context == name)
+        columns = textwrap.dedent(context.COLUMNS).strip()
+        lines += ["", f"## {name}", "", f"One row is {context.ROW}.", "", f"Read by {read_by}."]
+        lines += ["", "```sql", columns, "```"]
+    return "\n".join(lines) + "\n"
+
+
 def _columns(schema: StructType) -> list[str]:
     return ["| column | type | meaning |", "|---|---|---|"] + [
         f"| {field.name} | {field.dataType.simpleString()} | {field.metadata['comment']} |"
@@ -65,7 +85,7 @@ def _columns(schema: StructType) -> list[str]:
     ]
 
 
-PAGES = {"checks.md": checks_page, "tables.md": tables_page}
+PAGES = {"checks.md": checks_page, "contexts.md": contexts_page, "tables.md": tables_page}
 
 
 def stale_pages() -> list[str]:

@@ -71,7 +71,7 @@ def test_groups_have_committed_what_the_broker_answers(path: Path, tmp_path: Pat
     told: dict[Key, int] = {}
     for one in oracle.partitions(scenario):
         if one["topic"] == OFFSETS_TOPIC:
-            broker = scenario / f"dump/broker-{one['leader']}"
-            told |= committed(broker / f"{one['topic']}-{one['partition']}")
+            name = f"{one['topic']}-{one['partition']}"
+            told |= committed(oracle.folder_of(scenario, one["leader"], name))
     answered = {(one["group"], one["topic"], one["partition"]): one["offset"] for one in answer}
     assert {key: told[key] for key in answered} == answered

@@ -69,6 +69,17 @@ def surely_before(earlier_ms: Values, later_ms: Values, tolerance_ms: Values) ->
     return earlier_ms < later_ms - tolerance_ms
 
 
+def ended_before(complete_offset: Values, prepare_offset: Values) -> Values:
+    """Whether a transaction has its markers everywhere before another one has any.
+
+    `complete_offset`: of its Complete record; `prepare_offset`: of the other's Prepare record, in
+    the same partition of the coordinator's log. Complete is written when the markers are, and
+    markers are sent when Prepare is written (`TransactionMarkerChannelManager`): where both write
+    to a partition, the offsets of their markers have the order of these records.
+    """
+    return complete_offset < prepare_offset
+
+
 def owns_what_is_there(newest_prepare: Values, newest_owner: Values, running: Values) -> Values:
     """Whether a decision is the last one that data of its epoch can belong to.
 

@@ -18,6 +18,7 @@ OF_PREPARES = {
     "completes": F.sum,
     "record_place": F.max,
     "newest_prepare": F.max,
+    "prepared_index": F.max,
     "complete_offset": F.max,
     "complete_timestamp": F.max,
     "earliest_prepare": F.min,
@@ -98,6 +99,7 @@ def _prepared(decided: DataFrame, partition_info: DataFrame) -> DataFrame:
             completed.cast("long").alias("completes"),
             place_number("record_file_index", "record_position").alias("record_place"),
             F.col("prepare_offset").alias("newest_prepare"),
+            F.col("coordinator_index").alias("prepared_index"),
             "complete_offset",
             "complete_timestamp",
             F.col("prepare_timestamp").alias("earliest_prepare"),
@@ -165,6 +167,32 @@ def matched(
     )
     aggregates = [how(name).alias(name) for name, how in (OF_PREPARES | OF_MARKERS).items()]
     return both.groupBy(*KEY).agg(*aggregates)
+
+
+def first_ended(rows: DataFrame, coordinators: DataFrame) -> DataFrame:
+    """What was completed first, of each partition of the coordinator's log, with a marker here.
+
+    One row a partition_index and coordinator_partition. ended_complete, ended_marker: offsets of
+    the Complete record and of the marker. `rows`: those of `matched`; `coordinators`: partitions of
+    `__transaction_state` by deciding_index.
+    """
+    single = (F.col("prepares") == 1) & (F.col("completes") == 1) & (F.col("markers") == 1)
+    placed = rows.filter(single).join(
+        F.broadcast(coordinators.select("deciding_index", "coordinator_partition")),
+        F.col("prepared_index") == F.col("deciding_index"),
+        "inner",
+    )
+    first = F.min(F.struct("complete_offset", "marker_offset"))
+    return (
+        placed.groupBy("partition_index", "coordinator_partition")
+        .agg(first.alias("first"))
+        .select(
+            "partition_index",
+            "coordinator_partition",
+            F.col("first.complete_offset").alias("ended_complete"),
+            F.col("first.marker_offset").alias("ended_marker"),
+        )
+    )
 
 
 def lacks_markers() -> Column:

@@ -11,7 +11,13 @@ from jobs.verify.contexts.context import Context
 from jobs.verify.contexts.decided_counts import with_counts
 from jobs.verify.contexts.decided_data import runs_of, with_data, with_reach
 from jobs.verify.contexts.decided_epochs import with_decision, with_other_outcome, with_outcomes
-from jobs.verify.contexts.decided_matching import has_too_many, matched, one_copy, regular
+from jobs.verify.contexts.decided_matching import (
+    first_ended,
+    has_too_many,
+    matched,
+    one_copy,
+    regular,
+)
 from jobs.verify.contexts.decided_places import with_places
 from jobs.verify.contexts.transaction import Ages
 from udfs.rules import attribution
@@ -111,8 +117,10 @@ def _anchors(tolerance: Column) -> list[Column]:
     """What in the partition is older than the newest decision of the row, and proves a marker.
 
     by_epoch: data of this transaction or of an earlier one of the producer. by_owner: data that no
-    later transaction than this one can own; owner_settled: none was begun since. by_clock: a marker
-    of any producer, older than the decision for sure; nearly: by clocks that may differ.
+    later transaction than this one can own; owner_settled: none was begun since. order_anchor: the
+    marker of a transaction that the same log completed before it prepared this one, whatever the
+    clocks say. by_clock: a marker of any producer, older than the decision for sure; nearly: by
+    clocks that may differ.
     """
     running = surely(
         (F.col("running_epoch") == F.col("prepared_data_epoch"))
@@ -133,10 +141,14 @@ def _anchors(tolerance: Column) -> list[Column]:
     by_clock = attribution.surely_before(first, prepared, tolerance) | (
         nearly & attribution.surely_before(first, prepared, F.col("apart_ms"))
     )
+    by_order = (F.col("prepares") == 1) & attribution.ended_before(
+        F.col("ended_complete"), F.col("newest_prepare")
+    )
     return [
         F.when(held & single, F.col("data_run_last")).alias("own_data_last"),
         F.when(owns, F.col("data_run_last")).alias("owned_last"),
         (F.col("at_once") | surely(behind) | surely(moved_on)).alias("owner_settled"),
+        F.when(by_order, F.col("ended_marker")).alias("order_anchor"),
         F.when(by_clock, F.col("first_marker_offset")).alias("clock_anchor"),
         F.when(nearly, F.col("first_marker_offset")).alias("near_anchor"),
     ]
@@ -147,7 +159,7 @@ def _held() -> list[Column]:
     short = F.col("short_place").isNotNull()
     # What counting proves, it proves by something older.
     counted = F.when(short, F.col("first_marker_offset"))
-    by_order = F.coalesce(F.col("earlier_offset"), F.col("clock_anchor"), counted)
+    by_order = F.coalesce("earlier_offset", "order_anchor", "clock_anchor", counted)
     owned = F.when(F.col("owner_settled"), F.col("owned_last"))
     surely_from = F.coalesce(F.col("own_data_last"), owned, by_order)
     held_from = F.coalesce(surely_from, "owned_last", "near_anchor")
@@ -356,7 +368,10 @@ def decided_partition_context(
             .join(_replica_offsets(markers, places),
                   on=["listed", "producer_id", "marker_epoch", "commit"], how="left")
         )  # fmt: skip
-        beside = with_reach(with_data(with_outcomes(told, markers), runs), markers)
+        ended = first_ended(rows, coordinators)
+        beside = with_reach(with_data(with_outcomes(told, markers), runs), markers).join(
+            F.broadcast(ended), on=["partition_index", "coordinator_partition"], how="left"
+        )
         reached = beside.select("*", *_reach_of_row(tolerance), *_lateness(tolerance))
         counted = with_counts(reached, decided, markers, tolerance)
         held = counted.select("*", *_anchors(tolerance)).select("*", *_held())

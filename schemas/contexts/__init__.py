@@ -1,0 +1,50 @@
+"""What checks read: the contexts by name, in the order in which a log is judged."""
+
+from types import ModuleType
+
+from schemas.contexts import (
+    coordinator_copies,
+    coordinator_step,
+    decided_partition,
+    frame,
+    group_record,
+    log_directory,
+    offset_commit,
+    offset_discontinuity,
+    offset_transaction,
+    partition,
+    producer,
+    producer_block,
+    replicas,
+    run,
+    segment,
+    side_fault,
+    snapshot,
+    torn_epoch,
+    transaction,
+    txn_index_entry,
+)
+
+# Name -> module with ROW (what one row is) and COLUMNS (names and types).
+CONTEXTS: dict[str, ModuleType] = {
+    "frame": frame,
+    "offset_discontinuity": offset_discontinuity,
+    "segment": segment,
+    "partition": partition,
+    "txn_index_entry": txn_index_entry,
+    "side_fault": side_fault,
+    "run": run,
+    "producer": producer,
+    "producer_block": producer_block,
+    "decided_partition": decided_partition,
+    "coordinator_step": coordinator_step,
+    "coordinator_copies": coordinator_copies,
+    "transaction": transaction,
+    "torn_epoch": torn_epoch,
+    "snapshot": snapshot,
+    "group_record": group_record,
+    "offset_commit": offset_commit,
+    "offset_transaction": offset_transaction,
+    "log_directory": log_directory,
+    "replicas": replicas,
+}
