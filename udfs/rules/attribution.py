@@ -59,6 +59,16 @@ def has_epoch_of_data(marker_epoch: Values, data_epoch: Values) -> Values:
     return data_epoch == marker_epoch
 
 
+def raised_by_one(marker_epoch: Values, data_epoch: Values) -> Values:
+    """Whether a marker has the epoch behind that of the data: a fence, or transaction.version 2."""
+    return marker_epoch == data_epoch + 1
+
+
+def may_end(marker_epoch: Values, data_epoch: Values) -> Values:
+    """Whether a marker can be that of the data, by their epochs; null for a marker alone."""
+    return has_epoch_of_data(marker_epoch, data_epoch) | raised_by_one(marker_epoch, data_epoch)
+
+
 def one_transaction_an_epoch(with_transaction_version_1: Values) -> Values:
     """Whether decisions of an epoch are single: none was made under transaction.version 0 or 1."""
     return with_transaction_version_1 == 0
