@@ -746,13 +746,14 @@ class LogBuilder:
                 content, last = bytes.fromhex(line.word()), -1
             else:
                 last = line.number("last")
-                content = txn_index.ENTRY.pack(
+                entry = txn_index.AbortedTxnEntry(
                     line.number("version"),
                     self.pid(line.number("pid")),
                     line.number("first"),
                     last,
                     line.number("lso", last + 1),
                 )
+                content = txn_index.encode([entry])
             holding = max((base for base in self.segments if base <= last), default=self._current)
             segment = line.number("segment", holding)
             files[segment] = files.get(segment, b"") + content

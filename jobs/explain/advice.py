@@ -21,22 +21,22 @@ from jobs.explain.situation import (
     Situation,
 )
 from jobs.explain.words import printable
-
-TOOL = "kafka-transactions.sh --bootstrap-server HOST:PORT"
+from jobs.model import commands
 
 
 def abort_commands(given: Situation) -> list[str]:
     """The command that aborts the holder, for the versions that the brokers may have.
 
-    Only brokers of 3.0 and newer find a transaction by its start (TransactionsCommand, KIP-664).
     The epoch of a coordinator that never wrote a marker here is 0, as the tool takes it.
     """
     holder = given.holder or {}
-    newer = f"  {TOOL} abort {_place(given)} --start-offset {holder['first_offset']}"
-    older = (
-        f"  {TOOL} abort {_place(given)} --producer-id {holder['producer_id']} "
-        f"--producer-epoch {holder['producer_epoch']} "
-        f"--coordinator-epoch {max(given.coordinator_epoch or 0, 0)}"
+    newer = _command(given, commands.ABORT_BY_START, first_offset=holder["first_offset"])
+    older = _command(
+        given,
+        commands.ABORT_BY_PRODUCER,
+        producer_id=holder["producer_id"],
+        producer_epoch=holder["producer_epoch"],
+        coordinator_epoch=max(given.coordinator_epoch or 0, 0),
     )
     if _surely_newer(given):
         return [newer]
@@ -50,14 +50,16 @@ def _surely_newer(given: Situation) -> bool:
     return given.owner is not None and (given.owner["client_transaction_version"] or 0) >= 2
 
 
-def _place(given: Situation) -> str:
-    return f"--topic {shlex.quote(given.state['topic'])} --partition {given.state['partition']}"
+def _command(given: Situation, template: str, **values: object) -> str:
+    """A command about the partition, on a line of its own."""
+    topic, partition = shlex.quote(given.state["topic"]), given.state["partition"]
+    return "  " + template.format(topic=topic, partition=partition, **values)
 
 
 def _ask_the_brokers(given: Situation) -> list[str]:
     return [
-        f"  {TOOL} find-hanging {_place(given)}",
-        f"  {TOOL} describe-producers {_place(given)}",
+        _command(given, commands.FIND_HANGING),
+        _command(given, commands.DESCRIBE_PRODUCERS),
     ]
 
 
@@ -65,7 +67,7 @@ def _describe(given: Situation) -> str:
     identity = (given.owner or {}).get("transactional_id") or given.state["lso_transactional_id"]
     # An id that a terminal would not show as it is cannot be typed into one either.
     shown = "ID" if identity is None or printable(identity) != identity else shlex.quote(identity)
-    return f"  {TOOL} describe --transactional-id {shown}"
+    return f"  {commands.TOOL} describe --transactional-id {shown}"
 
 
 def _log(given: Situation) -> str:
@@ -77,7 +79,7 @@ def _abort(given: Situation) -> list[str]:
     return [
         "See that it is still there, then abort it. Its records become invisible to "
         "read_committed consumers; an abort in this partition touches no other.",
-        f"  {TOOL} describe-producers {_place(given)}",
+        _command(given, commands.DESCRIBE_PRODUCERS),
         *abort_commands(given),
     ]
 
@@ -162,8 +164,7 @@ def _replication(given: Situation) -> list[str]:
         "What lies behind the high watermark is not replicated to all in-sync replicas, or the "
         "checkpoint in this copy is older than its log (brokers write it every five seconds). "
         "Look at replication:",
-        "  kafka-topics.sh --bootstrap-server HOST:PORT --describe --topic "
-        f"{shlex.quote(given.state['topic'])}",
+        _command(given, commands.DESCRIBE_TOPIC),
     ]
 
 

@@ -5,11 +5,10 @@ from pyspark.sql import functions as F
 
 from schemas.coordinator_states import ONGOING, PREPARE_ABORT, PREPARE_COMMIT
 from udfs.rules.attribution import took_effect
+from udfs.rules.producer_step import LAST_EPOCH
 
 # Below every epoch: the history of the producer id is known from its beginning.
 FROM_THE_BEGINNING = -1
-# No epoch is above it: nothing is known for sure.
-LAST_EPOCH = 32767
 
 
 def decisions(txn_log_records: DataFrame) -> DataFrame:
@@ -102,6 +101,7 @@ def histories(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFram
     )
     known_above = (
         F.when(F.col("tail_from") == 0, F.lit(FROM_THE_BEGINNING))
+        # No epoch is above it: nothing is known for sure.
         .when(F.col("lowest_epoch").isNull(), F.lit(LAST_EPOCH))
         .otherwise(F.col("lowest_epoch"))
     )

@@ -3,6 +3,8 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from udfs.rules.offset_commit import Commit, is_late
+
 KEY = ("partition_index", "group", "committed_topic", "committed_partition")
 NAMES = ("group", "committed_topic", "committed_partition")
 
@@ -64,16 +66,16 @@ def late_commits(commits: DataFrame, transactions: DataFrame) -> DataFrame:
         F.lead(split).over(order).alias("following_split"),
     )
     told = placed.filter(
-        (F.col("late.producer_id") >= 0)
-        & (F.col("late.committed_offset") < F.col("replaced.committed_offset"))
-        & (F.col("following.committed_offset") > F.col("replaced.committed_offset"))
-        & (F.col("replaced.producer_id") >= 0)
-        & (F.col("following.producer_id") == F.col("replaced.producer_id"))
+        is_late(_commit("replaced"), _commit("late"), _commit("following"))
         & _next_to("replaced_split", "late_split")
         & _next_to("late_split", "following_split")
         & ~(_same("replaced_split", "late_split") & _same("late_split", "following_split"))
     )
     return told.select("partition_index", *NAMES, "replaced", "late", "following")
+
+
+def _commit(name: str) -> Commit:
+    return Commit(F.col(f"{name}.producer_id"), F.col(f"{name}.committed_offset"))
 
 
 def _same(before: str, after: str) -> Column:

@@ -8,7 +8,8 @@ from pyspark.sql.types import LongType
 
 from schemas import log_row
 from schemas.dump_partition import CLEANED, CLEANING_UNKNOWN, DUMP_PARTITION, NEVER_CLEANED
-from udfs.rules.absence import RANGES_OF_PARTITION, first_pass_possible, within_reach
+from udfs.rules.absence import RANGES_OF_PARTITION, first_pass_possible, is_gap, within_reach
+from udfs.rules.batch_order import goes_back, leader_epoch_fell
 from udfs.rules.extent import is_outlasted, manifest_counts
 
 RANGES = "array<struct<first:bigint,end:bigint>>"
@@ -61,12 +62,11 @@ def segments(rows_of_summary: DataFrame, discontinuities: DataFrame, files: Data
         crossing & (F.col("first_found") > F.col("starts_at"))
     )
     what = F.array(
-        F.when((F.col("first_offset") > previous + 1) & ~behind_damage,
-               F.when(crossing & (F.col("base_offset") > previous + 1), F.lit("segment_missing"))
+        F.when(is_gap(previous, F.col("first_offset")) & ~behind_damage,
+               F.when(crossing & is_gap(previous, F.col("base_offset")), F.lit("segment_missing"))
                .otherwise(F.lit("gap"))),
-        F.when(F.col("first_offset") <= previous, F.lit("overlap")),
-        F.when((F.col("first_leader_epoch") >= 0)
-               & (F.col("first_leader_epoch") < F.col("before.final_leader_epoch")),
+        F.when(goes_back(previous, F.col("first_offset")), F.lit("overlap")),
+        F.when(leader_epoch_fell(F.col("before.final_leader_epoch"), F.col("first_leader_epoch")),
                F.lit("leader_epoch")),
     )  # fmt: skip
     at_seams = seams.select(

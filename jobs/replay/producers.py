@@ -9,15 +9,10 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from udfs.rules.memory import KNOWN_BATCHES
-from udfs.wire.batches.batch_layout import MAX_SEQUENCE
+from udfs.rules.producer_step import Batch, Known, is_contiguous, next_sequence
 
 # Rows before a run that hold so many, also where each is one batch or marker.
 ROWS_OF_KNOWN = 10
-
-
-def next_sequence(last: Column) -> Column:
-    """The sequence that follows `last`: 2147483647 is followed by 0."""
-    return F.when(last >= MAX_SEQUENCE, F.lit(0)).otherwise(last + 1)
 
 
 def _data_struct() -> Column:
@@ -60,9 +55,12 @@ def _chain() -> tuple[Column, Column]:
     A run behind transactions that were folded away does not stand next to `previous`: what
     began in between, the decoder has said.
     """
-    goes_on = (F.col("previous.epoch") == F.col("producer_epoch")) & (
-        F.col("first_sequence") == next_sequence(F.col("previous.last_sequence"))
+    known = Known(
+        F.col("state_epoch"),
+        F.col("previous.epoch"),
+        next_sequence(F.col("previous.last_sequence")),
     )
+    goes_on = is_contiguous(Batch(F.col("producer_epoch"), F.col("first_sequence")), known)
     begins = F.when(F.col("follows"), F.col("chain_first_sequence").isNotNull()).otherwise(
         F.col("has_data") & ~F.coalesce(goes_on, F.lit(False))
     )

@@ -3,6 +3,7 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from udfs.rules.aborted_list import stable_at_abort
 from udfs.rules.extent import MAX_OFFSET
 from udfs.rules.memory import may_be_gone_with_the_head
 
@@ -168,8 +169,8 @@ def abort_markers(transactions: DataFrame, regular_aborts: DataFrame) -> DataFra
         long_ones, allowMissingColumns=True
     )
     judged = _oldest_behind(events).filter(F.col("marker_offset").isNotNull())
-    oldest = F.least("oldest_other", "oldest_behind")
-    stable = F.when(oldest < F.col("marker_offset"), oldest).otherwise(F.col("marker_offset") + 1)
+    oldest = F.least("oldest_other", "oldest_behind", F.lit(MAX_OFFSET))
+    stable = stable_at_abort(F.col("marker_offset"), oldest)
     return judged.select(
         *[name for name in ABORT_COLUMNS if name != "oldest_other"],
         F.when(F.col("first_offset").isNotNull(), stable).alias("last_stable_offset"),

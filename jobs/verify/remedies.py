@@ -1,27 +1,20 @@
-"""The command that ends an open transaction, worded once."""
+"""The command that ends an open transaction, over the columns of its row."""
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from jobs.model.commands import ABORT_BY_PRODUCER, ABORT_BY_START
 from jobs.verify.check import text
-
-ABORT = (
-    "kafka-transactions.sh --bootstrap-server HOST:PORT abort --topic {topic} "
-    "--partition {partition} "
-)
 
 
 def abort_command() -> Column:
     """Aborts the open transaction of a row of the context `transaction`, as `explain` tells it.
 
-    Only brokers of 3.0 and newer find a transaction by its start (TransactionsCommand, KIP-664);
-    only those of 4.0 and newer know protocol 2. Topics need no quotes: a folder with a name that a
-    shell would not take as it is holds no partition (`jobs.model.file_names`).
+    Only brokers of 4.0 and newer know protocol 2.
     """
-    newer = text(ABORT + "--start-offset {first_offset}")
+    newer = text(ABORT_BY_START)
     older = text(
-        "; on brokers older than 3.0: " + ABORT + "--producer-id {producer_id} "
-        "--producer-epoch {producer_epoch} --coordinator-epoch {coordinator_epoch}",
+        "; on brokers older than 3.0: " + ABORT_BY_PRODUCER,
         topic="topic",
         partition="partition",
         producer_id="producer_id",

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from engines import check_in_both_engines
 from hypothesis import given
 from hypothesis import strategies as st
+from pyspark.sql import SparkSession
 
 from schemas.coordinator_states import (
     COMPLETE_ABORT,
@@ -36,6 +38,50 @@ def test_the_epoch_of_a_marker_tells_its_protocol() -> None:
     marker, data = np.array([3, 3, 3]), np.array([2, 3, 1])
     assert attribution.raised(marker, data).tolist() == [True, False, True]
     assert attribution.has_epoch_of_data(marker, data).tolist() == [False, True, False]
+
+
+def test_a_marker_has_the_epoch_of_its_data_or_the_next_one() -> None:
+    marker, data = np.array([3, 3, 3, 3]), np.array([4, 3, 2, 1])
+    assert attribution.raised_by_one(marker, data).tolist() == [False, False, True, False]
+    assert attribution.may_end(marker, data).tolist() == [False, True, True, False]
+
+
+def test_a_decision_is_known_between_what_was_cleaned_and_the_copy() -> None:
+    marker = np.array([3, 4, 5, 6])
+    known = attribution.is_decision_known(marker, 3, 6, np.False_)
+    assert known.tolist() == [False, True, True, False]
+    assert attribution.is_decision_known(marker, 3, 6, np.True_).tolist() == [
+        False,
+        True,
+        True,
+        True,
+    ]
+
+
+EPOCHS = [0, 1, 2, 3, None]
+OF_TWO_EPOCHS = [
+    attribution.raised,
+    attribution.raised_by_one,
+    attribution.has_epoch_of_data,
+    attribution.may_end,
+    attribution.is_recorded,
+]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("rule", OF_TWO_EPOCHS, ids=[rule.__name__ for rule in OF_TWO_EPOCHS])
+def test_columns_say_what_arrays_say_of_two_epochs(spark: SparkSession, rule) -> None:  # type: ignore[no-untyped-def]
+    choices = {"marker": EPOCHS, "other": EPOCHS}
+    check_in_both_engines(spark, lambda row: rule(row["marker"], row["other"]), choices)
+
+
+@pytest.mark.spark
+def test_columns_say_what_arrays_say_of_a_decision(spark: SparkSession) -> None:
+    choices = {"marker": EPOCHS[:-1], "above": [-1, *EPOCHS], "newest": EPOCHS}
+    choices["covered"] = [True, False, None]
+    check_in_both_engines(
+        spark, lambda row: attribution.is_decision_known(*[row[name] for name in choices]), choices
+    )
 
 
 def test_data_belong_to_the_last_decision_if_no_other_transaction_was_begun() -> None:

@@ -5,7 +5,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from udfs.rules.logic import clipped, is_absent, is_in, surely
+from udfs.rules.logic import as_number, chosen, clipped, is_in, surely
 
 NUMBERS = [3, 0, -1, 7]
 
@@ -13,7 +13,8 @@ NUMBERS = [3, 0, -1, 7]
 def test_words_over_arrays() -> None:
     numbers = np.array(NUMBERS)
     assert is_in(numbers, (0, 7)).tolist() == [False, True, False, True]
-    assert is_absent(numbers).tolist() == [False] * 4
+    assert as_number(numbers > 0).tolist() == [1, 0, 0, 1]
+    assert chosen(numbers > 0, numbers, 9).tolist() == [3, 9, 9, 7]
     assert surely(numbers > 0).tolist() == [True, False, False, True]
     assert clipped(numbers, 0, 5).tolist() == [3, 0, 0, 5]
 
@@ -23,10 +24,15 @@ def test_words_over_columns_say_the_same_and_know_nulls(spark: SparkSession) -> 
     rows = spark.createDataFrame([(number,) for number in [*NUMBERS, None]], "number int")
     number = F.col("number")
     told = rows.select(
-        is_in(number, (0, 7)), is_absent(number), surely(number > 0), clipped(number, 0, 5)
+        is_in(number, (0, 7)),
+        as_number(number > 0),
+        surely(number > 0),
+        clipped(number, 0, 5),
+        chosen(number > 0, number, F.lit(9)),
     ).collect()
     numbers = np.array(NUMBERS)
     assert [row[0] for row in told] == [*is_in(numbers, (0, 7)).tolist(), None]
-    assert [row[1] for row in told] == [*is_absent(numbers).tolist(), True]
+    assert [row[1] for row in told] == [*as_number(numbers > 0).tolist(), None]
     assert [row[2] for row in told] == [*surely(numbers > 0).tolist(), False]
     assert [row[3] for row in told] == [*clipped(numbers, 0, 5).tolist(), None]
+    assert [row[4] for row in told] == [*chosen(numbers > 0, numbers, 9).tolist(), None]

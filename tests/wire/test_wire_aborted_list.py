@@ -10,7 +10,6 @@ from udfs.wire.side_files.aborted_list import (
     agreeing,
     last_stable_offsets,
     long_transactions,
-    within,
 )
 
 # (marker, first offset): a transaction that is open has no marker.
@@ -83,9 +82,3 @@ def test_what_occurs_twice_or_out_of_order_is_left_to_the_checks() -> None:
 def test_an_entry_of_a_transaction_without_data_is_left_to_the_checks() -> None:
     """Brokers up to 2.7 wrote one for an ABORT marker that ended nothing."""
     assert pairs(aborts((7, 4, 4, 5)), entries((7, 4, 4, 5))) == []
-
-
-def test_the_newest_segment_has_no_end() -> None:
-    offsets = numbers([9, 10, 19, 20])
-    assert within(offsets, 10, 20).tolist() == [False, True, True, False]
-    assert within(offsets, 10, None).tolist() == [False, True, True, True]

@@ -3,7 +3,7 @@
 import pytest
 from wire.vectors import PARTITION_TXNINDEX, X1
 
-from udfs.wire.side_files.txn_index import ENTRY, AbortedTxnEntry, decode, encode
+from udfs.wire.side_files.txn_index import ENTRY_SIZE, AbortedTxnEntry, decode, encode
 
 X1_ENTRY = AbortedTxnEntry(0, 4002, 90, 103, 95)
 
@@ -36,5 +36,5 @@ def test_empty_file_has_no_entries() -> None:
 @pytest.mark.parametrize("size", range(len(PARTITION_TXNINDEX)))
 def test_truncation_keeps_the_whole_entries(size: int) -> None:
     entries, partial = decode(PARTITION_TXNINDEX[:size])
-    assert len(entries) == size // ENTRY.size
-    assert partial == size % ENTRY.size
+    assert len(entries) == size // ENTRY_SIZE
+    assert partial == size % ENTRY_SIZE

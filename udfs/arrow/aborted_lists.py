@@ -13,6 +13,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from schemas import log_row
 from schemas.columns import array, binary, boolean, integer, long, string, table
 from udfs.arrow.blocks import pack_block, unpack_blocks
+from udfs.rules.aborted_list import is_misplaced
 from udfs.wire.batches.batch_headers import Int64s
 from udfs.wire.side_files.aborted_list import (
     NEVER,
@@ -20,7 +21,6 @@ from udfs.wire.side_files.aborted_list import (
     LongTransactions,
     agreeing,
     last_stable_offsets,
-    within,
 )
 
 AGREED, ABORT, ENTRY = "agreed", "abort", "entry"
@@ -81,7 +81,8 @@ def match_segments(
 def _match(segment: pa.RecordBatch, long_ones: LongOnes) -> Iterator[pa.RecordBatch]:
     partition = segment.column("partition_index")[0].as_py()
     base = segment.column("base_offset")[0].as_py()
-    next_base = segment.column("next_base_offset")[0].as_py()
+    behind = segment.column("next_base_offset")[0].as_py()
+    next_base = NEVER if behind is None else behind
     cells = segment.column("cells")[0].values
     aborts, entries = _rows(cells, False, _ABORT), _rows(cells, True, _ENTRY)
     numbers, told = _numbers(aborts), _numbers(entries)
@@ -91,8 +92,8 @@ def _match(segment: pa.RecordBatch, long_ones: LongOnes) -> Iterator[pa.RecordBa
     mine, theirs = agreeing(numbers, told)
     agreed = pa.table([numbers[name][mine] for name in _AGREED.names], schema=_AGREED)
     outside = {
-        ABORT: ~within(numbers["marker_offset"], base, next_base),
-        ENTRY: ~within(told["last_offset"], base, next_base),
+        ABORT: is_misplaced(numbers["marker_offset"], base, next_base),
+        ENTRY: is_misplaced(told["last_offset"], base, next_base),
         AGREED: np.zeros(mine.size, bool),
     }
     left = {ABORT: _without(aborts, mine), ENTRY: _without(entries, theirs), AGREED: agreed}

@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from udfs.arrow.bounded import bounded_rows
+from udfs.rules.attribution import is_decision_known, raised_by_one
 
 Unpack = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
@@ -89,12 +90,14 @@ def unpack_raised(
         for rows in unpack_blocks(batches):
             producer, epoch = rows.column("producer_id"), rows.column("producer_epoch")
             marker = rows.column("marker_epoch").to_numpy()
-            asked = marker == epoch.to_numpy() + 1
+            asked = raised_by_one(marker, epoch.to_numpy())
             if producer_ids.size:
                 near = np.searchsorted(producer_ids, producer.to_numpy())
                 near = np.minimum(near, producer_ids.size - 1)
                 known = producer_ids[near] == producer.to_numpy()
-                asked &= ~(known & (marker > known_above[near]) & (marker < newest[near]))
+                # What the copy's moment tells beyond that is asked of the rows.
+                decided = is_decision_known(marker, known_above[near], newest[near], np.False_)
+                asked &= ~(known & decided)
             keys = np.unique(epoch_keys(producer, epoch)[asked])
             if keys.size:
                 yield pa.record_batch({"keys": [keys.tobytes()]})

@@ -36,8 +36,8 @@ def _read_txn_index(source: ByteRange, split: dict[str, Any]) -> Iterator[pa.Rec
     """Entries of a `.txnindex`, small enough to be read whole (34 bytes an abort)."""
     entries, trailing = txn_index.decode(source.data[: source.length])
     builder = RowBuilder(split)
-    position = np.arange(entries.size, dtype=np.int64) * txn_index.ENTRY.size
-    yield from entry_rows(builder, entries, position, txn_index.ENTRY.size)
+    position = np.arange(entries.size, dtype=np.int64) * txn_index.ENTRY_SIZE
+    yield from entry_rows(builder, entries, position, txn_index.ENTRY_SIZE)
     summary = _side_file_summary(source) | {"trailing_bytes": trailing}
     yield builder.nested(log_row.SUMMARY, "summary", [summary])
 

@@ -21,7 +21,7 @@ from udfs.arrow.rows import RowBuilder
 from udfs.arrow.run_rows import replayable, run_rows
 from udfs.arrow.side_files import faults_beside
 from udfs.arrow.txn_log_rows import txn_log_rows
-from udfs.rules import absence
+from udfs.rules import absence, batch_order
 from udfs.rules.clock import is_broker_clock
 from udfs.wire import bounds
 from udfs.wire.batches import batch_layout as layout
@@ -78,8 +78,8 @@ def discontinuity_rows(
     )
     gap = _gaps(decoded, after_damage)
     gap &= ~absence.within_reach(previous_last + 1, split["cleaned_below"] or 0)
-    overlap = base <= previous_last
-    regressed = (epoch >= 0) & (epoch < epoch_before)
+    overlap = batch_order.goes_back(previous_last, base)
+    regressed = batch_order.leader_epoch_fell(epoch_before, epoch)
     rows, dropped = [], 0
     for what, where in (("gap", gap), ("overlap", overlap), ("leader_epoch", regressed)):
         indices = np.flatnonzero(where)
@@ -119,13 +119,18 @@ def missing_ranges(
     gaps = np.flatnonzero(_gaps(decoded, after_damage))
     first, end = headers.last_offset[gaps] + 1, headers.base_offset[gaps + 1]
     if topic == TXN_LOG_TOPIC:
-        partly = absence.lacks_records(headers.record_count, headers.last_offset_delta)
-        partly &= ~headers.control & (headers.magic == 2)
+        partly = _lack_records(headers) & (headers.magic == 2)
         first = np.concatenate([first, headers.base_offset[partly]])
         end = np.concatenate([end, headers.last_offset[partly] + 1])
         order = np.argsort(end, kind="stable")
         first, end = first[order], end[order]
     return [one._asdict() for one in absence.newest_apart(first, end)]
+
+
+def _lack_records(headers: BatchHeaders) -> NDArray[np.bool_]:
+    """Which data batches have fewer records than offsets."""
+    lack: NDArray[np.bool_] = absence.lacks_records(headers.record_count, headers.last_offset_delta)
+    return lack & ~headers.control
 
 
 def failure_rows(frames: Frames, headers: BatchHeaders, start: int) -> list[dict[str, Any]]:
@@ -179,7 +184,6 @@ def summary_row(
     broker_clock = np.where(is_broker_clock(markers, headers.log_append_time), stamped, -1)
     # A moment that cannot be is no clock: it would make every other one of the dump long ago.
     newest = int(np.where(broker_clock < bounds.LATEST, broker_clock, -1).max())
-    partly = ~headers.control & (headers.record_count < headers.last_offset_delta + 1)
     reached = next_base is not None and int(headers.last_offset[high]) >= next_base
     return row | {
         "reaches_next": reached,
@@ -196,7 +200,9 @@ def summary_row(
         "highest_position": int(headers.position[high]) + start,
         "broker_timestamp": newest if newest >= 0 else None,
         "cleaner_traces": bool(
-            headers.delete_horizon.any() or (headers.record_count == 0).any() or partly.any()
+            headers.delete_horizon.any()
+            or (headers.record_count == 0).any()
+            or _lack_records(headers).any()
         ),
     }
 

@@ -59,6 +59,40 @@ def has_epoch_of_data(marker_epoch: Values, data_epoch: Values) -> Values:
     return data_epoch == marker_epoch
 
 
+def raised_by_one(marker_epoch: Values, data_epoch: Values) -> Values:
+    """Whether a marker has the epoch behind that of the data: a fence, or transaction.version 2."""
+    return marker_epoch == data_epoch + 1
+
+
+def may_end(marker_epoch: Values, data_epoch: Values) -> Values:
+    """Whether a marker can be that of the data, by their epochs; null for a marker alone."""
+    return has_epoch_of_data(marker_epoch, data_epoch) | raised_by_one(marker_epoch, data_epoch)
+
+
+def is_recorded(marker_epoch: Values, known_above: Values) -> Values:
+    """Whether the coordinator's log lacks no decision of an epoch in front of what is there of it.
+
+    `known_above`: every record of the producer id in a higher epoch is there.
+    """
+    return marker_epoch > known_above
+
+
+def is_copied_later(marker_epoch: Values, newest_epoch: Values, covered: Values) -> Values:
+    """Whether the copy of the coordinator's log is later than the decision behind a marker.
+
+    `newest_epoch`: the highest one of the producer id there; `covered`: by the clock it is.
+    """
+    return (newest_epoch > marker_epoch) | covered
+
+
+def is_decision_known(
+    marker_epoch: Values, known_above: Values, newest_epoch: Values, covered: Values
+) -> Values:
+    """Whether the coordinator's log holds the decision behind a marker, if there was one."""
+    recorded = is_recorded(marker_epoch, known_above)
+    return recorded & is_copied_later(marker_epoch, newest_epoch, covered)
+
+
 def one_transaction_an_epoch(with_transaction_version_1: Values) -> Values:
     """Whether decisions of an epoch are single: none was made under transaction.version 0 or 1."""
     return with_transaction_version_1 == 0

@@ -24,18 +24,26 @@ def is_in(values: Values, wanted: Collection[Any]) -> Values:
     return np.isin(values, list(wanted))
 
 
-def is_absent(values: Values) -> Values:
-    """Whether each value is null; an array has none."""
-    if _is_column(values):
-        return values.isNull()
-    return np.zeros(np.shape(values), dtype=bool)
-
-
 def surely(condition: Values) -> Values:
     """The condition, where it is known; false where it is null."""
     if _is_column(condition):
         return condition.isNotNull() & condition
     return condition
+
+
+def as_number(condition: Values) -> Values:
+    """1 where the condition holds, else 0; null for a null."""
+    if _is_column(condition):
+        return condition.cast("int")
+    return np.asarray(condition).astype(np.int64)
+
+
+def chosen(condition: Values, one: Values, other: Values) -> Values:
+    """Of two whole numbers the first where the condition holds; null where anything is null."""
+    if not _is_column(condition):
+        return np.where(condition, one, other)
+    # Without Spark's functions: of the two terms one is 0.
+    return as_number(condition) * one + as_number(~condition) * other
 
 
 def clipped(values: Values, lowest: int, highest: int) -> Values:

@@ -150,7 +150,9 @@ def _marked(markers: DataFrame, known: DataFrame) -> DataFrame:
         F.when(raised, F.col("last_offset")).alias("raised_last"),
         F.col("first_offset").alias("data_first"),
         F.col("last_offset").alias("data_last"),
-        (F.col("marker_epoch") > F.col("known_above")).cast("int").alias("decidable"),
+        attribution.is_recorded(F.col("marker_epoch"), F.col("known_above"))
+        .cast("int")
+        .alias("decidable"),
     )
 
 

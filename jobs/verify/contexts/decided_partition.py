@@ -21,6 +21,7 @@ from jobs.verify.contexts.decided_matching import (
 from jobs.verify.contexts.decided_places import with_places
 from jobs.verify.contexts.transaction import Ages
 from udfs.rules import attribution
+from udfs.rules.clock import covers
 from udfs.rules.extent import MAX_OFFSET
 from udfs.rules.logic import surely
 
@@ -97,12 +98,16 @@ def _lateness(tolerance: Column) -> list[Column]:
     """Whether the copies are late enough to miss something in them."""
     # What a copy of the coordinator's log from before all data holds is older than the data's.
     later = F.col("later_run").isNotNull() | (F.col("complete_offset") < F.col("earlier_end"))
-    in_time = F.col("complete_up_to_ms") >= F.col("complete_timestamp") + tolerance
+    in_time = covers(F.col("complete_up_to_ms"), F.col("complete_timestamp"), tolerance)
 
     def history_later(marker: str) -> Column:
-        covers = F.col("history_covers_ms") >= F.col(marker) + tolerance
-        later = one_instant("history_clean_shutdown") | covers
-        return F.coalesce(later | (F.col("newest_epoch") > F.col("marker_epoch")), F.lit(False))
+        covered = covers(F.col("history_covers_ms"), F.col(marker), tolerance)
+        told = attribution.is_copied_later(
+            F.col("marker_epoch"),
+            F.col("newest_epoch"),
+            one_instant("history_clean_shutdown") | covered,
+        )
+        return F.coalesce(told, F.lit(False))
 
     return [
         F.coalesce(one_instant("coordinator_clean_shutdown") | in_time | later, F.lit(False)).alias(
@@ -131,8 +136,8 @@ def _anchors(tolerance: Column) -> list[Column]:
     owns = held & surely(
         attribution.owns_what_is_there(F.col("newest_prepare"), F.col("newest_owner"), running)
     )
-    behind = (F.col("last_marker_offset") > F.col("data_run_last")) & (
-        F.col("last_marker_ms") + tolerance <= F.col("history_covers_ms")
+    behind = (F.col("last_marker_offset") > F.col("data_run_last")) & covers(
+        F.col("history_covers_ms"), F.col("last_marker_ms"), tolerance
     )
     moved_on = F.col("newest_epoch") > F.col("prepared_data_epoch")
     prepared = F.col("completed_prepare")

@@ -12,33 +12,30 @@ from jobs.verify.conditions import (
 from jobs.verify.contexts.append_bound import with_latest_append
 from jobs.verify.contexts.context import Context, with_paths
 from udfs.rules.memory import at_least_later, may_have_expired
+from udfs.rules.producer_step import LAST_EPOCH, Batch, Known, follows
 
 # Up to which moment the broker may have expired producers is asked of these alone.
 PAUSED = "paused"
 
 
-def _follows(known: Column) -> Column:
+def _follows() -> Column:
     """Whether the run goes on as a broker that remembers its producer demands."""
-    same = (F.col("producer_epoch") == F.col("state_epoch")) & known
-    contiguous = F.col("coordinator_topic") | (
-        F.col("first_sequence") == F.col("expected_sequence")
-    )
-    bumped = (F.col("producer_epoch") > F.col("state_epoch")) | (
-        (F.col("producer_epoch") == F.col("state_epoch")) & ~known
-    )
-    restarted = F.col("coordinator_topic") | (F.col("first_sequence") == 0)
+    batch = Batch(F.col("producer_epoch"), F.col("first_sequence"))
+    known = Known(F.col("state_epoch"), F.col("previous.epoch"), F.col("expected_sequence"))
+    unsequenced = F.col("coordinator_topic")
     mode = F.col("transactional") | ~F.col("open_transaction")
     bump_inside = F.col("open_transaction") & (F.col("producer_epoch") > F.col("previous.epoch"))
-    first_ever = F.col("state_epoch").isNull() & restarted
-    return (
-        ((same & contiguous) | (bumped & restarted) | first_ever)
+    first_ever = F.col("state_epoch").isNull() & (unsequenced | (F.col("first_sequence") == 0))
+    told: Column = (
+        (follows(batch, known, unsequenced) | first_ever)
         & mode
         & ~F.coalesce(bump_inside, F.lit(False))
-        & (F.col("producer_epoch") < 32767)
+        & (F.col("producer_epoch") < LAST_EPOCH)
     )
+    return told
 
 
-def _with_memory(rows: DataFrame, follows: Column, expiration_ms: int) -> DataFrame:
+def _with_memory(rows: DataFrame, goes_on: Column, expiration_ms: int) -> DataFrame:
     """Adds state_may_have_expired and pause_or_break: where it is worth telling that."""
     expired = may_have_expired(
         F.col("state_timestamp"), F.col("latest_append_ms"), F.col("open_transaction"),
@@ -56,7 +53,7 @@ def _with_memory(rows: DataFrame, follows: Column, expiration_ms: int) -> DataFr
         "*",
         F.coalesce(known & (expired | unbounded), F.lit(False)).alias("state_may_have_expired"),
         F.coalesce(of_data & ~F.col("same_bytes"), F.lit(False)).alias("data_may_have_expired"),
-        (F.col(PAUSED) | ~F.coalesce(follows, F.lit(False))).alias("pause_or_break"),
+        (F.col(PAUSED) | ~F.coalesce(goes_on, F.lit(False))).alias("pause_or_break"),
     )
 
 
@@ -113,7 +110,7 @@ def run_context(
     rows = rows.withColumn(PAUSED, paused)
 
     def regular() -> Column:
-        return _follows(known) & ~F.col(PAUSED)
+        return _follows() & ~F.col(PAUSED)
 
     def enrich(selected: DataFrame) -> DataFrame:
         def into_chain(name: str) -> Column:
@@ -154,7 +151,7 @@ def run_context(
             "same_bytes", F.coalesce(same_bytes, F.lit(False))
         )
         named = with_paths(
-            _with_memory(bounded, _follows(known), expiration_ms),
+            _with_memory(bounded, _follows(), expiration_ms),
             files,
             file="file_index",
             previous_file="previous.file_index",

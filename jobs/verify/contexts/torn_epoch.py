@@ -7,6 +7,9 @@ from pyspark.sql import functions as F
 
 from jobs.verify.contexts.context import Context, with_paths
 from jobs.verify.contexts.ended import CLOSED_COLUMNS, folded_transactions, replayed_transactions
+from udfs.rules.attribution import is_decision_known, raised_by_one
+from udfs.rules.clock import covers
+from udfs.rules.logic import surely
 
 # So many transactions fit into the memory of every task.
 MOST_BROADCAST = 200_000
@@ -47,12 +50,13 @@ def undecided_aborts(
     )
     names = ("known_above", "newest_epoch", "history_covers_ms")
     known = history.select("producer_id", *names)
-    # Subtracted from a moment of a copy: that of a marker may be any number.
-    later = (F.col("newest_epoch") > F.col("marker_epoch")) | (
-        F.try_subtract("history_covers_ms", F.lit(tolerance)) >= F.col("marker_timestamp")
+    decided = is_decision_known(
+        F.col("marker_epoch"),
+        F.col("known_above"),
+        F.col("newest_epoch"),
+        covers(F.col("history_covers_ms"), F.col("marker_timestamp"), tolerance),
     )
-    decided = F.coalesce((F.col("marker_epoch") > F.col("known_above")) & later, F.lit(False))
-    return aborted.join(known, on="producer_id", how="left").filter(~decided).drop(*names)
+    return aborted.join(known, on="producer_id", how="left").filter(~surely(decided)).drop(*names)
 
 
 def possible_commits(
@@ -84,7 +88,7 @@ def _in_client_topics(
         F.coalesce("cluster_id", F.lit("")).alias("cluster"),
         "stable_below",
     )
-    raised = F.col("marker_epoch") == F.col("producer_epoch") + 1
+    raised = raised_by_one(F.col("marker_epoch"), F.col("producer_epoch"))
     told = replayed_transactions(transactions).unionByName(folded_transactions(folded))
     return told.filter(F.col("first_offset").isNotNull() & raised).join(
         F.broadcast(places), on="partition_index", how="inner"

@@ -24,8 +24,8 @@ from jobs.verify.contexts.open_transaction import (
     with_moments,
     with_newest_decisions,
 )
-from udfs.rules.absence import within_reach
 from udfs.rules.memory import at_least_later
+from udfs.rules.producer_step import Marker, is_regular_end
 
 
 @dataclass(frozen=True)
@@ -81,19 +81,18 @@ def transaction_context(
     )
 
     def regular() -> Column:
-        step = F.col("marker_epoch") - F.col("highest_epoch")
         settled = F.col("first_offset").isNotNull() & F.col("marker_offset").isNotNull()
-        uncleaned = F.col("cleaner_checkpoint").isNull() | (
-            ~within_reach(F.col("marker_offset"), F.col("cleaner_checkpoint"))
+        marker = Marker(
+            F.col("marker_offset"),
+            F.col("marker_epoch"),
+            F.col("outcome") == "commit",
+            F.col("coordinator_epoch"),
+            F.col("highest_coordinator_epoch"),
         )
         plain: Column = (
             settled
-            & step.isin(0, 1)
+            & is_regular_end(marker, F.col("highest_epoch"), F.col("cleaner_checkpoint"))
             & F.coalesce(F.col("earlier_epoch") <= F.col("marker_epoch"), F.lit(True))
-            & F.coalesce(
-                F.col("coordinator_epoch") >= F.col("highest_coordinator_epoch"), F.lit(True)
-            )
-            & ((F.col("outcome") == "commit") | uncleaned)
         )
         return plain
 

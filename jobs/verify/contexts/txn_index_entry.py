@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from jobs.verify.conditions import lost_between, missing_between
 from jobs.verify.contexts.context import Context, with_paths
+from udfs.rules import aborted_list
 
 
 def _entries(aborted_entries: DataFrame, files: DataFrame) -> DataFrame:
@@ -125,22 +126,23 @@ def txn_index_entry_context(
     return Context("txn_index_entry", rows, _regular, enrich, folded=given.agreed)
 
 
+def _entry() -> aborted_list.Entry:
+    return aborted_list.Entry(*[F.col("entry")[name] for name in aborted_list.Entry._fields])
+
+
 def is_malformed() -> Column:
     """Whether a row has an entry that breaks the format or the order of its file."""
     entry = F.col("entry")
-    broken = (entry["version"] != 0) | (entry["first"] > entry["last"])
-    broken |= F.coalesce(entry["last"] <= entry["previous_last"], F.lit(False))
-    broken |= entry["last"] < entry["segment_base"]
-    broken |= F.coalesce(entry["last"] >= F.col("next_segment_base"), F.lit(False))
-    return F.coalesce(broken, F.lit(False))
+    misplaced = aborted_list.is_misplaced(
+        entry["last"], entry["segment_base"], F.col("next_segment_base")
+    )
+    return F.coalesce(aborted_list.is_malformed(_entry()) | misplaced, F.lit(False))
 
 
 def _regular() -> Column:
     entry = F.col("entry")
-    agrees = (entry["first"] == F.col("first_offset")) & (
-        entry["last_stable_offset"] == F.col("last_stable_offset")
-    )
-    sound = agrees & ~is_malformed() & (entry["first"] < entry["last"])
+    agrees = aborted_list.agrees(_entry(), F.col("first_offset"), F.col("last_stable_offset"))
+    sound = agrees & ~is_malformed()
     nothing_due = entry.isNull() & F.col("first_offset").isNull()
     return F.coalesce(sound, F.lit(False)) | F.coalesce(nothing_due, F.lit(False))
 

@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import boolean, int64, njit, types
 
-from udfs.wire.batches import batch_layout as layout
+from udfs.rules.attribution import may_end
+from udfs.rules.producer_step import Batch, Known, is_contiguous, next_sequence
 from udfs.wire.batches.batch_headers import Bools, Int64s
 
 # Bits of what all batches of a run share.
@@ -52,14 +53,13 @@ class Runs(NamedTuple):
 
 @njit(
     int64(
-        int64[::1], int64[::1], int64[::1], int64[::1], int64[::1], int64[::1], boolean[::1],
-        int64[::1], int64[::1], boolean, int64, types.Array(int64, 2, "C")
+        int64[::1], int64[::1], int64[::1], boolean[::1], int64[::1], int64[::1], boolean[::1],
+        boolean[::1], int64, types.Array(int64, 2, "C")
     ),
     cache=True,
 )  # fmt: skip
 def _fold(  # type: ignore[no-untyped-def]
-    order, producer_id, epoch, first_sequence, last_sequence, timestamp, control, sort, fault,
-    sequenced, expiration_ms, out
+    order, producer_id, timestamp, control, sort, fault, goes_on, ends, expiration_ms, out
 ):  # fmt: skip
     runs = 0
     previous = -1
@@ -69,8 +69,7 @@ def _fold(  # type: ignore[no-untyped-def]
         if previous < 0 or producer_id[i] != producer_id[previous]:
             open_run = False
         if control[i]:
-            step = epoch[i] - epoch[previous] if open_run else -1
-            if open_run and sort[previous] & TRANSACTIONAL and (step == 0 or step == 1):
+            if open_run and sort[previous] & TRANSACTIONAL and ends[k]:
                 out[2, runs - 1] = i
             else:
                 out[:, runs] = -1
@@ -81,15 +80,11 @@ def _fold(  # type: ignore[no-untyped-def]
             previous = i
             continue
         if open_run:
-            expected = last_sequence[previous] + 1
-            if expected > layout.MAX_SEQUENCE:
-                expected = 0
             open_run = (
-                epoch[i] == epoch[previous]
+                goes_on[k]
                 and sort[i] == sort[previous]
                 and fault[i] == 0
                 and fault[previous] == 0
-                and (not sequenced or first_sequence[i] == expected)
                 # Any 64 bits may stand for a moment: integers would overflow.
                 and float(timestamp[i]) - float(timestamp[previous]) < expiration_ms
             )
@@ -107,6 +102,22 @@ def _fold(  # type: ignore[no-untyped-def]
     return runs
 
 
+def _neighbours(batches: Batches, order: Int64s, sequenced: bool) -> tuple[Bools, Bools]:
+    """Two flags a batch, in this order, by epochs and sequences.
+
+    Whether it goes on where the batch before it ends; whether it can end that one as its marker.
+    """
+    epoch = batches.epoch[order]
+    goes_on, ends = np.zeros(order.size, dtype=np.bool_), np.zeros(order.size, dtype=np.bool_)
+    ends[1:] = may_end(epoch[1:], epoch[:-1])
+    goes_on[1:] = epoch[1:] == epoch[:-1]
+    if sequenced:
+        batch = Batch(epoch[1:], batches.first_sequence[order[1:]])
+        last = batches.last_sequence[order[:-1]]
+        goes_on[1:] = is_contiguous(batch, Known(epoch[:-1], epoch[:-1], next_sequence(last)))
+    return goes_on, ends
+
+
 def fold(batches: Batches, sequenced: bool, expiration_ms: int, kept_from: int = 0) -> Runs:
     """Folds batches given in file order; the runs come by producer id, then by place.
 
@@ -118,8 +129,7 @@ def fold(batches: Batches, sequenced: bool, expiration_ms: int, kept_from: int =
     out = np.empty((4, order.size), dtype=np.int64)
     sort = TRANSACTIONAL * batches.transactional + BELOW_LOG_START * (batches.offset < kept_from)
     runs = _fold(
-        order, batches.producer_id, batches.epoch, batches.first_sequence, batches.last_sequence,
-        batches.timestamp, batches.control, sort.astype(np.int64), batches.fault, sequenced,
-        expiration_ms, out,
+        order, batches.producer_id, batches.timestamp, batches.control, sort.astype(np.int64),
+        batches.fault, *_neighbours(batches, order, sequenced), expiration_ms, out,
     )  # fmt: skip
     return Runs(*(np.ascontiguousarray(row[:runs]) for row in out))

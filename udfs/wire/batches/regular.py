@@ -14,13 +14,10 @@ import numpy as np
 from numba import boolean, int64, njit
 from numpy.typing import NDArray
 
-from udfs.rules.absence import within_reach
+from udfs.rules import producer_step
 from udfs.rules.memory import at_least_later
-from udfs.wire.batches import batch_layout as layout
 from udfs.wire.batches.batch_headers import Bools, Int64s
 from udfs.wire.batches.fold import Batches, Runs
-
-LAST_EPOCH = 32767
 
 
 class Bounds(NamedTuple):
@@ -54,23 +51,23 @@ def _at(values: NDArray[np.int64], index: Int64s) -> Int64s:
     return picked
 
 
-def _next_sequence(last: Int64s) -> Int64s:
-    return np.where(last >= layout.MAX_SEQUENCE, np.int64(0), last + 1)
-
-
 def fold_regular(batches: Batches, runs: Runs, bounds: Bounds) -> Folding:
     """Which runs are folded away. Runs are in the order of `fold`: by producer, then by place."""
     size = runs.first.size
     nothing = np.zeros(size, dtype=np.bool_)
     if size < 3:
         return Folding(nothing, nothing.copy(), np.full(size, -1, dtype=np.int64))
-    epoch = _at(batches.epoch, runs.first)
     before = np.concatenate(([0], np.arange(size - 1)))
-    goes_on = (epoch == epoch[before]) & (
-        _at(batches.first_sequence, runs.first)
-        == _next_sequence(_at(batches.last_sequence, runs.last))[before]
+    batch = producer_step.Batch(
+        _at(batches.epoch, runs.first), _at(batches.first_sequence, runs.first)
     )
-    regular = _regular(batches, runs, bounds, before, goes_on)
+    known = producer_step.Known(
+        _at(batches.epoch, runs.marker)[before],
+        batch.epoch[before],
+        producer_step.next_sequence(_at(batches.last_sequence, runs.last))[before],
+    )
+    regular = _regular(batches, runs, bounds, before, batch, known)
+    goes_on = producer_step.is_contiguous(batch, known)
     inner = regular & np.concatenate((regular[1:], [False]))
     follows = regular & ~inner & inner[before]
     here = np.arange(size)
@@ -80,37 +77,42 @@ def fold_regular(batches: Batches, runs: Runs, bounds: Bounds) -> Folding:
     return Folding(inner, follows, chain)
 
 
-def _regular(batches: Batches, runs: Runs, bounds: Bounds, before: Int64s, goes_on: Bools) -> Bools:
-    """Whether each run is a transaction that regularly follows the run before it."""
-    epoch, marker_epoch = _at(batches.epoch, runs.first), _at(batches.epoch, runs.marker)
+def _regular(
+    batches: Batches,
+    runs: Runs,
+    bounds: Bounds,
+    before: Int64s,
+    batch: producer_step.Batch,
+    known: producer_step.Known,
+) -> Bools:
+    """Whether each run is a transaction that regularly follows the run before it.
+
+    Of a run without data or marker `batch` and `known` mean nothing.
+    """
     marker_offset = _at(batches.offset, runs.marker)
     owner = _at(batches.producer_id, np.where(runs.first < 0, runs.marker, runs.first))
     whole = (runs.first >= 0) & (runs.marker >= 0)
     whole &= batches.transactional[np.maximum(runs.first, 0)]
-    whole &= (_at(batches.fault, runs.first) == 0) & (epoch < LAST_EPOCH)
-    same_state = (epoch == epoch[before]) & (epoch == marker_epoch[before])
-    new_epoch = (epoch > marker_epoch[before]) | (
-        (epoch == marker_epoch[before]) & (epoch != epoch[before])
-    )
-    if bounds.sequenced:
-        restarts = _at(batches.first_sequence, runs.first) == 0
-        fits = (same_state & goes_on) | (new_epoch & restarts)
-    else:
-        fits = same_state | new_epoch
+    whole &= (_at(batches.fault, runs.first) == 0) & (batch.epoch < producer_step.LAST_EPOCH)
     marked = _at(batches.marker_timestamp, runs.marker)[before]
     paused = at_least_later(marked, _at(batches.timestamp, runs.first), bounds.expiration_ms)
     coordinator = _at(batches.coordinator_epoch, runs.marker)
-    commit = batches.commit[np.maximum(runs.marker, 0)]
+    marker = producer_step.Marker(
+        marker_offset,
+        _at(batches.epoch, runs.marker),
+        batches.commit[np.maximum(runs.marker, 0)],
+        coordinator,
+        coordinator[before],
+    )
     regular: Bools = (
         whole
         & whole[before]
         & (owner == owner[before])
-        & fits
+        & producer_step.follows(batch, known, np.bool_(not bounds.sequenced))
         & (_at(batches.offset, runs.first) > marker_offset[before])
         & ~paused
         & (_at(batches.offset, runs.first) >= bounds.kept_from)
-        & (coordinator >= coordinator[before])
-        & (commit | ~within_reach(marker_offset, bounds.cleaned_below))
+        & producer_step.is_regular_end(marker, batch.epoch, bounds.cleaned_below)
     )
     if bounds.high_watermark is not None:
         regular &= marker_offset < bounds.high_watermark

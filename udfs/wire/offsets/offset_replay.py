@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from udfs.rules.offset_commit import Commit, is_late
 from udfs.wire.batches.batch_headers import Bools, Int64s
 
 # Of each key with transactional commits so many at either end may meet those of other splits.
@@ -110,18 +111,12 @@ def take_effect(commits: Commits, markers: Markers) -> tuple[InEffect, Int64s]:
 
 
 def went_back(commits: Commits, effect: InEffect) -> Int64s:
-    """Indices in `effect` of transactional commits that look like late ones.
-
-    Each is lower than the one it replaced, and the next goes on beyond that one, by the producer
-    that had written it: a rewind that was meant would have gone on from the lower offset.
-    """
+    """Indices in `effect` of transactional commits that look like late ones."""
     here = np.arange(1, effect.record.size - 1)
     middle = (effect.ordinal[here] > 0) & (effect.ordinal[here] < effect.number[here] - 1)
     here = here[middle]
     before, now, after = (effect.record[here + step] for step in (-1, 0, 1))
     told = ~(commits.tombstone[before] | commits.tombstone[now] | commits.tombstone[after])
-    owner, value = commits.producer_id, commits.committed
-    lower = (owner[now] >= 0) & (value[now] < value[before])
-    goes_on = (owner[before] >= 0) & (owner[after] == owner[before])
-    found: Int64s = here[told & lower & goes_on & (value[after] > value[before])]
+    three = (Commit(commits.producer_id[at], commits.committed[at]) for at in (before, now, after))
+    found: Int64s = here[told & is_late(*three)]
     return found

@@ -6,10 +6,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from udfs.wire.batches.batch_headers import Bools, Int64s
+from udfs.rules.aborted_list import Entry, agrees, is_malformed, stable_at_abort
+from udfs.wire.batches.batch_headers import Int64s
 
 # Behind every offset.
 NEVER = np.iinfo(np.int64).max
+# In the order of the rule.
+ENTRY_COLUMNS = ("version", "first_offset", "last_offset", "last_stable_offset", "previous_last")
 
 Columns = Mapping[str, NDArray[Any]]
 
@@ -42,21 +45,14 @@ def last_stable_offsets(
 ) -> Int64s:
     """The last stable offset that the broker wrote down at each ABORT marker.
 
-    It is the first offset of the oldest transaction that is still open there, else marker + 1
-    (`ProducerStateManager.completeTxn`). `oldest_other`: of those that began in the split, as the
-    decoder saw it, NEVER for none; one that is longer is open at the marker if it ends behind.
+    `oldest_other`: first offset of the oldest other transaction open there, of those that began in
+    the split, as the decoder saw it, NEVER for none; one that is longer is open at the marker if it
+    ends behind.
     """
     following = np.searchsorted(long_ones.ends, markers, side="right")
     behind = np.append(long_ones.began, NEVER)[following]
-    oldest = np.minimum(oldest_other, behind)
-    stable: Int64s = np.where(oldest < markers, oldest, markers + 1)
+    stable: Int64s = stable_at_abort(markers, np.minimum(oldest_other, behind))
     return stable
-
-
-def within(offsets: Int64s, base: int, next_base: int | None) -> Bools:
-    """Which offsets belong to a segment; `next_base` is exclusive, None for the newest segment."""
-    inside: Bools = offsets >= base
-    return inside if next_base is None else inside & (offsets < next_base)
 
 
 def agreeing(aborts: Columns, entries: Columns) -> tuple[Int64s, Int64s]:
@@ -72,12 +68,10 @@ def agreeing(aborts: Columns, entries: Columns) -> tuple[Int64s, Int64s]:
         assume_unique=True, return_indices=True,
     )  # fmt: skip
     abort, entry = abort[ours], entry[theirs]
-    first, last = entries["first_offset"][entry], entries["last_offset"][entry]
-    agree = (entries["version"][entry] == 0) & (first < last)
-    agree &= last > entries["previous_last"][entry]
-    agree &= entries["producer_id"][entry] == aborts["producer_id"][abort]
-    agree &= first == aborts["first_offset"][abort]
-    agree &= entries["last_stable_offset"][entry] == aborts["last_stable_offset"][abort]
+    told = Entry(*(entries[name][entry] for name in ENTRY_COLUMNS))
+    agree = entries["producer_id"][entry] == aborts["producer_id"][abort]
+    agree &= agrees(told, aborts["first_offset"][abort], aborts["last_stable_offset"][abort])
+    agree &= ~is_malformed(told)
     return abort[agree], entry[agree]
 
 

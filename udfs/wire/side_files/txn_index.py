@@ -4,7 +4,6 @@ One 34-byte entry for each aborted transaction whose ABORT marker lies in the se
 and no checksum. Kafka ignores an entry that is cut off at the end of the file.
 """
 
-import struct
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -24,10 +23,11 @@ class AbortedTxnEntry(NamedTuple):
     last_stable_offset: int
 
 
-ENTRY = struct.Struct(">hqqqq")
+# The one place that tells the layout of an entry, in the order of the file.
 STORED = np.dtype(
     list(zip(AbortedTxnEntry._fields, (">i2", ">i8", ">i8", ">i8", ">i8"), strict=True))
 )
+ENTRY_SIZE = STORED.itemsize
 
 
 def decode(data: bytes | NDArray[np.uint8]) -> tuple[NDArray[Any], int]:
@@ -35,10 +35,10 @@ def decode(data: bytes | NDArray[np.uint8]) -> tuple[NDArray[Any], int]:
 
     The entries are an array of STORED: the fields of `AbortedTxnEntry`, in the order of the file.
     """
-    number, partial = divmod(len(data), ENTRY.size)
+    number, partial = divmod(len(data), ENTRY_SIZE)
     return np.frombuffer(data, dtype=STORED, count=number), partial
 
 
 def encode(entries: Iterable[AbortedTxnEntry]) -> bytes:
     """Bytes of the entries in the order given."""
-    return b"".join(ENTRY.pack(*entry) for entry in entries)
+    return np.array([tuple(entry) for entry in entries], dtype=STORED).tobytes()

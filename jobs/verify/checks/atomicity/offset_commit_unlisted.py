@@ -16,6 +16,7 @@ Evidence: the first batch of the commits, and the last record of the epoch.
 
 from pyspark.sql import functions as F
 
+from jobs.model.commands import DESCRIBE_PRODUCERS
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
 from jobs.verify.conditions import unstable_tail
 from jobs.verify.verdict import ADMIN_ABORT_POSSIBLE, DUMP_BEFORE_EVENT, explained, inconclusive
@@ -46,8 +47,7 @@ CHECK = Check(
         "epoch lists the partition."
     ),
     remedy=lambda: text(
-        "kafka-transactions.sh --bootstrap-server HOST:PORT describe-producers --topic {topic} "
-        "--partition {partition}; abort what is open there, and see whether "
+        DESCRIBE_PRODUCERS + "; abort what is open there, and see whether "
         "transaction.partition.verification.enable is on."
     ),
 )

@@ -14,6 +14,7 @@ Evidence: the first batch of the commits.
 
 from pyspark.sql import functions as F
 
+from jobs.model.commands import DESCRIBE_PRODUCERS
 from jobs.verify.check import ONE_TRANSACTION, WARNING, Check, text
 from jobs.verify.conditions import told_of_a_longer_copy
 from jobs.verify.verdict import (
@@ -56,8 +57,7 @@ CHECK = Check(
         minutes=F.floor(F.col("age_ms") / 60000),
     ),
     remedy=lambda: text(
-        "kafka-transactions.sh --bootstrap-server HOST:PORT describe-producers --topic {topic} "
-        "--partition {partition}; a transaction that its coordinator lists is ended there, one "
+        DESCRIBE_PRODUCERS + "; a transaction that its coordinator lists is ended there, one "
         "that hangs has its command in the finding hanging_transaction."
     ),
 )

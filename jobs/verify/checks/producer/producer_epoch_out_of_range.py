@@ -15,8 +15,7 @@ from pyspark.sql import functions as F
 
 from jobs.verify.check import WARNING, Check, Proof, text
 from jobs.verify.verdict import VERSION_DEPENDENT, suspect
-
-LAST_EPOCH = 32767
+from udfs.rules.producer_step import LAST_EPOCH
 
 CHECK = Check(
     code="producer_epoch_out_of_range",

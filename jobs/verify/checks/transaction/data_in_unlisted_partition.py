@@ -16,6 +16,7 @@ Evidence: the first batch of the data, and the last record of the epoch.
 
 from pyspark.sql import functions as F
 
+from jobs.model.commands import DESCRIBE_PRODUCERS
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
 from jobs.verify.conditions import told_of_a_longer_copy, unstable_tail
 from jobs.verify.verdict import DUMP_BEFORE_EVENT, OTHER_OUTCOME, explained, inconclusive
@@ -58,8 +59,7 @@ CHECK = Check(
         "partition: nobody will end the data."
     ),
     remedy=lambda: text(
-        "kafka-transactions.sh --bootstrap-server HOST:PORT describe-producers --topic {topic} "
-        "--partition {partition}; abort what is open there, and see whether "
+        DESCRIBE_PRODUCERS + "; abort what is open there, and see whether "
         "transaction.partition.verification.enable is on."
     ),
 )

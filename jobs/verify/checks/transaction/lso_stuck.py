@@ -16,6 +16,7 @@ Evidence: the first batch of the transaction.
 
 from pyspark.sql import functions as F
 
+from jobs.model.commands import DESCRIBE_PRODUCERS
 from jobs.verify.check import ONE_TRANSACTION, WARNING, Check, Proof, text
 from jobs.verify.conditions import told_of_a_longer_copy
 from jobs.verify.verdict import CONFIG_UNKNOWN, TWO_PHASE_COMMIT, inconclusive, suspect
@@ -49,8 +50,5 @@ CHECK = Check(
         "{coordinator_state}.",
         minutes=F.floor(F.col("held_ms") / 60000),
     ),
-    remedy=lambda: text(
-        "kafka-transactions.sh --bootstrap-server HOST:PORT describe-producers --topic {topic} "
-        "--partition {partition}"
-    ),
+    remedy=lambda: text(DESCRIBE_PRODUCERS),
 )
