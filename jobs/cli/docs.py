@@ -67,8 +67,8 @@ def contexts_page() -> str:
         "",
         GENERATED,
         "",
-        "A check reads one context (`jobs/verify/contexts`). These are the columns that its rule, its",
-        "excuses and its texts may name, as `schemas/contexts` declares them.",
+        "A check reads one context (`jobs/verify/contexts`). These are the columns that its rule,",
+        "its excuses and its texts may name, as `schemas/contexts` declares them.",
     ]
     for name, context in CONTEXTS.items():
         read_by = ", ".join(f"`{check.code}`" for check in CHECKS if check.context == name)

@@ -107,7 +107,9 @@ def holes(
 
     Arrays of structs (first, end): first missing offset and the first offset present behind;
     sorted, at most `RANGES_OF_PARTITION`. `missing`: all, whatever took them. `holes`: what is not
-    known to be the cleaner's: damage, gaps above its reach, and whole files.
+    known to be the cleaner's: damage, gaps above its reach, and whole files. Offsets between the
+    base offset of the first segment and its first batch are missing too: a producer snapshot of
+    that base offset says nothing of what happened there.
     """
     reach = F.broadcast(static.select("partition_index", "cleaned_below"))
     first = F.col("previous_last_offset") + 1
@@ -130,10 +132,23 @@ def holes(
         F.lit(True).alias("hole"),
         F.lit(True).alias("missing"),
     )
+    at_head = (
+        splits.groupBy("partition_index")
+        .agg(F.min("base_offset").alias("first"), F.min("first_offset").alias("end"))
+        .filter(F.col("first") < F.col("end"))
+        .join(reach, on="partition_index", how="inner")
+        .select(
+            "partition_index",
+            "first",
+            "end",
+            (~within_reach(F.col("first"), F.col("cleaned_below"))).alias("hole"),
+            F.lit(True).alias("missing"),
+        )
+    )
     in_splits = splits.select("partition_index", F.inline("missing")).select(
         "*", F.lit(False).alias("hole"), F.lit(True).alias("missing")
     )
-    found = stepped.unionByName(damaged).unionByName(in_splits)
+    found = stepped.unionByName(damaged).unionByName(in_splits).unionByName(at_head)
     return _merged(found)
 
 

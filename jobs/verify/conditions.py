@@ -72,9 +72,19 @@ def _any_of(ranges: str, first: Column, last: Column) -> Column:
     return F.exists(ranges, lambda one: overlaps(Range(one["first"], one["end"]), first, last))
 
 
-def lost_behind(offset: Column) -> Column:
-    """`lost_between` anywhere behind `offset` (exclusive); false for a null."""
-    return F.coalesce(lost_between(offset + 1, F.lit(MAX_OFFSET)), F.lit(False))
+def marker_lost(data: Column, first: Column, last: Column) -> Column:
+    """Whether the marker of data may be missing between `first` and `last`, both inclusive.
+
+    `data`: an offset of the data. The cleaner keeps the marker of data that are still there; of
+    data before the log, of which only a producer snapshot tells, it may have taken it.
+    """
+    before_log = data < F.col("first_base")
+    return F.when(before_log, missing_between(first, last)).otherwise(lost_between(first, last))
+
+
+def marker_lost_behind(data: Column) -> Column:
+    """`marker_lost` anywhere behind the data that end at offset `data`; false for a null."""
+    return F.coalesce(marker_lost(data, data + 1, F.lit(MAX_OFFSET)), F.lit(False))
 
 
 def missing_behind(offset: Column) -> Column:

@@ -83,14 +83,18 @@ def follower(dump: Dump, directory: Directory, one: Partition, rng: Random) -> b
     end = _choose_end(dump, directory, one, rng)
     if end is None or one.topic == METADATA or directory.name.startswith("follower"):
         return False
+    copy = one.copy()
+    cut(copy, end)
+    # Its own cleaner goes no further than what is stable in its own log.
+    unstable = logs.unstable_from(copy, logs.log_start(directory, one))
+    if unstable is not None and unstable < directory.checkpoint(CLEANER).get(one.place, 0):
+        return False
     name = f"follower-{directory.name}"
     stopped = next((other for other in dump.directories if other.name == name), None)
     if stopped is None:
         stopped = Directory(name, {META: _meta(directory)})
         stopped.files[CLEAN_SHUTDOWN] = b""
         dump.directories.append(stopped)
-    copy = one.copy()
-    cut(copy, end)
     stopped.partitions.append(copy)
     start = logs.log_start(directory, one)
     watermark = min(end, logs.high_watermark(directory, one))

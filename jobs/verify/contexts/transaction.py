@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.model.coordinator_log import CoordinatorLog
-from jobs.verify.conditions import lost_behind, lost_between, missing_between
+from jobs.verify.conditions import marker_lost, marker_lost_behind, missing_between
 from jobs.verify.contexts.context import Context, with_paths
 from jobs.verify.contexts.marker_decisions import with_marker_decisions
 from jobs.verify.contexts.open_transaction import (
@@ -120,7 +120,8 @@ def transaction_context(
         )
         has_data = F.col("first_offset").isNotNull()
         now = F.lit(ages.now).cast("long")
-        gap = lost_between(F.col("last_offset") + 1, F.col("marker_offset") - 1)
+        last = F.col("last_offset")
+        gap = marker_lost(last, last + 1, F.col("marker_offset") - 1)
         after_marker = F.coalesce(F.col("previous_marker.offset") + 1, F.lit(0))
         alone = missing_between(after_marker, F.col("marker_offset") - 1)
         # The marker's own moment, or that of data which it ends, is the broker's.
@@ -140,7 +141,7 @@ def transaction_context(
             F.coalesce(F.when(has_data, gap).otherwise(alone), F.lit(False)).alias(
                 "missing_before_marker"
             ),
-            lost_behind(F.col("last_offset")).alias("behind_data_gap"),
+            marker_lost_behind(last).alias("behind_data_gap"),
             F.coalesce(expired, F.lit(False)).alias("state_may_have_expired"),
             F.coalesce("first_offset", "marker_offset").alias("offset_first"),
             F.coalesce("marker_offset", "last_offset").alias("offset_last"),

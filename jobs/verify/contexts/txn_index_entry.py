@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.verify.conditions import lost_between, missing_between
+from jobs.verify.conditions import lost_between, marker_lost, missing_between
 from jobs.verify.contexts.context import Context, with_paths
 from udfs.rules import aborted_list
 
@@ -164,7 +164,8 @@ def _enrich(selected: DataFrame, files: DataFrame) -> DataFrame:
         F.coalesce(lost_between(at_marker, at_marker), F.lit(False)).alias("marker_missing"),
         # A marker that is missing there joins two transactions of the log into one.
         F.coalesce(
-            lost_between(F.least("entry.first", "first_offset"), at_marker), F.lit(False)
+            marker_lost(F.col("first_offset"), F.least("entry.first", "first_offset"), at_marker),
+            F.lit(False),
         ).alias("data_missing"),
         F.coalesce(missing_between(F.col("entry.first"), F.col("entry.first")), F.lit(False)).alias(
             "start_missing"

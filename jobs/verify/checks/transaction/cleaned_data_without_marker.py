@@ -17,7 +17,7 @@ Evidence: the first and the last batch of the transaction.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
-from jobs.verify.conditions import lost_between
+from jobs.verify.conditions import marker_lost_behind
 from jobs.verify.verdict import DUMP_BEFORE_EVENT, MISSING_RANGE, explained, inconclusive
 from udfs.rules.absence import passed_by_cleaner
 
@@ -38,7 +38,7 @@ CHECK = Check(
     excuses=(
         explained(
             MISSING_RANGE,
-            lambda: lost_between(F.col("last_offset") + 1, F.col("log_end_offset")),
+            lambda: marker_lost_behind(F.col("last_offset")),
         ),
         inconclusive(DUMP_BEFORE_EVENT, lambda: ~F.col("clean_shutdown")),
     ),
