@@ -83,14 +83,10 @@ class Request:
 
 @dataclass(frozen=True)
 class Read:
-    """What one pass over the bytes gave: the listing, decoded rows, damage, digests, identity.
-
-    `clusters`: what `__cluster_metadata` tells.
-    """
+    """What one pass over the bytes gave: the listing, decoded rows, damage, digests, identity."""
 
     files: DataFrame
     decoded: Decoded
-    clusters: Clusters
     damages: DataFrame
     digests: DataFrame
     audit_id: str
@@ -195,7 +191,7 @@ def context_inputs(
             clock_tolerance=settings.clock_tolerance_ms,
             producer_expiration=read.decoded.producer_expiration_ms,
         ),
-        coordinator_listing=coordinator_listing(dump, read.clusters),
+        coordinator_listing=coordinator_listing(dump, read.decoded.clusters),
         coordinator_copies=sorted(coordinator_copies(dump)),
     )
 
@@ -234,7 +230,7 @@ def replica_inputs(request: Request, dump: Dump, read: Read) -> ReplicaInputs:
 
 def block_inputs(dump: Dump, read: Read) -> BlockInputs:
     """Blocks of producer ids; hardly any dump has one to look at."""
-    odd = read.clusters.regressions
+    odd = read.decoded.clusters.regressions
     spark = read.files.sparkSession
     return BlockInputs(
         copies=len(dump.metadata_logs),
