@@ -16,6 +16,7 @@ from jobs.model.dump import Dump
 from jobs.model.expectation_results import Result
 from jobs.model.replicas import coordinator_copies
 from jobs.model.settings import Settings
+from jobs.model.transactions import all_transactions
 from jobs.policy.suites import Policy
 from jobs.replay.aborted_lists import AbortedLists, FoldedAborts, aborted_lists
 from jobs.replay.coordinator_log import Folded
@@ -283,16 +284,14 @@ def markers(decoded: Decoded, replayed: Replayed) -> DataFrame:
     Columns: MARKER_COLUMNS; data_epoch is the highest producer epoch of the data, null for none.
     Without coordinator records nobody asks for them, and those that were folded away stay packed.
     """
-    ended = (
-        replayed.transactions.filter(F.col("marker_offset").isNotNull())
-        .withColumn("data_epoch", F.col("highest_epoch"))
-        .withColumn("file_index", F.col("marker_file_index"))
-        .select(*MARKER_COLUMNS)
+    asked = decoded.counts.get(log_row.TXN_LOG_RECORD)
+    told = all_transactions(
+        replayed.transactions.filter(F.col("marker_offset").isNotNull()),
+        decoded.regular_transactions() if asked else None,
     )
-    if not decoded.counts.get(log_row.TXN_LOG_RECORD):
-        return ended
-    regular = decoded.regular_transactions().withColumn("data_epoch", F.col("producer_epoch"))
-    return ended.unionByName(regular.select(*MARKER_COLUMNS))
+    return told.withColumns(
+        {"data_epoch": F.col("highest_epoch"), "file_index": F.col("marker_file_index")}
+    ).select(*MARKER_COLUMNS)
 
 
 def coordinator_listing(dump: Dump, clusters: Clusters) -> CoordinatorListing:

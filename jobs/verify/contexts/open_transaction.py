@@ -345,10 +345,7 @@ def hangs() -> Column:
     One that another copy outlasts is judged there.
     """
     return F.coalesce(
-        is_unended()
-        & ~F.col("two_phase_commit")
-        & ~F.col("outlasted")
-        & is_decided(),
+        is_unended() & ~F.col("two_phase_commit") & ~F.col("outlasted") & is_decided(),
         F.lit(False),
     )
 
