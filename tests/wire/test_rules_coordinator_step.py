@@ -1,7 +1,9 @@
 """Which record may follow which, held against a coordinator whose appends may fail late."""
 
 import random
+from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,6 +28,7 @@ from udfs.rules.coordinator_step import (
     epoch_by_protocol,
     is_plain,
     lacks_raise,
+    may_follow,
     may_have_failed_raise,
     may_share_past,
     takes_up,
@@ -241,9 +244,21 @@ def steps(row: dict) -> tuple[Step, Step]:  # type: ignore[type-arg]
 
 @pytest.mark.spark
 @pytest.mark.parametrize("rule", [lacks_raise, takes_up, may_share_past, may_have_failed_raise])
-def test_columns_say_what_arrays_say_of_two_steps(spark: SparkSession, rule) -> None:  # type: ignore[no-untyped-def]
+def test_columns_say_what_arrays_say_of_two_steps(
+    spark: SparkSession, rule: Callable[..., Any]
+) -> None:
     known = {**OF_TWO_STEPS, "start1": [5, 6], "start2": [5, 6]}
     check_in_both_engines(spark, lambda row: rule(*steps(row)), known, UNTOLD)
+
+
+@pytest.mark.spark
+def test_columns_say_what_arrays_say_of_two_states(spark: SparkSession) -> None:
+    check_in_both_engines(
+        spark,
+        lambda row: may_follow(row["state1"], row["protocol1"], row["state2"]),
+        OF_TWO_STEPS,
+        UNTOLD,
+    )
 
 
 @pytest.mark.spark
