@@ -27,7 +27,6 @@ from jobs.cli.failures import sentence
 from jobs.cli.progress import Progress
 from jobs.collect.collect import collect
 from jobs.collect.listing import files_table, partitions_table
-from jobs.decode.cluster_metadata import read_clusters
 from jobs.decode.decode import decode, failures
 from jobs.export.export import Wanted, ranges
 from jobs.model.dump import Dump
@@ -78,10 +77,7 @@ def _read(
             digests=file_digests(summaries(decoded.rows)), damages=failures(decoded, files)
         )
         identity = audit_id(dump, told["digests"], configuration)
-        known = read_clusters(dump, decoded.rows)
-    return dump, Read(
-        files=files, decoded=decoded, clusters=known, audit_id=identity, kept=kept, **told
-    )
+    return dump, Read(files=files, decoded=decoded, audit_id=identity, kept=kept, **told)
 
 
 def _replay(
@@ -91,7 +87,7 @@ def _replay(
     decoded = read.decoded
     with progress.stage("replay") as say:
         replayed = replay(
-            static_info=partitions_table(spark, dump, read.clusters),
+            static_info=partitions_table(spark, dump, decoded.clusters),
             files=read.files,
             rows=decoded.rows,
             runs=decoded.runs(),
@@ -138,7 +134,7 @@ def _judge(
         counts=counts,
         totals=looked_at,
         not_looked_at=not_looked_at(
-            dump, verified.outcomes, request, decoded.skipped_group_records, read.clusters
+            dump, verified.outcomes, request, decoded.skipped_group_records, decoded.clusters
         ),
         incomplete=incomplete(dump, read.digests, verified.outcomes, looked_at["batches"]),
     )

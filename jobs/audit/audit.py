@@ -16,6 +16,7 @@ from jobs.model.dump import Dump
 from jobs.model.expectation_results import Result
 from jobs.model.replicas import coordinator_copies
 from jobs.model.settings import Settings
+from jobs.model.transactions import all_transactions
 from jobs.policy.suites import Policy
 from jobs.replay.aborted_lists import AbortedLists, FoldedAborts, aborted_lists
 from jobs.replay.coordinator_log import Folded
@@ -83,14 +84,10 @@ class Request:
 
 @dataclass(frozen=True)
 class Read:
-    """What one pass over the bytes gave: the listing, decoded rows, damage, digests, identity.
-
-    `clusters`: what `__cluster_metadata` tells.
-    """
+    """What one pass over the bytes gave: the listing, decoded rows, damage, digests, identity."""
 
     files: DataFrame
     decoded: Decoded
-    clusters: Clusters
     damages: DataFrame
     digests: DataFrame
     audit_id: str
@@ -195,7 +192,7 @@ def context_inputs(
             clock_tolerance=settings.clock_tolerance_ms,
             producer_expiration=read.decoded.producer_expiration_ms,
         ),
-        coordinator_listing=coordinator_listing(dump, read.clusters),
+        coordinator_listing=coordinator_listing(dump, read.decoded.clusters),
         coordinator_copies=sorted(coordinator_copies(dump)),
     )
 
@@ -234,7 +231,7 @@ def replica_inputs(request: Request, dump: Dump, read: Read) -> ReplicaInputs:
 
 def block_inputs(dump: Dump, read: Read) -> BlockInputs:
     """Blocks of producer ids; hardly any dump has one to look at."""
-    odd = read.clusters.regressions
+    odd = read.decoded.clusters.regressions
     spark = read.files.sparkSession
     return BlockInputs(
         copies=len(dump.metadata_logs),
@@ -287,16 +284,14 @@ def markers(decoded: Decoded, replayed: Replayed) -> DataFrame:
     Columns: MARKER_COLUMNS; data_epoch is the highest producer epoch of the data, null for none.
     Without coordinator records nobody asks for them, and those that were folded away stay packed.
     """
-    ended = (
-        replayed.transactions.filter(F.col("marker_offset").isNotNull())
-        .withColumn("data_epoch", F.col("highest_epoch"))
-        .withColumn("file_index", F.col("marker_file_index"))
-        .select(*MARKER_COLUMNS)
+    asked = decoded.counts.get(log_row.TXN_LOG_RECORD)
+    told = all_transactions(
+        replayed.transactions.filter(F.col("marker_offset").isNotNull()),
+        decoded.regular_transactions() if asked else None,
     )
-    if not decoded.counts.get(log_row.TXN_LOG_RECORD):
-        return ended
-    regular = decoded.regular_transactions().withColumn("data_epoch", F.col("producer_epoch"))
-    return ended.unionByName(regular.select(*MARKER_COLUMNS))
+    return told.withColumns(
+        {"data_epoch": F.col("highest_epoch"), "file_index": F.col("marker_file_index")}
+    ).select(*MARKER_COLUMNS)
 
 
 def coordinator_listing(dump: Dump, clusters: Clusters) -> CoordinatorListing:

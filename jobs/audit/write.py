@@ -9,6 +9,7 @@ from pyspark.sql.types import StructType
 
 from jobs.audit.audit import Audit
 from jobs.model.expectation_results import Result
+from jobs.model.transactions import all_transactions
 from jobs.report import history
 from jobs.report.verdict import Verdict
 from jobs.spark import delta_tables
@@ -112,20 +113,13 @@ def _transactions(audit: Audit) -> DataFrame:
     preceded = F.col("previous_marker").isNotNull()
     # Of one that began before the log a snapshot tells the first offset, but not its batches.
     in_log = F.col("first_offset") >= F.coalesce("first_base", F.lit(0))
-    names = [field.name for field in TABLES["txn"] if field.name in known.columns]
-    replayed = known.select(
-        "partition_index",
-        *names,
-        F.col("highest_epoch").alias("producer_epoch"),
-        (in_log & (F.col("start_known") | preceded)).alias("head_known"),
-    )
-    regular = audit.read.decoded.regular_transactions().withColumns(
-        {
-            "outcome": F.when(F.col("marker_commit"), "commit").otherwise("abort"),
-            "head_known": F.lit(True),
-        }
-    )
-    return replayed.unionByName(regular.select(*replayed.columns))
+    told = all_transactions(
+        known.withColumn("head_known", in_log & (F.col("start_known") | preceded)),
+        audit.read.decoded.regular_transactions().withColumn("head_known", F.lit(True)),
+        "head_known",
+    ).withColumn("producer_epoch", F.col("highest_epoch"))
+    names = [field.name for field in TABLES["txn"] if field.name in told.columns]
+    return told.select("partition_index", *names)
 
 
 def _aborted(audit: Audit) -> DataFrame:

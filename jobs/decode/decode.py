@@ -10,6 +10,7 @@ from pyspark.sql.window import Window
 
 from jobs.decode.cluster_metadata import read_clusters
 from jobs.decode.splits import pack_splits, plan_splits, seams_of_offsets
+from jobs.model.cluster import Clusters
 from jobs.model.decoded import Decoded
 from jobs.model.dump import Dump
 from jobs.model.settings import Settings
@@ -42,7 +43,10 @@ def decode(spark: SparkSession, dump: Dump, settings: Settings, depth: str) -> D
     Segments that the cleaner had replaced while the dump was copied are taken out of `dump`.
     """
     splits = plan_splits(dump, settings.split_bytes)
-    options, parts = _metadata_first(spark, dump, settings, depth, splits)
+    clusters, parts = _metadata_first(spark, dump, settings, depth, splits)
+    # Where a producer pauses is asked while batches are folded.
+    shortest = clusters.shortest_expiration_ms(settings.producer_id_expiration_ms)
+    options = decode_options(settings, depth, shortest)
     rest = [split for split in splits if not parts or split["kind"] not in METADATA_KINDS]
     parts.append(_read(spark, rest, options))
     rows = reduce(DataFrame.unionByName, parts)
@@ -56,6 +60,8 @@ def decode(spark: SparkSession, dump: Dump, settings: Settings, depth: str) -> D
         if again:
             parts.append(_read(spark, again, options))
             rows = rows.unionByName(parts[-1])
+        if any(split["kind"] in METADATA_KINDS for split in again):
+            clusters = read_clusters(dump, rows)
         splits = [split for split in splits if split["file_index"] not in touched] + again
     offsets = [p.partition_index for p in dump.partitions if p.topic == OFFSETS_TOPIC]
     in_offsets = F.col("partition_index").isin(*offsets)
@@ -99,6 +105,7 @@ def decode(spark: SparkSession, dump: Dump, settings: Settings, depth: str) -> D
         snapshot_states=of(log_row.PRODUCER_STATES, "states"),
         producer_expiration_ms=options.producer_expiration_ms,
         splits=splits,
+        clusters=clusters,
     )
 
 
@@ -108,19 +115,13 @@ def _metadata_first(
     settings: Settings,
     depth: str,
     splits: list[dict[str, object]],
-) -> tuple[DecodeOptions, list[DataFrame]]:
-    """How to decode by what `__cluster_metadata` tells of the brokers, and its rows, if any.
-
-    Where a producer pauses is asked while batches are folded.
-    """
+) -> tuple[Clusters, list[DataFrame]]:
+    """What `__cluster_metadata` tells, and its rows, if any."""
     first = [split for split in splits if split["kind"] in METADATA_KINDS]
-    options = decode_options(settings, depth)
     if not first:
-        return options, []
-    rows = _read(spark, first, options)
-    told = read_clusters(dump, rows)
-    shortest = told.shortest_expiration_ms(settings.producer_id_expiration_ms)
-    return decode_options(settings, depth, shortest), [rows]
+        return Clusters(), []
+    rows = _read(spark, first, decode_options(settings, depth))
+    return read_clusters(dump, rows), [rows]
 
 
 def _read(

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
+from jobs.model.cluster import Clusters
 from schemas import log_row
 from schemas.columns import binary, table
 from schemas.log_row import LOG_ROW
@@ -44,7 +45,7 @@ class Decoded:
     `snapshot_states`: these and what batches before one changed, which an empty one may lack.
     `producer_expiration_ms`: after how long a broker may have forgotten a producer, by what brokers
     were given and by the configuration. `splits`: of `schemas.log_row.SPLIT`, as they were read in
-    the end.
+    the end. `clusters`: what `__cluster_metadata` tells.
     """
 
     rows: DataFrame
@@ -64,6 +65,7 @@ class Decoded:
     snapshot_states: int
     producer_expiration_ms: int
     splits: list[dict[str, object]]
+    clusters: Clusters
 
     def kind(self, kind: int) -> DataFrame:
         """The rows of one kind; a kind without rows costs no pass and no join later on."""

@@ -3,8 +3,15 @@
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from schemas.coordinator_states import ONGOING, PREPARE_ABORT, PREPARE_COMMIT
+from schemas.coordinator_states import PREPARE_ABORT, PREPARE_COMMIT
 from udfs.rules.attribution import took_effect
+from udfs.rules.coordinator_step import (
+    PROTOCOL_2,
+    Recorded,
+    ends_running,
+    epoch_by_protocol,
+    tried_before,
+)
 from udfs.rules.producer_step import LAST_EPOCH
 
 # Below every epoch: the history of the producer id is known from its beginning.
@@ -26,20 +33,10 @@ def decisions(txn_log_records: DataFrame) -> DataFrame:
     ).select(
         "*", F.lag(before).over(by_id).alias("before"), F.lead(after).over(by_id).alias("next")
     )
-    transaction_version_2 = F.col("client_transaction_version") >= 2
+    transaction_version_2 = F.col("client_transaction_version") >= PROTOCOL_2
     completed = took_effect(F.col("status"), F.col("next.status"))
-    began_here = (F.col("before.status") == ONGOING) & (
-        F.col("before.producer_id") == F.col("producer_id")
-    )
-    # A fence raises the epoch under every protocol, the end of a transaction under version 2.
-    by_protocol = F.col("producer_epoch") - F.when(transaction_version_2, 1).otherwise(0)
-    # A Prepare record whose append timed out is about the same data as the one behind it.
-    timed_out_before = F.col("before.status").isin(PREPARE_COMMIT, PREPARE_ABORT) & (
-        F.col("before.producer_id") == F.col("producer_id")
-    )
-    before_that = F.col("before.producer_epoch") - F.when(
-        F.col("before.client_transaction_version") >= 2, 1
-    ).otherwise(0)
+    prepare, before_it = _recorded(""), _recorded("before.")
+    by_protocol = epoch_by_protocol(prepare)
     prepared = F.col("status").isin(PREPARE_COMMIT, PREPARE_ABORT) & ~F.col("decided")
     return stepped.filter(prepared).select(
         F.col("partition_index").alias("coordinator_index"),
@@ -52,8 +49,8 @@ def decisions(txn_log_records: DataFrame) -> DataFrame:
         "transactional_id",
         "producer_id",
         F.col("producer_epoch").alias("marker_epoch"),
-        F.when(began_here, F.col("before.producer_epoch"))
-        .when(timed_out_before, F.least(by_protocol, before_that))
+        F.when(ends_running(prepare, before_it), F.col("before.producer_epoch"))
+        .when(tried_before(prepare, before_it), F.least(by_protocol, epoch_by_protocol(before_it)))
         .otherwise(by_protocol)
         .alias("data_epoch"),
         (F.col("status") == PREPARE_COMMIT).alias("commit"),
@@ -64,6 +61,11 @@ def decisions(txn_log_records: DataFrame) -> DataFrame:
         F.when(completed, F.col("next.leader_epoch")).alias("complete_leader_epoch"),
         F.col("next").isNull().alias("pending"),
     )
+
+
+def _recorded(prefix: str) -> Recorded:
+    names = ("status", "producer_id", "producer_epoch", "client_transaction_version")
+    return Recorded(*[F.col(f"{prefix}{name}") for name in names])
 
 
 def histories(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFrame:

@@ -3,6 +3,7 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.model.transactions import all_transactions
 from udfs.rules.aborted_list import stable_at_abort
 from udfs.rules.extent import MAX_OFFSET
 from udfs.rules.memory import may_be_gone_with_the_head
@@ -148,18 +149,13 @@ def abort_markers(transactions: DataFrame, regular_aborts: DataFrame) -> DataFra
     folded away, and is open at marker m when it ends behind m: a running minimum from the end of
     the log, taken in two levels so that a large partition is many tasks.
     """
-    regular = regular_aborts.select(
-        "*",
-        F.col("producer_epoch").alias("highest_epoch"),
-        F.col("file_index").alias("marker_file_index"),
+    aborts = all_transactions(
+        transactions.filter(F.col("outcome") == "abort"),
         # None that lies below the log start is folded away.
-        F.col("first_offset").alias("first_kept"),
-    )
-    marked = [
-        frame.select(*ABORT_COLUMNS)
-        for frame in (transactions.filter(F.col("outcome") == "abort"), regular)
-    ]
-    aborts = marked[0].unionByName(marked[1])
+        regular_aborts.withColumn("first_kept", F.col("first_offset")),
+        "first_kept",
+        "oldest_other",
+    ).select(*ABORT_COLUMNS)
     long_ones = transactions.filter(F.col("first_offset").isNotNull()).select(
         "partition_index",
         F.coalesce("marker_offset", F.lit(MAX_OFFSET)).alias("end_offset"),

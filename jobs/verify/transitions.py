@@ -17,10 +17,9 @@ from schemas.coordinator_states import (
     COMPLETE_COMMIT,
     IN_TRANSACTION,
     NO_STATE,
-    PREPARE_ABORT,
-    PREPARE_COMMIT,
     TWO_PHASE_COMMIT_TIMEOUT,
 )
+from udfs.rules import coordinator_step as rules
 from udfs.rules.coordinator_step import (
     LOOKED_BACK,
     Step,
@@ -104,12 +103,20 @@ def from_older_state() -> Column:
 
 def lacks_raise() -> Column:
     """Whether a decision under transaction.version 2 leaves the epoch as it is (KIP-890)."""
-    return F.coalesce(
-        F.col("state").isin(PREPARE_COMMIT, PREPARE_ABORT)
-        & (F.col("client_transaction_version") >= 2)
-        & (F.col("producer_epoch") == F.col("previous.producer_epoch")),
-        F.lit(False),
+    told: Column = rules.lacks_raise(_step(), _step("previous"))
+    return told
+
+
+def is_plain() -> Column:
+    """Whether the record is the step that a healthy id takes from the one right before it."""
+    lists = rules.Lists(
+        empty=number_of("partitions") == 0,
+        holds_all=~lacks("partitions", "previous.partitions"),
+        adds_none=~lacks("previous.partitions", "partitions"),
     )
+    moments = F.col("last_update_ms"), F.col("previous.last_update_ms")
+    told: Column = rules.is_plain(_step(), _step("previous"), *moments, lists)
+    return told
 
 
 def is_repeated() -> Column:

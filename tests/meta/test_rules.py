@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from jobs.verify.catalogue import CHECKS
+
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted([*(ROOT / "jobs").rglob("*.py"), *(ROOT / "udfs").rglob("*.py")])
 # How far a cleaner came, and what is missing, compared in place.
@@ -42,3 +44,20 @@ def test_what_took_effect_is_asked_of_attribution() -> None:
         if by_number.search(line)
     ]
     assert found == []
+
+
+PAGE = (ROOT / "docs" / "kafka-rules.md").read_text(encoding="utf-8")
+# Its words are those of arrays and columns, not Kafka's.
+NO_RULES = {"__init__", "logic"}
+
+
+def test_each_module_of_rules_has_its_section() -> None:
+    told = set(re.findall(r"^`udfs/rules/(\w+)\.py`:", PAGE, re.MULTILINE))
+    assert told == {path.stem for path in RULES.glob("*.py")} - NO_RULES
+
+
+def test_checks_that_lean_on_a_rule_are_there() -> None:
+    known = {check.code for check in CHECKS} | {check.context for check in CHECKS}
+    for told in re.findall(r"^Checks that lean on it: ([^.]+)\.", PAGE, re.MULTILINE):
+        named = set(re.findall(r"`(\w+)`", told))
+        assert named and named <= known, named - known

@@ -1,5 +1,8 @@
 """Rules of `udfs.rules.attribution`, on arrays and against a search for every way to match."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 from engines import check_in_both_engines
@@ -70,7 +73,9 @@ OF_TWO_EPOCHS = [
 
 @pytest.mark.spark
 @pytest.mark.parametrize("rule", OF_TWO_EPOCHS, ids=[rule.__name__ for rule in OF_TWO_EPOCHS])
-def test_columns_say_what_arrays_say_of_two_epochs(spark: SparkSession, rule) -> None:  # type: ignore[no-untyped-def]
+def test_columns_say_what_arrays_say_of_two_epochs(
+    spark: SparkSession, rule: Callable[..., Any]
+) -> None:
     choices = {"marker": EPOCHS, "other": EPOCHS}
     check_in_both_engines(spark, lambda row: rule(row["marker"], row["other"]), choices)
 

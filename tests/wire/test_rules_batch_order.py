@@ -1,5 +1,8 @@
 """How batches follow each other: the same over arrays and columns."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 from engines import check_in_both_engines
@@ -22,6 +25,6 @@ def test_an_epoch_that_is_not_told_has_not_fallen() -> None:
 
 @pytest.mark.spark
 @pytest.mark.parametrize("rule", [is_gap, goes_back, leader_epoch_fell])
-def test_columns_say_what_arrays_say(spark: SparkSession, rule) -> None:  # type: ignore[no-untyped-def]
+def test_columns_say_what_arrays_say(spark: SparkSession, rule: Callable[..., Any]) -> None:
     choices = {"before": OFFSETS, "here": [-1, *OFFSETS]}
     check_in_both_engines(spark, lambda row: rule(row["before"], row["here"]), choices)

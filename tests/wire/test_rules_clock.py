@@ -17,7 +17,6 @@ MAY_READ = {
     "jobs/replay/transactions.py",
     "jobs/verify/contexts/append_bound.py",
     "jobs/verify/checks/producer/producer_timestamp_expired_state.py",
-    "jobs/verify/contexts/ended.py",
     "jobs/verify/contexts/offset_transaction.py",  # stamped by the group's coordinator
     "jobs/verify/contexts/open_transaction.py",
     "jobs/verify/contexts/producer.py",  # of batches that the broker stamped

@@ -1,10 +1,14 @@
 """Which record may follow which, held against a coordinator whose appends may fail late."""
 
 import random
+from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
+from engines import check_in_both_engines
+from pyspark.sql import SparkSession
 
 from schemas.coordinator_states import (
     COMPLETE_ABORT,
@@ -17,10 +21,18 @@ from schemas.coordinator_states import (
 )
 from udfs.rules.coordinator_step import (
     EXHAUSTED_EPOCH,
+    Lists,
+    Recorded,
     Step,
+    ends_running,
+    epoch_by_protocol,
+    is_plain,
+    lacks_raise,
+    may_follow,
     may_have_failed_raise,
     may_share_past,
     takes_up,
+    tried_before,
 )
 
 
@@ -159,3 +171,124 @@ def test_only_what_raises_an_epoch_may_be_a_raise_that_failed() -> None:
     used_up = step(ONGOING, epoch=EXHAUSTED_EPOCH)
     assert holds(may_have_failed_raise(used_up, step(EMPTY, pid=2)))
     assert not holds(may_have_failed_raise(after, step(EMPTY, pid=2)))
+
+
+SAME_LISTS = Lists(np.bool_(False), np.bool_(True), np.bool_(True))
+NO_LIST = Lists(np.bool_(True), np.bool_(False), np.bool_(True))
+
+
+@pytest.mark.parametrize(
+    ("last", "record", "lists", "plain"),
+    [
+        (step(EMPTY), step(ONGOING), SAME_LISTS, True),
+        (step(ONGOING), step(ONGOING), SAME_LISTS, True),
+        (step(ONGOING, start=1), step(ONGOING, start=2), SAME_LISTS, False),
+        (step(ONGOING), step(PREPARE_COMMIT), SAME_LISTS, True),
+        (step(ONGOING), step(PREPARE_COMMIT, epoch=1, protocol=2), SAME_LISTS, True),
+        # Under version 2 the end raises the epoch.
+        (step(ONGOING), step(PREPARE_COMMIT, protocol=2), SAME_LISTS, False),
+        (step(ONGOING), step(PREPARE_COMMIT, epoch=2), SAME_LISTS, False),
+        (step(ONGOING), step(PREPARE_COMMIT), NO_LIST, False),
+        (step(PREPARE_COMMIT), step(COMPLETE_COMMIT), NO_LIST, True),
+        (step(PREPARE_COMMIT), step(COMPLETE_COMMIT), SAME_LISTS, False),
+        (step(PREPARE_COMMIT), step(COMPLETE_ABORT), NO_LIST, False),
+        (step(COMPLETE_COMMIT), step(EMPTY, epoch=1, start=-1), NO_LIST, True),
+        (step(COMPLETE_COMMIT), step(EMPTY, pid=2, start=-1), NO_LIST, False),
+        (step(EMPTY), step(PREPARE_ABORT, epoch=1, protocol=2), SAME_LISTS, False),
+    ],
+)
+def test_a_plain_step_is_that_of_a_healthy_id(
+    last: Step, record: Step, lists: Lists, plain: bool
+) -> None:
+    assert holds(is_plain(record, last, 10, 10, lists)) == plain
+    assert not holds(is_plain(record, last, 9, 10, lists))
+
+
+@pytest.mark.parametrize(
+    ("before", "prepare", "running", "tried", "epoch"),
+    [
+        (Recorded(ONGOING, 1, 4, 0), Recorded(PREPARE_COMMIT, 1, 4, 0), True, False, 4),
+        (Recorded(ONGOING, 1, 4, 2), Recorded(PREPARE_COMMIT, 1, 5, 2), True, False, 4),
+        (Recorded(PREPARE_ABORT, 1, 5, 2), Recorded(PREPARE_COMMIT, 1, 5, 2), False, True, 4),
+        (Recorded(ONGOING, 2, 4, 2), Recorded(PREPARE_COMMIT, 1, 5, 2), False, False, 4),
+        (Recorded(EMPTY, 1, 4, 2), Recorded(PREPARE_ABORT, 1, 5, 0), False, False, 5),
+    ],
+)
+def test_a_decision_is_about_the_data_of_the_record_before(
+    before: Recorded, prepare: Recorded, running: bool, tried: bool, epoch: int
+) -> None:
+    before, prepare = Recorded(*map(np.array, before)), Recorded(*map(np.array, prepare))
+    assert bool(ends_running(prepare, before)) == running
+    assert bool(tried_before(prepare, before)) == tried
+    assert int(epoch_by_protocol(prepare)) == epoch
+
+
+OF_STEP = {
+    "state": [NO_STATE, EMPTY, ONGOING, PREPARE_COMMIT, PREPARE_ABORT, COMPLETE_COMMIT],
+    "pid": [1, 1, 1, 2],
+    "epoch": [0, 1, 2, EXHAUSTED_EPOCH],
+    "start": [5, 5, -1, None],
+    "timeout": [60_000, 60_000, 60_000, 0],
+    "following": [-1, -1, 2],
+    "protocol": [0, 2, None],
+}
+OF_TWO_STEPS = {f"{name}{which}": values for name, values in OF_STEP.items() for which in (1, 2)}
+# What the decoder gives where a record does not tell it.
+UNTOLD = {"protocol1": 0, "protocol2": 0, "start1": -2, "start2": -3}
+
+
+def steps(row: dict) -> tuple[Step, Step]:  # type: ignore[type-arg]
+    one, other = (Step(*[row[f"{name}{which}"] for name in OF_STEP]) for which in (1, 2))
+    return one, other
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("rule", [lacks_raise, takes_up, may_share_past, may_have_failed_raise])
+def test_columns_say_what_arrays_say_of_two_steps(
+    spark: SparkSession, rule: Callable[..., Any]
+) -> None:
+    known = {**OF_TWO_STEPS, "start1": [5, 6], "start2": [5, 6]}
+    check_in_both_engines(spark, lambda row: rule(*steps(row)), known, UNTOLD)
+
+
+@pytest.mark.spark
+def test_columns_say_what_arrays_say_of_two_states(spark: SparkSession) -> None:
+    check_in_both_engines(
+        spark,
+        lambda row: may_follow(row["state1"], row["protocol1"], row["state2"]),
+        OF_TWO_STEPS,
+        UNTOLD,
+    )
+
+
+@pytest.mark.spark
+def test_columns_say_what_arrays_say_of_a_plain_step(spark: SparkSession) -> None:
+    flags = {name: [True, True, False] for name in Lists._fields}
+    choices = {**OF_TWO_STEPS, **flags, "update1": [9, 10, 10], "update2": [9, 10]}
+    told = {"protocol1": 0, "protocol2": 0}
+    check_in_both_engines(
+        spark,
+        lambda row: is_plain(
+            *steps(row), row["update1"], row["update2"], Lists(*[row[name] for name in flags])
+        ),
+        choices,
+        told,
+    )
+
+
+@pytest.mark.spark
+def test_columns_say_what_arrays_say_of_a_decision(spark: SparkSession) -> None:
+    def recorded(row: dict, which: int) -> Recorded:  # type: ignore[type-arg]
+        return Recorded(*[row[f"{name}{which}"] for name in ("state", "pid", "epoch", "protocol")])
+
+    choices = {
+        **OF_TWO_STEPS,
+        "state2": [*OF_STEP["state"], None],
+        "pid2": [1, 2, None],
+        "epoch1": [0, 1, None],
+    }
+    for rule in (ends_running, tried_before):
+        check_in_both_engines(
+            spark, lambda row, rule=rule: rule(recorded(row, 1), recorded(row, 2)), choices, UNTOLD
+        )
+    check_in_both_engines(spark, lambda row: epoch_by_protocol(recorded(row, 1)), choices, UNTOLD)

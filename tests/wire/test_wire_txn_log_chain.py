@@ -11,7 +11,8 @@ from schemas.coordinator_states import (
     PREPARE_ABORT,
     PREPARE_COMMIT,
 )
-from udfs.wire.coordinator.txn_log_chain import PROTOCOL_2, States, chain, fold_states, plain_steps
+from udfs.rules.coordinator_step import PROTOCOL_2
+from udfs.wire.coordinator.txn_log_chain import States, chain, fold_states, plain_steps
 
 T0 = 1_700_000_000_000
 LISTS = [(), ("orders-0",), ("orders-0", "orders-1")]

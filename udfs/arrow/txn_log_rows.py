@@ -8,7 +8,7 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from schemas import log_row
-from schemas.coordinator_states import ONGOING, PREPARE_COMMIT
+from schemas.coordinator_states import PREPARE_COMMIT
 from udfs.arrow.blocks import pack_block
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.rows import RowBuilder
@@ -16,6 +16,13 @@ from udfs.arrow.txn_log_columns import UsualColumns
 from udfs.arrow.txn_log_unusual import RECORD, Unusual, unusual_entries
 from udfs.rules.attribution import took_effect
 from udfs.rules.clock import counted_pause
+from udfs.rules.coordinator_step import (
+    PROTOCOL_2,
+    Recorded,
+    ends_running,
+    epoch_by_protocol,
+    tried_before,
+)
 from udfs.wire.batches.batch_headers import BatchHeaders, Bools, Int64s
 from udfs.wire.coordinator.txn_log_chain import Chain, Folding, chain, fold_states
 
@@ -164,6 +171,13 @@ class _Split:
                 "decisions_block": _block(self._decisions(decisions), DECISION_SCHEMA),
             }
 
+    def _recorded(self, some: Int64s) -> Recorded:
+        states = self._states
+        return Recorded(
+            states.status[some], states.producer_id[some], states.producer_epoch[some],
+            states.protocol[some],
+        )  # fmt: skip
+
     def _decisions(self, some: Int64s) -> dict[str, pa.Array]:
         """Columns of DECISION of Prepare records between two records of their id.
 
@@ -171,13 +185,13 @@ class _Split:
         """
         states, usual = self._states, self._usual
         before, after = self._chain.previous[some], self._chain.following[some]
-        epoch, status = states.producer_epoch[some], states.status[some]
-        transaction_version_2 = usual.protocol()[some] >= 2
-        began_here = (states.status[before] == ONGOING) & (
-            states.producer_id[before] == states.producer_id[some]
-        )
-        data_epoch = np.where(
-            began_here, states.producer_epoch[before], epoch - transaction_version_2
+        prepare, earlier = self._recorded(some), self._recorded(before)
+        transaction_version_2, status = prepare.protocol >= PROTOCOL_2, prepare.state
+        by_protocol = epoch_by_protocol(prepare)
+        data_epoch = np.select(
+            [ends_running(prepare, earlier), tried_before(prepare, earlier)],
+            [earlier.producer_epoch, np.minimum(by_protocol, epoch_by_protocol(earlier))],
+            by_protocol,
         )
         none = ~took_effect(status, states.status[after])
         told = usual.columns(some)

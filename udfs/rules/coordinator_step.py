@@ -31,7 +31,8 @@ from schemas.coordinator_states import (
     PREPARE_COMMIT,
     TWO_PHASE_COMMIT_TIMEOUT,
 )
-from udfs.rules.logic import Values, is_in, surely
+from udfs.rules.attribution import took_effect
+from udfs.rules.logic import Values, as_number, is_in, surely
 
 # From this epoch on InitProducerId gives out a new producer id.
 EXHAUSTED_EPOCH = 32766
@@ -53,6 +54,95 @@ class Step(NamedTuple):
     timeout_ms: Values
     next_producer_id: Values
     protocol: Values
+
+
+class Lists(NamedTuple):
+    """How the list of partitions of a record compares with that of the record before it.
+
+    `empty`: it has none; `holds_all`: all of the one before; `adds_none`: no other.
+    """
+
+    empty: Values
+    holds_all: Values
+    adds_none: Values
+
+
+def lacks_raise(record: Step, last: Step) -> Values:
+    """Whether a decision under transaction.version 2 leaves the epoch as it is (KIP-890)."""
+    return surely(
+        is_in(record.state, (PREPARE_COMMIT, PREPARE_ABORT))
+        & (record.protocol >= PROTOCOL_2)
+        & (record.producer_epoch == last.producer_epoch)
+    )
+
+
+def is_plain(
+    record: Step, last: Step, update_ms: Values, last_update_ms: Values, lists: Lists
+) -> Values:
+    """Whether a record is the step that a healthy id takes from the one right before it.
+
+    No check has anything to say of it then. `update_ms`, `last_update_ms`: when the two were
+    written. The producer ids that they announce are not asked.
+    """
+    step = record.producer_epoch - last.producer_epoch
+    stays, by_one = step == 0, is_in(step, (0, 1))
+    rested, running = is_in(last.state, AT_REST), last.state == ONGOING
+    has_start = record.start_ms >= 0
+    started = has_start & (record.start_ms == last.start_ms)
+    prepares = is_in(record.state, (PREPARE_COMMIT, PREPARE_ABORT))
+    completes = is_in(record.state, (COMPLETE_COMMIT, COMPLETE_ABORT))
+    no_start = record.start_ms == -1
+    moves = (
+        ((record.state == EMPTY) & rested & by_one & lists.empty & no_start)
+        | ((record.state == ONGOING) & rested & stays & has_start)
+        | ((record.state == ONGOING) & running & stays & started & lists.holds_all)
+        | (
+            (prepares & running & by_one & ~lacks_raise(record, last))
+            & (started & lists.holds_all & lists.adds_none)
+        )
+        | (completes & took_effect(last.state, record.state) & stays & started & lists.empty)
+    )
+    return (
+        (record.producer_id == last.producer_id)
+        & (record.producer_epoch >= 0)
+        & (record.timeout_ms > 0)
+        & (record.timeout_ms == last.timeout_ms)
+        & (update_ms >= last_update_ms)
+        & (record.start_ms <= update_ms)
+        & moves
+    )
+
+
+class Recorded(NamedTuple):
+    """What a Prepare record, or the record of its id before it, tells of the data it ends."""
+
+    state: Values
+    producer_id: Values
+    producer_epoch: Values
+    protocol: Values
+
+
+def ends_running(prepare: Recorded, before: Recorded) -> Values:
+    """Whether the record before is of the running transaction, and has the epoch of its data."""
+    return (before.state == ONGOING) & (before.producer_id == prepare.producer_id)
+
+
+def tried_before(prepare: Recorded, before: Recorded) -> Values:
+    """Whether the record before is a Prepare record, too: an append that failed, of the same data.
+
+    Of the two the lower `epoch_by_protocol` is that of the data.
+    """
+    return is_in(before.state, (PREPARE_COMMIT, PREPARE_ABORT)) & (
+        before.producer_id == prepare.producer_id
+    )
+
+
+def epoch_by_protocol(prepare: Recorded) -> Values:
+    """Epoch of the data that a Prepare record ends, where it is no fence and nothing else tells.
+
+    The end of a transaction raises the epoch under transaction.version 2.
+    """
+    return prepare.producer_epoch - as_number(surely(prepare.protocol >= PROTOCOL_2))
 
 
 def may_follow(state: Values, protocol: Values, last: Values) -> Values:

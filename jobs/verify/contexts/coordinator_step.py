@@ -9,16 +9,12 @@ from jobs.verify.contexts.context import Context, with_paths
 from jobs.verify.contexts.coordinator_links import with_links
 from jobs.verify.contexts.open_transaction import LOOKED_EVERY_MS, latest_start
 from jobs.verify.contexts.transaction import Ages
-from jobs.verify.transitions import NAMES, from_older_state, lacks, lacks_raise, number_of
+from jobs.verify.transitions import NAMES, from_older_state, is_plain
 from schemas.coordinator_states import (
-    AT_REST,
     COMPLETE_ABORT,
     COMPLETE_COMMIT,
-    EMPTY,
     NO_STATE,
     ONGOING,
-    PREPARE_ABORT,
-    PREPARE_COMMIT,
 )
 from udfs.rules.coordinator_step import LOOKED_BACK
 
@@ -56,36 +52,14 @@ def _taken_up() -> Column:
 
 def _regular() -> Column:
     """A plain step between two records that nothing separates."""
-    state, before = F.col("state"), F.col("previous.state")
-    step = F.col("producer_epoch") - F.col("previous.producer_epoch")
-    started = (F.col("start_ms") == F.col("previous.start_ms")) & (F.col("start_ms") >= 0)
-    none_listed = number_of("partitions") == 0
-    kept_all = ~lacks("partitions", "previous.partitions")
-    added_none = ~lacks("previous.partitions", "partitions")
     return (
         F.col("error").isNull()
         & F.col("adjacent")
         & ~F.col("newest")
         & ~F.col("new_tag")
         & F.col("batch_shape").isNull()
-        & (F.col("producer_id") == F.col("previous.producer_id"))
-        & (F.col("timeout_ms") > 0)
-        & (F.col("timeout_ms") == F.col("previous.timeout_ms"))
-        & (F.col("last_update_ms") >= F.col("previous.last_update_ms"))
-        & (F.col("start_ms") <= F.col("last_update_ms"))
-        & (F.col("producer_epoch") >= 0)
-        & (
-            ((state == EMPTY) & before.isin(*AT_REST) & step.isin(0, 1) & none_listed
-             & (F.col("start_ms") == -1))
-            | ((state == ONGOING) & before.isin(*AT_REST) & (step == 0)
-               & (F.col("start_ms") >= 0))
-            | ((state == ONGOING) & (before == ONGOING) & (step == 0) & started & kept_all)
-            | (state.isin(PREPARE_COMMIT, PREPARE_ABORT) & (before == ONGOING)
-               & step.isin(0, 1) & ~lacks_raise() & started & kept_all & added_none)
-            | (state.isin(COMPLETE_COMMIT, COMPLETE_ABORT) & (before == state - 2)
-               & (step == 0) & started & none_listed)
-        )
-    )  # fmt: skip
+        & is_plain()
+    )
 
 
 def _enriched(linked: DataFrame, files: DataFrame, ages: Ages) -> DataFrame:

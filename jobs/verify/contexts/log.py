@@ -5,6 +5,7 @@ from pyspark.sql import functions as F
 
 from jobs.verify.contexts.context import Context, with_paths
 from udfs.wire.batches import batch_layout as layout
+from udfs.wire.batches.batch_layout import MAX_OFFSET_SPAN
 
 NO_PRODUCER = (("producer_id", "long"), ("producer_epoch", "int"), ("transactional_id", "string"))
 
@@ -68,7 +69,7 @@ def segment_context(splits: DataFrame, partition_info: DataFrame, files: DataFra
 
     def regular():  # type: ignore[no-untyped-def]
         inside = F.col("low.lowest_offset") >= F.col("base_offset")
-        inside &= F.col("high.last_offset") - F.col("base_offset") <= 2147483647
+        inside &= F.col("high.last_offset") - F.col("base_offset") <= MAX_OFFSET_SPAN
         return inside & F.coalesce(
             F.col("high.last_offset") < F.col("next_base_offset"), F.lit(True)
         )

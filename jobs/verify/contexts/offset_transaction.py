@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from jobs.model.transactions import CLOSED_COLUMNS, all_transactions
 from jobs.verify.conditions import lost_between, one_instant
 from jobs.verify.contexts.context import Context, with_paths
-from jobs.verify.contexts.ended import CLOSED_COLUMNS, folded_transactions, replayed_transactions
 from jobs.verify.contexts.open_transaction import coordinator_columns
 from jobs.verify.contexts.transaction import Ages
 from schemas.topics import OFFSETS_TOPIC
+from udfs.rules.attribution import may_end
 from udfs.rules.clock import covers
 
 MAX_GROUPS = 5
@@ -46,15 +47,13 @@ def _contradictions(given: OffsetTransactions, partition_info: DataFrame) -> Dat
         F.concat_ws("-", "topic", "partition").alias("place"),
         F.col("stable_below").alias("place_stable_below"),
     )
-    replayed = replayed_transactions(given.transactions)
-    step = F.col("marker_epoch") - F.col("producer_epoch")
 
     def ended(folded: DataFrame, commit: bool) -> DataFrame:
         """Transactions with data that one marker of their epoch, or of the next, has ended."""
-        told = replayed.unionByName(folded_transactions(folded)).filter(
+        told = all_transactions(given.transactions, folded).filter(
             F.col("first_offset").isNotNull()
             & (F.col("marker_commit") == F.lit(commit))
-            & step.isin(0, 1)
+            & may_end(F.col("marker_epoch"), F.col("producer_epoch"))
         )
         placed = told.join(F.broadcast(kinds), on="partition_index", how="inner")
         return placed.filter(F.col("of_offsets") | ~F.col("coordinator_topic"))
@@ -119,8 +118,8 @@ def offset_transaction_context(
         "complete_up_to_ms", "alone", "outlasted",
     )  # fmt: skip
     transactions = (
-        replayed_transactions(given.transactions)
-        .unionByName(folded_transactions(given.regular))
+        all_transactions(given.transactions, given.regular)
+        .select(*CLOSED_COLUMNS)
         .join(F.broadcast(known), on="partition_index", how="inner")
         # The group's coordinator stamps what it writes.
         .withColumn("appended_by_ms", F.col("last_timestamp"))

@@ -327,18 +327,25 @@ def age(now: int | None) -> Column:
     return F.greatest(proven, F.when(is_decided() | proven.isNull(), told))
 
 
+def is_unended() -> Column:
+    """Whether a transaction lies open, older than every timeout, and no coordinator lists it here.
+
+    Where nothing excuses that, it hangs.
+    """
+    return (
+        (F.col("outcome") == "open")
+        & (F.col("age_ms") > F.col("limit_ms"))
+        & ~F.col("coordinator_covers_partition")
+    )
+
+
 def hangs() -> Column:
     """Whether an open transaction is older than every timeout and provably nobody runs it.
 
     One that another copy outlasts is judged there.
     """
     return F.coalesce(
-        (F.col("outcome") == "open")
-        & (F.col("age_ms") > F.col("limit_ms"))
-        & ~F.col("coordinator_covers_partition")
-        & ~F.col("two_phase_commit")
-        & ~F.col("outlasted")
-        & is_decided(),
+        is_unended() & ~F.col("two_phase_commit") & ~F.col("outlasted") & is_decided(),
         F.lit(False),
     )
 

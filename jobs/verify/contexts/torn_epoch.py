@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from jobs.model.transactions import CLOSED_COLUMNS, all_transactions
 from jobs.verify.contexts.context import Context, with_paths
-from jobs.verify.contexts.ended import CLOSED_COLUMNS, folded_transactions, replayed_transactions
 from udfs.rules.attribution import is_decision_known, raised_by_one
 from udfs.rules.clock import covers
 from udfs.rules.logic import surely
@@ -89,7 +89,7 @@ def _in_client_topics(
         "stable_below",
     )
     raised = raised_by_one(F.col("marker_epoch"), F.col("producer_epoch"))
-    told = replayed_transactions(transactions).unionByName(folded_transactions(folded))
+    told = all_transactions(transactions, folded).select(*CLOSED_COLUMNS)
     return told.filter(F.col("first_offset").isNotNull() & raised).join(
         F.broadcast(places), on="partition_index", how="inner"
     )

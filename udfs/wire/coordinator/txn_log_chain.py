@@ -13,15 +13,12 @@ from typing import NamedTuple
 import numpy as np
 
 from schemas.coordinator_states import (
-    AT_REST,
     COMPLETE_ABORT,
     COMPLETE_COMMIT,
-    EMPTY,
-    ONGOING,
     PREPARE_ABORT,
     PREPARE_COMMIT,
 )
-from udfs.rules.attribution import took_effect
+from udfs.rules import coordinator_step as step
 from udfs.rules.coordinator_step import LOOKED_BACK
 from udfs.wire.batches.batch_headers import Bools, Int64s
 
@@ -30,7 +27,6 @@ from udfs.wire.batches.batch_headers import Bools, Int64s
 # plain is held against more, see `_keep_before`.
 KEPT_AT_START = 2
 KEPT_AT_END = 3
-PROTOCOL_2 = 2
 
 
 class States(NamedTuple):
@@ -49,6 +45,13 @@ class States(NamedTuple):
     last_update_ms: Int64s
     start_ms: Int64s
     protocol: Int64s
+
+    def step(self) -> step.Step:
+        """Them for the rules; what they announce is not asked."""
+        return step.Step(
+            self.status, self.producer_id, self.producer_epoch, self.start_ms, self.timeout_ms,
+            np.int64(-1), self.protocol,
+        )  # fmt: skip
 
 
 class Chain(NamedTuple):
@@ -115,44 +118,17 @@ class _Lists:
 def plain_steps(states: States, before: Int64s, partitions: Sequence[Sequence[str]]) -> Bools:
     """Whether each record follows the one at `before` as it should; false where that is -1.
 
-    The same as the context `coordinator_step` calls regular. `partitions`: the lists by number.
+    `partitions`: the lists by number.
     """
     lists = _Lists(partitions)
     last = States(*(column[before] for column in states))
-    step = states.producer_epoch - last.producer_epoch
-    stays, raised = step == 0, (step == 0) | (step == 1)
-    rested = np.isin(last.status, AT_REST)
-    running = last.status == ONGOING
-    has_start = states.start_ms >= 0
-    started = has_start & (states.start_ms == last.start_ms)
-    kept_all = lists.holds(states.listed, last.listed)
-    added_none = lists.holds(last.listed, states.listed)
-    none_listed = lists.empty[states.listed]
-    status = states.status
-    moves = (
-        ((status == EMPTY) & rested & raised & none_listed & (states.start_ms == -1))
-        | ((status == ONGOING) & rested & stays & has_start)
-        | ((status == ONGOING) & running & stays & started & kept_all)
-        | (
-            np.isin(status, (PREPARE_COMMIT, PREPARE_ABORT))
-            & (running & raised & (~stays | (states.protocol < PROTOCOL_2)))
-            & (started & kept_all & added_none)
-        )
-        | (
-            np.isin(status, (COMPLETE_COMMIT, COMPLETE_ABORT))
-            & took_effect(last.status, status)
-            & (stays & started & none_listed)
-        )
+    compared = step.Lists(
+        empty=lists.empty[states.listed],
+        holds_all=lists.holds(states.listed, last.listed),
+        adds_none=lists.holds(last.listed, states.listed),
     )
-    plain: Bools = (
-        (before >= 0)
-        & (states.producer_id == last.producer_id)
-        & (states.producer_epoch >= 0)
-        & (states.timeout_ms > 0)
-        & (states.timeout_ms == last.timeout_ms)
-        & (states.last_update_ms >= last.last_update_ms)
-        & (states.start_ms <= states.last_update_ms)
-        & moves
+    plain: Bools = (before >= 0) & step.is_plain(
+        states.step(), last.step(), states.last_update_ms, last.last_update_ms, compared
     )
     return plain
 

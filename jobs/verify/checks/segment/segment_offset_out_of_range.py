@@ -14,6 +14,7 @@ Evidence: the batch that lies outside.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, text
+from udfs.wire.batches.batch_layout import MAX_OFFSET_SPAN
 
 CHECK = Check(
     code="segment_offset_out_of_range",
@@ -23,7 +24,7 @@ CHECK = Check(
     fires=lambda: (
         (F.col("lowest_offset") < F.col("base_offset"))
         | (F.col("highest_offset") >= F.col("next_base_offset"))
-        | (F.col("highest_offset") - F.col("base_offset") > 2147483647)
+        | (F.col("highest_offset") - F.col("base_offset") > MAX_OFFSET_SPAN)
     ),
     expected=lambda: text("offsets from {base_offset} to below {next_base_offset}"),
     found=lambda: text("offsets from {lowest_offset} to {highest_offset}"),

@@ -20,6 +20,7 @@ from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
 from jobs.verify.conditions import begun_and_gone, told_of_a_longer_copy
+from jobs.verify.contexts.open_transaction import is_decided, is_unended
 from jobs.verify.remedies import abort_command
 from jobs.verify.verdict import (
     DUMP_BEFORE_EVENT,
@@ -34,11 +35,7 @@ CHECK = Check(
     context="transaction",
     cause=ONE_TRANSACTION,
     source="KIP-664, kafka-transactions.sh find-hanging",
-    fires=lambda: (
-        (F.col("outcome") == "open")
-        & (F.col("age_ms") > F.col("limit_ms"))
-        & ~F.col("coordinator_covers_partition")
-    ),
+    fires=is_unended,
     excuses=(
         told_of_a_longer_copy(),
         inconclusive(TWO_PHASE_COMMIT, lambda: F.col("two_phase_commit")),
@@ -46,14 +43,7 @@ CHECK = Check(
             TXNLOG_NOT_DUMPED,
             lambda: ~F.col("coordinator_known") & ~F.col("coordinator_log_complete"),
         ),
-        inconclusive(
-            DUMP_BEFORE_EVENT,
-            lambda: (
-                ~F.when(F.col("coordinator_known"), F.col("copies_agree")).otherwise(
-                    F.col("logs_later")
-                )
-            ),
-        ),
+        inconclusive(DUMP_BEFORE_EVENT, lambda: ~is_decided()),
         begun_and_gone(),
     ),
     expected=lambda: F.lit("a COMMIT or ABORT marker, or a coordinator that still runs it"),

@@ -1,0 +1,91 @@
+"""Transactions of a dump, whoever found them: replay, or the decoder, which folded them away.
+
+Of a healthy log nearly all were folded away, and lie packed. So each reader says which of those it
+wants (`jobs.model.decoded`), and nobody keeps all of them as rows.
+"""
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+COLUMNS = (
+    "partition_index",
+    "producer_id",
+    "producer_epoch",
+    "highest_epoch",
+    "first_offset",
+    "last_offset",
+    "first_file_index",
+    "first_position",
+    "first_length",
+    "first_timestamp",
+    "last_timestamp",
+    "batches",
+    "records",
+    "outcome",
+    "marker_offset",
+    "marker_epoch",
+    "marker_commit",
+    "coordinator_epoch",
+    "marker_timestamp",
+    "marker_file_index",
+    "marker_position",
+    "marker_length",
+    "previous_epoch",
+)
+# What is compared of two transactions in different partitions.
+CLOSED_COLUMNS = (
+    "partition_index",
+    "producer_id",
+    "producer_epoch",
+    "first_offset",
+    "last_offset",
+    "first_file_index",
+    "first_position",
+    "first_length",
+    "marker_offset",
+    "marker_epoch",
+    "marker_commit",
+    "last_timestamp",
+    "marker_timestamp",
+    "previous_epoch",
+)
+
+
+def all_transactions(replayed: DataFrame, folded: DataFrame | None, *added: str) -> DataFrame:
+    """COLUMNS of transactions, open ones too, and of markers alone; `added`: what both have, too.
+
+    `replayed`: rows of `jobs.replay.transactions.transactions`, or some of them; `folded`: rows of
+    `log_row.REGULAR_TXN` or REGULAR_ABORT with their place, None where nobody asks for any.
+
+    producer_epoch: of the data, null where data of several lie between two markers; highest_epoch:
+    the highest of them. outcome: commit, abort or open. previous_epoch: producer epoch of the
+    marker before, -1 for none. A marker alone has no offsets of data, and stands at its own place.
+    """
+    names = [*COLUMNS, *added]
+    told = _replayed(replayed).select(*names)
+    return told if folded is None else told.unionByName(_folded(folded).select(*names))
+
+
+def _replayed(transactions: DataFrame) -> DataFrame:
+    of_one_epoch = F.col("lowest_epoch") == F.col("highest_epoch")
+    own = {
+        # Data of several epochs between two markers are the fault of a missing marker.
+        "producer_epoch": F.when(of_one_epoch, F.col("highest_epoch")),
+        "previous_epoch": F.coalesce("marker_epoch_before", "previous_marker.epoch", F.lit(-1)),
+        "first_file_index": F.coalesce("first_file_index", "marker_file_index"),
+        "first_position": F.coalesce("first_position", "marker_position"),
+        "first_length": F.coalesce("first_length", "marker_length"),
+    }
+    return transactions.withColumns(own)
+
+
+def _folded(regular: DataFrame) -> DataFrame:
+    """Each is whole, of one epoch and in one file."""
+    own = {
+        "highest_epoch": F.col("producer_epoch"),
+        "first_file_index": F.col("file_index"),
+        "marker_file_index": F.col("file_index"),
+        "outcome": F.when(F.col("marker_commit"), "commit").otherwise("abort"),
+        "previous_epoch": F.col("marker_epoch_before"),
+    }
+    return regular.withColumns(own)

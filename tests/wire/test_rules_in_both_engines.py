@@ -1,0 +1,79 @@
+"""Rules over a few numbers and flags: columns say what arrays say, nulls included."""
+
+import inspect
+import re
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from engines import check_in_both_engines
+from pyspark.sql import SparkSession
+
+from udfs.rules import absence, attribution, clock, extent, memory
+
+ROOT = Path(__file__).resolve().parents[2]
+NUMBERS = [-1, 0, 1, 2, 3, 5, 8, 59_999, 60_001, None]
+FLAGS = [True, False, None]
+# What each parameter is: a number or a flag.
+NUMBER, FLAG = "n", "f"
+
+
+def overlaps(first_missing: Any, end: Any, first: Any, last: Any) -> Any:
+    return absence.overlaps(absence.Range(first_missing, end), first, last)
+
+
+RULES: tuple[tuple[Callable[..., Any], str], ...] = (
+    (absence.lacks_records, "nn"),
+    (absence.within_reach, "nn"),
+    (overlaps, "nnnn"),
+    (absence.reaches_behind, "nn"),
+    (absence.first_pass_possible, "ffff"),
+    (absence.passed_by_cleaner, "nnnn"),
+    (absence.partitions_proven, "nffnn"),
+    (attribution.took_effect, "nn"),
+    (attribution.is_copied_later, "nnf"),
+    (attribution.one_transaction_an_epoch, "n"),
+    (attribution.surely_before, "nnn"),
+    (attribution.owns_what_is_there, "nnf"),
+    (attribution.room_before, "nn"),
+    (attribution.lacks_marker, "nnn"),
+    (attribution.too_many_commits, "nn"),
+    (clock.is_broker_clock, "ff"),
+    (clock.covers, "nnn"),
+    (clock.counted_pause, "n"),
+    (extent.is_outlasted, "nn"),
+    (extent.manifest_counts, "fnn"),
+    (extent.is_one_moment, "fffff"),
+    (extent.outlived, "nnn"),
+    (memory.may_be_gone_with_the_head, "nn"),
+    (memory.explains_first_offset, "nnnnn"),
+    (lambda state, latest, is_open: memory.may_have_expired(state, latest, is_open, 5), "nnf"),
+    (lambda earlier, later: memory.at_least_later(earlier, later, 5), "nn"),
+)
+# Over all of a split, by sorting: what no column does.
+OF_ARRAYS = {"newest_apart", "is_remembered_from"}
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(("rule", "kinds"), RULES)
+def test_columns_say_what_arrays_say(
+    spark: SparkSession, rule: Callable[..., Any], kinds: str
+) -> None:
+    choices = {
+        f"value_{number}": NUMBERS if kind == NUMBER else FLAGS for number, kind in enumerate(kinds)
+    }
+    check_in_both_engines(spark, lambda row: rule(*row.values()), choices)
+
+
+def test_every_rule_is_asked_in_both_engines() -> None:
+    tests = [path.read_text("utf-8") for path in sorted(Path(__file__).parent.glob("test_rules_*"))]
+    asked = "\n".join(text for text in tests if "check_in_both_engines" in text)
+    for path in sorted((ROOT / "udfs" / "rules").glob("[a-z]*.py")):
+        module = import_module(f"udfs.rules.{path.stem}")
+        for name, value in vars(module).items():
+            own = inspect.isfunction(value) and value.__module__ == module.__name__
+            if path.stem == "logic" or not own or name.startswith("_") or name in OF_ARRAYS:
+                continue
+            assert re.search(rf"\b{name}\b", asked), f"{module.__name__}.{name}"
