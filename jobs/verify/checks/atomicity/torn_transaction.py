@@ -9,7 +9,7 @@ Why it is wrong: a transaction is committed in all partitions or in none. Here c
 records in the other partitions and its offset commits, but not these records.
 
 When it is legal: never. The cause is an operator's abort in one partition (kafka-transactions.sh
-abort) while the producer was running and then committed. Under transaction.version 0 and 1 a
+abort) while the producer is still running and later commits. Under transaction.version 0 and 1 a
 client's own abort carries the epoch of its data too, so this is judged only if the coordinator's
 log still shows that no abort of that epoch was decided for the partition. A PrepareCommit record
 that the next record of its id contradicts is an append that timed out: it never took effect and
