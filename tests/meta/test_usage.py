@@ -18,13 +18,19 @@ AUDIT = ["audit", "--dump", "d", "--out", "o"]
     ("given", "said"),
     [
         (["adit"], "(did you mean audit?)"),
-        (["audit", "--dmp", "d", "--out", "o"], "--dmp is no argument here (did you mean --dump?)"),
-        ([*AUDIT, "--dept=headers"], "--dept=headers is no argument here (did you mean --depth?)"),
+        (
+            ["audit", "--dmp", "d", "--out", "o"],
+            "--dmp is not an argument here (did you mean --dump?)",
+        ),
+        (
+            [*AUDIT, "--dept=headers"],
+            "--dept=headers is not an argument here (did you mean --depth?)",
+        ),
         ([*AUDIT, "--depth", "header"], "(did you mean headers?)"),
         (["audit", "--out", "o"], "required: --dump"),
-        ([*AUDIT, "--as-of", "1795236470"], "too small: ms since 1970"),
-        ([*AUDIT, "--as-of", "today"], "today is no number of ms"),
-        (["checks", "a", "b"], "b is no argument here"),
+        ([*AUDIT, "--as-of", "1795236470"], "too small: expected ms since 1970"),
+        ([*AUDIT, "--as-of", "today"], "today is not a number of ms"),
+        (["checks", "a", "b"], "b is not an argument here"),
         (["report", "--ot", "o"], "(did you mean --out?)"),
     ],
 )
@@ -104,10 +110,10 @@ def test_the_defaults_are_allowed_values() -> None:
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        ('java.io.IOException: Cannot run program "python9": error=2', "they have no python9"),
+        ('java.io.IOException: Cannot run program "python9": error=2', "python9 does not exist there"),
         ("[PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.9 than that in "
-         "driver: 3.11, PySpark cannot run", "run Python 3.9, the driver Python 3.11"),
-        ("x\nModuleNotFoundError: No module named 'udfs'\n at y", "do not have our code"),
+         "driver: 3.11, PySpark cannot run", "run Python 3.9, the driver runs Python 3.11"),
+        ("x\nModuleNotFoundError: No module named 'udfs'\n at y", "do not have the code of eosaudit"),
         ("x\nModuleNotFoundError: No module named 'numba'\n at y", "lacks numba"),
         ("[PACKAGE_NOT_INSTALLED] PyArrow >= 18.0.0 must be installed", "lacks pyarrow"),
         ("ImportError: libgomp.so.1: cannot open shared object file\n", "(libgomp.so.1: cannot"),

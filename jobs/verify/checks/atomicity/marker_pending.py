@@ -25,7 +25,7 @@ CHECK = Check(
         F.col("markers").isNull() & (F.col("pending") == 1) & F.col("complete_offset").isNull()
     ),
     excuses=(suspect(ALSO_LEGAL),),
-    expected=lambda: text("a {decision} marker of epoch {marker_epoch}"),
+    expected=lambda: text("{decision} marker of epoch {marker_epoch}"),
     found=lambda: text("none yet, {pending_ms} ms after the decision"),
     proofs=(Proof("the Prepare record", "record_file", "record_position", "record_length"),),
     message=lambda: text(

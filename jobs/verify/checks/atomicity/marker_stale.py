@@ -35,7 +35,7 @@ CHECK = Check(
     place={"offset_first": "stale_first", "offset_last": "stale_last"},
     fires=lambda: F.col("stale_offset").isNotNull(),
     excuses=(
-        # A COMMIT that nobody decided at all: marker_without_prepare tells it.
+        # A COMMIT without any decision: marker_without_prepare reports it.
         explained(OTHER_OUTCOME, lambda: F.col("commits_undecided")),
         inconclusive(DUMP_BEFORE_EVENT, lambda: ~F.col("history_behind_all")),
         suspect(CLOCK_SKEW),

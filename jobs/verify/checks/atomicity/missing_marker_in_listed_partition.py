@@ -51,7 +51,7 @@ CHECK = Check(
         explained(OTHER_OUTCOME, lambda: F.col("other_outcome")),
         explained(
             REPLICA_LAGS,
-            # Data from behind the marker are in no copy that is merely shorter.
+            # A copy that is only shorter has no data from after the marker.
             lambda: (
                 (F.col("replica_offset") >= F.col("log_end_offset")) & F.col("later_run").isNull()
             ),
@@ -68,7 +68,7 @@ CHECK = Check(
         ),
         inconclusive(CLOCK_SKEW, lambda: F.col("held_by_near_clock")),
     ),
-    expected=lambda: text("a {decision} marker of epoch {marker_epoch}"),
+    expected=lambda: text("{decision} marker of epoch {marker_epoch}"),
     found=lambda: (
         F.when(
             F.col("short_place").isNotNull(),

@@ -33,7 +33,7 @@ def _all_marked() -> Column:
 def _markers_told_apart() -> Column:
     """Whether a marker cannot be one of an earlier transaction with the same epoch.
 
-    Protocol 2 gives every transaction an epoch of its own; else the clock of one broker tells.
+    transaction.version 2 gives every transaction its own epoch; else one broker's clock decides.
     """
     return (F.col("client_transaction_version") >= 2) | F.col("single_broker")
 

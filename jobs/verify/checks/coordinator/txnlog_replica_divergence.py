@@ -36,7 +36,7 @@ CHECK = Check(
         inconclusive(UNSTABLE_TAIL, lambda: ~F.col("both_stable_known")),
         inconclusive(CLEANED_RANGE, lambda: F.col("may_have_expired")),
         suspect(UNSTABLE_TAIL, lambda: ~F.col("both_clean")),
-        # In a cleaned log nobody can tell a segment that was not copied from a cleaned one.
+        # In a cleaned log a segment that was not copied looks like a cleaned one.
         suspect(MISSING_RANGE, lambda: F.col("difference").isNull()),
     ),
     expected=lambda: text("the same records on brokers {broker} and {other_broker}"),

@@ -47,7 +47,7 @@ CHECK = Check(
         & F.col("first_offset").isNotNull()
     ),
     excuses=(
-        # No consumer reads there, and the cleaner does not index it anew.
+        # No consumer reads there, and the cleaner does not index it again.
         explained(NO_INITIAL_STATE, lambda: F.col("first_kept").isNull()),
         explained(
             CLEANED_RANGE,

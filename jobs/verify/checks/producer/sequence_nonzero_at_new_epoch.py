@@ -61,7 +61,7 @@ CHECK = Check(
         inconclusive(NO_INITIAL_STATE, lambda: ~F.col("start_known") & F.col("previous").isNull()),
         state_may_have_expired(),
         unstable_tail(),
-        # A marker behind the log start would be remembered.
+        # A marker above the log start offset would be remembered.
         forgotten_in_place("state_offset"),
     ),
     expected=lambda: F.lit("first sequence 0"),

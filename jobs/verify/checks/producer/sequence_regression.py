@@ -1,7 +1,7 @@
 """Sequences of a producer epoch go back.
 
 What it finds: a data batch whose first sequence is lower than the one that must follow the last
-batch of the same producer id and epoch in the partition, and that does not merely repeat earlier
+batch of the same producer id and epoch in the partition, and that does not only repeat earlier
 batches (see duplicate_batch).
 
 Why it is wrong: the leader refuses such a batch (OutOfOrderSequenceException). Its presence means

@@ -32,7 +32,7 @@ CHECK = Check(
     ),
     message=lambda: text(
         "The folders of brokers {broker} and {other_broker} belong to two topics of this name; one "
-        "of them was left over when the topic was deleted and created anew."
+        "of them was left over when the topic was deleted and created again."
     ),
     remedy=lambda: F.lit(
         "Compare both with kafka-topics.sh --describe, leave the folder of the deleted topic out "

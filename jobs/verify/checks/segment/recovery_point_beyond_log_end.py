@@ -25,7 +25,7 @@ CHECK = Check(
     source="LogManager.shutdown",
     fires=lambda: F.col("checkpoint_recovery_point") > F.col("last_offset_seen"),
     excuses=(
-        # The same loss, told as hw_beyond_log_end.
+        # hw_beyond_log_end reports the same loss.
         explained(
             MISSING_RANGE,
             lambda: F.col("checkpoint_high_watermark") > F.col("last_offset_seen"),

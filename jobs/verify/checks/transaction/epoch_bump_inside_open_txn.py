@@ -47,7 +47,7 @@ CHECK = Check(
         ),
         Proof("the first batch of the higher epoch"),
     ),
-    # What hangs is the older data; the batch behind it only shows that.
+    # The older data hang; the batch after them only shows it.
     place={
         "offset_first": "open_first_offset",
         "offset_last": "previous.last_offset",
