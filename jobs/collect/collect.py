@@ -51,18 +51,18 @@ from udfs.wire.text.text_sections import Section
 
 # A partition.metadata has some 45 bytes.
 MAX_METADATA_BYTES = 4096
-NOT_LOOKED_INTO = "a folder that is no part of a log directory, not looked into"
+NOT_LOOKED_INTO = "a folder that is not part of a log directory, not read"
 OUTSIDE = "outside a log directory"
-NO_REGULAR_FILE = "no regular file"
+NO_REGULAR_FILE = "not a regular file"
 NO_SEGMENT = "in a folder named like a partition, without a segment"
-NO_TEXT_NAME = "a name that is no text in UTF-8, which no broker writes"
-TOO_LARGE = "more than such a file has"
+NO_TEXT_NAME = "a name that is not valid UTF-8, which no broker writes"
+TOO_LARGE = "more than such a file can have"
 # Read by one task as a whole; the index of a segment of 2 GiB full of aborts is smaller.
 READ_WHOLE = ("txn_index", "producer_snapshot", *BESIDE_A_SEGMENT)
 LARGEST_READ_WHOLE = 1 << 29
-REPLACED = "replaced by a .swap file, as by a broker that starts"
+REPLACED = "replaced by a .swap file, as at the start of a broker"
 SECOND_COPY = "a second copy of the partition on its broker, in another log directory"
-NO_TRANSACTIONS = "metadata log of KRaft: no transactions in it"
+NO_TRANSACTIONS = "metadata log of KRaft: it has no transactions"
 SIDE_KINDS_IN_TEXTS = ("offset_index", "time_index", "producer_snapshot")
 KINDS_IN_TEXTS = ("segment", "txn_index", *SIDE_KINDS_IN_TEXTS)
 METADATA_KINDS = {"segment": METADATA_LOG, METADATA_SNAPSHOT_KIND: METADATA_SNAPSHOT_KIND}
@@ -153,7 +153,7 @@ class _Collector:
         if any(one.startswith(f"{label}/") for one in self._known):
             self._add_inner_folder(folder, label)
             return
-        note = "no partition folder" if name_folder(folder.name) is None else NO_SEGMENT
+        note = "not a partition folder" if name_folder(folder.name) is None else NO_SEGMENT
         for path in self._entries(folder, label):
             inner = f"{label}/{printable_name(path.name)}"
             if path.is_dir():
@@ -248,7 +248,7 @@ class _Collector:
                 note = _why_no_partition(named) or _why_no_text(folder, file.kind, section)
                 note = note or file.note
                 if (*key, name) in told:
-                    note = "told by another text of the dump already"
+                    note = "already in another text of the dump"
                 if note is None and named is not None and key not in known:
                     known[key] = self._new_partition(named[0], named[1], LogDirectory(), None)
                 told.add((*key, name))
@@ -259,15 +259,15 @@ class _Collector:
                 files[added.partition_index].append(added)
         if not known:
             raise UsageError(
-                f"--dump {dump}: its texts do not tell of which partition they are; run "
-                "kafka-dump-log with paths like /var/lib/kafka/orders-0/00000000000000000000.log."
+                f"--dump {dump}: its texts do not name their partition; run kafka-dump-log with "
+                "paths like /var/lib/kafka/orders-0/00000000000000000000.log."
             )
         for partition in known.values():
             partition.chain(files[partition.partition_index])
 
     def add_other_file(self, path: DumpPath, label: str) -> None:
         """A file beside texts that is none."""
-        self._add_file(path, label, None, None, "no text of kafka-dump-log")
+        self._add_file(path, label, None, None, "not a text of kafka-dump-log")
 
     def _add_metadata_log(
         self, number: int, paths: list[DumpPath], label: str, side: LogDirectory
@@ -465,7 +465,7 @@ def _newest(partition: DumpPartition) -> tuple[int, int, int]:
 def _why_no_partition(named: tuple[str, int, str | None] | None) -> str | None:
     """Why a folder is no partition to audit; None for one that is."""
     if named is None:
-        return "no partition folder"
+        return "not a partition folder"
     retired = named[2]
     return f"folder marked -{retired}" if retired else None
 
@@ -478,8 +478,8 @@ def _why_no_text(folder: str, kind: str, section: Section) -> str | None:
     if topic == TXN_LOG_TOPIC and (section.lacks_records or not section.decoded):
         return "text of __transaction_state without --transaction-log-decoder"
     if kind in SIDE_KINDS_IN_TEXTS and not section.of_side_file:
-        return "text without an entry: the file has none, or the tool could not read it"
-    return None if kind in KINDS_IN_TEXTS else "text of a file that is judged by its bytes alone"
+        return "text without an entry: the file has none, or kafka-dump-log could not read it"
+    return None if kind in KINDS_IN_TEXTS else "text of a file that is checked only by its bytes"
 
 
 def _status(kind: str, note: str | None, outside: bool) -> str:

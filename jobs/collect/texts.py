@@ -49,8 +49,8 @@ def _is_text(path: Path) -> bool:
         return False
     if is_utf_16_text_dump(head):
         raise UsageError(
-            f"{path} is a text of kafka-dump-log in UTF-16, which cannot be read: write it anew "
-            "with `iconv -f UTF-16 -t UTF-8`, or in PowerShell with `Out-File -Encoding utf8`."
+            f"{path} is a text of kafka-dump-log in UTF-16, which cannot be read: convert it with "
+            "`iconv -f UTF-16 -t UTF-8`, or in PowerShell with `Out-File -Encoding utf8`."
         )
     return is_text_dump(head)
 
@@ -62,8 +62,8 @@ def sections_of(path: Path) -> tuple[Section, ...]:
     for section in found:
         if section.without_metadata and not section.with_records:
             raise UsageError(
-                f"{path} was printed with --skip-record-metadata, which leaves out offsets and "
-                "what markers say: print it again without that option."
+                f"{path} was printed with --skip-record-metadata, which omits offsets and the "
+                "content of markers: print it again without that option."
             )
     return found
 

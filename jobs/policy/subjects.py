@@ -71,8 +71,8 @@ def _read(subject: str, frame: DataFrame) -> pd.DataFrame:
     read = frame.select(*flat).limit(limit + 1).toArrow()
     if read.num_rows > limit:
         raise UnreadableError(
-            f"{subject} has more than {limit:,} rows, and a policy reads no more: "
-            f"use one of the views {', '.join(POLICY_VIEWS)}"
+            f"{subject} has more than {limit:,} rows, the most that a policy reads: use one of the "
+            f"views {', '.join(POLICY_VIEWS)}"
         )
     rows: pd.DataFrame = read.to_pandas(types_mapper=NULLABLE.get)
     rest = [name for name in flat if name not in KEYS[subject]]

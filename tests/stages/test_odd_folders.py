@@ -101,7 +101,7 @@ def test_a_folder_without_a_segment_is_no_partition(tmp_path: Path) -> None:
 def test_no_segment_is_no_dump(tmp_path: Path, name: str) -> None:
     put(tmp_path / "kafka-0" / name, b"text")
     for dump in (tmp_path, tmp_path / "kafka-0"):
-        with pytest.raises(UsageError, match="is no dump: expected a broker's log directory"):
+        with pytest.raises(UsageError, match="is not a dump: expected a broker's log directory"):
             collect([dump])
 
 
