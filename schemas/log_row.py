@@ -150,7 +150,7 @@ TXN_LOG_RECORD_TYPE = table(
     long("alive_ms", "how long the split was written up to the record; a pause counts as a minute "
          "at most"),
     long("latest_timestamp", "newest timestamp of the split up to the record, ms"),
-    boolean("judged", "a regular transition from the previous record of its id, both in this split"),
+    boolean("judged", "a regular transition from the record before it, both in this split"),
     boolean("decided", "a Prepare record whose decision lies in a block of FOLDED"),
 )  # fmt: skip
 

@@ -46,7 +46,7 @@ def abort_commands(given: Situation) -> list[str]:
 
 
 def _surely_newer(given: Situation) -> bool:
-    """Only brokers of 4.0 and newer know protocol 2."""
+    """Only brokers of 4.0 and newer know transaction.version 2."""
     return given.owner is not None and (given.owner["client_transaction_version"] or 0) >= 2
 
 

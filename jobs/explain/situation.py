@@ -11,7 +11,7 @@ from schemas.coordinator_states import TWO_PHASE_COMMIT_TIMEOUT
 
 Row = dict[str, Any]
 
-# What may hold a last stable offset, from the surest to the least sure.
+# Causes of a blocked last stable offset, from the surest to the least sure.
 NOTHING = "nothing holds it"
 HIGH_WATERMARK = "the high watermark holds it"
 MARKER_NOT_REPLICATED = "the transaction is decided, but its marker is not replicated"

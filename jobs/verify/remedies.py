@@ -1,4 +1,4 @@
-"""The command that ends an open transaction, worded once."""
+"""The command that aborts an open transaction."""
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
@@ -12,11 +12,11 @@ ABORT = (
 
 
 def abort_command() -> Column:
-    """Aborts the open transaction of a row of the context `transaction`, as `explain` tells it.
+    """Aborts the open transaction of a row of the context `transaction`, as in `explain`.
 
     Only brokers of 3.0 and newer find a transaction by its start (TransactionsCommand, KIP-664);
-    only those of 4.0 and newer know protocol 2. Topics need no quotes: a folder with a name that a
-    shell would not take as it is holds no partition (`jobs.model.file_names`).
+    only those of 4.0 and newer know transaction.version 2. Topics need no quotes: a folder whose
+    name needs quotes in a shell is not a partition (`jobs.model.file_names`).
     """
     newer = text(ABORT + "--start-offset {first_offset}")
     older = text(
