@@ -104,7 +104,7 @@ def _coordinator(given: Situation) -> Iterator[str]:
         yield (
             "  no transactional id in the dump owns this producer id"
             if given.dumped
-            else "  unknown: the dump holds no __transaction_state"
+            else "  unknown: the dump has no __transaction_state"
         )
         return
     yield (
