@@ -276,8 +276,8 @@ def main(argv: list[str] | None = None) -> int:
         known = sentence(error)
         if known is None:
             traceback.print_exc()
-            known = "the command broke off because of the error above"
-        sys.stderr.write(f"eosaudit: {known}; `doctor` looks at driver and executors.\n")
+            known = "the command failed with the error above"
+        sys.stderr.write(f"eosaudit: {known}; `doctor` checks driver and executors.\n")
         return 3
 
 

@@ -51,7 +51,7 @@ def array(name: str, element: DataType, comment: str) -> StructField:
 AUDIT_ID = column("audit_id", StringType(), "digest of input, configuration and version", False)
 
 PLACE = (
-    integer("broker", "broker id from meta.properties; null when the dump does not tell"),
+    integer("broker", "broker id from meta.properties; null if unknown"),
     string("topic", "topic name"),
     integer("partition", "partition number"),
 )

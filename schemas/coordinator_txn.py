@@ -14,9 +14,7 @@ COORDINATOR_TXN = table(
     string("state", "Empty, Ongoing, PrepareCommit, PrepareAbort, CompleteCommit, CompleteAbort"),
     array("partitions", StringType(), "partitions listed, topic-partition; null for none"),
     integer("timeout_ms", "transaction timeout, ms"),
-    long(
-        "start_ms", "start of the transaction, ms; -1 for none; null where a text does not tell it"
-    ),
+    long("start_ms", "start of the transaction, ms; -1 for none; null where a text lacks it"),
     long("last_update_ms", "last update, ms, coordinator clock"),
     long("record_timestamp", "timestamp of the record, ms"),
     long("record_offset", "offset of the record"),

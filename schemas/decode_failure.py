@@ -7,9 +7,9 @@ DECODE_FAILURE = table(
     *PLACE,
     string("file", "path relative to the dump"),
     long("first_byte", "first byte of the range, inclusive"),
-    long("end_byte", "byte behind the range, exclusive"),
+    long("end_byte", "byte after the range, exclusive"),
     string("reason", "how the bytes fail, a stable name"),
     long("previous_last_offset", "last offset read before the range; null for none in the file"),
-    long("next_offset", "base offset of the first batch behind the range; null for none"),
+    long("next_offset", "base offset of the first batch after the range; null for none"),
     boolean("at_end", "the range reaches to the end of the file"),
 )

@@ -8,7 +8,7 @@ IN_TEXT = "!/"
 
 DUMP_FILE = table(
     AUDIT_ID,
-    string("path", "path relative to the dump; TEXT!/FILE for what a text of kafka-dump-log tells"),
+    string("path", "path relative to the dump; TEXT!/FILE for a file in a text of kafka-dump-log"),
     *PLACE,
     string("kind", "segment, txn_index, metadata_log, offset_index, time_index, …"),
     long("base_offset", "base offset in the file name; null for files without one"),

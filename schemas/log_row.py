@@ -107,15 +107,15 @@ FRAME_TYPE = table(
 
 FAILURE_TYPE = table(
     long("first_byte", "first byte that is no part of a proven batch"),
-    long("end_byte", "byte behind the damage; null where it reaches into the next split"),
+    long("end_byte", "byte after the damage; null where it extends into the next split"),
     string("reason", "how the bytes fail: udfs/arrow/frames.py, or an error of the file system"),
     long("frame_bytes", "size that the header at first_byte claims; 0 for none"),
     long("previous_last_offset", "last offset before the damage in this split; null for none"),
-    long("next_offset", "base offset of the first batch behind the damage in this split"),
+    long("next_offset", "base offset of the first batch after the damage in this split"),
 )
 
 OFFSET_DISCONTINUITY_TYPE = table(
-    string("what", "gap, overlap or leader_epoch"),
+    string("discontinuity", "gap, overlap or leader_epoch"),
     long("previous_last_offset", "last offset of the batch before, inclusive"),
     long("base_offset", "base offset of this batch"),
     integer("previous_leader_epoch", "partition leader epoch of the batch before"),
@@ -140,17 +140,17 @@ TXN_LOG_RECORD_TYPE = table(
     integer("status", "state byte"),
     array("partitions", StringType(), "topic-partition of the partitions listed; null for none"),
     long("last_update_ms", "last update timestamp, ms"),
-    long("start_ms", "start timestamp, ms; -1 for none; null where a text does not tell it"),
+    long("start_ms", "start timestamp, ms; -1 for none; null where a text lacks it"),
     long("next_producer_id", "tag 1: the producer id that follows an exhausted one; -1: absent"),
     integer("client_transaction_version", "tag 2; 0 where absent"),
-    long("unknown_tag", "smallest tag that is not known here; null for none"),
-    string("batch_shape", "what is unusual about the batch, on its first record; null: nothing"),
+    long("unknown_tag", "smallest unknown tag; null for none"),
+    string("batch_shape", "irregular form of the batch, on its first record; null: none"),
     string("error", "why key or value could not be decoded; null for a good record"),
     long("ordinal", "records of the split up to it that can be decoded"),
     long("alive_ms", "how long the split was written up to the record; a pause counts as a minute "
          "at most"),
     long("latest_timestamp", "newest timestamp of the split up to the record, ms"),
-    boolean("judged", "a plain step from the record before it of its id, both in this split"),
+    boolean("judged", "a regular transition from the record before it, both in this split"),
     boolean("decided", "a Prepare record whose decision lies in a block of FOLDED"),
 )  # fmt: skip
 
@@ -191,7 +191,7 @@ FOLDED_TYPE = table(
 
 COORDINATOR_TYPE = table(
     long("entries", "records of the split that can be decoded"),
-    long("unevaluated", "those that need no look: folded away, or judged in the decoder"),
+    long("unevaluated", "those that are not evaluated: folded, or judged in the decoder"),
     long("alive_ms", "how long the split was written, see TXN_LOG_RECORD_TYPE"),
     long("latest_timestamp", "newest timestamp, ms"),
     long("first_timestamp", "timestamp of its first record, ms; null where it cannot be decoded"),
@@ -219,7 +219,7 @@ ABORTED_TYPE = table(
 )
 
 GROUP_FAULT_TYPE = table(
-    string("what", "undecodable or misplaced"),
+    string("fault", "undecodable or misplaced"),
     string("group", "group; null where the key cannot be decoded"),
     long("offset", "offset of the record; of a misplaced group its first in the split"),
     long("position", "byte position of its batch"),
@@ -258,7 +258,7 @@ LATE_COMMIT_TYPE = table(
     *COMMITTED_KEY,
     column("replaced", COMMIT_EVENT, "the commit before"),
     column("late", COMMIT_EVENT, "the transactional one that replaced it with a lower offset"),
-    column("following", COMMIT_EVENT, "the next one, which goes on beyond the first"),
+    column("following", COMMIT_EVENT, "the next one, which is higher than the first"),
 )
 
 COMMITS_TYPE = table(
@@ -269,16 +269,16 @@ COMMITS_TYPE = table(
 
 BLOCK_TYPE = table(
     long("first_offset", "first offset of the block, inclusive"),
-    long("end_offset", "offset behind the block"),
+    long("end_offset", "first offset after the block"),
     long("digest", "fingerprints of its batches in this split, combined by exclusive or"),
     long("batches", "its batches in this split"),
     long("first_position", "byte position of the first of them"),
-    long("end_position", "byte position behind the last of them"),
+    long("end_position", "byte position after the last of them"),
 )
 """A block of offsets of a partition that the dump has in several copies."""
 
 RETAINED_RECORDS_TYPE = table(
-    string("what", "record, outcome, key, or unread: udfs/arrow/retained_records.py"),
+    string("compared", "record, outcome, key, or unread: udfs/arrow/retained_records.py"),
     long("bucket", "those that are compared with each other are in buckets of one number"),
     long("number", "records; where unread, batches and stretches of damage"),
     binary(
@@ -290,17 +290,17 @@ RETAINED_RECORDS_TYPE = table(
 
 SIDE_FAULT_TYPE = table(
     string("side_kind", "file kind of schemas/dump_file.py"),
-    string("what", "leader_epoch, or how an entry fails: udfs/wire/side_files/index_rules.py"),
+    string("fault", "leader_epoch, or how an entry fails: udfs/wire/side_files/index_rules.py"),
     integer("side_file_index", "the side file: row of dump_file, numbered by collect"),
     integer("ordinal", "number of its entry, from 0"),
     long("entry_position", "byte position of the entry; null for a checkpoint"),
     integer("entry_bytes", "size of an entry of the file; null for a checkpoint"),
-    long("entry_offset", "offset that the entry names"),
-    long("entry_value", "what it says of it: leader epoch, byte position, or timestamp, ms"),
+    long("entry_offset", "offset of the entry"),
+    long("entry_value", "the value of the entry: leader epoch, byte position, or timestamp, ms"),
     integer("leader_epoch", "partition leader epoch of the batches that contradict"),
     long("newest_epoch", "of a leader-epoch-checkpoint: epoch of its last entry"),
     integer("batches", "neighbouring batches of the split that contradict the entry"),
-    long("log_offset", "base offset of the first of them, or of the batch that shows it"),
+    long("log_offset", "base offset of the first of them, or of the contradicting batch"),
     long("log_timestamp", "largest timestamp of that batch, ms"),
     long("position", "byte position of that batch"),
     integer("length", "size of that batch, bytes"),
@@ -308,7 +308,7 @@ SIDE_FAULT_TYPE = table(
 """An entry of a side file that contradicts the batches of its log, or the entries around it."""
 
 METADATA_TYPE = table(
-    string("what", "kind of fact: a class name of udfs/wire/metadata/metadata_log.py"),
+    string("fact", "kind of fact: a class name of udfs/wire/metadata/metadata_log.py"),
     long("offset", "offset of the record"),
     long("position", "byte position of its batch"),
     integer("length", "size of its batch, bytes"),
@@ -330,7 +330,7 @@ PRODUCER_STATES_TYPE = table(
     boolean("of_log_start", "of a snapshot: start_offset is 0, where the log begins"),
     long("next_offset", "offset of the snapshot behind this one; null for none, and for batches"),
     long("segment_base", "base offset of the segment"),
-    long("left_out", "batches of the split that cannot be believed"),
+    long("left_out", "batches of the split that are not reliable"),
     boolean("below_log_start", "of batches: they lie below the log start; null for a snapshot"),
     array("doubted", LongType(), "producer ids of those of them in the range; null for none"),
     long("number", "producers in the block"),
@@ -339,9 +339,9 @@ PRODUCER_STATES_TYPE = table(
 """States of producers, or their changes, in the range of offsets that ends with a snapshot."""
 
 SNAPSHOT_FAULT_TYPE = table(
-    string("reason", "stable name of what is wrong with a producer snapshot"),
+    string("reason", "stable name of the fault of a producer snapshot"),
     string("detail", "what is stored, and what was expected"),
-    long("position", "byte position of what shows it"),
+    long("position", "byte position of the evidence"),
     long("size", "size of that, bytes"),
     boolean("newest", "no snapshot of the partition has a higher offset"),
 )
@@ -355,7 +355,7 @@ OPEN_IN_SNAPSHOT = table(
 
 MISSING = table(
     long("first", "first offset that is missing"),
-    long("end", "first offset that is there behind"),
+    long("end", "first offset that is present after them"),
 )
 
 SUMMARY_TYPE = table(
@@ -381,13 +381,13 @@ SUMMARY_TYPE = table(
     long("highest_position", "byte position of the batch with the largest last offset"),
     long("broker_timestamp", "largest timestamp of the broker clock, ms; null: none seen"),
     boolean("cleaner_traces", "a batch with delete horizon, without records or with some missing"),
-    boolean("reaches_next", "a batch has an offset at which the next segment begins or behind"),
+    boolean("reaches_next", "a batch has an offset at or after the start of the next segment"),
     array(
         "registered_brokers",
         IntegerType(),
         "broker ids that a file of __cluster_metadata registers; null for other files",
     ),
-    long("discontinuities_dropped", "steps behind the first 10,000 of the split, counted only"),
+    long("discontinuities_dropped", "discontinuities after the first 10,000, counted only"),
     array("missing", MISSING, "offsets that are missing between batches, whatever took them; of "
           "__transaction_state also those of batches that lack records"),
     long("skipped_group_records", "records of __consumer_offsets of newer groups, not decoded"),
@@ -421,17 +421,17 @@ LOG_ROW = table(
     column("aborted", ABORTED_TYPE, "a block of entries of a .txnindex"),
     column("summary", SUMMARY_TYPE, "one a split or file"),
     column("regular", REGULAR_TYPE, "a block of regular transactions"),
-    column("group_fault", GROUP_FAULT_TYPE, "what is wrong with a record of __consumer_offsets"),
+    column("group_fault", GROUP_FAULT_TYPE, "a fault of a record of __consumer_offsets"),
     column("pending", OFFSET_COMMIT, "a transactional offset commit without a marker in its split"),
     column("late_commit", LATE_COMMIT_TYPE, "a committed offset that went back for one commit"),
     column("commits", COMMITS_TYPE, "a block of offset commits near the ends of a split"),
     column("block", BLOCK_TYPE, "a block of offsets, to be compared with other replicas"),
     column("folded", FOLDED_TYPE, "records of __transaction_state that were folded away"),
-    column("metadata", METADATA_TYPE, "what a record of __cluster_metadata tells"),
+    column("metadata", METADATA_TYPE, "a fact in a record of __cluster_metadata"),
     column("side_fault", SIDE_FAULT_TYPE, "an entry of a side file that contradicts the log"),
     column("producer_states", PRODUCER_STATES_TYPE, "a block of states of producers"),
     column("snapshot_fault", SNAPSHOT_FAULT_TYPE, "a producer snapshot that cannot be used"),
-    column("retained_records", RETAINED_RECORDS_TYPE, "a block of what the cleaner left"),
+    column("retained_records", RETAINED_RECORDS_TYPE, "a block of records that the cleaner left"),
 )
 
 BESIDE = table(
@@ -462,7 +462,7 @@ SPLIT = table(
     long("base_offset", "base offset of the segment"),
     long("next_base_offset", "base offset of the next segment of the partition; null for none"),
     long("cleaned_below", "offsets below this were cleaned; 0 where nothing is known"),
-    long("high_watermark", "of the partition, exclusive; null where no checkpoint tells"),
+    long("high_watermark", "of the partition, exclusive; null where no checkpoint has it"),
     boolean("single_copy", "the dump has the partition only once"),
     array(
         "cuts",

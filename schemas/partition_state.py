@@ -13,12 +13,12 @@ PARTITION_STATE = table(
     long("open_transactions", "transactions without a marker"),
     string(
         "lso_basis",
-        "high_watermark; log_end where none is known; log_start where a transaction "
-        "below it holds it and no producer snapshot tells whether the broker forgot that",
+        "high_watermark; log_end if it is unknown; log_start if a transaction below it blocks it "
+        "and no producer snapshot shows whether the broker forgot that transaction",
     ),
-    long("lso_producer_id", "producer id of the transaction that holds the last stable offset"),
+    long("lso_producer_id", "producer id of the transaction that blocks the last stable offset"),
     integer("lso_producer_epoch", "its producer epoch"),
-    string("lso_transactional_id", "its transactional id, where the coordinator log tells"),
+    string("lso_transactional_id", "its transactional id, if the coordinator's log has it"),
     long("lso_since_ms", "timestamp of its first batch, ms"),
     long("complete_up_to_ms", "largest broker timestamp seen in the copy, ms; null: none seen"),
     long("batches", "batches; a message of magic 0 or 1 is one"),

@@ -20,10 +20,10 @@ COVERAGE = table(
 TOPIC_STATE = table(
     string("topic", "topic name"),
     long("partitions", "partitions audited, each replica counted"),
-    long("partitions_without_high_watermark", "those whose high watermark the dump does not tell"),
+    long("partitions_without_high_watermark", "those whose high watermark is unknown"),
     long("open_transactions", "transactions without a marker"),
     long("lso_lag", "largest distance from last stable offset to high watermark, offsets"),
-    long("oldest_open_ms", "age of the oldest transaction that holds a last stable offset, ms"),
+    long("oldest_open_ms", "age of the oldest transaction that blocks a last stable offset, ms"),
 )
 TABLE_COLUMN = table(
     string("table_name", "table"),
@@ -32,7 +32,7 @@ TABLE_COLUMN = table(
 )
 PARTITION_AGES = table(
     long("lso_lag", "distance from last stable offset to high watermark, or log end, offsets"),
-    long("oldest_open_ms", "age of the transaction that holds the last stable offset, ms"),
+    long("oldest_open_ms", "age of the transaction that blocks the last stable offset, ms"),
 )
 """Columns that `partition_state` has more of where a policy reads it."""
 

@@ -16,7 +16,7 @@ FINDING_PLACE = table(
     long("offset_first", "first offset concerned, inclusive"),
     long("offset_last", "last offset concerned, inclusive"),
     string("file", "path relative to the dump"),
-    long("byte_position", "start of the batch or entry that shows it, bytes"),
+    long("byte_position", "start of the batch or entry that proves it, bytes"),
 )
 
 FINDING_COLUMNS = (
@@ -34,10 +34,10 @@ FINDING_COLUMNS = (
     string("transactional_id", "transactional id, where known"),
     string("file", "path relative to the dump"),
     long(
-        "byte_position", "start of the batch or entry that shows it, bytes; of TEXT!/FILE the line"
+        "byte_position", "start of the batch or entry that proves it, bytes; of TEXT!/FILE the line"
     ),
-    string("expected", "what the rule wants"),
-    string("found", "what is there"),
+    string("expected", "what the rule requires"),
+    string("found", "what the dump has"),
     array("evidence", EVIDENCE, "at most five batches or entries that prove it"),
     string("message", "one sentence for a person"),
     string("remedy", "what an operator does; null where there is nothing to do"),

@@ -85,7 +85,7 @@ class LogDirectoryCopy:
         file = self.target / MANIFEST
         if not file.exists():
             if any(self.target.iterdir()):
-                raise CopyError(f"{self.target} is not empty and holds no {MANIFEST}")
+                raise CopyError(f"{self.target} is not empty and has no {MANIFEST}")
             self.save()
             return
         stored = json.loads(file.read_text("utf-8"))

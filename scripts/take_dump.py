@@ -118,11 +118,11 @@ def _source(text: str, through: str, to: Path) -> Source:
     host, colon, directory = text.partition(":")
     if colon and "/" not in host:
         if not host or host.startswith("-") or not directory:
-            raise UsageError(f"{text} is no source: give DIR or HOST:DIR")
+            raise UsageError(f"{text} is not a source: give DIR or HOST:DIR")
         return Source(host, directory, through)
     local, target = Path(text).resolve(), to.resolve()
     if not local.is_dir():
-        raise UsageError(f"{text} is no folder; a log directory holds folders like orders-0")
+        raise UsageError(f"{text} is not a folder; a log directory has folders like orders-0")
     if target.is_relative_to(local) or local.is_relative_to(target):
         raise UsageError(f"--to {to} and {text} lie in each other: the source must stay untouched")
     return Source(None, str(local), through)

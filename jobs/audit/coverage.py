@@ -64,8 +64,8 @@ def not_looked_at(
     told = sum(file.text is not None and file.status == "audited" for file in dump.files)
     if told:
         sentences.append(
-            f"{_files(told)} known by texts of kafka-dump-log alone, without checkpoints; "
-            "docs/text-dumps.md lists what such a text does not tell."
+            f"{_files(told)} present only as text of kafka-dump-log, without checkpoints; "
+            "docs/text-dumps.md lists what such a text lacks."
         )
         sentences += _left_out_by_texts(dump)
     if skipped_group_records:
@@ -75,8 +75,8 @@ def not_looked_at(
         )
     if clusters.unreadable:
         sentences.append(
-            f"{clusters.unreadable:,} records or places of __cluster_metadata cannot be read: what "
-            "they tell of producer ids, topics and configuration is not known."
+            f"{clusters.unreadable:,} records or byte ranges of __cluster_metadata cannot be read: "
+            "producer ids, topics and configuration in them are unknown."
         )
     cleaned = {
         one.replica_set
@@ -85,12 +85,12 @@ def not_looked_at(
     }
     if cleaned:
         sentences.append(
-            f"{len(cleaned):,} compacted partitions in several copies: where the cleaner has "
-            "passed, replicas are compared "
+            f"{len(cleaned):,} compacted partitions in several copies: in cleaned ranges, replicas "
+            "are compared "
             + (
-                "in what it left, not byte for byte."
+                "by their remaining records, not byte for byte."
                 if request.depth == "records"
-                else "at --depth records only."
+                else "only with --depth records."
             )
         )
     skipped = [outcome.check.code for outcome in outcomes if outcome.status == SKIPPED]
@@ -101,7 +101,9 @@ def not_looked_at(
     sentences += not_in_the_dump(dump)
     sentences += gone_from_logs(dump)
     if not any(p.topic == TXN_LOG_TOPIC for p in dump.partitions):
-        sentences.append("No __transaction_state in the dump: coordinator decisions are unknown.")
+        sentences.append(
+            "No __transaction_state in the dump: the decisions of the coordinators are unknown."
+        )
     return sentences
 
 
@@ -121,7 +123,7 @@ def not_in_the_dump(dump: Dump) -> Iterator[str]:
             f"the dump: {', '.join(names[:NAMED])}{more}."
         )
     if dump.partitions and all(one.topic in COORDINATOR_TOPICS for one in dump.partitions):
-        yield "No partition of a client's topic in the dump: only logs of coordinators."
+        yield "No partition of a client topic in the dump: only coordinator logs."
 
 
 def _named(partitions: Iterable[DumpPartition]) -> str:
@@ -136,8 +138,8 @@ def gone_from_logs(dump: Dump) -> Iterator[str]:
     trimmed = [one for one in dump.partitions if _start(one) > 0]
     if trimmed:
         yield (
-            f"{_named(trimmed)}: what lay below the log start was removed by retention or "
-            "DeleteRecords, or was not copied."
+            f"{_named(trimmed)}: records below the log start offset were deleted by retention or "
+            "DeleteRecords, or not copied."
         )
     cleaned = [
         one
@@ -145,7 +147,7 @@ def gone_from_logs(dump: Dump) -> Iterator[str]:
         if one.topic not in COORDINATOR_TOPICS and cleaned_below(one) > _start(one)
     ]
     if cleaned:
-        yield f"{_named(cleaned)}: what the cleaner removed is not there any more."
+        yield f"{_named(cleaned)}: records that the cleaner removed cannot be checked."
     numbers = {one.partition for one in dump.partitions if one.topic == TXN_LOG_TOPIC}
     listed = {one.partition for one in dump.missing if one.topic == TXN_LOG_TOPIC}
     gaps = set(range(max(numbers, default=0))) - numbers - listed
@@ -166,21 +168,21 @@ def _left_out_by_texts(dump: Dump) -> Iterator[str]:
     bare = sum(text.lacks_records for text in texts)
     if bare:
         yield (
-            f"{_files(bare)} printed without records (--deep-iteration): their order in a batch, "
-            "tombstones and largest timestamps are not looked at."
+            f"{_files(bare)} printed without records (--deep-iteration): the order of records in a "
+            "batch, tombstones and maximum timestamps are not checked."
         )
     plain = sum(text.lacks_starts for text in texts)
     if plain:
         yield (
-            f"{_files(plain)} of __transaction_state printed by a tool up to 3.9, which leaves out "
-            "start timestamps: txnlog_start_timestamp_invalid cannot judge their records."
+            f"{_files(plain)} of __transaction_state printed by kafka-dump-log up to 3.9, which "
+            "omits start timestamps: txnlog_start_timestamp_invalid cannot judge their records."
         )
     complaints = sum(file.text.complaints for file in dump.files if file.text)
     if complaints:
         yield (
-            f"{complaints:,} complaints of kafka-dump-log itself in texts (mismatches of indexes, "
-            "offsets that do not follow, lines of its errors): not taken for findings, since it "
-            "has them of healthy files; what they are about is checked from the other lines."
+            f"{complaints:,} error messages of kafka-dump-log in texts (index mismatches, offsets "
+            "out of order, other errors): not reported as findings, because it prints them for "
+            "healthy files too; the other lines are checked instead."
         )
 
 
@@ -191,17 +193,17 @@ def nothing_read(dump: Dump) -> str:
     if audited and not any(one.size for one in audited):
         said = f"it has {_segments(len(audited))}, all empty, the first is {audited[0].path}"
     elif audited:
-        said = f"it has {_segments(len(audited))}, and no batch in them that can be read"
+        said = f"it has {_segments(len(audited))} without a readable batch"
     elif segments:
         why = segments[0].note or "outside a partition"
         said = f"it has {_segments(len(segments))} outside partitions ({segments[0].path}: {why})"
     elif dump.metadata_logs:
-        said = "it has only __cluster_metadata, in which no transactions are"
+        said = "it has only __cluster_metadata, which has no transactions"
     else:
         said = "it has no segment of a partition"
     return (
         f"No batch was read from the dump: {said}. Copy folders like orders-0 with their .log "
-        "files, as docs/operations.md tells, and audit again."
+        "files (see docs/operations.md), and audit again."
     )
 
 

@@ -11,12 +11,10 @@ def finished_audit(spark: SparkSession, out: str, audit: str | None) -> Row:
     """The row of the table `audit` with that id, or the newest. Raises UsageError without one."""
     audits = delta_tables.read(spark, out, "audit")
     if audits is None:
-        raise UsageError(f"--out {out} holds no finished audit; run `audit --out {out}` first.")
+        raise UsageError(f"--out {out} has no finished audit; run `audit --out {out}` first.")
     chosen = audits if audit is None else audits.filter(F.col("audit_id") == audit)
     rows = chosen.orderBy(F.desc("audit_number"), "audit_id").limit(1).collect()
     if not rows:
         known = ", ".join(row.audit_id for row in audits.select("audit_id").limit(20).collect())
-        raise UsageError(
-            f"--out {out} holds no audit {audit}; choose with --audit one of: {known}."
-        )
+        raise UsageError(f"--out {out} has no audit {audit}; set --audit to one of: {known}.")
     return rows[0]

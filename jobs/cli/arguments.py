@@ -42,7 +42,7 @@ class Parser(argparse.ArgumentParser):
         self._given = list(args or [])
         parsed, extras = super().parse_known_args(args, namespace)
         if extras:
-            self.error(f"{extras[0]} is no argument here{self._nearest(extras[0])}")
+            self.error(f"{extras[0]} is not an argument here{self._nearest(extras[0])}")
         return parsed, extras
 
     def error(self, message: str) -> NoReturn:
@@ -50,10 +50,10 @@ class Parser(argparse.ArgumentParser):
         wrong = [word.partition("=")[0] for word in self._given if word.startswith("--")]
         mistyped = [word for word in wrong if word not in self._option_string_actions]
         if "required" in message and mistyped and self._nearest(mistyped[0]):
-            message = f"{mistyped[0]} is no argument here{self._nearest(mistyped[0])}"
+            message = f"{mistyped[0]} is not an argument here{self._nearest(mistyped[0])}"
         if chosen := re.search(r"invalid choice: '?([^' ]*)", message):
             message += self._nearest(chosen[1])
-        self.exit(2, f"eosaudit: {self.prog}: {message}; --help tells more.\n")
+        self.exit(2, f"eosaudit: {self.prog}: {message}; see --help.\n")
 
     def _nearest(self, word: str) -> str:
         choices = [str(c) for action in self._actions for c in action.choices or ()]
@@ -106,9 +106,11 @@ def parser() -> argparse.ArgumentParser:
     _add_report(commands)
     _add_explain(commands)
     _add_export(commands)
-    checks = _subcommand(commands, "checks", "list the checks, or print one's manual", CHECKS_HELP)
+    checks = _subcommand(
+        commands, "checks", "list the checks, or print the manual of one", CHECKS_HELP
+    )
     checks.add_argument(
-        "code", nargs="?", metavar="CODE", help="check code or family; without it all are listed"
+        "code", nargs="?", metavar="CODE", help="check code or family; default: list all"
     )
     _add_doctor(commands)
     return top
@@ -118,14 +120,16 @@ def _add_explain(commands: "argparse._SubParsersAction[Parser]") -> None:
     explain = _subcommand(
         commands,
         "explain",
-        "say what holds back consumers of a partition, since when, and what to do",
+        "show what blocks consumers of a partition, since when, and what to do",
         EXPLAIN_HELP,
     )
     explain.add_argument("--out", required=True, metavar="DIR", help="folder with the tables")
     explain.add_argument("--topic", required=True, help="topic name")
     explain.add_argument("--partition", required=True, type=int, help="partition number")
     explain.add_argument(
-        "--broker", type=int, help="whose copy; default: the one with the highest log end"
+        "--broker",
+        type=int,
+        help="broker whose copy to explain (default: the copy with the highest log end offset)",
     )
     explain.add_argument("--audit", metavar="ID", help="audit id (default: the newest audit)")
 
@@ -134,7 +138,7 @@ def _add_export(commands: "argparse._SubParsersAction[Parser]") -> None:
     export = _subcommand(
         commands,
         "export",
-        "write the records that a consumer would get to a Delta table",
+        "write the records that a consumer would receive to a Delta table",
         EXPORT_HELP,
     )
     _add_dump(export)
@@ -156,7 +160,9 @@ def _add_export(commands: "argparse._SubParsersAction[Parser]") -> None:
         help="topic name; repeatable (default: all but internal topics)",
     )
     export.add_argument(
-        "--broker", type=int, help="whose copies; default: those that reach furthest"
+        "--broker",
+        type=int,
+        help="broker whose copies to export (default: of each partition the longest copy)",
     )
     _add_config(export)
 
@@ -185,13 +191,14 @@ def _subcommand(
 def _dump(text: str) -> DumpPath:
     if has_password(text):
         raise argparse.ArgumentTypeError(
-            f"{redacted(text)} holds a key or password, and everybody on this machine can read "
-            "command lines; leave it out, and give it in the environment or a profile"
+            f"{redacted(text)} contains a key or password, and all users of this machine can read "
+            "command lines; set it in the environment or a profile instead"
         )
     if is_remote(text) and scheme(text) not in SCHEMES:
         known = ", ".join(f"{one}://" for one in SCHEMES)
         raise argparse.ArgumentTypeError(
-            f"{redacted(text)} cannot be read: a dump is a folder, or lies at {known}"
+            f"{redacted(text)} cannot be read: a dump is a folder, or a URL that begins with "
+            f"{known}"
         )
     return dump_at(text)
 
@@ -200,17 +207,17 @@ def _milliseconds(text: str) -> int:
     try:
         value = int(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text} is no number of ms since 1970") from None
+        raise argparse.ArgumentTypeError(f"{text} is not a number of ms since 1970") from None
     if value < FIRST_MS:
-        raise argparse.ArgumentTypeError(f"{text} is too small: ms since 1970 are asked for")
+        raise argparse.ArgumentTypeError(f"{text} is too small: expected ms since 1970")
     if value > LATEST:
-        raise argparse.ArgumentTypeError(f"{text[:40]} is too large: ms since 1970 are asked for")
+        raise argparse.ArgumentTypeError(f"{text[:40]} is too large: expected ms since 1970")
     return value
 
 
 def _add_doctor(commands: "argparse._SubParsersAction[Parser]") -> None:
     doctor = _subcommand(
-        commands, "doctor", "say what is missing on this machine or cluster", DOCTOR_HELP
+        commands, "doctor", "check what is missing on this machine or cluster", DOCTOR_HELP
     )
     doctor.add_argument(
         "--dump",
@@ -218,9 +225,9 @@ def _add_doctor(commands: "argparse._SubParsersAction[Parser]") -> None:
         default=[],
         type=_dump,
         metavar="DIR",
-        help="a folder, or a remote dump, that every executor must see; repeatable",
+        help="a folder, or a remote dump, that every executor must be able to read; repeatable",
     )
-    doctor.add_argument("--out", metavar="DIR", help="a folder that tables are to be written to")
+    doctor.add_argument("--out", metavar="DIR", help="a folder in which tables are to be written")
 
 
 def _add_audit(commands: "argparse._SubParsersAction[Parser]") -> None:
@@ -245,9 +252,9 @@ def _add_audit(commands: "argparse._SubParsersAction[Parser]") -> None:
         "--depth",
         choices=("records", "headers"),
         default="records",
-        help="headers skips what needs decompression (default: records)",
+        help="headers skips checks that need decompression (default: records)",
     )
-    _add_policy(audit, "judges the result by them too (docs/policy.md)")
+    _add_policy(audit, "also judges the result by them (docs/policy.md)")
     _add_config(audit)
     _add_sign_key(audit)
 
@@ -276,7 +283,7 @@ def _add_report(commands: "argparse._SubParsersAction[Parser]") -> None:
     report = _subcommand(
         commands,
         "report",
-        "tell the result of a finished audit again, and write its report",
+        "print the result of a finished audit again, and write its report",
         REPORT_HELP,
     )
     report.add_argument("--out", required=True, metavar="DIR", help="folder with the tables")
@@ -292,11 +299,11 @@ def _add_report(commands: "argparse._SubParsersAction[Parser]") -> None:
         action="append",
         type=_dump,
         metavar="DIR",
-        help="where the dump lies now, given as to `audit`, to show the bytes of the evidence",
+        help="current location of the dump, as for `audit`, to show the bytes of the evidence",
     )
     report.add_argument("--to", metavar="DIR", help="folder of the files (default: --out)")
     _add_policy(
-        report, "judges the stored tables by them instead, and writes no table (docs/policy.md)"
+        report, "judges the stored tables by these instead, and writes no table (docs/policy.md)"
     )
     _add_sign_key(report)
 
@@ -306,6 +313,5 @@ def _add_sign_key(command: argparse.ArgumentParser) -> None:
         "--sign-key",
         type=Path,
         metavar="FILE",
-        help="Ed25519 private key (PEM): writes manifest.sig beside manifest.json; "
-        "needs the package cryptography",
+        help="Ed25519 private key (PEM): also writes manifest.sig; needs the package cryptography",
     )

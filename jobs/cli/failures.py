@@ -4,26 +4,28 @@ import re
 from collections.abc import Callable
 
 PYTHON_ADVICE = (
-    "name a Python that all executors have, with pyarrow, numpy and numba, in "
-    "spark.pyspark.python or PYSPARK_PYTHON"
+    "set spark.pyspark.python or PYSPARK_PYTHON to a Python with pyarrow, numpy and numba that all "
+    "executors have"
 )
 Match = re.Match[str]
 # The first that is found in the error speaks; what Spark reports is many lines of several causes.
 KNOWN: tuple[tuple[str, Callable[[Match], str]], ...] = (
     (
         r'Cannot run program "([^"]+)"',
-        lambda m: f"the executors cannot start Python: they have no {m[1]}; {PYTHON_ADVICE}",
+        lambda m: (
+            f"the executors cannot start Python: {m[1]} does not exist there; {PYTHON_ADVICE}"
+        ),
     ),
     (
         r"\[PYTHON_VERSION_MISMATCH\][^0-9]*([\d.]+\d)[^0-9]*([\d.]+\d)",
         lambda m: (
-            f"the executors run Python {m[1]}, the driver Python {m[2]}, and Spark wants both "
-            f"alike; {PYTHON_ADVICE}"
+            f"the executors run Python {m[1]}, the driver runs Python {m[2]}, and both must be the "
+            f"same; {PYTHON_ADVICE}"
         ),
     ),
     (
         r"No module named '(jobs|schemas|udfs)\b",
-        lambda _: "the executors do not have our code: start the audit with spark-submit.sh",
+        lambda _: "the executors do not have the code of eosaudit: start it with spark-submit.sh",
     ),
     (
         r"No module named '(\w+)|\[(?:PACKAGE_NOT_INSTALLED|UNSUPPORTED_PACKAGE_VERSION)\] (\w+)",
@@ -35,7 +37,7 @@ KNOWN: tuple[tuple[str, Callable[[Match], str]], ...] = (
     ),
     (
         r"(?:ClassNotFoundException|DATA_SOURCE_NOT_FOUND)[^\n]*delta",
-        lambda _: "Spark has no Delta: run `make setup`, or name its jars with --jars",
+        lambda _: "Spark has no Delta: run `make setup`, or add its jars with --jars",
     ),
     (
         r"No space left on device",
@@ -43,7 +45,7 @@ KNOWN: tuple[tuple[str, Callable[[Match], str]], ...] = (
     ),
     (
         r"(?:Permission denied|AccessControlException)[^\n]*",
-        lambda m: f"a folder may not be read or written ({m[0].strip()})",
+        lambda m: f"no permission to read or write a folder ({m[0].strip()})",
     ),
     (
         r"OutOfMemoryError|exit code 137|exitCode=137",

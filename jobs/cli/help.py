@@ -8,65 +8,65 @@ EXAMPLES = """examples:
   ./spark-submit.sh --master spark://host:7077 -- audit --dump /copies --out /audits
       on a cluster: all executors must see both folders
   ./spark-submit.sh audit --dump s3://copies/today --out /audits
-      from a store of objects (gs:// and hdfs:// too), with the credentials of the environment
+      from an object store (also gs:// and hdfs://), with the credentials of the environment
   ./spark-submit.sh audit --dump /copies --out /audits --policy default
-      and judge the result by the acceptance policy in conf/policy
+      also judge the result by the acceptance policy in conf/policy
 """
 EXPLAIN_HELP = """example:
   ./spark-submit.sh explain --out /audits --topic orders --partition 3
-      what holds back read_committed consumers there, and what to do about it
+      what blocks read_committed consumers there, and what to do about it
 """
 EXIT_CODES = """exit codes:
-  0  looked, nothing wrong
+  0  audited, nothing wrong
   1  at least one proven violation, or the acceptance policy is not met
   2  wrong arguments, configuration or input; nothing was written
   3  the audit is incomplete: a check crashed, a file could not be read, the acceptance policy
-     could not be evaluated, or Spark broke down
+     could not be evaluated, or Spark failed
 """
 REPORT_HELP = """examples:
   ./spark-submit.sh report --out /audits
       the summary of the newest audit, on stdout
   ./spark-submit.sh report --out /audits --format html --dump /copies
-      report.html again, with the bytes of the evidence taken from the dump
+      report.html again, with the bytes of the evidence read from the dump
   ./spark-submit.sh report --out /audits --audit 0123… --format sarif --format junit --to DIR
-      files for a pipeline, of a certain audit
+      files for a pipeline, for one audit
 
-The files are report.html, report.json, report.sarif (SARIF 2.1.0) and report.junit.xml, beside them
+The files are report.html, report.json, report.sarif (SARIF 2.1.0), report.junit.xml,
 verdict.json, manifest.json (what each file is, by SHA-256) and SHA256SUMS; with --sign-key also
 manifest.sig. To check them:
   sha256sum -c SHA256SUMS
   openssl pkeyutl -verify -pubin -inkey public.pem -rawin -in manifest.json -sigfile manifest.sig
 
-The exit code is that of the audit; 2 where there is no such audit.
+The exit code is that of the audit, or 2 if there is no such audit.
 """
 EXPORT_HELP = """examples:
   ./spark-submit.sh export --dump /copies/broker-1 --out /rescued
-      all records that read_committed consumers would get, in the Delta table /rescued/record
+      all records that read_committed consumers would receive, in the Delta table /rescued/record
   ./spark-submit.sh export --dump /copies --out /rescued --topic orders --isolation read_uncommitted
       one topic, with the records of aborted and open transactions
 
-Of several copies of a partition the one that reaches furthest is taken.
+If a partition has several copies, the longest one is exported.
 
 exit codes:
   0  all records of the ranges are in the table
   2  wrong arguments, configuration or input; nothing was written
-  3  some records could not be read (their number and where is told), or Spark broke down
+  3  some records could not be read (the output says how many and where), or Spark failed
 """
 CHECKS_HELP = """examples:
   ./spark-submit.sh checks
-      all codes, a line each, by family
+      all codes, one line each, by family
   ./spark-submit.sh checks producer
-      those of one family
+      the codes of one family
   ./spark-submit.sh checks hanging_transaction
-      what this finding proves, and when what it shows is legal
+      what this finding proves, and when it is legal
 """
 DOCTOR_HELP = """examples:
   ./spark-submit.sh doctor
       this machine
   ./spark-submit.sh --master spark://host:7077 -- doctor --dump /copies --out /audits
-      a cluster: every executor is asked, and must see the dump; a table is written on trial
+      a cluster: checks that every executor can read the dump, and writes a test table
   ./spark-submit.sh doctor --dump s3://copies/today
-      whether all of them reach a remote dump
+      checks that the driver and all executors can read a remote dump
 
 exit codes:
   0  nothing is missing

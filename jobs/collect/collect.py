@@ -51,18 +51,18 @@ from udfs.wire.text.text_sections import Section
 
 # A partition.metadata has some 45 bytes.
 MAX_METADATA_BYTES = 4096
-NOT_LOOKED_INTO = "a folder that is no part of a log directory, not looked into"
+NOT_LOOKED_INTO = "a folder that is not part of a log directory, not read"
 OUTSIDE = "outside a log directory"
-NO_REGULAR_FILE = "no regular file"
+NO_REGULAR_FILE = "not a regular file"
 NO_SEGMENT = "in a folder named like a partition, without a segment"
-NO_TEXT_NAME = "a name that is no text in UTF-8, which no broker writes"
-TOO_LARGE = "more than such a file has"
+NO_TEXT_NAME = "a name that is not valid UTF-8, which no broker writes"
+TOO_LARGE = "more than such a file can have"
 # Read by one task as a whole; the index of a segment of 2 GiB full of aborts is smaller.
 READ_WHOLE = ("txn_index", "producer_snapshot", *BESIDE_A_SEGMENT)
 LARGEST_READ_WHOLE = 1 << 29
-REPLACED = "replaced by a .swap file, as by a broker that starts"
+REPLACED = "replaced by a .swap file, as at the start of a broker"
 SECOND_COPY = "a second copy of the partition on its broker, in another log directory"
-NO_TRANSACTIONS = "metadata log of KRaft: no transactions in it"
+NO_TRANSACTIONS = "metadata log of KRaft: it has no transactions"
 SIDE_KINDS_IN_TEXTS = ("offset_index", "time_index", "producer_snapshot")
 KINDS_IN_TEXTS = ("segment", "txn_index", *SIDE_KINDS_IN_TEXTS)
 METADATA_KINDS = {"segment": METADATA_LOG, METADATA_SNAPSHOT_KIND: METADATA_SNAPSHOT_KIND}
@@ -127,7 +127,7 @@ class _Collector:
         self._add_folder(folder, label or folder.name, LogDirectory())
 
     def add_outside(self, folder: DumpPath, label: str) -> None:
-        """What lies in a dump beside its log directories, so that it is not left out in silence.
+        """Files of a dump outside its log directories, so that none is omitted silently.
 
         `label`: of what lies in `folder`.
         """
@@ -153,7 +153,7 @@ class _Collector:
         if any(one.startswith(f"{label}/") for one in self._known):
             self._add_inner_folder(folder, label)
             return
-        note = "no partition folder" if name_folder(folder.name) is None else NO_SEGMENT
+        note = "not a partition folder" if name_folder(folder.name) is None else NO_SEGMENT
         for path in self._entries(folder, label):
             inner = f"{label}/{printable_name(path.name)}"
             if path.is_dir():
@@ -230,7 +230,7 @@ class _Collector:
         partition.chain(self.dump.files[first_file:])
 
     def add_texts(self, dump: Path, label: str, texts: list[Path]) -> None:
-        """Texts of kafka-dump-log: the files that they tell of, as if those were there.
+        """Texts of kafka-dump-log: the files that they print, as if those were present.
 
         Texts of one folder below the dump are of one broker, as are paths that begin alike.
         """
@@ -248,7 +248,7 @@ class _Collector:
                 note = _why_no_partition(named) or _why_no_text(folder, file.kind, section)
                 note = note or file.note
                 if (*key, name) in told:
-                    note = "told by another text of the dump already"
+                    note = "already in another text of the dump"
                 if note is None and named is not None and key not in known:
                     known[key] = self._new_partition(named[0], named[1], LogDirectory(), None)
                 told.add((*key, name))
@@ -259,20 +259,20 @@ class _Collector:
                 files[added.partition_index].append(added)
         if not known:
             raise UsageError(
-                f"--dump {dump}: its texts do not tell of which partition they are; run "
-                "kafka-dump-log with paths like /var/lib/kafka/orders-0/00000000000000000000.log."
+                f"--dump {dump}: its texts do not name their partition; run kafka-dump-log with "
+                "paths like /var/lib/kafka/orders-0/00000000000000000000.log."
             )
         for partition in known.values():
             partition.chain(files[partition.partition_index])
 
     def add_other_file(self, path: DumpPath, label: str) -> None:
-        """A file beside texts that is none."""
-        self._add_file(path, label, None, None, "no text of kafka-dump-log")
+        """A file among texts that is not a text."""
+        self._add_file(path, label, None, None, "not a text of kafka-dump-log")
 
     def _add_metadata_log(
         self, number: int, paths: list[DumpPath], label: str, side: LogDirectory
     ) -> None:
-        """A copy of `__cluster_metadata`: no partition to audit, but it tells of the cluster."""
+        """A copy of `__cluster_metadata`: not audited, but a description of the cluster."""
         copy = DumpMetadataLog(side.cluster_id)
         for path in paths:
             kind = METADATA_KINDS.get(name_file(path.name).kind)
@@ -353,7 +353,7 @@ class _Collector:
             ]
 
     def find_replicas(self) -> None:
-        """Numbers the partitions that several brokers have; reads what is told of them together."""
+        """Numbers the partitions that several brokers have, and reads their facts together."""
         for number, copies in enumerate(replica_sets(self.dump)):
             reach = max(cleaned_below(copy) for copy in copies)
             for copy in copies:
@@ -455,7 +455,7 @@ def _coordinator_partitions(side: LogDirectory) -> frozenset[int] | None:
 
 
 def _newest(partition: DumpPartition) -> tuple[int, int, int]:
-    """What tells the log that is written from one that is left behind."""
+    """Distinguishes the log that is being written from one that was left over."""
     if not partition.segments:
         return -1, 0, -partition.partition_index
     newest = partition.segments[-1]
@@ -465,7 +465,7 @@ def _newest(partition: DumpPartition) -> tuple[int, int, int]:
 def _why_no_partition(named: tuple[str, int, str | None] | None) -> str | None:
     """Why a folder is no partition to audit; None for one that is."""
     if named is None:
-        return "no partition folder"
+        return "not a partition folder"
     retired = named[2]
     return f"folder marked -{retired}" if retired else None
 
@@ -478,8 +478,8 @@ def _why_no_text(folder: str, kind: str, section: Section) -> str | None:
     if topic == TXN_LOG_TOPIC and (section.lacks_records or not section.decoded):
         return "text of __transaction_state without --transaction-log-decoder"
     if kind in SIDE_KINDS_IN_TEXTS and not section.of_side_file:
-        return "text without an entry: the file has none, or the tool could not read it"
-    return None if kind in KINDS_IN_TEXTS else "text of a file that is judged by its bytes alone"
+        return "text without an entry: the file has none, or kafka-dump-log could not read it"
+    return None if kind in KINDS_IN_TEXTS else "text of a file that is checked only by its bytes"
 
 
 def _status(kind: str, note: str | None, outside: bool) -> str:

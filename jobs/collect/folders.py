@@ -10,8 +10,8 @@ from schemas.topics import METADATA_TOPIC
 from udfs.storage.dump_path import DumpPath
 
 EXPECTED = (
-    "expected a broker's log directory (with folders like orders-0 that hold .log files), a folder "
-    "of such directories or of brokers that have several, one partition folder, or texts of "
+    "expected a broker's log directory (with folders like orders-0 that have .log files), a folder "
+    "of such directories or of brokers with several of them, one partition folder, or texts of "
     "kafka-dump-log"
 )
 # Log directories are searched so many folders deep.
@@ -42,7 +42,7 @@ def printable_name(name: str) -> str:
 
 
 def names_in(folder: DumpPath) -> list[str]:
-    """Names in a folder; none where it cannot be listed, which is told where it is collected."""
+    """Names in a folder; none where it cannot be listed, which `collect` reports."""
     try:
         return [path.name for path in folder.iterdir()]
     except OSError:
@@ -111,7 +111,7 @@ def _below(folder: DumpPath, label: str, depth: int, in_broker: bool) -> Iterato
         try:
             directory = is_log_directory(entry)
         except OSError:
-            # It may not be looked into, which is told where it is collected.
+            # It cannot be listed, which `collect` reports.
             continue
         if directory:
             yield Found(entry, inner, False)
@@ -127,11 +127,11 @@ def log_directories(dump: DumpPath) -> list[Found]:
     """
     try:
         if not dump.is_dir():
-            problem = "is no folder, nor a text" if dump.exists() else "does not exist"
+            problem = "is neither a folder nor a text" if dump.exists() else "does not exist"
             raise UsageError(f"--dump {dump} {problem}: {EXPECTED}.")
         if not is_text(str(dump)):
             raise UsageError(
-                f"--dump {printable_name(str(dump))}: its path is no text in UTF-8; rename it."
+                f"--dump {printable_name(str(dump))}: its path is not valid UTF-8; rename it."
             )
         directory = is_log_directory(dump)
         if is_partition_folder(dump):
@@ -144,5 +144,5 @@ def log_directories(dump: DumpPath) -> list[Found]:
     except OSError as error:
         raise UsageError(f"--dump {error.filename}: {error.strerror}.") from error
     if not found:
-        raise UsageError(f"--dump {dump} is no dump: {EXPECTED}.")
+        raise UsageError(f"--dump {dump} is not a dump: {EXPECTED}.")
     return found

@@ -106,4 +106,4 @@ def _read_properties(side: LogDirectory, path: DumpPath, label: str, tell: Tell)
     if BROKER_ID.fullmatch(number) and int(number) <= LARGEST_BROKER_ID:
         side.broker = int(number)
     else:
-        tell(f"{label}: {name}={number[:40]!r} is no number of a broker")
+        tell(f"{label}: {name}={number[:40]!r} is not a broker id")

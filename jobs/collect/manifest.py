@@ -42,7 +42,7 @@ def read_manifest(folder: DumpPath) -> dict[str, Copied]:
         manifest = json.loads(content)
         known = manifest["format"]
         if known != FORMAT:
-            raise ManifestError(f"has format {str(known)[:40]}, and only {FORMAT} is known")
+            raise ManifestError(f"has format {str(known)[:40]}, but only {FORMAT} is supported")
         return {
             _name(one["path"]): _copied(one)
             for one in manifest["directories"]
@@ -64,12 +64,12 @@ def _copied(one: dict[str, Any]) -> Copied:
 
 def _name(value: Any) -> str:
     if not isinstance(value, str):
-        raise TypeError("a path is no text")
+        raise TypeError("a path is not a string")
     return value
 
 
 def _number(value: Any, largest: int) -> int:
     """A number of 0 to `largest`: JSON has others, too."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= largest:
-        raise ValueError(f"{str(value)[:40]!r} is no moment in ms and no offset")
+        raise ValueError(f"{str(value)[:40]!r} is neither a moment in ms nor an offset")
     return value

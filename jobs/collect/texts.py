@@ -1,4 +1,4 @@
-"""Texts of kafka-dump-log in place of a broker's files: finds them, and what each tells of.
+"""Texts of kafka-dump-log in place of a broker's files: finds them, and the file of each.
 
 A text names the files that were dumped, so it is listed as if they were there.
 """
@@ -49,8 +49,8 @@ def _is_text(path: Path) -> bool:
         return False
     if is_utf_16_text_dump(head):
         raise UsageError(
-            f"{path} is a text of kafka-dump-log in UTF-16, which cannot be read: write it anew "
-            "with `iconv -f UTF-16 -t UTF-8`, or in PowerShell with `Out-File -Encoding utf8`."
+            f"{path} is a text of kafka-dump-log in UTF-16, which cannot be read: convert it with "
+            "`iconv -f UTF-16 -t UTF-8`, or in PowerShell with `Out-File -Encoding utf8`."
         )
     return is_text_dump(head)
 
@@ -62,8 +62,8 @@ def sections_of(path: Path) -> tuple[Section, ...]:
     for section in found:
         if section.without_metadata and not section.with_records:
             raise UsageError(
-                f"{path} was printed with --skip-record-metadata, which leaves out offsets and "
-                "what markers say: print it again without that option."
+                f"{path} was printed with --skip-record-metadata, which omits offsets and the "
+                "content of markers: print it again without that option."
             )
     return found
 
@@ -78,7 +78,7 @@ def _sections(path: Path, size: int, modified_ns: int) -> tuple[Section, ...]:
 def dumped_file(section: Section, text: Path) -> tuple[str, str, str]:
     """(log directory, partition folder, file name) of what was dumped; empty where not told.
 
-    Where the tool was run in the partition folder itself, the text's own folder may tell it.
+    Where the tool was run in the partition folder itself, the text's own folder may name it.
     """
     *above, name = SEPARATOR.split(section.path)
     if not above or above[-1] in ("", "."):

@@ -116,7 +116,7 @@ def _metadata_first(
     depth: str,
     splits: list[dict[str, object]],
 ) -> tuple[Clusters, list[DataFrame]]:
-    """What `__cluster_metadata` tells, and its rows, if any."""
+    """The facts of `__cluster_metadata`, and its rows, if any."""
     first = [split for split in splits if split["kind"] in METADATA_KINDS]
     if not first:
         return Clusters(), []
@@ -158,7 +158,7 @@ def _seams(rows: DataFrame) -> tuple[set[int], dict[int, Reach]]:
     arrived = F.when(F.col("first_found").isNotNull(), F.struct("end"))
     judged = splits.withColumn("arrived", F.last(arrived, ignorenulls=True).over(before))
     other_first = F.col("arrived.end") != F.col("first_found")
-    # The chain arrives in a split where no batch starts: what lies there nobody has told of.
+    # The chain ends in a split where no batch starts: the bytes there are not reported yet.
     nothing_there = F.col("first_found").isNull() & (
         F.col("arrived.end") < F.col("split_start") + F.col("length")
     )

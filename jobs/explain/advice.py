@@ -46,7 +46,7 @@ def abort_commands(given: Situation) -> list[str]:
 
 
 def _surely_newer(given: Situation) -> bool:
-    """Only brokers of 4.0 and newer know protocol 2."""
+    """Only brokers of 4.0 and newer know transaction.version 2."""
     return given.owner is not None and (given.owner["client_transaction_version"] or 0) >= 2
 
 
@@ -77,8 +77,8 @@ def _log(given: Situation) -> str:
 
 def _abort(given: Situation) -> list[str]:
     return [
-        "See that it is still there, then abort it. Its records become invisible to "
-        "read_committed consumers; an abort in this partition touches no other.",
+        "Check that the transaction is still open, then abort it. Its records become invisible to "
+        "read_committed consumers. The abort affects this partition only.",
         _command(given, commands.DESCRIBE_PRODUCERS),
         *abort_commands(given),
     ]
@@ -88,20 +88,21 @@ def _unmarked(given: Situation) -> list[str]:
     found = given.finding(*OWES_A_MARKER)
     owed = "see the finding" if found is None else printable(found["expected"])
     advice = (
-        "No tool writes a COMMIT marker. Save the records first (they can be read with "
-        "isolation.level=read_uncommitted); then an abort lets consumers go on without them:"
+        "No tool can write a COMMIT marker. First save the records (they can be read with "
+        "isolation.level=read_uncommitted). Then abort the transaction, so that consumers continue "
+        "without them:"
         if "COMMIT" in owed
-        else "Abort it before the producer's next marker decides these records too:"
+        else "Abort the transaction before the producer's next marker decides its records:"
     )
-    return [f"What the coordinator decided: {owed}. {advice}", *abort_commands(given)]
+    return [f"Missing: {owed}. {advice}", *abort_commands(given)]
 
 
 def _may_hang(given: Situation) -> list[str]:
     found = given.finding("hanging_transaction", "late_write_after_marker", *OWES_A_MARKER)
     reason = "see the findings" if found is None else found["reason"] or found["verdict"]
     return [
-        f"This dump does not prove it ({reason}). Ask the brokers; abort only what they call "
-        "hanging:",
+        f"This dump does not prove that it hangs ({reason}). Query the brokers, and abort only "
+        "transactions that they report as hanging:",
         *_ask_the_brokers(given),
     ]
 
@@ -109,61 +110,62 @@ def _may_hang(given: Situation) -> list[str]:
 def _two_phase_commit(given: Situation) -> list[str]:
     return [
         "Its outcome is decided outside Kafka, and it never times out. Ask the owner of this id "
-        "for the outcome; do not abort it on your own.",
+        "for the outcome; do not abort it yourself.",
         _describe(given),
     ]
 
 
 def _prepare_pending(given: Situation) -> list[str]:
     return [
-        "Do not abort it: its outcome is decided and its markers are on the way. If it stays so, "
-        f"look at the leaders of {_log(given)}, which sends them, and of {given.name}, which "
-        f"writes them. A new leader of {_log(given)} sends them again.",
+        "Do not abort it: its outcome is decided and its markers are being sent. If it stays "
+        f"open, check the leader of {_log(given)}, which sends them, and the leader of "
+        f"{given.name}, which writes them. A new leader of {_log(given)} sends them again.",
         _describe(given),
     ]
 
 
 def _overdue(given: Situation) -> list[str]:
     return [
-        "Do not abort it by hand: the coordinator knows it and aborts it once it works. See "
-        f"whether the leader of {_log(given)} is up and has loaded it. A producer that starts "
-        "anew with this id ends the transaction too.",
+        "Do not abort it by hand: the coordinator lists it and aborts it as soon as it runs. "
+        f"Check whether the leader of {_log(given)} is up and has loaded that partition. A "
+        "producer that starts again with this transactional id ends the transaction too.",
         _describe(given),
     ]
 
 
 def _open(given: Situation) -> list[str]:
     return [
-        "Nothing is wrong: its producer is at work, or its coordinator aborts it when its timeout "
-        "is over. If consumers wait too long, lower transaction.timeout.ms of that producer, or "
-        "let it commit more often.",
+        "Nothing is wrong: its producer is still writing, or its coordinator will abort it after "
+        "its timeout. If consumers wait too long, lower transaction.timeout.ms of that producer, "
+        "or let it commit more often.",
         _describe(given),
     ]
 
 
 def _unknown_owner(given: Situation) -> list[str]:
     advice = (
-        "No transactional id in the dump owns this producer id. Ask the brokers:"
+        "No transactional id in the dump owns this producer id. Query the brokers:"
         if given.dumped
-        else "Audit it again together with __transaction_state of all brokers, or ask them:"
+        else "Audit again with __transaction_state of all brokers in the dump, or query the "
+        "brokers:"
     )
     return [advice, *_ask_the_brokers(given)]
 
 
 def _not_listed(given: Situation) -> list[str]:
     return [
-        "It is too young to be called hanging, or the copies are of different moments. If it is "
-        "still there when transaction.max.timeout.ms has passed, abort what the brokers call "
-        "hanging:",
+        "It is too recent to be reported as hanging, or the copies were taken at different "
+        "moments. If it is still open after transaction.max.timeout.ms, abort it if the brokers "
+        "report it as hanging:",
         *_ask_the_brokers(given),
     ]
 
 
 def _replication(given: Situation) -> list[str]:
     return [
-        "What lies behind the high watermark is not replicated to all in-sync replicas, or the "
+        "Offsets above the high watermark are not replicated to all in-sync replicas, or the "
         "checkpoint in this copy is older than its log (brokers write it every five seconds). "
-        "Look at replication:",
+        "Check replication:",
         _command(given, commands.DESCRIBE_TOPIC),
     ]
 

@@ -11,19 +11,19 @@ from schemas.coordinator_states import TWO_PHASE_COMMIT_TIMEOUT
 
 Row = dict[str, Any]
 
-# What may hold a last stable offset, from the surest to the least sure.
+# Causes of a blocked last stable offset, from the surest to the least sure.
 NOTHING = "nothing holds it"
 HIGH_WATERMARK = "the high watermark holds it"
 MARKER_NOT_REPLICATED = "the transaction is decided, but its marker is not replicated"
-UNMARKED = "the transaction was completed, but this partition never got its marker"
+UNMARKED = "the transaction was completed, but this partition has no marker of it"
 HANGING = "the transaction hangs"
 LATE_WRITE = "a late write that belongs to no transaction"
 MAY_HANG = "the transaction may hang"
 TWO_PHASE_COMMIT = "a transaction of two-phase commit"
 PREPARE_PENDING = "the transaction is decided, and its marker is pending"
 OVERDUE = "the transaction is overdue"
-OPEN = "the transaction is merely open"
-UNKNOWN_OWNER = "the transaction is open, and nothing is known of its coordinator"
+OPEN = "the transaction is open, and its coordinator lists it"
+UNKNOWN_OWNER = "the transaction is open, and the dump has no coordinator record of it"
 NOT_LISTED = "the transaction is open, and its coordinator does not list this partition"
 
 OWES_A_MARKER = ("missing_marker_in_listed_partition", "open_data_of_completed_transaction")
@@ -36,7 +36,7 @@ class Situation:
     `holder`: row of txn that holds the last stable offset, None where none does. `owner`: row of
     coordinator_txn of its producer id, None where there is none. `behind`: further open
     transactions of the partition, the first few. `waiting`: (transactions, records) in the table
-    txn at or behind the last stable offset. `here`, `elsewhere`: findings in the partition, and
+    txn at or after the last stable offset. `here`, `elsewhere`: findings in the partition, and
     about the holder's producer id in others; the first ones, `here_in_all` and `elsewhere_in_all`
     how many there are. `coordinator_epoch`: of the newest marker of the producer id here, None for
     none. `knows_topic_ids`: the brokers store topic ids, so they are 2.8 or newer. `dumped`:

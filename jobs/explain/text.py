@@ -38,7 +38,7 @@ def _indented(advice: str) -> list[str]:
 
 
 def place(row: Row) -> str:
-    """topic-partition on its broker; the bare name where the dump does not tell the broker."""
+    """topic-partition on its broker; the bare name where the broker is unknown."""
     name = f"{row['topic']}-{row['partition']}"
     return name if row["broker"] is None else f"{name} on broker {row['broker']}"
 
@@ -47,21 +47,21 @@ def _position(given: Situation) -> Iterator[str]:
     state = given.state
     stable, end = state["last_stable_offset"], state["log_end_offset"]
     mark = state["high_watermark"]
-    behind = "nothing waits" if end <= stable else f"{count(end - stable, 'offset')} wait"
-    yield f"{place(state)}: the last stable offset stands at {stable}; {behind} behind it"
+    behind = "no offset waits" if end <= stable else f"{count(end - stable, 'offset')} wait"
+    yield f"{place(state)}: the last stable offset is {stable}; {behind} after it"
     yield (
-        f"  log start {state['log_start_offset']}, last stable offset {stable}, high watermark "
-        f"{'unknown' if mark is None else mark}, log end {end}"
+        f"  log start offset {state['log_start_offset']}, last stable offset {stable}, high "
+        f"watermark {'unknown' if mark is None else mark}, log end offset {end}"
     )
     if mark is None:
-        yield "  no checkpoint tells the high watermark: the log end stands for it"
+        yield "  no checkpoint has the high watermark: the log end offset is used instead"
     elif mark < end:
         yield f"  {count(end - mark, 'offset')} at the end are not known to be replicated"
     transactions, records = given.waiting
     if end > stable:
         yield (
-            f"  waiting there: {count(records, 'record')} of "
-            f"{count(transactions, 'transaction')}, and what was written without one"
+            f"  waiting: {count(records, 'record')} of {count(transactions, 'transaction')}, and "
+            "all non-transactional records"
         )
 
 
@@ -69,7 +69,7 @@ def _other_replicas(given: Situation) -> Iterator[str]:
     for row in given.replicas:
         yield (
             f"  the copy on broker {row['broker']}: last stable offset "
-            f"{row['last_stable_offset']}, log end {row['log_end_offset']}"
+            f"{row['last_stable_offset']}, log end offset {row['log_end_offset']}"
         )
 
 
@@ -83,7 +83,7 @@ def _holder(given: Situation) -> Iterator[str]:
         f"{count(holder['records'], 'record')} in {count(holder['batches'], 'batch', 'batches')}"
     )
     if not holder["head_known"]:
-        yield "  it may have begun before the first offset of this copy"
+        yield "  the transaction may have begun before the first offset of this copy"
     if holder["marker_offset"] is not None:
         yield f"  decided as {holder['outcome']} at offset {holder['marker_offset']}"
     held = given.held_ms
@@ -95,7 +95,7 @@ def _holder(given: Situation) -> Iterator[str]:
             f"{row['first_offset']} (producer {row['producer_id']})" for row in given.behind
         )
         number = state["open_transactions"] - (holder["marker_offset"] is None)
-        yield f"  {count(number, 'more open transaction')} behind it, from offset {others}"
+        yield f"  {count(number, 'more open transaction')} after it, from offset {others}"
 
 
 def _coordinator(given: Situation) -> Iterator[str]:
@@ -104,7 +104,7 @@ def _coordinator(given: Situation) -> Iterator[str]:
         yield (
             "  no transactional id in the dump owns this producer id"
             if given.dumped
-            else "  unknown: the dump holds no __transaction_state"
+            else "  unknown: the dump has no __transaction_state"
         )
         return
     yield (
@@ -113,7 +113,7 @@ def _coordinator(given: Situation) -> Iterator[str]:
     )
     yield f"  {_timeout(owner)}, last update {moment(owner['last_update_ms'])}"
     if owner["state"] == "Ongoing" and owner["start_ms"] is None:
-        yield "  began at a moment that the text of kafka-dump-log does not tell"
+        yield "  the text of kafka-dump-log does not show when it began"
     elif owner["state"] == "Ongoing" and given.as_of_ms is not None:
         open_for = duration(given.as_of_ms - owner["start_ms"])
         yield f"  began {moment(owner['start_ms'])}, {open_for} before the audit's moment"

@@ -52,15 +52,18 @@ def _overlay(sections: dict[str, dict[str, Any]], given: dict[str, Any], source:
         if section not in sections:
             near = _nearest(section, list(sections))
             known = ", ".join(f"[{name}]" for name in sections)
-            raise UsageError(f"{source}: [{section}] is no section{near}. There are {known}.")
+            raise UsageError(f"{source}: [{section}] is not a section{near}. Sections: {known}.")
         if not isinstance(options, dict):
-            raise UsageError(f"{source}: {section} is a section; write [{section}] above its keys.")
+            raise UsageError(
+                f"{source}: {section} is a section; write it as [{section}] above its keys."
+            )
         for key, value in options.items():
             if key not in sections[section]:
                 near = _nearest(f"{section}.{key}", names)
                 known = ", ".join(sections[section])
                 raise UsageError(
-                    f"{source}: {section}.{key} is no option{near}. [{section}] has {known}."
+                    f"{source}: {section}.{key} is not an option{near}. Options of "
+                    f"[{section}]: {known}."
                 )
             _check(f"{section}.{key}", value, source)
             sections[section][key] = value
@@ -79,7 +82,7 @@ def _check(name: str, value: object, source: Path) -> None:
         return
     multiple = f"a multiple of {step:,}" if step > 1 else "an integer"
     raise UsageError(
-        f"{source}: {name} is {value!r}; allowed is {multiple} from {smallest:,} to {largest:,}."
+        f"{source}: {name} is {value!r}; expected {multiple} from {smallest:,} to {largest:,}."
     )
 
 
@@ -97,7 +100,7 @@ def load(config: Path | None = None, **overrides: int) -> Settings:
                 f"{config}: the configuration cannot be read: {error.strerror}."
             ) from error
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise UsageError(f"{config}: no valid TOML: {error}.") from error
+            raise UsageError(f"{config}: not valid TOML: {error}.") from error
         _overlay(sections, given, config)
     flat = {key: value for options in sections.values() for key, value in options.items()}
     return Settings(**(flat | overrides))

@@ -84,7 +84,7 @@ def _files(folder: Path) -> dict[str, str]:
         raise UsageError(f"--policy {folder}: cannot be read: {error.strerror}.") from error
     if not files:
         raise UsageError(
-            f"--policy {folder}: no file TABLE.json in it; conf/policy is an example to copy."
+            f"--policy {folder}: it has no file TABLE.json; see conf/policy for an example."
         )
     return files
 
@@ -99,14 +99,14 @@ def _suite(name: str, content: str) -> Suite:
     try:
         read = json.loads(content)
     except ValueError as error:
-        raise ValueError(f"no valid JSON: {error}") from error
+        raise ValueError(f"not valid JSON: {error}") from error
     expectations = read.get("expectations") if isinstance(read, Mapping) else None
     if not isinstance(expectations, list) or not all(_is_expectation(e) for e in expectations):
         raise ValueError(
             'no expectation suite: "expectations" must be a list of {"type": …, "kwargs": {…}}'
         )
     if not expectations:
-        raise ValueError("the suite expects nothing; take the file away if that is meant")
+        raise ValueError("the suite has no expectations; remove the file if that is intended")
     subject = name.split(".", maxsplit=1)[0]
     if subject not in SUBJECTS:
         raise ValueError(unknown("table", subject, SUBJECTS))

@@ -25,7 +25,7 @@ from udfs.wire.legacy import legacy_layout
 MAX_PROOFS = 500
 READ_BYTES = 128
 SHOWN_BYTES = 32
-NO_DUMP = "the bytes were not read: the dump was not at hand when this report was made"
+NO_DUMP = "the bytes were not read: the dump was not available when this report was made"
 IS_TEXT = "are lines of a text, not bytes of a log: the command below prints them"
 
 # Where a file of the dump is opened: see DumpFile.
@@ -84,7 +84,7 @@ CONTROL_TYPES = {0: "ABORT", 1: "COMMIT", 2: "LEADER_CHANGE"}
 def with_bytes(
     findings: Iterable[Finding], place: Callable[[str], Place | None]
 ) -> tuple[Finding, ...]:
-    """The findings with their evidence taken apart; `place` tells where a file of the dump lies."""
+    """The findings with their evidence taken apart; `place` gives the location of a file."""
     found = list(findings)
     wanted = [proof for finding in found for proof in finding.evidence][:MAX_PROOFS]
     with ThreadPoolExecutor(READERS) as readers:
@@ -113,7 +113,7 @@ def _dumped(proof: Proof, place: Callable[[str], Place | None]) -> Proof:
 def _read(place: Place, position: int, length: int) -> bytes:
     root, below_root = place
     if not is_remote(root) and not stat.S_ISREG(Path(root, below_root).stat().st_mode):
-        raise OSError(0, "no regular file")
+        raise OSError(0, "not a regular file")
     with open_file(root, below_root) as file:
         file.seek(position)
         return file.read(length)

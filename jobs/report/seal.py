@@ -74,11 +74,11 @@ def _load(key: Path) -> "Ed25519PrivateKey":
         raise UsageError(f"--sign-key {key} cannot be read: {error.strerror}.") from error
     except (ValueError, TypeError) as error:
         raise UsageError(
-            f"--sign-key {key} is no private key in PEM form without a password."
+            f"--sign-key {key} is not a private key in PEM form without a password."
         ) from error
     if not isinstance(loaded, Ed25519PrivateKey):
         raise UsageError(
-            f"--sign-key {key} is no Ed25519 key; make one with "
-            "`openssl genpkey -algorithm ed25519 -out key.pem`."
+            f"--sign-key {key} is not an Ed25519 key; make one with `openssl genpkey -algorithm "
+            "ed25519 -out key.pem`."
         )
     return loaded

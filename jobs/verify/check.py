@@ -1,4 +1,4 @@
-"""What a check is: a rule over the rows of one context, its excuses, and how it is told."""
+"""What a check is: a rule over the rows of one context, its excuses, and its texts."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from jobs.verify.verdict import Excuse
 
 ERROR, WARNING, INFO = "error", "warning", "info"
-# The cause is what happened to one transaction, wherever it shows.
+# One cause is one transaction, in whatever partitions it shows.
 ONE_TRANSACTION = ("producer_id", "producer_epoch")
 
 
@@ -30,8 +30,8 @@ class Check:
 
     `fires` is the rule, `excuses` are tried in order, `expected` and `found` are short texts,
     `message` one sentence. All are functions, since columns need a running session. Offsets,
-    producer, file and position of a finding are those of the context row, but for those that
-    `place` takes from other columns; `proofs` are what else shows it. Findings with the same values
+    producer, file and position of a finding are those of the context row, except those that
+    `place` takes from other columns; `proofs` are its evidence. Findings with the same values
     in the columns of `cause` have one cause. `source` names the Kafka class or KIP the rule comes
     from.
     """

@@ -1,4 +1,4 @@
-"""Named conditions that excuses are made of, so that no check forgets one or words it anew.
+"""Named conditions for excuses, so that all checks use the same ones.
 
 They read columns that the contexts join from `jobs.replay.partitions.partition_info`.
 """
@@ -48,10 +48,7 @@ def is_behind(expected: Column, found: Column) -> Column:
 
 
 def one_instant(coordinator_clean_shutdown: str) -> Column:
-    """Whether partition and coordinator log are one moment: one broker, stopped cleanly.
-
-    Nothing in its folder is older than the rest.
-    """
+    """Whether partition and coordinator log are of one moment: one broker, stopped cleanly."""
     return F.col("single_broker") & F.col("clean_shutdown") & F.col(coordinator_clean_shutdown)
 
 
@@ -61,9 +58,9 @@ def missing_between(first: Column, last: Column) -> Column:
 
 
 def lost_between(first: Column, last: Column) -> Column:
-    """Whether one is damaged or missing that the cleaner is not known to have taken.
+    """Whether an offset is damaged or missing that the cleaner is not known to have removed.
 
-    For what no cleaner takes: the marker of data that are still there, the last record of a key.
+    For records that no cleaner removes: the marker of data that are present, the last of a key.
     """
     return _any_of("holes", first, last)
 
@@ -76,19 +73,19 @@ def marker_lost(data: Column, first: Column, last: Column) -> Column:
     """Whether the marker of data may be missing between `first` and `last`, both inclusive.
 
     `data`: an offset of the data. The cleaner keeps the marker of data that are still there; of
-    data before the log, of which only a producer snapshot tells, it may have taken it.
+    data before the log, of which only a producer snapshot knows, it may have taken it.
     """
     before_log = data < F.col("first_base")
     return F.when(before_log, missing_between(first, last)).otherwise(lost_between(first, last))
 
 
 def marker_lost_behind(data: Column) -> Column:
-    """`marker_lost` anywhere behind the data that end at offset `data`; false for a null."""
+    """`marker_lost` anywhere after the data that end at offset `data`; false for a null."""
     return F.coalesce(marker_lost(data, data + 1, F.lit(MAX_OFFSET)), F.lit(False))
 
 
 def missing_behind(offset: Column) -> Column:
-    """`missing_between` anywhere behind `offset` (exclusive); false for a null."""
+    """`missing_between` anywhere after `offset` (exclusive); false for a null."""
     return F.coalesce(missing_between(offset + 1, F.lit(MAX_OFFSET)), F.lit(False))
 
 
@@ -108,7 +105,7 @@ def unstable_tail(offset: str = "offset_last") -> Excuse:
 
 
 def unstable_damage() -> Excuse:
-    """Damage in the active segment at or above the high watermark: a write cut short."""
+    """Damage in the active segment at or above the high watermark: an incomplete write."""
     return inconclusive(
         UNSTABLE_TAIL,
         lambda: (
@@ -119,12 +116,12 @@ def unstable_damage() -> Excuse:
 
 
 def told_of_a_longer_copy() -> Excuse:
-    """What is open at the end of a copy that another one outlasts is judged on that one."""
+    """A transaction that is open at the end of a copy is judged on the longest copy."""
     return explained(REPLICA_LAGS, lambda: F.col("outlasted"))
 
 
 def state_may_have_expired() -> Excuse:
-    """Between the two the broker may have forgotten the producer (producer.id.expiration.ms)."""
+    """The broker may have forgotten the producer in between (producer.id.expiration.ms)."""
     return inconclusive(STATE_MAY_HAVE_EXPIRED, lambda: F.col("state_may_have_expired"))
 
 
@@ -136,17 +133,17 @@ def _below_the_start(offset: str) -> Column:
 def forgotten_with_the_head(offset: str) -> Excuse:
     """A broker may have forgotten producers with the head of the log (`udfs.rules.memory`).
 
-    `offset`: the column with the last offset of what was known before, which a snapshot tells or
-    what lies in the first segment below the log start.
+    `offset`: the column with the last offset of the earlier state, from a snapshot or from the
+    first segment below the log start offset.
     """
     return suspect(VERSION_DEPENDENT, lambda: _below_the_start(offset))
 
 
 def forgotten_in_place(offset: str) -> Excuse:
-    """The same of what lies there in the first segment; the column `offset` as above.
+    """The same for batches in the first segment; the column `offset` as above.
 
-    Without state any sequence is taken since Kafka 2.5. Where a snapshot at the log start is left,
-    nothing was rebuilt without it, and only a broker up to 2.3 forgot: it took none but 0.
+    Without state any sequence is accepted since Kafka 2.5. If a snapshot at the log start offset
+    remains, nothing was rebuilt without it, and only a broker up to 2.3 forgot: it accepted only 0.
     """
     return suspect(
         VERSION_DEPENDENT,
@@ -155,9 +152,9 @@ def forgotten_in_place(offset: str) -> Excuse:
 
 
 def forgotten_behind_a_marker() -> Excuse:
-    """From 1.0.0 to 2.4.0 old event times of data expire behind a fresh marker (KAFKA-9144).
+    """From 1.0.0 to 2.4.0 data with old event times expire despite a new marker (KAFKA-9144).
 
-    A broker up to 2.4 takes none but 0 from a producer that it does not know.
+    A broker up to 2.4 accepts only sequence 0 from a producer without state.
     """
     return suspect(
         VERSION_DEPENDENT, lambda: F.col("data_may_have_expired") & (F.col("first_sequence") == 0)
@@ -165,10 +162,10 @@ def forgotten_behind_a_marker() -> Excuse:
 
 
 def fence_may_be_forgotten() -> Excuse:
-    """Up to 2.3 any rise of the log start forgets a producer without data of its epoch.
+    """Up to 2.3 any rise of the log start offset forgets a producer without data of its epoch.
 
-    A marker of a higher epoch leaves it so. That the start has risen is known where it lies inside
-    a segment; a broker up to 2.4 takes none but 0 then.
+    That is the state after a marker of a higher epoch. The log start offset has risen if it is
+    inside a segment; a broker up to 2.4 then accepts only sequence 0.
     """
     return suspect(
         VERSION_DEPENDENT,
@@ -177,9 +174,9 @@ def fence_may_be_forgotten() -> Excuse:
 
 
 def began_anew_above_the_start() -> Excuse:
-    """An open transaction all of whose data lie below the log start was forgotten with them.
+    """An open transaction with all its data below the log start offset was forgotten with them.
 
-    Nobody can read what it had written, so nothing is there twice.
+    Its records cannot be read, so none is stored twice.
     """
     return explained(
         VERSION_DEPENDENT,
@@ -193,18 +190,18 @@ def began_anew_above_the_start() -> Excuse:
 
 
 def begun_and_gone() -> Excuse:
-    """All data of the transaction went with the head of the log: see `forgotten_with_the_head`."""
+    """All data of the transaction are below the log start: see `forgotten_with_the_head`."""
     return forgotten_with_the_head("last_offset")
 
 
 def cleaned_between(first: Column) -> Column:
-    """Whether the cleaner has passed the offsets from `first` on, and may have taken records."""
+    """Whether the cleaner has passed the offsets from `first` on, and may have removed records."""
     passed: Column = within_reach(first, F.col("cleaned_below"))
     return (F.col("cleaning") == CLEANED) & passed
 
 
 def cleaning_excuses() -> tuple[Excuse, ...]:
-    """For traces that only the cleaner leaves: none in its range, else undecided or suspect."""
+    """For traces that only the cleaner leaves: explained in its range, else inconclusive."""
     return (
         explained(
             CLEANED_RANGE,
@@ -216,7 +213,7 @@ def cleaning_excuses() -> tuple[Excuse, ...]:
 
 
 def is_torn() -> Column:
-    """Whether an ABORT, before transaction.version 2, stands in place of a COMMIT of others.
+    """Whether, before transaction.version 2, an ABORT took the place of a COMMIT.
 
     Of the context `decided_partition`: the coordinator committed, this partition has no COMMIT
     marker, and another one has.
@@ -235,13 +232,12 @@ def is_torn() -> Column:
 
 
 def undecided_marker_excuses() -> tuple[Excuse, ...]:
-    """Why a marker may have no Prepare record of its own: an operator wrote it, or a copy is older.
+    """A marker may have no Prepare record: an operator wrote it, or a copy is older.
 
     An operator's abort (`kafka-transactions.sh abort`, KIP-664) has the epoch of the open data; a
-    marker that raised the epoch of its data is none. Where every decision about that epoch is one
-    of transaction.version 2, whose markers raise the epoch, nothing else explains it. Otherwise,
-    and where it ended no data, it is only possible; not where the marker of the decision is
-    missing in its place.
+    marker that raised the epoch of its data is not one. If every decision about that epoch is one
+    of transaction.version 2, whose markers raise the epoch, it must be an operator's. Otherwise,
+    and if it ended no data, it is only possible; but not if the decision's marker is missing there.
     """
 
     def aborts() -> Column:
@@ -251,9 +247,9 @@ def undecided_marker_excuses() -> tuple[Excuse, ...]:
         return aborts() & F.col("unraised_offset").isNotNull()
 
     return (
-        # Two markers prove by themselves what no copy tells: epoch_committed_and_aborted.
+        # Two markers prove it without the coordinator's log: epoch_committed_and_aborted.
         explained(OTHER_OUTCOME, lambda: F.col("raised_both_ways") & ~F.col("history_later")),
-        # Of a transaction that was then committed: torn_transaction tells it.
+        # Of a transaction that was then committed: torn_transaction reports it.
         explained(
             OPERATOR_ABORT,
             lambda: (

@@ -8,7 +8,7 @@ from schemas.violation import FINDING_COLUMNS, FINDING_PLACE, VIOLATION
 # Places that a finding holds, and those that its message names.
 MOST_PLACES = 1_000
 MOST_NAMED = 20
-OF_EACH = " (That is for the first place; each of the others has its own.)"
+OF_EACH = " (This is for the first place; each other place has its own.)"
 SAME = ("code", "severity", "verdict", "reason", "cause_id", "turn")
 
 

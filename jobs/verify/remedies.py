@@ -1,4 +1,4 @@
-"""The command that ends an open transaction, over the columns of its row."""
+"""The command that aborts an open transaction."""
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
@@ -8,9 +8,9 @@ from jobs.verify.check import text
 
 
 def abort_command() -> Column:
-    """Aborts the open transaction of a row of the context `transaction`, as `explain` tells it.
+    """Aborts the open transaction of a row of the context `transaction`, as in `explain`.
 
-    Only brokers of 4.0 and newer know protocol 2.
+    Only brokers of 4.0 and newer know transaction.version 2.
     """
     newer = text(ABORT_BY_START)
     older = text(

@@ -1,8 +1,8 @@
 """The shared three-valued verdict: a rule fires, and the first excuse that holds decides.
 
-A verdict is `violation` where no legal explanation remains, `suspect` where a legal but unlikely
-one cannot be excluded, `inconclusive` where the dump cannot decide. An explanation that fully
-accounts for what was seen leaves no finding at all.
+A verdict is `violation` if no legal explanation remains, `suspect` if a legal but unlikely one
+cannot be excluded, `inconclusive` if the dump cannot decide. A complete explanation leaves no
+finding at all.
 """
 
 from collections.abc import Callable
@@ -24,36 +24,36 @@ TXNLOG_COMPACTED = "txnlog_compacted"
 DUMP_BEFORE_EVENT = "dump_before_event"
 CONFIG_UNKNOWN = "config_unknown"
 TWO_PHASE_COMMIT = "two_phase_commit"
-# A text of kafka-dump-log does not tell what decides it.
+# A text of kafka-dump-log lacks the deciding field.
 TEXT_DUMP_LACKS_FIELD = "text_dump_lacks_field"
 ADMIN_ABORT_POSSIBLE = "admin_abort_possible"
-# An operator ended the transaction on one partition, behind the coordinator's back.
+# An operator aborted the transaction in one partition; the coordinator does not know of it.
 OPERATOR_ABORT = "operator_abort"
-# The other outcome was written: a finding of its own.
+# Another finding reports it.
 OTHER_OUTCOME = "other_outcome"
-# Another replica in the dump has it, behind the end of this copy.
+# Another replica in the dump has it, after the end of this copy.
 REPLICA_LAGS = "replica_lags"
-# Bytes or offsets are missing between the two things compared; that is a finding of its own.
+# Bytes or offsets are missing between the two records compared; that is a separate finding.
 MISSING_RANGE = "missing_range"
-# Healthy brokers and clients do this too: an observation, no accusation.
+# Healthy brokers and clients do this too: an observation only.
 ALSO_LEGAL = "also_legal"
-# A transaction without data on this partition may lie between (TV0/1), only the coordinator knows.
+# A transaction without data in this partition may lie between (transaction.version 0 and 1).
 EMPTY_TRANSACTION_POSSIBLE = "empty_transaction_possible"
 # Older or newer brokers and clients are known to do this.
 VERSION_DEPENDENT = "version_dependent"
-# A late failure of an append leaves a record that never took effect.
+# An append that failed late left a record that never took effect.
 APPEND_REPEATED = "append_repeated"
-# Another broker's clock wrote the later one.
+# The clocks of two brokers differ, or a clock was set back.
 CLOCK_SKEW = "clock_skew"
-# The coordinator may have been stopped, so that nobody was there to act.
+# The coordinator may have been stopped.
 COORDINATOR_STOPPED = "coordinator_stopped"
-# The application may have gone back in its input on purpose.
+# The application may have rewound its input on purpose.
 REWIND_POSSIBLE = "rewind_possible"
-# The topic was deleted and created anew, and a folder of the old one is left.
+# The topic was deleted and created again, and a folder of the old one remains.
 TOPIC_RECREATED = "topic_recreated"
-# Of a segment only the log was copied, without what lies beside it.
+# Of a segment only the log was copied, without its indexes.
 SIDE_FILES_NOT_DUMPED = "side_files_not_dumped"
-# Partitions of several clusters lie in one dump, and all number their producers from 0.
+# The dump has partitions of several clusters, which all allocate producer ids from 0.
 SEVERAL_CLUSTERS = "several_clusters"
 
 REASONS = (
@@ -108,12 +108,12 @@ def suspect(reason: str, when: Callable[[], Column] = lambda: F.lit(True)) -> Ex
 
 
 def explained(reason: str, when: Callable[[], Column]) -> Excuse:
-    """Nothing is wrong, or another finding already says it."""
+    """Nothing is wrong, or another finding already reports it."""
     return Excuse(reason, EXPLAINED, when)
 
 
 def over_clusters(findings: DataFrame) -> DataFrame:
-    """Findings that hold partitions of several clusters against each other: nothing is proven."""
+    """Findings that compare partitions of several clusters: nothing is proven."""
     undecided = F.col("verdict") == INCONCLUSIVE
     return findings.withColumns(
         {

@@ -18,13 +18,19 @@ AUDIT = ["audit", "--dump", "d", "--out", "o"]
     ("given", "said"),
     [
         (["adit"], "(did you mean audit?)"),
-        (["audit", "--dmp", "d", "--out", "o"], "--dmp is no argument here (did you mean --dump?)"),
-        ([*AUDIT, "--dept=headers"], "--dept=headers is no argument here (did you mean --depth?)"),
+        (
+            ["audit", "--dmp", "d", "--out", "o"],
+            "--dmp is not an argument here (did you mean --dump?)",
+        ),
+        (
+            [*AUDIT, "--dept=headers"],
+            "--dept=headers is not an argument here (did you mean --depth?)",
+        ),
         ([*AUDIT, "--depth", "header"], "(did you mean headers?)"),
         (["audit", "--out", "o"], "required: --dump"),
-        ([*AUDIT, "--as-of", "1795236470"], "too small: ms since 1970"),
-        ([*AUDIT, "--as-of", "today"], "today is no number of ms"),
-        (["checks", "a", "b"], "b is no argument here"),
+        ([*AUDIT, "--as-of", "1795236470"], "too small: expected ms since 1970"),
+        ([*AUDIT, "--as-of", "today"], "today is not a number of ms"),
+        (["checks", "a", "b"], "b is not an argument here"),
         (["report", "--ot", "o"], "(did you mean --out?)"),
     ],
 )
@@ -68,14 +74,17 @@ def test_a_dump_is_the_same_folder_on_every_executor() -> None:
 @pytest.mark.parametrize(
     ("toml", "said"),
     [
-        ("[brokr]\n", "[brokr] is no section (did you mean broker?). There are [broker], "),
-        ("[run]\nsplit_byte = 1", "run.split_byte is no option (did you mean run.split_bytes?)"),
-        ("[run]\nclock_tolerance_ms = 1", "(did you mean verify.clock_tolerance_ms?). [run] has "),
-        ("[run]\nsplit_bytes = 5", "split_bytes is 5; allowed is a multiple of 1,048,576 from"),
-        ("[run]\nsplit_bytes = '64m'", "split_bytes is '64m'; allowed is"),
-        ("[limits]\nmax_batch_bytes = true", "max_batch_bytes is True; allowed is an integer"),
-        ("run = 3", "run is a section; write [run]"),
-        ("x = [", "no valid TOML"),
+        ("[brokr]\n", "[brokr] is not a section (did you mean broker?). Sections: [broker], "),
+        ("[run]\nsplit_byte = 1", "run.split_byte is not an option (did you mean run.split_bytes?"),
+        (
+            "[run]\nclock_tolerance_ms = 1",
+            "(did you mean verify.clock_tolerance_ms?). Options of [run]: ",
+        ),
+        ("[run]\nsplit_bytes = 5", "split_bytes is 5; expected a multiple of 1,048,576 from"),
+        ("[run]\nsplit_bytes = '64m'", "split_bytes is '64m'; expected"),
+        ("[limits]\nmax_batch_bytes = true", "max_batch_bytes is True; expected an integer"),
+        ("run = 3", "run is a section; write it as [run]"),
+        ("x = [", "not valid TOML"),
     ],
 )
 def test_a_wrong_configuration_names_file_key_and_what_is_allowed(
@@ -92,7 +101,7 @@ def test_a_wrong_configuration_names_file_key_and_what_is_allowed(
 def test_a_configuration_that_is_no_text_is_a_sentence(tmp_path: Path) -> None:
     file = tmp_path / "audit.toml"
     file.write_bytes(b"\xff\xfe")
-    with pytest.raises(UsageError, match="no valid TOML"):
+    with pytest.raises(UsageError, match="not valid TOML"):
         load_settings(file)
 
 
@@ -104,10 +113,10 @@ def test_the_defaults_are_allowed_values() -> None:
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        ('java.io.IOException: Cannot run program "python9": error=2', "they have no python9"),
+        ('java.io.IOException: Cannot run program "python9": error=2', "python9 does not exist"),
         ("[PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.9 than that in "
-         "driver: 3.11, PySpark cannot run", "run Python 3.9, the driver Python 3.11"),
-        ("x\nModuleNotFoundError: No module named 'udfs'\n at y", "do not have our code"),
+         "driver: 3.11, PySpark cannot run", "run Python 3.9, the driver runs Python 3.11"),
+        ("x\nModuleNotFoundError: No module named 'udfs'\n at y", "do not have the code"),
         ("x\nModuleNotFoundError: No module named 'numba'\n at y", "lacks numba"),
         ("[PACKAGE_NOT_INSTALLED] PyArrow >= 18.0.0 must be installed", "lacks pyarrow"),
         ("ImportError: libgomp.so.1: cannot open shared object file\n", "(libgomp.so.1: cannot"),

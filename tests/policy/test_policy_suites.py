@@ -49,12 +49,12 @@ def test_the_digest_is_that_of_the_content_and_not_of_the_place(tmp_path: Path) 
     [
         ("topic_stat", suite(ONE), "there is no table topic_stat; did you mean topic_state?"),
         ("txn", suite(ONE), "there is no table txn; "),
-        ("violation", "{", "no valid JSON: "),
+        ("violation", "{", "not valid JSON: "),
         ("violation", "[]", '"expectations" must be a list'),
         ("violation", suite("x"), '"expectations" must be a list'),
         ("violation", suite({"type": 3}), '"expectations" must be a list'),
         ("violation", suite({"type": "a", "kwargs": []}), '"expectations" must be a list'),
-        ("violation", suite(), "the suite expects nothing"),
+        ("violation", suite(), "the suite has no expectations"),
     ],
 )
 def test_a_broken_file_is_told_in_a_sentence(

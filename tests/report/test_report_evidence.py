@@ -82,7 +82,7 @@ def test_an_index_entry_is_told_field_by_field() -> None:
     ("name", "position", "said"),
     [
         ("broker-0/nowhere.log", 0, "could not be read: No such file or directory"),
-        ("broker-0/h-0", 0, "could not be read: no regular file"),
+        ("broker-0/h-0", 0, "could not be read: not a regular file"),
         (LOG, 10**12, "the file now ends before these bytes"),
     ],
 )

@@ -105,7 +105,7 @@ def test_a_signature_is_what_openssl_checks(tmp_path: Path) -> None:
 def test_a_key_that_cannot_sign_is_a_sentence(tmp_path: Path) -> None:
     pytest.importorskip("cryptography", reason="signing needs the package cryptography")
     (tmp_path / "key.pem").write_text("no key")
-    with pytest.raises(UsageError, match="is no private key in PEM form"):
+    with pytest.raises(UsageError, match="is not a private key in PEM form"):
         check_key(tmp_path / "key.pem")
     with pytest.raises(UsageError, match="cannot be read: No such file"):
         check_key(tmp_path / "missing.pem")

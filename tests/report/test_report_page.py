@@ -121,7 +121,7 @@ def test_a_finding_is_told_with_all_that_belongs_to_it() -> None:
     for told in (
         "no marker; coordinator: CompleteAbort",
         "KIP-664, kafka-transactions.sh find-hanging",
-        "read_committed consumers wait for ever",
+        "read_committed consumers wait without end",
         "kafka-transactions.sh --bootstrap-server HOST:PORT abort --topic h",
         "--files \"$DUMP\"/broker-0/h-0/00000000000000000000.log | grep -F 'position: 4976 '",
         "12,345 findings, 1 shown",

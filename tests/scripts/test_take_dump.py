@@ -308,7 +308,7 @@ def test_what_is_wrong_is_said_in_a_sentence(tmp_path: Path, broker: Broker) -> 
         ((broker.folder, stranger.folder), "several clusters: c, d"),
         (("--topic", "ordres", broker.folder), "did you mean orders?"),
         (("-oProxyCommand=x:/y",), "the following arguments are required"),
-        (("--", "-oProxyCommand=x:/y"), "is no source"),
+        (("--", "-oProxyCommand=x:/y"), "is not a source"),
         (("--taken-at", "5", "--step", "data", broker.folder), "leave out --step"),
         (("--through", "no-such-shell {host}", "far:/x"), "cannot start no-such-shell"),
         (("--through", "false {host}", "far:/x"), "far:/x: its shell ended with 1"),
@@ -328,6 +328,6 @@ def test_a_folder_that_holds_something_else_is_not_mixed_with(
 ) -> None:
     (tmp_path / "dump/broker-1").mkdir(parents=True)
     (tmp_path / "dump/broker-1/mine").write_text("")
-    assert "holds no dump-manifest.json" in take(tmp_path / "dump", broker.folder, code=2)
+    assert "has no dump-manifest.json" in take(tmp_path / "dump", broker.folder, code=2)
     take(tmp_path / "other", "--topic", "orders", broker.folder)
     assert "of another copy: its topics" in take(tmp_path / "other", broker.folder, code=2)

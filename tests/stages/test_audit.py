@@ -164,7 +164,7 @@ def test_what_is_no_dump_is_told_in_a_sentence(
     (tmp_path / "readme.txt").write_text("no dump")
     out = tmp_path / "out"
     assert main(["audit", "--dump", str(tmp_path), "--out", str(out)]) == 2
-    assert "is no dump: expected a broker's log directory" in capsys.readouterr().err
+    assert "is not a dump: expected a broker's log directory" in capsys.readouterr().err
     assert not out.exists()
 
 

@@ -57,7 +57,7 @@ def test_a_worker_that_does_not_start_is_a_sentence(
     use_python(monkeypatch, spark, "/nowhere/python3")
     text, code = examine(spark, [], None)
     assert code == 3
-    assert "the executors cannot start Python: they have no /nowhere/python3" in text
+    assert "the executors cannot start Python: /nowhere/python3 does not exist there" in text
     assert "\tat " not in text
 
 

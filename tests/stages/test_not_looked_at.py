@@ -23,13 +23,13 @@ def test_a_log_that_lost_nothing_needs_no_sentence() -> None:
 def test_heads_that_are_gone_are_told() -> None:
     trimmed = [partition("orders", 0, base=7), partition("orders", 1, start=3), partition("x", 0)]
     (told,) = gone_from_logs(Dump(partitions=trimmed))
-    assert told.startswith("2 partitions (orders-0, orders-1): what lay below the log start")
+    assert told.startswith("2 partitions (orders-0, orders-1): records below the log start offset")
 
 
 def test_cleaned_logs_of_clients_are_told_once_for_all_copies() -> None:
     cleaned = [partition("kv", 0, cleaner=5), partition("kv", 0, cleaner=9)]
     (told,) = gone_from_logs(Dump(partitions=cleaned))
-    assert told == "1 partition (kv-0): what the cleaner removed is not there any more."
+    assert told == "1 partition (kv-0): records that the cleaner removed cannot be checked."
 
 
 def test_gaps_of_the_coordinators_log_are_told_once() -> None:

@@ -101,7 +101,7 @@ def test_a_folder_without_a_segment_is_no_partition(tmp_path: Path) -> None:
 def test_no_segment_is_no_dump(tmp_path: Path, name: str) -> None:
     put(tmp_path / "kafka-0" / name, b"text")
     for dump in (tmp_path, tmp_path / "kafka-0"):
-        with pytest.raises(UsageError, match="is no dump: expected a broker's log directory"):
+        with pytest.raises(UsageError, match="is not a dump: expected a broker's log directory"):
             collect([dump])
 
 
@@ -109,7 +109,7 @@ def test_no_segment_is_no_dump(tmp_path: Path, name: str) -> None:
     ("files", "said"),
     [
         ({f"h-0/{SEGMENT}": b""}, "it has 1 segment, all empty, the first is h-0/"),
-        ({f"h-0/{SEGMENT}": b"xy"}, "1 segment, and no batch in them that can be read"),
+        ({f"h-0/{SEGMENT}": b"xy"}, "1 segment without a readable batch"),
         ({f"__cluster_metadata-0/{SEGMENT}": BATCH}, "only __cluster_metadata"),
         ({f"h-0.{'0' * 32}-delete/{SEGMENT}": BATCH}, "outside partitions .*marked -delete"),
         ({f"h-0.{'0' * 32}-stray/{SEGMENT}.deleted": BATCH}, "no segment of a partition"),

@@ -32,7 +32,7 @@ def test_joined_texts_are_listed_as_the_files_that_were_dumped(tmp_path: Path) -
     dump = collect([tmp_path])
     other = dump.files[-1]
     assert (other.path, other.status) == ("notes.txt", "skipped")
-    assert other.note == "no text of kafka-dump-log"
+    assert other.note == "not a text of kafka-dump-log"
     listed = [(p.partition, [file.base_offset for file in p.segments]) for p in dump.partitions]
     assert listed == [(0, [0, 5]), (1, [0]), (0, [0])]
     first = dump.files[0]
@@ -51,7 +51,7 @@ def test_folders_below_are_brokers_and_a_file_is_told_once(tmp_path: Path) -> No
         (tmp_path / broker / "b.txt").write_text(text("/k/orders-0"))
     dump = collect([tmp_path])
     assert [len(one.segments) for one in dump.partitions] == [1, 1]
-    assert [file.note for file in dump.files].count("told by another text of the dump already") == 2
+    assert [file.note for file in dump.files].count("already in another text of the dump") == 2
 
 
 def test_what_a_text_leaves_out_is_not_audited_and_said(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_side_files_in_texts_lie_beside_their_segment(tmp_path: Path) -> None:
     assert [file.kind for file in empty] == ["time_index", "producer_snapshot"]
     assert all("without an entry" in str(file.note) for file in empty)
     told = list(_left_out_by_texts(dump))
-    assert any(sentence.startswith("1 complaints") for sentence in told)
+    assert any(sentence.startswith("1 error messages") for sentence in told)
 
 
 def test_a_file_that_is_no_text_and_one_without_metadata_are_refused(tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_a_file_that_is_no_text_and_one_without_metadata_are_refused(tmp_path: P
     file.write_text("something else\n")
     with pytest.raises(UsageError, match="nor a text"):
         collect([file])
-    with pytest.raises(UsageError, match="is no dump"):
+    with pytest.raises(UsageError, match="is not a dump"):
         collect([tmp_path])
     file.write_text(text("/k/orders-0", printed=None) + "| key: a payload: b\n")
     with pytest.raises(UsageError, match="--skip-record-metadata"):
@@ -112,5 +112,5 @@ def test_a_file_that_is_no_text_and_one_without_metadata_are_refused(tmp_path: P
     with pytest.raises(UsageError, match="nor a text"):
         collect([file])
     file.write_text(text("."))
-    with pytest.raises(UsageError, match="of which partition"):
+    with pytest.raises(UsageError, match="do not name their partition"):
         collect([file])

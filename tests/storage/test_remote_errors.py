@@ -40,7 +40,7 @@ def test_a_dump_that_is_not_there_is_told(s3: S3Server) -> None:
 
 def test_a_folder_that_is_no_dump_is_told(s3: S3Server) -> None:
     s3.put("plain/folder/file", b"x")
-    assert refused(s3.uri("plain")).startswith("--dump s3://dumps/plain is no dump: expected")
+    assert refused(s3.uri("plain")).startswith("--dump s3://dumps/plain is not a dump: expected")
 
 
 def test_a_bucket_that_may_not_be_listed_is_told(s3: S3Server) -> None:

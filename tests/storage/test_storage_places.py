@@ -64,5 +64,5 @@ def test_of_an_unknown_scheme_the_known_ones_are_told(
     with pytest.raises(SystemExit):
         parse(["audit", "--out", "/audits", "--dump", uri])
     said = capsys.readouterr().err
-    assert "a dump is a folder, or lies at s3://, gs://, hdfs://" in said
+    assert "a dump is a folder, or a URL that begins with s3://, gs://, hdfs://" in said
     assert "x=y" not in said

@@ -41,7 +41,7 @@ KNOWN: tuple[tuple[str, Kind, str], ...] = (
         r"ACCESS_DENIED|HTTP status 403|PERMISSION_DENIED|Permission denied|AccessControl",
         DENIED,
         "access is denied; the credentials (of the environment, a profile or the role of this "
-        "machine) need leave to list the dump and to read its files",
+        "machine) need permission to list the dump and to read its files",
     ),
     (
         r"HTTP status 301|PERMANENT_REDIRECT|AuthorizationHeaderMalformed",

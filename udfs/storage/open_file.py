@@ -103,5 +103,5 @@ def _regular(path: str, flags: int) -> int:
     if stat.S_ISREG(kind):
         return opened
     os.close(opened)
-    what = "a folder where a file is expected" if stat.S_ISDIR(kind) else "no regular file"
+    what = "a folder where a file is expected" if stat.S_ISDIR(kind) else "not a regular file"
     raise OSError(errno.EINVAL, what, path)

@@ -1,4 +1,4 @@
-"""What a Python worker tells about itself.
+"""What a Python worker reports about itself.
 
 Travels to the workers by value and runs where all is missing: the standard library only.
 """
@@ -36,15 +36,18 @@ def examine(dumps: list[str]) -> dict[str, Any]:
             importlib.import_module(OUR_CODE)
         except Exception as error:
             problems.append(
-                f"our code cannot be imported: {_first_line(error)}; start with spark-submit.sh"
+                f"the code of eosaudit cannot be imported: {_first_line(error)}; "
+                "start with spark-submit.sh"
             )
     for dump in dumps:
         if "://" in dump:
             problems += [] if problems else _remote_problems(dump)
         elif not os.path.isdir(dump):  # noqa: PTH112 # as far as possible without imports
-            problems.append(f"there is no folder {dump}; every executor must see the dump there")
+            problems.append(
+                f"there is no folder {dump}; every executor must have the dump at this path"
+            )
         elif not os.access(dump, os.R_OK | os.X_OK):
-            problems.append(f"{dump} may not be read by the user of the executor")
+            problems.append(f"{dump} is not readable for the user of the executor")
     return {
         "host": platform.node(),
         "folder": os.getcwd(),  # noqa: PTH109 # one an executor

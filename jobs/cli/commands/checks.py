@@ -60,4 +60,4 @@ def show_check(code: str) -> str:
     names = [*(check.code for check in CHECKS), *{family(check): None for check in CHECKS}]
     near = difflib.get_close_matches(code, names, n=1) or [name for name in names if code in name]
     hint = f" Did you mean {' or '.join(near)}?" if near else " `checks` lists them all."
-    raise UsageError(f"{code} is no check.{hint}")
+    raise UsageError(f"{code} is not a check.{hint}")

@@ -52,10 +52,10 @@ def _delta_problems(spark: SparkSession) -> Iterator[str]:
         loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
         jvm.java.lang.Class.forName(DELTA_CLASS, False, loader)
     except Exception:
-        yield "driver: Spark has no Delta; run `make setup`, or name its jars with --jars"
+        yield "driver: Spark has no Delta; run `make setup`, or add its jars with --jars"
         return
     if DELTA_CLASS not in (spark.conf.get("spark.sql.extensions", None) or ""):
-        yield f"driver: spark.sql.extensions does not name {DELTA_CLASS}; use spark-submit.sh"
+        yield f"driver: spark.sql.extensions does not include {DELTA_CLASS}; use spark-submit.sh"
 
 
 def _ask_workers(spark: SparkSession, dumps: list[str]) -> list[dict[str, Any]]:

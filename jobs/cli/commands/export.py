@@ -42,8 +42,8 @@ def check_has_bytes(dump: Dump) -> None:
     texts = [file.path for file in dump.files if file.text is not None]
     if texts:
         raise UsageError(
-            f"{texts[0]} is a text of kafka-dump-log, which has no records to export: give --dump "
-            "the folders of the broker itself."
+            f"{texts[0]} is a text of kafka-dump-log, which has no records to export: set --dump "
+            "to the log directories of the broker."
         )
 
 
@@ -97,10 +97,10 @@ def _lost(spark: SparkSession, asked: list[Range], read: Read) -> Iterator[str]:
     ).collect()[0]
     if bytes_lost.number:
         yield (
-            f"{bytes_lost.number:,} damaged stretches of {bytes_lost.bytes:,} bytes hold no batch "
-            "that can be proven; `audit` names them in the table decode_failure. A marker may have "
-            "been among them: what it ended is told by .txnindex where that lists it as aborted, "
-            "else by the next marker of its producer."
+            f"{bytes_lost.number:,} damaged byte ranges with {bytes_lost.bytes:,} bytes have no "
+            "valid batch; `audit` lists them in the table decode_failure. If a marker was among "
+            "them, its transaction counts as aborted if the .txnindex lists it, and else takes "
+            "the outcome of the producer's next marker."
         )
     data = F.col("attributes").bitwiseAND(F.lit(layout.CONTROL_MASK)) == 0
     unreadable = F.col("fault_mask").bitwiseAND(F.lit(UNREADABLE)) != 0
@@ -111,7 +111,7 @@ def _lost(spark: SparkSession, asked: list[Range], read: Read) -> Iterator[str]:
     )
     number = batches.count()
     if number:
-        yield f"{number:,} batches cannot be read; `audit` names them and says why."
+        yield f"{number:,} batches cannot be read; `audit` reports them with the reason."
 
 
 def _copies_taken(done: Exported, dump: Dump) -> Iterator[str]:
@@ -130,13 +130,13 @@ def _copies_taken(done: Exported, dump: Dump) -> Iterator[str]:
     ]
     more = f" and {len(several) - COPIES_NAMED:,} more" if len(several) > COPIES_NAMED else ""
     yield (
-        f"{len(several):,} partitions lie in the dump several times; of each the copy was taken "
-        f"that reaches furthest: {', '.join(named)}{more}."
+        f"{len(several):,} partitions have several copies in the dump; the longest copy of each "
+        f"was exported: {', '.join(named)}{more}."
     )
     if any(one.broker is None for one in several):
         yield (
-            "Without a meta.properties nobody can tell whose these copies are: give --dump the one "
-            "folder that is meant if it is another."
+            "Without meta.properties the broker of these copies is unknown: to export another "
+            "copy, set --dump to its folder."
         )
 
 
@@ -146,22 +146,22 @@ def closing_words(done: Exported, request: Request, wanted: Wanted, dump: Dump) 
     held = [one for one in done.ranges if one.end_offset < one.log_end_offset]
     lines = [
         f"{done.written:,} records of {len(done.ranges):,} partitions of {len(topics):,} topics, "
-        f"as {wanted.isolation} consumers get them, are in {request.out}/{TABLE}."
+        f"as {wanted.isolation} consumers receive them, are in {request.out}/{TABLE}."
     ]
     if held:
         behind = sum(one.log_end_offset - one.end_offset for one in held)
         mark = "last stable offset" if wanted.isolation == READ_COMMITTED else "high watermark"
         lines.append(
-            f"{behind:,} offsets of {len(held):,} partitions lie behind the {mark}, which a "
-            "consumer does not pass."
+            f"{behind:,} offsets of {len(held):,} partitions are at or above the {mark} and are "
+            "not delivered to consumers."
         )
     lines += _copies_taken(done, dump)
     if done.told_by_index:
         lines.append(
-            f"{done.told_by_index:,} transactions whose ABORT marker cannot be read are left out, "
-            "as their .txnindex says."
+            f"{done.told_by_index:,} transactions whose ABORT marker cannot be read are omitted, "
+            "because their .txnindex lists them."
         )
     if not any(one.log_end_offset > one.from_offset for one in done.ranges):
-        lines.append("No partition that was asked for has a batch: there was nothing to export.")
+        lines.append("None of the requested partitions has a batch: there was nothing to export.")
     lines += [f"Lost: {sentence}" for sentence in done.lost]
     return "\n".join(lines), 3 if done.lost or not done.ranges else 0

@@ -294,7 +294,7 @@ def _nullable_bytes(data: bytes, at: int, end: int) -> tuple[bytes | None, int]:
     if length < 0:
         return None, at
     if length > end - at:
-        raise WireError("length_out_of_bounds", f"{length} bytes announced, {end - at} left")
+        raise WireError("length_out_of_bounds", f"length {length} bytes, {end - at} left")
     return data[at : at + length], at + length
 
 

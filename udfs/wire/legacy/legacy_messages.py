@@ -130,7 +130,7 @@ def iter_messages(section: bytes) -> Iterator[Record]:
             content(data, at, end) if end >= 0 else (-1, 0, 0, 0)
         )
         if key_start < 0:
-            raise WireError(MALFORMED, f"message at {at} reaches behind its end")
+            raise WireError(MALFORMED, f"message at {at} extends beyond the end")
         offset, timestamp = int(read_int64(data, at)), int(timestamp_of(data, at))
         first = first or (offset, timestamp)
         yield Record(

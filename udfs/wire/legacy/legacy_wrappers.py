@@ -77,7 +77,7 @@ def inner_messages(message: bytes, limit: int) -> bytes:
         np.frombuffer(message, dtype=np.uint8), 0, len(message)
     )
     if key_start < 0:
-        raise WireError(MALFORMED, "key or value reaches behind the message")
+        raise WireError(MALFORMED, "key or value extends beyond the message")
     if value_length < 0:
         raise WireError(EMPTY_WRAPPER, "a compressed message without a value")
     stored = message[value_start : value_start + value_length]

@@ -114,5 +114,5 @@ def read_offset(text: bytes) -> int:
 
 def _stored(offset: int) -> int:
     if not -(1 << 63) <= offset < 1 << 63:
-        raise WireError("text_unreadable", f"{offset} is no offset")
+        raise WireError("text_unreadable", f"{offset} is not an offset")
     return offset

@@ -116,7 +116,9 @@ def _plain_value(text: str, size: int) -> TextState:
     producer_id, epoch, status, listed, updated, timeout = match.groups()
     number, partitions = _status(status), _listed(listed)
     if size != _plain_size(partitions):
-        raise WireError("text_lacks_field", "the version of the transaction protocol is not told")
+        raise WireError(
+            "text_lacks_field", "the version of the transaction protocol is not printed"
+        )
     return TextState(
         producer_id=int(producer_id),
         producer_epoch=int(epoch),

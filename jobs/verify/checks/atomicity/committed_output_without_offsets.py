@@ -1,15 +1,15 @@
-"""A transaction with a place for offset commits was committed without any.
+"""A transaction was committed without the offset commits that it could hold.
 
-What it finds: a COMMIT marker in a partition of `__consumer_offsets` that ends no offset commits
-of its producer, and is not the repetition of an earlier marker.
+What it finds: a COMMIT marker in a partition of `__consumer_offsets` with no offset commits of its
+producer before it, which does not repeat an earlier marker.
 
 Why it is of interest: a consume-process-produce application that commits output without offsets
 processes the same input again.
 
-When it is legal: the application had nothing to commit; the cleaner removed the commits, which
-newer ones had replaced. So this is an observation only.
+When it is legal: the application had nothing to commit, or the cleaner removed the commits because
+newer ones replaced them. This is an observation only.
 
-Evidence: the marker's offset.
+Evidence: the batch of the marker.
 """
 
 from pyspark.sql import functions as F

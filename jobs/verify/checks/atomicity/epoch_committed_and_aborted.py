@@ -1,16 +1,17 @@
 """One transaction was aborted in one partition and committed in another.
 
-What it finds: data of two partitions with the same producer id and epoch, of which an ABORT marker
-ended the ones and a COMMIT marker the others, both with the next epoch, where the coordinator's
-log does not tell what was decided: it is not in the dump, or was compacted since.
+What it finds: data with the same producer id and epoch in two partitions. An ABORT marker ended the
+data in one partition and a COMMIT marker ended the data in the other. Both markers carry the next
+epoch. The coordinator's log does not show the decision: it is not in the dump, or it has been
+compacted since.
 
-Why it is wrong: under transaction.version 2 every transaction raises the epoch, so the data of one
-epoch are one transaction, and it is committed everywhere or nowhere.
+Why it is wrong: under transaction.version 2 every transaction raises the epoch. The data of one
+epoch are therefore one transaction, which is committed in all partitions or in none.
 
-When it is legal: never. Under transaction.version 0 and 1 several transactions share an epoch;
-their markers do not raise it, and are not judged. Nor are those of an operator's abort. Where the
-coordinator's log has the decision, marker_outcome_mismatch names the marker that contradicts it.
-Markers above the high watermark may still be replaced.
+When it is legal: never. Under transaction.version 0 and 1 several transactions share an epoch and
+their markers do not raise it; such markers are not judged. The same holds for an operator's abort.
+If the coordinator's log has the decision, marker_outcome_mismatch reports the marker that
+contradicts it. Markers above the high watermark may still be replaced.
 
 Evidence: the first batch of either side.
 """
@@ -53,8 +54,9 @@ CHECK = Check(
         "offset {committed_marker}."
     ),
     remedy=lambda: text(
-        "Consumers have its records of {committed_place} from offset {committed_first} on, but not "
-        "those of {topic}-{partition} from {first_offset} on. Ask the application what it was "
-        "told, and write the missing ones again or take the others back."
+        "Consumers received its records in {committed_place} from offset {committed_first} on, but "
+        "not those in {topic}-{partition} from offset {first_offset} on. Find out whether the "
+        "application saw the commit succeed. Then write the missing records again, or undo the "
+        "delivered ones downstream."
     ),
 )

@@ -1,14 +1,14 @@
-"""A marker is older than the decision that it carries out.
+"""A marker has an earlier timestamp than the decision that it carries out.
 
-What it finds: a marker whose timestamp lies before that of its Prepare record by more than the
+What it finds: a marker whose timestamp is earlier than that of its Prepare record by more than the
 clock tolerance.
 
-Why it is wrong: a marker is sent after the Prepare record is replicated.
+Why it is wrong: the coordinator sends a marker only after the Prepare record is replicated.
 
-When it is legal: the marker has the clock of the coordinator at that time, as the record has; a
-clock that was set back, or coordinators with clocks apart, look the same.
+When it is legal: marker and record both carry the clock of the coordinator. A clock that was set
+back, or two coordinators with different clocks, look the same.
 
-Evidence: the marker, and the Prepare record.
+Evidence: the marker and the Prepare record.
 """
 
 from pyspark.sql import functions as F
@@ -39,7 +39,7 @@ CHECK = Check(
         ),
         suspect(CLOCK_SKEW),
     ),
-    expected=lambda: text("a timestamp from {earliest_prepare} on"),
+    expected=lambda: text("a timestamp of {earliest_prepare} or later"),
     found=lambda: text("{earliest_marker}"),
     proofs=(
         Proof("the marker", "marker_file", "marker_position", "marker_length"),
@@ -47,6 +47,7 @@ CHECK = Check(
     ),
     message=lambda: text(
         "The {decision} marker of producer {producer_id} at offset {marker_offset} of "
-        "{topic}-{partition} is older than the decision of transaction {transactional_id}."
+        "{topic}-{partition} has an earlier timestamp than the Prepare record of transaction "
+        "{transactional_id}."
     ),
 )

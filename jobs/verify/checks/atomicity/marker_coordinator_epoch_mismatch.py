@@ -1,20 +1,22 @@
-"""A marker was sent by a coordinator that did not have the transaction then.
+"""A marker was sent by a coordinator that did not own the transaction at that time.
 
-What it finds: a marker with a coordinator epoch below the leader epoch under which its Prepare
-record was written, or above the one under which its Complete record was.
+What it finds: a marker whose coordinator epoch is lower than the leader epoch of its Prepare
+record, or higher than the leader epoch of its Complete record.
 
 Why it is wrong: the coordinator of a transactional id is the leader of its partition of
-`__transaction_state`, and its markers carry that leader epoch. An older one means that a deposed
-coordinator still decided, a newer one that a coordinator ended what was complete already.
+`__transaction_state`, and its markers carry that leader epoch. A lower coordinator epoch means that
+a deposed coordinator still decided transactions. A higher one means that a coordinator ended a
+transaction that was already complete.
 
-Before transaction.version 2 several transactions share an epoch; a marker may be that of each whose
-Prepare and Complete record it lies between, as far as the clocks tell.
+Before transaction.version 2 several transactions share an epoch. A marker may then belong to any of
+them whose Prepare and Complete records enclose it by timestamp.
 
-When it is legal: in clusters with ZooKeeper the leader epoch may rise without a new coordinator,
-so without `__cluster_metadata` in the dump nothing is said. An operator's abort carries 0. A
-coordinator that takes over before the Complete record sends the markers again, with its own epoch.
+When it is legal: in clusters with ZooKeeper the leader epoch may rise without a new coordinator, so
+nothing is reported unless the dump has `__cluster_metadata`. An operator's abort carries
+coordinator epoch 0. A coordinator that takes over before the Complete record sends the markers
+again, with its own epoch.
 
-Evidence: the marker, and the Prepare record.
+Evidence: the marker and the Prepare record.
 """
 
 from pyspark.sql import Column
@@ -81,9 +83,9 @@ CHECK = Check(
         ),
     ).otherwise(
         text(
-            "A {decision} marker of producer {producer_id} from offset {marker_offset} of "
-            "{topic}-{partition} on carries coordinator epoch {misfit_epoch}, but "
-            "transaction {transactional_id} was complete under leader epoch {to_epoch}."
+            "A {decision} marker of producer {producer_id} at or after offset {marker_offset} of "
+            "{topic}-{partition} carries coordinator epoch {misfit_epoch}, but transaction "
+            "{transactional_id} was completed under leader epoch {to_epoch}."
         )
     ),
 )

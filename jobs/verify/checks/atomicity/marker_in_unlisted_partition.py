@@ -1,13 +1,13 @@
-"""A marker lies in a partition that the decided transaction does not list.
+"""A marker is in a partition that the decided transaction does not list.
 
-What it finds: a marker whose producer id, epoch and outcome the coordinator decided, in a
-partition that no Prepare record of them lists.
+What it finds: a marker whose producer id, epoch and outcome the coordinator decided, in a partition
+that no Prepare record for them lists.
 
-Why it is wrong: the coordinator sends markers to the partitions of the Prepare record only. This
-one ended what another transaction had open, or hides a registration that was lost.
+Why it is wrong: the coordinator sends markers only to the partitions of the Prepare record. Either
+this marker ended data of another transaction, or the registration of the partition was lost.
 
-When it is legal: an operator's abort has no Prepare record. A copy of `__transaction_state` that
-is older than the marker decides nothing.
+When it is legal: an operator's abort has no Prepare record. If the copy of `__transaction_state` is
+older than the marker, the finding is inconclusive.
 
 Evidence: the marker, and the newest Prepare record of that producer id and epoch.
 """
@@ -41,7 +41,7 @@ CHECK = Check(
         "list the partition."
     ),
     remedy=lambda: text(
-        "Find out which transaction wrote to {topic}-{partition} before the marker: its outcome "
-        "is that of {transactional_id} now."
+        "Find out which transaction wrote to {topic}-{partition} before the marker: its records "
+        "now have the outcome of {transactional_id}."
     ),
 )

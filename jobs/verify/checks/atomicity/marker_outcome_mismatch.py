@@ -1,19 +1,20 @@
-"""A marker says the opposite of what the coordinator decided.
+"""A marker contradicts the decision of the coordinator.
 
-What it finds: a COMMIT marker of a producer id and epoch that the coordinator aborted, or an
-ABORT marker of one that it committed.
+What it finds: a COMMIT marker for a producer id and epoch that the coordinator aborted, or an ABORT
+marker for one that it committed.
 
-Why it is wrong: markers only carry out the Prepare record that was written before them. Records
-that were given up are delivered, or delivered ones are hidden.
+Why it is wrong: a marker only carries out the Prepare record that was written before it. Aborted
+records are delivered, or committed records are hidden.
 
-When it is legal: an operator's abort has the epoch of the open data, which under
-transaction.version 2 is that of the producer's previous decision: such a marker is none of this
-decision's. Under version 0 and 1 it cannot be told from one, unless the marker of the decision is
-missing there: whoever wrote this one, what was committed is aborted. A copy of
-`__transaction_state` that is older than the marker decides nothing. Where other partitions have
-the transaction committed, torn_transaction tells it, or epoch_committed_and_aborted.
+When it is legal: an operator's abort carries the epoch of the open data, which under
+transaction.version 2 is the epoch of the producer's previous decision; such a marker does not
+belong to this decision. Under version 0 and 1 the two cannot be told apart, unless the marker of
+the decision is missing there: then committed data were aborted, whoever wrote the marker. If the
+copy of `__transaction_state` is older than the marker, the finding is inconclusive. If other
+partitions have the transaction committed, torn_transaction or epoch_committed_and_aborted reports
+it.
 
-Evidence: the marker, and the Prepare record.
+Evidence: the marker and the Prepare record.
 """
 
 from pyspark.sql import functions as F
@@ -51,7 +52,7 @@ CHECK = Check(
         "transaction {transactional_id}."
     ),
     remedy=lambda: text(
-        "Compare what consumers of {topic}-{partition} got with the other partitions of the "
-        "transaction, and find out who wrote the marker."
+        "Compare the records that consumers of {topic}-{partition} received with the other "
+        "partitions of the transaction, and find out who wrote the marker."
     ),
 )

@@ -1,12 +1,12 @@
-"""A decided transaction still waits for its marker on a partition.
+"""A decided transaction has no marker yet in one of its partitions.
 
-What it finds: a Prepare record that is the last one of its transactional id, and a partition that
-it lists and that has no such marker.
+What it finds: a Prepare record that is the last record of its transactional id, and a listed
+partition without the marker.
 
 Why it matters: until the marker is written, the transaction is open there and the last stable
-offset does not move. This is normal for moments; the age says more.
+offset does not advance. For a short time this is normal; see the age in the finding.
 
-When it is legal: always. The copy may have been taken between decision and marker.
+When it is legal: always. The copy may have been taken between the decision and the marker.
 
 Evidence: the Prepare record.
 """
@@ -25,11 +25,11 @@ CHECK = Check(
         F.col("markers").isNull() & (F.col("pending") == 1) & F.col("complete_offset").isNull()
     ),
     excuses=(suspect(ALSO_LEGAL),),
-    expected=lambda: text("a marker {decision} of epoch {marker_epoch}"),
+    expected=lambda: text("{decision} marker of epoch {marker_epoch}"),
     found=lambda: text("none yet, {pending_ms} ms after the decision"),
     proofs=(Proof("the Prepare record", "record_file", "record_position", "record_length"),),
     message=lambda: text(
-        "Transaction {transactional_id} (producer {producer_id}) is decided as {decision}; the "
-        "marker of {topic}-{partition} was not written when the dump was taken."
+        "Transaction {transactional_id} (producer {producer_id}) has decision {decision}, but "
+        "{topic}-{partition} had no marker when the dump was taken."
     ),
 )

@@ -1,16 +1,16 @@
-"""A COMMIT marker has the epoch rule of the other transaction.version.
+"""The epoch of a COMMIT marker follows the rule of another transaction.version.
 
-What it finds: a COMMIT marker with the epoch of its own data, where the coordinator decided all
-transactions of that epoch under transaction.version 2; or with a higher epoch, where it decided
+What it finds: a COMMIT marker with the epoch of its own data, although the coordinator decided all
+transactions of that epoch under transaction.version 2; or with a higher epoch, although it decided
 them all under version 0 or 1.
 
-Why it is wrong: under version 2 the end of a transaction raises the epoch and the markers carry
-the raised one; before, a commit leaves the epoch as it is (TransactionMetadata).
+Why it is wrong: under version 2 the end of a transaction raises the epoch and the markers carry the
+raised epoch. Under version 0 and 1 a commit does not change the epoch (TransactionMetadata).
 
-When it is legal: never. Fences raise the epoch of what they abort under every version, so ABORT
-markers are not looked at.
+When it is legal: never. Fencing raises the epoch of the transaction it aborts under every version,
+so ABORT markers are not checked.
 
-Evidence: the marker, and the Prepare record.
+Evidence: the marker and the Prepare record.
 """
 
 from pyspark.sql import functions as F
@@ -43,7 +43,7 @@ CHECK = Check(
     ),
     message=lambda: text(
         "The COMMIT marker of producer {producer_id} at offset {wrong_offset} of "
-        "{topic}-{partition} has epoch {marker_epoch}, by the rule of another transaction.version "
-        "than the one under which the coordinator decided transaction {transactional_id}."
+        "{topic}-{partition} has epoch {marker_epoch}. This does not follow the rule of the "
+        "transaction.version under which the coordinator decided transaction {transactional_id}."
     ),
 )

@@ -1,15 +1,15 @@
-"""A marker may have ended a transaction that nobody had decided yet.
+"""A marker may have ended a transaction that was not decided yet.
 
-What it finds: under transaction.version 0 and 1, a partition in which more transactions of a
-producer id and epoch were ended by then than the coordinator had decided.
+What it finds: under transaction.version 0 and 1, a partition in which, at some moment, more
+transactions of a producer id and epoch had been ended than the coordinator had decided.
 
-Why it is wrong: a marker request that was delayed in the network, of an earlier transaction, ended
-a later one of the same epoch (KIP-890, the reason for transaction.version 2). What the transaction
-wrote behind it is outside of every transaction that its application knows of.
+Why it is wrong: a marker request of an earlier transaction was delayed in the network and ended a
+later transaction of the same epoch (KIP-890, the reason for transaction.version 2). Records that
+the transaction wrote after that marker do not belong to it any more.
 
 When it is legal: transactions of one epoch cannot be told apart, so they are counted in the order
-of time, and a clock that was wrong looks the same. Markers that ended no data do not count: the
-coordinator sends a marker again when it has no answer.
+of their timestamps. A wrong clock looks the same. Markers that ended no data do not count, because
+the coordinator repeats a marker when it gets no answer.
 
 Evidence: the marker, and the newest Prepare record of that producer id and epoch.
 """
@@ -35,7 +35,7 @@ CHECK = Check(
     place={"offset_first": "stale_first", "offset_last": "stale_last"},
     fires=lambda: F.col("stale_offset").isNotNull(),
     excuses=(
-        # A COMMIT that nobody decided at all: marker_without_prepare tells it.
+        # A COMMIT without any decision: marker_without_prepare reports it.
         explained(OTHER_OUTCOME, lambda: F.col("commits_undecided")),
         inconclusive(DUMP_BEFORE_EVENT, lambda: ~F.col("history_behind_all")),
         suspect(CLOCK_SKEW),
@@ -48,13 +48,14 @@ CHECK = Check(
     ),
     message=lambda: text(
         "The {decision} marker at offset {stale_offset} of {topic}-{partition} ends data of "
-        "producer {producer_id}, epoch {marker_epoch}, from offset {stale_first} on, when "
-        "transaction {transactional_id} had not been decided: it may be a delayed one of an "
-        "earlier transaction."
+        "producer {producer_id}, epoch {marker_epoch}, from offset {stale_first} on, before "
+        "transaction {transactional_id} was decided. It may be a delayed marker of an earlier "
+        "transaction."
     ),
     remedy=lambda: text(
-        "Compare what transaction {transactional_id} meant to write with what read_committed "
-        "consumers of {topic}-{partition} got. Raise transaction.version to 2 (Kafka 4.0 and "
-        "newer, on brokers and clients): each transaction then has an epoch of its own."
+        "Compare the records that transaction {transactional_id} was meant to write with those "
+        "that read_committed consumers of {topic}-{partition} received. Raise transaction.version "
+        "to 2 (Kafka 4.0 and newer, brokers and clients), which gives each transaction its own "
+        "epoch."
     ),
 )

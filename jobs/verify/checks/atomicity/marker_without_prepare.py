@@ -1,16 +1,16 @@
-"""A marker that the coordinator never decided.
+"""The coordinator has no decision for a marker.
 
 What it finds: a marker of a producer id and epoch for which `__transaction_state` has no Prepare
-record, although its log is whole where that record would stand. Under transaction.version 0 and 1,
-where an epoch has many transactions: more of them were ended by COMMIT markers than it committed,
-and what the first such marker ended was aborted, or never decided.
+record, although no record is missing where it would be. Under transaction.version 0 and 1, where an
+epoch has many transactions: COMMIT markers ended more of them than the coordinator committed, and
+the first surplus marker ended a transaction that was aborted or never decided.
 
-Why it is wrong: a marker is sent only after its Prepare record is replicated. Either the record
-was lost behind the coordinator's back, or somebody else wrote the marker.
+Why it is wrong: a marker is sent only after its Prepare record is replicated. Either the record was
+lost, or something other than the coordinator wrote the marker.
 
-When it is legal: an operator's abort has no Prepare record; it has the epoch of the open data. A
-copy of `__transaction_state` that is older than the marker decides nothing, and of producer ids
-that it does not name nothing is known.
+When it is legal: an operator's abort has no Prepare record; it carries the epoch of the open data.
+If the copy of `__transaction_state` is older than the marker, or never names the producer id, the
+finding cannot be proven.
 
 Evidence: the marker.
 """
@@ -33,14 +33,14 @@ CHECK = Check(
     ),
     excuses=undecided_marker_excuses(),
     expected=lambda: text("a Prepare record of producer {producer_id}, epoch {marker_epoch}"),
-    found=lambda: text("{decision} at offset {unexpected_last}, and no such record"),
+    found=lambda: text("{decision} at offset {unexpected_last}, no Prepare record"),
     proofs=(Proof("the marker", "unexpected_file", "unexpected_position", "marker_length"),),
     message=lambda: text(
         "{topic}-{partition} has a {decision} marker of producer {producer_id} (epoch "
-        "{marker_epoch}) at offset {unexpected_last} that the coordinator never decided."
+        "{marker_epoch}) at offset {unexpected_last} without a decision of the coordinator."
     ),
     remedy=lambda: text(
         "Look for lost records in __transaction_state (an unclean election, a restored disk), and "
-        "for other writers of markers at that time."
+        "for anything other than the coordinator that wrote markers at that time."
     ),
 )

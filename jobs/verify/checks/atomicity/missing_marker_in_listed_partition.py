@@ -1,21 +1,21 @@
-"""A transaction was completed, but a partition that it lists never got its marker.
+"""A completed transaction has no marker in a partition that it lists.
 
 What it finds: a Complete record in `__transaction_state` whose Prepare record lists a partition
-that has no marker of that producer id and epoch.
+without a marker of that producer id and epoch.
 
 Why it is wrong: the coordinator completes a transaction only after every listed partition has its
-marker. Without it the data there stay open, until the marker of a later transaction of the
-producer decides them too: aborted records become visible, or committed ones are lost.
+marker. Without the marker the records there stay open until the producer's next marker and then
+take that marker's outcome: aborted records become visible, or committed records are lost.
 
-When it is legal: the topic was deleted or created anew, or retention has passed the data and
-their marker; so only a partition is accused that still holds something older: the data, a lower
-epoch of the same producer, or a marker of any producer that was there before the decision by the
-clocks of the brokers. Before transaction.version 2 data of one epoch may be those of a later
-transaction: they count only if none was begun. There decisions and markers are counted, too: of
-several transactions with one epoch each has a marker. A copy of the partition that is older than
-the Complete record decides nothing, nor does one whose end another replica has passed before it
-wrote the marker, unless it holds data of the producer's next epoch: then it has lost what the
-other kept.
+When it is legal: the topic was deleted or created anew, or retention has deleted the data and their
+marker. A partition is therefore reported only if it still holds something older: the data, data of
+a lower epoch of the same producer, or a marker of any producer that the brokers' clocks date before
+the decision. Before transaction.version 2 data of one epoch may belong to a later transaction, so
+they count only if none was begun. There decisions and markers are also counted: each of several
+transactions with one epoch has its own marker. If the copy of the partition is older than the
+Complete record, the finding is inconclusive. If another replica wrote the marker after the end of
+this copy, nothing is reported, unless this copy holds data of the producer's next epoch: then it
+has lost records that the other replica kept.
 
 Evidence: the first batch of the transaction there, and the Prepare record.
 """
@@ -51,7 +51,7 @@ CHECK = Check(
         explained(OTHER_OUTCOME, lambda: F.col("other_outcome")),
         explained(
             REPLICA_LAGS,
-            # Data from behind the marker are in no copy that is merely shorter.
+            # A copy that is only shorter has no data from after the marker.
             lambda: (
                 (F.col("replica_offset") >= F.col("log_end_offset")) & F.col("later_run").isNull()
             ),
@@ -68,15 +68,15 @@ CHECK = Check(
         ),
         inconclusive(CLOCK_SKEW, lambda: F.col("held_by_near_clock")),
     ),
-    expected=lambda: text("a marker {decision} of epoch {marker_epoch}"),
+    expected=lambda: text("{decision} marker of epoch {marker_epoch}"),
     found=lambda: (
         F.when(
             F.col("short_place").isNotNull(),
-            text("{markers} {decision} markers of that epoch; {completes} were to be written"),
+            text("{markers} {decision} markers of that epoch instead of {completes}"),
         )
         .when(
             F.col("data_run").isNull(),
-            text("none, and none of its data, behind offset {held_from}"),
+            text("no marker and no data of it after offset {held_from}"),
         )
         .otherwise(text("none; data of epoch {producer_epoch} from offset {offset_first}"))
     ),
@@ -85,14 +85,14 @@ CHECK = Check(
         Proof("the Prepare record", "lacking_file", "lacking_position", "lacking_length"),
     ),
     message=lambda: text(
-        "Transaction {transactional_id} (producer {producer_id}) was decided as {decision} and "
+        "Transaction {transactional_id} (producer {producer_id}) has decision {decision} and was "
         "completed at offset {lacking_complete} of __transaction_state-{coordinator_partition}, "
-        "but {topic}-{partition} never got its marker."
+        "but {topic}-{partition} has no marker of it."
     ),
     remedy=lambda: text(
-        "Until a later marker of producer {producer_id} what it wrote from offset {lacking_first} "
-        "on hangs; if one came, that shares its outcome instead of {decision}. Abort what is "
-        "still open with kafka-transactions.sh, look for data that were lost with the marker, and "
-        "correct what consumers of {topic}-{partition} read."
+        "Records of producer {producer_id} from offset {lacking_first} on stay open until its next "
+        "marker and then take that marker's outcome instead of {decision}. Abort the transaction "
+        "with kafka-transactions.sh if it is still open. Look for data that were lost with the "
+        "marker, and correct the results of consumers of {topic}-{partition}."
     ),
 )

@@ -1,16 +1,17 @@
-"""Offsets were committed although the output of their transaction was aborted, or the reverse.
+"""A transaction has one outcome for its offset commits and another for its output.
 
-What it finds: a transaction whose offset commits in `__consumer_offsets` were decided one way, and
-whose data in another partition, of the same producer id and epoch, the other way.
+What it finds: a transaction whose offset commits in `__consumer_offsets` were committed while its
+data in another partition, with the same producer id and epoch, were aborted, or the reverse.
 
-Why it is wrong: input and output of a transaction share one fate. Offsets without output lose
-what was read; output without offsets is produced again.
+Why it is wrong: input and output of a transaction have one outcome. Offsets without output lose
+input records; output without offsets is produced again.
 
-When it is legal: with transaction protocols 0 and 1 several transactions share an epoch, so only
-an epoch in which the coordinator decided one transaction is judged. An operator may have aborted
-data that hung and were no part of the transaction.
+When it is legal: under transaction.version 0 and 1 several transactions share an epoch, so an epoch
+is judged only if the coordinator decided exactly one transaction in it. An operator may have
+aborted hanging data that were not part of the transaction.
 
-Evidence: the first batch of offsets, that of the output, and the coordinator's record.
+Evidence: the first batch of the offset commits, the first batch of the output, and the
+coordinator's record.
 """
 
 from pyspark.sql import Column
@@ -74,14 +75,16 @@ CHECK = Check(
     ),
     message=lambda: text(
         "The offset commits of producer {producer_id} (epoch {producer_epoch}) at offset "
-        "{first_offset} of {topic}-{partition} were ended by {outcome} at {marker_offset}, but its "
-        "output in {place} from offset {from_} on was decided the other way at {at}.",
+        "{first_offset} of {topic}-{partition} were ended by {outcome} at offset {marker_offset}, "
+        "but its output in {place} from offset {from_} on has the opposite outcome, by the marker "
+        "at offset {at}.",
         place="output.place",
         from_="output.first_offset",
         at="output.marker_offset",
     ),
     remedy=lambda: text(
-        "Stop the application. Where the offsets were committed, set them back before the lost "
-        "output with kafka-consumer-groups.sh; where the output was, what follows is a duplicate."
+        "Stop the application. If the offsets were committed, reset them with "
+        "kafka-consumer-groups.sh to before the input of the lost output. If the output was "
+        "committed, expect duplicates of it: its input is processed again."
     ),
 )

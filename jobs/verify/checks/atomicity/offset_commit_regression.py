@@ -1,17 +1,18 @@
-"""A group's committed offset went back for one commit, as a late request makes it.
+"""The committed offset of a group went back for one commit, as after a delayed request.
 
-What it finds: a transaction whose commit of a partition is lower than the one that it replaced,
-while the next commit goes on beyond that one, by the producer that had written it.
+What it finds: a transaction whose offset commit for a partition is lower than the commit it
+replaced, while the next commit is higher than the replaced one and comes from the producer that
+wrote the replaced one.
 
-Why it is suspect: that producer had not gone back. A commit request that was delayed, or one of
-an instance that no longer owned the partition, took effect in between: had the group been read at
-that moment, what lies between would have been processed twice.
+Why it is suspect: that producer had not gone back. A delayed commit request, or one of an instance
+that no longer owned the partition, took effect in between. A group that had fetched its offsets at
+that moment would have processed the records in between twice.
 
-When it is legal: an application may go back in its input on purpose; then it goes on from the
-lower offset, and nothing is told. Two producers that commit the same partition in turn are
-inconclusive: the log does not say which of them owned it.
+When it is legal: an application may rewind its input on purpose; it then continues from the lower
+offset, and nothing is reported. If two producers commit the same partition in turn, the finding is
+inconclusive: the log does not show which of them owned it.
 
-Evidence: the commit before, the lower one, and the next.
+Evidence: the replaced commit, the lower commit, and the next commit.
 """
 
 from pyspark.sql import functions as F
@@ -41,19 +42,19 @@ CHECK = Check(
     expected=lambda: text("an offset of at least {replaced_committed_offset}"),
     found=lambda: text("{late_committed_offset}, then {following_committed_offset}"),
     proofs=(
-        Proof("the commit before", "replaced_file", "replaced_position", "replaced_length"),
+        Proof("the replaced commit", "replaced_file", "replaced_position", "replaced_length"),
         Proof("the lower commit"),
         Proof("the next commit", "following_file", "following_position", "following_length"),
     ),
     message=lambda: text(
         "Group {group} had committed offset {replaced_committed_offset} of "
-        "{committed_topic}-{committed_partition}; the transaction of producer {producer_id} that "
-        "was committed at offset {late_effective_offset} took it back to {late_committed_offset}, "
-        "until {following_committed_offset} was committed."
+        "{committed_topic}-{committed_partition}; the transaction of producer {producer_id} whose "
+        "marker is at offset {late_effective_offset} set it back to {late_committed_offset}; the "
+        "next commit was {following_committed_offset}."
     ),
     remedy=lambda: text(
-        "See in the logs of the application whether an instance of group {group} was restarted or "
-        "lost {committed_topic}-{committed_partition} at that time."
+        "Check in the logs of the application whether an instance of group {group} was restarted "
+        "or lost {committed_topic}-{committed_partition} at that time."
     ),
     needs_records=True,
 )

@@ -1,15 +1,16 @@
-"""Transactional offset commits lie in a partition that their transaction never listed.
+"""Transactional offset commits are in a partition that their transaction never listed.
 
-What it finds: transactional data in a partition of `__consumer_offsets` while no record of that
-producer id and epoch in `__transaction_state` lists the partition, although all of them are there.
+What it finds: transactional data in a partition of `__consumer_offsets`, while no record of that
+producer id and epoch in `__transaction_state` lists the partition, although all these records are
+present.
 
-Why it is wrong: the coordinator writes markers to the partitions it lists and to no others, so
-nobody decides these offsets. They stay pending and hold up the group, or the marker of a later
-transaction decides them.
+Why it is wrong: the coordinator writes markers only to the partitions it lists, so no marker ends
+these offset commits. They stay pending and block the group, or take the outcome of the marker of a
+later transaction.
 
-When it is legal: never, but where an ABORT marker ended them, as an operator writes it, they are
-void and nothing is told. A copy of the coordinator's log that is older than the commits decides
-nothing.
+When it is legal: never. If an ABORT marker ended them, as an operator's abort does, they have no
+effect and nothing is reported. If the copy of the coordinator's log is older than the commits, the
+finding is inconclusive.
 
 Evidence: the first batch of the commits, and the last record of the epoch.
 """
@@ -47,7 +48,7 @@ CHECK = Check(
         "epoch lists the partition."
     ),
     remedy=lambda: text(
-        DESCRIBE_PRODUCERS + "; abort what is open there, and see whether "
+        DESCRIBE_PRODUCERS + "; abort the transactions that are open there, and check whether "
         "transaction.partition.verification.enable is on."
     ),
 )

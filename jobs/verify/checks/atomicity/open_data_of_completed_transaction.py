@@ -1,16 +1,16 @@
-"""The coordinator has completed a transaction that is still open on a partition.
+"""The coordinator has completed a transaction that is still open in a partition.
 
-What it finds: data that no marker ends, while the last record of their transactional id has a
-higher producer epoch and is no decision under way.
+What it finds: data without a marker after them, while the last record of their transactional id has
+a higher producer epoch and is not a Prepare record.
 
-Why it is wrong: the epoch of a transactional id rises only behind the transaction, when every
-partition has its marker. Consumers of read_committed stop at the data until the producer's next
-marker decides them, whatever was decided before.
+Why it is wrong: the epoch of a transactional id rises only after the transaction, when every
+partition has its marker. read_committed consumers stop at the data until the producer's next
+marker, which decides them whatever the coordinator decided before.
 
-When it is legal: never, unless the copy of the partition is older than that record. Where the
-Prepare record that lists the partition is still there, missing_marker_in_listed_partition tells
-it instead. Up to Kafka 2.3 a transaction all of whose data went with the head of the log was
-forgotten.
+When it is legal: never, unless the copy of the partition is older than that record. If the Prepare
+record that lists the partition is still present, missing_marker_in_listed_partition reports the
+fault instead. Brokers up to Kafka 2.3 forgot a transaction when all its data were deleted with the
+head of the log.
 
 Evidence: the first and the last batch of the data.
 """
@@ -45,7 +45,7 @@ CHECK = Check(
         begun_and_gone(),
     ),
     expected=lambda: text("a marker: the coordinator is in state {coordinator_state}"),
-    found=lambda: text("none behind offset {last_offset}"),
+    found=lambda: text("none after offset {last_offset}"),
     proofs=(
         Proof("first batch of the transaction"),
         Proof("last batch of the transaction", "last_file", "last_position", "last_length"),

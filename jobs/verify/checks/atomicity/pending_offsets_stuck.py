@@ -1,13 +1,14 @@
-"""Offset commits of a group wait for a marker that is long overdue.
+"""Offset commits of a group have had no marker for far too long.
 
-What it finds: transactional offset commits without a marker at the end of the log, older than
-every timeout, whether their transaction hangs or its coordinator just does not end it.
+What it finds: transactional offset commits without a marker at the end of the log, older than every
+timeout. The transaction may hang, or its coordinator may just not have ended it.
 
-Why it is suspect: nobody gets these offsets. Consumers of the group that ask for stable offsets
-are refused (UNSTABLE_OFFSET_COMMIT) and cannot start, and the partition is not cleaned behind them.
+Why it is suspect: the offsets are not visible. Consumers of the group that require stable offsets
+get UNSTABLE_OFFSET_COMMIT and cannot start, and the cleaner does not clean the partition beyond
+them.
 
-When it is legal: the broker allows longer transactions than the configuration of this audit says;
-a prepared transaction of two-phase commit; a copy of the partition from before the marker.
+When it is legal: the broker allows longer transactions than the configuration of this audit; a
+prepared transaction of two-phase commit; the partition was copied before the marker was written.
 
 Evidence: the first batch of the commits.
 """
@@ -57,7 +58,7 @@ CHECK = Check(
         minutes=F.floor(F.col("age_ms") / 60000),
     ),
     remedy=lambda: text(
-        DESCRIBE_PRODUCERS + "; a transaction that its coordinator lists is ended there, one "
-        "that hangs has its command in the finding hanging_transaction."
+        DESCRIBE_PRODUCERS + "; the coordinator ends a transaction that it lists; the finding "
+        "hanging_transaction has the command for one that hangs."
     ),
 )

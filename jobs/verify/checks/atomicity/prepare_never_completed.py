@@ -1,16 +1,17 @@
-"""A transaction was decided, but its coordinator never completes it.
+"""The coordinator never completes a decided transaction.
 
-What it finds: a PrepareCommit or PrepareAbort record that is the last of its id in every copy,
-older than transaction.max.timeout.ms before the moment of the audit.
+What it finds: a PrepareCommit or PrepareAbort record that is the last record of its id in every
+copy, older than transaction.max.timeout.ms at the moment of the audit.
 
-Why it is wrong: from Prepare on nothing is left to wait for but markers, and no timeout ends it.
-The producer gets CONCURRENT_TRANSACTIONS for ever. A coordinator that misses an answer of a
-partition, or takes one for a fence, gives up until it loads the log anew (KAFKA-16352,
+Why it is wrong: after the Prepare record only markers are left to write, and no timeout ends this
+state. The producer gets CONCURRENT_TRANSACTIONS without end. A coordinator that misses the response
+of a partition, or takes it for fencing, does not retry until it loads the log again (KAFKA-16352,
 KAFKA-19999).
 
-When it is legal: a coordinator that was down, or a listed partition without a leader; so it is
-proven only where every listed partition has the marker and the same partition of the log was
-written on and on for as long again. A copy that ends too early decides nothing.
+When it is legal: the coordinator was down, or a listed partition had no leader. The finding is
+therefore a violation only if every listed partition has the marker and the same partition of the
+log was still written to for that long afterwards. If the copy ends too early, the finding is
+inconclusive.
 
 Evidence: the Prepare record.
 """
@@ -32,7 +33,7 @@ def _all_marked() -> Column:
 def _markers_told_apart() -> Column:
     """Whether a marker cannot be one of an earlier transaction with the same epoch.
 
-    Protocol 2 gives every transaction an epoch of its own; else the clock of one broker tells.
+    transaction.version 2 gives every transaction its own epoch; else one broker's clock decides.
     """
     return (F.col("client_transaction_version") >= 2) | F.col("single_broker")
 
@@ -72,16 +73,16 @@ CHECK = Check(
         listed=number_of("partitions"),
     ),
     message=lambda: text(
-        "The transaction of {transactional_id} (producer {producer_id}) stands at {state_name} "
-        "since offset {offset} of __transaction_state-{partition}, and nothing completes it; "
-        "{marked} of {listed} listed partitions have its marker.",
+        "The transaction of {transactional_id} (producer {producer_id}) has been in state "
+        "{state_name} since offset {offset} of __transaction_state-{partition} and was never "
+        "completed; {marked} of {listed} listed partitions have its marker.",
         marked=F.coalesce("marked_partitions", F.lit(0)),
         listed=number_of("partitions"),
     ),
     remedy=lambda: text(
-        "See with kafka-topics.sh --describe whether every listed partition has a leader, and in "
-        "the log of the coordinator for refused markers of {transactional_id}; then move the "
-        "leader of __transaction_state-{partition}: the next one loads the log and sends the "
+        "Check with kafka-topics.sh --describe whether every listed partition has a leader, and "
+        "search the coordinator's server log for rejected markers of {transactional_id}. Then move "
+        "the leader of __transaction_state-{partition}: the new leader loads the log and sends the "
         "markers again."
     ),
 )

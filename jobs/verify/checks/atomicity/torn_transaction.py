@@ -1,17 +1,19 @@
-"""One transaction was committed, but aborted on one of its partitions.
+"""A committed transaction was aborted in one of its partitions.
 
 What it finds: data of a partition that an ABORT marker of their own epoch ended, while the
 coordinator committed the transaction of that epoch, which lists the partition. Under
-transaction.version 0 and 1: and the COMMIT marker is missing there, but not in other partitions.
+transaction.version 0 and 1 the COMMIT marker must also be missing there, but not in other
+partitions.
 
-Why it is wrong: a transaction is committed everywhere or nowhere. Here consumers get its records
-from the other partitions, and the offsets it committed, but not these records.
+Why it is wrong: a transaction is committed in all partitions or in none. Here consumers receive its
+records in the other partitions and its offset commits, but not these records.
 
-When it is legal: never. The cause is an operator's abort of one partition (kafka-transactions.sh
-abort) under a producer that then commits. Under transaction.version 0 and 1 a client's own abort
-has the epoch of its data too, so this is judged only where the coordinator's log still shows that
-no abort of that epoch was decided for the partition. A PrepareCommit record that the next record
-of its id contradicts was an append that timed out: it never took effect and committed nothing.
+When it is legal: never. The cause is an operator's abort in one partition (kafka-transactions.sh
+abort) while the producer is still running and later commits. Under transaction.version 0 and 1 a
+client's own abort carries the epoch of its data too, so this is judged only if the coordinator's
+log still shows that no abort of that epoch was decided for the partition. A PrepareCommit record
+that the next record of its id contradicts is an append that timed out: it never took effect and
+committed nothing.
 
 Evidence: the ABORT marker, and the Prepare record of the commit.
 """
@@ -45,7 +47,7 @@ CHECK = Check(
         # The last record of an id may be an append that timed out.
         inconclusive(APPEND_REPEATED, lambda: ~is_torn() & ~F.col("committed_complete")),
     ),
-    expected=lambda: text("COMMIT, as everywhere: marker epoch {torn_epoch}"),
+    expected=lambda: text("COMMIT as in the other partitions, marker epoch {torn_epoch}"),
     found=lambda: text("ABORT of epoch {marker_epoch} at offset {unraised_offset}"),
     place={
         "offset_first": "unraised_first",
@@ -57,13 +59,14 @@ CHECK = Check(
         Proof("the Prepare record", "torn_file", "torn_position", "torn_length"),
     ),
     message=lambda: text(
-        "Transaction {transactional_id} (producer {producer_id}) was committed, but its records "
-        "from offset {unraised_first} on in {topic}-{partition} were aborted, by an operator or "
-        "by a marker that contradicts the decision."
+        "Transaction {transactional_id} (producer {producer_id}) was committed, but its records in "
+        "{topic}-{partition} from offset {unraised_first} on were aborted, by an operator or by a "
+        "marker that contradicts the decision."
     ),
     remedy=lambda: text(
-        "Consumers have its records of the other partitions, but not those of {topic}-{partition}. "
-        "Write offsets {unraised_first} to {unraised_last} again, for instance from the copy; "
-        "before an abort by hand make sure that the producer is gone."
+        "Consumers received its records in the other partitions, but not those in "
+        "{topic}-{partition}. Write the records of offsets {unraised_first} to {unraised_last} "
+        "again, for example from this copy. Before a manual abort, make sure that the producer is "
+        "stopped."
     ),
 )

@@ -1,10 +1,10 @@
-"""A batch uses attribute bits without meaning.
+"""A batch has undefined attribute bits set.
 
 What it finds: a batch with one of the attribute bits 7 to 15 set.
 
 Why it is wrong: these bits have no meaning up to Kafka 4.3.
 
-When it is legal: a format newer than this program.
+When it is legal: in a format newer than this program.
 
 Evidence: the batch.
 """
@@ -26,6 +26,7 @@ CHECK = Check(
     expected=lambda: F.lit("bits 7 to 15 are 0"),
     found=lambda: text("attributes {attributes}"),
     message=lambda: text(
-        "The batch at offset {offset_first} has attribute bits set that no known release uses."
+        "The batch at offset {offset_first} has attribute bits set that are undefined up to Kafka "
+        "4.3."
     ),
 )

@@ -2,10 +2,11 @@
 
 What it finds: a batch with fewer records than offsets.
 
-Why it is wrong: a producer numbers its records without gaps, so records were taken out of the
+Why it is wrong: a producer numbers its records without gaps, so records were removed from the
 batch.
 
-When it is legal: the cleaner removes records of compacted topics and keeps the offset range.
+When it is legal: the cleaner removes records of compacted topics and keeps the offset range of the
+batch.
 
 Evidence: the batch.
 """
@@ -27,7 +28,7 @@ CHECK = Check(
     expected=lambda: text("{span} records", span=F.col("offset_last") - F.col("offset_first") + 1),
     found=lambda: text("{count} records"),
     message=lambda: text(
-        "The batch with offsets {offset_first} to {offset_last} holds only {count} records, "
-        "in a partition that was not compacted there."
+        "The batch with offsets {offset_first} to {offset_last} has only {count} records, but the "
+        "partition was not compacted there."
     ),
 )

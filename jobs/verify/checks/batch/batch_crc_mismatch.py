@@ -1,12 +1,12 @@
-"""The bytes of a batch are not those that were written.
+"""The checksum of a batch is wrong.
 
-What it finds: a batch of plausible length whose stored checksum is not that of its bytes.
+What it finds: a batch of plausible length whose stored checksum does not match its bytes.
 
-Why it is wrong: the checksum covers everything that the producer wrote; a broker that meets such
-a batch throws CorruptRecordException and consumers stop.
+Why it is wrong: the checksum covers all that the producer wrote. A broker that reads such a batch
+throws CorruptRecordException, and consumers stop.
 
-When it is legal: never below the high watermark; at the end of the active segment it may be a
-write that was not complete.
+When it is legal: never below the high watermark. At the end of the active segment it may be an
+incomplete write.
 
 Evidence: the damaged bytes.
 """
@@ -26,7 +26,7 @@ CHECK = Check(
     expected=lambda: F.lit("a matching checksum"),
     found=lambda: F.lit("another checksum"),
     message=lambda: text(
-        "The batch at byte {byte_position} fails its checksum: what is stored is not what was"
-        " written."
+        "The batch at byte {byte_position} fails its checksum: its bytes changed after they were "
+        "written."
     ),
 )

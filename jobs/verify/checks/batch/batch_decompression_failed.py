@@ -1,13 +1,14 @@
-"""The records of a batch do not decompress.
+"""The records of a batch cannot be decompressed.
 
-What it finds: a batch with a good checksum whose records do not decompress, or decompress to more
-than the limit max_decompressed_bytes.
+What it finds: a batch with a valid checksum whose records cannot be decompressed, or decompress to
+more than the limit max_decompressed_bytes.
 
-Why it is wrong: what a producer compressed was already broken; no consumer can read it.
+Why it is wrong: the compressed data were already broken when the producer sent them; no consumer
+can read them.
 
-When it is legal: never; snappy without framing is accepted, and so are concatenated gzip and zstd
-streams, and the wrong header checksum that old clients wrote for lz4 in messages of magic 0. A
-batch above the limit may be sound: it was not read.
+When it is legal: never. Snappy without framing is accepted, and so are concatenated gzip and zstd
+streams, and the wrong lz4 header checksum of old clients in messages of magic 0. A batch above the
+limit may be sound: it was not read.
 
 Evidence: the batch.
 """

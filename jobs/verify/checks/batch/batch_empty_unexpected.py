@@ -2,10 +2,11 @@
 
 What it finds: a data batch or a control batch without records.
 
-Why it is wrong: no client can write one (LogValidator refuses it), so its records were taken out.
+Why it is wrong: no client can write an empty batch (LogValidator refuses it), so its records were
+removed.
 
-When it is legal: the cleaner keeps the empty last batch of a producer to remember its sequence,
-and an empty marker to remember its epoch.
+When it is legal: the cleaner keeps the last batch of a producer without records, for its sequence,
+and a marker without its record, for its epoch.
 
 Evidence: the batch.
 """
@@ -27,7 +28,7 @@ CHECK = Check(
     expected=lambda: F.lit("at least one record"),
     found=lambda: F.lit("none"),
     message=lambda: text(
-        "The batch with offsets {offset_first} to {offset_last} is empty, in a partition that"
-        " was not compacted there."
+        "The batch with offsets {offset_first} to {offset_last} is empty, but the partition was "
+        "not compacted there."
     ),
 )

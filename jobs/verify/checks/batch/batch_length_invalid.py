@@ -1,12 +1,12 @@
-"""A batch has a length that cannot be.
+"""A batch has an impossible length.
 
 What it finds: bytes in the middle of a segment whose length field is below the minimum of the
-format, reaches behind the end of the file, or reaches over a batch that can be proven.
+format, extends beyond the end of the file, or covers a later batch that is proven to be valid.
 
 Why it is wrong: a broker cannot find the next batch (FileLogInputStream) and stops reading the
 segment.
 
-When it is legal: at the end of the active segment only, which is reported as a torn tail.
+When it is legal: only at the end of the active segment, where active_tail_torn reports it.
 
 Evidence: the damaged bytes.
 """

@@ -1,12 +1,13 @@
 """A batch has a magic byte that no Kafka release writes.
 
-What it finds: bytes in the middle of a segment whose magic byte is not 0, 1 or 2, and a batch at
-the end of one that is whole but for that byte: its checksum is right, or it ends with the file.
+What it finds: bytes in the middle of a segment whose magic byte is not 0, 1 or 2. Also a batch at
+the end of a segment that is complete except for that byte: its checksum is valid, or it ends with
+the file.
 
 Why it is wrong: there is no such format version (RecordBatch.CURRENT_MAGIC_VALUE is 2).
 
-When it is legal: bytes at the end of the active segment that are no whole batch are reported as a
-torn tail.
+When it is legal: bytes at the end of the active segment that are not a complete batch are reported
+by active_tail_torn.
 
 Evidence: the damaged bytes.
 """

@@ -1,8 +1,9 @@
-"""The largest timestamp of a batch is that of no record.
+"""No record of a batch has the batch's maximum timestamp.
 
-What it finds: a batch with client timestamps whose largest timestamp is not that of any record.
+What it finds: a batch with client timestamps whose maximum timestamp in the header is not that of
+any of its records.
 
-Why it is wrong: look-ups by time and retention use the header and go wrong.
+Why it is wrong: time look-ups and time-based retention use the header.
 
 When it is legal: very old brokers and some clients set it carelessly.
 
@@ -24,8 +25,8 @@ CHECK = Check(
     expected=lambda: text("{found_value} ms, the largest timestamp of the records"),
     found=lambda: text("{max_timestamp} ms"),
     message=lambda: text(
-        "The header of the batch at offset {offset_first} gives {max_timestamp} ms as largest "
-        "timestamp; that of its records is {found_value} ms."
+        "The header of the batch at offset {offset_first} has maximum timestamp {max_timestamp} "
+        "ms; the largest timestamp of its records is {found_value} ms."
     ),
     needs_records=True,
 )

@@ -1,14 +1,14 @@
 """The producer fields of a batch contradict each other.
 
-What it finds: a producer id without epoch or sequence.
+What it finds: a producer id without a producer epoch or a sequence.
 
-Why it is wrong: a broker refuses such a batch of a client, and writes none itself.
+Why it is wrong: a broker refuses such a batch from a client, and writes none itself.
 
-When it is legal: batches without a producer id, which any number below 0 is, may hold any epoch and
-sequence, and even the transactional bit (`LogValidator` asks for none): those are not judged. Both
-broker and consumer take them for batches that nobody's transaction holds. No broker asks for an
-epoch: one that knows nothing of the producer id takes -1 (`ProducerAppendInfo.checkSequence`). No
-client of Kafka sends it (`MemoryRecordsBuilder.validateProducerState`), so it is a suspect.
+When it is legal: a batch without a producer id (any number below 0) may have any epoch and
+sequence, and even the transactional bit, because `LogValidator` does not check them. Such batches
+are not judged; brokers and consumers treat them as not part of any transaction. No broker requires
+an epoch: one without state of the producer id accepts -1 (`ProducerAppendInfo.checkSequence`). No
+Kafka client sends -1 (`MemoryRecordsBuilder.validateProducerState`), so it is a suspect.
 
 Evidence: the batch.
 """
@@ -32,6 +32,6 @@ CHECK = Check(
         "producer id {producer_id}, epoch {producer_epoch}, sequence {base_sequence}"
     ),
     message=lambda: text(
-        "The batch at offset {offset_first} has a producer id without epoch or sequence."
+        "The batch at offset {offset_first} has a producer id but no producer epoch or no sequence."
     ),
 )

@@ -1,6 +1,6 @@
-"""A batch holds another number of records than it says.
+"""The number of records in a batch differs from its header.
 
-What it finds: a batch that holds fewer or more records than its header says.
+What it finds: a batch with fewer or more records than its header says.
 
 Why it is wrong: a consumer throws InvalidRecordException at it.
 
@@ -25,7 +25,8 @@ CHECK = Check(
     expected=lambda: text("{count} records"),
     found=lambda: F.lit("another number"),
     message=lambda: text(
-        "The batch at offset {offset_first} announces {count} records and holds another number."
+        "The batch at offset {offset_first} has {count} records by its header, but does not "
+        "contain that number."
     ),
     needs_records=True,
 )

@@ -24,7 +24,7 @@ CHECK = Check(
     source="DefaultRecord.readFrom",
     fires=lambda: has_fault(faults.RECORD_MALFORMED),
     excuses=(),
-    expected=lambda: F.lit("records whose lengths add up"),
+    expected=lambda: F.lit("records in the record format"),
     found=lambda: F.lit("a record that breaks the format"),
     message=lambda: text(
         "A record of the batch at offset {offset_first} breaks the record format."

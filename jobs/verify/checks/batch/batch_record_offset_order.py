@@ -1,8 +1,9 @@
 """Records of a batch are out of order.
 
-What it finds: records whose offset deltas do not rise or lie behind the end of the batch.
+What it finds: records whose offset deltas do not rise, or exceed the last offset delta of the
+batch.
 
-Why it is wrong: offsets rise within a batch; a consumer would see an offset twice or out of order.
+Why it is wrong: offsets rise within a batch. A consumer would see an offset twice or out of order.
 
 When it is legal: never.
 
@@ -23,7 +24,7 @@ CHECK = Check(
     fires=lambda: has_fault(faults.RECORD_OFFSET_ORDER | faults.WRAPPER_ORDER),
     excuses=(),
     expected=lambda: F.lit("rising offsets within the batch"),
-    found=lambda: F.lit("offsets that fall or lie outside"),
+    found=lambda: F.lit("offsets that fall or are outside the batch"),
     message=lambda: text(
         "The records of the batch at offset {offset_first} are not in the order of their offsets."
     ),

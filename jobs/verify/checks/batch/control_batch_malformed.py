@@ -1,12 +1,13 @@
 """A marker cannot be read.
 
 What it finds: a control batch that is not transactional, has a sequence or several records, or
-whose key or value is too short.
+whose control record has a key or value that is too short.
 
-Why it is wrong: brokers write markers in one form only; a consumer that cannot read one never
-leaves the transaction.
+Why it is wrong: brokers write markers in one form only. A consumer that cannot read the marker
+never leaves the transaction.
 
-When it is legal: never in a user topic; the cleaner may empty a marker, which is no fault.
+When it is legal: never in a user topic. The cleaner may remove the control record of a marker,
+which is legal.
 
 Evidence: the batch.
 """
@@ -27,9 +28,7 @@ CHECK = Check(
     source="EndTransactionMarker.deserialize",
     fires=lambda: has_fault(faults.CONTROL_MALFORMED) & (F.col("topic") != METADATA_TOPIC),
     excuses=(),
-    expected=lambda: F.lit("one record with the key and value of a marker"),
+    expected=lambda: F.lit("one control record with the key and value of a marker"),
     found=lambda: text("attributes {attributes}, {count} records, sequence {base_sequence}"),
-    message=lambda: text(
-        "The control batch at offset {offset_first} is no marker that a broker could have written."
-    ),
+    message=lambda: text("The control batch at offset {offset_first} is not a valid marker."),
 )

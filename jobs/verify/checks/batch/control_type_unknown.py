@@ -1,10 +1,10 @@
 """A control batch is neither COMMIT nor ABORT.
 
-What it finds: a control batch in a user topic that is neither COMMIT nor ABORT.
+What it finds: a control batch in a user topic with a control type other than COMMIT and ABORT.
 
-Why it is wrong: only the two end a transaction; the metadata log alone has others.
+Why it is wrong: only these two end a transaction; only the metadata log has other types.
 
-When it is legal: a broker newer than this program.
+When it is legal: written by a broker newer than this program.
 
 Evidence: the batch.
 """

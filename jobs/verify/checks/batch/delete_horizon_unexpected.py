@@ -1,11 +1,11 @@
-"""A batch has a delete horizon without reason.
+"""A batch has a delete horizon without a reason.
 
-What it finds: a delete horizon in a partition that was never compacted, or on a complete data
-batch that holds no tombstone.
+What it finds: a delete horizon in a partition that was never compacted, or on a complete data batch
+without a tombstone.
 
 Why it is suspicious: only the cleaner sets the horizon, when it keeps a tombstone or a marker.
 
-When it is legal: the topic was compacted earlier; a broker newer than this program.
+When it is legal: the topic was compacted earlier; the broker is newer than this program.
 
 Evidence: the batch.
 """
@@ -40,7 +40,7 @@ CHECK = Check(
     message=lambda: text(
         "The batch at offset {offset_first} has a delete horizon although {why}.",
         why=F.when(
-            has_fault(faults.HORIZON_WITHOUT_CAUSE), F.lit("nothing in it is to be deleted")
+            has_fault(faults.HORIZON_WITHOUT_CAUSE), F.lit("it has no tombstone and no marker")
         ).otherwise(F.lit("its partition was never compacted")),
     ),
     needs_records=True,

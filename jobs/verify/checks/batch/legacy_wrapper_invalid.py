@@ -1,16 +1,16 @@
-"""A compressed message of magic 0 or 1 breaks the rules for what it holds.
+"""A compressed message of magic 0 or 1 breaks the rules for its inner messages.
 
-What it finds: a wrapper whose messages do not fit it: one with another checksum, one that is
-compressed itself, none at all, or a last offset behind that of the wrapper.
+What it finds: a wrapper with an inner message that fails its checksum, is compressed itself, or has
+an offset after that of the wrapper; or a wrapper without messages.
 
 Why it is wrong: consumers stop at such a batch with InvalidRecordException, or with
-CorruptRecordException where they verify checksums.
+CorruptRecordException if they verify checksums.
 
 When it is legal: never. Some versions of librdkafka left the offset of the wrapper at 0; then the
-offsets inside count.
+inner offsets count.
 
-Evidence: the wrapper. Where it cannot be opened its first offset is not known, and so is not a gap
-in front of it.
+Evidence: the wrapper. If it cannot be opened, its first offset is not known, and neither is a gap
+before it.
 """
 
 from pyspark.sql import Column
@@ -26,7 +26,7 @@ def _what() -> Column:
         F.when(has_fault(faults.WRAPPER_INNER_CRC), F.lit("a message that fails its checksum"))
         .when(has_fault(faults.WRAPPER_NESTED), F.lit("a message that is compressed itself"))
         .when(has_fault(faults.WRAPPER_EMPTY), F.lit("no message"))
-        .otherwise(F.lit("a message with a higher offset than its own"))
+        .otherwise(F.lit("a message with a higher offset than the wrapper"))
     )
 
 
@@ -40,6 +40,6 @@ CHECK = Check(
     expected=lambda: F.lit("plain messages with matching checksums, up to the wrapper's offset"),
     found=_what,
     message=lambda: text(
-        "The compressed message at offset {offset_last} holds {what}.", what=_what()
+        "The compressed message at offset {offset_last} has {what}.", what=_what()
     ),
 )

@@ -1,14 +1,15 @@
-"""Records of a group lie in a partition in which no coordinator will look for them.
+"""Records of a group are in a partition where its coordinator does not look for them.
 
 What it finds: a group whose hash, modulo the number of partitions of `__consumer_offsets`, is not
 the number of the partition that holds its records.
 
-Why it is wrong: the coordinator of a group is the leader of exactly that partition. Offsets that
-lie elsewhere are lost to the group: it starts anew, and what it processed is processed twice.
+Why it is wrong: the coordinator of a group is the leader of exactly that partition. Offsets in
+another partition are lost to the group: it starts from its reset policy and may process records
+twice.
 
-When it is legal: never; but how many partitions there are is not written in them. A number with
-which every group of the dump is where it belongs explains everything; where there is none, the
-groups that most others contradict are named.
+When it is legal: never. But the number of partitions is not written in the log. If one number fits
+every group of the dump, nothing is reported. If none does, the groups that contradict the number
+most groups fit are reported.
 
 Evidence: the batch of the group's first record there.
 """
@@ -24,7 +25,7 @@ CHECK = Check(
     severity=ERROR,
     context="group_record",
     source="GroupCoordinatorService.partitionFor",
-    fires=lambda: F.col("what") == "misplaced",
+    fires=lambda: F.col("fault") == "misplaced",
     excuses=(
         explained(CONFIG_UNKNOWN, lambda: F.col("some_number_fits")),
         unstable_tail(),
@@ -34,10 +35,10 @@ CHECK = Check(
     found=lambda: text("partition {partition}"),
     message=lambda: text(
         "Group {group} has records in {topic}-{partition}, first at offset {offset}, where its "
-        "coordinator does not look: its committed offsets there are lost to it."
+        "coordinator does not look: its committed offsets there are lost to the group."
     ),
     remedy=lambda: text(
-        "See whether partitions were added to {topic}. Compare the offsets that group {group} "
+        "Check whether partitions were added to {topic}. Compare the offsets that group {group} "
         "reads with those stored here, and set them with kafka-consumer-groups.sh."
     ),
     needs_records=True,

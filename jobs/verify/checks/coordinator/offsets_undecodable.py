@@ -1,13 +1,13 @@
 """A record of the group coordinator's log cannot be decoded.
 
-What it finds: a key of an offset commit or a classic group in `__consumer_offsets`, or its value,
+What it finds: the key or value of an offset commit or of a classic group in `__consumer_offsets`
 that does not follow its format, or has bytes left over.
 
-Why it is wrong: the coordinator reads the whole partition when it takes it over; a record it
-cannot read makes it fail, or lose the committed offset.
+Why it is wrong: the coordinator reads the whole partition when it becomes its leader. It fails at a
+record that it cannot read, or loses the committed offset.
 
-When it is legal: a newer broker may write a newer version, which this audit does not know. Records
-of consumer, share and streams groups are not decoded and never told here.
+When it is legal: a newer broker may write a version that this audit does not know. Records of
+consumer, share and streams groups are not decoded and never reported here.
 
 Evidence: the batch of the record.
 """
@@ -23,7 +23,7 @@ CHECK = Check(
     severity=ERROR,
     context="group_record",
     source="GroupMetadataManager.readMessageKey, CoordinatorRecordSerde",
-    fires=lambda: F.col("what") == "undecodable",
+    fires=lambda: F.col("fault") == "undecodable",
     excuses=(
         inconclusive(TEXT_DUMP_LACKS_FIELD, lambda: F.col("error").startswith("text_")),
         inconclusive(VERSION_DEPENDENT, lambda: F.col("error").startswith("unknown_version")),
@@ -36,7 +36,8 @@ CHECK = Check(
         "{error}."
     ),
     remedy=lambda: text(
-        "Copy the segment again; if it stays so, take the record from another replica."
+        "Copy the segment again. If the record still cannot be decoded, take it from another "
+        "replica."
     ),
     needs_records=True,
 )

@@ -1,10 +1,10 @@
-"""The controller gave out producer ids a second time.
+"""The controller allocated producer ids a second time.
 
-What it finds: a block of producer ids in `__cluster_metadata` that does not begin behind the block
-before.
+What it finds: a block of producer ids in `__cluster_metadata` that does not begin after the
+previous block.
 
-Why it is wrong: every block is given out once. Two producers with one id fence each other, and a
-broker takes what one writes for what the other has written already.
+Why it is wrong: every block is allocated once. Two producers with one id fence each other, and a
+broker takes the batches of one for duplicates of the other's.
 
 When it is legal: never; a controller that reads such a log stops.
 
@@ -24,13 +24,13 @@ CHECK = Check(
     expected=lambda: text("next producer id above {previous_next_producer_id}"),
     found=lambda: text("{next_producer_id}"),
     proofs=(
-        Proof("gives out the block"),
+        Proof("the record that allocates the block"),
         Proof("the block before", "previous_file", "previous_position", "previous_length"),
     ),
     message=lambda: text(
         "At offset {offset_first} of __cluster_metadata the next producer id is "
-        "{next_producer_id}, though it was {previous_next_producer_id} at offset "
-        "{previous_offset}: producer ids were given out twice."
+        "{next_producer_id}, but it was {previous_next_producer_id} at offset {previous_offset}: "
+        "producer ids were allocated twice."
     ),
     remedy=lambda: text(
         "Stop the producers that use ids from {next_producer_id} on, and compare the copies of "

@@ -1,13 +1,13 @@
-"""A batch of the coordinator's log has a shape that no coordinator gives it.
+"""A batch of the coordinator's log was not written by a coordinator.
 
-What it finds: a batch in `__transaction_state` that is compressed, transactional, has a producer
-id, or holds a state and further records.
+What it finds: a batch in `__transaction_state` that is compressed, is transactional, has a producer
+id, or holds a state record together with other records.
 
-Why it is suspicious: the coordinator stores every state plain in a batch of its own; something
-else wrote here, or the topic was configured by hand.
+Why it is suspicious: the coordinator writes every state record uncompressed, in a batch of its own.
+Another program wrote here, or the topic configuration was changed by hand.
 
-When it is legal: tombstones of expired ids lie together in one batch; the configuration of the
-topic may have been changed by hand.
+When it is legal: tombstones of expired ids are together in one batch; the topic configuration may
+have been changed by hand.
 
 Evidence: the batch.
 """
@@ -28,10 +28,10 @@ CHECK = Check(
         unstable_tail(),
         suspect(CONFIG_UNKNOWN),
     ),
-    expected=lambda: text("one state, not compressed, without a producer id"),
+    expected=lambda: text("one state record, uncompressed, without a producer id"),
     found=lambda: text("{batch_shape}"),
     message=lambda: text(
-        "The batch at offset {offset} of __transaction_state-{partition} was not written as a "
-        "coordinator writes: {batch_shape}."
+        "The batch at offset {offset} of __transaction_state-{partition} does not have the form "
+        "that a coordinator writes: {batch_shape}."
     ),
 )

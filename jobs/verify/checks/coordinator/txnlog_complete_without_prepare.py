@@ -1,13 +1,13 @@
-"""A transaction is completed that was never prepared.
+"""A transaction was completed without a Prepare record.
 
-What it finds: a CompleteCommit or CompleteAbort record directly after Empty, Ongoing or another
-Complete record of the same id, with none missing between.
+What it finds: a CompleteCommit or CompleteAbort record directly after an Empty, Ongoing or other
+Complete record of the same id, with no record missing between them.
 
 Why it is wrong: the Prepare record is the decision, and markers are sent only after it is
-replicated. Without it nothing says what was decided, nor for which partitions.
+replicated. Without it neither the decision nor its partitions are known.
 
-When it is legal: the same record twice; or a step taken again from the older state after an append
-that failed late.
+When it is legal: the same record written twice; or the coordinator repeated a transition from its
+older state because an append had failed late.
 
 Evidence: the record and the one before it.
 """
@@ -46,7 +46,7 @@ CHECK = Check(
         "offset {offset} without a Prepare record."
     ),
     remedy=lambda: text(
-        "Look for the markers of producer {producer_id} in the partitions that its Ongoing "
-        "records list: where they are missing, the transaction hangs."
+        "Look for the markers of producer {producer_id} in the partitions that its Ongoing records "
+        "list. In partitions without a marker the transaction hangs."
     ),
 )

@@ -2,11 +2,11 @@
 
 What it finds: a producer epoch below 0 in a record of `__transaction_state`.
 
-Why it is wrong: the epoch of an id begins at 0; brokers refuse the markers of a negative one, so
-its transaction never ends.
+Why it is wrong: the epoch of an id begins at 0. Brokers refuse markers with a negative epoch, so
+the transaction never ends.
 
 When it is legal: never. An id whose first append failed has epoch -1 in the memory of its
-coordinator (KAFKA-14880), but no record tells it.
+coordinator (KAFKA-14880), but no record carries it.
 
 Evidence: the batch of the record.
 """
@@ -32,6 +32,6 @@ CHECK = Check(
     ),
     remedy=lambda: text(
         "Read the records of {transactional_id} in __transaction_state-{partition} around offset "
-        "{offset}; do not let its producer go on before its partitions were compared with them."
+        "{offset}; keep its producer stopped until its partitions have been compared with them."
     ),
 )

@@ -1,15 +1,15 @@
-"""The producer epoch of a transactional id rises by more or less than its step must.
+"""The producer epoch of a transactional id rises by more or less than the transition allows.
 
-What it finds: two records of an id and producer id with none missing between, a legal step, and
-an epoch that rises by more than one, or rises where it must not: to Ongoing, or on completion; or
-a decision under transaction.version 2 that does not raise it.
+What it finds: two records of an id and producer id with no record missing between them and a legal
+transition, where the epoch rises by more than one, or rises although the transition (to Ongoing, or
+to Complete) must not raise it; or a decision under transaction.version 2 that does not raise it.
 
-Why it is suspect: each step has its rise; a larger one means that steps were left out of the log.
-Without it the next transaction has the epoch of this one, and a delayed request of this one may
-end or join it (KIP-890).
+Why it is suspect: each transition raises the epoch by a fixed step. A larger step means that
+transitions are missing from the log. A decision without its step gives the next transaction the
+same epoch, so that a delayed request of this one may end or join it (KIP-890).
 
-When it is legal: a fence of 4.0.0 raises the epoch by two, and fences whose appends failed raise it
-again and again (KAFKA-9666).
+When it is legal: fencing in 4.0.0 raises the epoch by two, and fencing whose appends fail raises it
+repeatedly (KAFKA-9666).
 
 Evidence: the record and the one before it.
 """
@@ -62,8 +62,8 @@ CHECK = Check(
         Proof("the record"),
     ),
     message=lambda: text(
-        "Transactional id {transactional_id} goes from producer epoch {before} to "
-        "{producer_epoch} in the step to {state_name} at offset {offset}.",
+        "Transactional id {transactional_id} goes from producer epoch {before} to {producer_epoch} "
+        "in the transition to {state_name} at offset {offset}.",
         before="previous.producer_epoch",
     ),
 )

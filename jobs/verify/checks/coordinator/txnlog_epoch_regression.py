@@ -1,14 +1,14 @@
 """The producer epoch of a transactional id goes down.
 
-What it finds: a record with a lower producer epoch than an earlier one of the same id and
+What it finds: a record with a lower producer epoch than an earlier record of the same id and
 producer id.
 
-Why it is wrong: an epoch fences every older producer; where it goes back, a fenced producer is
-let in again.
+Why it is wrong: an epoch fences every older producer. If it goes back, a fenced producer is
+accepted again.
 
-When it is legal: above the high watermark; and after appends that failed late, however many, a step
-is taken again from the older state. Where records between the two are missing, a raise by one step
-may be such an append.
+When it is legal: above the high watermark; or the coordinator repeated a transition from its older
+state because one or more appends had failed late. If records between the two are missing, an epoch
+one step higher may come from such an append.
 
 Evidence: the record and the one before it.
 """
@@ -54,6 +54,6 @@ CHECK = Check(
     ),
     remedy=lambda: text(
         "Read the records of {transactional_id} in __transaction_state-{partition} around offset "
-        "{offset}; do not let its producer go on before its partitions were compared with them."
+        "{offset}; keep its producer stopped until its partitions have been compared with them."
     ),
 )

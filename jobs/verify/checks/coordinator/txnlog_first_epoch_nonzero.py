@@ -1,12 +1,12 @@
-"""The first record of a transactional id does not begin at epoch 0.
+"""The first record of a transactional id does not have epoch 0.
 
-What it finds: the first record of an id, in a log of which nothing is missing from offset 0 on,
-with a producer epoch above 0.
+What it finds: the first record of an id with a producer epoch above 0, in a log with no record
+missing from offset 0 on.
 
 Why it is wrong: a new id gets a new producer id with epoch 0.
 
-When it is legal: where records before it are gone; so only a log without a gap is judged, and it
-stays a suspicion.
+When it is legal: earlier records may be gone. Only a log without a gap is judged, and the finding
+stays a suspect.
 
 Evidence: the batch of the record.
 """

@@ -1,13 +1,13 @@
-"""A transactional id steps to a state that cannot follow the one before.
+"""A transactional id changes to a state that cannot follow its previous state.
 
-What it finds: two records of an id with none missing between, or a first record at the known
-start of the log, whose states no coordinator puts in this order.
+What it finds: two records of an id with no record missing between them whose states no coordinator
+writes in this order, or such a first record at the known start of the log.
 
-Why it is wrong: the coordinator refuses such a step in memory (`prepareTransitionTo`) but reads
-any log without a question; what it does with such an id after a restart is undefined.
+Why it is wrong: the coordinator refuses such a transition in memory (`prepareTransitionTo`) but
+loads any log without a check. Its behaviour after a restart is undefined.
 
-When it is legal: the same record twice, and a step taken again from the older state after an
-append that failed late.
+When it is legal: the same record written twice; or the coordinator repeated a transition from its
+older state because an append had failed late.
 
 Evidence: the record and the one before it.
 """
@@ -60,11 +60,11 @@ CHECK = Check(
         Proof("the record"),
     ),
     message=lambda: text(
-        "Transactional id {transactional_id} steps from {previous_state_name} to {state_name} at "
+        "Transactional id {transactional_id} changes from {previous_state_name} to {state_name} at "
         "offset {offset}."
     ),
     remedy=lambda: text(
         "Read the records of {transactional_id} in __transaction_state-{partition} around offset "
-        "{offset}; do not let its producer go on before its partitions were compared with them."
+        "{offset}; keep its producer stopped until its partitions have been compared with them."
     ),
 )

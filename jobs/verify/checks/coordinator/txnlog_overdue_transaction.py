@@ -1,13 +1,13 @@
-"""A transaction is open far beyond its timeout, and its coordinator did not abort it.
+"""A transaction is open far beyond its timeout, and its coordinator has not aborted it.
 
-What it finds: an Ongoing record that is the last of its id in every copy, whose start and timeout
-lie well before the moment up to which the copy of the log is complete.
+What it finds: an Ongoing record that is the last of its id in every copy, whose start plus timeout
+is well before the moment up to which the copy of the log is complete.
 
 Why it is suspect: the coordinator looks every ten seconds for transactions to abort.
 
-When it is legal: nobody was there to act, because the coordinator was stopped; ids of two-phase
-commit never time out. Texts of kafka-dump-log up to 3.9 do not tell when a transaction began: then
-it is undecided, unless its last update is so old.
+When it is legal: the coordinator was stopped; ids of two-phase commit never time out. Texts of
+kafka-dump-log up to 3.9 do not show when a transaction began: then the finding is inconclusive,
+unless the last update alone is old enough.
 
 Evidence: the batch of the record.
 """
@@ -47,10 +47,10 @@ CHECK = Check(
         unstable_tail(),
         suspect(COORDINATOR_STOPPED),
     ),
-    expected=lambda: text("an end within {timeout_ms} ms"),
+    expected=lambda: text("COMMIT or ABORT within {timeout_ms} ms"),
     found=lambda: F.when(
         F.col("overdue_ms") > 0, text("Ongoing, {overdue_ms} ms overdue")
-    ).otherwise(F.lit("Ongoing; the text does not tell since when")),
+    ).otherwise(F.lit("Ongoing; the text does not show since when")),
     message=lambda: F.when(
         F.col("overdue_ms") > 0,
         text(
@@ -61,11 +61,11 @@ CHECK = Check(
     ).otherwise(
         text(
             "The transaction of {transactional_id} has a timeout of {timeout_ms} ms and may be "
-            "overdue: the text does not tell when it began."
+            "overdue: the text does not show when it began."
         )
     ),
     remedy=lambda: text(
-        "See whether the coordinator of __transaction_state-{partition} is running, and whether "
-        "it loaded that partition."
+        "Check whether the coordinator of __transaction_state-{partition} is running and has "
+        "loaded that partition."
     ),
 )

@@ -1,12 +1,13 @@
 """The partitions that a state record lists do not fit its state.
 
-What it finds: partitions listed by Empty or Complete records; an Ongoing record that drops one; a
-Prepare record whose list is not that of the Ongoing record before it.
+What it finds: partitions in an Empty or Complete record; an Ongoing record that drops a partition;
+a Prepare record whose list differs from that of the Ongoing record before it.
 
-Why it is wrong: markers go to the partitions of the Prepare record. One that is missing there keeps
-an open transaction for ever; one too many gets a marker without data.
+Why it is wrong: markers go to the partitions of the Prepare record. In a partition that is missing
+there, the transaction stays open; a surplus partition gets a marker without data.
 
-When it is legal: a step taken again from the older state after an append that failed late.
+When it is legal: the coordinator repeated a transition from its older state because an append had
+failed late.
 
 Evidence: the record and the one before it.
 """
@@ -64,12 +65,12 @@ CHECK = Check(
     ),
     message=lambda: text(
         "The {state_name} record of transactional id {transactional_id} at offset {offset} lists "
-        "partitions that do not fit: {now} after {before}.",
+        "partitions {now} after {before}, which does not fit its state.",
         now=_names("partitions"),
         before=_names("previous.partitions"),
     ),
     remedy=lambda: text(
         "Read the records of {transactional_id} in __transaction_state-{partition} around offset "
-        "{offset}; do not let its producer go on before its partitions were compared with them."
+        "{offset}; keep its producer stopped until its partitions have been compared with them."
     ),
 )

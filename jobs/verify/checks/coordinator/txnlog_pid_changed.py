@@ -1,15 +1,15 @@
 """A transactional id gets another producer id without a reason.
 
-What it finds: two records of an id with none missing between and different producer ids, although
-the old epoch was not used up and no tombstone lies between; or a producer id that is not the one
-which the Prepare record before gave out as the next.
+What it finds: two records of an id with different producer ids and no record missing between them,
+although the old epoch was not exhausted and there is no tombstone between them; or a producer id
+other than the next one that the Prepare record before announced.
 
-Why it is wrong: the producer id is what fences; with a new one the older producer is not fenced
-any more, and its open transaction has no owner.
+Why it is wrong: fencing works by the producer id. With a new one the older producer is no longer
+fenced, and its open transaction has no owner.
 
-When it is legal: from epoch 32766 on InitProducerId or the end of a transaction gives out a
-new one, which a Prepare record may announce; ids of two-phase commit may hold two. A return to
-one that the id had before is told as txnlog_pid_regression.
+When it is legal: from epoch 32766 on, InitProducerId or the end of a transaction assigns a new
+producer id, which a Prepare record may announce; ids of two-phase commit may hold two. A return to
+an earlier producer id of the id is reported by txnlog_pid_regression.
 
 Evidence: the record and the one before it.
 """
@@ -65,16 +65,16 @@ CHECK = Check(
         Proof("the record"),
     ),
     message=lambda: text(
-        "Transactional id {transactional_id} changes from producer id {before} to {producer_id} "
-        "at offset {offset}, where {rule}.",
+        "Transactional id {transactional_id} changes from producer id {before} to {producer_id} at "
+        "offset {offset}, although {rule}.",
         before="previous.producer_id",
         rule=F.when(
             _another_was_to_follow(),
-            text("producer id {next} was to follow", next="previous.next_producer_id"),
-        ).otherwise(text("epoch {epoch} was not used up", epoch="previous.producer_epoch")),
+            text("the next producer id was {next}", next="previous.next_producer_id"),
+        ).otherwise(text("epoch {epoch} was not exhausted", epoch="previous.producer_epoch")),
     ),
     remedy=lambda: text(
         "Read the records of {transactional_id} in __transaction_state-{partition} around offset "
-        "{offset}; do not let its producer go on before its partitions were compared with them."
+        "{offset}; keep its producer stopped until its partitions have been compared with them."
     ),
 )

@@ -1,14 +1,14 @@
-"""A transactional id goes back to a producer id that it had given up.
+"""A transactional id returns to a producer id that it had before.
 
-What it finds: a record with a producer id that an earlier record of the same id has, and another
-producer id between.
+What it finds: a record with a producer id that an earlier record of the same id has, with another
+producer id between them.
 
-Why it is wrong: a producer id that was used up or expired is never used again. Under the old one
-the fencing of the new one is void, and its epochs begin where others ended.
+Why it is wrong: an exhausted or expired producer id is never used again. Under the old producer id
+the fencing of the new one has no effect, and its epochs begin where others ended.
 
 When it is legal: appends of records with new producer ids failed late: they are in the log but
-never took effect, and the next step was taken from the older state. A second step of the new
-producer id shows that the first took effect.
+never took effect, and the coordinator made the next transition from its older state. A second
+transition of the new producer id shows that the first took effect.
 
 Evidence: the record and the one before it.
 """
@@ -38,18 +38,18 @@ CHECK = Check(
         unstable_tail(),
     ),
     expected=lambda: text("producer id {before} or a new one", before="previous.producer_id"),
-    found=lambda: text("producer id {producer_id}, given up before"),
+    found=lambda: text("producer id {producer_id}, which was replaced before"),
     proofs=(
         Proof("the record before", "previous_file", "previous_position", "previous_length"),
         Proof("the record"),
     ),
     message=lambda: text(
-        "Transactional id {transactional_id} goes back from producer id {before} to "
-        "{producer_id}, which it had given up, at offset {offset}.",
+        "Transactional id {transactional_id} goes back from producer id {before} to {producer_id}, "
+        "which had been replaced, at offset {offset}.",
         before="previous.producer_id",
     ),
     remedy=lambda: text(
-        "Stop the producers of {transactional_id}, and compare the partitions that its records "
-        "list with what both producer ids wrote; start them again under a new transactional id."
+        "Stop the producers of {transactional_id}. Compare the data of both producer ids with the "
+        "partitions that its records list. Start the producers again under a new transactional id."
     ),
 )

@@ -1,14 +1,14 @@
 """Two transactional ids have the same producer id.
 
-What it finds: a producer id in the records of two transactional ids, at whatever time.
+What it finds: a producer id in the records of two transactional ids, at any time.
 
-Why it is wrong: a producer id is given out once. Partitions know producers by it alone, so the two
-fence each other, end each other's transactions, and lose data as duplicates.
+Why it is wrong: a producer id is allocated once. Partitions identify producers by it alone, so the
+two producers fence each other, end each other's transactions, and lose data as duplicates.
 
-When it is legal: never. A controller that hands out a block of producer ids twice does this to a
+When it is legal: never. A controller that allocates a block of producer ids twice affects a
 thousand of them (KAFKA-15552).
 
-Evidence: the first record of each of the two with the producer id.
+Evidence: the first record of each of the two ids with the producer id.
 """
 
 from pyspark.sql import functions as F
@@ -28,7 +28,7 @@ CHECK = Check(
         & F.col("first_use")
         & (F.col("transactional_id") != F.col("first_user.transactional_id"))
     ),
-    expected=lambda: text("a producer id that nobody else has"),
+    expected=lambda: text("a producer id of its own"),
     found=lambda: text(
         "producer id {producer_id} of transactional id {other}", other="first_user.transactional_id"
     ),
@@ -37,13 +37,13 @@ CHECK = Check(
         Proof("the first record of this id with the producer id"),
     ),
     message=lambda: text(
-        "Transactional id {transactional_id} takes producer id {producer_id} at offset {offset}, "
+        "Transactional id {transactional_id} gets producer id {producer_id} at offset {offset}, "
         "which transactional id {other} has too.",
         other="first_user.transactional_id",
     ),
     remedy=lambda: text(
-        "Look for other findings from producer id {producer_id_block} on, the block may have been "
-        "handed out twice; stop the producers of both ids, and start them again under "
-        "transactional ids that were never used."
+        "Look for other findings from producer id {producer_id_block} on: the block may have been "
+        "allocated twice. Stop the producers of both ids, and start them again under transactional "
+        "ids that were never used."
     ),
 )

@@ -2,17 +2,17 @@
 
 What it finds: two copies of a partition of `__transaction_state` with different records at one
 offset below both high watermarks; or a copy that lacks the last record of an id and has no later
-one. Told once a partition, at the first such offset.
+one. Reported once for each partition, at the first such offset.
 
-Why it is wrong: below the high watermark every replica holds the same. After a failover the
-coordinator goes on with what its replica holds, so a transaction may be decided twice, or never.
+Why it is wrong: below the high watermark all replicas hold the same records. After a failover the
+coordinator continues from its own replica, so a transaction may be decided twice, or never.
 
-When it is legal: each replica is cleaned at its own time, so one may lack what is out of date; an
-expired id leaves nothing in the end. A record that is missing may lie in a segment that was not
-copied, so only different records are proof. A copy of a broker that had not stopped cleanly may
-hold records that were truncated before its checkpoint was copied.
+When it is legal: each replica is cleaned at its own time, so one may lack superseded records, and
+an expired id leaves no record in the end. A missing record may be in a segment that was not copied,
+so only different records are proof. A copy of a broker that had not stopped cleanly may hold
+records that were truncated before its checkpoint was copied.
 
-Evidence: the record in one copy, and what the other has at its offset.
+Evidence: the record in one copy, and the record of the other copy at its offset.
 """
 
 from pyspark.sql import functions as F
@@ -36,7 +36,7 @@ CHECK = Check(
         inconclusive(UNSTABLE_TAIL, lambda: ~F.col("both_stable_known")),
         inconclusive(CLEANED_RANGE, lambda: F.col("may_have_expired")),
         suspect(UNSTABLE_TAIL, lambda: ~F.col("both_clean")),
-        # In a cleaned log nobody can tell a segment that was not copied from a cleaned one.
+        # In a cleaned log a segment that was not copied looks like a cleaned one.
         suspect(MISSING_RANGE, lambda: F.col("difference").isNull()),
     ),
     expected=lambda: text("the same records on brokers {broker} and {other_broker}"),
@@ -59,8 +59,8 @@ CHECK = Check(
         "watermark of both."
     ),
     remedy=lambda: text(
-        "See who led __transaction_state-{partition} around offset {offset_first} and whether "
-        "unclean.leader.election.enable is set for it; trust the current leader, and compare the "
-        "partitions of the ids behind that offset with both copies."
+        "Find out which broker led __transaction_state-{partition} around offset {offset_first}, "
+        "and whether unclean.leader.election.enable is set for it. Trust the current leader, and "
+        "compare the partitions of the ids after that offset with both copies."
     ),
 )

@@ -1,15 +1,16 @@
 """The start timestamp of a transaction does not fit its state.
 
-What it finds: an Empty record with a start; an Ongoing, Prepare or Complete record without one; a
-start that changes inside a transaction, or lies behind the update of its own record.
+What it finds: an Empty record with a start timestamp; an Ongoing, Prepare or Complete record
+without one; a start that changes within a transaction, or is later than the update timestamp of its
+own record.
 
-Why it is wrong: the coordinator aborts a transaction by its start and its timeout; with a wrong
-start it is aborted early or never.
+Why it is wrong: the coordinator aborts a transaction by its start and its timeout. With a wrong
+start it is aborted too early or never.
 
-When it is legal: where records are missing between two, a change is not judged. After appends that
-failed late another transaction may begin from the older state. A clock that was
-set back, or that of another coordinator, may put the update of a running transaction before its
-start; only where a transaction begins both are one reading of one clock.
+When it is legal: if records between two are missing, a change is not judged. After appends that
+failed late, another transaction may begin from the older state. If a clock was set back, or another
+coordinator has a different clock, the update of a running transaction may be earlier than its
+start; only at the begin of a transaction are both taken from one reading of one clock.
 
 Evidence: the record and the one before it.
 """
@@ -79,6 +80,6 @@ CHECK = Check(
     ),
     remedy=lambda: text(
         "Read the records of {transactional_id} in __transaction_state-{partition} around offset "
-        "{offset}; do not let its producer go on before its partitions were compared with them."
+        "{offset}; keep its producer stopped until its partitions have been compared with them."
     ),
 )

@@ -1,11 +1,11 @@
-"""A state record carries a state that never reaches the log.
+"""A state record carries a state that is never written to the log.
 
 What it finds: a status byte of Dead (6), PrepareEpochFence (7) or above.
 
-Why it is wrong: these states live in the memory of the coordinator only; an expired id is written
+Why it is wrong: these states exist only in the memory of the coordinator; an expired id is written
 as a tombstone.
 
-When it is legal: a newer broker may know more states; then nothing is decided.
+When it is legal: a newer broker may know more states; then the finding is inconclusive.
 
 Evidence: the batch of the record.
 """

@@ -1,11 +1,12 @@
-"""The timeout of a transactional id changes in the middle of its life.
+"""The timeout of a transactional id changes without InitProducerId.
 
-What it finds: two records of an id with none missing between and different timeouts, of which the
-later is not Empty.
+What it finds: two records of an id with different timeouts and no record missing between them, of
+which the later is not Empty.
 
 Why it is wrong: only InitProducerId, which writes Empty, can change the timeout.
 
-When it is legal: a step taken again from the older state after an append that failed late.
+When it is legal: the coordinator repeated a transition from its older state because an append had
+failed late.
 
 Evidence: the record and the one before it.
 """

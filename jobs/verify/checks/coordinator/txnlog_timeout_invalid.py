@@ -1,9 +1,9 @@
-"""A transaction timeout that no coordinator accepts.
+"""A transaction timeout is out of the range that a coordinator accepts.
 
-What it finds: a timeout of 0 or less, or longer than transaction.max.timeout.ms as far as it is
+What it finds: a timeout of 0 or less, or longer than transaction.max.timeout.ms as far as that is
 known.
 
-Why it is wrong: the timeout is what ends a transaction whose producer is gone.
+Why it is wrong: the timeout ends a transaction whose producer is gone.
 
 When it is legal: 2147483647 marks an id of two-phase commit; the limit may have been higher.
 

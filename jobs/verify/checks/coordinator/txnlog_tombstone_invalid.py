@@ -1,12 +1,13 @@
 """A transactional id expires inside its transaction.
 
-What it finds: a tombstone directly after an Ongoing or Prepare record of the same id, with none
-missing between.
+What it finds: a tombstone directly after an Ongoing or Prepare record of the same id, with no
+record missing between them.
 
-Why it is wrong: only an id at rest expires. The coordinator forgets the transaction; its data
-stay open, and the last stable offset of their partitions stands still.
+Why it is wrong: only an id without a transaction expires. The coordinator forgets the transaction,
+its data stay open, and the last stable offset of their partitions does not advance.
 
-When it is legal: a step taken again from the older state after an append that failed late.
+When it is legal: the coordinator repeated a transition from its older state because an append had
+failed late.
 
 Evidence: the tombstone and the record before it.
 """
@@ -44,8 +45,8 @@ CHECK = Check(
         "in state {previous_state_name}."
     ),
     remedy=lambda: text(
-        "Look for open transactions of producer {before} in the partitions that the record "
-        "before lists, and abort them with kafka-transactions.sh.",
+        "Look for open transactions of producer {before} in the partitions that the previous "
+        "record lists, and abort them with kafka-transactions.sh.",
         before="previous.producer_id",
     ),
 )

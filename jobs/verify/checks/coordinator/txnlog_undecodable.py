@@ -1,12 +1,12 @@
 """A record of the coordinator's log cannot be decoded.
 
-What it finds: a key or value of `__transaction_state` that does not follow its format, or has
-bytes left over.
+What it finds: a key or value in `__transaction_state` that does not follow its format, or has bytes
+left over.
 
-Why it is wrong: the coordinator reads the whole log when it takes a partition over; a record it
-cannot read makes it fail, or forget the transaction.
+Why it is wrong: the coordinator reads the whole partition when it becomes its leader. It fails at a
+record that it cannot read, or forgets the transaction.
 
-When it is legal: a newer broker may write a newer version, which this audit does not know.
+When it is legal: a newer broker may write a version that this audit does not know.
 
 Evidence: the batch of the record.
 """
@@ -35,6 +35,7 @@ CHECK = Check(
         "{error}."
     ),
     remedy=lambda: text(
-        "Copy the segment again; if it stays so, take the record from another replica."
+        "Copy the segment again. If the record still cannot be decoded, take it from another "
+        "replica."
     ),
 )

@@ -1,13 +1,13 @@
 """A state record carries a field that this audit does not know.
 
-What it finds: a tagged field with a number that no known version of the format has. Told once for
-each new tag of a partition.
+What it finds: a tagged field whose tag no known version of the format has. Reported once for each
+new tag of a partition.
 
-Why it matters: what the field says is not looked at. The rest of the record is audited.
+Why it matters: the content of the field is not checked. The rest of the record is audited.
 
-When it is legal: newer brokers add fields; readers must skip what they do not know.
+When it is legal: newer brokers add fields; readers must skip tags that they do not know.
 
-Evidence: the first record of the partition with it.
+Evidence: the first record of the partition with the tag.
 """
 
 from pyspark.sql import functions as F
@@ -26,6 +26,6 @@ CHECK = Check(
     found=lambda: text("tag {unknown_tag}"),
     message=lambda: text(
         "Records of __transaction_state-{partition} have tag {unknown_tag} from offset {offset} "
-        "on, which is not known here."
+        "on, which this audit does not know."
     ),
 )

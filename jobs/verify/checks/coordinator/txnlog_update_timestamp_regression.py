@@ -1,10 +1,10 @@
 """The update timestamp of a transactional id goes back.
 
-What it finds: two records of an id with none missing between, written by one coordinator, of which
-the later has the lower update timestamp.
+What it finds: two records of an id with no record missing between them, written by one coordinator,
+of which the later has the lower update timestamp.
 
-Why it is suspect: one coordinator has one clock; a step back puts records in a wrong order, or
-the clock was set back.
+Why it is suspect: one coordinator has one clock. A lower timestamp means that the records are in a
+wrong order, or that the clock was set back.
 
 When it is legal: another coordinator with another clock; a clock that was corrected.
 
@@ -40,8 +40,8 @@ CHECK = Check(
         Proof("the record"),
     ),
     message=lambda: text(
-        "The {state_name} record of transactional id {transactional_id} at offset {offset} was "
-        "updated at {last_update_ms}, before {before} of the record before it.",
+        "The {state_name} record of transactional id {transactional_id} at offset {offset} has "
+        "update timestamp {last_update_ms}; the record before it has {before}.",
         before="previous.last_update_ms",
     ),
 )

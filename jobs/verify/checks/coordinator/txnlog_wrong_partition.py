@@ -1,13 +1,14 @@
-"""A transactional id lies in a partition where its coordinator will not look.
+"""Records of a transactional id are in a partition where its coordinator does not look for them.
 
-What it finds: an id whose hash, modulo the number of partitions of `__transaction_state`, is
-another partition than the one it lies in.
+What it finds: an id whose hash, modulo the number of partitions of `__transaction_state`, is not
+the number of the partition that holds its records.
 
-Why it is wrong: clients ask the coordinator of the right partition, which knows nothing of these
-records: an open transaction is never ended, and the id gets a new producer id beside the old one.
+Why it is wrong: clients ask the coordinator of the right partition, which does not know these
+records. An open transaction is never ended, and the id gets a new producer id in addition to the
+old one.
 
-When it is legal: where the dump cannot tell the number of partitions. It is found from where all
-ids of the dump lie; a number that fits all of them accuses none.
+When it is legal: if the dump does not show the number of partitions. The number is derived from the
+partitions of all ids in the dump; if one number fits all of them, nothing is reported.
 
 Evidence: the first record of the id there.
 """
@@ -35,11 +36,11 @@ CHECK = Check(
     expected=lambda: text("partition {home_partition} of {partition_count}"),
     found=lambda: text("partition {partition}"),
     message=lambda: text(
-        "Transactional id {transactional_id} lies in __transaction_state-{partition}, but with "
+        "Transactional id {transactional_id} is in __transaction_state-{partition}, but with "
         "{partition_count} partitions it belongs to partition {home_partition}."
     ),
     remedy=lambda: text(
-        "See whether the folder of the copy has its right name, and whether somebody added "
-        "partitions to __transaction_state; their number must never change."
+        "Check whether the folder of the copy has the right name, and whether partitions were "
+        "added to __transaction_state. Their number must never change."
     ),
 )

@@ -1,15 +1,15 @@
-"""An entry of a time index does not fit its log.
+"""An entry of a time index does not match its log.
 
 What it finds: an entry of a `.timeindex` whose timestamp is not that of the batch with its offset,
-an earlier batch with a later timestamp, an offset outside the segment; and entries that do not
-rise.
+that has an earlier batch with a later timestamp, or whose offset is outside the segment; and
+entries that do not rise.
 
-Why it is wrong: a reader that asks for a time begins at the offset of the last entry at or below
-it (TimeIndex.lookup), and misses a record in front of it; retention by time takes the last entry
-for the age of the whole segment, and deletes it too early or never.
+Why it is wrong: a reader of a timestamp starts at the offset of the last entry at or below it
+(TimeIndex.lookup) and misses records before that offset. Retention by time takes the last entry as
+the age of the whole segment, and deletes it too early or never.
 
-When it is legal: as with the offset index, see `index_entry_invalid`. The offset may be that of any
-record of the batch, as releases differ.
+When it is legal: as for the offset index, see `index_entry_invalid`. The offset may be that of any
+record of the batch, because releases differ.
 
 Evidence: the entry, and the batch that it contradicts.
 """
@@ -22,11 +22,11 @@ from udfs.wire.side_files import index_rules as rules
 
 
 def _expected():  # type: ignore[no-untyped-def]
-    what = F.col("what")
+    fault = F.col("fault")
     return (
-        F.when(what == rules.ORDER, F.lit("timestamps that rise, offsets that do not fall"))
-        .when(what == rules.OUTSIDE, F.lit("an offset of its segment"))
-        .when(what == rules.NOT_OF_BATCH, text("timestamp {log_timestamp}, that of its batch"))
+        F.when(fault == rules.ORDER, F.lit("timestamps that rise, offsets that do not fall"))
+        .when(fault == rules.OUTSIDE, F.lit("an offset of its segment"))
+        .when(fault == rules.NOT_OF_BATCH, text("timestamp {log_timestamp} of its batch"))
         .otherwise(text("at least {log_timestamp}, the timestamp of the batch at {log_offset}"))
     )
 
@@ -42,11 +42,11 @@ CHECK = Check(
     found=lambda: text("timestamp {entry_value} at offset {entry_offset}"),
     proofs=(
         Proof("the entry"),
-        Proof("the batch that shows it", "log_file", "position", "length"),
+        Proof("the batch that the entry contradicts", "log_file", "position", "length"),
     ),
     message=lambda: text(
         "Entry {ordinal} of the time index says that timestamp {entry_value} is reached at offset "
-        "{entry_offset}, which the log does not bear out."
+        "{entry_offset}, which contradicts the log."
     ),
     remedy=lambda: F.lit(
         "Stop the broker, delete this .timeindex file, and start it: the index is rebuilt."

@@ -1,8 +1,8 @@
-"""The index has an entry for an ABORT without data.
+"""The index has an entry for an ABORT marker without data.
 
-What it finds: an entry whose first and last offset are both that of a marker without data.
+What it finds: an entry whose first and last offset are both the offset of a marker without data.
 
-Why it is wrong: it is not; it costs a consumer nothing.
+Why it is of interest: it is not an error and costs a consumer nothing.
 
 When it is legal: brokers up to 2.7 write such an entry for every ABORT marker that ended no
 transaction in the partition.
@@ -28,12 +28,12 @@ CHECK = Check(
         & ~is_malformed()
     ),
     excuses=(suspect(ALSO_LEGAL),),
-    expected=lambda: F.lit("no entry for an ABORT without data"),
+    expected=lambda: F.lit("no entry for an ABORT marker without data"),
     found=lambda: text("an entry at offset {last}", last=F.col("entry.last")),
     proofs=(Proof("the entry", "entry_file", "entry_position", "entry_length"),),
     message=lambda: text(
-        "The ABORT of producer {producer_id} at offset {last} ended no transaction here, but has "
-        "an entry in the index.",
+        "The ABORT marker of producer {producer_id} at offset {last} ended no transaction here, "
+        "but the index has an entry for it.",
         last=F.col("entry.last"),
     ),
 )

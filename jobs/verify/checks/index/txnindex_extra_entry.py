@@ -1,13 +1,13 @@
-"""The index names an aborted transaction that the log does not have.
+"""The index has an aborted transaction that the log does not have.
 
 What it finds: an entry without an ABORT marker of its producer at its last offset.
 
-Why it is wrong: a read_committed consumer skips what the index calls aborted
-(TransactionIndex), so committed records are hidden from it.
+Why it is wrong: a read_committed consumer skips the records that the index lists as aborted
+(TransactionIndex), so it never receives these committed records.
 
-When it is legal: the marker lies below the start of the log or in a range that is missing or
-damaged; the log was copied before the index. In a compacted topic an emptied marker cannot be
-told from none.
+When it is legal: the marker is below the start of the log, or in a range that is missing or
+damaged; the log was copied before the index. In a compacted topic a marker that the cleaner emptied
+cannot be distinguished from a missing one.
 
 Evidence: the entry.
 """
@@ -52,8 +52,8 @@ CHECK = Check(
     found=lambda: F.lit("none"),
     proofs=(Proof("the entry", "entry_file", "entry_position", "entry_length"),),
     message=lambda: text(
-        "The index says that producer {producer_id} aborted offsets {first} to {last}, but no "
-        "ABORT marker of it is there: read_committed consumers skip records they should get.",
+        "The index says that producer {producer_id} aborted offsets {first} to {last}, but the log "
+        "has no such ABORT marker: read_committed consumers skip committed records.",
         first=F.col("entry.first"),
         last=F.col("entry.last"),
     ),

@@ -1,12 +1,13 @@
 """An entry of a .txnindex breaks the format.
 
-What it finds: an entry with a version other than 0, with a last offset that is not above the one
-before it, with a first offset above its last, or outside the offsets of its segment.
+What it finds: an entry with a version other than 0, a last offset that is not above that of the
+entry before it, a first offset above its last offset, or offsets outside its segment.
 
-Why it is wrong: brokers search the index in order (TransactionIndex.collectAbortedTxns); behind
-such an entry aborted transactions are not found, and their records are delivered.
+Why it is wrong: brokers search the index in order (TransactionIndex.collectAbortedTxns). Aborted
+transactions after such an entry are not found, and their records are delivered.
 
-When it is legal: never. A cut last entry is ignored by brokers and is none.
+When it is legal: never. An incomplete last entry is ignored by brokers and does not count as an
+entry.
 
 Evidence: the entry.
 """

@@ -1,16 +1,17 @@
 """An aborted transaction is missing from the index.
 
-What it finds: an ABORT marker that closed a transaction with data, without an entry in the
-.txnindex of its segment.
+What it finds: an ABORT marker that ended a transaction with data, without an entry in the .txnindex
+of its segment.
 
-Why it is wrong: a read_committed consumer learns of aborted transactions from the index alone
-(TransactionIndex), so it is given the aborted records as committed ones.
+Why it is wrong: a read_committed consumer learns of aborted transactions only from the index
+(TransactionIndex), so it receives the aborted records as committed ones.
 
 When it is legal: the cleaner removed all data of the transaction; the index was copied before the
-marker was written; of the segment only the `.log` file was copied, which shows where its `.index`
-and `.timeindex`, that no broker lacks, are missing too. All data lie below the log start: the
-cleaner gives no entry to what ends there (UnifiedLog.collectAbortedTransactions), and a broker that
-forgot the transaction with the head of the log none to its marker.
+marker was written; only the `.log` file of the segment was copied, in which case its `.index` and
+`.timeindex`, which every broker has, are missing too. Or all data are below the log start offset:
+the cleaner writes no entry for a transaction that ends there
+(UnifiedLog.collectAbortedTransactions), and a broker that forgot the transaction with the head of
+the log writes none for its marker.
 
 Evidence: the marker.
 """
@@ -46,7 +47,7 @@ CHECK = Check(
         & F.col("first_offset").isNotNull()
     ),
     excuses=(
-        # No consumer reads there, and the cleaner does not index it anew.
+        # No consumer reads there, and the cleaner does not index it again.
         explained(NO_INITIAL_STATE, lambda: F.col("first_kept").isNull()),
         explained(
             CLEANED_RANGE,
@@ -61,7 +62,7 @@ CHECK = Check(
     proofs=(Proof("the ABORT marker", "marker_file", "marker_position", "marker_length"),),
     message=lambda: text(
         "Producer {producer_id} aborted offsets {first_offset} to {marker_offset}, but the index "
-        "does not say so: read_committed consumers are given the aborted records."
+        "has no entry for them: read_committed consumers receive the aborted records."
     ),
     remedy=lambda: F.lit(
         "Stop the broker, delete this .txnindex file, and start it: the index is rebuilt."

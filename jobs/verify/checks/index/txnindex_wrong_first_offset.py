@@ -1,16 +1,16 @@
-"""The index gives an aborted transaction another start than the log.
+"""The index and the log disagree on the first offset of an aborted transaction.
 
 What it finds: an entry whose first offset is not that of the first data batch of the transaction
 that its marker ended.
 
-Why it is wrong: with a later start a consumer is given aborted records; with an earlier one
-committed records of the producer are hidden from it.
+Why it is wrong: with a later first offset a consumer receives aborted records; with an earlier one
+it does not receive committed records of the producer.
 
-When it is legal: the first batches were removed by retention or the cleaner, or lie before the
-dump; then the entry may only begin earlier. Or offsets of the transaction are missing from the
-copy: with the marker of the one before, two look like one. Where the first batches lie below the
-log start, the broker may have forgotten them: then the entry begins with the first one above, or,
-up to Kafka 2.7, with the marker where there is none.
+When it is legal: retention or the cleaner removed the first batches, or they are before the dump;
+then the entry may only begin earlier. Or offsets of the transaction are missing from the copy: if
+the marker of the previous transaction is among them, two transactions look like one. If the first
+batches are below the log start offset, the broker may have forgotten them: then the entry begins
+with the first batch above it, or, up to Kafka 2.7, with the marker if there is none.
 
 Evidence: the entry and the marker.
 """

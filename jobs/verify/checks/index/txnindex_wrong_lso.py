@@ -1,13 +1,13 @@
-"""The index holds another last stable offset than the log gives.
+"""The last stable offset of an index entry differs from that of the log.
 
-What it finds: an entry whose last stable offset is not the first offset of the oldest transaction
-that was open when the marker was written, nor the offset behind the marker.
+What it finds: an entry whose last stable offset is neither the first offset of the oldest
+transaction that was open when the marker was written, nor the offset after the marker.
 
 Why it is wrong: a broker ends its search of the index at this value
-(TransactionIndex.collectAbortedTxns); too large a value makes it miss aborted transactions.
+(TransactionIndex.collectAbortedTxns). If it is too large, aborted transactions are missed.
 
-When it is legal: where none was open, a follower counts transactions that begin later in the same
-fetch; transactions before the start of the dump or where offsets are missing are not known.
+When it is legal: if no transaction was open, a follower counts transactions that begin later in the
+same fetch. Transactions before the start of the dump, or in missing offsets, are not known.
 
 Evidence: the entry and the marker.
 """
@@ -58,7 +58,7 @@ CHECK = Check(
     ),
     message=lambda: text(
         "The index entry of the transaction that producer {producer_id} aborted at offset "
-        "{marker_offset} holds last stable offset {stored}; the log gives {last_stable_offset}.",
+        "{marker_offset} has last stable offset {stored}; by the log it is {last_stable_offset}.",
         stored=F.col("entry.last_stable_offset"),
     ),
 )

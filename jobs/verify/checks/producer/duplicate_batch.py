@@ -1,15 +1,15 @@
 """Records of a producer were written twice.
 
-What it finds: a data batch whose sequences, all of them, the same producer id and epoch has
-written to the partition before.
+What it finds: a data batch whose sequences, all of them, the same producer id and epoch has written
+to the partition before.
 
-Why it is wrong: the leader knows the last five batches of a producer and stores none of them
-again; consumers read the records twice, which idempotence exists to prevent.
+Why it is wrong: the leader remembers the last five batches of a producer and appends none of them
+again. Consumers read the records twice, which idempotence is there to prevent.
 
-When it is legal: other records in the sequences of old ones, where the broker had forgotten the
-producer: its state had expired, or went with the head of the log. The same batch byte for byte is a
-retry that was stored twice whatever the broker had forgotten, and the message then says so. A retry
-of an older epoch is told by zombie_write_after_fence; overlapping offsets by the checks of the log.
+When it is legal: different records may have the sequences of older ones if the broker had forgotten
+the producer, because its state had expired or was lost with the head of the log. An identical batch
+is a retry that was stored twice in any case, and the message then says so. A retry of an older
+epoch is reported by zombie_write_after_fence, overlapping offsets by the checks of segments.
 
 Evidence: the batch before and the batch that repeats.
 """
@@ -61,7 +61,7 @@ CHECK = Check(
     ),
     message=lambda: text(
         "Producer {producer_id} has sequences {first_sequence} to {first_batch_last_sequence} of "
-        "epoch {producer_epoch} twice: at offset {first_offset} they are written again{cause}.",
+        "epoch {producer_epoch} twice: the second time at offset {first_offset}{cause}.",
         cause=F.when(
             F.col("state_may_have_expired") & F.col("same_bytes"),
             F.lit(

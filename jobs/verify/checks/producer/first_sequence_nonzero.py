@@ -1,13 +1,13 @@
-"""The first batch ever seen of a producer does not begin at sequence 0.
+"""The first batch of a producer in a partition does not begin at sequence 0.
 
-What it finds: a data batch of a producer of which the partition holds nothing before, with a
-first sequence other than 0, although the log is present from offset 0.
+What it finds: a data batch of a producer without any earlier batch in the partition, with a first
+sequence other than 0, although the log is present from offset 0.
 
-Why it is told: batches before it may have been lost; with it the first finding of the producer
-can be understood.
+Why it is of interest: earlier batches may have been lost. It helps to interpret other findings
+about the producer.
 
-When it is legal: always since Kafka 2.5 (KIP-360): a leader without state of the producer takes
-any sequence. Nothing is said where the head of the log is missing or was cleaned.
+When it is legal: always since Kafka 2.5 (KIP-360): a leader without state of the producer accepts
+any sequence. Nothing is reported if the head of the log is missing or was cleaned.
 
 Evidence: the batch.
 """

@@ -1,13 +1,14 @@
 """A producer id was used with and without transactions.
 
-What it finds: a producer id with transactional and with non-transactional data in the client
-topics of the dump, where the coordinator's log does not name it (pid_used_outside_transaction_id
-tells of those that it names).
+What it finds: a producer id with transactional and with non-transactional data in the client topics
+of the dump, if the coordinator's log does not have the id (pid_used_outside_transaction_id reports
+those that it has).
 
 Why it is suspicious: a producer id belongs either to a transactional id, whose data are all
 transactional, or to an idempotent producer without one. No client of Apache Kafka mixes them.
 
-When it is legal: brokers accept it from other clients outside of an open transaction.
+When it is legal: brokers accept non-transactional batches from other clients outside of an open
+transaction.
 
 Evidence: the first batch of each kind.
 """
@@ -45,7 +46,7 @@ CHECK = Check(
         ),
     ),
     message=lambda: text(
-        "Producer {producer_id} wrote outside of transactions (first in {topic}-{partition} at "
-        "offset {offset_first}) although it also writes transactions."
+        "Producer {producer_id} wrote non-transactional data (first in {topic}-{partition} at "
+        "offset {offset_first}) as well as transactional data."
     ),
 )

@@ -1,13 +1,13 @@
-"""Non-transactional data lies inside an open transaction of its producer.
+"""Non-transactional data are inside an open transaction of their producer.
 
-What it finds: a data batch without the transactional bit between the data of a transaction of
-the same producer id and its marker; told once where the kind changes.
+What it finds: a data batch without the transactional bit between the data of a transaction of the
+same producer id and its marker; reported once at each change.
 
 Why it is wrong: the leader, followers and recovery refuse it (InvalidTxnStateException). The
-records take no part in the outcome: read_committed consumers get them even after an abort.
+outcome does not apply to these records: read_committed consumers get them even after an abort.
 
-When it is legal: never; but a marker between may be damaged or missing in the dump, and up to
-Kafka 2.3 a transaction was forgotten with the head of the log.
+When it is legal: never. But a marker between them may be damaged or missing in the dump, and
+brokers up to Kafka 2.3 forgot a transaction that was deleted with the head of the log.
 
 Evidence: the last batch of the transaction and the batch without the bit.
 """

@@ -1,15 +1,16 @@
 """The producer id of a transactional id wrote without a transaction.
 
-What it finds: a producer id that `__transaction_state` gives to a transactional id, with data
-outside of transactions in the client topics of the dump.
+What it finds: a producer id that `__transaction_state` assigns to a transactional id, with
+non-transactional data in the client topics of the dump.
 
-Why it is suspicious: a producer with a transactional id writes in transactions only, and its
-producer id belongs to nobody else. Either a client breaks the rule, or the producer id was given
-out twice.
+Why it is suspicious: a producer with a transactional id writes only in transactions, and no other
+producer has its producer id. Either a client breaks the rule, or the producer id was allocated
+twice.
 
-When it is legal: brokers accept it from other clients outside of an open transaction.
+When it is legal: brokers accept non-transactional batches from other clients outside of an open
+transaction.
 
-Evidence: the first batch outside of transactions, and the first record of the coordinator.
+Evidence: the first non-transactional batch, and the first record of the coordinator.
 """
 
 from pyspark.sql import functions as F
@@ -24,14 +25,14 @@ CHECK = Check(
     source="TransactionManager",
     fires=lambda: F.col("plain_place").isNotNull() & F.col("owner").isNotNull(),
     excuses=(suspect(ALSO_LEGAL),),
-    expected=lambda: text("transactions of {id} only", id="owner.transactional_id"),
-    found=lambda: text("data outside of transactions"),
+    expected=lambda: text("only transactional data of {id}", id="owner.transactional_id"),
+    found=lambda: text("non-transactional data"),
     proofs=(
         Proof("the first batch without a transaction"),
         Proof("the coordinator's record", "owner_file", "owner_position", "owner_length"),
     ),
     message=lambda: text(
-        "Producer {producer_id} of transactional id {id} wrote outside of transactions, first in "
+        "Producer {producer_id} of transactional id {id} wrote non-transactional data, first in "
         "{topic}-{partition} at offset {offset_first}.",
         id="owner.transactional_id",
     ),

@@ -1,9 +1,9 @@
-"""Transactional data carries the last possible epoch.
+"""Transactional data have the last possible producer epoch.
 
 What it finds: the first transactional data batch of a producer with epoch 32767.
 
-Why it is suspicious: the coordinator gives a new producer id before an id reaches this epoch; it
-serves only to end or fence the last transaction of an id, so only markers carry it.
+Why it is suspicious: the coordinator assigns a new producer id before an id reaches this epoch. The
+epoch is reserved for ending or fencing the last transaction of an id, so only markers carry it.
 
 When it is legal: some releases let a transaction begin at 32767 and abort it (KAFKA-20090).
 Producers without a transactional id may use every epoch.

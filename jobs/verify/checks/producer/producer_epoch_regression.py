@@ -1,14 +1,14 @@
-"""The epoch of a producer goes back behind that of earlier data.
+"""The epoch of a producer is lower than that of its earlier data.
 
 What it finds: a data batch with a lower producer epoch than an earlier data batch of the same
-producer id in the partition; told once where the epoch steps down.
+producer id in the partition; reported once at each decrease.
 
 Why it is wrong: the leader refuses it (InvalidProducerEpochException): a fenced instance of the
-application wrote beside its successor. Offset commits have no sequences, but their epochs are
-checked too (AppendOrigin.COORDINATOR; up to 2.2 they were not).
+application wrote concurrently with its successor. Offset commits have no sequences, but their
+epochs are checked too (AppendOrigin.COORDINATOR; up to 2.2 they were not).
 
-When it is legal: the state of the producer had expired before it, or went with the head of the
-log, up to Kafka 2.3.
+When it is legal: the state of the producer had expired, or, up to Kafka 2.3, was lost with the head
+of the log.
 
 Evidence: the batch before and the batch of the lower epoch.
 """
@@ -44,11 +44,11 @@ CHECK = Check(
         Proof("the batch of the lower epoch"),
     ),
     message=lambda: text(
-        "Producer {producer_id} writes with epoch {producer_epoch} at offset {first_offset} after "
-        "it had written with epoch {highest_data_epoch}."
+        "Producer {producer_id} writes with epoch {producer_epoch} at offset {first_offset}, after "
+        "data with epoch {highest_data_epoch}."
     ),
     remedy=lambda: text(
-        "Look for two running instances with the same transactional.id; what the older one wrote "
-        "to {topic}-{partition} from offset {first_offset} on does not belong there."
+        "Look for two running instances with the same transactional.id. The records that the older "
+        "one wrote to {topic}-{partition} from offset {first_offset} on should have been refused."
     ),
 )

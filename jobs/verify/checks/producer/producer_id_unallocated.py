@@ -1,16 +1,16 @@
-"""A producer id is in use that was never given out.
+"""A producer id is in use that the controller never allocated.
 
-What it finds: data, a marker or a record of the coordinator of a producer id behind all blocks
-of producer ids in `__cluster_metadata`.
+What it finds: data, a marker or a coordinator record of a producer id above all blocks of producer
+ids in `__cluster_metadata`.
 
-Why it is suspicious: a broker takes producer ids from a block that the controller gave it, and the
-controller has written that down before. An id from elsewhere can be given out a second time, and
-then two producers fence each other and share sequences.
+Why it is suspicious: a broker takes producer ids from a block that the controller has allocated and
+recorded before. Any other id can be allocated a second time. Then two producers fence each other
+and share sequences.
 
-When it is legal: where the copy of `__cluster_metadata` is older than the first use of the id. What
-copies batches as they are from another cluster brings its producer ids along, and some versions
-lost the last block when they moved a cluster from ZooKeeper (KAFKA-15552). A copy in which blocks
-are missing decides nothing, and without one nothing is looked at.
+When it is legal: the copy of `__cluster_metadata` is older than the first use of the id. A tool
+that copies batches unchanged from another cluster also copies their producer ids, and some versions
+lost the last block when they migrated a cluster from ZooKeeper (KAFKA-15552). If blocks are missing
+in the copy, the finding cannot be proven; without a copy nothing is checked.
 
 Evidence: the batch or record that uses it first.
 """
@@ -32,13 +32,14 @@ CHECK = Check(
     ),
     expected=lambda: text("a producer id below {unallocated_from}"),
     found=lambda: text("producer id {producer_id}"),
-    proofs=(Proof("uses the producer id first"),),
+    proofs=(Proof("the first use of the producer id"),),
     message=lambda: text(
         "Producer id {producer_id} is in use in {topic}-{partition} from offset {offset_first} on, "
-        "but __cluster_metadata has given out only ids below {unallocated_from}."
+        "but __cluster_metadata has allocated only ids below {unallocated_from}."
     ),
     remedy=lambda: text(
-        "Find out what wrote with producer id {producer_id}: a client that makes up its ids, or a "
-        "tool that copies batches from another cluster. The controller will give this id out again."
+        "Find out which program wrote with producer id {producer_id}: a client that invents its "
+        "ids, or a tool that copies batches from another cluster. The controller will allocate "
+        "this id to another producer."
     ),
 )

@@ -1,14 +1,15 @@
-"""Between two batches the broker may have forgotten a producer.
+"""The broker may have forgotten a producer between two of its batches.
 
-What it finds: a data batch before which the broker's clock had come, or may have come, to the
-timestamp of the producer's last batch or marker plus producer.id.expiration.ms, with no transaction
-open. It is told where the client's own clock shows such a pause, and where the batch breaks a rule.
+What it finds: a data batch, with no transaction open, before which the broker's clock had reached,
+or may have reached, the timestamp of the producer's last batch or marker plus
+producer.id.expiration.ms. It is reported if the client's own timestamps show such a pause, or if
+the batch breaks a rule.
 
-Why it is told: without state the leader takes any sequence and lower epochs from the producer,
-so findings about it that would be violations are only inconclusive from here on.
+Why it is of interest: without state the leader accepts any sequence and lower epochs from the
+producer. Findings about the producer that would be violations are only inconclusive from here on.
 
 When it is legal: always. The broker compares its clock with the timestamps of records, which may be
-event times: state of old ones expires at once, that of future ones lives on.
+event times: state with old timestamps expires at once, state with future ones stays longer.
 
 Evidence: the batch before and the batch after the pause.
 """
@@ -27,7 +28,7 @@ CHECK = Check(
     excuses=(suspect(ALSO_LEGAL),),
     expected=lambda: F.lit("a batch before the producer expires"),
     found=lambda: text(
-        "the batch or marker before is of {before} ms, this batch of {first_timestamp} ms",
+        "the previous batch or marker has timestamp {before} ms, this batch {first_timestamp} ms",
         before="state_timestamp",
     ),
     proofs=(
@@ -36,7 +37,7 @@ CHECK = Check(
     ),
     message=lambda: text(
         "Before offset {first_offset} the broker may have forgotten producer {producer_id}: its "
-        "newest record was of {before} ms, older than producer.id.expiration.ms.",
+        "newest timestamp was {before} ms, more than producer.id.expiration.ms ago.",
         before="state_timestamp",
     ),
 )

@@ -1,17 +1,19 @@
-"""Sequences of one producer and epoch skip forward.
+"""Sequences of a producer epoch skip forward.
 
-What it finds: a data batch whose first sequence lies ahead of the one that must follow the last
-batch of the same producer id and epoch in the partition.
+What it finds: a data batch whose first sequence is ahead of the one that must follow the last batch
+of the same producer id and epoch in the partition.
 
-Why it is wrong: the leader refuses such a batch (OutOfOrderSequenceException); seeing it means
+Why it is wrong: the leader refuses such a batch (OutOfOrderSequenceException). Its presence means
 that batches in between were lost after they had been written.
 
-When it is legal: the state of the producer had expired, or lies below the log start in a segment
-that a restarted broker does not read from there; the cleaner removed the batches between, or
-they are damaged or missing in the dump, and at least as many offsets are missing as sequences.
+When it is legal: the state of the producer had expired, or is below the log start offset in a
+segment that a restarted broker does not read from there; the cleaner removed the batches in
+between, or they are damaged or missing in the dump, and at least as many offsets are missing as
+sequences.
 
-Where the head of the log is gone, the producer snapshot at its first offset tells what must
-follow. A broker that has forgotten the producer, as up to Kafka 2.3 with the head, took only 0.
+If the head of the log is gone, the producer snapshot at its first offset shows which sequence must
+follow. A broker that has forgotten the producer, as up to Kafka 2.3 with the head of the log,
+accepted only 0.
 
 Evidence: the batch before, or its entry in that snapshot, and the batch that skips.
 """

@@ -1,17 +1,17 @@
-"""The first batch of a producer in a new epoch does not begin at sequence 0.
+"""The first batch of a new producer epoch does not begin at sequence 0.
 
-What it finds: the first data batch of an epoch that is no lower than anything seen of the
-producer in the partition, with a first sequence other than 0.
+What it finds: the first data batch of an epoch that is at least as high as every earlier epoch of
+the producer in the partition, with a first sequence other than 0.
 
-Why it is wrong: where the leader knows the producer it accepts only 0 for a new epoch, so
-batches at the start of the epoch were lost.
+Why it is wrong: a leader that has state of the producer accepts only 0 for a new epoch, so batches
+at the start of the epoch were lost.
 
 When it is legal: the start of the log is not in the dump; the cleaner removed the batches before
 and their offsets are missing too; they are damaged or missing; the producer's state had expired, or
-all that is known of it lies below the log start.
-Inside an open transaction epoch_bump_inside_open_txn tells it.
+all of it is below the log start offset. Inside an open transaction epoch_bump_inside_open_txn
+reports it.
 
-Evidence: what was known of the producer, and the batch.
+Evidence: the last known batch or marker of the producer, and the batch.
 """
 
 from pyspark.sql import Column
@@ -61,7 +61,7 @@ CHECK = Check(
         inconclusive(NO_INITIAL_STATE, lambda: ~F.col("start_known") & F.col("previous").isNull()),
         state_may_have_expired(),
         unstable_tail(),
-        # A marker behind the log start would be remembered.
+        # A marker above the log start offset would be remembered.
         forgotten_in_place("state_offset"),
     ),
     expected=lambda: F.lit("first sequence 0"),

@@ -1,14 +1,15 @@
-"""Sequences of one producer and epoch go back.
+"""Sequences of a producer epoch go back.
 
-What it finds: a data batch whose first sequence lies behind the one that must follow the last
-batch of the same producer id and epoch in the partition, and that does not merely repeat what
-was written before (that is duplicate_batch).
+What it finds: a data batch whose first sequence is lower than the one that must follow the last
+batch of the same producer id and epoch in the partition, and that does not only repeat earlier
+batches (see duplicate_batch).
 
-Why it is wrong: the leader refuses such a batch (OutOfOrderSequenceException); seeing it means
+Why it is wrong: the leader refuses such a batch (OutOfOrderSequenceException). Its presence means
 that some records were written twice, or that the log was changed.
 
 When it is legal: the wrap from 2147483647 to 0; the state of the producer had expired (clients
-before 2.5 then began at 0 in the same epoch), or went with the head of the log, up to Kafka 2.3.
+before 2.5 then began at 0 in the same epoch), or, up to Kafka 2.3, was lost with the head of the
+log.
 
 Evidence: the batch before and the batch that goes back.
 """

@@ -1,15 +1,13 @@
 """A fenced producer wrote after the marker that fenced it.
 
-What it finds: a data batch with a lower producer epoch than an earlier marker of the same
-producer id in the partition, while no earlier data has a higher epoch (that is
-producer_epoch_regression).
+What it finds: a data batch with a lower producer epoch than an earlier marker of the same producer
+id in the partition, while no earlier data have a higher epoch (see producer_epoch_regression).
 
 Why it is wrong: the marker raised the producer's epoch, so the leader must refuse the batch
 (InvalidProducerEpochException). Its records belong to a transaction that was already decided.
 
-When it is legal: the state of the producer had expired before it, or went with the head of the
-log, up to Kafka 2.3. A COMMIT whose own epoch is
-impossible (marker_epoch_invalid) fenced nobody.
+When it is legal: the state of the producer had expired, or, up to Kafka 2.3, was lost with the head
+of the log. A COMMIT with an impossible epoch (marker_epoch_invalid) fenced no producer.
 
 Evidence: the marker and the batch.
 """
@@ -67,10 +65,10 @@ CHECK = Check(
     ),
     message=lambda: text(
         "Producer {producer_id} writes with epoch {producer_epoch} at offset {first_offset} "
-        "although a marker had raised its epoch to {highest_marker_epoch}."
+        "although an earlier marker raised its epoch to {highest_marker_epoch}."
     ),
     remedy=lambda: text(
-        "Look for an old instance of the application that still runs, and for the end of the "
-        "transaction it opened in {topic}-{partition} at offset {first_offset}."
+        "Look for an old instance of the application that is still running. Find the marker that "
+        "ends the transaction it opened in {topic}-{partition} at offset {first_offset}."
     ),
 )

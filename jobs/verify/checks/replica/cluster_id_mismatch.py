@@ -1,13 +1,14 @@
-"""The dump holds log directories of several clusters.
+"""The dump has log directories of several clusters.
 
-What it finds: a `meta.properties` with another cluster id than most others of the dump.
+What it finds: a `meta.properties` with a cluster id other than that of most directories of the
+dump.
 
-Why it is wrong: brokers of different clusters know nothing of each other. What is held against one
-another over partitions (decisions of the coordinator beside markers, producer ids) has no meaning
-over two clusters, and what such checks find is told as inconclusive (`several_clusters`).
+Why it is wrong: brokers of different clusters have nothing to do with each other. Comparisons
+between partitions (coordinator decisions with markers, producer ids) have no meaning across two
+clusters, and findings of such checks are reported as inconclusive (`several_clusters`).
 
 When it is legal: never; a broker refuses to start on a directory of another cluster. Audit each
-cluster for itself.
+cluster separately.
 
 Evidence: the `meta.properties` of that directory.
 """
@@ -24,10 +25,10 @@ CHECK = Check(
     fires=lambda: F.col("cluster_id") != F.col("usual_cluster_id"),
     expected=lambda: text("cluster id {usual_cluster_id}"),
     found=lambda: text("cluster id {cluster_id}"),
-    proofs=(Proof("names the cluster"),),
+    proofs=(Proof("the cluster id"),),
     message=lambda: text(
         "{file} belongs to cluster {cluster_id}, other directories of the dump to "
-        "{usual_cluster_id}: what is compared between partitions means nothing here."
+        "{usual_cluster_id}: comparisons between partitions have no meaning here."
     ),
-    remedy=lambda: F.lit("Audit the directories of each cluster for themselves."),
+    remedy=lambda: F.lit("Audit the directories of each cluster separately."),
 )

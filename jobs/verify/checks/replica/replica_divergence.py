@@ -1,27 +1,27 @@
 """Two replicas of a partition contradict each other.
 
-What it finds: an offset below the high watermark of two copies at which they have batches that are
-not the same bytes. Where the cleaner has passed: another record at one offset (producer, epoch,
-sequence, leader epoch, key, value; of a marker its outcome); a copy that holds data of a
-transaction without the marker that another copy has behind it, so that the data is open, or ended
-by a later marker; and the newest value of a key that the other copy has no more, nor anything
-newer, as after a deletion that one copy never got. Told once a partition and kind, at the first
-such offset.
+What it finds: an offset below the high watermark of two copies where their batches are not
+identical bytes. If the cleaner has passed, one of these: different records at one offset (producer,
+epoch, sequence, leader epoch, key, value; for a marker, its outcome); a copy with data of a
+transaction but without the marker that another copy has for it, so that the data are open or ended
+by a later marker; or the newest value of a key, while the other copy has neither that value nor a
+newer one, as after a deletion that one copy never received. Reported once for each partition and
+kind, at the first such offset.
 
-Why it is wrong: a follower stores what it fetches as it is (ReplicaFetcherThread), down to the
-partition leader epoch. What was below the high watermark was acknowledged, and one of the two
-histories is lost: an unclean election, or bytes that changed on a disk. A marker outlives the data
-of its transaction (LogCleaner), so a copy without it got the data and was away longer than
-delete.retention.ms. Consumers and producers see another log after the next change of the leader:
-deleted data again, aborted data committed, committed data hidden, or an open transaction that
-holds the last stable offset.
+Why it is wrong: a follower stores what it fetches unchanged (ReplicaFetcherThread), including the
+partition leader epoch. Records below the high watermark were acknowledged, and one of the two
+histories is lost: by an unclean leader election, or by bytes that changed on a disk. A marker
+outlives the data of its transaction (LogCleaner), so a copy without it received the data and was
+then offline longer than delete.retention.ms. After the next change of the leader consumers and
+producers see another log: deleted data again, aborted data committed, committed data hidden, or an
+open transaction that blocks the last stable offset.
 
 When it is legal: above the high watermark, where a follower truncates; a record, batch or marker
 that one cleaner has removed or emptied and another has not, with the delete horizon, count, size
-and checksum that follow; between two topics that
-had the same name one after the other, which partition.metadata tells apart. A copy of a broker
-that had not stopped cleanly may hold what was truncated before its checkpoint was copied. A marker
-between two segments, or what replaced a value, may lie in a file that was not copied.
+and checksum that follow; between two topics that successively had the same name, which
+partition.metadata distinguishes. A copy of a broker that had not stopped cleanly may hold records
+that were truncated before its checkpoint was copied. A marker between two segments, or a
+superseding record, may be in a file that was not copied.
 
 Evidence: the batch in both copies.
 """
@@ -43,11 +43,11 @@ from jobs.verify.verdict import (
 
 def _by_kind(differs: Column, record: Column, outcome: Column, key: Column) -> Column:
     """The text for what contradicts."""
-    what = F.col("what")
+    difference = F.col("difference")
     return (
-        F.when(what == "differs", differs)
-        .when(what == "record", record)
-        .when(what == "outcome", outcome)
+        F.when(difference == "differs", differs)
+        .when(difference == "record", record)
+        .when(difference == "outcome", outcome)
         .otherwise(key)
     )
 
@@ -57,14 +57,14 @@ CHECK = Check(
     severity=ERROR,
     context="replicas",
     source="ReplicaFetcherThread, LogCleaner",
-    fires=lambda: F.col("what").isin("differs", "record", "outcome", "key"),
+    fires=lambda: F.col("difference").isin("differs", "record", "outcome", "key"),
     excuses=(
         inconclusive(UNSTABLE_TAIL, lambda: ~F.col("both_stable_known")),
         inconclusive(CONFIG_UNKNOWN, lambda: F.col("cleaning_unknown")),
         inconclusive(CLEANED_RANGE, lambda: F.col("may_be_cleaned")),
         suspect(UNSTABLE_TAIL, lambda: ~F.col("both_clean")),
         # One may have fetched it from a broker that had cleaned further and is not in the dump.
-        suspect(CLEANED_RANGE, lambda: (F.col("what") == "differs") & F.col("compacted")),
+        suspect(CLEANED_RANGE, lambda: (F.col("difference") == "differs") & F.col("compacted")),
         suspect(TOPIC_RECREATED, lambda: ~F.col("topic_known")),
         suspect(MISSING_RANGE, lambda: F.col("may_be_missing")),
     ),
@@ -72,13 +72,13 @@ CHECK = Check(
         text("the same batch on brokers {broker} and {other_broker}"),
         text("the same record on brokers {broker} and {other_broker}"),
         text("{other_text} by the marker at offset {marker_offset}, as on broker {other_broker}"),
-        text("the same value, or what replaced it, on brokers {broker} and {other_broker}"),
+        text("the same value, or a newer one, on brokers {broker} and {other_broker}"),
     ),
     found=lambda: _by_kind(
         text("leader epochs {one_text} and {other_text}; the copies of brokers {pairs} differ"),
-        text("{contradicting} offsets with other records"),
+        text("{contradicting} offsets with different records"),
         text("{one_text}; {contradicting} transactions lack their marker"),
-        text("{contradicting} keys whose newest value is only on one of them"),
+        text("{contradicting} keys whose newest value only one copy has"),
     ),
     proofs=(
         Proof("the batch in one copy"),
@@ -86,11 +86,11 @@ CHECK = Check(
     ),
     message=lambda: _by_kind(
         text(
-            "The copies of brokers {broker} and {other_broker} hold different batches from offset "
+            "The copies of brokers {broker} and {other_broker} have different batches from offset "
             "{offset_first} on, below the high watermark of both: one of two histories is lost."
         ),
         text(
-            "The copies of brokers {broker} and {other_broker} hold different records at offset "
+            "The copies of brokers {broker} and {other_broker} have different records at offset "
             "{offset_first}, below the high watermark of both: one of two histories is lost."
         ),
         text(
@@ -99,22 +99,22 @@ CHECK = Check(
             "{other_broker} it is {other_text}."
         ),
         text(
-            "Broker {broker} holds the newest value of a key at offset {offset_first}; broker "
-            "{other_broker} has neither that value nor anything that replaced it."
+            "Broker {broker} has the newest value of a key at offset {offset_first}; broker "
+            "{other_broker} has neither that value nor a newer one."
         ),
     ),
     remedy=lambda: F.when(
-        F.col("what").isin("outcome", "key"),
+        F.col("difference").isin("outcome", "key"),
         text(
-            "See which of brokers {broker} and {other_broker} was away longer than "
-            "delete.retention.ms; do not let it lead, move its folder aside and let it fetch the "
-            "partition anew."
+            "Find out which of brokers {broker} and {other_broker} was offline longer than "
+            "delete.retention.ms. Do not let it become leader; move its folder aside and let it "
+            "fetch the partition again."
         ),
     ).otherwise(
         text(
-            "See who led the partition around offset {offset_first} and whether "
-            "unclean.leader.election.enable is set; keep both folders before a replica truncates, "
-            "and restore what only the copy that is not the leader has."
+            "Find out which broker led the partition around offset {offset_first}, and whether "
+            "unclean.leader.election.enable is set. Save both folders before a replica truncates, "
+            "and restore the records that only the follower's copy has."
         )
     ),
 )

@@ -1,17 +1,18 @@
-"""A replica lacks a range in the middle that another replica has.
+"""A replica lacks a range of offsets that another replica has.
 
 What it finds: offsets below the high watermark of two copies that are missing between two batches
-of one copy, and batches of the other that lie there.
+of one copy, while the other copy has batches there.
 
-Why it is wrong: a follower appends what it fetches without a gap, and retention deletes from the
-start of the log only. The records are gone here, and for consumers as soon as this replica leads.
+Why it is wrong: a follower appends what it fetches without a gap, and retention deletes only from
+the start of the log. The records are lost here, and for consumers as soon as this replica becomes
+leader.
 
-When it is legal: the cleaner has passed on one of the copies (left out), or on another broker from
-which this one fetched (suspect), or the file is damaged (a finding of its own).
-The files of a running broker are copied one after another: between two segments its copy may lack
-what was written, or deleted, in the meantime.
+When it is legal: the cleaner has passed on one of the copies (not reported), or on another broker
+from which this one fetched (suspect), or the file is damaged (a separate finding). The files of a
+running broker are copied one after another: between two segments, its copy may lack offsets that
+were written, or deleted, in the meantime.
 
-Evidence: the batch behind the gap, and the first batch that the other copy has there.
+Evidence: the batch after the gap, and the first batch that the other copy has there.
 """
 
 from pyspark.sql import functions as F
@@ -32,7 +33,7 @@ CHECK = Check(
     severity=ERROR,
     context="replicas",
     source="ReplicaFetcherThread, UnifiedLog.deleteOldSegments",
-    fires=lambda: F.col("what") == "lacks",
+    fires=lambda: F.col("difference") == "lacks",
     excuses=(
         inconclusive(UNSTABLE_TAIL, lambda: ~F.col("both_stable_known")),
         inconclusive(CONFIG_UNKNOWN, lambda: F.col("cleaning_unknown")),
@@ -47,15 +48,15 @@ CHECK = Check(
     expected=lambda: text("the batches of offsets {offset_first} to {offset_last}"),
     found=lambda: text("a gap where broker {other_broker} has batches"),
     proofs=(
-        Proof("the batch behind the gap"),
-        Proof("the first batch that it lacks", "other_file", "other_position", "other_length"),
+        Proof("the batch after the gap"),
+        Proof("the first missing batch", "other_file", "other_position", "other_length"),
     ),
     message=lambda: text(
         "The copy of broker {broker} lacks offsets {offset_first} to {offset_last}, which broker "
         "{other_broker} has and which lie below the high watermark of both."
     ),
     remedy=lambda: text(
-        "Do not let broker {broker} lead this partition; stop it, move the folder aside and let it "
-        "fetch the partition anew."
+        "Do not let broker {broker} become leader of this partition. Stop it, move the folder "
+        "aside and let it fetch the partition again."
     ),
 )

@@ -1,10 +1,10 @@
 """Replicas of a partition belong to different topics of one name.
 
-What it finds: folders of one partition on several brokers whose `partition.metadata` name
-different topic ids.
+What it finds: folders of one partition on several brokers whose `partition.metadata` have different
+topic ids.
 
-Why it is wrong: a topic id is given once (KIP-516), so one of the folders belongs to another topic,
-deleted before the present one was created. Its records are not part of this topic.
+Why it is wrong: a topic id is assigned once (KIP-516), so one of the folders belongs to another
+topic, deleted before the present one was created. Its records are not part of this topic.
 
 When it is legal: a broker that was down while the topic was deleted and created anew keeps the old
 folder until it starts again. The copies are then not compared with each other.
@@ -22,7 +22,7 @@ CHECK = Check(
     severity=WARNING,
     context="replicas",
     source="KIP-516, PartitionMetadataFile",
-    fires=lambda: F.col("what") == "topic_id",
+    fires=lambda: F.col("difference") == "topic_id",
     excuses=(suspect(TOPIC_RECREATED),),
     expected=lambda: text("one topic id"),
     found=lambda: text("{one_text} on broker {broker}, {other_text} on broker {other_broker}"),
@@ -32,10 +32,10 @@ CHECK = Check(
     ),
     message=lambda: text(
         "The folders of brokers {broker} and {other_broker} belong to two topics of this name; one "
-        "of them was left over when the topic was deleted and created anew."
+        "of them was left over when the topic was deleted and created again."
     ),
     remedy=lambda: F.lit(
         "Compare both with kafka-topics.sh --describe, leave the folder of the deleted topic out "
-        "of the dump, and do not trust findings about it."
+        "of the dump, and ignore findings about it."
     ),
 )

@@ -1,11 +1,11 @@
 """The newest segment ends in the middle of a batch.
 
-What it finds: bytes behind the last batch of the newest segment that are no complete batch.
+What it finds: bytes after the last batch of the newest segment that are not a complete batch.
 
-Why it is wrong: it is not: a copy raced with an append, the file is preallocated, or a crash left
-it so; a broker truncates them when it starts.
+Why it is of interest: it is not an error. The copy raced with an append, the file is preallocated,
+or a crash left it so; a broker truncates these bytes when it starts.
 
-When it is legal: always; zeros that a cleanly stopped broker left are closed_segment_tail_garbage.
+When it is legal: always. Zeros after a clean shutdown are reported by closed_segment_tail_garbage.
 
 Evidence: the bytes.
 """
@@ -26,6 +26,6 @@ CHECK = Check(
     expected=lambda: F.lit("the last batch ends the file"),
     found=lambda: text("{byte_length} bytes ({reason_of_failure})"),
     message=lambda: text(
-        "The newest segment ends with {byte_length} bytes that are no complete batch."
+        "The newest segment ends with {byte_length} bytes that are not a complete batch."
     ),
 )

@@ -1,13 +1,13 @@
-"""A closed segment ends in bytes that are no batch.
+"""A closed segment ends in bytes that are not a batch.
 
-What it finds: bytes behind the last batch of a segment that is not the newest, and zeros behind
-that of the newest one of a broker that stopped cleanly.
+What it finds: bytes after the last batch of a segment that is not the newest, and zeros after the
+last batch of the newest segment of a broker that stopped cleanly.
 
-Why it is wrong: a broker trims a segment when it rolls, and all of them when it stops, and trusts
-them when it starts: it would write behind the zeros, and reading would end in front of them.
+Why it is wrong: a broker trims a segment when it rolls, and all segments when it stops, and trusts
+them when it starts. It would append after the zeros, and readers would stop before them.
 
-When it is legal: never. Without the marker of a clean shutdown zeros at the end of the newest
-segment are room for more (log.preallocate) or the trace of a crash.
+When it is legal: never. Without a clean shutdown, zeros at the end of the newest segment are
+preallocated space (log.preallocate) or the result of a crash.
 
 Evidence: the bytes.
 """
@@ -27,7 +27,7 @@ CHECK = Check(
     expected=lambda: F.lit("the last batch ends the file"),
     found=lambda: text("{byte_length} bytes ({reason_of_failure})"),
     message=lambda: text(
-        "The segment was closed, but ends with {byte_length} bytes behind its last batch that are "
-        "no batch."
+        "The segment was closed, but has {byte_length} bytes after its last batch that are not a "
+        "batch."
     ),
 )

@@ -1,8 +1,8 @@
-"""The high watermark lies below the start of the log.
+"""The high watermark is below the log start offset.
 
 What it finds: an entry of replication-offset-checkpoint below the log start offset.
 
-Why it is wrong: records are removed only below the high watermark (UnifiedLog).
+Why it is wrong: records are deleted only below the high watermark (UnifiedLog).
 
 When it is legal: the two checkpoint files are written at different intervals.
 
@@ -24,7 +24,7 @@ CHECK = Check(
     expected=lambda: text("a high watermark of at least {log_start_offset}"),
     found=lambda: text("high watermark {checkpoint_high_watermark}"),
     message=lambda: text(
-        "The checkpoint names high watermark {checkpoint_high_watermark}, below the log start "
-        "offset {log_start_offset}."
+        "The checkpoint has high watermark {checkpoint_high_watermark}, below the log start offset "
+        "{log_start_offset}."
     ),
 )

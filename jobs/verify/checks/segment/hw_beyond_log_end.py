@@ -1,12 +1,12 @@
-"""The high watermark lies behind the end of the log.
+"""The high watermark is above the log end offset.
 
 What it finds: an entry of replication-offset-checkpoint above the log end offset.
 
-Why it is wrong: a broker never sets the high watermark above its log end
-(UnifiedLog.updateHighWatermark), so replicated records are gone from this copy.
+Why it is wrong: a broker never sets the high watermark above its log end offset
+(UnifiedLog.updateHighWatermark), so replicated records are missing from this copy.
 
-When it is legal: the checkpoint was copied after the log. After a clean shutdown nothing was
-written any more, and no legal explanation remains.
+When it is legal: the checkpoint was copied after the log. After a clean shutdown the broker writes
+nothing more, and no legal explanation remains.
 
 Evidence: the checkpoint entry against the last batch of the partition.
 """
@@ -26,7 +26,7 @@ CHECK = Check(
     expected=lambda: text("a high watermark of at most {last_offset_seen}"),
     found=lambda: text("high watermark {checkpoint_high_watermark}"),
     message=lambda: text(
-        "The checkpoint says that all below offset {checkpoint_high_watermark} was replicated, "
-        "but the log ends at {last_offset_seen}."
+        "By the checkpoint all records below offset {checkpoint_high_watermark} were replicated, "
+        "but the log ends at offset {last_offset_seen}."
     ),
 )

@@ -1,18 +1,19 @@
-"""The leader epochs of the log are not those of its leader-epoch-checkpoint.
+"""The leader epochs of the log differ from its leader-epoch-checkpoint.
 
-What it finds: batches whose partition leader epoch is another one than that of the newest entry of
+What it finds: batches whose partition leader epoch is not that of the last entry of
 leader-epoch-checkpoint at or below them, and entries of that file that do not rise.
 
-Why it is wrong: a broker adds an entry before the first batch of an epoch and takes entries away
-with the batches that it truncates (LeaderEpochFileCache). Replicas agree by this file where to
+Why it is wrong: a broker adds an entry before the first batch of an epoch and removes entries with
+the batches that it truncates (LeaderEpochFileCache). Replicas use this file to agree where to
 truncate, so a wrong entry makes a follower keep, or drop, the wrong records.
 
-When it is legal: the checkpoint of a running or killed broker may be older than its log, and lack
-the newest epochs; above the high watermark a log may since have been truncated. Batches of magic 0
-and 1 have no epoch, and one of them clears the file; nothing is said in front of the first entry,
-which moves with the log start. An entry without batches is legal too: the leader wrote nothing.
+When it is legal: the checkpoint of a running or killed broker may be older than its log and lack
+the newest epochs; above the high watermark a log may have been truncated since. Batches of magic 0
+and 1 have no epoch, and one of them clears the file. Batches before the first entry are not judged,
+because it moves with the log start offset. An entry without batches is legal too: that leader wrote
+nothing.
 
-Evidence: the first batch that contradicts, and the file.
+Evidence: the first contradicting batch, and the file.
 """
 
 from pyspark.sql import functions as F
@@ -46,26 +47,27 @@ CHECK = Check(
         suspect(VERSION_DEPENDENT),
     ),
     expected=lambda: F.when(
-        F.col("what") == ORDER, F.lit("epochs that rise, from offsets that do not fall")
+        F.col("fault") == ORDER, F.lit("epochs that rise, from offsets that do not fall")
     ).otherwise(text("leader epoch {entry_value}, from offset {entry_offset} on")),
     found=lambda: F.when(
-        F.col("what") == ORDER,
-        text("an entry of leader epoch {entry_value} from offset {entry_offset} on behind it"),
+        F.col("fault") == ORDER,
+        text("a later entry of leader epoch {entry_value} from offset {entry_offset} on"),
     ).otherwise(text("{batches} batches of leader epoch {leader_epoch}")),
     proofs=(
         Proof("the first batch", "log_file", "position", "length"),
         Proof("the checkpoint", "side_file", "side_position", "side_length"),
     ),
     message=lambda: F.when(
-        F.col("what") == ORDER,
+        F.col("fault") == ORDER,
         text(
             "The leader-epoch-checkpoint has an entry of leader epoch {entry_value} from offset "
-            "{entry_offset} on behind one of a higher epoch or offset."
+            "{entry_offset} on after an entry of a higher epoch or offset."
         ),
     ).otherwise(
         text(
-            "From offset {log_offset} on batches have leader epoch {leader_epoch}, but by the "
-            "leader-epoch-checkpoint all from offset {entry_offset} on have {entry_value}."
+            "Batches from offset {log_offset} on have leader epoch {leader_epoch}, but by the "
+            "leader-epoch-checkpoint the leader epoch from offset {entry_offset} on is "
+            "{entry_value}."
         )
     ),
 )

@@ -2,9 +2,9 @@
 
 What it finds: a batch whose partition leader epoch is lower than that of an earlier batch.
 
-Why it is wrong: every leader writes with a higher epoch than the one before it and a follower
-truncates what is not of its leader's history (LeaderEpochFileCache); a lower epoch behind a higher
-one means that two histories were mixed in one log.
+Why it is wrong: every leader writes with a higher epoch than the previous one, and a follower
+truncates records that are not in its leader's history (LeaderEpochFileCache). A lower epoch after a
+higher one means that two histories were mixed in one log.
 
 When it is legal: never within one replica's log below the high watermark.
 
@@ -21,7 +21,7 @@ CHECK = Check(
     severity=ERROR,
     context="offset_discontinuity",
     source="LeaderEpochFileCache.assign",
-    fires=lambda: F.col("what") == "leader_epoch",
+    fires=lambda: F.col("discontinuity") == "leader_epoch",
     excuses=(unstable_tail("base_offset"),),
     expected=lambda: text("leader epoch of at least {previous_leader_epoch}"),
     found=lambda: text("leader epoch {leader_epoch}"),
@@ -30,7 +30,7 @@ CHECK = Check(
         Proof("the batch with the lower epoch"),
     ),
     message=lambda: text(
-        "The batch at offset {base_offset} was written under leader epoch {leader_epoch}, behind "
-        "one of leader epoch {previous_leader_epoch}."
+        "The batch at offset {base_offset} was written under leader epoch {leader_epoch}, after a "
+        "batch of leader epoch {previous_leader_epoch}."
     ),
 )

@@ -1,8 +1,8 @@
-"""The log starts behind its end.
+"""The log start offset is above the log end offset.
 
 What it finds: an entry of log-start-offset-checkpoint above the log end offset.
 
-Why it is wrong: records that the checkpoint counts on are not in the copy (LogLoader).
+Why it is wrong: records that the checkpoint implies are not in the copy (LogLoader).
 
 When it is legal: the checkpoint was copied after the log.
 
@@ -24,7 +24,7 @@ CHECK = Check(
     expected=lambda: text("a log start offset of at most {last_offset_seen}"),
     found=lambda: text("log start offset {checkpoint_log_start}"),
     message=lambda: text(
-        "The checkpoint says that the log starts at offset {checkpoint_log_start}, but it ends at "
+        "By the checkpoint the log starts at offset {checkpoint_log_start}, but it ends at offset "
         "{last_offset_seen}."
     ),
 )

@@ -2,15 +2,14 @@
 
 What it finds: a batch whose base offset is more than one above the last offset before it.
 
-Why it is wrong: offsets are assigned without gaps (UnifiedLog.append), so records that were
-written are gone.
+Why it is wrong: offsets are assigned without gaps (UnifiedLog.append), so records have been lost.
 
-When it is legal: the cleaner removed the records of a compacted topic. The cleaner checkpoint tells
-what this broker has compacted. It is written at the end of a pass, so of a broker that did not stop
-cleanly it does not tell all that was cleaned below the active segment. Without that file the
-finding is only suspect. So it is where the file does not list the partition, since other brokers,
-or a pass that a kill ended, may have compacted it all the same: unless `__cluster_metadata` tells
-that cleanup.policy was always delete.
+When it is legal: the cleaner removed the records of a compacted topic. The cleaner checkpoint shows
+what this broker has compacted. It is written at the end of a pass, so if the broker did not stop
+cleanly, it does not cover all that was cleaned below the active segment. Without that file the
+finding is only a suspect. It is also a suspect if the file does not list the partition, because
+other brokers, or a pass that a kill interrupted, may have compacted it; unless `__cluster_metadata`
+shows that cleanup.policy was always delete.
 
 Evidence: the batches on both sides of the gap.
 """
@@ -33,7 +32,7 @@ CHECK = Check(
     severity=ERROR,
     context="offset_discontinuity",
     source="UnifiedLog.append",
-    fires=lambda: F.col("what") == "gap",
+    fires=lambda: F.col("discontinuity") == "gap",
     excuses=(
         explained(CLEANED_RANGE, lambda: cleaned_between(F.col("offset_first"))),
         inconclusive(CLEANED_RANGE, lambda: F.col("cleaning") == CLEANED),
@@ -49,10 +48,10 @@ CHECK = Check(
     found=lambda: text("base offset {base_offset}"),
     proofs=(
         Proof("the batch before", "previous_file", "previous_position", "previous_length"),
-        Proof("the batch behind the gap"),
+        Proof("the batch after the gap"),
     ),
     message=lambda: text(
-        "Offsets {offset_first} to {offset_last} are missing from a partition that was not "
-        "compacted there."
+        "Offsets {offset_first} to {offset_last} are missing, but the partition was not compacted "
+        "there."
     ),
 )

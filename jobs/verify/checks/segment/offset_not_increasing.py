@@ -1,11 +1,11 @@
-"""Offsets go backwards or are used twice.
+"""Offsets go back or are used twice.
 
 What it finds: a batch whose base offset is not above the last offset of the batch before it.
 
 Why it is wrong: the leader assigns offsets in order and a follower refuses others
-(UnifiedLog.append); two records with one offset mean that a consumer gets one of them at most.
+(UnifiedLog.append). If two records have one offset, a consumer gets at most one of them.
 
-When it is legal: above the high watermark a truncated tail may have been copied twice.
+When it is legal: above the high watermark, a truncated tail may have been copied twice.
 
 Evidence: the batch before and the batch that goes back.
 """
@@ -20,7 +20,7 @@ CHECK = Check(
     severity=ERROR,
     context="offset_discontinuity",
     source="UnifiedLog.append",
-    fires=lambda: F.col("what") == "overlap",
+    fires=lambda: F.col("discontinuity") == "overlap",
     excuses=(unstable_tail("base_offset"),),
     expected=lambda: text("base offset above {previous_last_offset}"),
     found=lambda: text("base offset {base_offset}"),
@@ -29,7 +29,7 @@ CHECK = Check(
         Proof("the batch that goes back"),
     ),
     message=lambda: text(
-        "A batch begins at offset {base_offset} although the batch before it ends at offset "
+        "A batch begins at offset {base_offset}, but the batch before it ends at offset "
         "{previous_last_offset}."
     ),
 )

@@ -1,14 +1,15 @@
 """A segment file is missing between two others.
 
-What it finds: a segment whose name lies more than one above the last offset of the segment before.
+What it finds: a segment whose base offset is more than one above the last offset of the previous
+segment.
 
 Why it is wrong: segments follow one another without gaps (LocalLog.roll), so a whole file of
 records is not in the dump.
 
-When it is legal: retention or the cleaner removed the segment while the dump was copied; its end
-was cleaned away.
+When it is legal: retention or the cleaner removed the segment while the dump was copied; the
+cleaner removed the end of the previous segment.
 
-Evidence: the last batch before and the first batch behind.
+Evidence: the last batch before and the first batch after.
 """
 
 from pyspark.sql import functions as F
@@ -23,17 +24,17 @@ CHECK = Check(
     severity=WARNING,
     context="offset_discontinuity",
     source="LocalLog.roll",
-    fires=lambda: F.col("what") == "segment_missing",
+    fires=lambda: F.col("discontinuity") == "segment_missing",
     excuses=(
         explained(CLEANED_RANGE, lambda: cleaned_between(F.col("offset_first"))),
         inconclusive(CLEANED_RANGE, lambda: F.col("cleaning") == CLEANED),
         suspect(CONFIG_UNKNOWN),
     ),
     expected=lambda: text("a segment that begins at offset {offset_first}"),
-    found=lambda: text("the next segment holds offset {base_offset}"),
+    found=lambda: text("the next segment begins at offset {base_offset}"),
     proofs=(
         Proof("the last batch before", "previous_file", "previous_position", "previous_length"),
-        Proof("the first batch behind"),
+        Proof("the first batch after"),
     ),
     message=lambda: text(
         "Offsets {offset_first} to {offset_last} are in no segment: a file is missing from the "

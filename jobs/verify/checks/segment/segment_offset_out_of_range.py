@@ -1,14 +1,14 @@
-"""A segment holds offsets that its name excludes.
+"""A segment has offsets that its name excludes.
 
 What it finds: a segment with a batch below its base offset, at or above the base offset of the next
 segment, or more than 2147483647 above its own.
 
-Why it is wrong: a broker looks an offset up in the segment whose name is next below it
-(LogSegment), so the records cannot be found, or others are found instead.
+Why it is wrong: a broker looks up an offset in the segment with the highest base offset at or below
+it (LogSegment), so these records are not found, or others are found instead.
 
-When it is legal: never, but for leftovers of an interrupted cleaner swap, which are not read.
+When it is legal: never. Files left over from an interrupted cleaner swap are not read.
 
-Evidence: the batch that lies outside.
+Evidence: the batch that is out of range.
 """
 
 from pyspark.sql import functions as F
@@ -29,7 +29,7 @@ CHECK = Check(
     expected=lambda: text("offsets from {base_offset} to below {next_base_offset}"),
     found=lambda: text("offsets from {lowest_offset} to {highest_offset}"),
     message=lambda: text(
-        "The segment with base offset {base_offset} holds offsets {lowest_offset} to "
-        "{highest_offset}, but the next segment begins at {next_base_offset}."
+        "The segment with base offset {base_offset} has offsets {lowest_offset} to "
+        "{highest_offset}, but the next segment begins at offset {next_base_offset}."
     ),
 )

@@ -1,14 +1,14 @@
 """A producer snapshot cannot be read.
 
 What it finds: a `.snapshot` whose version is unknown, whose checksum is wrong, whose length does
-not fit its number of entries, or that names a producer twice.
+not fit its number of entries, or that has two entries for a producer.
 
 Why it is wrong: a broker that loads the partition drops such a file and rebuilds the state from an
-older one (ProducerStateManager.readSnapshot). Where the batches are gone, producers are forgotten:
-duplicates are taken, and a transaction that is still open may be forgotten too.
+older one (ProducerStateManager.readSnapshot). Producers whose batches are gone are forgotten:
+duplicates are accepted, and an open transaction may be forgotten too.
 
-When it is legal: the broker was writing the newest one when it was copied or killed. A machine that
-lost its power may leave several that never reached the disk.
+When it is legal: the broker was writing the newest snapshot when it was copied or killed. A power
+failure may leave several snapshots that never reached the disk.
 
 Evidence: the file.
 """
@@ -24,12 +24,14 @@ CHECK = Check(
     severity=ERROR,
     context="snapshot",
     source="ProducerStateManager.readSnapshot",
-    fires=lambda: F.col("what") == CORRUPT,
+    fires=lambda: F.col("fault") == CORRUPT,
     excuses=(
         inconclusive(UNSTABLE_TAIL, lambda: ~F.col("clean_shutdown") & F.col("newest")),
         suspect(UNSTABLE_TAIL, lambda: ~F.col("clean_shutdown")),
     ),
-    expected=lambda: F.lit("version 1, checksum, length and producer ids that fit"),
+    expected=lambda: F.lit(
+        "version 1, a valid checksum and length, one entry for each producer id"
+    ),
     found=lambda: text("{detail}"),
     proofs=(Proof("the snapshot"),),
     message=lambda: text(

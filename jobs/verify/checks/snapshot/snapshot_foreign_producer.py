@@ -1,13 +1,13 @@
-"""A producer snapshot names a producer that nothing before it knows.
+"""A producer snapshot has a producer without an origin.
 
-What it finds: an entry of a `.snapshot` for a producer id that neither the snapshot before it has
-nor any batch between the two.
+What it finds: an entry of a `.snapshot` for a producer id that is neither in the previous snapshot
+nor in any batch between the two.
 
-Why it is told: the entry has no origin in the log. A broker that loads it judges the sequences of
-that producer by it, and keeps an open transaction of it for ever.
+Why it is suspicious: the entry has no origin in the log. A broker that loads it checks the
+sequences of that producer against it, and keeps an open transaction of it without end.
 
-When it is legal: the producer had been forgotten when an older snapshot was written once more. In
-what the cleaner has passed nothing is told, since it takes batches.
+When it is legal: the producer had expired when an older snapshot was written again. Ranges that the
+cleaner has passed are not judged, because it removes batches.
 
 Evidence: the entry of the snapshot.
 """
@@ -30,7 +30,7 @@ CHECK = Check(
     severity=WARNING,
     context="snapshot",
     source="ProducerStateManager.takeSnapshot",
-    fires=lambda: F.col("what") == FOREIGN,
+    fires=lambda: F.col("fault") == FOREIGN,
     excuses=(
         explained(OTHER_OUTCOME, lambda: F.col("told_before")),
         inconclusive(
@@ -43,8 +43,8 @@ CHECK = Check(
     found=lambda: text("{found}"),
     proofs=(Proof("the entry of the snapshot"),),
     message=lambda: text(
-        "The producer snapshot at offset {snapshot_offset} names producer {producer_id}, of which "
-        "neither the snapshot before it nor the log between knows anything: {found}."
+        "The producer snapshot at offset {snapshot_offset} has producer {producer_id}, which is "
+        "neither in the previous snapshot nor in the log between them: {found}."
     ),
     remedy=lambda: F.lit(
         "Stop the broker, delete this and all later .snapshot files of the partition and the "

@@ -1,18 +1,18 @@
-"""A producer snapshot says something else than the log before it.
+"""A producer snapshot contradicts the log before it.
 
 What it finds: a producer whose epoch, last sequence, last offset, timestamp, coordinator epoch or
 open transaction in a `.snapshot` differs from the state that the batches before it lead to. The
-state is replayed from the snapshot before, or from offset 0; each difference is told once.
+state is replayed from the previous snapshot, or from offset 0. Each difference is reported once.
 
-Why it is wrong: a broker that restarts or takes over goes on with the snapshot
-(ProducerStateManager.loadFromSnapshot): it refuses sequences that are right, takes duplicates, or
-has a last stable offset that no marker moves.
+Why it is wrong: a broker that restarts or becomes leader continues from the snapshot
+(ProducerStateManager.loadFromSnapshot): it refuses valid sequences, accepts duplicates, or has a
+last stable offset that no marker advances.
 
 When it is legal: the broker forgets a producer without an open transaction after
-producer.id.expiration.ms. In what the cleaner has passed the log has less than the snapshot. Kafka
-0.11 takes a marker for the last offset. Nothing is compared where offsets or batches before the
-snapshot are missing or damaged. In a live copy, what lies above the high watermark may have been
-truncated since.
+producer.id.expiration.ms. In ranges that the cleaner has passed, the log has less than the
+snapshot. Kafka 0.11 counts a marker as the last offset. Nothing is compared if offsets or batches
+before the snapshot are missing or damaged. In a live copy, batches above the high watermark may
+have been truncated since.
 
 Evidence: the entry of the snapshot, and the newest batch of the producer before it.
 """
@@ -34,9 +34,9 @@ CHECK = Check(
     severity=ERROR,
     context="snapshot",
     source="ProducerStateManager.takeSnapshot",
-    fires=lambda: F.col("what").isin(DIFFERS, FORGOTTEN),
+    fires=lambda: F.col("fault").isin(DIFFERS, FORGOTTEN),
     excuses=(
-        inconclusive(STATE_MAY_HAVE_EXPIRED, lambda: F.col("what") == FORGOTTEN),
+        inconclusive(STATE_MAY_HAVE_EXPIRED, lambda: F.col("fault") == FORGOTTEN),
         explained(OTHER_OUTCOME, lambda: F.col("told_before")),
         inconclusive(
             UNSTABLE_TAIL,
@@ -52,13 +52,13 @@ CHECK = Check(
     message=lambda: F.when(
         F.col("number") > 1,
         text(
-            "The producer snapshot at offset {snapshot_offset} has forgotten {number} producers "
-            "of the log before it, the newest of them {producer_id}: {found}."
+            "The producer snapshot at offset {snapshot_offset} lacks {number} producers of the log "
+            "before it, the newest of them {producer_id}: {found}."
         ),
     ).otherwise(
         text(
-            "The producer snapshot at offset {snapshot_offset} says of producer {producer_id}: "
-            "{found}. The log before it says: {expected}."
+            "The producer snapshot at offset {snapshot_offset} has for producer {producer_id}: "
+            "{found}. The log before it gives: {expected}."
         )
     ),
     remedy=lambda: F.lit(

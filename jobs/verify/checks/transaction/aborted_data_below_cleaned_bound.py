@@ -1,13 +1,13 @@
-"""Records of an aborted transaction survived the cleaner.
+"""Records of an aborted transaction are still present after cleaning.
 
-What it finds: an aborted transaction that lies, with its marker, below the offset up to which the
-cleaner has worked, and still holds records.
+What it finds: an aborted transaction that is below the cleaner checkpoint together with its marker,
+and still has records.
 
-Why it is suspicious: a cleaner that knows of the abort drops all its records. Should the cleaner
-later drop the marker, the records become visible.
+Why it is suspicious: a cleaner that knows of the abort removes all its records. If the cleaner
+later removes the marker, the records become visible.
 
-When it is legal: releases that cleaned before the index of aborted transactions existed, or with
-an index that lacked the entry.
+When it is legal: the release cleaned the log before the index of aborted transactions existed, or
+with an index that lacked the entry.
 
 Evidence: the first batch of the transaction and its marker.
 """
@@ -37,6 +37,6 @@ CHECK = Check(
     ),
     message=lambda: text(
         "The aborted transaction of producer {producer_id} from offset {first_offset} to "
-        "{marker_offset} still holds {records} records although the cleaner has passed it."
+        "{marker_offset} still has {records} records below the cleaner checkpoint."
     ),
 )

@@ -1,15 +1,16 @@
 """The cleaner passed data of a transaction that is still open.
 
-What it finds: transactional data without a later marker of its producer id that begins below the
-offset up to which the cleaner has worked.
+What it finds: transactional data without a later marker of its producer id that begin below the
+cleaner checkpoint.
 
-Why it is wrong: the cleaner stops at the last stable offset, so all it touched was decided. The
-marker was there and is lost: data that consumers have read now waits for ever.
+Why it is wrong: the cleaner stops at the last stable offset, so all transactions below its
+checkpoint were decided. The marker existed and is lost. Data that consumers have already read are
+now blocked.
 
-When it is legal: never; but the marker may be damaged, or in a file that is not in the dump, and
-in a copy of a running broker the checkpoint may be younger than the log. Of a transaction that
-began below the log start the cleaner may pass what lies below it. Up to Kafka 2.2.1 the cleaner
-took the marker of data that it kept (KAFKA-8351).
+When it is legal: never. But the marker may be damaged, or in a file that is not in the dump, and in
+a copy of a running broker the checkpoint may be newer than the log. If the transaction began below
+the log start offset, the cleaner may pass that part. Up to Kafka 2.2.1 the cleaner removed the
+markers of data that it kept (KAFKA-8351).
 
 Evidence: the first and the last batch of the transaction.
 """
@@ -42,7 +43,7 @@ CHECK = Check(
         ),
         inconclusive(DUMP_BEFORE_EVENT, lambda: ~F.col("clean_shutdown")),
     ),
-    expected=lambda: text("a marker, as the cleaner passed offset {cleaner_checkpoint}"),
+    expected=lambda: text("a marker, because the cleaner checkpoint is {cleaner_checkpoint}"),
     found=lambda: F.lit("no marker"),
     proofs=(
         Proof("first batch of the transaction"),
@@ -50,6 +51,6 @@ CHECK = Check(
     ),
     message=lambda: text(
         "The transaction of producer {producer_id} that began at offset {first_offset} has no "
-        "marker although the cleaner has worked up to offset {cleaner_checkpoint}."
+        "marker, although the cleaner checkpoint is at offset {cleaner_checkpoint}."
     ),
 )

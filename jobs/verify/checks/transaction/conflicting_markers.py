@@ -1,16 +1,16 @@
 """One transaction was committed and aborted.
 
-What it finds: two markers of one producer id and epoch with different outcomes in a partition
-and no data of the producer between.
+What it finds: two markers of one producer id and epoch with different outcomes in a partition, with
+no data of the producer between them.
 
-Why it is wrong: a transaction has one outcome. Where the first marker raised the epoch of its
-data (transaction protocol 2, or a fence), a second transaction can end with the same epoch only
-after transaction.version was lowered.
+Why it is wrong: a transaction has one outcome. If the first marker raised the epoch of its data
+(transaction.version 2, or fencing), a second transaction can end with the same epoch only after
+transaction.version was lowered.
 
-When it is legal: with the older protocols, also where the cluster went back to one of them, the
-second marker may end a transaction that wrote nothing here, which the coordinator's log tells; an
-operator may have aborted before the coordinator committed; the data between were cleaned or are
-missing.
+When it is legal: under transaction.version 0 and 1, also if the cluster was downgraded to one of
+them, the second marker may end a transaction without data here, which the coordinator's log shows;
+an operator may have aborted before the coordinator committed; the data in between were cleaned or
+are missing.
 
 Evidence: both markers.
 """
@@ -76,8 +76,8 @@ CHECK = Check(
         at="previous_marker.offset",
     ),
     remedy=lambda: text(
-        "The first marker, at offset {at}, is what consumers obey in {topic}-{partition}: compare "
-        "the transaction's other partitions.",
+        "Consumers of {topic}-{partition} follow the first marker, at offset {at}. Compare the "
+        "other partitions of the transaction.",
         at="previous_marker.offset",
     ),
 )

@@ -1,14 +1,14 @@
-"""A marker comes from an older coordinator than the marker before it.
+"""A marker has a lower coordinator epoch than the marker before it.
 
 What it finds: a marker with a lower coordinator epoch than the marker of the same producer id
 before it in the partition.
 
 Why it is wrong: the leader refuses markers of a deposed coordinator
-(TransactionCoordinatorFencedException): two coordinators decided transactions of one producer.
+(TransactionCoordinatorFencedException). Two coordinators decided transactions of one producer.
 
-When it is legal: the state of the producer had expired before it, or went with the head of the
-log, up to Kafka 2.3. An operator's abort may carry
-coordinator epoch 0 (KIP-664); it has the epoch of the data it ends.
+When it is legal: the state of the producer had expired, or, up to Kafka 2.3, was lost with the head
+of the log. An operator's abort may carry coordinator epoch 0 (KIP-664); it has the epoch of the
+data it ends.
 
 Evidence: the marker before and the marker of the lower coordinator epoch.
 """
@@ -51,11 +51,16 @@ CHECK = Check(
             "previous_marker_position",
             "previous_marker_length",
         ),
-        Proof("the marker of the older one", "marker_file", "marker_position", "marker_length"),
+        Proof(
+            "the marker of the lower coordinator epoch",
+            "marker_file",
+            "marker_position",
+            "marker_length",
+        ),
     ),
     message=lambda: text(
         "The {outcome} marker of producer {producer_id} at offset {marker_offset} has coordinator "
-        "epoch {coordinator_epoch} after one with {before}.",
+        "epoch {coordinator_epoch}, after a marker with coordinator epoch {before}.",
         before="previous_marker.coordinator_epoch",
     ),
 )

@@ -1,15 +1,15 @@
-"""Transactional data lie open in a partition that their transaction never listed.
+"""Open transactional data are in a partition that their transaction never listed.
 
-What it finds: data that no marker ends, while no record of their producer id and epoch in
-`__transaction_state` lists the partition, although all of them are there.
+What it finds: data without a marker after them, while no record of their producer id and epoch in
+`__transaction_state` lists the partition, although all these records are present.
 
-Why it is wrong: the coordinator writes markers to the partitions it lists and to no others, so
-nobody will end these data, and consumers of read_committed will stop there.
+Why it is wrong: the coordinator writes markers only to the partitions it lists. No marker will end
+these data, and read_committed consumers stop there.
 
-When it is legal: never. A copy of the coordinator's log that is older than the data decides
-nothing. Data that came behind the marker of their own epoch are told as
-late_write_after_marker, once they are older than every timeout as hanging_transaction, and
-those in `__consumer_offsets` as offset_commit_unlisted.
+When it is legal: never. If the copy of the coordinator's log is older than the data, the finding is
+inconclusive. Data that arrived after the marker of their own epoch are reported by
+late_write_after_marker, data older than every timeout by hanging_transaction, and data in
+`__consumer_offsets` by offset_commit_unlisted.
 
 Evidence: the first batch of the data, and the last record of the epoch.
 """
@@ -56,10 +56,10 @@ CHECK = Check(
     message=lambda: text(
         "Producer {producer_id} (epoch {producer_epoch}) wrote from offset {first_offset} on to "
         "{topic}-{partition}, but no transaction of {transactional_id} in that epoch lists the "
-        "partition: nobody will end the data."
+        "partition: no marker will end the data."
     ),
     remedy=lambda: text(
-        DESCRIBE_PRODUCERS + "; abort what is open there, and see whether "
+        DESCRIBE_PRODUCERS + "; abort the transactions that are open there, and check whether "
         "transaction.partition.verification.enable is on."
     ),
 )

@@ -1,13 +1,14 @@
 """A marker was written twice.
 
-What it finds: two markers of one producer id with the same epoch and outcome in a partition and
-no data of the producer between.
+What it finds: two markers of one producer id with the same epoch and outcome in a partition, with
+no data of the producer between them.
 
-Why it is told: it shows a retry or a change of the coordinator. It decides nothing.
+Why it is of interest: it shows a retry or a change of the coordinator. It has no effect on any
+record.
 
-When it is legal: always: the marker was sent again after a timeout (same coordinator epoch), by
-a new coordinator (higher coordinator epoch), or belongs to a transaction without data here.
-Nothing is said where data between may have been cleaned or is missing.
+When it is legal: always. The marker was sent again after a timeout (same coordinator epoch), by a
+new coordinator (higher coordinator epoch), or belongs to a transaction without data here. Nothing
+is reported if data in between may have been cleaned or are missing.
 
 Evidence: both markers.
 """
@@ -32,7 +33,7 @@ CHECK = Check(
         suspect(ALSO_LEGAL),
     ),
     expected=lambda: text("one {outcome} marker of epoch {marker_epoch}"),
-    found=lambda: text("another at offset {offset}", offset="previous_marker.offset"),
+    found=lambda: text("another one at offset {offset}", offset="previous_marker.offset"),
     proofs=(
         Proof(
             "the marker before",
@@ -40,7 +41,7 @@ CHECK = Check(
             "previous_marker_position",
             "previous_marker_length",
         ),
-        Proof("the marker again", "marker_file", "marker_position", "marker_length"),
+        Proof("the repeated marker", "marker_file", "marker_position", "marker_length"),
     ),
     message=lambda: text(
         "The {outcome} marker of producer {producer_id} with epoch {marker_epoch} at offset "

@@ -1,15 +1,15 @@
-"""A producer comes back with a higher epoch inside its own open transaction.
+"""A producer writes with a higher epoch while its transaction is still open.
 
-What it finds: transactional data of a higher producer epoch that follows data of a lower one in
-the same partition without a marker between.
+What it finds: transactional data of a higher producer epoch after data of a lower epoch in the same
+partition, without a marker between them.
 
-Why it is wrong: the coordinator ends the old transaction everywhere before it gives out a higher
-epoch. The marker was lost, or the older data hung; the next marker decides data that belong to a
-transaction with its own outcome, so aborted records may become visible.
+Why it is wrong: the coordinator ends the old transaction in all partitions before it assigns a
+higher epoch. The marker was lost, or the older data were hanging. The next marker also decides data
+of a transaction that has an outcome of its own, so aborted records may become visible.
 
-When it is legal: never (the cleaner removes no marker before its data); but the marker may be
-damaged or missing in the dump. Up to Kafka 2.3 a transaction was forgotten with the head of the
-log.
+When it is legal: never (the cleaner removes no marker before its data). But the marker may be
+damaged or missing in the dump, and brokers up to Kafka 2.3 forgot a transaction that was deleted
+with the head of the log.
 
 Evidence: the last batch of the lower epoch and the first of the higher.
 """
@@ -47,7 +47,7 @@ CHECK = Check(
         ),
         Proof("the first batch of the higher epoch"),
     ),
-    # What hangs is the older data; the batch behind it only shows that.
+    # The older data hang; the batch after them only shows it.
     place={
         "offset_first": "open_first_offset",
         "offset_last": "previous.last_offset",
@@ -59,9 +59,8 @@ CHECK = Check(
         epoch="previous.epoch",
     ),
     remedy=lambda: text(
-        "Find the outcome of the transaction of epoch {epoch} in __transaction_state; if it was "
-        "aborted, consumers must not use its records in {topic}-{partition}, which end at offset "
-        "{last}.",
+        "Find the outcome of the transaction of epoch {epoch} in __transaction_state. If it was "
+        "aborted, consumers must not use its records in {topic}-{partition}, up to offset {last}.",
         epoch="previous.epoch",
         last="previous.last_offset",
     ),

@@ -1,17 +1,18 @@
-"""A transaction is open and nobody will end it.
+"""A transaction is open and the coordinator will not end it.
 
-What it finds: a transaction without a marker at the end of the log, whose last batch is older
-than every timeout, while the last record of the transaction coordinator does not list the
-partition, or no transactional id owns the producer id.
+What it finds: a transaction without a marker at the end of the log, whose last batch is older than
+every timeout, while the last record of the transaction coordinator does not list the partition, or
+no transactional id owns the producer id.
 
-Why it is wrong: the last stable offset cannot pass its first offset, so read_committed consumers
-wait for ever and the cleaner stops (KIP-664).
+Why it is wrong: the last stable offset cannot advance beyond its first offset, so read_committed
+consumers wait without end and the cleaner stops (KIP-664).
 
-When it is legal: a prepared transaction of two-phase commit; copies of partition and coordinator
-log that were taken at different moments; an owner that has another producer id since the partition
-was copied. What another copy of the partition outlasts is judged there. The age is that of the
-first moment of a broker behind the data; timestamps of a client prove nothing. Up to Kafka 2.3 a
-transaction all of whose data went with the head of the log was forgotten.
+When it is legal: a prepared transaction of two-phase commit; the partition and the coordinator's
+log were copied at different moments; the transactional id got another producer id after the
+partition was copied. If another copy of the partition is longer, the transaction is judged there.
+The age is counted from the first broker timestamp after the data; client timestamps prove nothing.
+Brokers up to Kafka 2.3 forgot a transaction when all its data were deleted with the head of the
+log.
 
 Evidence: the first and the last batch of the transaction.
 """
@@ -46,13 +47,13 @@ CHECK = Check(
         inconclusive(DUMP_BEFORE_EVENT, lambda: ~is_decided()),
         begun_and_gone(),
     ),
-    expected=lambda: F.lit("a COMMIT or ABORT marker, or a coordinator that still runs it"),
+    expected=lambda: F.lit("a COMMIT or ABORT marker, or a coordinator that lists the partition"),
     found=lambda: text(
         "no marker; coordinator: {coordinator_state}{late}",
         late=F.when(
             F.col("behind_own_marker"),
             text(
-                "; the data came behind the marker of their own epoch at offset {at}",
+                "; the data arrived after the marker of their own epoch at offset {at}",
                 at="opening_marker.offset",
             ),
         ).otherwise(F.lit("")),
@@ -63,8 +64,9 @@ CHECK = Check(
     ),
     message=lambda: text(
         "The transaction of producer {producer_id} (epoch {producer_epoch}) that began at offset "
-        "{first_offset} hangs: no marker after {minutes} minutes and its coordinator, in state "
-        "{coordinator_state}, does not know of it here; read_committed consumers stop at it.",
+        "{first_offset} hangs: it has no marker after {minutes} minutes, and its coordinator, in "
+        "state {coordinator_state}, does not list this partition. read_committed consumers stop at "
+        "it.",
         minutes=F.floor(F.col("age_ms") / 60000),
     ),
     remedy=abort_command,

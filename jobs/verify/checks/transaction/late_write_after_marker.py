@@ -1,17 +1,19 @@
-"""A write arrived after the marker of its own transaction, and opened one that nobody will end.
+"""A write arrived after the marker of its transaction and opened a transaction without an owner.
 
-What it finds: transactional data at the end of the log behind a marker of the same producer epoch,
+What it finds: transactional data at the end of the log after a marker of the same producer epoch,
 while the coordinator's log has no later transaction of the producer that lists the partition.
 
-Why it is wrong: before protocol 2 a transaction and the next may have the same epoch, so a leader
-that does not ask the coordinator takes a delayed produce request for the begin of the next one
-(KIP-890). It is told before any timeout has passed; once it is older than that, and its
-coordinator does not know of it, hanging_transaction tells it instead.
+Why it is wrong: before transaction.version 2 consecutive transactions may have the same epoch, so a
+leader that does not verify with the coordinator takes a delayed produce request for the begin of
+the next transaction (KIP-890). This is reported before any timeout has passed. Once the data are
+older than every timeout and the coordinator does not list them, hanging_transaction reports them
+instead.
 
 When it is legal: the coordinator's log was copied before the partition was added to the next
-transaction. Where the producer's next transaction has joined the data, nothing proves them late.
+transaction. If the producer's next transaction has joined the data, there is no proof that they
+were late.
 
-Evidence: the marker and the first batch behind it.
+Evidence: the marker and the first batch after it.
 """
 
 from pyspark.sql import functions as F
@@ -55,7 +57,7 @@ CHECK = Check(
     ),
     expected=lambda: text("a transaction of epoch {producer_epoch} that lists {listed}"),
     found=lambda: text(
-        "data behind the marker of epoch {producer_epoch}; coordinator: {coordinator_state}"
+        "data after the marker of epoch {producer_epoch}; coordinator: {coordinator_state}"
     ),
     proofs=(
         Proof(
@@ -64,12 +66,12 @@ CHECK = Check(
             "opening_marker_position",
             "opening_marker_length",
         ),
-        Proof("first batch behind it"),
+        Proof("first batch after it"),
     ),
     message=lambda: text(
         "Producer {producer_id} (epoch {producer_epoch}, {transactional_id}) wrote at offset "
-        "{first_offset} after its marker at offset {marker}, outside any transaction: nobody will "
-        "end it, and read_committed consumers will stop there.",
+        "{first_offset} after its marker at offset {marker}, outside any transaction. No marker "
+        "will end these data, and read_committed consumers stop there.",
         marker="opening_marker.offset",
     ),
     remedy=abort_command,

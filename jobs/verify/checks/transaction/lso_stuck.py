@@ -1,15 +1,15 @@
-"""An old open transaction holds back the last stable offset.
+"""An old open transaction blocks the last stable offset.
 
 What it finds: the oldest open transaction of a partition is older than transaction.max.timeout.ms
-plus five minutes, and is neither proven to hang (hanging_transaction) nor proven to be overdue
-at its coordinator (open_transaction_overdue).
+plus five minutes, and is neither proven to hang (hanging_transaction) nor proven to be overdue at
+its coordinator (open_transaction_overdue).
 
-Why it is suspicious: read_committed consumers wait at its first offset and the cleaner stops
-there; a coordinator that works ends transactions before that age.
+Why it is suspicious: read_committed consumers wait at its first offset and the cleaner stops there.
+A running coordinator ends transactions before that age.
 
-When it is legal: the broker allows longer transactions than the configuration of this audit says;
-a prepared transaction of two-phase commit; timestamps of the client lie in the past, and nothing
-behind the data tells when they were appended.
+When it is legal: the broker allows longer transactions than the configuration of this audit; a
+prepared transaction of two-phase commit; client timestamps are in the past, and no broker timestamp
+after the data shows when they were appended.
 
 Evidence: the first batch of the transaction.
 """
@@ -40,12 +40,12 @@ CHECK = Check(
         suspect(CONFIG_UNKNOWN),
     ),
     expected=lambda: text(
-        "an end within {minutes} minutes", minutes=F.floor(F.col("limit_ms") / 60000)
+        "COMMIT or ABORT within {minutes} minutes", minutes=F.floor(F.col("limit_ms") / 60000)
     ),
     found=lambda: text("open for {minutes} minutes", minutes=F.floor(F.col("held_ms") / 60000)),
     proofs=(Proof("first batch of the transaction"),),
     message=lambda: text(
-        "The transaction of producer {producer_id} that began at offset {first_offset} has held "
+        "The transaction of producer {producer_id} that began at offset {first_offset} has blocked "
         "the last stable offset for {minutes} minutes; its coordinator is in state "
         "{coordinator_state}.",
         minutes=F.floor(F.col("held_ms") / 60000),

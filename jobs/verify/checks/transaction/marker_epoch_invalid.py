@@ -1,14 +1,14 @@
-"""The epoch of a marker cannot be that of the transaction it ends.
+"""The epoch of a marker is too high for the transaction it ends.
 
-What it finds: a COMMIT whose epoch is more than one above the data it ends, or an ABORT whose
-epoch is more than two above.
+What it finds: a COMMIT whose epoch is more than one above that of the data it ends, or an ABORT
+whose epoch is more than two above.
 
-Why it is wrong: a transaction of epoch e is committed with e or e + 1 and aborted with e to
-e + 2. The marker belongs to a later transaction and its own marker is lost: aborted records may
-have become visible, as after KAFKA-20734.
+Why it is wrong: a transaction of epoch e is committed with e or e + 1 and aborted with e to e + 2.
+The marker belongs to a later transaction, and the marker of this transaction is lost: aborted
+records may have become visible, as after KAFKA-20734.
 
-When it is legal: an ABORT far above after repeated failed fences (before KAFKA-9666); markers or
-data between are damaged or missing in the dump.
+When it is legal: an ABORT far above after repeated failed fencing (before KAFKA-9666); markers or
+data in between are damaged or missing in the dump.
 
 Evidence: the last batch of the transaction and the marker.
 """
@@ -55,7 +55,7 @@ CHECK = Check(
     ),
     remedy=lambda: text(
         "Find the outcome of epoch {highest_epoch} of producer {producer_id} in "
-        "__transaction_state; if it was aborted, offsets {first_offset} to {last_offset} of "
-        "{topic}-{partition} must not be used."
+        "__transaction_state. If it was aborted, consumers must not use offsets {first_offset} to "
+        "{last_offset} of {topic}-{partition}."
     ),
 )

@@ -1,14 +1,14 @@
-"""The epoch of a marker lies below what came before it.
+"""The epoch of a marker is lower than an earlier epoch of its producer.
 
-What it finds: a COMMIT or ABORT marker with a lower producer epoch than the data it ends or than
+What it finds: a COMMIT or ABORT marker with a lower producer epoch than the data it ends, or than
 an earlier marker or batch of the same producer id in the partition.
 
-Why it is wrong: the leader refuses the marker of an older epoch; stored all the same, it decides
-data of a transaction that it does not belong to.
+Why it is wrong: the leader refuses a marker of an older epoch. If it is stored nevertheless, it
+decides data of a transaction that it does not belong to.
 
-When it is legal: the state of the producer had expired before it, or went with the head of the
-log, up to Kafka 2.3. Where the data of the
-transaction have several epochs, epoch_bump_inside_open_txn tells it.
+When it is legal: the state of the producer had expired, or, up to Kafka 2.3, was lost with the head
+of the log. If the data of the transaction have several epochs, epoch_bump_inside_open_txn reports
+it.
 
 Evidence: the marker before and the marker of the lower epoch.
 """
@@ -56,6 +56,6 @@ CHECK = Check(
     ),
     message=lambda: text(
         "The {outcome} marker of producer {producer_id} at offset {marker_offset} has epoch "
-        "{marker_epoch}, below epoch {earlier_epoch} seen before it."
+        "{marker_epoch}, below the earlier epoch {earlier_epoch}."
     ),
 )

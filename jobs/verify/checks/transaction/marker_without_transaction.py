@@ -3,11 +3,12 @@
 What it finds: a COMMIT or ABORT marker while no transaction of its producer id is open in the
 partition.
 
-Why it is told: with it other findings about the producer can be understood. It decides nothing.
+Why it is of interest: it helps to interpret other findings about the producer. It has no effect on
+any record.
 
-When it is legal: often. The marker was sent twice, or a new coordinator sent it again, or the
-partition was registered and nothing was written. Nothing is said where data may have been
-removed by retention or the cleaner, or is missing in the dump.
+When it is legal: often. The marker was sent twice, or again by a new coordinator, or the partition
+was registered and no record was written. Nothing is reported if data may have been removed by
+retention or the cleaner, or are missing in the dump.
 
 Evidence: the marker.
 """
@@ -37,10 +38,10 @@ CHECK = Check(
         suspect(ALSO_LEGAL),
     ),
     expected=lambda: F.lit("data before the marker"),
-    found=lambda: text("{outcome} marker of epoch {marker_epoch} alone"),
+    found=lambda: text("{outcome} marker of epoch {marker_epoch} without data"),
     proofs=(Proof("the marker", "marker_file", "marker_position", "marker_length"),),
     message=lambda: text(
         "The {outcome} marker of producer {producer_id} at offset {marker_offset} ends no "
-        "transaction: nothing of the producer was open in this partition."
+        "transaction: the producer had no open transaction in this partition."
     ),
 )

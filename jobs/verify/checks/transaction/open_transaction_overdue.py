@@ -1,15 +1,15 @@
-"""A transaction is open far beyond its own timeout, and its coordinator still runs it.
+"""A transaction is open far beyond its timeout, and its coordinator is still in state Ongoing.
 
 What it finds: a transaction without a marker at the end of the log, whose coordinator is in state
 Ongoing, lists the partition, and should have aborted it before its log was copied.
 
 Why it is suspicious: the coordinator looks every ten seconds for transactions that are older than
-their timeout. Until it aborts this one, read_committed consumers wait at it. It does not hang:
-the coordinator knows it and can still end it.
+their timeout. Until it aborts this one, read_committed consumers wait. The transaction does not
+hang: the coordinator lists it and can still end it.
 
-When it is legal: nobody was there to act, because the coordinator was stopped or is loading its
-log; ids of two-phase commit never time out. Texts of kafka-dump-log up to
-3.9 do not tell when a transaction began: then it is undecided, unless its last update is so old.
+When it is legal: the coordinator was stopped or is loading its log; ids of two-phase commit never
+time out. Texts of kafka-dump-log up to 3.9 do not show when a transaction began: then the finding
+is inconclusive, unless the last update alone is old enough.
 
 Evidence: the first batch of the transaction.
 """
@@ -38,9 +38,9 @@ CHECK = Check(
         unstable_tail("offset_first"),
         suspect(COORDINATOR_STOPPED),
     ),
-    expected=lambda: text("an end within {timeout} ms", timeout="coordinator.timeout_ms"),
+    expected=lambda: text("COMMIT or ABORT within {timeout} ms", timeout="coordinator.timeout_ms"),
     found=lambda: F.when(F.col("overdue"), text("Ongoing, {overdue_ms} ms overdue")).otherwise(
-        F.lit("Ongoing; the text does not tell since when")
+        F.lit("Ongoing; the text does not show since when")
     ),
     proofs=(Proof("first batch of the transaction"),),
     message=lambda: F.when(
@@ -55,12 +55,13 @@ CHECK = Check(
     ).otherwise(
         text(
             "The transaction of {transactional_id} (producer {producer_id}) that began at offset "
-            "{first_offset} may be beyond its timeout: the text does not tell when it began."
+            "{first_offset} may be beyond its timeout: the text does not show when it began."
         )
     ),
     remedy=lambda: text(
-        "See whether the leader of __transaction_state-{partition} is running and has loaded it. "
-        "It aborts the transaction by itself; so does a producer that starts anew with this id.",
+        "Check whether the leader of __transaction_state-{partition} is running and has loaded it. "
+        "It then aborts the transaction itself. A producer that starts again with this "
+        "transactional id ends it too.",
         partition="coordinator.partition",
     ),
 )
