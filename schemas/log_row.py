@@ -356,6 +356,7 @@ OPEN_IN_SNAPSHOT = table(
 MISSING = table(
     long("first", "first offset that is missing"),
     long("end", "first offset that is there behind"),
+    boolean("emptied", "a marker that the cleaner emptied: its batch is there, without a record"),
 )
 
 SUMMARY_TYPE = table(
@@ -389,7 +390,8 @@ SUMMARY_TYPE = table(
     ),
     long("discontinuities_dropped", "steps behind the first 10,000 of the split, counted only"),
     array("missing", MISSING, "offsets that are missing between batches, whatever took them; of "
-          "__transaction_state also those of batches that lack records"),
+          "__transaction_state also those of batches that lack records; emptied markers apart"),
+    long("last_legacy_offset", "largest offset of a message of magic 0 or 1; null: none seen"),
     long("skipped_group_records", "records of __consumer_offsets of newer groups, not decoded"),
     long("placed_records", "records of groups that belong into their partition"),
     long("misplaced_records", "records of groups that do not"),

@@ -55,6 +55,7 @@ OF_MARKERS = {
     "data_first": F.min,
     "data_last": F.min,
     "decidable": F.max,
+    "contradicted": F.max,
 }
 
 
@@ -115,13 +116,37 @@ def _prepared(decided: DataFrame, partition_info: DataFrame) -> DataFrame:
     )
 
 
+def with_last_outcomes(history: DataFrame, owners: DataFrame) -> DataFrame:
+    """Adds how the last transaction of a producer id ended under version 2.
+
+    last_epoch, last_commit, last_id. Its Complete record is left when all before is compacted away.
+    A marker of its epoch with the other outcome that raised the epoch of its data contradicts it:
+    an epoch is one transaction.
+    """
+    ended = owners.filter(
+        F.col("state").isin("CompleteCommit", "CompleteAbort")
+        & (F.col("client_transaction_version") >= 2)
+    )
+    last = ended.groupBy("producer_id").agg(
+        F.max("producer_epoch").alias("last_epoch"),
+        F.max_by(F.col("state") == "CompleteCommit", "producer_epoch").alias("last_commit"),
+        F.max_by("transactional_id", "producer_epoch").alias("last_id"),
+    )
+    return history.join(last, on="producer_id", how="left")
+
+
 def _marked(markers: DataFrame, known: DataFrame) -> DataFrame:
     """Each marker of a producer id that the coordinator's log names."""
     epochs = F.col("marker_epoch"), F.col("data_epoch")
     unraised, raised = attribution.has_epoch_of_data(*epochs), attribution.raised(*epochs)
     own = F.coalesce(unraised, F.lit(False))
     place = place_number("file_index", "marker_position")
-    above = known.select("producer_id", "known_above")
+    above = known.select("producer_id", "known_above", "last_epoch", "last_commit")
+    contradicted = attribution.contradicts(
+        F.col("marker_epoch") == F.col("last_epoch"),
+        F.col("marker_commit") != F.col("last_commit"),
+        raised,
+    )
     return markers.join(above, on="producer_id", how="inner").select(
         "partition_index",
         "producer_id",
@@ -149,6 +174,7 @@ def _marked(markers: DataFrame, known: DataFrame) -> DataFrame:
         F.col("first_offset").alias("data_first"),
         F.col("last_offset").alias("data_last"),
         (F.col("marker_epoch") > F.col("known_above")).cast("int").alias("decidable"),
+        F.coalesce(contradicted, F.lit(False)).cast("int").alias("contradicted"),
     )
 
 
@@ -205,5 +231,5 @@ def regular() -> Column:
         & (F.col("highest_coordinator_epoch") <= F.col("latest_leader_epoch"))
         & (F.col("earliest_marker") >= F.col("earliest_prepare"))
     )
-    undecidable = ~is_prepared & (F.col("decidable") == 0)
+    undecidable = ~is_prepared & (F.col("decidable") == 0) & (F.col("contradicted") == 0)
     return (is_prepared & is_marked & agrees) | undecidable

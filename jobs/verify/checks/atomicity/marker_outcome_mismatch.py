@@ -1,7 +1,8 @@
 """A marker says the opposite of what the coordinator decided.
 
 What it finds: a COMMIT marker of a producer id and epoch that the coordinator aborted, or an
-ABORT marker of one that it committed.
+ABORT marker of one that it committed. Where the Prepare record was compacted away: the Complete
+record that is the last of its id says so under transaction.version 2.
 
 Why it is wrong: markers only carry out the Prepare record that was written before them. Records
 that were given up are delivered, or delivered ones are hidden.
@@ -30,10 +31,14 @@ CHECK = Check(
     source="TransactionMarkerChannelManager.addTxnMarkersToSend",
     fires=lambda: (
         F.col("prepares").isNull()
-        & (F.col("decidable") == 1)
-        & F.when(F.col("commit"), F.col("decided_abort") & ~F.col("decided_commit")).otherwise(
-            F.col("decided_commit") & ~F.col("decided_abort")
+        & F.coalesce(
+            (F.col("decidable") == 1)
+            & F.when(F.col("commit"), F.col("decided_abort") & ~F.col("decided_commit")).otherwise(
+                F.col("decided_commit") & ~F.col("decided_abort")
+            ),
+            F.lit(False),
         )
+        | (F.col("contradicted") == 1)
     ),
     excuses=(
         explained(OTHER_OUTCOME, is_torn),

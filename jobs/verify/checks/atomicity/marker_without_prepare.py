@@ -3,7 +3,8 @@
 What it finds: a marker of a producer id and epoch for which `__transaction_state` has no Prepare
 record, although its log is whole where that record would stand. Under transaction.version 0 and 1,
 where an epoch has many transactions: more of them were ended by COMMIT markers than it committed,
-and what the first such marker ended was aborted, or never decided.
+and what the first such marker ended was aborted, or never decided, or no COMMIT had been decided
+before that marker.
 
 Why it is wrong: a marker is sent only after its Prepare record is replicated. Either the record
 was lost behind the coordinator's back, or somebody else wrote the marker.

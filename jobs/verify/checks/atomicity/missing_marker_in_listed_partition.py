@@ -12,10 +12,11 @@ their marker; so only a partition is accused that still holds something older: t
 epoch of the same producer, or a marker of any producer that was there before the decision by the
 clocks of the brokers. Before transaction.version 2 data of one epoch may be those of a later
 transaction: they count only if none was begun. There decisions and markers are counted, too: of
-several transactions with one epoch each has a marker. A copy of the partition that is older than
-the Complete record decides nothing, nor does one whose end another replica has passed before it
-wrote the marker, unless it holds data of the producer's next epoch: then it has lost what the
-other kept.
+several transactions with one epoch each has a marker. A marker without data there may have been
+emptied by the cleaner, and a message format older than 2 refuses data and marker. A copy of the
+partition that is older than the Complete record decides nothing, nor does one whose end another
+replica has passed before it wrote the marker, unless it holds data of the producer's next epoch:
+then it has lost what the other kept.
 
 Evidence: the first batch of the transaction there, and the Prepare record.
 """
@@ -30,6 +31,7 @@ from jobs.verify.verdict import (
     OTHER_OUTCOME,
     REPLICA_LAGS,
     UNSTABLE_TAIL,
+    VERSION_DEPENDENT,
     explained,
     inconclusive,
 )
@@ -48,7 +50,10 @@ CHECK = Check(
     excuses=(
         explained(MISSING_RANGE, lambda: F.col("held_from").isNull()),
         explained(MISSING_RANGE, lambda: F.col("marker_missing")),
-        explained(OTHER_OUTCOME, lambda: F.col("other_outcome")),
+        explained(VERSION_DEPENDENT, lambda: F.col("format_refused")),
+        explained(
+            OTHER_OUTCOME, lambda: F.col("other_outcome") | F.col("committed_undecided_instead")
+        ),
         explained(
             REPLICA_LAGS,
             # Data from behind the marker are in no copy that is merely shorter.

@@ -9,8 +9,9 @@ partition, or takes one for a fence, gives up until it loads the log anew (KAFKA
 KAFKA-19999).
 
 When it is legal: a coordinator that was down, or a listed partition without a leader; so it is
-proven only where every listed partition has the marker and the same partition of the log was
-written on and on for as long again. A copy that ends too early decides nothing.
+proven only where every listed partition has the marker, below its high watermark, and the same
+partition of the log was written on and on for as long again. A copy that ends too early decides
+nothing.
 
 Evidence: the Prepare record.
 """
