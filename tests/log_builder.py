@@ -81,9 +81,10 @@ Options of a case, all optional
             record of an id is led up to by legal ones, unless it says `raw`. More: start=, update=
             and clock= (s as in at; clock: the record's timestamp, where that is not at), ctv=2
             (client transaction version), leader=1 (for all that follow), status=7 (any byte),
-            skip=2 (offsets missing before it), stored=00ff (the value, hex), next=2 (next producer id, with ctv=), tag=9 (an unknown tag, with ctv=),
-            codec=gzip, joined (in the batch of the record before), misplaced (in another
-            partition than that of its id), again=20 every=50 (so often more, s apart)
+            skip=2 (offsets missing before it), stored=00ff (the value, hex), next=2 (next producer
+            id, with ctv=), tag=9 (an unknown tag, with ctv=), codec=gzip, joined (in the batch of
+            the record before), misplaced (in another partition than that of its id), again=20
+            every=50 (so often more, s apart)
     alone: true           the case has a partition of __transaction_state of its own
     before: true          that partition was copied before the data, too; only with alone
     copy: {broker: second, hw: 7, records: list as in coordinator}   another copy of that partition
