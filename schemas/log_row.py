@@ -174,6 +174,7 @@ DECISION = table(
     integer("data_epoch", "producer epoch of the data that it decides about"),
     boolean("commit", "true for PrepareCommit, false for PrepareAbort"),
     boolean("transaction_version_2", "decided under transaction.version 2"),
+    boolean("shares_epoch", "further transactions may have the producer epoch of its data"),
     array("partitions", StringType(), "topic-partition of the partitions listed; null for none"),
     long("complete_offset", "offset of the Complete record that follows; null for none"),
     long("complete_timestamp", "its timestamp, ms; null for none"),
@@ -356,6 +357,7 @@ OPEN_IN_SNAPSHOT = table(
 MISSING = table(
     long("first", "first offset that is missing"),
     long("end", "first offset that is present after them"),
+    boolean("emptied", "a marker that the cleaner emptied: its batch is there, without a record"),
 )
 
 SUMMARY_TYPE = table(
@@ -389,7 +391,8 @@ SUMMARY_TYPE = table(
     ),
     long("discontinuities_dropped", "discontinuities after the first 10,000, counted only"),
     array("missing", MISSING, "offsets that are missing between batches, whatever took them; of "
-          "__transaction_state also those of batches that lack records"),
+          "__transaction_state also those of batches that lack records; emptied markers apart"),
+    long("last_legacy_offset", "largest offset of a message of magic 0 or 1; null: none seen"),
     long("skipped_group_records", "records of __consumer_offsets of newer groups, not decoded"),
     long("placed_records", "records of groups that belong into their partition"),
     long("misplaced_records", "records of groups that do not"),

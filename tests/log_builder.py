@@ -78,12 +78,13 @@ Options of a case, all optional
             __transaction_state (complete, broker clean). State: as in the log, or
             `tombstone`. partitions: this, elsewhere, `this,elsewhere` or none; the default is
             this for Ongoing and Prepare*, none else. timeout= ms (default 600000). The first
-            record of an id is led up to by legal ones, unless it says `raw`. More: start= and
-            update= (s as in at), ctv=2 (client transaction version), leader=1 (for all that
-            follow), status=7 (any byte), skip=2 (offsets missing before it), stored=00ff (the
-            value, hex), next=2 (next producer id, with ctv=), tag=9 (an unknown tag, with ctv=),
-            codec=gzip, joined (in the batch of the record before), misplaced (in another
-            partition than that of its id), again=20 every=50 (so often more, s apart)
+            record of an id is led up to by legal ones, unless it says `raw`. More: start=, update=
+            and clock= (s as in at; clock: the record's timestamp, where that is not at), ctv=2
+            (client transaction version), leader=1 (for all that follow), status=7 (any byte),
+            skip=2 (offsets missing before it), stored=00ff (the value, hex), next=2 (next producer
+            id, with ctv=), tag=9 (an unknown tag, with ctv=), codec=gzip, joined (in the batch of
+            the record before), misplaced (in another partition than that of its id), again=20
+            every=50 (so often more, s apart)
     alone: true           the case has a partition of __transaction_state of its own
     before: true          that partition was copied before the data, too; only with alone
     copy: {broker: second, hw: 7, records: list as in coordinator}   another copy of that partition
@@ -822,6 +823,12 @@ class StateRecord(NamedTuple):
     partition: int
     codec: int = 0
     joined: bool = False
+    stamp: int | None = None
+
+    @property
+    def timestamp(self) -> int:
+        """What the coordinator's clock told, ms; `at` gives the order."""
+        return self.at if self.stamp is None else self.stamp
 
 
 @dataclass
@@ -838,14 +845,16 @@ class CoordinatorBatches:
         self.end += first.skip
         self.leader = max(self.leader, first.leader)
         stored = [
-            writer.record(i, one.at - first.at, txn_log.encode_key(one.identity), one.value)
+            writer.record(
+                i, one.timestamp - first.timestamp, txn_log.encode_key(one.identity), one.value
+            )
             for i, one in enumerate(records)
         ]
         self.content.append(
             writer.batch(
                 self.end,
                 stored,
-                base_timestamp=first.at,
+                base_timestamp=first.timestamp,
                 partition_leader_epoch=self.leader,
                 codec=first.codec,
             )
@@ -909,8 +918,9 @@ class CoordinatorLog:
             value = self._value(case, line, state, at)
         codec, joined = CODECS[line.text_of("codec", "none") or ""], line.flag("joined")
         one = StateRecord(
-            case.pid_base, at, identity, value, leader, skip, partition, codec, joined
-        )
+            case.pid_base, at, identity, value, leader, skip, partition, codec, joined,
+            line.moment("clock"),
+        )  # fmt: skip
         again, every = line.number("again"), line.number("every") * 1000
         line.end()
         self._records += [one._replace(at=at + i * every) for i in range(again + 1)]

@@ -10,6 +10,7 @@ from udfs.rules.coordinator_step import (
     Recorded,
     ends_running,
     epoch_by_protocol,
+    shares_epoch,
     tried_before,
 )
 from udfs.rules.producer_step import LAST_EPOCH
@@ -55,6 +56,7 @@ def decisions(txn_log_records: DataFrame) -> DataFrame:
         .alias("data_epoch"),
         (F.col("status") == PREPARE_COMMIT).alias("commit"),
         F.coalesce(transaction_version_2, F.lit(False)).alias("transaction_version_2"),
+        shares_epoch(prepare, before_it).alias("shares_epoch"),
         "partitions",
         F.when(completed, F.col("next.offset")).alias("complete_offset"),
         F.when(completed, F.col("next.timestamp")).alias("complete_timestamp"),

@@ -13,6 +13,12 @@ from udfs.rules.batch_order import goes_back, leader_epoch_fell
 from udfs.rules.extent import is_outlasted, manifest_counts
 
 RANGES = "array<struct<first:bigint,end:bigint>>"
+# Of ranges of offsets: see `holes`.
+KINDS = ("holes", "missing", "emptied")
+# What `partition_info` has as its inputs tell it.
+LOOKED_UP = (
+    "emptied", "last_legacy_offset", "earlier_end", "newest_snapshot", "open_in_snapshot",
+)  # fmt: skip
 
 
 class Segments(NamedTuple):
@@ -103,13 +109,14 @@ def segments(rows_of_summary: DataFrame, discontinuities: DataFrame, files: Data
 def holes(
     splits: DataFrame, discontinuities: DataFrame, failures: DataFrame, static: DataFrame
 ) -> DataFrame:
-    """Offsets that are missing between others, one row a partition: `missing` and `holes`.
+    """Offsets that are missing between others, one row a partition: arrays of KINDS.
 
     Arrays of structs (first, end): first missing offset and the first offset present behind;
     sorted, at most `RANGES_OF_PARTITION`. `missing`: all, whatever took them. `holes`: what is not
     known to be the cleaner's: damage, gaps above its reach, and whole files. Offsets between the
     base offset of the first segment and its first batch are missing too: a producer snapshot of
-    that base offset says nothing of what happened there.
+    that base offset says nothing of what happened there. `emptied`:
+    markers whose batch is there without a record.
     """
     reach = F.broadcast(static.select("partition_index", "cleaned_below"))
     first = F.col("previous_last_offset") + 1
@@ -125,6 +132,7 @@ def holes(
                 (F.col("discontinuity") != "gap") | ~within_reach(first, F.col("cleaned_below"))
             ).alias("hole"),
             F.col("at_seam").alias("missing"),
+            F.lit(False).alias("emptied"),
         )
     )
     damaged = failures.filter(F.col("next_offset").isNotNull()).select(
@@ -133,6 +141,7 @@ def holes(
         F.col("next_offset").alias("end"),
         F.lit(True).alias("hole"),
         F.lit(True).alias("missing"),
+        F.lit(False).alias("emptied"),
     )
     at_head = (
         splits.groupBy("partition_index")
@@ -145,23 +154,25 @@ def holes(
             "end",
             (~within_reach(F.col("first"), F.col("cleaned_below"))).alias("hole"),
             F.lit(True).alias("missing"),
+            F.lit(False).alias("emptied"),
         )
     )
     in_splits = splits.select("partition_index", F.inline("missing")).select(
-        "*", F.lit(False).alias("hole"), F.lit(True).alias("missing")
+        "*", F.lit(False).alias("hole"), (~F.col("emptied")).alias("missing")
     )
     found = stepped.unionByName(damaged).unionByName(in_splits).unionByName(at_head)
     return _merged(found)
 
 
 def _merged(found: DataFrame) -> DataFrame:
-    """Rows (partition_index, first, end, hole, missing) as the arrays of `holes`.
+    """Rows (partition_index, first, end, hole, missing, emptied) as the arrays of `holes`.
 
-    Behind the last of the holes kept apart everything counts as one; of `missing` the newest are
+    Behind the last of the holes kept apart everything counts as one; of the others the newest are
     kept apart, since that of a compacted partition which nothing has touched is its end.
     """
-    kinds = F.array(F.when(F.col("hole"), "holes"), F.when(F.col("missing"), "missing"))
-    newest_first = F.when(F.col("kind") == "missing", -F.col("end"))
+    of_kind = zip(("hole", "missing", "emptied"), KINDS, strict=True)
+    kinds = F.array(*[F.when(F.col(name), kind) for name, kind in of_kind])
+    newest_first = F.when(F.col("kind") != "holes", -F.col("end"))
     order = Window.partitionBy("partition_index", "kind").orderBy(newest_first, "first", "end")
     merged = (
         found.withColumn("kind", F.explode(F.filter(kinds, lambda kind: kind.isNotNull())))
@@ -174,7 +185,7 @@ def _merged(found: DataFrame) -> DataFrame:
             F.array_sort(
                 F.collect_list(F.when(F.col("kind") == kind, F.struct("first", "end")))
             ).alias(kind)
-            for kind in ("holes", "missing")
+            for kind in KINDS
         ]
     )
 
@@ -259,14 +270,15 @@ def partition_info(
     `earlier`: see `earlier_ends`; `starts`: see `known_states`.
 
     Columns: DUMP_PARTITION, log_start_offset, log_end_offset (exclusive), data_end_offset (behind
-    the last record, 0 for an empty log), high_watermark,
-    stable_below (offsets below are replicated as far as known), from_beginning (the log begins at
-    offset 0), start_known (the state of every producer in front of the log is known: there, or
-    from the snapshot at its first offset), cleaning (never, cleaned, unknown), first_pass_possible
-    (see `udfs.rules.absence`), cleaner_traces (batches that only a cleaner leaves), missing and
-    holes (see `holes`; also what is missing in front of the first and behind the last batch),
-    broker_timestamp (ms), complete_up_to_ms, alone_in_cluster, single_broker, batches, records, ids
-    and misplaced_ids (transactional ids in it, and those that belong elsewhere; null for others).
+    the last record, 0 for an empty log), high_watermark, stable_below (offsets below are replicated
+    as far as known), from_beginning (the log begins at offset 0), start_known (the state of every
+    producer in front of the log is known: there, or from the snapshot at its first offset),
+    cleaning (never, cleaned, unknown), first_pass_possible (see `udfs.rules.absence`),
+    cleaner_traces (batches that only a cleaner leaves), missing, holes and emptied (see `holes`;
+    also what is missing in front of the first and behind the last batch; null: no marker emptied),
+    last_legacy_offset (of a message of magic 0 or 1), broker_timestamp (ms), complete_up_to_ms,
+    alone_in_cluster, single_broker, batches, records, ids and misplaced_ids (transactional ids in
+    it, and those that belong elsewhere; null for others).
 
     complete_up_to_ms: see `udfs.rules.extent`. outlasted: another copy of the partition goes on
     behind the end of this one. alone: its broker is the only one of its cluster.
@@ -280,6 +292,7 @@ def partition_info(
         F.max("last_offset").alias("last_offset"),
         F.max("broker_timestamp").alias("broker_timestamp"),
         F.max(F.col("cleaner_traces").cast("int")).alias("cleaner_traces"),
+        F.max("last_legacy_offset").alias("last_legacy_offset"),
         F.sum("batches").alias("batches"),
         F.sum("records").alias("records"),
         F.max("coordinator.ids").alias("ids"),
@@ -371,9 +384,7 @@ def partition_info(
             ).alias("complete_up_to_ms"),
             is_outlasted(F.col("log_end_offset"), longest).alias("outlasted"),
             alone.alias("alone"),
-            "earlier_end",
-            "newest_snapshot",
-            "open_in_snapshot",
+            *LOOKED_UP,
             (F.col("one_broker") & alone).alias("single_broker"),
             alone.alias("alone_in_cluster"),
             "with_kraft",

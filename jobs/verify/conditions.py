@@ -57,6 +57,11 @@ def missing_between(first: Column, last: Column) -> Column:
     return _any_of("missing", first, last)
 
 
+def marker_missing_between(first: Column, last: Column) -> Column:
+    """`missing_between`, or a marker there whose batch the cleaner has emptied."""
+    return missing_between(first, last) | _any_of("emptied", first, last)
+
+
 def lost_between(first: Column, last: Column) -> Column:
     """Whether an offset is damaged or missing that the cleaner is not known to have removed.
 
@@ -224,6 +229,7 @@ def is_torn() -> Column:
         & (F.col("decidable") == 1)
         & F.col("unraised_offset").isNotNull()
         & F.col("replaces_decided")
+        & ~F.col("other_short")
         & F.col("history_later")
         & F.coalesce("committed_somewhere", F.lit(False))
         & F.col("decided_commit")

@@ -7,6 +7,7 @@ from udfs.rules.absence import (
     RANGES_OF_SPLIT,
     Range,
     first_pass_possible,
+    is_emptied_marker,
     is_gap,
     lacks_records,
     newest_apart,
@@ -25,6 +26,11 @@ def test_offsets_that_follow_leave_nothing_out() -> None:
 def test_a_batch_that_the_cleaner_emptied_lacks_records() -> None:
     records, last_offset_delta = np.array([1, 0, 2, 3]), np.array([0, 0, 2, 1])
     assert lacks_records(records, last_offset_delta).tolist() == [False, True, True, False]
+
+
+def test_a_marker_without_a_record_is_none_that_is_known() -> None:
+    control, records = np.array([True, True, False]), np.array([0, 1, 0])
+    assert is_emptied_marker(control, records).tolist() == [True, False, False]
 
 
 def test_a_range_is_missing_up_to_the_offset_that_is_there_behind_it() -> None:

@@ -101,6 +101,28 @@ def test_a_moment_is_before_another_by_more_than_the_tolerance() -> None:
     assert attribution.surely_before(earlier, np.int64(100), 30).tolist() == [True, False, True]
 
 
+def test_a_clock_that_was_set_back_tells_no_moment_between() -> None:
+    prepare, complete = np.array([10, 10, 10]), np.array([12, 10, 9])
+    assert attribution.clock_went_on(prepare, complete).tolist() == [True, True, False]
+
+
+def test_messages_of_an_old_format_explain_what_lies_behind_them() -> None:
+    assert attribution.format_may_refuse(np.array([5, 3]), np.array([3, 3])).tolist() == [
+        True,
+        False,
+    ]
+
+
+def test_a_marker_contradicts_the_last_complete_record_if_it_raised_the_epoch() -> None:
+    same, other, raised = np.array([1, 1, 1, 0]), np.array([1, 0, 1, 1]), np.array([1, 1, 0, 1])
+    told = attribution.contradicts(same == 1, other == 1, raised == 1)
+    assert told.tolist() == [True, False, False, False]
+
+
+def test_the_first_commit_of_an_epoch_is_no_delayed_one() -> None:
+    assert attribution.cannot_be_delayed(np.array([0, 1])).tolist() == [True, False]
+
+
 Interval = tuple[int, int]
 
 

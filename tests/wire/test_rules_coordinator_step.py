@@ -31,6 +31,7 @@ from udfs.rules.coordinator_step import (
     may_follow,
     may_have_failed_raise,
     may_share_past,
+    shares_epoch,
     takes_up,
     tried_before,
 )
@@ -287,7 +288,7 @@ def test_columns_say_what_arrays_say_of_a_decision(spark: SparkSession) -> None:
         "pid2": [1, 2, None],
         "epoch1": [0, 1, None],
     }
-    for rule in (ends_running, tried_before):
+    for rule in (ends_running, tried_before, shares_epoch):
         check_in_both_engines(
             spark, lambda row, rule=rule: rule(recorded(row, 1), recorded(row, 2)), choices, UNTOLD
         )

@@ -26,6 +26,7 @@ def overlaps(first_missing: Any, end: Any, first: Any, last: Any) -> Any:
 
 RULES: tuple[tuple[Callable[..., Any], str], ...] = (
     (absence.lacks_records, "nn"),
+    (absence.is_emptied_marker, "fn"),
     (absence.within_reach, "nn"),
     (overlaps, "nnnn"),
     (absence.reaches_behind, "nn"),
@@ -36,6 +37,10 @@ RULES: tuple[tuple[Callable[..., Any], str], ...] = (
     (attribution.is_copied_later, "nnf"),
     (attribution.one_transaction_an_epoch, "n"),
     (attribution.surely_before, "nnn"),
+    (attribution.ended_before, "nn"),
+    (attribution.clock_went_on, "nn"),
+    (attribution.format_may_refuse, "nn"),
+    (attribution.contradicts, "fff"),
     (attribution.owns_what_is_there, "nnf"),
     (attribution.room_before, "nn"),
     (attribution.lacks_marker, "nnn"),

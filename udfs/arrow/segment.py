@@ -109,11 +109,12 @@ def _gaps(decoded: Decoded, after_damage: NDArray[np.bool_]) -> NDArray[np.bool_
 
 def missing_ranges(
     decoded: Decoded, after_damage: NDArray[np.bool_], topic: str
-) -> list[dict[str, int]]:
+) -> list[dict[str, Any]]:
     """All offsets that are missing between batches of the split, whatever took them.
 
-    Of `__transaction_state`, where each record counts, also those of batches that lack some. The
-    newest ranges are kept apart, older ones become one.
+    Of `__transaction_state`, where each record counts, also those of batches that lack some; and,
+    apart from them, markers that were emptied. The newest ranges are kept apart, older ones become
+    one.
     """
     headers = decoded.headers
     gaps = np.flatnonzero(_gaps(decoded, after_damage))
@@ -124,7 +125,13 @@ def missing_ranges(
         end = np.concatenate([end, headers.last_offset[partly] + 1])
         order = np.argsort(end, kind="stable")
         first, end = first[order], end[order]
-    return [one._asdict() for one in absence.newest_apart(first, end)]
+    emptied = absence.is_emptied_marker(headers.control, headers.record_count)
+    at, behind = headers.base_offset[emptied], headers.last_offset[emptied] + 1
+    return [
+        one._asdict() | {"emptied": of_markers}
+        for of_markers, ranges in ((False, (first, end)), (True, (at, behind)))
+        for one in absence.newest_apart(*ranges)
+    ]
 
 
 def _lack_records(headers: BatchHeaders) -> NDArray[np.bool_]:
@@ -158,7 +165,7 @@ def summary_row(
     frames: Frames,
     decoded: Decoded,
     dropped: int,
-    missing: list[dict[str, int]],
+    missing: list[dict[str, Any]],
     next_base: int | None,
 ) -> dict[str, Any]:
     """What the split that begins at `start` holds, and where the chain of batches runs.
@@ -184,6 +191,7 @@ def summary_row(
     broker_clock = np.where(is_broker_clock(markers, headers.log_append_time), stamped, -1)
     # A moment that cannot be is no clock: it would make every other one of the dump long ago.
     newest = int(np.where(broker_clock < bounds.LATEST, broker_clock, -1).max())
+    legacy = headers.last_offset[headers.magic < 2]
     reached = next_base is not None and int(headers.last_offset[high]) >= next_base
     return row | {
         "reaches_next": reached,
@@ -199,6 +207,7 @@ def summary_row(
         "lowest_position": int(headers.position[low]) + start,
         "highest_position": int(headers.position[high]) + start,
         "broker_timestamp": newest if newest >= 0 else None,
+        "last_legacy_offset": int(legacy.max()) if legacy.size else None,
         "cleaner_traces": bool(
             headers.delete_horizon.any()
             or (headers.record_count == 0).any()

@@ -21,6 +21,7 @@ from udfs.rules.coordinator_step import (
     Recorded,
     ends_running,
     epoch_by_protocol,
+    shares_epoch,
     tried_before,
 )
 from udfs.wire.batches.batch_headers import BatchHeaders, Bools, Int64s
@@ -207,6 +208,7 @@ class _Split:
             "data_epoch": pa.array(data_epoch),
             "commit": pa.array(status == PREPARE_COMMIT),
             "transaction_version_2": pa.array(transaction_version_2),
+            "shares_epoch": pa.array(shares_epoch(prepare, earlier)),
             "partitions": told["partitions"],
             "complete_offset": pa.array(usual.offset[after], mask=none),
             "complete_timestamp": pa.array(usual.timestamp[after], mask=none),

@@ -12,6 +12,7 @@ and it is the only proof. No proof are:
   cleaned segments are swapped in group by group before that (`Cleaner.doClean`,
   `LogCleanerManager.doneCleaning`), so a broker that was killed, or copied while it ran, may have
   cleaned anything below its active segment. And a follower fetches what its leader's cleaner left;
+- an empty control batch, which was a marker (`is_emptied_marker`);
 - a checkpoint as an upper bound: it goes back to the log start where it lies behind the log end,
   and up to it where it lies below (`LogCleanerManager.cleanableOffsets`).
 
@@ -55,6 +56,16 @@ def is_gap(last_before: Values, base_offset: Values) -> Values:
 def lacks_records(records: Values, last_offset_delta: Values) -> Values:
     """Whether a data batch of magic 2 has fewer records than offsets, which only a cleaner does."""
     return records < last_offset_delta + 1
+
+
+def is_emptied_marker(control: Values, records: Values) -> Values:
+    """Whether a control batch lost its record: which marker it was is not to be known.
+
+    The cleaner drops a marker all of whose data are gone, but keeps the batch where it is the last
+    that an active producer has, or the last of the pass (`Cleaner.checkBatchRetention`,
+    RETAIN_EMPTY). Its offset and those around it are there, the marker is not.
+    """
+    return control & (records == 0)
 
 
 def within_reach(first_missing: Values, cleaned_below: Values) -> Values:

@@ -21,6 +21,9 @@ Rules, with where they come from:
   (`TransactionMetadata.prepareFenceProducerEpoch`). transaction.version may be lowered (KIP-1050):
   a producer then goes on in its epoch by the older rule, so the epoch of a marker of version 2 may
   be that of later transactions, too.
+- A partition whose message format is older than 2 (up to 3.x) can hold no marker; the coordinator
+  takes its refusal for an answer (`TransactionMarkerRequestCompletionHandler`,
+  UNSUPPORTED_FOR_MESSAGE_FORMAT).
 - An operator's abort (KIP-664, 3.0) has the epoch of the open data and no decision. It never
   commits and never raises an epoch.
 - A broker answers a marker request that is sent again with another marker. It ends no data, since
@@ -93,9 +96,18 @@ def is_decision_known(
     return recorded & is_copied_later(marker_epoch, newest_epoch, covered)
 
 
-def one_transaction_an_epoch(with_transaction_version_1: Values) -> Values:
-    """Whether decisions of an epoch are single: none was made under transaction.version 0 or 1."""
-    return with_transaction_version_1 == 0
+def contradicts(of_last_epoch: Values, other_outcome: Values, raised_epoch: Values) -> Values:
+    """Whether a marker says the opposite of the last Complete record of its producer id.
+
+    `of_last_epoch`: it has the epoch of that record, which is of transaction.version 2. A marker
+    that raised no epoch may be an operator's, or of another version.
+    """
+    return of_last_epoch & other_outcome & raised_epoch
+
+
+def one_transaction_an_epoch(shared: Values) -> Values:
+    """Whether an epoch is that of a single transaction; `shared`: 1 where any may share it, or 0."""
+    return shared == 0
 
 
 def surely_before(earlier_ms: Values, later_ms: Values, tolerance_ms: Values) -> Values:
@@ -112,6 +124,23 @@ def ended_before(complete_offset: Values, prepare_offset: Values) -> Values:
     to a partition, the offsets of their markers have the order of these records.
     """
     return complete_offset < prepare_offset
+
+
+def clock_went_on(prepare_ms: Values, complete_ms: Values) -> Values:
+    """Whether the clock was not set back between the Prepare record and its Complete record.
+
+    Else the moment of the marker is not known to lie between the two.
+    """
+    return prepare_ms <= complete_ms
+
+
+def format_may_refuse(last_legacy_offset: Values, older_offset: Values) -> Values:
+    """Whether messages of magic 0 or 1 lie behind what is older than the decision.
+
+    Then the message format of the topic was lowered, and a transaction found it so perhaps. Its
+    data were refused as its marker was. Null where there are no such messages.
+    """
+    return last_legacy_offset > older_offset
 
 
 def owns_what_is_there(newest_prepare: Values, newest_owner: Values, running: Values) -> Values:
@@ -150,3 +179,12 @@ def too_many_commits(ended_by_commit: Values, commits: Values) -> Values:
     an earlier transaction (KIP-890), or one that nobody decided.
     """
     return ended_by_commit > commits
+
+
+def cannot_be_delayed(commits_before: Values) -> Values:
+    """Whether a COMMIT marker is no delayed one: none of its epoch was decided before it.
+
+    `commits_before`: those decided up to the tolerance of the clocks behind it, without effect or
+    with.
+    """
+    return commits_before == 0

@@ -106,6 +106,7 @@ def _markers_found(
     copies = partition_info.select(
         F.col("partition_index").alias("listed_index"),
         F.concat_ws("-", "topic", "partition").alias("listed"),
+        "stable_below",
     )
     owed = (
         selected.filter(is_unfinished())
@@ -118,19 +119,26 @@ def _markers_found(
             (F.col("state") == PREPARE_COMMIT).alias("commit"),
             F.explode("partitions").alias("listed"),
         )
-        .join(F.broadcast(copies), on="listed", how="inner")
+        .join(
+            F.broadcast(copies.withColumnRenamed("stable_below", "replicated_below")),
+            on="listed",
+            how="inner",
+        )
     )
     markers = transactions.filter(F.col("marker_offset").isNotNull()).select(
         F.col("partition_index").alias("listed_index"),
         "producer_id",
         F.col("marker_epoch").alias("producer_epoch"),
         F.col("marker_commit").alias("commit"),
+        "marker_offset",
         "marker_timestamp",
     )
     return (
         markers.join(
             F.broadcast(owed), on=["listed_index", "producer_id", "producer_epoch", "commit"]
         )
+        # The coordinator has its answer when the marker is replicated (acks=-1).
+        .filter(F.col("marker_offset") < F.col("replicated_below"))
         # Before protocol 2 an earlier transaction has a marker of the same epoch.
         .filter(F.col("marker_timestamp") >= F.col("timestamp"))
         .groupBy("partition_index", "transactional_id")

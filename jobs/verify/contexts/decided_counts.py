@@ -32,7 +32,8 @@ def with_counts(
     stale_*: the first marker that ended data when fewer transactions of the partition had been
     decided than ended, a decision counting as made earlier by the tolerance (stale_place, _offset,
     _first, _last). undecided_*: the first COMMIT that ended data when fewer had been committed;
-    never_committed: the next decision is none that commits. short_*: the first decision that has no
+    never_committed: the next decision is none that commits, or none before it was one that could
+    have left a delayed marker. short_*: the first decision that has no
     marker of its own (short_place, short_length, short_complete), and the marker that comes next
     (short_next). odd_*: the first marker of a coordinator that had none of the transactions it can
     be of (odd_place, odd_offset, odd_epoch, odd_lowest, odd_highest).
@@ -82,6 +83,7 @@ def _events(
             | (F.col("complete_offset") < F.col("earlier_end"))
         )
         & F.col("complete_offset").isNotNull()
+        & attribution.clock_went_on(F.col("prepare_timestamp"), F.col("complete_timestamp"))
     )
     # A fence raises the epoch of the data: its markers have another one, its data may be here.
     own = F.col("decided_epoch") == F.col("marker_epoch")
@@ -149,6 +151,7 @@ def _counted(events: DataFrame) -> DataFrame:
         ended.alias("ended"),
         number(allowed, ended).alias("undecided"),
         number(decided & commit, ended & commit).alias("uncommitted"),
+        number(allowed & commit, nothing).alias("commits_before"),
         F.when(commit, number(is_marker & commit, nothing))
         .otherwise(number(is_marker & ~commit, nothing))
         .alias("like_it"),
@@ -172,7 +175,7 @@ def _of_markers(counted: DataFrame) -> DataFrame:
     undecided = F.col("ended") & F.col("commit") & (F.col("uncommitted") < 0)
     epoch = F.col("marker.epoch")
     odd = (epoch < F.col("from_leader")) | (epoch > F.col("to_leader"))
-    told = F.struct("marker.*", "from_leader", "to_leader", "next_commit")
+    told = F.struct("marker.*", "from_leader", "to_leader", "next_commit", "commits_before")
     first = counted.filter(F.col("kind") == MARKER).groupBy(*KEY).agg(
         *[F.min(F.when(surely(which), told)).alias(name)
           for name, which in (("stale", stale), ("undecided", undecided), ("odd", odd))]
@@ -182,9 +185,13 @@ def _of_markers(counted: DataFrame) -> DataFrame:
         *[F.col(f"{prefix}.{name}").alias(f"{prefix}_{name}")
           for prefix in ("stale", "undecided") for name in ("place", "offset", "first", "last")],
         # A transaction that was then committed was cut in two, and not given another outcome.
-        (F.col("undecided").isNotNull() & ~F.coalesce("undecided.next_commit", F.lit(False))).alias(
-            "never_committed"
-        ),
+        (
+            F.col("undecided").isNotNull()
+            & (
+                ~F.coalesce("undecided.next_commit", F.lit(False))
+                | attribution.cannot_be_delayed(F.col("undecided.commits_before"))
+            )
+        ).alias("never_committed"),
         F.col("odd.place").alias("odd_place"),
         F.col("odd.offset").alias("odd_offset"),
         F.col("odd.epoch").alias("odd_epoch"),

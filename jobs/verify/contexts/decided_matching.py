@@ -27,6 +27,7 @@ OF_PREPARES = {
     "lowest_leader_epoch": F.min,
     "highest_leader_epoch": F.max,
     "latest_leader_epoch": F.max,
+    "epoch_shared": F.max,
     "with_transaction_version_1": F.max,
     "with_transaction_version_2": F.max,
     "pending": F.max,
@@ -56,6 +57,7 @@ OF_MARKERS = {
     "data_first": F.min,
     "data_last": F.min,
     "decidable": F.max,
+    "contradicted": F.max,
 }
 
 
@@ -110,11 +112,31 @@ def _prepared(decided: DataFrame, partition_info: DataFrame) -> DataFrame:
             F.coalesce("complete_leader_epoch", F.lit(ANY_LEADER_EPOCH)).alias(
                 "latest_leader_epoch"
             ),
+            F.col("shares_epoch").cast("int").alias("epoch_shared"),
             (~F.col("transaction_version_2")).cast("int").alias("with_transaction_version_1"),
             F.col("transaction_version_2").cast("int").alias("with_transaction_version_2"),
             F.col("pending").cast("int").alias("pending"),
         )
     )
+
+
+def with_last_outcomes(history: DataFrame, owners: DataFrame) -> DataFrame:
+    """Adds how the last transaction of a producer id ended under version 2.
+
+    last_epoch, last_commit, last_id. Its Complete record is left when all before is compacted away.
+    A marker of its epoch with the other outcome that raised the epoch of its data contradicts it:
+    an epoch is one transaction.
+    """
+    ended = owners.filter(
+        F.col("state").isin("CompleteCommit", "CompleteAbort")
+        & (F.col("client_transaction_version") >= 2)
+    )
+    last = ended.groupBy("producer_id").agg(
+        F.max("producer_epoch").alias("last_epoch"),
+        F.max_by(F.col("state") == "CompleteCommit", "producer_epoch").alias("last_commit"),
+        F.max_by("transactional_id", "producer_epoch").alias("last_id"),
+    )
+    return history.join(last, on="producer_id", how="left")
 
 
 def _marked(markers: DataFrame, known: DataFrame) -> DataFrame:
@@ -123,7 +145,12 @@ def _marked(markers: DataFrame, known: DataFrame) -> DataFrame:
     unraised, raised = attribution.has_epoch_of_data(*epochs), attribution.raised(*epochs)
     own = F.coalesce(unraised, F.lit(False))
     place = place_number("file_index", "marker_position")
-    above = known.select("producer_id", "known_above")
+    above = known.select("producer_id", "known_above", "last_epoch", "last_commit")
+    contradicted = attribution.contradicts(
+        F.col("marker_epoch") == F.col("last_epoch"),
+        F.col("marker_commit") != F.col("last_commit"),
+        raised,
+    )
     return markers.join(above, on="producer_id", how="inner").select(
         "partition_index",
         "producer_id",
@@ -153,6 +180,7 @@ def _marked(markers: DataFrame, known: DataFrame) -> DataFrame:
         attribution.is_recorded(F.col("marker_epoch"), F.col("known_above"))
         .cast("int")
         .alias("decidable"),
+        F.coalesce(contradicted, F.lit(False)).cast("int").alias("contradicted"),
     )
 
 
@@ -235,5 +263,5 @@ def regular() -> Column:
         & (F.col("highest_coordinator_epoch") <= F.col("latest_leader_epoch"))
         & (F.col("earliest_marker") >= F.col("earliest_prepare"))
     )
-    undecidable = ~is_prepared & (F.col("decidable") == 0)
+    undecidable = ~is_prepared & (F.col("decidable") == 0) & (F.col("contradicted") == 0)
     return (is_prepared & is_marked & agrees) | undecidable

@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.model.coordinator_log import CoordinatorLog
-from jobs.verify.conditions import lost_between, missing_between, one_instant
+from jobs.verify.conditions import lost_between, marker_missing_between, one_instant
 from jobs.verify.contexts.context import Context
 from jobs.verify.contexts.decided_counts import with_counts
 from jobs.verify.contexts.decided_data import runs_of, with_data, with_reach
@@ -17,6 +17,7 @@ from jobs.verify.contexts.decided_matching import (
     matched,
     one_copy,
     regular,
+    with_last_outcomes,
 )
 from jobs.verify.contexts.decided_places import with_places
 from jobs.verify.contexts.transaction import Ages
@@ -131,7 +132,7 @@ def _anchors(tolerance: Column) -> list[Column]:
         (F.col("running_epoch") == F.col("prepared_data_epoch"))
         & F.array_contains("running_partitions", F.col("listed"))
     )
-    single = surely(attribution.one_transaction_an_epoch(F.col("with_transaction_version_1")))
+    single = surely(attribution.one_transaction_an_epoch(F.col("epoch_shared")))
     held = F.col("data_run").isNotNull()
     owns = held & surely(
         attribution.owns_what_is_there(F.col("newest_prepare"), F.col("newest_owner"), running)
@@ -173,7 +174,7 @@ def _held() -> list[Column]:
     own_data = F.col("own_data_last").isNotNull() & F.col("short_place").isNull()
     behind = F.coalesce(F.when(own_data, F.col("own_data_last")), "owned_last", by_order, held_from)
     gone = F.when(own_data, lost_between(behind + 1, held_to)).otherwise(
-        missing_between(F.when(short, by_order).otherwise(behind) + 1, held_to)
+        marker_missing_between(F.when(short, by_order).otherwise(behind) + 1, held_to)
     )
     return [
         held_from.alias("held_from"),
@@ -185,11 +186,18 @@ def _held() -> list[Column]:
 
 def _judged(rows: DataFrame) -> DataFrame:
     """Adds what follows for the marker that stands there, and for the one that does not."""
-    return with_other_outcome(rows).select(
+    undecided = surely(
+        has_too_many()
+        & F.col("commit")
+        & F.col("history_behind_all")
+        & F.col("never_committed")
+        & attribution.too_many_commits(F.col("closing"), F.col("prepares"))
+    )
+    return with_other_outcome(rows.withColumn("commits_undecided", undecided)).select(
         "*",
         # It stands where the marker of the decision is missing: no operator's, or not only.
         surely(
-            F.col("other_unmet")
+            (F.col("other_unmet") | F.col("other_short"))
             & ~(
                 F.col("unraised_offset").isNotNull()
                 & F.col("raised_offset").isNull()
@@ -197,12 +205,13 @@ def _judged(rows: DataFrame) -> DataFrame:
             )
         ).alias("replaces_decided"),
         surely(
-            has_too_many()
-            & F.col("commit")
-            & F.col("history_behind_all")
-            & F.col("never_committed")
-            & attribution.too_many_commits(F.col("closing"), F.col("prepares"))
-        ).alias("commits_undecided"),
+            attribution.format_may_refuse(F.col("last_legacy_offset"), F.col("held_from"))
+            & F.col("data_run").isNull()
+        ).alias("format_refused"),
+        # The one marker that is missing, and a COMMIT that nobody decided.
+        (F.col("other_undecided") & F.col("markers").isNull() & (F.col("completes") == 1)).alias(
+            "committed_undecided_instead"
+        ),
     )
 
 
@@ -289,7 +298,12 @@ def _enriched(located: DataFrame, ages: Ages) -> DataFrame:
         F.when(F.col("commit"), "COMMIT").otherwise("ABORT").alias("decision"),
         (now - F.col("earliest_prepare")).alias("pending_ms"),
         F.lit(ages.clock_tolerance).alias("clock_tolerance_ms"),
-        F.coalesce("transactional_id", "decided_id", "committed_id").alias("owner"),
+        F.coalesce(
+            "transactional_id",
+            "decided_id",
+            "committed_id",
+            F.when(F.col("contradicted") == 1, F.col("last_id")),
+        ).alias("owner"),
         first.alias("offset_first"),
         last.alias("offset_last"),
         F.when(short, F.coalesce(next_first, first)).otherwise(first).alias("lacking_first"),
@@ -333,9 +347,9 @@ def decided_partition_context(
     them which the transaction.version of the decision does not make. stale_*, undecided_*, short_*,
     odd_*: see `with_counts`. committed_*: the Prepare record that committed data of the marker's
     epoch here, under version 2. decided_*: Prepare records of the producer id and epoch, whatever
-    they list. lacking_*: the decision whose marker is not there. copied_later: the copy of the
-    partition is later than the Complete record; history_later: that of the coordinator's log than
-    the first marker, history_behind_all: than all markers.
+    they list. contradicted: see `with_last_outcomes`. lacking_*: the decision whose marker is not
+    there. copied_later: the copy of the partition is later than the Complete record; history_later:
+    that of the coordinator's log than the first marker, history_behind_all: than all markers.
     """
     places = partition_info.select(
         "partition_index", F.concat_ws("-", "topic", "partition").alias("listed")
@@ -343,7 +357,7 @@ def decided_partition_context(
     known = partition_info.select(
         "partition_index", "broker", "topic", "partition", "complete_up_to_ms", "clean_shutdown",
         "single_broker", "alone_in_cluster", "holes", "missing",
-        "log_end_offset", "with_kraft",
+        "emptied", "last_legacy_offset", "log_end_offset", "with_kraft",
     ).join(F.broadcast(places), on="partition_index", how="inner")  # fmt: skip
     coordinators = partition_info.select(
         F.col("partition_index").alias("deciding_index"),
@@ -355,7 +369,8 @@ def decided_partition_context(
     )
     markers = given.markers.withColumn("marker_timestamp", _clipped("marker_timestamp"))
     decisions = _decisions(given.log.decisions, given.several_copies)
-    rows = matched(decisions, partition_info, markers, given.history)
+    known_ends = with_last_outcomes(given.history, given.owners)
+    rows = matched(decisions, partition_info, markers, known_ends)
 
     def enrich(selected: DataFrame) -> DataFrame:
         producers = selected.select("producer_id").distinct()
@@ -367,7 +382,7 @@ def decided_partition_context(
         placed = selected.join(F.broadcast(known), on="partition_index", how="inner")
         deciding = F.coalesce("coordinator_index", "committed_index")
         told = (
-            with_decision(placed, decided, given.history, given.owners)
+            with_decision(placed, decided, known_ends, given.owners)
             .withColumn("deciding_index", deciding)
             .join(F.broadcast(coordinators), on="deciding_index", how="left")
             .join(_replica_offsets(markers, places),

@@ -17,6 +17,7 @@ from jobs.verify.check import WARNING, Check, Proof, text
 from jobs.verify.verdict import (
     CLOCK_SKEW,
     OPERATOR_ABORT,
+    OTHER_OUTCOME,
     TXNLOG_COMPACTED,
     explained,
     suspect,
@@ -32,6 +33,8 @@ CHECK = Check(
     ),
     excuses=(
         explained(OPERATOR_ABORT, lambda: ~F.col("commit") & F.col("unraised_offset").isNotNull()),
+        # Of a COMMIT that nobody decided: marker_without_prepare tells it.
+        explained(OTHER_OUTCOME, lambda: F.col("commits_undecided")),
         # Before version 2 the marker may be that of an earlier decision, which was compacted.
         explained(
             TXNLOG_COMPACTED,

@@ -1,7 +1,8 @@
 """A marker contradicts the decision of the coordinator.
 
 What it finds: a COMMIT marker for a producer id and epoch that the coordinator aborted, or an ABORT
-marker for one that it committed.
+marker for one that it committed. If the Prepare record was compacted away, the Complete record
+of its id, if it is the last one and of transaction.version 2, is the decision.
 
 Why it is wrong: a marker only carries out the Prepare record that was written before it. Aborted
 records are delivered, or committed records are hidden.
@@ -31,10 +32,14 @@ CHECK = Check(
     source="TransactionMarkerChannelManager.addTxnMarkersToSend",
     fires=lambda: (
         F.col("prepares").isNull()
-        & (F.col("decidable") == 1)
-        & F.when(F.col("commit"), F.col("decided_abort") & ~F.col("decided_commit")).otherwise(
-            F.col("decided_commit") & ~F.col("decided_abort")
+        & F.coalesce(
+            (F.col("decidable") == 1)
+            & F.when(F.col("commit"), F.col("decided_abort") & ~F.col("decided_commit")).otherwise(
+                F.col("decided_commit") & ~F.col("decided_abort")
+            ),
+            F.lit(False),
         )
+        | (F.col("contradicted") == 1)
     ),
     excuses=(
         explained(OTHER_OUTCOME, is_torn),

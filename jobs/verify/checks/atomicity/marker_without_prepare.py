@@ -3,7 +3,8 @@
 What it finds: a marker of a producer id and epoch for which `__transaction_state` has no Prepare
 record, although no record is missing where it would be. Under transaction.version 0 and 1, where an
 epoch has many transactions: COMMIT markers ended more of them than the coordinator committed, and
-the first surplus marker ended a transaction that was aborted or never decided.
+the first surplus marker ended a transaction that was aborted or never decided, or no
+COMMIT had been decided before that marker.
 
 Why it is wrong: a marker is sent only after its Prepare record is replicated. Either the record was
 lost, or something other than the coordinator wrote the marker.

@@ -12,10 +12,11 @@ marker. A partition is therefore reported only if it still holds something older
 a lower epoch of the same producer, or a marker of any producer that the brokers' clocks date before
 the decision. Before transaction.version 2 data of one epoch may belong to a later transaction, so
 they count only if none was begun. There decisions and markers are also counted: each of several
-transactions with one epoch has its own marker. If the copy of the partition is older than the
-Complete record, the finding is inconclusive. If another replica wrote the marker after the end of
-this copy, nothing is reported, unless this copy holds data of the producer's next epoch: then it
-has lost records that the other replica kept.
+transactions with one epoch has its own marker. A marker without data may have been emptied by the
+cleaner, and a message format older than 2 refuses data and marker. If the copy of the partition is
+older than the Complete record, the finding is inconclusive. If another replica wrote the marker
+after the end of this copy, nothing is reported, unless this copy holds data of the producer's next
+epoch: then it has lost records that the other replica kept.
 
 Evidence: the first batch of the transaction there, and the Prepare record.
 """
@@ -30,6 +31,7 @@ from jobs.verify.verdict import (
     OTHER_OUTCOME,
     REPLICA_LAGS,
     UNSTABLE_TAIL,
+    VERSION_DEPENDENT,
     explained,
     inconclusive,
 )
@@ -48,7 +50,10 @@ CHECK = Check(
     excuses=(
         explained(MISSING_RANGE, lambda: F.col("held_from").isNull()),
         explained(MISSING_RANGE, lambda: F.col("marker_missing")),
-        explained(OTHER_OUTCOME, lambda: F.col("other_outcome")),
+        explained(VERSION_DEPENDENT, lambda: F.col("format_refused")),
+        explained(
+            OTHER_OUTCOME, lambda: F.col("other_outcome") | F.col("committed_undecided_instead")
+        ),
         explained(
             REPLICA_LAGS,
             # A copy that is only shorter has no data from after the marker.

@@ -9,9 +9,9 @@ of a partition, or takes it for fencing, does not retry until it loads the log a
 KAFKA-19999).
 
 When it is legal: the coordinator was down, or a listed partition had no leader. The finding is
-therefore a violation only if every listed partition has the marker and the same partition of the
-log was still written to for that long afterwards. If the copy ends too early, the finding is
-inconclusive.
+therefore a violation only if every listed partition has the marker below its high watermark, and
+the same partition of the log was still written to for that long afterwards. If the copy ends too
+early, the finding is inconclusive.
 
 Evidence: the Prepare record.
 """
