@@ -2,7 +2,7 @@
 
 ROW = "two neighbouring batches whose offsets or leader epochs do not follow"
 COLUMNS = """
-    partition_index int, file_index int, what string, previous_file_index int,
+    partition_index int, file_index int, discontinuity string, previous_file_index int,
     previous_last_offset bigint, base_offset bigint, previous_leader_epoch int, leader_epoch
     int, previous_position bigint, position bigint, length int, at_seam boolean, broker int,
     topic string, partition int, checkpoint_high_watermark bigint, checkpoint_log_start bigint,
@@ -16,7 +16,8 @@ COLUMNS = """
     boolean, start_known boolean, cleaning string, first_pass_possible boolean, cleaner_traces
     boolean, missing array<struct<first:bigint, end:bigint>>, holes array<struct<first:bigint,
     end:bigint>>, broker_timestamp bigint, complete_up_to_ms bigint, outlasted boolean, alone
-    boolean, earlier_end bigint, newest_snapshot bigint, open_in_snapshot
+    boolean, emptied array<struct<first:bigint, end:bigint>>, last_legacy_offset bigint,
+    earlier_end bigint, newest_snapshot bigint, open_in_snapshot
     array<struct<producer_id:bigint, producer_epoch:int, first_offset:bigint>>, single_broker
     boolean, alone_in_cluster boolean, with_kraft boolean, batches bigint, records bigint, ids
     bigint, misplaced_ids bigint, file string, previous_file string, offset_first bigint,

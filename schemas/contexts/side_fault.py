@@ -2,7 +2,7 @@
 
 ROW = "an entry of a side file that contradicts the log"
 COLUMNS = """
-    side_file_index int, partition_index int, side_kind string, what string, ordinal int,
+    side_file_index int, partition_index int, side_kind string, fault string, ordinal int,
     entry_position bigint, entry_bytes int, entry_offset bigint, entry_value bigint,
     leader_epoch int, newest_epoch bigint, batches bigint, log_offset bigint, log_timestamp
     bigint, position bigint, length int, file_index int, broker int, topic string, partition
@@ -17,7 +17,8 @@ COLUMNS = """
     boolean, start_known boolean, cleaning string, first_pass_possible boolean, cleaner_traces
     boolean, missing array<struct<first:bigint, end:bigint>>, holes array<struct<first:bigint,
     end:bigint>>, broker_timestamp bigint, complete_up_to_ms bigint, outlasted boolean, alone
-    boolean, earlier_end bigint, newest_snapshot bigint, open_in_snapshot
+    boolean, emptied array<struct<first:bigint, end:bigint>>, last_legacy_offset bigint,
+    earlier_end bigint, newest_snapshot bigint, open_in_snapshot
     array<struct<producer_id:bigint, producer_epoch:int, first_offset:bigint>>, single_broker
     boolean, alone_in_cluster boolean, with_kraft boolean, records bigint, ids bigint,
     misplaced_ids bigint, side_file string, log_file string, size_bytes bigint, segment_end

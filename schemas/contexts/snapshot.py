@@ -2,7 +2,7 @@
 
 ROW = "a producer snapshot that fails, or a producer that a snapshot is wrong about"
 COLUMNS = """
-    partition_index int, what string, start_offset bigint, snapshot_offset bigint, file_index
+    partition_index int, fault string, start_offset bigint, snapshot_offset bigint, file_index
     int, position bigint, length bigint, producer_id bigint, producer_epoch int, expected
     string, found string, number bigint, log_file_index int, log_position bigint, log_length
     bigint, newest boolean, detail string, told_before boolean, broker int, topic string,
@@ -17,7 +17,8 @@ COLUMNS = """
     boolean, start_known boolean, cleaning string, first_pass_possible boolean, cleaner_traces
     boolean, missing array<struct<first:bigint, end:bigint>>, holes array<struct<first:bigint,
     end:bigint>>, broker_timestamp bigint, complete_up_to_ms bigint, outlasted boolean, alone
-    boolean, earlier_end bigint, newest_snapshot bigint, open_in_snapshot
+    boolean, emptied array<struct<first:bigint, end:bigint>>, last_legacy_offset bigint,
+    earlier_end bigint, newest_snapshot bigint, open_in_snapshot
     array<struct<producer_id:bigint, producer_epoch:int, first_offset:bigint>>, single_broker
     boolean, alone_in_cluster boolean, with_kraft boolean, ids bigint, misplaced_ids bigint,
     file string, log_file string, offset_first bigint, offset_last bigint, byte_position bigint,

@@ -14,12 +14,14 @@ from log_builder import AS_OF, CLOCK_TOPIC, COORDINATOR_TOPIC, DumpWriter
 from log_builder import Case as LogCase
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from jobs.audit.audit import aborts_of, context_inputs
 from jobs.model import decoded
 from jobs.verify.catalogue import CHECKS
 from jobs.verify.contexts.build import build_contexts
 from jobs.verify.verify import verify
+from schemas.contexts import CONTEXTS
 
 HERE = Path(__file__).parent
 TINY_SPLIT_BYTES = 97
@@ -72,6 +74,23 @@ def test_findings_are_the_same_without_the_shortcut_over_regular_rows(
     inputs = context_inputs(done.request, done.dump, done.read, done.replayed, done.aborts, AS_OF)
     everything = verify(spark, build_contexts(inputs), "records", done.read.kept, keep_regular=True)
     assert told(everything.findings) == told(done.verified.findings)
+
+
+@pytest.mark.spark
+def test_contexts_give_the_columns_that_they_declare(
+    spark: SparkSession, audited: AuditedCases
+) -> None:
+    done = audited.done
+    inputs = context_inputs(done.request, done.dump, done.read, done.replayed, done.aborts, AS_OF)
+    for context in build_contexts(inputs):
+        assert not context.empty, context.name
+        given = context.enrich(context.rows).schema
+        declared = spark.createDataFrame([], CONTEXTS[context.name].COLUMNS).schema
+        assert types(given) == types(declared), context.name
+
+
+def types(schema: StructType) -> dict[str, str]:
+    return {field.name: field.dataType.simpleString() for field in schema}
 
 
 @pytest.mark.spark

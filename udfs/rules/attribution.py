@@ -106,7 +106,7 @@ def contradicts(of_last_epoch: Values, other_outcome: Values, raised_epoch: Valu
 
 
 def one_transaction_an_epoch(shared: Values) -> Values:
-    """Whether an epoch is that of a single transaction; `shared`: 1 where any may share it, or 0."""
+    """Whether an epoch is that of a single transaction; `shared`: 1 where others may have it."""
     return shared == 0
 
 
