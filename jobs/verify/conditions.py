@@ -254,7 +254,12 @@ def undecided_marker_excuses() -> tuple[Excuse, ...]:
 
     return (
         # Two markers prove it without the coordinator's log: epoch_committed_and_aborted.
-        explained(OTHER_OUTCOME, lambda: F.col("raised_both_ways") & ~F.col("history_later")),
+        explained(
+            OTHER_OUTCOME,
+            lambda: (
+                F.col("raised_both_ways") & (~F.col("history_later") | (F.col("decidable") == 0))
+            ),
+        ),
         # Of a transaction that was then committed: torn_transaction reports it.
         explained(
             OPERATOR_ABORT,

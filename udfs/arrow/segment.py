@@ -125,7 +125,9 @@ def missing_ranges(
         end = np.concatenate([end, headers.last_offset[partly] + 1])
         order = np.argsort(end, kind="stable")
         first, end = first[order], end[order]
-    emptied = absence.is_emptied_marker(headers.control, headers.record_count)
+    # Old texts do not tell how many records a batch has.
+    untold = headers.control & (decoded.control_type < 0)
+    emptied = absence.is_emptied_marker(untold, headers.record_count)
     at, behind = headers.base_offset[emptied], headers.last_offset[emptied] + 1
     return [
         one._asdict() | {"emptied": of_markers}
