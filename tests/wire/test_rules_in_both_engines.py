@@ -57,8 +57,8 @@ RULES: tuple[tuple[Callable[..., Any], str], ...] = (
     (lambda state, latest, is_open: memory.may_have_expired(state, latest, is_open, 5), "nnf"),
     (lambda earlier, later: memory.at_least_later(earlier, later, 5), "nn"),
 )
-# Over all of a split, by sorting: what no column does.
-OF_ARRAYS = {"newest_apart", "is_remembered_from"}
+# Of batches and splits only: no column asks them.
+OF_ARRAYS = {"newest_apart", "is_remembered_from", "sequence_at"}
 
 
 @pytest.mark.spark

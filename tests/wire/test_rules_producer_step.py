@@ -14,6 +14,7 @@ from udfs.rules.producer_step import (
     is_contiguous,
     is_regular_end,
     next_sequence,
+    sequence_at,
 )
 from udfs.wire.batches.batch_layout import MAX_SEQUENCE
 
@@ -27,6 +28,11 @@ SEQUENCES = [0, 1, 2, MAX_SEQUENCE - 1, MAX_SEQUENCE, None]
 )
 def test_behind_the_last_sequence_comes_the_first(last: int, following: int) -> None:
     assert next_sequence(np.array([last])).tolist() == [following]
+
+
+def test_sequences_go_round() -> None:
+    there, steps = np.array([5, MAX_SEQUENCE - 1, 0, 5]), np.array([2, 4, -1, -5])
+    assert sequence_at(there, steps).tolist() == [7, 2, MAX_SEQUENCE, 0]
 
 
 @pytest.mark.parametrize(

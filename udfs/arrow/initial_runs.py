@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from udfs.wire.batches import batch_layout as layout
+from udfs.rules.producer_step import sequence_at
 from udfs.wire.side_files.producer_state import NONE, States
 
 Values = tuple[NDArray[Any], NDArray[np.bool_] | None]
@@ -26,7 +26,7 @@ def initial_runs(states: States, log_start: int) -> dict[str, Values]:
     first_offset = np.where(
         is_open, states["txn_first_offset"], states["last_offset"] - states["offset_delta"]
     )
-    first_sequence = (states["last_sequence"] - states["offset_delta"]) & layout.MAX_SEQUENCE
+    first_sequence = sequence_at(states["last_sequence"], -states["offset_delta"])
     nothing, nowhere = np.zeros(states.size, dtype=np.int64), np.full(states.size, before)
     false = np.zeros(states.size, dtype=np.bool_)
     of_data = {

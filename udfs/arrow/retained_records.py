@@ -17,9 +17,9 @@ from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.replica_blocks import BLOCK_OFFSETS
 from udfs.arrow.rows import RowBuilder
 from udfs.arrow.sections import UNREADABLE, readable, sections
+from udfs.rules.producer_step import sequence_at
 from udfs.wire.batches import records
 from udfs.wire.batches.batch_headers import Bools, Int64s
-from udfs.wire.batches.batch_layout import MAX_SEQUENCE
 from udfs.wire.batches.fingerprints import joined_fingerprints, piece_fingerprints
 
 RECORD, OUTCOME, KEY, UNREAD = "record", "outcome", "key", "unread"
@@ -152,7 +152,7 @@ def _of_records(
         )
         content = joined_fingerprints([
             headers.producer_id[batch], headers.producer_epoch[batch],
-            np.where(first < 0, first, (first + delta) & MAX_SEQUENCE),
+            np.where(first < 0, first, sequence_at(first, delta)),
             headers.partition_leader_epoch[batch], headers.transactional[batch], key, value,
         ])  # fmt: skip
         outcome = split.outcome[batch]

@@ -63,6 +63,11 @@ def next_sequence(last: Values) -> Values:
     return last - at_end * MAX_SEQUENCE + (1 - at_end)
 
 
+def sequence_at(sequence: Values, steps: Values) -> Values:
+    """The sequence so many steps behind one, or before it where `steps` is negative; of arrays."""
+    return (sequence + steps) & MAX_SEQUENCE
+
+
 def is_contiguous(batch: Batch, known: Known) -> Values:
     """Whether a batch goes on in the epoch and sequence of the data before."""
     return (known.data_epoch == batch.epoch) & (batch.first_sequence == known.next_sequence)

@@ -10,6 +10,7 @@ import numpy as np
 from numba import int64, njit, types, void
 from numpy.typing import NDArray
 
+from udfs.rules.producer_step import sequence_at
 from udfs.wire import bounds
 from udfs.wire.batches import batch_layout as layout
 from udfs.wire.batches import faults
@@ -68,9 +69,8 @@ class BatchHeaders(NamedTuple):
     @property
     def last_sequence(self) -> Int64s:
         """Last sequence, with the wrap from 2147483647 to 0; -1 without a base sequence."""
-        raw = self.base_sequence + np.maximum(self.last_offset_delta, 0)
-        wrapped = np.where(raw > layout.MAX_SEQUENCE, raw - layout.MAX_SEQUENCE - 1, raw)
-        return np.where(self.base_sequence < 0, np.int64(-1), wrapped)
+        last = sequence_at(self.base_sequence, np.maximum(self.last_offset_delta, 0))
+        return np.where(self.base_sequence < 0, np.int64(-1), last)
 
     def bounded(self) -> "BatchHeaders":
         """With offsets and timestamps that can be reckoned with (`udfs.wire.bounds`)."""
