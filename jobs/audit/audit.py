@@ -85,7 +85,7 @@ class Request:
 class Read:
     """What one pass over the bytes gave: the listing, decoded rows, damage, digests, identity.
 
-    `clusters`: what `__cluster_metadata` tells.
+    `clusters`: facts of `__cluster_metadata`.
     """
 
     files: DataFrame
@@ -243,7 +243,7 @@ def block_inputs(dump: Dump, read: Read) -> BlockInputs:
 
 
 def snapshot_inputs(decoded: Decoded) -> SnapshotInputs:
-    """What producer snapshots tell; what does not occur is not even planned."""
+    """Rows of producer snapshots; kinds that do not occur are not even planned."""
     states, faults = log_row.PRODUCER_STATES, log_row.SNAPSHOT_FAULT
     return SnapshotInputs(
         states=decoded.nested(states, "producer_states") if decoded.snapshot_states else None,
@@ -300,7 +300,7 @@ def markers(decoded: Decoded, replayed: Replayed) -> DataFrame:
 
 
 def coordinator_listing(dump: Dump, clusters: Clusters) -> CoordinatorListing:
-    """What files beside the logs tell of the partitions of `__transaction_state`."""
+    """Facts of the partitions of `__transaction_state` from side files."""
     numbers = {p.partition for p in dump.partitions if p.topic == TXN_LOG_TOPIC}
     listings = [
         one.coordinator_partitions

@@ -110,7 +110,7 @@ def _transactions(audit: Audit) -> DataFrame:
     starts = audit.replayed.partition_info.select("partition_index", "start_known", "first_base")
     known = with_data.join(F.broadcast(starts), on="partition_index", how="inner")
     preceded = F.col("previous_marker").isNotNull()
-    # Of one that began before the log a snapshot tells the first offset, but not its batches.
+    # If it began before the log, a snapshot has its first offset, but not its batches.
     in_log = F.col("first_offset") >= F.coalesce("first_base", F.lit(0))
     names = [field.name for field in TABLES["txn"] if field.name in known.columns]
     replayed = known.select(

@@ -127,7 +127,7 @@ class _Collector:
         self._add_folder(folder, label or folder.name, LogDirectory())
 
     def add_outside(self, folder: DumpPath, label: str) -> None:
-        """What lies in a dump beside its log directories, so that it is not left out in silence.
+        """Files of a dump outside its log directories, so that none is omitted silently.
 
         `label`: of what lies in `folder`.
         """
@@ -230,7 +230,7 @@ class _Collector:
         partition.chain(self.dump.files[first_file:])
 
     def add_texts(self, dump: Path, label: str, texts: list[Path]) -> None:
-        """Texts of kafka-dump-log: the files that they tell of, as if those were there.
+        """Texts of kafka-dump-log: the files that they print, as if those were present.
 
         Texts of one folder below the dump are of one broker, as are paths that begin alike.
         """
@@ -266,13 +266,13 @@ class _Collector:
             partition.chain(files[partition.partition_index])
 
     def add_other_file(self, path: DumpPath, label: str) -> None:
-        """A file beside texts that is none."""
+        """A file among texts that is not a text."""
         self._add_file(path, label, None, None, "not a text of kafka-dump-log")
 
     def _add_metadata_log(
         self, number: int, paths: list[DumpPath], label: str, side: LogDirectory
     ) -> None:
-        """A copy of `__cluster_metadata`: no partition to audit, but it tells of the cluster."""
+        """A copy of `__cluster_metadata`: not audited, but a description of the cluster."""
         copy = DumpMetadataLog(side.cluster_id)
         for path in paths:
             kind = METADATA_KINDS.get(name_file(path.name).kind)
@@ -353,7 +353,7 @@ class _Collector:
             ]
 
     def find_replicas(self) -> None:
-        """Numbers the partitions that several brokers have; reads what is told of them together."""
+        """Numbers the partitions that several brokers have, and reads their facts together."""
         for number, copies in enumerate(replica_sets(self.dump)):
             reach = max(cleaned_below(copy) for copy in copies)
             for copy in copies:
@@ -455,7 +455,7 @@ def _coordinator_partitions(side: LogDirectory) -> frozenset[int] | None:
 
 
 def _newest(partition: DumpPartition) -> tuple[int, int, int]:
-    """What tells the log that is written from one that is left behind."""
+    """Distinguishes the log that is being written from one that was left over."""
     if not partition.segments:
         return -1, 0, -partition.partition_index
     newest = partition.segments[-1]

@@ -42,7 +42,7 @@ def printable_name(name: str) -> str:
 
 
 def names_in(folder: DumpPath) -> list[str]:
-    """Names in a folder; none where it cannot be listed, which is told where it is collected."""
+    """Names in a folder; none where it cannot be listed, which `collect` reports."""
     try:
         return [path.name for path in folder.iterdir()]
     except OSError:
@@ -111,7 +111,7 @@ def _below(folder: DumpPath, label: str, depth: int, in_broker: bool) -> Iterato
         try:
             directory = is_log_directory(entry)
         except OSError:
-            # It may not be looked into, which is told where it is collected.
+            # It cannot be listed, which `collect` reports.
             continue
         if directory:
             yield Found(entry, inner, False)

@@ -57,7 +57,7 @@ def interrupted_swap(folder: DumpPath, names: Sequence[str]) -> Swap:
 
 
 def end_of_segment(path: DumpPath, base_offset: int) -> int:
-    """The offset behind the last whole batch, by the headers; its base for an empty segment."""
+    """The offset after the last whole batch, by the headers; its base for an empty segment."""
     end, at, size = base_offset, 0, path.stat().st_size
     start, data = 0, b""
     with open_file(*root_and_below(path)) as file:

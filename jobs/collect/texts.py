@@ -1,4 +1,4 @@
-"""Texts of kafka-dump-log in place of a broker's files: finds them, and what each tells of.
+"""Texts of kafka-dump-log in place of a broker's files: finds them, and the file of each.
 
 A text names the files that were dumped, so it is listed as if they were there.
 """
@@ -78,7 +78,7 @@ def _sections(path: Path, size: int, modified_ns: int) -> tuple[Section, ...]:
 def dumped_file(section: Section, text: Path) -> tuple[str, str, str]:
     """(log directory, partition folder, file name) of what was dumped; empty where not told.
 
-    Where the tool was run in the partition folder itself, the text's own folder may tell it.
+    Where the tool was run in the partition folder itself, the text's own folder may name it.
     """
     *above, name = SEPARATOR.split(section.path)
     if not above or above[-1] in ("", "."):

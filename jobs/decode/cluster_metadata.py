@@ -1,7 +1,7 @@
-"""What copies of `__cluster_metadata` tell of their cluster: plain values for the driver.
+"""Facts of a cluster from copies of its `__cluster_metadata`: plain values for the driver.
 
-A snapshot is the state before an offset, and the log behind it is what followed; both are facts in
-the order of offsets. A log that begins at offset 0 tells also what was before.
+A snapshot is the state before an offset, and the log after it has the later changes; both are facts
+in the order of offsets. A log that begins at offset 0 has the past too.
 """
 
 import re
@@ -52,7 +52,7 @@ class _Copy:
         return [fact for fact in self.facts if fact["what"] == kind.__name__]
 
     def from_the_beginning(self) -> bool:
-        """Whether it tells the whole past of the cluster."""
+        """Whether it has the whole past of the cluster."""
         migrated = any(fact["number"] != 0 for fact in self.of_kind(Migrated))
         return self.whole and self.first_offset == 0 and not migrated
 
@@ -83,7 +83,7 @@ def clusters(dump: Dump, facts: Sequence[Told], splits: Sequence[Told]) -> Clust
     copies = [(one, _copy(one, facts, splits)) for one in dump.metadata_logs]
     longest: dict[str, _Copy] = {}
     for one, copy in sorted(copies, key=lambda pair: pair[1].last_offset):
-        # Without a name nobody can tell whose partitions it is about.
+        # Without a name the topic of the partitions is unknown.
         if one.cluster_id is not None:
             longest[one.cluster_id] = copy
     blocks = [_blocks(one, copy) for one, copy in copies]
@@ -100,7 +100,7 @@ def clusters(dump: Dump, facts: Sequence[Told], splits: Sequence[Told]) -> Clust
 
 
 def _copy(one: DumpMetadataLog, facts: Sequence[Told], splits: Sequence[Told]) -> _Copy:
-    """The log, and the newest snapshot where the log does not tell all that led to it."""
+    """The log, and the newest snapshot where the log lacks what led to it."""
     logs = [file for file in one.files if file.kind == "metadata_log"]
     order = {file.file_index: number for number, file in enumerate(logs)}
     pieces = sorted(
@@ -137,7 +137,7 @@ def _copy(one: DumpMetadataLog, facts: Sequence[Told], splits: Sequence[Told]) -
 
 
 def _end(snapshot: DumpFile) -> int:
-    """The offset behind the last record that a snapshot contains."""
+    """The offset after the last record that a snapshot contains."""
     return snapshot.base_offset or 0
 
 

@@ -109,7 +109,7 @@ def _metadata_first(
     depth: str,
     splits: list[dict[str, object]],
 ) -> tuple[DecodeOptions, list[DataFrame]]:
-    """How to decode by what `__cluster_metadata` tells of the brokers, and its rows, if any.
+    """How to decode by the facts of `__cluster_metadata` about the brokers, and its rows, if any.
 
     Where a producer pauses is asked while batches are folded.
     """
@@ -157,7 +157,7 @@ def _seams(rows: DataFrame) -> tuple[set[int], dict[int, Reach]]:
     arrived = F.when(F.col("first_found").isNotNull(), F.struct("end"))
     judged = splits.withColumn("arrived", F.last(arrived, ignorenulls=True).over(before))
     other_first = F.col("arrived.end") != F.col("first_found")
-    # The chain arrives in a split where no batch starts: what lies there nobody has told of.
+    # The chain ends in a split where no batch starts: the bytes there are not reported yet.
     nothing_there = F.col("first_found").isNull() & (
         F.col("arrived.end") < F.col("split_start") + F.col("length")
     )

@@ -36,7 +36,7 @@ class Situation:
     `holder`: row of txn that holds the last stable offset, None where none does. `owner`: row of
     coordinator_txn of its producer id, None where there is none. `behind`: further open
     transactions of the partition, the first few. `waiting`: (transactions, records) in the table
-    txn at or behind the last stable offset. `here`, `elsewhere`: findings in the partition, and
+    txn at or after the last stable offset. `here`, `elsewhere`: findings in the partition, and
     about the holder's producer id in others; the first ones, `here_in_all` and `elsewhere_in_all`
     how many there are. `coordinator_epoch`: of the newest marker of the producer id here, None for
     none. `knows_topic_ids`: the brokers store topic ids, so they are 2.8 or newer. `dumped`:

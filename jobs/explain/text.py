@@ -38,7 +38,7 @@ def _indented(advice: str) -> list[str]:
 
 
 def place(row: Row) -> str:
-    """topic-partition on its broker; the bare name where the dump does not tell the broker."""
+    """topic-partition on its broker; the bare name where the broker is unknown."""
     name = f"{row['topic']}-{row['partition']}"
     return name if row["broker"] is None else f"{name} on broker {row['broker']}"
 

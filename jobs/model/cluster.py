@@ -1,4 +1,4 @@
-"""What `__cluster_metadata` tells of the clusters of a dump, as plain values."""
+"""Facts of `__cluster_metadata` about the clusters of a dump, as plain values."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True)
 class Cluster:
-    """A cluster by its longest `__cluster_metadata`; what that does not tell is None or empty.
+    """A cluster by its longest `__cluster_metadata`; unknown facts are None or empty.
 
     `next_producer_id`: before `up_to_ms` (ms, the controller's clock) no id from it on was given
     out. `partitions`: topic -> number of partitions. `created_once`: topics of which there never
@@ -40,7 +40,7 @@ class Clusters:
     """The clusters of a dump by cluster id.
 
     `regressions`: in any copy, a block of producer ids and the one before that it does not lie
-    behind. `unreadable`: records and damaged places of the copies that may have told more.
+    behind. `unreadable`: records and damaged places of the copies that may have more facts.
     """
 
     by_id: Mapping[str, Cluster] = field(default_factory=dict)

@@ -71,7 +71,7 @@ READ_ON_THE_DRIVER = (
 
 
 class NamedFile(NamedTuple):
-    """What a file name tells: kind, base offset where it has one, note where it is left out."""
+    """Facts from a file name: kind, base offset where it has one, note where it is left out."""
 
     kind: str
     base_offset: int | None

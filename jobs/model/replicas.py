@@ -34,7 +34,7 @@ def replica_sets(dump: Dump) -> list[list[DumpPartition]]:
 def coordinator_copies(dump: Dump) -> set[int]:
     """The partition_index of every partition of `__transaction_state` that the dump has twice.
 
-    Whether of one cluster is not asked: a folder alone does not tell its cluster.
+    Whether of one cluster is not asked: a folder alone does not name its cluster.
     """
     of_topic = [one for one in dump.partitions if one.topic == TXN_LOG_TOPIC]
     times = Counter(one.partition for one in of_topic)

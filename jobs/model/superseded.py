@@ -4,7 +4,7 @@ The cleaner merges a group of segments into one of the base offset of the first:
 one to its place and deletes the old ones (`Cleaner.cleanSegments`, `LogSegments`, `LocalLog.
 replaceSegments`, 0.8 to 4.3). Who copies the folder of a running broker file by file, in the order
 in which the folder lists them, may have read an old one before and the merged one behind that. The
-log holds what the merged one says; the old one would tell the same offsets again.
+log holds what the merged one says; the old one would repeat the same offsets.
 """
 
 from collections.abc import Iterator, Mapping
@@ -60,7 +60,7 @@ def _of_partition(one: DumpPartition, reaching: Mapping[int, Reach]) -> Iterator
 def leave_out(dump: Dump, old: list[DumpFile]) -> set[int]:
     """Takes the segments, and what lies beside them, out of the partitions of the dump.
 
-    Returns the file_index of every file of those partitions: they are to be read anew.
+    Returns the file_index of every file of those partitions: they are to be read again.
     """
     gone = {(file.partition_index, file.base_offset) for file in old}
     touched = {file.partition_index for file in old}

@@ -136,7 +136,7 @@ def _result_format(key: list[str]) -> dict[str, Any]:
 
 
 def _raised(exception_info: Mapping[str, Any]) -> str | None:
-    """What an expectation raised, in a line; Great Expectations tells it alone or by metric."""
+    """What an expectation raised, in a line; Great Expectations reports it alone or by metric."""
     told = [exception_info, *(v for v in exception_info.values() if isinstance(v, Mapping))]
     for info in told:
         if info.get("raised_exception"):

@@ -15,7 +15,7 @@ from schemas.tables import TABLES
 # More than this is not brought to the driver; a policy over larger tables names a view instead.
 TABLE_ROWS = 100_000
 VIEW_ROWS = 1_000_000
-# These columns of `audit` tell what the policy itself decides.
+# The policy itself decides these columns of `audit`.
 DECIDED_BY_POLICY = ("verdict", "exit_code", "result")
 # What names a row among the examples of a failed expectation.
 KEYS = {
@@ -120,7 +120,7 @@ def _topic_state(results: Results) -> DataFrame:
 
 
 def _partition_state(results: Results) -> DataFrame:
-    """The table, and beside it how far its last stable offset lags, and for how long."""
+    """The table, with the lag of the last stable offset and its age."""
     return results.table("partition_state").withColumns(
         {
             "lso_lag": F.coalesce("high_watermark", "log_end_offset") - F.col("last_stable_offset"),

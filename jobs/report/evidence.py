@@ -84,7 +84,7 @@ CONTROL_TYPES = {0: "ABORT", 1: "COMMIT", 2: "LEADER_CHANGE"}
 def with_bytes(
     findings: Iterable[Finding], place: Callable[[str], Place | None]
 ) -> tuple[Finding, ...]:
-    """The findings with their evidence taken apart; `place` tells where a file of the dump lies."""
+    """The findings with their evidence taken apart; `place` gives the location of a file."""
     found = list(findings)
     wanted = [proof for finding in found for proof in finding.evidence][:MAX_PROOFS]
     with ThreadPoolExecutor(READERS) as readers:

@@ -1,4 +1,4 @@
-"""What a report tells, as plain data: every list is bounded, numbers are exact, no Spark.
+"""The content of a report, as plain data: every list is bounded, numbers are exact, no Spark.
 
 `jobs/report/gather.py` fills it from the tables; the page, report.json, SARIF and JUnit XML are
 made of it alone.

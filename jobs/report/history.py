@@ -1,4 +1,4 @@
-"""An audit beside the ones before it in the same folder: which number it has, what is new."""
+"""An audit and the earlier ones of the same folder: its number, and what is new."""
 
 from dataclasses import dataclass
 from functools import reduce

@@ -1,7 +1,7 @@
 """report.junit.xml: a test suite a family of checks, a test case a check, for CI servers.
 
 A proven violation of severity error is a failure, a crashed check an error, a check that did not
-run is skipped; suspect and inconclusive findings are told in the output of the case.
+run is skipped; suspect and inconclusive findings are in the output of the case.
 """
 
 from collections import Counter

@@ -1,4 +1,4 @@
-"""report.json: all that report.html tells, for a program."""
+"""report.json: the content of report.html, for programs."""
 
 import json
 

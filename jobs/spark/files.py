@@ -1,4 +1,4 @@
-"""Small files beside the tables, through Hadoop's file systems as Spark uses them."""
+"""Small files in the folder of the tables, through Hadoop's file systems as Spark uses them."""
 
 from typing import Any
 

@@ -14,7 +14,7 @@ FRAMES_AT_ONCE = 3
 class Kept:
     """All frames that one audit keeps, to be given back together.
 
-    A frame that is merely persisted brings the whole plan it was made by into every query that
+    A frame that is only persisted brings the whole plan it was made by into every query that
     reads it, where it is analysed, compared and copied again; a dozen contexts over the
     partitions over splits over rows spent more on that than on the rows. A frame that is kept here
     begins a new plan.
@@ -27,7 +27,7 @@ class Kept:
         self._persisted: list[DataFrame] = []
 
     def keep(self, frame: DataFrame) -> DataFrame:
-        """The rows of the frame, computed now and kept, behind a plan without a past."""
+        """The rows of the frame, computed now and kept, with a new plan."""
         if self._in_one_process:
             kept = frame.localCheckpoint(eager=True)
             self._checkpoints.append(kept._jdf.logicalPlan().rdd().id())

@@ -112,7 +112,7 @@ def _given() -> SparkConf:
 
 
 def _embedded_defaults() -> dict[str, str]:
-    """Defaults, the Delta jars that `make setup` put beside the code, and local shuffles."""
+    """Defaults, the Delta jars that `make setup` installed, and local shuffles."""
     defaults = dict(DEFAULTS)
     jars = sorted(str(jar) for jar in (Path(__file__).parents[2] / ".jars").glob("*.jar"))
     if jars:
@@ -122,11 +122,11 @@ def _embedded_defaults() -> dict[str, str]:
     if not given.contains("spark.master"):
         defaults["spark.master"] = master
     if master.startswith("local"):
-        # Workers run beside this process: the same interpreter has the same packages.
+        # Workers run on the same machine: the same interpreter has the same packages.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         defaults[SHUFFLE_PARTITIONS] = str(FEW_SHUFFLE_PARTITIONS)
         defaults["spark.driver.extraJavaOptions"] = JAVA_OPTIONS
-        # Shuffles are small here: planning each stage anew costs more than it saves.
+        # Shuffles are small here: planning each stage again costs more than it saves.
         defaults["spark.sql.adaptive.enabled"] = "false"
         defaults["spark.driver.memory"] = "2g"
     return defaults

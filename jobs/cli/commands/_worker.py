@@ -1,4 +1,4 @@
-"""What a Python worker tells about itself.
+"""What a Python worker reports about itself.
 
 Travels to the workers by value and runs where all is missing: the standard library only.
 """

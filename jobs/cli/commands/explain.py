@@ -166,7 +166,7 @@ def _owner(log: DataFrame, holder: Row | None) -> Row | None:
 
 
 def _waiting(transactions: DataFrame, state: Row) -> tuple[int, int]:
-    """(transactions, records) with data at or behind the last stable offset."""
+    """(transactions, records) with data at or after the last stable offset."""
     behind = transactions.filter(
         _at(state) & (F.col("last_offset") >= state["last_stable_offset"])
     ).agg(F.count("*").alias("number"), F.sum("records").alias("records"))
