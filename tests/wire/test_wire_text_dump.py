@@ -438,7 +438,7 @@ def test_states_of_all_releases(
 def test_an_expired_id_and_what_an_old_text_does_not_tell() -> None:
     key = " key: transaction_metadata::transactionalId=a payload: x"
     assert read_state(f"{key} payload: <DELETE>".encode(), 15, -1) == ("a payload: x", None)
-    with pytest.raises(WireError, match="protocol is not told"):
+    with pytest.raises(WireError, match="protocol is not printed"):
         read_state((key + PLAIN.format("Empty,partitions=[]")).encode(), 15, 39)
 
 
