@@ -352,7 +352,7 @@ def told(rows: list[dict[str, Any]], copy: Copy) -> set[str]:
         if row["kind"] == log_row.FAILURE:
             names.add(row["failure"]["reason"])
         elif row["kind"] == log_row.OFFSET_DISCONTINUITY:
-            names.add(row["offset_discontinuity"]["what"])
+            names.add(row["offset_discontinuity"]["discontinuity"])
         elif row["kind"] == log_row.FRAME:
             mask = row["frame"]["fault_mask"]
             names |= {name.lower() for name, bit in FAULTS.items() if mask & bit}

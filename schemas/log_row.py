@@ -115,7 +115,7 @@ FAILURE_TYPE = table(
 )
 
 OFFSET_DISCONTINUITY_TYPE = table(
-    string("what", "gap, overlap or leader_epoch"),
+    string("discontinuity", "gap, overlap or leader_epoch"),
     long("previous_last_offset", "last offset of the batch before, inclusive"),
     long("base_offset", "base offset of this batch"),
     integer("previous_leader_epoch", "partition leader epoch of the batch before"),

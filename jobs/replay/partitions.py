@@ -60,7 +60,7 @@ def segments(rows_of_summary: DataFrame, discontinuities: DataFrame, files: Data
     behind_damage = F.col("before.in_damage") | (
         crossing & (F.col("first_found") > F.col("starts_at"))
     )
-    what = F.array(
+    kinds = F.array(
         F.when((F.col("first_offset") > previous + 1) & ~behind_damage,
                F.when(crossing & (F.col("base_offset") > previous + 1), F.lit("segment_missing"))
                .otherwise(F.lit("gap"))),
@@ -72,7 +72,7 @@ def segments(rows_of_summary: DataFrame, discontinuities: DataFrame, files: Data
     at_seams = seams.select(
         "partition_index",
         "file_index",
-        F.explode(F.filter(what, lambda name: name.isNotNull())).alias("what"),
+        F.explode(F.filter(kinds, lambda name: name.isNotNull())).alias("discontinuity"),
         F.col("before.file_index").alias("previous_file_index"),
         previous.alias("previous_last_offset"),
         F.col("first_offset").alias("base_offset"),
@@ -86,7 +86,7 @@ def segments(rows_of_summary: DataFrame, discontinuities: DataFrame, files: Data
     inside = discontinuities.select(
         "partition_index",
         "file_index",
-        "what",
+        "discontinuity",
         F.col("file_index").alias("previous_file_index"),
         "previous_last_offset",
         "base_offset",
@@ -112,14 +112,16 @@ def holes(
     reach = F.broadcast(static.select("partition_index", "cleaned_below"))
     first = F.col("previous_last_offset") + 1
     stepped = (
-        discontinuities.filter(F.col("what").isin("gap", "segment_missing"))
+        discontinuities.filter(F.col("discontinuity").isin("gap", "segment_missing"))
         .join(reach, on="partition_index", how="inner")
         .select(
             "partition_index",
             first.alias("first"),
             F.col("base_offset").alias("end"),
             # A file that is not there may also be one that was not copied.
-            ((F.col("what") != "gap") | ~within_reach(first, F.col("cleaned_below"))).alias("hole"),
+            (
+                (F.col("discontinuity") != "gap") | ~within_reach(first, F.col("cleaned_below"))
+            ).alias("hole"),
             F.col("at_seam").alias("missing"),
         )
     )

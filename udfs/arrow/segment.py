@@ -81,13 +81,13 @@ def discontinuity_rows(
     overlap = base <= previous_last
     regressed = (epoch >= 0) & (epoch < epoch_before)
     rows, dropped = [], 0
-    for what, where in (("gap", gap), ("overlap", overlap), ("leader_epoch", regressed)):
+    for discontinuity, where in (("gap", gap), ("overlap", overlap), ("leader_epoch", regressed)):
         indices = np.flatnonzero(where)
         dropped += max(0, indices.size - MAX_STEPS)
         for i in indices[:MAX_STEPS]:
             rows.append(
                 {
-                    "what": what,
+                    "discontinuity": discontinuity,
                     "previous_last_offset": int(previous_last[i]),
                     "base_offset": int(base[i]),
                     "previous_leader_epoch": int(epoch_before[i]),

@@ -18,11 +18,12 @@ def offset_discontinuity_context(
 ) -> Context:
     """One row is a pair of neighbouring batches whose offsets or leader epochs do not follow.
 
-    `what`: gap, overlap, leader_epoch or segment_missing. The offsets of a gap are the missing
-    ones; those of an overlap are the base offset of the later batch and the last offset before.
+    `discontinuity`: gap, overlap, leader_epoch or segment_missing. The offsets of a gap are the
+    missing ones; those of an overlap are the base offset of the later batch and the last offset
+    before it.
     """
     rows = discontinuities.join(F.broadcast(partition_info), on="partition_index", how="inner")
-    is_gap = F.col("what").isin("gap", "segment_missing")
+    is_gap = F.col("discontinuity").isin("gap", "segment_missing")
     # The batch before ends where this one begins; in another file only its header is shown.
     next_to_each_other = (F.col("file_index") == F.col("previous_file_index")) & (
         F.col("position") > F.col("previous_position")
@@ -36,7 +37,7 @@ def offset_discontinuity_context(
             .otherwise(F.col("base_offset"))
             .alias("offset_first"),
             F.when(is_gap, F.col("base_offset") - 1)
-            .when(F.col("what") == "overlap", F.col("previous_last_offset"))
+            .when(F.col("discontinuity") == "overlap", F.col("previous_last_offset"))
             .otherwise(F.col("base_offset"))
             .alias("offset_last"),
             F.col("position").alias("byte_position"),

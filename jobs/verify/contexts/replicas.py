@@ -102,9 +102,9 @@ def _beside_gaps(differences: DataFrame, discontinuities: DataFrame) -> DataFram
 
     A batch that the other copy lacks for another reason, as damage or a torn end, is left out.
     """
-    gaps = discontinuities.filter(F.col("what").isin("gap", "segment_missing")).select(
+    gaps = discontinuities.filter(F.col("discontinuity").isin("gap", "segment_missing")).select(
         F.col("partition_index").alias("lacking_index"),
-        (F.col("what") == "segment_missing").alias("between_segments"),
+        (F.col("discontinuity") == "segment_missing").alias("between_segments"),
         F.col("previous_last_offset").alias("before"),
         F.col("base_offset").alias("behind"),
         F.struct("file_index", "position", "length").alias("behind_gap"),

@@ -21,7 +21,7 @@ CHECK = Check(
     severity=ERROR,
     context="offset_discontinuity",
     source="LeaderEpochFileCache.assign",
-    fires=lambda: F.col("what") == "leader_epoch",
+    fires=lambda: F.col("discontinuity") == "leader_epoch",
     excuses=(unstable_tail("base_offset"),),
     expected=lambda: text("leader epoch of at least {previous_leader_epoch}"),
     found=lambda: text("leader epoch {leader_epoch}"),

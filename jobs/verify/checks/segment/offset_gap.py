@@ -32,7 +32,7 @@ CHECK = Check(
     severity=ERROR,
     context="offset_discontinuity",
     source="UnifiedLog.append",
-    fires=lambda: F.col("what") == "gap",
+    fires=lambda: F.col("discontinuity") == "gap",
     excuses=(
         explained(CLEANED_RANGE, lambda: cleaned_between(F.col("offset_first"))),
         inconclusive(CLEANED_RANGE, lambda: F.col("cleaning") == CLEANED),

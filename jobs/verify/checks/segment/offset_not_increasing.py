@@ -20,7 +20,7 @@ CHECK = Check(
     severity=ERROR,
     context="offset_discontinuity",
     source="UnifiedLog.append",
-    fires=lambda: F.col("what") == "overlap",
+    fires=lambda: F.col("discontinuity") == "overlap",
     excuses=(unstable_tail("base_offset"),),
     expected=lambda: text("base offset above {previous_last_offset}"),
     found=lambda: text("base offset {base_offset}"),

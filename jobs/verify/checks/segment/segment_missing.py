@@ -24,7 +24,7 @@ CHECK = Check(
     severity=WARNING,
     context="offset_discontinuity",
     source="LocalLog.roll",
-    fires=lambda: F.col("what") == "segment_missing",
+    fires=lambda: F.col("discontinuity") == "segment_missing",
     excuses=(
         explained(CLEANED_RANGE, lambda: cleaned_between(F.col("offset_first"))),
         inconclusive(CLEANED_RANGE, lambda: F.col("cleaning") == CLEANED),
