@@ -219,7 +219,7 @@ ABORTED_TYPE = table(
 )
 
 GROUP_FAULT_TYPE = table(
-    string("what", "undecodable or misplaced"),
+    string("fault", "undecodable or misplaced"),
     string("group", "group; null where the key cannot be decoded"),
     long("offset", "offset of the record; of a misplaced group its first in the split"),
     long("position", "byte position of its batch"),

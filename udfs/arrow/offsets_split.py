@@ -105,11 +105,11 @@ class OffsetsSplit:
         for record in np.flatnonzero(self._faulty).tolist():
             yield self._fault(record, UNDECODABLE, self._read.error[record])
 
-    def _fault(self, record: int, what: str, text: str | None) -> Row:
+    def _fault(self, record: int, fault: str, text: str | None) -> Row:
         headers, batch = self._decoded.headers, self._read.batch[record]
         key = self._keys.decoded[self._read.key[record]]
         return {
-            "what": what,
+            "fault": fault,
             "group": None if key is None else key.group,
             "offset": int(self._read.offset[record]),
             "position": int(headers.position[batch]) + self._split["start"],

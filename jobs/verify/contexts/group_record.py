@@ -72,14 +72,14 @@ def group_record_context(
     is one of its own. Added: some_number_fits and most_fit, see `placement`.
     """
     place = F.struct("offset", "position", "length", "file_index", "error")
-    own = F.when(F.col("what") == "undecodable", F.col("offset"))
+    own = F.when(F.col("fault") == "undecodable", F.col("offset"))
     needed = partition_info.select(
         "partition_index", "topic", "partition", "broker", "stable_below"
     )
     rows = (
-        faults.groupBy("partition_index", "what", "group", own.alias("own"))
+        faults.groupBy("partition_index", "fault", "group", own.alias("own"))
         .agg(F.min(place).alias("first"))
-        .select("partition_index", "what", "group", "first.*")
+        .select("partition_index", "fault", "group", "first.*")
         .join(F.broadcast(needed), on="partition_index", how="inner")
     )
 

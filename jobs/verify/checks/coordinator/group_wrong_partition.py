@@ -25,7 +25,7 @@ CHECK = Check(
     severity=ERROR,
     context="group_record",
     source="GroupCoordinatorService.partitionFor",
-    fires=lambda: F.col("what") == "misplaced",
+    fires=lambda: F.col("fault") == "misplaced",
     excuses=(
         explained(CONFIG_UNKNOWN, lambda: F.col("some_number_fits")),
         unstable_tail(),

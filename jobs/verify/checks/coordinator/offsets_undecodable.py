@@ -23,7 +23,7 @@ CHECK = Check(
     severity=ERROR,
     context="group_record",
     source="GroupMetadataManager.readMessageKey, CoordinatorRecordSerde",
-    fires=lambda: F.col("what") == "undecodable",
+    fires=lambda: F.col("fault") == "undecodable",
     excuses=(
         inconclusive(TEXT_DUMP_LACKS_FIELD, lambda: F.col("error").startswith("text_")),
         inconclusive(VERSION_DEPENDENT, lambda: F.col("error").startswith("unknown_version")),
