@@ -214,7 +214,7 @@ def index_faults(entries: str, kind: str) -> list[tuple[str, int, int]]:
     (section,) = sections(io.BytesIO(log.encode()), len(log))
     given = split("orders-0/00000000000000000000.log", len(log), section) | {"beside": named}
     return [
-        (row["side_fault"]["what"], row["side_fault"]["entry_position"],
+        (row["side_fault"]["fault"], row["side_fault"]["entry_position"],
          row["side_fault"]["position"])
         for batch in read_split(io.BytesIO(log.encode()), given, HEADERS)
         for row in batch.to_pylist() if row["side_fault"]

@@ -114,7 +114,7 @@ def _entry(index: Index, fault: Fault) -> Row:
     return {
         "side_kind": index.kind,
         "side_file_index": index.file_index,
-        "what": fault.what,
+        "fault": fault.what,
         "ordinal": fault.ordinal,
         "entry_position": int(index.positions[fault.ordinal]),
         "entry_bytes": index.entry_length,
@@ -163,7 +163,7 @@ def _epoch_entry(side: SideFile, entries: leader_epochs.LeaderEpochs, ordinal: i
     return {
         "side_kind": side.kind,
         "side_file_index": side.file_index,
-        "what": index_rules.ORDER,
+        "fault": index_rules.ORDER,
         "ordinal": ordinal,
         "entry_offset": int(entries.starts[ordinal]),
         "entry_value": int(entries.epochs[ordinal]),
@@ -180,7 +180,7 @@ def _epoch_faults(side: SideFile, split: Row, decoded: Decoded) -> Iterator[Row]
         return  # told where the file is read for its digest
     for ordinal, first, last in leader_epochs.contradictions(entries, headers):
         yield _epoch_entry(side, entries, ordinal) | {
-            "what": "leader_epoch",
+            "fault": "leader_epoch",
             "leader_epoch": int(headers.partition_leader_epoch[first]),
             "batches": last - first + 1,
             "log_offset": int(headers.base_offset[first]),

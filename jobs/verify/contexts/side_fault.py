@@ -16,7 +16,7 @@ from schemas.dump_partition import NEVER_CLEANED
 ENTRY = (
     "partition_index",
     "side_kind",
-    "what",
+    "fault",
     "side_file_index",
     "ordinal",
     "entry_position",

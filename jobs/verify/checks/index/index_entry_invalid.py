@@ -24,13 +24,13 @@ from udfs.wire.side_files import index_rules as rules
 
 
 def _expected():  # type: ignore[no-untyped-def]
-    what = F.col("what")
+    fault = F.col("fault")
     return (
-        F.when(what == rules.ORDER, F.lit("offsets and positions above those of the entry before"))
-        .when(what == rules.OUTSIDE, F.lit("an offset of its segment"))
-        .when(what == rules.BEHIND_END, F.lit("a position inside the log"))
-        .when(what == rules.NO_BATCH, F.lit("the position of a batch"))
-        .when(what == rules.OFFSET_BELOW_BATCH, text("an offset of at least {log_offset}"))
+        F.when(fault == rules.ORDER, F.lit("offsets and positions above those of the entry before"))
+        .when(fault == rules.OUTSIDE, F.lit("an offset of its segment"))
+        .when(fault == rules.BEHIND_END, F.lit("a position inside the log"))
+        .when(fault == rules.NO_BATCH, F.lit("the position of a batch"))
+        .when(fault == rules.OFFSET_BELOW_BATCH, text("an offset of at least {log_offset}"))
         .otherwise(text("an offset below {log_offset}, the batch of the next entry"))
     )
 

@@ -22,11 +22,11 @@ from udfs.wire.side_files import index_rules as rules
 
 
 def _expected():  # type: ignore[no-untyped-def]
-    what = F.col("what")
+    fault = F.col("fault")
     return (
-        F.when(what == rules.ORDER, F.lit("timestamps that rise, offsets that do not fall"))
-        .when(what == rules.OUTSIDE, F.lit("an offset of its segment"))
-        .when(what == rules.NOT_OF_BATCH, text("timestamp {log_timestamp} of its batch"))
+        F.when(fault == rules.ORDER, F.lit("timestamps that rise, offsets that do not fall"))
+        .when(fault == rules.OUTSIDE, F.lit("an offset of its segment"))
+        .when(fault == rules.NOT_OF_BATCH, text("timestamp {log_timestamp} of its batch"))
         .otherwise(text("at least {log_timestamp}, the timestamp of the batch at {log_offset}"))
     )
 

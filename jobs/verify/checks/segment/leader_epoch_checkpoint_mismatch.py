@@ -47,10 +47,10 @@ CHECK = Check(
         suspect(VERSION_DEPENDENT),
     ),
     expected=lambda: F.when(
-        F.col("what") == ORDER, F.lit("epochs that rise, from offsets that do not fall")
+        F.col("fault") == ORDER, F.lit("epochs that rise, from offsets that do not fall")
     ).otherwise(text("leader epoch {entry_value}, from offset {entry_offset} on")),
     found=lambda: F.when(
-        F.col("what") == ORDER,
+        F.col("fault") == ORDER,
         text("a later entry of leader epoch {entry_value} from offset {entry_offset} on"),
     ).otherwise(text("{batches} batches of leader epoch {leader_epoch}")),
     proofs=(
@@ -58,7 +58,7 @@ CHECK = Check(
         Proof("the checkpoint", "side_file", "side_position", "side_length"),
     ),
     message=lambda: F.when(
-        F.col("what") == ORDER,
+        F.col("fault") == ORDER,
         text(
             "The leader-epoch-checkpoint has an entry of leader epoch {entry_value} from offset "
             "{entry_offset} on after an entry of a higher epoch or offset."
