@@ -40,7 +40,7 @@ RANGE = table(
 
 SNAPSHOT_DIFFERENCE = table(
     integer("partition_index", "partition"),
-    string("what", "differs, foreign or forgotten"),
+    string("fault", "differs, foreign or forgotten"),
     long("start_offset", "offset of the snapshot before; 0 for the start of the log"),
     long("snapshot_offset", "offset of the snapshot"),
     integer("file_index", "file of the snapshot"),
@@ -124,13 +124,13 @@ def _rows(differences: Differences, judged: dict[str, Any]) -> list[dict[str, An
     forgotten = np.flatnonzero(differences.forgotten & ~differences.foreign)
     rows = []
     for i in np.flatnonzero(~differences.forgotten | differences.foreign):
-        what = FOREIGN if differences.foreign[i] else DIFFERS
-        rows.append(_row(differences, int(i), judged) | {"what": what, "number": 1})
+        fault = FOREIGN if differences.foreign[i] else DIFFERS
+        rows.append(_row(differences, int(i), judged) | {"fault": fault, "number": 1})
     if forgotten.size:
         newest = forgotten[np.argmax(differences.log["timestamp"][forgotten])]
         rows.append(
             _row(differences, int(newest), judged)
-            | {"what": FORGOTTEN, "number": int(forgotten.size)}
+            | {"fault": FORGOTTEN, "number": int(forgotten.size)}
         )
     return rows
 

@@ -98,7 +98,7 @@ def _corrupt(faults: DataFrame, files: DataFrame) -> DataFrame:
         "snapshot_offset",
         "newest",
         "detail",
-        F.lit(CORRUPT).alias("what"),
+        F.lit(CORRUPT).alias("fault"),
         "position",
         F.col("size").alias("length"),
     )
@@ -115,7 +115,7 @@ def snapshot_context(
 ) -> Context:
     """Rows of SNAPSHOT_FINDING with all that is known of their partition.
 
-    `what`: differs, foreign, forgotten (see `udfs.arrow.snapshot_ranges`) or corrupt.
+    `fault`: differs, foreign, forgotten (see `udfs.arrow.snapshot_ranges`) or corrupt.
     `told_before`: the snapshot before, from which the state was replayed, differs about the same
     producer itself. `entries`: how many states were compared.
     """

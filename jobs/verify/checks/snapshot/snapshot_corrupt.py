@@ -24,7 +24,7 @@ CHECK = Check(
     severity=ERROR,
     context="snapshot",
     source="ProducerStateManager.readSnapshot",
-    fires=lambda: F.col("what") == CORRUPT,
+    fires=lambda: F.col("fault") == CORRUPT,
     excuses=(
         inconclusive(UNSTABLE_TAIL, lambda: ~F.col("clean_shutdown") & F.col("newest")),
         suspect(UNSTABLE_TAIL, lambda: ~F.col("clean_shutdown")),

@@ -30,7 +30,7 @@ CHECK = Check(
     severity=WARNING,
     context="snapshot",
     source="ProducerStateManager.takeSnapshot",
-    fires=lambda: F.col("what") == FOREIGN,
+    fires=lambda: F.col("fault") == FOREIGN,
     excuses=(
         explained(OTHER_OUTCOME, lambda: F.col("told_before")),
         inconclusive(

@@ -34,9 +34,9 @@ CHECK = Check(
     severity=ERROR,
     context="snapshot",
     source="ProducerStateManager.takeSnapshot",
-    fires=lambda: F.col("what").isin(DIFFERS, FORGOTTEN),
+    fires=lambda: F.col("fault").isin(DIFFERS, FORGOTTEN),
     excuses=(
-        inconclusive(STATE_MAY_HAVE_EXPIRED, lambda: F.col("what") == FORGOTTEN),
+        inconclusive(STATE_MAY_HAVE_EXPIRED, lambda: F.col("fault") == FORGOTTEN),
         explained(OTHER_OUTCOME, lambda: F.col("told_before")),
         inconclusive(
             UNSTABLE_TAIL,
