@@ -308,7 +308,7 @@ SIDE_FAULT_TYPE = table(
 """An entry of a side file that contradicts the batches of its log, or the entries around it."""
 
 METADATA_TYPE = table(
-    string("what", "kind of fact: a class name of udfs/wire/metadata/metadata_log.py"),
+    string("fact", "kind of fact: a class name of udfs/wire/metadata/metadata_log.py"),
     long("offset", "offset of the record"),
     long("position", "byte position of its batch"),
     integer("length", "size of its batch, bytes"),

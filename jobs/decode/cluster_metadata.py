@@ -49,7 +49,7 @@ class _Copy:
     whole: bool
 
     def of_kind(self, kind: type) -> list[Told]:
-        return [fact for fact in self.facts if fact["what"] == kind.__name__]
+        return [fact for fact in self.facts if fact["fact"] == kind.__name__]
 
     def from_the_beginning(self) -> bool:
         """Whether it has the whole past of the cluster."""
@@ -125,7 +125,7 @@ def _copy(one: DumpMetadataLog, facts: Sequence[Told], splits: Sequence[Told]) -
         offset = fact["offset"] if in_log and fact["offset"] is not None else snapshot_end
         return offset, int(in_log), fact["position"]
 
-    unreadable = any(fact["what"] == Undecodable.__name__ for fact in mine)
+    unreadable = any(fact["fact"] == Undecodable.__name__ for fact in mine)
     times = [row["broker_timestamp"] for row in splits if row["file_index"] in read]
     return _Copy(
         facts=sorted(mine, key=in_order),

@@ -176,4 +176,4 @@ def _told_blocks(
 
 def _row(fact: Fact, place: dict[str, int]) -> dict[str, Any]:
     values = dict(zip(COLUMNS[type(fact)], fact, strict=True))
-    return {"what": type(fact).__name__, **place, **values}
+    return {"fact": type(fact).__name__, **place, **values}
