@@ -278,7 +278,7 @@ BLOCK_TYPE = table(
 """A block of offsets of a partition that the dump has in several copies."""
 
 RETAINED_RECORDS_TYPE = table(
-    string("what", "record, outcome, key, or unread: udfs/arrow/retained_records.py"),
+    string("compared", "record, outcome, key, or unread: udfs/arrow/retained_records.py"),
     long("bucket", "those that are compared with each other are in buckets of one number"),
     long("number", "records; where unread, batches and stretches of damage"),
     binary(

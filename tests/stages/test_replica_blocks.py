@@ -108,7 +108,7 @@ def found(pair: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def told(rows: list[dict[str, Any]]) -> list[tuple[str, int, int]]:
-    return [(row["what"], row["offset"], row["one_index"]) for row in rows]
+    return [(row["difference"], row["offset"], row["one_index"]) for row in rows]
 
 
 def test_the_first_batch_that_differs_is_found_in_both_files(tmp_path: Path) -> None:

@@ -143,7 +143,7 @@ def found(
 ) -> list[dict[str, Any]]:
     """What contradicts between two copies whose logs end at `end`."""
     held = cells(one, 0, reach, size) + cells(other, 1, reach, size)
-    assert all(cell["what"] != UNREAD for cell in held)
+    assert all(cell["compared"] != UNREAD for cell in held)
     copies = [
         {"partition_index": index, "log_start_offset": 0, "stable_below": end,
          "log_end_offset": end, "unread": False, "one_instant": True}
@@ -151,10 +151,10 @@ def found(
     ]  # fmt: skip
     pair = {"one": copies[0], "other": copies[1]}
     rows = []
-    for what, bucket in sorted({(cell["what"], cell["bucket"]) for cell in held}):
-        here = [cell for cell in held if (cell["what"], cell["bucket"]) == (what, bucket)]
+    for what, bucket in sorted({(cell["compared"], cell["bucket"]) for cell in held}):
+        here = [cell for cell in held if (cell["compared"], cell["bucket"]) == (what, bucket)]
         rows += contradictions(
-            {"replica_set": 0, "what": what, "reach": reach, "pairs": [pair], "cells": here}
+            {"replica_set": 0, "compared": what, "reach": reach, "pairs": [pair], "cells": here}
         )
     return rows
 
@@ -179,7 +179,7 @@ def test_every_marker_that_data_needs_is_missed() -> None:
         for marker in [batch for batch in other if batch.offset in needed][:2]:
             without = [batch for batch in one if batch.offset != marker.offset]
             rows = [row for row in found(without, other, len(log), len(log))
-                    if row["what"] == OUTCOME]  # fmt: skip
+                    if row["difference"] == OUTCOME]  # fmt: skip
             assert [row["marker_offset"] for row in rows] == [marker.offset], seed
             assert rows[0]["one_index"] == 0
             missed += 1
@@ -196,7 +196,7 @@ def test_how_a_transaction_ends_without_its_marker_is_told() -> None:
     ):
         # Of splits of one batch, each tells its data.
         rows = found(lacking, whole, 5, 5, 80)
-        ends = {row["one_end"] for row in rows if row["what"] == OUTCOME}
+        ends = {row["one_end"] for row in rows if row["difference"] == OUTCOME}
         assert ends == {told}
 
 
@@ -206,12 +206,12 @@ def test_a_value_that_nothing_replaced_is_missed() -> None:
     )  # fmt: skip
     assert found([old, tombstone, end], [end], 3, 3) == []
     (row,) = found([old, end], [end], 3, 3)
-    assert (row["what"], row["offset"], row["one_index"], row["other"]) == (KEY, 0, 0, None)
+    assert (row["difference"], row["offset"], row["one_index"], row["other"]) == (KEY, 0, 0, None)
 
 
 def test_a_record_that_is_another_one_is_told_with_both_places() -> None:
     first = Batch(0, -1, key=b"k", value=b"v")
     one, other = (Batch(1, -1, key=b"other", value=value) for value in (b"v", b"w"))
     (row,) = found([first, one], [first, other], 2, 2)
-    assert (row["what"], row["offset"], row["number"]) == (RECORD, 1, 1)
+    assert (row["difference"], row["offset"], row["number"]) == (RECORD, 1, 1)
     assert row["one"]["position"] == row["other"]["position"] == len(first.stored())

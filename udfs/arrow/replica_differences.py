@@ -56,7 +56,7 @@ BATCH_PLACE = table(
 
 DIFFERENCE = table(
     integer("replica_set", "see DUMP_PARTITION"),
-    string("what", "differs: both have the offset; lacks: only the first copy has it"),
+    string("difference", "differs: both have the offset; lacks: only the first copy has it"),
     long("offset", "first offset at which the copies of the block differ in this way"),
     long("last_offset", "last offset of that batch in the first copy, inclusive"),
     integer("one_index", "partition_index of the first copy"),
@@ -124,12 +124,12 @@ def _first_differences(one: Copied, other: Copied) -> Iterator[dict[str, Any]]:
     overlaps = np.zeros(changed.size, dtype=np.bool_)
     inside = beside < other.last_offset.size
     overlaps[inside] = other.first_offset[beside[inside]] <= one.last_offset[inside]
-    for what, where in ((DIFFERS, changed & overlaps), (LACKS, changed & ~overlaps)):
+    for difference, where in ((DIFFERS, changed & overlaps), (LACKS, changed & ~overlaps)):
         for i in np.flatnonzero(where)[:1]:
-            both = int(beside[i]) if what == DIFFERS else None
+            both = int(beside[i]) if difference == DIFFERS else None
             first = int(one.first_offset[i])
             yield {
-                "what": what,
+                "difference": difference,
                 "offset": first if both is None else max(first, int(other.first_offset[both])),
                 "last_offset": int(one.last_offset[i]),
                 "one": one.place(i),
@@ -145,7 +145,7 @@ def _of_block(block: dict[str, Any], max_batch_bytes: int) -> Iterator[dict[str,
         yield row | {"turned": False}
     # What differs is told once; what is missing may be missing on either side.
     for row in _first_differences(other, one):
-        if row["what"] == LACKS:
+        if row["difference"] == LACKS:
             yield row | {"turned": True}
 
 
@@ -162,7 +162,7 @@ def differences(pair: dict[str, Any], max_batch_bytes: int) -> Iterator[dict[str
             yield row | {
                 "replica_set": pair["replica_set"], "one_index": one, "other_index": other,
             }  # fmt: skip
-        if any(row["what"] == DIFFERS for row in rows):
+        if any(row["difference"] == DIFFERS for row in rows):
             return
 
 

@@ -55,7 +55,7 @@ CELL = table(
 
 BUCKET = table(
     integer("replica_set", "see DUMP_PARTITION"),
-    string("what", "record, outcome or key"),
+    string("compared", "record, outcome or key"),
     long("reach", "offset up to which the cleaner of any copy came, exclusive"),
     array("pairs", PAIR, "copies that must agree"),
     array("cells", CELL, "what they hold in this bucket"),
@@ -70,7 +70,7 @@ PLACE = table(
 
 CONTRADICTION = table(
     integer("replica_set", "see DUMP_PARTITION"),
-    string("what", "record, outcome or key"),
+    string("difference", "record, outcome or key"),
     long("offset", "first offset of the bucket at which the copies contradict each other"),
     long("number", "such offsets in the bucket"),
     integer("one_index", "partition_index of the copy with the record"),
@@ -226,12 +226,12 @@ def _keys(one: _Copy, other: _Copy, pair: dict[str, Any], reach: int) -> Iterato
         yield {"offset": offset, "number": int(found.size), "one": one.place(i), "other": None}
 
 
-_BY_WHAT = {RECORD: _records, OUTCOME: _outcomes, KEY: _keys}
+_BY_COMPARED = {RECORD: _records, OUTCOME: _outcomes, KEY: _keys}
 
 
 def contradictions(bucket: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Rows of CONTRADICTION for a row of BUCKET."""
-    compare = _BY_WHAT[bucket["what"]]
+    compare = _BY_COMPARED[bucket["compared"]]
     indices = {copy["partition_index"] for pair in bucket["pairs"] for copy in pair.values()}
     copies = {index: _Copy(bucket["cells"], index) for index in indices}
     for pair in bucket["pairs"]:
@@ -241,7 +241,7 @@ def contradictions(bucket: dict[str, Any]) -> Iterator[dict[str, Any]]:
             one, other = (sides[name]["partition_index"] for name in ("one", "other"))
             for row in compare(copies[one], copies[other], sides, bucket["reach"]):
                 yield row | {
-                    "replica_set": bucket["replica_set"], "what": bucket["what"],
+                    "replica_set": bucket["replica_set"], "difference": bucket["compared"],
                     "one_index": one, "other_index": other,
                 }  # fmt: skip
 

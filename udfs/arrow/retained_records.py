@@ -194,7 +194,7 @@ def _of_producers(split: _Split) -> RetainedRecords:
 
 
 def _cells(
-    what: str, retained_records: RetainedRecords, bucket: Int64s
+    compared: str, retained_records: RetainedRecords, bucket: Int64s
 ) -> Iterator[dict[str, object]]:
     """Rows of RETAINED_RECORDS_TYPE, one a bucket."""
     if not retained_records.size:
@@ -203,7 +203,7 @@ def _cells(
     numbers, starts = np.unique(bucket[order], return_index=True)
     for number, chosen in zip(numbers, np.split(order, starts[1:]), strict=True):
         yield {
-            "what": what,
+            "compared": compared,
             "bucket": int(number),
             "number": chosen.size,
             "retained_records": pack_retained_records(retained_records[chosen]),
@@ -222,12 +222,12 @@ def _rows(
         by_key.append(keys)
     held = np.concatenate(by_offset)
     yield from _cells(RECORD, held, held["offset"] // BLOCK_OFFSETS)
-    for what, view in (
+    for compared, view in (
         (KEY, newest(np.concatenate(by_key)) if by_key else None),
         (OUTCOME, _of_producers(split)),
     ):
         if view is not None:
-            yield from _cells(what, view, view["group"] % buckets)
+            yield from _cells(compared, view, view["group"] % buckets)
 
 
 def retained_record_rows(
@@ -253,6 +253,6 @@ def retained_record_rows(
     except OverflowError as error:
         rows, unread = [], int(error.args[0])
     if unread:
-        rows.append({"what": UNREAD, "bucket": 0, "number": unread})
+        rows.append({"compared": UNREAD, "bucket": 0, "number": unread})
     if rows:
         yield builder.nested(log_row.RETAINED_RECORDS, "retained_records", rows)

@@ -22,7 +22,7 @@ from udfs.arrow.retained_records import KEY, UNREAD
 
 def _unread(retained_records: DataFrame, splits: DataFrame) -> DataFrame:
     """One row a copy of which parts were not read: partition_index, unread (true)."""
-    damaged = retained_records.filter(F.col("what") == UNREAD).select("partition_index")
+    damaged = retained_records.filter(F.col("compared") == UNREAD).select("partition_index")
     cut_off = splits.filter(F.col("error").isNotNull() | F.col("shrank")).select("partition_index")
     return damaged.unionByName(cut_off).distinct().select("*", F.lit(True).alias("unread"))
 
@@ -54,9 +54,9 @@ def _buckets(retained_records: DataFrame, copies: DataFrame, sets: DataFrame) ->
     of_set = copies.select("partition_index", "replica_set")
     cell = F.struct("partition_index", "file_index", "retained_records")
     return (
-        retained_records.filter(F.col("what") != UNREAD)
+        retained_records.filter(F.col("compared") != UNREAD)
         .join(F.broadcast(of_set), on="partition_index", how="inner")
-        .groupBy("replica_set", "what", "bucket")
+        .groupBy("replica_set", "compared", "bucket")
         .agg(F.collect_list(cell).alias("cells"))
         .join(F.broadcast(pairs), on="replica_set", how="inner")
         .select(*BUCKET.names)
@@ -87,14 +87,16 @@ def first_contradictions(selected: DataFrame) -> DataFrame:
     contradicting: how many offsets, of the two copies that have most of them.
     Where records or outcomes contradict each other, so do keys: that is not told again.
     """
-    other_kinds = F.collect_set("row.what").over(Window.partitionBy("row.replica_set"))
-    pair = Window.partitionBy("row.replica_set", "row.what", "row.one_index", "row.other_index")
+    other_kinds = F.collect_set("row.difference").over(Window.partitionBy("row.replica_set"))
+    pair = Window.partitionBy(
+        "row.replica_set", "row.difference", "row.one_index", "row.other_index"
+    )
     return (
         selected.select(F.explode("contradictions").alias("row"))
-        .withColumn("implied", (F.col("row.what") == KEY) & (F.size(other_kinds) > 1))
+        .withColumn("implied", (F.col("row.difference") == KEY) & (F.size(other_kinds) > 1))
         .filter(~F.col("implied"))
         .withColumn("of_pair", F.sum("row.number").over(pair))
-        .groupBy("row.replica_set", "row.what")
+        .groupBy("row.replica_set", "row.difference")
         .agg(
             F.min_by("row", F.struct("row.offset", "row.one_index", "row.other_index")).alias(
                 "first"

@@ -109,12 +109,12 @@ def _beside_gaps(differences: DataFrame, discontinuities: DataFrame) -> DataFram
         F.col("base_offset").alias("behind"),
         F.struct("file_index", "position", "length").alias("behind_gap"),
     )
-    lacking = F.when(F.col("what") == LACKS, F.col("other_index"))
+    lacking = F.when(F.col("difference") == LACKS, F.col("other_index"))
     inside = (F.col("offset") > F.col("before")) & (F.col("last_offset") < F.col("behind"))
     return (
         differences.withColumn("lacking_index", lacking)
         .join(gaps, on="lacking_index", how="left")
-        .filter((F.col("what") == DIFFERS) | inside)
+        .filter((F.col("difference") == DIFFERS) | inside)
     )
 
 
@@ -129,7 +129,7 @@ def _first(differences: DataFrame) -> DataFrame:
     ]
     order = F.struct("offset", "one_index", "other_index")
     return (
-        differences.groupBy("replica_set", "what", "lacking_index")
+        differences.groupBy("replica_set", "difference", "lacking_index")
         .agg(
             F.min_by(F.struct(*differences.columns), order).alias("first"),
             F.array_sort(F.collect_set(F.concat_ws(" and ", *brokers))).alias("pairs"),
@@ -141,7 +141,7 @@ def _first(differences: DataFrame) -> DataFrame:
 def _of_pair(about: Column, beside: Column) -> dict[str, Column]:
     """The columns of a finding about one copy, compared with another."""
     return {
-        "what": F.col("what"),
+        "difference": F.col("difference"),
         "topic": about["topic"],
         "partition": about["partition"],
         "broker": about["broker"],
@@ -155,7 +155,7 @@ def _of_pair(about: Column, beside: Column) -> dict[str, Column]:
 
 def _differing(first: DataFrame) -> DataFrame:
     """The columns of a finding: it is about the copy that lacks something."""
-    lacks = F.col("what") == LACKS
+    lacks = F.col("difference") == LACKS
     about = F.when(lacks, F.col("other_copy")).otherwise(F.col("one_copy"))
     beside = F.when(lacks, F.col("one_copy")).otherwise(F.col("other_copy"))
     held = F.struct("one.file_index", "one.position", "one.length")
@@ -210,7 +210,8 @@ def _contradicting(selected: DataFrame, copies: DataFrame) -> DataFrame:
         "other_text": F.col("other_end"),
         "marker_offset": marker,
         "contradicting": F.col("contradicting"),
-        "may_be_missing": (F.col("what") == KEY) | ((F.col("what") == OUTCOME) & in_hole),
+        "may_be_missing": (F.col("difference") == KEY)
+        | ((F.col("difference") == OUTCOME) & in_hole),
     }
     return found.select(*[column.alias(name) for name, column in columns.items()])
 
@@ -222,7 +223,7 @@ def _recreated(selected: DataFrame, files: DataFrame) -> DataFrame:
     return (
         selected.filter(F.col("one_id.topic_id") != F.col("other_id.topic_id"))
         .select(
-            F.lit(TOPIC_ID).alias("what"),
+            F.lit(TOPIC_ID).alias("difference"),
             "topic",
             "partition",
             F.col("one_id.broker").alias("broker"),
@@ -253,9 +254,9 @@ def replicas_context(
     `retained_records`: rows of `log_row.RETAINED_RECORDS_TYPE`; None where the cleaner has passed
     no copy.
 
-    `what`: differs (two copies have another batch at an offset), lacks (a copy has a gap where
-    another has a batch) or topic_id; where the cleaner has passed, record (another record at an
-    offset), outcome (a copy lacks the marker of data that it has) or key (only one copy has the
+    `difference`: differs (two copies have different batches at an offset), lacks (a copy has a gap
+    where another has a batch) or topic_id; where the cleaner has passed, record (different records
+    at an offset), outcome (a copy lacks the marker of data that it has) or key (only one copy has the
     newest value of a key). broker, file_index, byte_position, byte_length: the copy that
     the finding is about, other_*: the one it is compared with. offset_first, offset_last: of the
     first batch that differs; of the gap, from the first offset that the other copy has.

@@ -43,11 +43,11 @@ from jobs.verify.verdict import (
 
 def _by_kind(differs: Column, record: Column, outcome: Column, key: Column) -> Column:
     """The text for what contradicts."""
-    what = F.col("what")
+    difference = F.col("difference")
     return (
-        F.when(what == "differs", differs)
-        .when(what == "record", record)
-        .when(what == "outcome", outcome)
+        F.when(difference == "differs", differs)
+        .when(difference == "record", record)
+        .when(difference == "outcome", outcome)
         .otherwise(key)
     )
 
@@ -57,14 +57,14 @@ CHECK = Check(
     severity=ERROR,
     context="replicas",
     source="ReplicaFetcherThread, LogCleaner",
-    fires=lambda: F.col("what").isin("differs", "record", "outcome", "key"),
+    fires=lambda: F.col("difference").isin("differs", "record", "outcome", "key"),
     excuses=(
         inconclusive(UNSTABLE_TAIL, lambda: ~F.col("both_stable_known")),
         inconclusive(CONFIG_UNKNOWN, lambda: F.col("cleaning_unknown")),
         inconclusive(CLEANED_RANGE, lambda: F.col("may_be_cleaned")),
         suspect(UNSTABLE_TAIL, lambda: ~F.col("both_clean")),
         # One may have fetched it from a broker that had cleaned further and is not in the dump.
-        suspect(CLEANED_RANGE, lambda: (F.col("what") == "differs") & F.col("compacted")),
+        suspect(CLEANED_RANGE, lambda: (F.col("difference") == "differs") & F.col("compacted")),
         suspect(TOPIC_RECREATED, lambda: ~F.col("topic_known")),
         suspect(MISSING_RANGE, lambda: F.col("may_be_missing")),
     ),
@@ -104,7 +104,7 @@ CHECK = Check(
         ),
     ),
     remedy=lambda: F.when(
-        F.col("what").isin("outcome", "key"),
+        F.col("difference").isin("outcome", "key"),
         text(
             "Find out which of brokers {broker} and {other_broker} was offline longer than "
             "delete.retention.ms. Do not let it become leader; move its folder aside and let it "

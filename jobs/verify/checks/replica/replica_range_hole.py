@@ -33,7 +33,7 @@ CHECK = Check(
     severity=ERROR,
     context="replicas",
     source="ReplicaFetcherThread, UnifiedLog.deleteOldSegments",
-    fires=lambda: F.col("what") == "lacks",
+    fires=lambda: F.col("difference") == "lacks",
     excuses=(
         inconclusive(UNSTABLE_TAIL, lambda: ~F.col("both_stable_known")),
         inconclusive(CONFIG_UNKNOWN, lambda: F.col("cleaning_unknown")),

@@ -22,7 +22,7 @@ CHECK = Check(
     severity=WARNING,
     context="replicas",
     source="KIP-516, PartitionMetadataFile",
-    fires=lambda: F.col("what") == "topic_id",
+    fires=lambda: F.col("difference") == "topic_id",
     excuses=(suspect(TOPIC_RECREATED),),
     expected=lambda: text("one topic id"),
     found=lambda: text("{one_text} on broker {broker}, {other_text} on broker {other_broker}"),
