@@ -256,18 +256,18 @@ def replicas_context(
 
     `difference`: differs (two copies have different batches at an offset), lacks (a copy has a gap
     where another has a batch) or topic_id; where the cleaner has passed, record (different records
-    at an offset), outcome (a copy lacks the marker of data that it has) or key (only one copy has the
-    newest value of a key). broker, file_index, byte_position, byte_length: the copy that
-    the finding is about, other_*: the one it is compared with. offset_first, offset_last: of the
-    first batch that differs; of the gap, from the first offset that the other copy has.
-    one_text, other_text: leader epoch, topic id, or how the transaction ends, in both; there at
+    at an offset), outcome (a copy lacks the marker of data that it has) or key (only one copy has
+    the newest value of a key). broker, file_index, byte_position, byte_length: the copy that the
+    finding is about, other_*: the one it is compared with. offset_first, offset_last: of the first
+    batch that differs; of the gap, from the first offset that the other copy has. one_text,
+    other_text: leader epoch, topic id, or how the transaction ends, in both; there at
     marker_offset. pairs: brokers whose copies differ; contradicting: number of such offsets.
     both_stable_known, both_clean: whether both copies have a high watermark, and were left by a
     broker that had stopped cleanly; clean: that of the copy with the gap. may_be_cleaned,
-    cleaning_unknown, compacted: of either copy. never_compacted: by
-    `__cluster_metadata`. topic_known: both tell their topic id, or there
-    never was another topic of this name. between_segments: the
-    gap lies between two files. may_be_missing: a file that was not copied may hold what is lacking.
+    cleaning_unknown, compacted: of either copy. never_compacted: by `__cluster_metadata`.
+    topic_known: both tell their topic id, or there never was another topic of this name.
+    between_segments: the gap lies between two files. may_be_missing: a file that was not copied may
+    hold what is lacking.
     """
     copies = replica_copies(partition_info)
     sets = replica_sets(copies)
