@@ -74,7 +74,7 @@ def contexts_page() -> str:
         read_by = ", ".join(f"`{check.code}`" for check in CHECKS if check.context == name)
         columns = textwrap.dedent(context.COLUMNS).strip()
         lines += ["", f"## {name}", "", f"One row is {context.ROW}.", "", f"Read by {read_by}."]
-        lines += ["", "```sql", columns, "```"]
+        lines += ["", "```text", columns, "```"]
     return "\n".join(lines) + "\n"
 
 

@@ -303,7 +303,7 @@ def test_what_is_wrong_is_said_in_a_sentence(tmp_path: Path, broker: Broker) -> 
     (tmp_path / "empty").mkdir()
     cases: list[tuple[tuple[object, ...], str]] = [
         ((tmp_path / "empty",), "meta.properties"),
-        ((tmp_path / "absent",), "absent is no folder"),
+        ((tmp_path / "absent",), "absent is not a folder"),
         ((broker.folder, broker.folder), "given twice"),
         ((broker.folder, stranger.folder), "several clusters: c, d"),
         (("--topic", "ordres", broker.folder), "did you mean orders?"),
