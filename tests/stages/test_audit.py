@@ -17,7 +17,7 @@ from schemas.tables import TABLES
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "docs/sample-report"
 # What the README shows as the answer of `explain`.
-SHOWN = (ROOT / "README.md").read_text("utf-8").split("It answers:\n\n```text\n")[1].split("```")[0]
+SHOWN = (ROOT / "README.md").read_text("utf-8").split("Output:\n\n```text\n")[1].split("```")[0]
 MISTAKES = (
     (["--topic", "hh", "--partition", "0"], "topic hh is not in this audit; did you mean h"),
     (["--topic", "h", "--partition", "9"], "partition 9 of h is not in this audit; it has"),
