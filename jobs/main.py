@@ -13,7 +13,8 @@ from pyspark.sql import SparkSession
 
 from jobs import __version__
 from jobs.audit.acceptance import judged, judged_again
-from jobs.audit.audit import Audit, Read, Request, aborts_of, context_inputs, folded
+from jobs.audit.audit import Audit, Read, Request, aborts_of, folded
+from jobs.audit.contexts import Made, build_contexts
 from jobs.audit.coverage import incomplete, not_looked_at, totals
 from jobs.audit.identity import audit_id, file_digests
 from jobs.audit.write import result_tables, write
@@ -42,7 +43,6 @@ from jobs.report.summary import summary
 from jobs.report.verdict import Verdict
 from jobs.spark.kept import Kept
 from jobs.spark.session import planned_for, spark_session
-from jobs.verify.contexts.build import build_contexts
 from jobs.verify.verify import counts_by_code, verify
 from schemas import log_row
 
@@ -116,10 +116,9 @@ def _judge(
             if request.as_of is not None
             else newest_broker_timestamp(replayed.partition_info)
         )
-        inputs = context_inputs(request, dump, read, replayed, aborts, now)
         verified = verify(
             spark,
-            build_contexts(inputs),
+            build_contexts(Made(request, dump, read, replayed, aborts, now)),
             request.depth,
             read.kept,
             one_cluster=len(clusters(dump)) < 2 or replayed.clusters_with_producers() < 2,

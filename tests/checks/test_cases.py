@@ -16,10 +16,10 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from jobs.audit.audit import aborts_of, context_inputs
+from jobs.audit.audit import aborts_of
+from jobs.audit.contexts import Made, build_contexts
 from jobs.model import decoded
 from jobs.verify.catalogue import CHECKS
-from jobs.verify.contexts.build import build_contexts
 from jobs.verify.verify import verify
 from schemas.contexts import CONTEXTS
 
@@ -71,8 +71,8 @@ def test_findings_are_the_same_without_the_shortcut_over_regular_rows(
     spark: SparkSession, audited: AuditedCases
 ) -> None:
     done = audited.done
-    inputs = context_inputs(done.request, done.dump, done.read, done.replayed, done.aborts, AS_OF)
-    everything = verify(spark, build_contexts(inputs), "records", done.read.kept, keep_regular=True)
+    made = Made(done.request, done.dump, done.read, done.replayed, done.aborts, AS_OF)
+    everything = verify(spark, build_contexts(made), "records", done.read.kept, keep_regular=True)
     assert told(everything.findings) == told(done.verified.findings)
 
 
@@ -81,8 +81,8 @@ def test_contexts_give_the_columns_that_they_declare(
     spark: SparkSession, audited: AuditedCases
 ) -> None:
     done = audited.done
-    inputs = context_inputs(done.request, done.dump, done.read, done.replayed, done.aborts, AS_OF)
-    for context in build_contexts(inputs):
+    made = Made(done.request, done.dump, done.read, done.replayed, done.aborts, AS_OF)
+    for context in build_contexts(made):
         assert not context.empty, context.name
         given = context.enrich(context.rows).schema
         declared = spark.createDataFrame([], CONTEXTS[context.name].COLUMNS).schema
@@ -104,8 +104,8 @@ def test_findings_are_the_same_where_aborts_are_matched_packed(
     found = aborts_of(done.dump, read, done.replayed, done.request.settings.clock_tolerance_ms)
     assert found.lists.number > read.decoded.aborts / 2
     assert told(found.lists.aborted()) == told(done.aborts.lists.aborted())
-    inputs = context_inputs(done.request, done.dump, read, done.replayed, found, AS_OF)
-    contexts = [one for one in build_contexts(inputs) if one.name in PACKED_CONTEXTS]
+    made = Made(done.request, done.dump, read, done.replayed, found, AS_OF)
+    contexts = [one for one in build_contexts(made) if one.name in PACKED_CONTEXTS]
     checks = tuple(check for check in CHECKS if check.context in PACKED_CONTEXTS)
     again = verify(spark, contexts, "records", read.kept, checks)
     wanted = done.verified.findings.filter(F.col("code").isin([check.code for check in checks]))

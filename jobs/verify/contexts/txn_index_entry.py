@@ -55,7 +55,7 @@ def _bare_segments(files: DataFrame) -> DataFrame:
 
 
 @dataclass(frozen=True)
-class IndexInputs:
+class IndexedAborts:
     """What indexes say and what they should say; each frame is described in jobs/replay.
 
     `aborts`: ABORT markers; `entries`: those of indexes. Neither has the `agreed` pairs, which
@@ -69,7 +69,7 @@ class IndexInputs:
 
 
 def txn_index_entry_context(
-    given: IndexInputs, partition_info: DataFrame, files: DataFrame
+    given: IndexedAborts, partition_info: DataFrame, files: DataFrame
 ) -> Context:
     """Entries and ABORT markers, matched by partition, producer id and marker offset.
 

@@ -1,0 +1,288 @@
+"""The contexts of one audit: which of the stages' results each of them is built from.
+
+What a context needs is the signature of its function in `jobs/verify/contexts`; which columns it
+gives is in `schemas/contexts`. A context that can have no rows is not even planned.
+"""
+
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from jobs.audit.audit import Aborts, Read, Request
+from jobs.decode.splits import offsets_partitions
+from jobs.model.cluster import Clusters
+from jobs.model.decoded import Decoded
+from jobs.model.dump import Dump
+from jobs.model.replicas import coordinator_copies
+from jobs.model.transactions import all_transactions
+from jobs.replay.offsets import late_commits
+from jobs.replay.replay import Replayed
+from jobs.verify.contexts.context import Context, no_rows
+from jobs.verify.contexts.coordinator_copies import coordinator_copies_context
+from jobs.verify.contexts.coordinator_step import coordinator_step_context
+from jobs.verify.contexts.decided_partition import Decided, decided_partition_context
+from jobs.verify.contexts.frame import frame_context
+from jobs.verify.contexts.group_record import group_record_context
+from jobs.verify.contexts.log import (
+    offset_discontinuity_context,
+    partition_context,
+    segment_context,
+)
+from jobs.verify.contexts.log_directory import log_directories, log_directory_context
+from jobs.verify.contexts.offset_commit import offset_commit_context
+from jobs.verify.contexts.offset_transaction import OffsetTransactions, offset_transaction_context
+from jobs.verify.contexts.open_transaction import CoordinatorListing
+from jobs.verify.contexts.producer import producer_context
+from jobs.verify.contexts.producer_block import producer_block_context, producer_blocks
+from jobs.verify.contexts.replicas import replicas_context
+from jobs.verify.contexts.run import run_context
+from jobs.verify.contexts.side_fault import side_fault_context
+from jobs.verify.contexts.snapshot import snapshot_context
+from jobs.verify.contexts.torn_epoch import torn_epoch_context
+from jobs.verify.contexts.transaction import Ages, transaction_context
+from jobs.verify.contexts.txn_index_entry import IndexedAborts, txn_index_entry_context
+from schemas import log_row
+from schemas.topics import TXN_LOG_TOPIC
+
+MARKER_COLUMNS = (
+    "partition_index",
+    "producer_id",
+    "marker_epoch",
+    "marker_commit",
+    "marker_offset",
+    "coordinator_epoch",
+    "marker_timestamp",
+    "file_index",
+    "marker_position",
+    "marker_length",
+    "data_epoch",
+    "first_offset",
+    "last_offset",
+)
+
+
+@dataclass(frozen=True)
+class Made:
+    """What the stages before made. `now`: the moment that ages refer to, ms; None for none."""
+
+    request: Request
+    dump: Dump
+    read: Read
+    replayed: Replayed
+    aborts: Aborts
+    now: int | None
+
+    @property
+    def ages(self) -> Ages:
+        """What moments are compared with."""
+        settings = self.request.settings
+        return Ages(
+            now=self.now,
+            transaction_max_timeout=settings.transaction_max_timeout_ms,
+            late_slack=settings.late_transaction_slack_ms,
+            clock_tolerance=settings.clock_tolerance_ms,
+            producer_expiration=self.read.decoded.producer_expiration_ms,
+        )
+
+
+def build_contexts(made: Made) -> list[Context]:
+    """All contexts, in the order in which a log is judged: bytes, log, producers, transactions."""
+    return [
+        *_contexts_of_logs(made),
+        *_contexts_of_producers(made),
+        *_contexts_of_coordinators(made),
+        *_contexts_of_transactions(made),
+        *_contexts_of_offsets(made),
+        *_contexts_of_replicas(made),
+    ]
+
+
+def _contexts_of_logs(made: Made) -> list[Context]:
+    decoded, replayed, files = made.read.decoded, made.replayed, made.read.files
+    known, lists = replayed.partition_info, made.aborts.lists
+    compared = decoded.txn_index_entries
+    faults = _rows_of(decoded, log_row.SIDE_FAULT, "side_fault")
+    return [
+        frame_context(decoded.nested(log_row.FRAME, "frame"), made.read.damages, known, files),
+        offset_discontinuity_context(replayed.discontinuities, known, files),
+        segment_context(replayed.splits, known, files),
+        partition_context(known),
+        txn_index_entry_context(
+            IndexedAborts(lists.markers, lists.entries, lists.newest, lists.number), known, files
+        ),
+        no_rows("side_fault", known, compared)
+        if faults is None
+        else side_fault_context(faults, known, files, compared),
+    ]
+
+
+def _contexts_of_producers(made: Made) -> list[Context]:
+    replayed, files, ages = made.replayed, made.read.files, made.ages
+    decoded, known, states = made.read.decoded, replayed.partition_info, replayed.states
+    reused, copies = decoded.clusters.regressions, len(made.dump.metadata_logs)
+    records = replayed.coordinator_log.txn_log_records
+    return [
+        run_context(
+            states, known, files, ages.producer_expiration, ages.now,
+            replayed.regular + decoded.following,
+        ),
+        producer_context(states, records, known, files, ages.clock_tolerance),
+        producer_block_context(producer_blocks(files.sparkSession, reused), copies)
+        if reused
+        else no_rows("producer_block", known, copies),
+        _snapshot_context(made),
+    ]  # fmt: skip
+
+
+def _snapshot_context(made: Made) -> Context:
+    decoded, known = made.read.decoded, made.replayed.partition_info
+    states = (
+        decoded.nested(log_row.PRODUCER_STATES, "producer_states")
+        if decoded.snapshot_states
+        else None
+    )
+    faults = _rows_of(decoded, log_row.SNAPSHOT_FAULT, "snapshot_fault")
+    if states is None and faults is None:
+        return no_rows("snapshot", known)
+    return snapshot_context(
+        states, faults, decoded.snapshot_entries, known, made.read.files,
+        made.ages.producer_expiration, made.now,
+    )  # fmt: skip
+
+
+def _contexts_of_coordinators(made: Made) -> list[Context]:
+    replayed, files = made.replayed, made.read.files
+    known, log = replayed.partition_info, replayed.coordinator_log
+    copies = sorted(coordinator_copies(made.dump))
+    decided = Decided(
+        log=log,
+        history=replayed.histories,
+        owners=replayed.owners,
+        states=replayed.states,
+        markers=_markers(made.read.decoded, replayed),
+        regular=made.read.decoded.regular_transactions(),
+        several_copies=bool(copies),
+    )
+    return [
+        decided_partition_context(decided, known, files, made.ages),
+        coordinator_step_context(log, replayed.transactions, known, files, made.ages),
+        coordinator_copies_context(log.txn_log_records, copies, known, files),
+    ]
+
+
+def _contexts_of_transactions(made: Made) -> list[Context]:
+    replayed, files = made.replayed, made.read.files
+    known, torn = replayed.partition_info, made.aborts.torn_epochs
+    return [
+        transaction_context(
+            replayed.transactions, replayed.states, known, files, replayed.owners,
+            replayed.coordinator_log, replayed.histories, made.ages,
+            _coordinator_listing(made.dump, made.read.decoded.clusters), replayed.regular,
+        ),
+        no_rows("torn_epoch", known) if torn is None else torn_epoch_context(torn, known, files),
+    ]  # fmt: skip
+
+
+def _contexts_of_offsets(made: Made) -> list[Context]:
+    """Contexts of `__consumer_offsets`."""
+    decoded, replayed, files = made.read.decoded, made.replayed, made.read.files
+    known = replayed.partition_info
+    faults = _rows_of(decoded, log_row.GROUP_FAULT, "group_fault")
+    late = decoded.counts.get(log_row.LATE_COMMIT) or decoded.commits_at_seams
+    return [
+        no_rows("group_record", known)
+        if faults is None
+        else group_record_context(
+            faults, replayed.splits, known, files, offsets_partitions(made.dump)
+        ),
+        offset_commit_context(_late_commits(decoded, replayed), known, files)
+        if late
+        else no_rows("offset_commit", known),
+        offset_transaction_context(_offset_transactions(decoded, replayed), known, files, made.ages)
+        if decoded.offset_runs
+        else no_rows("offset_transaction", known),
+    ]
+
+
+def _contexts_of_replicas(made: Made) -> list[Context]:
+    """Contexts of several log directories and of several copies of a partition."""
+    dump, decoded, replayed, files = made.dump, made.read.decoded, made.replayed, made.read.files
+    known = replayed.partition_info
+    copied = any(partition.replica_set is not None for partition in dump.partitions)
+    return [
+        log_directory_context(log_directories(files.sparkSession, dump.directories))
+        if len(dump.directories) > 1
+        else no_rows("log_directory", known),
+        replicas_context(
+            decoded.nested(log_row.BLOCK, "block"),
+            _rows_of(decoded, log_row.RETAINED_RECORDS, "retained_records"),
+            known,
+            replayed.discontinuities,
+            replayed.splits,
+            files,
+            made.request.settings.max_batch_bytes,
+        )
+        if copied
+        else no_rows("replicas", known),
+    ]
+
+
+def _rows_of(decoded: Decoded, kind: int, name: str) -> DataFrame | None:
+    """Rows of a kind of `log_row`, None where the decoder found none."""
+    return decoded.nested(kind, name) if decoded.counts.get(kind) else None
+
+
+def _late_commits(decoded: Decoded, replayed: Replayed) -> DataFrame:
+    over_seams = late_commits(decoded.commits(), replayed.transactions)
+    in_splits = decoded.nested(log_row.LATE_COMMIT, "late_commit")
+    return in_splits.select(*over_seams.columns).unionByName(over_seams)
+
+
+def _offset_transactions(decoded: Decoded, replayed: Replayed) -> OffsetTransactions:
+    return OffsetTransactions(
+        transactions=replayed.transactions,
+        regular=decoded.regular_transactions(),
+        regular_aborts=decoded.regular_aborts(),
+        epochs_of=replayed.coordinator_log.epochs_of,
+        pending=decoded.nested(log_row.PENDING_COMMIT, "pending"),
+        owners=replayed.owners,
+    )
+
+
+def _markers(decoded: Decoded, replayed: Replayed) -> DataFrame:
+    """All markers of the dump with the epoch and offsets of the data that they end.
+
+    Columns: MARKER_COLUMNS; data_epoch is the highest producer epoch of the data, null for none.
+    Without coordinator records nobody asks for them, and those that were folded away stay packed.
+    """
+    asked = decoded.counts.get(log_row.TXN_LOG_RECORD)
+    told = all_transactions(
+        replayed.transactions.filter(F.col("marker_offset").isNotNull()),
+        decoded.regular_transactions() if asked else None,
+    )
+    return told.withColumns(
+        {"data_epoch": F.col("highest_epoch"), "file_index": F.col("marker_file_index")}
+    ).select(*MARKER_COLUMNS)
+
+
+def _coordinator_listing(dump: Dump, clusters: Clusters) -> CoordinatorListing:
+    """Facts of the partitions of `__transaction_state` from side files."""
+    numbers = {p.partition for p in dump.partitions if p.topic == TXN_LOG_TOPIC}
+    listings = [
+        one.coordinator_partitions
+        for one in dump.directories
+        if one.coordinator_partitions is not None
+    ]
+    listed = frozenset[int]().union(*listings)
+    told = {
+        one.partitions[TXN_LOG_TOPIC]
+        for one in clusters.by_id.values()
+        if TXN_LOG_TOPIC in one.partitions
+    }
+    return CoordinatorListing(
+        number=len(numbers) if numbers == set(range(len(numbers))) else 0,
+        told=max(told, default=None),
+        listed=bool(numbers) and listed == numbers,
+        beyond=bool(listed - numbers),
+    )
