@@ -99,7 +99,8 @@ def number_missing(first: Column, last: Column) -> Column:
 
     def share(total: Column, one: Column) -> Column:
         both = F.least(one["end"], last + 1) - F.greatest(one["first"], first)
-        return total + F.greatest(both, F.lit(0))
+        # Where offsets go back, ranges may overlap: of any size, in a log that was damaged.
+        return F.coalesce(F.try_add(total, F.greatest(both, F.lit(0))), F.lit(MAX_OFFSET))
 
     return F.aggregate("missing", F.lit(0).cast("long"), share)
 

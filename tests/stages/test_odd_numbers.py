@@ -69,7 +69,9 @@ def given() -> Iterator[dict[str, object]]:
 def test_no_number_ends_an_audit(spark: SparkSession, tmp_path: Path) -> None:
     DumpWriter(tmp_path).write([Case("odd", number, one) for number, one in enumerate(given())])
     done = audit_dump(spark, tmp_path)
-    assert [one.detail for one in done.verified.outcomes if one.status == "crashed"] == []
+    assert [
+        (one.check.code, one.detail) for one in done.verified.outcomes if one.status == "crashed"
+    ] == []
     for rows in (done.verified.findings, done.replayed.partition_states()):
         assert rows.count()
 
