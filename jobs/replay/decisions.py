@@ -13,6 +13,7 @@ from udfs.rules.coordinator_step import (
     shares_epoch,
     tried_before,
 )
+from udfs.rules.logic import surely
 from udfs.rules.producer_step import LAST_EPOCH
 
 # Below every epoch: the history of the producer id is known from its beginning.
@@ -56,7 +57,8 @@ def decisions(txn_log_records: DataFrame) -> DataFrame:
         .alias("data_epoch"),
         (F.col("status") == PREPARE_COMMIT).alias("commit"),
         F.coalesce(transaction_version_2, F.lit(False)).alias("transaction_version_2"),
-        shares_epoch(prepare, before_it).alias("shares_epoch"),
+        # Without the record before, the decision counts as of its own version.
+        surely(shares_epoch(prepare, before_it)).alias("shares_epoch"),
         "partitions",
         F.when(completed, F.col("next.offset")).alias("complete_offset"),
         F.when(completed, F.col("next.timestamp")).alias("complete_timestamp"),

@@ -149,12 +149,13 @@ def shares_epoch(prepare: Recorded, before: Recorded) -> Values:
     """Whether further transactions may have written with the epoch of the data of a decision.
 
     Under transaction.version 0 and 1 they do. A broker that ends the transaction of such a client
-    by itself, for a fence or a timeout, may write that decision as version 2.
+    by itself, for a fence or a timeout, may write that decision as version 2. Null where that
+    cannot be told, because the record before is not there.
     """
-    older_client = (ends_running(prepare, before) | tried_before(prepare, before)) & (
-        before.protocol < PROTOCOL_2
+    older_client = (ends_running(prepare, before) | tried_before(prepare, before)) & ~surely(
+        before.protocol >= PROTOCOL_2
     )
-    return ~surely(prepare.protocol >= PROTOCOL_2) | surely(older_client)
+    return ~surely(prepare.protocol >= PROTOCOL_2) | older_client
 
 
 def may_follow(state: Values, protocol: Values, last: Values) -> Values:
