@@ -72,7 +72,7 @@ def contexts_page() -> str:
     ]
     for name, context in CONTEXTS.items():
         read_by = ", ".join(f"`{check.code}`" for check in CHECKS if check.context == name)
-        columns = textwrap.dedent(context.COLUMNS).strip()
+        columns = textwrap.fill(" ".join(context.COLUMNS.split()), 96, break_on_hyphens=False)
         lines += ["", f"## {name}", "", f"One row is {context.ROW}.", "", f"Read by {read_by}."]
         lines += ["", "```text", columns, "```"]
     return "\n".join(lines) + "\n"

@@ -1,27 +1,13 @@
 """The context `frame`: what one row is, and its columns as Spark SQL declares them."""
 
+from schemas.contexts.of_partition import OF_PARTITION
+
 ROW = "a batch with a fault, or a byte range that is no provable batch"
-COLUMNS = """
+COLUMNS = f"""
     file_index int, partition_index int, offset_first bigint, offset_last bigint, producer_id
     bigint, producer_epoch int, byte_position bigint, byte_length bigint, fault_mask bigint,
     count int, attributes int, base_sequence int, base_timestamp bigint, max_timestamp bigint,
     found_value bigint, reason_of_failure string, at_end boolean, claimed_bytes bigint,
-    previous_last_offset bigint, next_offset bigint, broker int, topic string, partition int,
-    checkpoint_high_watermark bigint, checkpoint_log_start bigint, checkpoint_recovery_point
-    bigint, cleaner_checkpoint bigint, has_cleaner_checkpoint boolean, clean_shutdown boolean,
-    copied_at_ms bigint, cleaned_below bigint, coordinator_topic boolean, internal_compacted
-    boolean, first_base bigint, newest_base bigint, replica_set int, comparable_from bigint,
-    cleaner_reach bigint, topic_id string, metadata_file int, topic_partitions int, created_once
-    boolean, never_compacted boolean, unallocated_from bigint, cluster_id string,
-    metadata_up_to_ms bigint, log_start_offset bigint, log_end_offset bigint, data_end_offset
-    bigint, high_watermark bigint, stable_below bigint, from_beginning boolean, start_known
-    boolean, cleaning string, first_pass_possible boolean, cleaner_traces boolean, missing
-    array<struct<first:bigint, end:bigint>>, holes array<struct<first:bigint, end:bigint>>,
-    broker_timestamp bigint, complete_up_to_ms bigint, outlasted boolean, alone boolean, emptied
-    array<struct<first:bigint, end:bigint>>, last_legacy_offset bigint, earlier_end bigint,
-    newest_snapshot bigint, open_in_snapshot array<struct<producer_id:bigint,
-    producer_epoch:int, first_offset:bigint>>, single_broker boolean, alone_in_cluster boolean,
-    with_kraft boolean, batches bigint, records bigint, ids bigint, misplaced_ids bigint, file
+    previous_last_offset bigint, next_offset bigint, batches bigint, records bigint, file
     string, base_offset bigint, size_bytes bigint, active boolean, tail boolean, complete_frame
-    boolean, transactional_id string
-"""
+    boolean, transactional_id string,{OF_PARTITION}"""

@@ -1,26 +1,12 @@
 """The context `snapshot`: what one row is, and its columns as Spark SQL declares them."""
 
+from schemas.contexts.of_partition import OF_PARTITION
+
 ROW = "a producer snapshot that fails, or a producer that a snapshot is wrong about"
-COLUMNS = """
+COLUMNS = f"""
     partition_index int, fault string, start_offset bigint, snapshot_offset bigint, file_index
     int, position bigint, length bigint, producer_id bigint, producer_epoch int, expected
     string, found string, number bigint, log_file_index int, log_position bigint, log_length
-    bigint, newest boolean, detail string, told_before boolean, broker int, topic string,
-    partition int, checkpoint_high_watermark bigint, checkpoint_log_start bigint,
-    checkpoint_recovery_point bigint, cleaner_checkpoint bigint, has_cleaner_checkpoint boolean,
-    clean_shutdown boolean, copied_at_ms bigint, cleaned_below bigint, coordinator_topic
-    boolean, internal_compacted boolean, first_base bigint, newest_base bigint, replica_set int,
-    comparable_from bigint, cleaner_reach bigint, topic_id string, metadata_file int,
-    topic_partitions int, created_once boolean, never_compacted boolean, unallocated_from
-    bigint, cluster_id string, metadata_up_to_ms bigint, log_start_offset bigint, log_end_offset
-    bigint, data_end_offset bigint, high_watermark bigint, stable_below bigint, from_beginning
-    boolean, start_known boolean, cleaning string, first_pass_possible boolean, cleaner_traces
-    boolean, missing array<struct<first:bigint, end:bigint>>, holes array<struct<first:bigint,
-    end:bigint>>, broker_timestamp bigint, complete_up_to_ms bigint, outlasted boolean, alone
-    boolean, emptied array<struct<first:bigint, end:bigint>>, last_legacy_offset bigint,
-    earlier_end bigint, newest_snapshot bigint, open_in_snapshot
-    array<struct<producer_id:bigint, producer_epoch:int, first_offset:bigint>>, single_broker
-    boolean, alone_in_cluster boolean, with_kraft boolean, ids bigint, misplaced_ids bigint,
-    file string, log_file string, offset_first bigint, offset_last bigint, byte_position bigint,
-    byte_length bigint, transactional_id string
-"""
+    bigint, newest boolean, detail string, told_before boolean, file string, log_file string,
+    offset_first bigint, offset_last bigint, byte_position bigint, byte_length bigint,
+    transactional_id string,{OF_PARTITION}"""

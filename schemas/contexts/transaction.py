@@ -1,7 +1,9 @@
 """The context `transaction`: what one row is, and its columns as Spark SQL declares them."""
 
+from schemas.contexts.of_partition import OF_PARTITION
+
 ROW = "a transaction on one partition with its marker"
-COLUMNS = """
+COLUMNS = f"""
     producer_id bigint, marker_epoch int, marker_commit boolean, highest_epoch int,
     partition_index int, transaction_number bigint, listed string, first_offset bigint,
     first_file_index int, first_position bigint, first_length int, first_timestamp bigint,
@@ -15,27 +17,12 @@ COLUMNS = """
     previous_closed_data boolean, state_timestamp bigint, opening_marker struct<offset:bigint,
     epoch:int, commit:boolean, coordinator_epoch:int, timestamp:bigint, file_index:int,
     position:bigint, length:int, initial:boolean>, opening_marker_ended int, earlier_epoch int,
-    highest_coordinator_epoch int, broker int, topic string, partition int,
-    checkpoint_high_watermark bigint, checkpoint_log_start bigint, checkpoint_recovery_point
-    bigint, cleaner_checkpoint bigint, has_cleaner_checkpoint boolean, clean_shutdown boolean,
-    copied_at_ms bigint, cleaned_below bigint, coordinator_topic boolean, internal_compacted
-    boolean, first_base bigint, newest_base bigint, replica_set int, comparable_from bigint,
-    cleaner_reach bigint, topic_id string, metadata_file int, topic_partitions int, created_once
-    boolean, never_compacted boolean, unallocated_from bigint, cluster_id string,
-    metadata_up_to_ms bigint, log_start_offset bigint, log_end_offset bigint, data_end_offset
-    bigint, high_watermark bigint, stable_below bigint, from_beginning boolean, start_known
-    boolean, cleaning string, first_pass_possible boolean, cleaner_traces boolean, missing
-    array<struct<first:bigint, end:bigint>>, holes array<struct<first:bigint, end:bigint>>,
-    broker_timestamp bigint, complete_up_to_ms bigint, outlasted boolean, alone boolean, emptied
-    array<struct<first:bigint, end:bigint>>, last_legacy_offset bigint, earlier_end bigint,
-    newest_snapshot bigint, open_in_snapshot array<struct<producer_id:bigint,
-    producer_epoch:int, first_offset:bigint>>, single_broker boolean, alone_in_cluster boolean,
-    with_kraft boolean, ids bigint, misplaced_ids bigint, oldest_open bigint, decided_epoch int,
-    decided_ms bigint, decided_before_ms bigint, begun_by_ms bigint, behind_data_ms bigint,
-    appended_by_ms bigint, logs_until_ms bigint, logs_stopped boolean, coordinator_log_complete
-    boolean, limit_ms int, listed_in_epoch array<string>, epoch_record struct<ordinal:bigint,
-    offset:bigint, file_index:int, position:bigint, length:int>, unlisted boolean, shared_epoch
-    boolean, epoch_told boolean, owned bigint, coordinator struct<broker:int, partition:int,
+    highest_coordinator_epoch int, oldest_open bigint, decided_epoch int, decided_ms bigint,
+    decided_before_ms bigint, begun_by_ms bigint, behind_data_ms bigint, appended_by_ms bigint,
+    logs_until_ms bigint, logs_stopped boolean, coordinator_log_complete boolean, limit_ms int,
+    listed_in_epoch array<string>, epoch_record struct<ordinal:bigint, offset:bigint,
+    file_index:int, position:bigint, length:int>, unlisted boolean, shared_epoch boolean,
+    epoch_told boolean, owned bigint, coordinator struct<broker:int, partition:int,
     transactional_id:string, producer_id:bigint, producer_epoch:int, state:string,
     partitions:array<string>, timeout_ms:int, start_ms:bigint, last_update_ms:bigint,
     record_timestamp:bigint, record_offset:bigint, client_transaction_version:int,
@@ -52,5 +39,4 @@ COLUMNS = """
     file string, byte_position bigint, byte_length int, previous_marker_position bigint,
     previous_marker_length int, opening_marker_position bigint, opening_marker_length int,
     epoch_record_position bigint, epoch_record_length int, age_ms bigint, hangs boolean, overdue
-    boolean, start_untold boolean
-"""
+    boolean, start_untold boolean,{OF_PARTITION}"""
