@@ -115,8 +115,8 @@ def holes(
     sorted, at most `RANGES_OF_PARTITION`. `missing`: all, whatever took them. `holes`: what is not
     known to be the cleaner's: damage, gaps above its reach, and whole files. Offsets between the
     base offset of the first segment and its first batch are missing too: a producer snapshot of
-    that base offset says nothing of what happened there. `emptied`:
-    markers whose batch is there without a record.
+    that base offset says nothing of what happened there. `emptied`: markers whose batch is there
+    without a record.
     """
     reach = F.broadcast(static.select("partition_index", "cleaned_below"))
     first = F.col("previous_last_offset") + 1

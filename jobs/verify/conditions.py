@@ -78,10 +78,11 @@ def marker_lost(data: Column, first: Column, last: Column) -> Column:
     """Whether the marker of data may be missing between `first` and `last`, both inclusive.
 
     `data`: an offset of the data. The cleaner keeps the marker of data that are still there; of
-    data before the log, of which only a producer snapshot knows, it may have taken it.
+    data before the log, of which only a producer snapshot knows, it may have taken or emptied it.
     """
     before_log = data < F.col("first_base")
-    return F.when(before_log, missing_between(first, last)).otherwise(lost_between(first, last))
+    taken = marker_missing_between(first, last)
+    return F.when(before_log, taken).otherwise(lost_between(first, last))
 
 
 def marker_lost_behind(data: Column) -> Column:
