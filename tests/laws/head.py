@@ -68,6 +68,18 @@ def _delete_below(one: Partition, first: int) -> None:
             one.drop(offset, (".snapshot",))
 
 
+def _start_empty(one: Partition, end: int) -> None:
+    """A new, empty segment; the one before it loses what follows its last batch, as in a roll.
+
+    `LogSegment.onBecomeInactiveSegment` trims what was preallocated, and a broker that was killed
+    cut off a torn batch when it came back.
+    """
+    newest = one.bases()[-1]
+    whole = b"".join(batch.content for batch in batches(one.segment(newest)))
+    one.files[f"{newest:020}.log"] = whole
+    one.files[f"{end:020}.log"] = b""
+
+
 def retention(dump: Dump, directory: Directory, one: Partition, rng: Random) -> bool:
     """Deletes some of the oldest segments, after rolls that give it a choice."""
     if one.topic in INTERNAL:
@@ -75,7 +87,7 @@ def retention(dump: Dump, directory: Directory, one: Partition, rng: Random) -> 
     roll(directory, one, rng)
     watermark, end = logs.high_watermark(directory, one), logs.log_end(one)
     if watermark == end and end > one.bases()[-1] and rng.random() < 0.1:
-        one.files[f"{end:020}.log"] = b""
+        _start_empty(one, end)
     choices = [
         base for base in one.bases()[1:] if logs.log_start(directory, one) < base <= watermark
     ]

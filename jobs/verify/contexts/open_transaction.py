@@ -319,7 +319,8 @@ def age(now: int | None) -> Column:
     """How long the data of an open transaction lie there, ms, as far as it is proven.
 
     By the first moment of a broker behind them; what their client says counts where none is, and
-    where it is decided anyway that nobody runs the transaction.
+    where it is decided anyway that nobody runs the transaction: it then decides only whether that
+    is told now or by a later audit.
     """
     moment = F.lit(now).cast("long")
     told = F.try_subtract(moment, F.col("last_timestamp"))

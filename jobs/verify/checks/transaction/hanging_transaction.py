@@ -10,6 +10,7 @@ consumers wait without end and the cleaner stops (KIP-664).
 When it is legal: a prepared transaction of two-phase commit; the partition and the coordinator's
 log were copied at different moments; the transactional id got another producer id after the
 partition was copied. If another copy of the partition is longer, the transaction is judged there.
+Data at or above the high watermark may still be truncated.
 The age is counted from the first broker timestamp after the data; client timestamps prove nothing.
 Brokers up to Kafka 2.3 forgot a transaction when all its data were deleted with the head of the
 log.
@@ -20,7 +21,7 @@ Evidence: the first and the last batch of the transaction.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
-from jobs.verify.conditions import begun_and_gone, told_of_a_longer_copy
+from jobs.verify.conditions import begun_and_gone, told_of_a_longer_copy, unstable_tail
 from jobs.verify.contexts.open_transaction import is_decided, is_unended
 from jobs.verify.remedies import abort_command
 from jobs.verify.verdict import (
@@ -46,6 +47,7 @@ CHECK = Check(
         ),
         inconclusive(DUMP_BEFORE_EVENT, lambda: ~is_decided()),
         begun_and_gone(),
+        unstable_tail("first_offset"),
     ),
     expected=lambda: F.lit("a COMMIT or ABORT marker, or a coordinator that lists the partition"),
     found=lambda: text(
