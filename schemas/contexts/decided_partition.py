@@ -18,7 +18,7 @@ COLUMNS = """
     contradicted int, broker int, topic string, partition int, complete_up_to_ms bigint,
     clean_shutdown boolean, single_broker boolean, alone_in_cluster boolean, holes
     array<struct<first:bigint, end:bigint>>, missing array<struct<first:bigint, end:bigint>>,
-    emptied array<struct<first:bigint, end:bigint>>, last_legacy_offset
+    emptied array<struct<first:bigint, end:bigint, producer_id:bigint>>, last_legacy_offset
     bigint, log_end_offset bigint, with_kraft boolean, coordinator_index int, record_length int,
     prepare_offset bigint, leader_epoch int, transaction_version_2 boolean, decided_commit
     boolean, decided_abort boolean, decided_with_transaction_version_1 boolean, decided_place
