@@ -358,6 +358,7 @@ MISSING = table(
     long("first", "first offset that is missing"),
     long("end", "first offset that is present after them"),
     boolean("emptied", "a marker that the cleaner emptied: its batch is there, without a record"),
+    long("producer_id", "producer id of that marker; null: of several, or of none"),
 )
 
 SUMMARY_TYPE = table(

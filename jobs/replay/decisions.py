@@ -3,13 +3,14 @@
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from schemas.coordinator_states import PREPARE_ABORT, PREPARE_COMMIT
+from schemas.coordinator_states import EMPTY, PREPARE_ABORT, PREPARE_COMMIT
 from udfs.rules.attribution import took_effect
 from udfs.rules.coordinator_step import (
     PROTOCOL_2,
     Recorded,
     ends_running,
     epoch_by_protocol,
+    epoch_in_effect,
     shares_epoch,
     tried_before,
 )
@@ -80,7 +81,7 @@ def histories(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFram
     there. Whether the log begins at offset 0 says nothing by itself (`udfs.rules.absence`).
 
     Columns: producer_id, known_above (-1: no offset from 0 on is missing; 32767: it is not
-    named behind the last missing one), newest_epoch (highest one seen),
+    named behind the last missing one), newest_epoch (highest one in effect),
     history_covers_ms (the copy is complete up to this moment), history_clean_shutdown.
     """
     found = txn_log_records.groupBy("partition_index").agg(
@@ -103,7 +104,9 @@ def histories(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFram
         "producer_id", "partition_index", "tail_from", "history_covers_ms", "history_clean_shutdown"
     ).agg(
         F.min(F.when(in_tail, F.col("producer_epoch"))).alias("lowest_epoch"),
-        F.max("producer_epoch").alias("newest_epoch"),
+        F.max(epoch_in_effect(F.col("producer_epoch"), F.col("status") == EMPTY)).alias(
+            "newest_epoch"
+        ),
     )
     known_above = (
         F.when(F.col("tail_from") == 0, F.lit(FROM_THE_BEGINNING))

@@ -12,6 +12,8 @@ from schemas.coordinator_states import (
     PREPARE_COMMIT,
 )
 from udfs.rules.absence import reaches_behind
+from udfs.rules.coordinator_step import epoch_in_effect
+from udfs.rules.producer_step import LAST_EPOCH
 
 PREPARED = (PREPARE_COMMIT, PREPARE_ABORT)
 
@@ -39,12 +41,16 @@ def _by_epoch(readable: DataFrame) -> DataFrame:
     stated = readable.withColumn("state", state)
     by_id = Window.partitionBy("partition_index", "transactional_id").orderBy("ordinal", "offset")
     place = F.struct("ordinal", "offset", "file_index", "position", "length")
+    empty = F.col("state") == EMPTY
+    # Any other record behind is of an epoch that the id moved on to.
+    proven = F.when(empty, epoch_in_effect(F.col("producer_epoch"), empty)).otherwise(LAST_EPOCH)
     stepped = stated.select(
         "*",
         place.alias("here"),
         F.lag("producer_epoch").over(by_id).alias("previous_epoch"),
         F.lag("state").over(by_id).alias("previous_state"),
         F.lead(place).over(by_id).alias("next"),
+        F.max(proven).over(by_id.rowsBetween(1, Window.unboundedFollowing)).alias("proven_behind"),
     ).filter(F.col("producer_id").isNotNull())
     repeated = F.col("previous_state") == F.col("state")
     decides = F.col("state").isin(*PREPARED) & ~F.coalesce(repeated, F.lit(False))
@@ -53,7 +59,7 @@ def _by_epoch(readable: DataFrame) -> DataFrame:
         .groupBy("partition_index", "transactional_id", "producer_id", "data_epoch")
         .agg(
             F.min(F.struct("here", _begins().alias("begins"))).alias("first"),
-            F.max(F.struct("here", "next")).alias("last"),
+            F.max(F.struct("here", "next", "proven_behind")).alias("last"),
             F.array_distinct(F.flatten(F.collect_set("partitions"))).alias("listed"),
             F.sum(decides.cast("int")).alias("decisions"),
         )
@@ -70,7 +76,7 @@ def epoch_histories(txn_log_records: DataFrame, partition_info: DataFrame) -> Da
 
     Columns: producer_id, producer_epoch, transactional_id, listed (topic-partition of all
     partitions that any record of the epoch lists), decisions (transactions decided), moved_on
-    (the id has a later record of another epoch: nothing can be added), coordinator_up_to_ms and
+    (the id has another epoch by then: nothing can be added), coordinator_up_to_ms and
     coordinator_clean_shutdown (the copy), record (place of the last record of the epoch).
     """
     unreadable = txn_log_records.filter(F.col("error").isNotNull())
@@ -104,7 +110,9 @@ def epoch_histories(txn_log_records: DataFrame, partition_info: DataFrame) -> Da
             "transactional_id",
             "listed",
             "decisions",
-            F.col("last.next").isNotNull().alias("moved_on"),
+            F.coalesce(F.col("last.proven_behind") > F.col("data_epoch"), F.lit(False)).alias(
+                "moved_on"
+            ),
             "coordinator_up_to_ms",
             "coordinator_clean_shutdown",
             F.col("last.here").alias("record"),

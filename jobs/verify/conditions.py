@@ -58,8 +58,18 @@ def missing_between(first: Column, last: Column) -> Column:
 
 
 def marker_missing_between(first: Column, last: Column) -> Column:
-    """`missing_between`, or a marker there whose batch the cleaner has emptied."""
-    return missing_between(first, last) | _any_of("emptied", first, last)
+    """`missing_between`, or a marker of the row's producer there that the cleaner has emptied.
+
+    The batch is left, and tells its producer; several that became one range do not.
+    """
+
+    def may_be_its_own(one: Column) -> Column:
+        there: Column = overlaps(Range(one["first"], one["end"]), first, last)
+        return there & F.coalesce(one["producer_id"] == F.col("producer_id"), F.lit(True))
+
+    return missing_between(first, last) | F.coalesce(
+        F.exists("emptied", may_be_its_own), F.lit(False)
+    )
 
 
 def lost_between(first: Column, last: Column) -> Column:

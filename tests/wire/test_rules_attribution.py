@@ -189,3 +189,8 @@ def test_commits_are_too_many_if_they_ended_more_than_was_committed() -> None:
         True,
         False,
     ]
+
+
+def test_data_are_left_for_a_marker_that_raises_their_epoch_unless_their_own_ended_them() -> None:
+    last, ended = np.array([5, 5, 5]), np.array([-1, 3, 5])
+    assert attribution.is_unended(last, ended).tolist() == [True, True, False]

@@ -26,6 +26,7 @@ from udfs.rules.coordinator_step import (
     Step,
     ends_running,
     epoch_by_protocol,
+    epoch_in_effect,
     is_plain,
     lacks_raise,
     may_follow,
@@ -224,6 +225,11 @@ def test_a_decision_is_about_the_data_of_the_record_before(
     assert int(epoch_by_protocol(prepare)) == epoch
 
 
+def test_an_empty_record_proves_only_the_epoch_before() -> None:
+    told = epoch_in_effect(np.array([4, 4, 0]), np.array([False, True, True]))
+    assert told.tolist() == [4, 3, -1]
+
+
 OF_STEP = {
     "state": [NO_STATE, EMPTY, ONGOING, PREPARE_COMMIT, PREPARE_ABORT, COMPLETE_COMMIT],
     "pid": [1, 1, 1, 2],
@@ -293,3 +299,6 @@ def test_columns_say_what_arrays_say_of_a_decision(spark: SparkSession) -> None:
             spark, lambda row, rule=rule: rule(recorded(row, 1), recorded(row, 2)), choices, UNTOLD
         )
     check_in_both_engines(spark, lambda row: epoch_by_protocol(recorded(row, 1)), choices, UNTOLD)
+    check_in_both_engines(
+        spark, lambda row: epoch_in_effect(row["epoch1"], row["state1"] == EMPTY), choices, UNTOLD
+    )

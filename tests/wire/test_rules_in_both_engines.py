@@ -36,6 +36,7 @@ RULES: tuple[tuple[Callable[..., Any], str], ...] = (
     (attribution.took_effect, "nn"),
     (attribution.is_copied_later, "nnf"),
     (attribution.one_transaction_an_epoch, "n"),
+    (attribution.is_unended, "nn"),
     (attribution.surely_before, "nnn"),
     (attribution.ended_before, "nn"),
     (attribution.clock_went_on, "nn"),

@@ -113,8 +113,8 @@ def missing_ranges(
     """All offsets that are missing between batches of the split, whatever took them.
 
     Of `__transaction_state`, where each record counts, also those of batches that lack some; and,
-    apart from them, markers that were emptied. The newest ranges are kept apart, older ones become
-    one.
+    apart from them, markers that were emptied, each with its producer. The newest ranges are kept
+    apart, older ones become one.
     """
     headers = decoded.headers
     gaps = np.flatnonzero(_gaps(decoded, after_damage))
@@ -129,10 +129,18 @@ def missing_ranges(
     untold = headers.control & (decoded.control_type < 0)
     emptied = absence.is_emptied_marker(untold, headers.record_count)
     at, behind = headers.base_offset[emptied], headers.last_offset[emptied] + 1
-    return [
-        one._asdict() | {"emptied": of_markers}
-        for of_markers, ranges in ((False, (first, end)), (True, (at, behind)))
-        for one in absence.newest_apart(*ranges)
+    missing = [
+        one._asdict() | {"emptied": False, "producer_id": None}
+        for one in absence.newest_apart(first, end)
+    ]
+    # The header of an emptied batch keeps its producer id (`DefaultRecordBatch.writeEmptyHeader`).
+    apart = absence.newest_apart(at, behind)
+    owners: list[int | None] = headers.producer_id[emptied][-len(apart) :].tolist()
+    if at.size > len(apart):
+        owners[0] = None
+    return missing + [
+        one._asdict() | {"emptied": True, "producer_id": owner}
+        for one, owner in zip(apart, owners, strict=False)
     ]
 
 

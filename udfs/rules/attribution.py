@@ -24,6 +24,9 @@ Rules, with where they come from:
 - A partition whose message format is older than 2 (up to 3.x) can hold no marker; the coordinator
   takes its refusal for an answer (`TransactionMarkerRequestCompletionHandler`,
   UNSUPPORTED_FOR_MESSAGE_FORMAT).
+- Clients take up a raised transaction.version with the next transaction, in the same epoch: the
+  first one under version 2 shares the epoch of its data with those before it
+  (`TransactionManager.beginTransaction`, 4.0).
 - An operator's abort (KIP-664, 3.0) has the epoch of the open data and no decision. It never
   commits and never raises an epoch.
 - A broker answers a marker request that is sent again with another marker. It ends no data, since
@@ -108,6 +111,17 @@ def contradicts(of_last_epoch: Values, other_outcome: Values, raised_epoch: Valu
 def one_transaction_an_epoch(shared: Values) -> Values:
     """Whether an epoch is that of a single transaction; `shared`: 1 where others may have it."""
     return shared == 0
+
+
+def is_unended(last_offset: Values, ended_last: Values) -> Values:
+    """Whether data of an epoch are left for a marker that raises it.
+
+    `last_offset`: of all data of the epoch; `ended_last`: of those that a marker of the same epoch
+    ended, -1 for none. Such data are of an earlier transaction: transaction.version was raised to 2
+    since, in the same epoch (`TransactionManager.beginTransaction`), or a broker aborted as version
+    2 what an older client began. Or an operator ended them, and the marker of the decision nothing.
+    """
+    return last_offset > ended_last
 
 
 def surely_before(earlier_ms: Values, later_ms: Values, tolerance_ms: Values) -> Values:

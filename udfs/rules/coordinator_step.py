@@ -158,6 +158,16 @@ def shares_epoch(prepare: Recorded, before: Recorded) -> Values:
     return ~surely(prepare.protocol >= PROTOCOL_2) | older_client
 
 
+def epoch_in_effect(epoch: Values, empty: Values) -> Values:
+    """The epoch that a record proves to be in effect, or one above it.
+
+    `empty`: it is an Empty record. InitProducerId raises the epoch by one in it, and where that
+    append failed the producer goes on in the epoch before: nobody was given the new one. A fence
+    counts although its append failed (`TransactionCoordinator.endTransaction`).
+    """
+    return epoch - as_number(surely(empty))
+
+
 def may_follow(state: Values, protocol: Values, last: Values) -> Values:
     """Whether a record of `state` may follow one of `last`; only version 2 aborts nothing."""
     resting = is_in(last, AT_REST)

@@ -4,6 +4,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.verify.contexts.decided_matching import KEY, lacks_markers
+from udfs.rules import attribution
 
 
 def runs_of(states: DataFrame, regular: DataFrame) -> DataFrame:
@@ -37,10 +38,23 @@ def with_reach(rows: DataFrame, markers: DataFrame) -> DataFrame:
     return rows.join(F.broadcast(reach), on="partition_index", how="left")
 
 
-def with_data(selected: DataFrame, states: DataFrame) -> DataFrame:
+def _ended(markers: DataFrame) -> DataFrame:
+    """Up to where markers of their own epoch ended data: one row a producer's epoch there."""
+    unraised = attribution.has_epoch_of_data(F.col("marker_epoch"), F.col("data_epoch"))
+    return (
+        markers.filter(F.col("first_offset").isNotNull() & unraised)
+        .groupBy(
+            "partition_index", "producer_id", F.col("marker_epoch").alias("prepared_data_epoch")
+        )
+        .agg(F.max("last_offset").alias("ended_run_last"))
+    )
+
+
+def with_data(selected: DataFrame, states: DataFrame, markers: DataFrame) -> DataFrame:
     """Adds the data of the transaction in the partition and what lies around its marker.
 
     data_run: first batch of its epoch there; data_run_last: the last offset of that epoch;
+    ended_run_last: the last of that epoch that a marker of the same epoch ended, null for none;
     earlier_offset: the newest offset known of the producer below the marker's epoch; later_run:
     the oldest one known of the next epoch. The last two where a marker may be missing.
     """
@@ -54,6 +68,8 @@ def with_data(selected: DataFrame, states: DataFrame) -> DataFrame:
     of_epoch = runs.withColumnRenamed("producer_epoch", "prepared_data_epoch")
     joined = selected.join(
         of_epoch, on=["partition_index", "producer_id", "prepared_data_epoch"], how="left"
+    ).join(
+        _ended(markers), on=["partition_index", "producer_id", "prepared_data_epoch"], how="left"
     )
     wanted = joined.filter(F.col("markers").isNull() | lacks_markers()).select(
         *KEY, "transaction_version_2"

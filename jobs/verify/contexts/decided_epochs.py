@@ -75,15 +75,18 @@ def _owners_of_data(decided: DataFrame) -> DataFrame:
 def with_outcomes(rows: DataFrame, markers: DataFrame) -> DataFrame:
     """Adds what markers of the same producer id and epoch say in all partitions of the dump.
 
-    committed_somewhere: a COMMIT marker ended data; raised_both_ways: markers that raised the epoch
-    of their data committed in one partition and aborted in another.
+    committed_somewhere: a COMMIT marker ended data; raised_both_ways: markers with the epoch behind
+    that of their data committed in one partition and aborted in another.
     """
     ended = F.col("first_offset").isNotNull()
-    raised = ended & attribution.raised(F.col("marker_epoch"), F.col("data_epoch"))
+    raised = ended & attribution.raised_by_one(F.col("marker_epoch"), F.col("data_epoch"))
     commit = F.col("marker_commit")
+    committed_at = F.when(raised & commit, F.col("partition_index"))
+    aborted_at = F.when(raised & ~commit, F.col("partition_index"))
+    apart = (F.min(committed_at) != F.max(aborted_at)) | (F.max(committed_at) != F.min(aborted_at))
     told = markers.groupBy("producer_id", "marker_epoch").agg(
         F.max(ended & commit).alias("committed_somewhere"),
-        (F.max(raised & commit) & F.max(raised & ~commit)).alias("raised_both_ways"),
+        F.coalesce(apart, F.lit(False)).alias("raised_both_ways"),
     )
     return rows.join(told, on=["producer_id", "marker_epoch"], how="left")
 

@@ -207,6 +207,8 @@ def first_ended(rows: DataFrame, coordinators: DataFrame) -> DataFrame:
     `__transaction_state` by deciding_index.
     """
     single = (F.col("prepares") == 1) & (F.col("completes") == 1) & (F.col("markers") == 1)
+    # An operator's abort has the epoch of its data, may be of any later time, and has no decision.
+    single &= F.col("commit") | F.col("raised_offset").isNotNull()
     placed = rows.filter(single).join(
         F.broadcast(coordinators.select("deciding_index", "coordinator_partition")),
         F.col("prepared_index") == F.col("deciding_index"),

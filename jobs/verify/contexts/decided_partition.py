@@ -134,6 +134,9 @@ def _anchors(tolerance: Column) -> list[Column]:
     )
     single = surely(attribution.one_transaction_an_epoch(F.col("epoch_shared")))
     held = F.col("data_run").isNotNull()
+    unended = attribution.is_unended(
+        F.col("data_run_last"), F.coalesce("ended_run_last", F.lit(-1))
+    )
     owns = held & surely(
         attribution.owns_what_is_there(F.col("newest_prepare"), F.col("newest_owner"), running)
     )
@@ -151,7 +154,7 @@ def _anchors(tolerance: Column) -> list[Column]:
         F.col("ended_complete"), F.col("newest_prepare")
     )
     return [
-        F.when(held & single, F.col("data_run_last")).alias("own_data_last"),
+        F.when(held & single & unended, F.col("data_run_last")).alias("own_data_last"),
         F.when(owns, F.col("data_run_last")).alias("owned_last"),
         (F.col("at_once") | surely(behind) | surely(moved_on)).alias("owner_settled"),
         F.when(by_order, F.col("ended_marker")).alias("order_anchor"),
@@ -389,7 +392,7 @@ def decided_partition_context(
                   on=["listed", "producer_id", "marker_epoch", "commit"], how="left")
         )  # fmt: skip
         ended = first_ended(rows, coordinators)
-        beside = with_reach(with_data(with_outcomes(told, markers), runs), markers).join(
+        beside = with_reach(with_data(with_outcomes(told, markers), runs, markers), markers).join(
             F.broadcast(ended), on=["partition_index", "coordinator_partition"], how="left"
         )
         reached = beside.select("*", *_reach_of_row(tolerance), *_lateness(tolerance))

@@ -16,6 +16,7 @@ from schemas.coordinator_states import TWO_PHASE_COMMIT_TIMEOUT
 from schemas.topics import TXN_LOG_TOPIC
 from udfs.rules.absence import partitions_proven
 from udfs.rules.clock import covers
+from udfs.rules.coordinator_step import epoch_in_effect
 from udfs.rules.extent import is_one_moment, outlived
 
 # transaction.abort.timed.out.transaction.cleanup.interval.ms by default.
@@ -179,6 +180,14 @@ def with_listing(rows: DataFrame, log: CoordinatorLog) -> DataFrame:
     return joined.withColumn("unlisted", F.when(F.col("epoch_record").isNotNull(), ~listed))
 
 
+def _epoch_of_coordinator() -> Column:
+    """The epoch that the last record of the coordinator proves to be in effect, at least."""
+    epoch: Column = epoch_in_effect(
+        F.col("coordinator.producer_epoch"), F.col("coordinator.state") == "Empty"
+    )
+    return epoch
+
+
 def runs_here() -> Column:
     """Whether the last record of the coordinator runs a transaction that lists the partition."""
     listed = F.array_contains("coordinator.partitions", F.concat_ws("-", "topic", "partition"))
@@ -196,7 +205,7 @@ def coordinator_columns(
     transactional_id, coordinator_state; coordinator_known; coordinator_covers_partition (the
     record is of a running transaction that lists the partition); two_phase_commit; copies_agree
     (the copies of partition and coordinator log are late enough to compare); coordinator_went_on
-    (its record has a higher epoch and is no decision under way, so the transaction is complete);
+    (a higher epoch is in effect and no decision under way, so the transaction is complete);
     copied_behind_coordinator (the copy of the partition is later than that record); overdue_ms
     (how long before the end of the copy of that log the transaction should have been aborted,
     negative if it need not; at least so long where a text does not tell its start).
@@ -228,7 +237,7 @@ def coordinator_columns(
             "copies_agree"
         ),
         F.coalesce(
-            (F.col("coordinator.producer_epoch") > F.col(epoch))
+            (_epoch_of_coordinator() > F.col(epoch))
             & ~F.col("coordinator.state").isin("PrepareCommit", "PrepareAbort"),
             F.lit(False),
         ).alias("coordinator_went_on"),
@@ -283,7 +292,7 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
     in_time = covers(
         F.col("coordinator.complete_up_to_ms"), F.col("appended_by_ms"), clock_tolerance
     )
-    fenced = F.col("coordinator.producer_epoch") > epoch
+    fenced = _epoch_of_coordinator() > epoch
     # Of several Prepare records near the marker, another clock cannot tell which is its own.
     earlier = F.col("decided_before_ms")
     alone = F.col("decided_ms").isNotNull() & (

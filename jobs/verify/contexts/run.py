@@ -5,6 +5,7 @@ from pyspark.sql import functions as F
 
 from jobs.verify.conditions import (
     lost_between,
+    marker_lost,
     missing_between,
     number_missing,
     sequence_distance,
@@ -75,7 +76,8 @@ def run_context(
     pause_or_break (the client's clock shows a pause, or the run breaks a rule), same_bytes (a batch
     with the checksum of the first one is among the newest before it), state_offset (offset of the
     newest batch or marker before), missing_before, lost_before, offsets_missing_before (whether
-    offsets since the data before are missing, or lost, and how many),
+    offsets since the data before are missing, or lost, and how many), marker_lost_before (the
+    marker of the data before may be gone),
     overlaps (the log itself goes back here), repeats (the sequences of the first batch were written
     before), joins_earlier (the run goes on where sequences were before the chain that `previous`
     ends, or where they would be had that chain been right: what is wrong is that chain).
@@ -97,6 +99,7 @@ def run_context(
         "first_base",
         "holes",
         "missing",
+        "emptied",
     )
     # A run that follows transactions which were folded away was found regular with them, and
     # does not stand beside its own past.
@@ -163,6 +166,7 @@ def run_context(
             F.coalesce(known, F.lit(False)).alias("sequence_known"),
             F.greatest("previous.last_offset", "previous_marker.offset").alias("state_offset"),
             lost_between(*unseen).alias("lost_before"),
+            marker_lost(F.col("previous.last_offset"), *unseen).alias("marker_lost_before"),
             missing_between(*unseen).alias("missing_before"),
             number_missing(*unseen).alias("offsets_missing_before"),
             F.coalesce(F.col("first_offset") <= F.col("previous.last_offset"), F.lit(False)).alias(

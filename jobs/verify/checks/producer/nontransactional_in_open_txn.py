@@ -30,7 +30,7 @@ CHECK = Check(
         & F.col("previous.transactional")
     ),
     excuses=(
-        explained(MISSING_RANGE, lambda: F.col("lost_before") | F.col("overlaps")),
+        explained(MISSING_RANGE, lambda: F.col("marker_lost_before") | F.col("overlaps")),
         unstable_tail(),
         forgotten_with_the_head("previous.last_offset"),
     ),

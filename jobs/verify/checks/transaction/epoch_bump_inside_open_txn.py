@@ -32,7 +32,7 @@ CHECK = Check(
         & (F.col("producer_epoch") > F.col("highest_data_epoch"))
     ),
     excuses=(
-        explained(MISSING_RANGE, lambda: F.col("lost_before") | F.col("overlaps")),
+        explained(MISSING_RANGE, lambda: F.col("marker_lost_before") | F.col("overlaps")),
         unstable_tail(),
         forgotten_with_the_head("previous.last_offset"),
     ),

@@ -8,10 +8,11 @@ Why it is wrong: the last stable offset cannot advance beyond its first offset, 
 consumers wait without end and the cleaner stops (KIP-664).
 
 When it is legal: a prepared transaction of two-phase commit; the partition and the coordinator's
-log were copied at different moments; the transactional id got another producer id after the
-partition was copied. If another copy of the partition is longer, the transaction is judged there.
-Data at or above the high watermark may still be truncated.
-The age is counted from the first broker timestamp after the data; client timestamps prove nothing.
+log were copied at different moments; the marker is damaged or missing in the dump; the
+transactional id got another producer id after the partition was copied. If another copy of the
+partition is longer, the transaction is judged there. Data at or above the high watermark may still
+be truncated. The age is counted from the first broker timestamp after the data; client timestamps
+prove nothing.
 Brokers up to Kafka 2.3 forgot a transaction when all its data were deleted with the head of the
 log.
 
@@ -26,8 +27,10 @@ from jobs.verify.contexts.open_transaction import is_decided, is_unended
 from jobs.verify.remedies import abort_command
 from jobs.verify.verdict import (
     DUMP_BEFORE_EVENT,
+    MISSING_RANGE,
     TWO_PHASE_COMMIT,
     TXNLOG_NOT_DUMPED,
+    explained,
     inconclusive,
 )
 
@@ -40,6 +43,12 @@ CHECK = Check(
     fires=is_unended,
     excuses=(
         told_of_a_longer_copy(),
+        # Of data before the log the cleaner takes the marker, too.
+        explained(
+            MISSING_RANGE,
+            lambda: F.col("behind_data_gap") & (F.col("last_offset") < F.col("first_base")),
+        ),
+        inconclusive(MISSING_RANGE, lambda: F.col("behind_data_gap")),
         inconclusive(TWO_PHASE_COMMIT, lambda: F.col("two_phase_commit")),
         inconclusive(
             TXNLOG_NOT_DUMPED,
