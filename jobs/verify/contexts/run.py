@@ -98,8 +98,8 @@ def run_context(
         "holes",
         "missing",
     )
-    # A run that follows transactions which were folded away was found regular with them, and
-    # does not stand beside its own past.
+    # A run that follows folded transactions was found regular with them (point 6 of the folding
+    # contract, udfs/wire/batches/fold.py).
     judged = F.col("has_data") & ~F.col("follows") & ~F.col("initial")
     rows = states.filter(judged).join(F.broadcast(needed), on="partition_index", how="inner")
     known = F.col("previous").isNotNull() & (F.col("previous.epoch") == F.col("producer_epoch"))
