@@ -125,13 +125,13 @@ def missing_ranges(
         end = np.concatenate([end, headers.last_offset[partly] + 1])
         order = np.argsort(end, kind="stable")
         first, end = first[order], end[order]
-    # Old texts do not tell how many records a batch has.
+    # Old texts do not say how many records a batch has.
     untold = headers.control & (decoded.control_type < 0)
     emptied = absence.is_emptied_marker(untold, headers.record_count)
-    at, behind = headers.base_offset[emptied], headers.last_offset[emptied] + 1
+    at, after = headers.base_offset[emptied], headers.last_offset[emptied] + 1
     return [
         one._asdict() | {"emptied": of_markers}
-        for of_markers, ranges in ((False, (first, end)), (True, (at, behind)))
+        for of_markers, ranges in ((False, (first, end)), (True, (at, after)))
         for one in absence.newest_apart(*ranges)
     ]
 

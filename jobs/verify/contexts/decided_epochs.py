@@ -81,11 +81,11 @@ def with_outcomes(rows: DataFrame, markers: DataFrame) -> DataFrame:
     ended = F.col("first_offset").isNotNull()
     raised = ended & attribution.raised(F.col("marker_epoch"), F.col("data_epoch"))
     commit = F.col("marker_commit")
-    told = markers.groupBy("producer_id", "marker_epoch").agg(
+    outcomes = markers.groupBy("producer_id", "marker_epoch").agg(
         F.max(ended & commit).alias("committed_somewhere"),
         (F.max(raised & commit) & F.max(raised & ~commit)).alias("raised_both_ways"),
     )
-    return rows.join(told, on=["producer_id", "marker_epoch"], how="left")
+    return rows.join(outcomes, on=["producer_id", "marker_epoch"], how="left")
 
 
 def with_other_outcome(rows: DataFrame) -> DataFrame:

@@ -137,7 +137,7 @@ def plain_steps(states: States, before: Int64s, partitions: Sequence[Sequence[st
 def _keep_before(kept: Bools, asked: Int64s, previous: Int64s, complete: Bools) -> None:
     """Marks what a step may be taken from: the records before it back to the last Complete record.
 
-    Behind a Complete record nothing older can be taken up.
+    After a Complete record nothing older can be taken up.
     """
     for _ in range(LOOKED_BACK + 1):
         before = previous[asked]
