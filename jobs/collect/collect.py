@@ -3,13 +3,13 @@
 Only names, sizes and the few small text files of a log directory are read here, on the driver.
 Nothing is ever written to the dump. The flow, over the values of listed.py:
 
-folders.py       which folders of a dump are log directories, or a partition alone
-log_directory.py their side files
-walk.py          every file in them; listed_texts.py: of texts of kafka-dump-log
+folders.py        which folders of a dump are log directories, or a partition alone
+log_directory.py  their side files
+walk.py           every file in them; listed_texts.py: of texts of kafka-dump-log
 classification.py what each of these is
-second_copies.py which of two copies on a broker counts, and what is missing
-rows.py          the `Dump`: files and partitions with their numbers
-replica_sets.py  which partitions are replicas
+second_copies.py  which of two copies on a broker counts, and what is missing
+rows.py           the `Dump`: files and partitions with their numbers
+replica_sets.py   which partitions are replicas
 """
 
 from collections.abc import Iterator, Sequence

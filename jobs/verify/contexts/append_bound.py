@@ -8,8 +8,8 @@ def broker_moments(states: DataFrame) -> DataFrame:
     """Moments of the broker's clock: partition_index, moment_offset, moment_ms.
 
     Markers and LogAppendTime; the CreateTime of data is a client's. `states`: from
-    `jobs.replay.producers.producer_states`. Markers that were folded away are missing: what is told
-    then is a later moment of the same stretch.
+    `jobs.replay.producers.producer_states`. Markers that were folded away are missing: the bound
+    is then a later moment of the same stretch.
     """
     of_marker = F.when(
         F.col("has_marker"),
