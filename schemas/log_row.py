@@ -74,7 +74,7 @@ REGULAR_TXN = table(
     integer("first_length", "size of its first data batch, bytes"),
     integer("marker_epoch_before", "producer epoch of the marker before"),
 )
-"""A regular transaction (udfs/wire/batches/regular.py): folded, kept for the table `txn` only."""
+"""A folded transaction (udfs/wire/batches/fold.py), which is kept for the table `txn` only."""
 
 REGULAR_ABORT = table(
     *REGULAR_TXN,

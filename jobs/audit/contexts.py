@@ -275,14 +275,14 @@ def _coordinator_listing(dump: Dump, clusters: Clusters) -> CoordinatorListing:
         if one.coordinator_partitions is not None
     ]
     listed = frozenset[int]().union(*listings)
-    told = {
+    totals = {
         one.partitions[TXN_LOG_TOPIC]
         for one in clusters.by_id.values()
         if TXN_LOG_TOPIC in one.partitions
     }
     return CoordinatorListing(
         number=len(numbers) if numbers == set(range(len(numbers))) else 0,
-        told=max(told, default=None),
+        total=max(totals, default=None),
         listed=bool(numbers) and listed == numbers,
         beyond=bool(listed - numbers),
     )

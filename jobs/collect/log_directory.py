@@ -1,8 +1,9 @@
 """What the small files of a broker's log directory say of it and of its partitions."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from jobs.collect.folders import PROPERTIES
 from jobs.collect.manifest import NAME, Copied, ManifestError, read_manifest
@@ -27,20 +28,49 @@ Key = tuple[str, int]
 Tell = Callable[[str], None]
 
 
-@dataclass
-class LogDirectory:
-    """Side files of one broker directory, and `present`: the partitions that it has folders of."""
+class Properties(NamedTuple):
+    """What a meta.properties says, and its size in bytes; None for what it does not say."""
 
+    size: int
     broker: int | None = None
     cluster_id: str | None = None
+
+
+@dataclass(frozen=True)
+class LogDirectory:
+    """A log directory of a broker: what its side files say, None for a file that is not there.
+
+    `label`: of what lies in it, below the dump. `outer`: the log directory in which it lies.
+    `broker`, `cluster_id`: of its `properties`, or of `outer` where it has none. Checkpoints:
+    (topic, partition) -> offset. `copies`: folder of a partition -> its copy (manifest.py).
+    """
+
+    label: str = ""
+    outer: "LogDirectory | None" = None
+    properties: Properties | None = None
     high_watermarks: dict[Key, int] | None = None
     log_starts: dict[Key, int] | None = None
     recovery_points: dict[Key, int] | None = None
     cleaner: dict[Key, int] | None = None
     clean_shutdown: bool = False
-    copies: dict[str, Copied] = field(default_factory=dict)
-    properties_bytes: int | None = None
-    present: set[Key] = field(default_factory=set)
+    copies: Mapping[str, Copied] = field(default_factory=dict)
+
+    @property
+    def broker(self) -> int | None:
+        """The broker id, where it is known."""
+        around = self.properties or self.outer
+        return around.broker if around else None
+
+    @property
+    def cluster_id(self) -> str | None:
+        """The cluster of the broker, where it is known."""
+        around = self.properties or self.outer
+        return around.cluster_id if around else None
+
+    @property
+    def owner(self) -> object:
+        """Equal for the log directories of one broker."""
+        return self.label if self.broker is None else (self.cluster_id, self.broker)
 
     def listed(self) -> dict[Key, str]:
         """Partitions that a checkpoint lists, and the first one that does."""
@@ -52,7 +82,10 @@ class LogDirectory:
 
 
 def read_text(path: DumpPath, label: str, tell: Tell, largest: int = LARGEST_BYTES) -> str | None:
-    """Text of a small file; None where there is none, or where it cannot be read, which is told."""
+    """Text of a small file; None where there is none, or, with a message, where it is unreadable.
+
+    `largest`: bytes; a larger file is unreadable.
+    """
     try:
         return read_small(path, largest).decode("utf-8", "replace")
     except FileNotFoundError:
@@ -65,45 +98,53 @@ def read_text(path: DumpPath, label: str, tell: Tell, largest: int = LARGEST_BYT
 def read_log_directory(
     folder: DumpPath, label: str, tell: Tell, outer: LogDirectory | None = None
 ) -> LogDirectory:
-    """Reads them. What cannot be used is told, and counts as not there.
-
-    `label`: of what lies in the folder. `outer`: the log directory in which this one lies; without
-    a meta.properties it is of the same broker.
-    """
-    side = LogDirectory(clean_shutdown=(folder / ".kafka_cleanshutdown").is_file())
-    _read_properties(side, folder / PROPERTIES, f"{label}{PROPERTIES}", tell)
-    if side.properties_bytes is None and outer is not None:
-        side.broker, side.cluster_id = outer.broker, outer.cluster_id
+    """Reads the side files. A file that cannot be used gets a message, and counts as not there."""
+    properties = _properties(folder / PROPERTIES, f"{label}{PROPERTIES}", tell)
     try:
-        side.copies = read_manifest(folder)
+        copies = read_manifest(folder)
     except ManifestError as error:
+        copies = {}
         tell(f"{label}{NAME} {error}; the times in it are not used")
-    for name, attribute in CHECKPOINTS:
-        text = read_text(folder / name, f"{label}{name}", tell)
-        if text is not None:
-            try:
-                setattr(side, attribute, checkpoints.parse_offset_checkpoint(text))
-            except WireError as error:
-                tell(f"{label}{name}: {error.reason}: {error.detail}")
-    return side
+    return LogDirectory(
+        label=label,
+        outer=outer,
+        properties=properties,
+        clean_shutdown=(folder / ".kafka_cleanshutdown").is_file(),
+        copies=copies,
+        **{
+            attribute: _checkpoint(folder / name, f"{label}{name}", tell)
+            for name, attribute in CHECKPOINTS
+        },
+    )
 
 
-def _read_properties(side: LogDirectory, path: DumpPath, label: str, tell: Tell) -> None:
+def _checkpoint(path: DumpPath, label: str, tell: Tell) -> dict[Key, int] | None:
+    text = read_text(path, label, tell)
+    if text is None:
+        return None
+    try:
+        return checkpoints.parse_offset_checkpoint(text)
+    except WireError as error:
+        tell(f"{label}: {error.reason}: {error.detail}")
+        return None
+
+
+def _properties(path: DumpPath, label: str, tell: Tell) -> Properties | None:
     text = read_text(path, label, tell, LARGEST_PROPERTIES)
     if text is None:
-        return
-    side.properties_bytes = len(text.encode())
+        return None
+    size = len(text.encode())
     try:
         parsed = checkpoints.parse_properties(text)
     except WireError as error:
         tell(f"{label}: {error.reason}: {error.detail}")
-        return
-    side.cluster_id = parsed.get("cluster.id")
+        return Properties(size)
+    cluster_id = parsed.get("cluster.id")
     name = "node.id" if "node.id" in parsed else "broker.id"
     number = parsed.get(name)
     if number is None:
-        return
+        return Properties(size, None, cluster_id)
     if BROKER_ID.fullmatch(number) and int(number) <= LARGEST_BROKER_ID:
-        side.broker = int(number)
-    else:
-        tell(f"{label}: {name}={number[:40]!r} is not a broker id")
+        return Properties(size, int(number), cluster_id)
+    tell(f"{label}: {name}={number[:40]!r} is not a broker id")
+    return Properties(size, None, cluster_id)

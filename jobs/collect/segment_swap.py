@@ -3,8 +3,8 @@
 The cleaner writes new segments as `.cleaned`, renames them to `.swap`, and then to their final
 names while it deletes those that they replace. A broker that starts takes a `.swap` file for the
 segment where no `.cleaned` file at or below it shows that others were still to come, and deletes
-the plain segments whose offsets it holds (LogLoader). The same is done here in thought, so that no
-offset is read twice and none is lost.
+the plain segments whose offsets it holds (LogLoader). The same is decided here, without a write, so
+that no offset is read twice and none is lost.
 """
 
 import re

@@ -76,7 +76,7 @@ def _sections(path: Path, size: int, modified_ns: int) -> tuple[Section, ...]:
 
 
 def dumped_file(section: Section, text: Path) -> tuple[str, str, str]:
-    """(log directory, partition folder, file name) of what was dumped; empty where not told.
+    """(log directory, partition folder, file name) of what was dumped; empty where not known.
 
     Where the tool was run in the partition folder itself, the text's own folder may name it.
     """

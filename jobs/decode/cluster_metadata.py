@@ -162,20 +162,20 @@ def _blocks(one: DumpMetadataLog, copy: _Copy) -> list[Block]:
 def _cluster(copy: _Copy) -> Cluster:
     """What is true of the cluster by its longest copy."""
     blocks = [fact["number"] for fact in copy.of_kind(ProducerIds)]
-    told = Cluster(
+    cluster = Cluster(
         up_to_ms=copy.up_to_ms,
         next_producer_id=max(blocks) if blocks and copy.whole else None,
         partitions=_partitions(copy) if copy.whole else {},
         expirations_ms=_expirations(copy),
     )
     if not copy.from_the_beginning():
-        return told
+        return cluster
     created = copy.of_kind(CreatedTopic)
     ids: dict[str, set[str]] = defaultdict(set)
     for fact in created:
         ids[fact["name"]].add(fact["topic_id"])
     return replace(
-        told,
+        cluster,
         created_once=frozenset(name for name, found in ids.items() if len(found) == 1),
         never_compacted=_never_compacted(copy),
     )

@@ -164,26 +164,26 @@ def _seams(rows: DataFrame) -> tuple[set[int], dict[int, Reach]]:
     )
     broken = (F.col("split_start") > 0) & F.coalesce(other_first | nothing_there, F.lit(False))
     found = judged.withColumn("broken", broken).filter(F.col("broken") | F.col("reaches_next"))
-    told = found.groupBy("file_index").agg(
+    by_file = found.groupBy("file_index").agg(
         F.max("broken").alias("broken"),
         F.max("reaches_next").alias("reaches_next"),
         F.max("last_offset").alias("last_offset"),
         F.max("cleaner_traces").alias("cleaned"),
     )
-    rows_told = told.collect()
+    totals = by_file.collect()
     reaching = {
         row.file_index: Reach(row.last_offset, bool(row.cleaned))
-        for row in rows_told
+        for row in totals
         if row.reaches_next
     }
-    return {row.file_index for row in rows_told if row.broken}, reaching
+    return {row.file_index for row in totals if row.broken}, reaching
 
 
 def failures(decoded: Decoded, files: DataFrame) -> DataFrame:
     """Damaged byte ranges, joined over the splits of a file, with the offsets around them.
 
     Columns: partition_index, file_index, first_byte, end_byte (exclusive), reason, frame_bytes,
-    previous_last_offset, next_offset, at_end. Where no batch of the file lies before or behind,
+    previous_last_offset, next_offset, at_end. Where no batch of the file lies before or after,
     the offsets are those that the names of the segments promise. `files`: the listing.
     """
     splits = decoded.nested(log_row.SUMMARY, "summary").select(

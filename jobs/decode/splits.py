@@ -118,23 +118,23 @@ def snapshot_bounds(dump: Dump) -> dict[int | None, list[int]]:
 
 
 def _bounds_of(file: DumpFile, bounds: list[int]) -> list[int] | None:
-    """Those in a segment or beside a snapshot, with the nearest before and behind.
+    """Those in a segment or beside a snapshot, with the nearest before and after.
 
     A partition may have thousands, and as many files.
     """
     if file.base_offset is None or file.kind not in ("segment", "producer_snapshot"):
         return None
-    first, behind = file.base_offset, file.next_base_offset
+    first, last = file.base_offset, file.next_base_offset
     if file.kind == "producer_snapshot":
-        first, behind = file.base_offset - 1, file.base_offset + 1
+        first, last = file.base_offset - 1, file.base_offset + 1
     start = max(bisect_right(bounds, first) - 1, 0)
-    return bounds[start:] if behind is None else bounds[start : bisect_left(bounds, behind) + 1]
+    return bounds[start:] if last is None else bounds[start : bisect_left(bounds, last) + 1]
 
 
 def offsets_partitions(dump: Dump) -> int | None:
     """How many partitions `__consumer_offsets` seems to have; None where the dump has none.
 
-    A dump with all numbers up to its highest is taken for whole.
+    A dump with all numbers up to its highest counts as complete.
     """
     numbers = {p.partition for p in dump.partitions if p.topic == OFFSETS_TOPIC}
     if not numbers:

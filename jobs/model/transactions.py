@@ -1,7 +1,8 @@
-"""Transactions of a dump, whoever found them: replay, or the decoder, which folded them away.
+"""Transactions of a dump, those that were replayed and those that the decoder folded, as one table.
 
-Of a healthy log nearly all were folded away, and lie packed. So each reader says which of those it
-wants (`jobs.model.decoded`), and nobody keeps all of them as rows.
+In a healthy log nearly all were folded into blocks (the folding contract:
+udfs/wire/batches/fold.py). So each reader says which of those it wants (`jobs.model.decoded`), and
+nobody keeps all of them as rows.
 """
 
 from pyspark.sql import DataFrame
@@ -62,8 +63,8 @@ def all_transactions(replayed: DataFrame, folded: DataFrame | None, *added: str)
     marker before, -1 for none. A marker alone has no offsets of data, and stands at its own place.
     """
     names = [*COLUMNS, *added]
-    told = _replayed(replayed).select(*names)
-    return told if folded is None else told.unionByName(_folded(folded).select(*names))
+    rows = _replayed(replayed).select(*names)
+    return rows if folded is None else rows.unionByName(_folded(folded).select(*names))
 
 
 def _replayed(transactions: DataFrame) -> DataFrame:

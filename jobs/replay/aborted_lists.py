@@ -1,6 +1,6 @@
 """The aborted transactions of each partition, and what the indexes of its segments say of them.
 
-Most of both are packed, and agree; only what does not, and what is near it, become rows.
+Most of both are packed and agree; only disagreeing ones and their neighbours become rows.
 """
 
 from collections import Counter
@@ -79,8 +79,8 @@ class AbortedLists:
         partition_index, producer_id, first_offset, marker_offset and last_stable_offset.
         """
         names = ["partition_index", *AGREED_ROW.names]
-        told = self.markers.filter(F.col("first_offset").isNotNull()).select(*names)
-        return told if self.agreed is None else told.unionByName(self.agreed)
+        of_markers = self.markers.filter(F.col("first_offset").isNotNull()).select(*names)
+        return of_markers if self.agreed is None else of_markers.unionByName(self.agreed)
 
 
 def aborted_lists(
@@ -94,23 +94,23 @@ def aborted_lists(
     # The blocks of all segments of a task are in memory at once.
     tasks = FEWEST_SHUFFLE_PARTITIONS + folded.number // ROWS_A_TASK
     matched = kept.keep(_matched(folded.packed, files, long_ones, tasks))
-    told = matched.groupBy("partition_index", "what").agg(
+    counts = matched.groupBy("partition_index", "matched_as").agg(
         F.sum("number").alias("number"), F.max("outside").alias("outside")
     )
-    rows = told.collect()
+    rows = counts.collect()
     strange = sorted({row.partition_index for row in rows if row.outside})
     numbers = Counter[str]()
     for row in rows:
-        numbers[row.what] += 0 if row.partition_index in strange else row.number
+        numbers[row.matched_as] += 0 if row.partition_index in strange else row.number
 
-    def unpacked(what: str, whole: DataFrame | None = None) -> DataFrame:
-        spark, schema = matched.sparkSession, ROWS[what]
+    def unpacked(matched_as: str, whole: DataFrame | None = None) -> DataFrame:
+        spark, schema = matched.sparkSession, ROWS[matched_as]
         blocks = matched.filter(
-            (F.col("what") == what) & ~F.col("partition_index").isin(*strange)
+            (F.col("matched_as") == matched_as) & ~F.col("partition_index").isin(*strange)
         ).select("partition_index", "rows")
         known = (
             blocks.mapInArrow(unpack_blocks, schema)
-            if numbers[what]
+            if numbers[matched_as]
             else spark.createDataFrame([], schema)
         )
         if whole is None or not strange:
@@ -148,15 +148,15 @@ def _matched(
 def _long_ones(transactions: DataFrame) -> dict[int, LongTransactions] | None:
     """The transactions that are not regular, by partition; None where they are too many."""
     ends = F.coalesce("marker_offset", F.lit(NEVER))
-    told = (
+    chosen = (
         transactions.filter(F.col("first_offset").isNotNull())
         .select("partition_index", ends.alias("ends"), "first_offset")
         .limit(MOST_LONG + 1)
         .toArrow()
     )
-    if told.num_rows > MOST_LONG:
+    if chosen.num_rows > MOST_LONG:
         return None
-    partition, end, began = (told.column(name).to_numpy() for name in told.schema.names)
+    partition, end, began = (chosen.column(name).to_numpy() for name in chosen.schema.names)
     order = np.argsort(partition, kind="stable")
     partitions, starts = np.unique(partition[order], return_index=True)
     return {

@@ -48,7 +48,7 @@ def last_states(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFr
 
 
 def _whole_since(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFrame:
-    """One row a partition of the log: the timestamp of its first record behind the last gap, ms.
+    """One row a partition of the log: the timestamp of its first record after the last gap, ms.
 
     Compaction leaves gaps. 0 where the log begins at offset 0 and has none.
     """

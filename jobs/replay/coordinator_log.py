@@ -62,13 +62,13 @@ def _kept(
         made = made.unionByName(_named(_all(folded, "decisions", DECISIONS)))
         unpacked = _placed(_all(folded, "entries", ENTRIES), before)
         whole = placed.unionByName(unpacked, allowMissingColumns=True)
-    told = kept.keep_all(decisions=made, epochs=epoch_histories(whole, partition_info))
+    tables = kept.keep_all(decisions=made, epochs=epoch_histories(whole, partition_info))
     return CoordinatorLog(
         placed,
         folded.unevaluated,
-        told["decisions"],
-        lambda producers: told["decisions"].join(producers, on="producer_id", how="left_semi"),
-        lambda _: told["epochs"],
+        tables["decisions"],
+        lambda producers: tables["decisions"].join(producers, on="producer_id", how="left_semi"),
+        lambda _: tables["epochs"],
     )
 
 
@@ -106,11 +106,11 @@ def _before_each(splits: DataFrame) -> DataFrame:
     """
     order = Window.partitionBy("partition_index").orderBy("base_offset", "split_start")
     before = order.rowsBetween(Window.unboundedPreceding, -1)
-    told = splits.filter(F.col("coordinator").isNotNull()).select(
+    summaries = splits.filter(F.col("coordinator").isNotNull()).select(
         "partition_index", "file_index", "split_start", "base_offset", "coordinator.*"
     )
     pause = F.try_subtract("first_timestamp", F.lag("last_timestamp").over(order))
-    paused = told.withColumn("pause", F.coalesce(counted_pause(pause), F.lit(0)))
+    paused = summaries.withColumn("pause", F.coalesce(counted_pause(pause), F.lit(0)))
     return paused.select(
         "file_index",
         "split_start",

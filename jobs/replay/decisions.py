@@ -1,4 +1,4 @@
-"""What the coordinator decided, and for which producer ids its log tells the whole history."""
+"""What the coordinator decided, and for which producer ids its log has the whole history."""
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
@@ -76,12 +76,12 @@ def _recorded(prefix: str) -> Recorded:
 def histories(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFrame:
     """One row a producer id: above which epoch every record that names it is still there.
 
-    Behind the last missing offset of a copy of `__transaction_state` every record is there, and a
+    After the last missing offset of a copy of `__transaction_state` every record is there, and a
     producer's epochs only rise: what happened above the lowest epoch found there was recorded
     there. Whether the log begins at offset 0 says nothing by itself (`udfs.rules.absence`).
 
     Columns: producer_id, known_above (-1: no offset from 0 on is missing; 32767: it is not
-    named behind the last missing one), newest_epoch (highest one in effect),
+    named after the last missing one), newest_epoch (highest one in effect),
     history_covers_ms (the copy is complete up to this moment), history_clean_shutdown.
     """
     found = txn_log_records.groupBy("partition_index").agg(
@@ -98,9 +98,9 @@ def histories(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFram
         "tail_from", F.greatest("first_offset", "behind_missing", "behind_errors")
     )
     named = txn_log_records.filter(F.col("producer_id").isNotNull() & F.col("error").isNull())
-    told = named.join(F.broadcast(tails), on="partition_index", how="inner")
+    readable = named.join(F.broadcast(tails), on="partition_index", how="inner")
     in_tail = F.col("offset") >= F.col("tail_from")
-    by_copy = told.groupBy(
+    by_copy = readable.groupBy(
         "producer_id", "partition_index", "tail_from", "history_covers_ms", "history_clean_shutdown"
     ).agg(
         F.min(F.when(in_tail, F.col("producer_epoch"))).alias("lowest_epoch"),

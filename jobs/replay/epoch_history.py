@@ -28,7 +28,7 @@ def _epoch_of_data() -> Column:
 def _begins() -> Column:
     """Whether no transaction of the epoch can lie before this record.
 
-    InitProducerId gives an epoch nobody wrote with; under transaction.version 2 so does every
+    InitProducerId gives an epoch that no data have; under transaction.version 2 so does every
     end of a transaction. A Complete record of the older protocols goes on with its epoch.
     """
     completed = F.col("state").isin(COMPLETE_COMMIT, COMPLETE_ABORT)
@@ -71,7 +71,7 @@ def epoch_histories(txn_log_records: DataFrame, partition_info: DataFrame) -> Da
 
     Only epochs whose records are all there: the first gives the epoch out, and no offset of the
     partition is missing from it to the record with which the id moved on. Where it did not, none
-    is missing up to the last record of the id; behind that the cleaner may have passed, since it
+    is missing up to the last record of the id; after that the cleaner may have passed, since it
     never takes the last record, but nothing may be lost or unreadable (`udfs.rules.absence`).
 
     Columns: producer_id, producer_epoch, transactional_id, listed (topic-partition of all

@@ -12,7 +12,7 @@ NAMES = ("group", "committed_topic", "committed_partition")
 def _in_effect(commits: DataFrame, transactions: DataFrame) -> DataFrame:
     """The commits that took effect; those that waited at the end of their split meet their marker.
 
-    A waiting commit takes effect only if no record behind it in the log has done so before.
+    A waiting commit takes effect only if no record after it in the log has done so before.
     """
     ended = transactions.filter(F.col("marker_commit")).select(
         "partition_index",
@@ -65,13 +65,13 @@ def late_commits(commits: DataFrame, transactions: DataFrame) -> DataFrame:
         split.alias("late_split"),
         F.lead(split).over(order).alias("following_split"),
     )
-    told = placed.filter(
+    late_ones = placed.filter(
         is_late(_commit("replaced"), _commit("late"), _commit("following"))
         & _next_to("replaced_split", "late_split")
         & _next_to("late_split", "following_split")
         & ~(_same("replaced_split", "late_split") & _same("late_split", "following_split"))
     )
-    return told.select("partition_index", *NAMES, "replaced", "late", "following")
+    return late_ones.select("partition_index", *NAMES, "replaced", "late", "following")
 
 
 def _commit(name: str) -> Commit:

@@ -16,7 +16,7 @@ RANGES = "array<struct<first:bigint,end:bigint>>"
 # Of ranges of offsets: see `holes`.
 KINDS = ("holes", "missing", "emptied")
 OF_EMPTIED = ("first", "end", "producer_id")
-# What `partition_info` has as its inputs tell it.
+# Columns that `partition_info` takes over from its inputs.
 LOOKED_UP = (
     "emptied", "last_legacy_offset", "earlier_end", "newest_snapshot", "open_in_snapshot",
 )  # fmt: skip
@@ -38,7 +38,7 @@ def _seams(splits: DataFrame) -> DataFrame:
         "final_last_offset",
         "final_leader_epoch",
         "final_position",
-        # Behind the last batch of the split, open or up to its end.
+        # After the last batch of the split, open or up to its end.
         F.coalesce(
             F.col("final_position") + F.col("final_length") < F.col("end"), F.col("end").isNull()
         ).alias("in_damage"),
@@ -112,7 +112,7 @@ def holes(
 ) -> DataFrame:
     """Offsets that are missing between others, one row a partition: arrays of KINDS.
 
-    Arrays of structs (first, end): first missing offset and the first offset present behind;
+    Arrays of structs (first, end): first missing offset and the first offset present after them;
     sorted, at most `RANGES_OF_PARTITION`. `missing`: all, whatever took them. `holes`: what is not
     known to be the cleaner's: damage, gaps above its reach, and whole files. Offsets between the
     base offset of the first segment and its first batch are missing too: a producer snapshot of
@@ -171,7 +171,7 @@ def holes(
 def _merged(found: DataFrame) -> DataFrame:
     """Rows (partition_index, first, end, hole, missing, emptied, producer_id) as those arrays.
 
-    Behind the last of the holes kept apart everything counts as one; of the others the newest are
+    After the last of the holes kept apart everything counts as one; of the others the newest are
     kept apart, since that of a compacted partition which nothing has touched is its end.
     """
     of_kind = zip(("hole", "missing", "emptied"), KINDS, strict=True)
@@ -205,12 +205,12 @@ def clusters(rows_of_summary: DataFrame, files: DataFrame) -> DataFrame:
     `alone`: the log, there from its beginning, registers no other broker. `registered`: all brokers
     that it registers; null where its beginning is not there.
     """
-    told = rows_of_summary.filter(F.col("registered_brokers").isNotNull()).join(
+    registrations = rows_of_summary.filter(F.col("registered_brokers").isNotNull()).join(
         F.broadcast(files.select("file_index", "broker")), on="file_index", how="inner"
     )
     registered = F.array_distinct(F.flatten(F.collect_list("registered_brokers")))
     whole = F.min("first_offset") == 0
-    return told.groupBy("broker").agg(
+    return registrations.groupBy("broker").agg(
         (whole & (F.size(registered) == 1)).alias("alone"),
         F.when(whole, F.array_sort(registered)).alias("registered"),
     )
@@ -254,11 +254,11 @@ def known_states(rows_of_summary: DataFrame, files: DataFrame) -> DataFrame:
     be read, newest_snapshot and open_in_snapshot (array of log_row.OPEN_IN_SNAPSHOT).
     """
     offsets = files.select("file_index", F.col("base_offset").alias("newest_snapshot"))
-    told = rows_of_summary.filter(F.col("starts_log").isNotNull()).join(
+    snapshots = rows_of_summary.filter(F.col("starts_log").isNotNull()).join(
         F.broadcast(offsets), on="file_index", how="inner"
     )
     newest = F.col("open_in_snapshot").isNotNull()
-    return told.groupBy("partition_index").agg(
+    return snapshots.groupBy("partition_index").agg(
         F.max("starts_log").alias("from_snapshot"),
         F.max(F.when(newest, F.col("newest_snapshot"))).alias("newest_snapshot"),
         F.flatten(F.collect_list("open_in_snapshot")).alias("open_in_snapshot"),
@@ -278,20 +278,20 @@ def partition_info(
     `static` has the columns of `schemas.dump_partition.DUMP_PARTITION`; `brokers`: see `clusters`;
     `earlier`: see `earlier_ends`; `starts`: see `known_states`.
 
-    Columns: DUMP_PARTITION, log_start_offset, log_end_offset (exclusive), data_end_offset (behind
+    Columns: DUMP_PARTITION, log_start_offset, log_end_offset (exclusive), data_end_offset (after
     the last record, 0 for an empty log), high_watermark, stable_below (offsets below are replicated
     as far as known), from_beginning (the log begins at offset 0), start_known (the state of every
     producer in front of the log is known: there, or from the snapshot at its first offset),
     cleaning (never, cleaned, unknown), first_pass_possible (see `udfs.rules.absence`),
     cleaner_traces (batches that only a cleaner leaves), missing, holes and emptied (see `holes`;
-    also what is missing in front of the first and behind the last batch; null: no marker emptied),
+    also what is missing in front of the first and after the last batch; null: no marker emptied),
     last_legacy_offset (of a message of magic 0 or 1), broker_timestamp (ms), complete_up_to_ms,
     alone_in_cluster, single_broker, batches, records, ids and misplaced_ids (transactional ids in
     it, and those that belong elsewhere; null for others).
 
     complete_up_to_ms: see `udfs.rules.extent`. outlasted: another copy of the partition goes on
-    behind the end of this one. alone: its broker is the only one of its cluster.
-    newest_snapshot, open_in_snapshot: see `known_states`; null where no snapshot tells.
+    after the end of this one. alone: its broker is the only one of its cluster.
+    newest_snapshot, open_in_snapshot: see `known_states`; null where no snapshot says.
     earlier_end: log end of the copy of a `__transaction_state` partition that was taken before all
     data, null for none.
     alone_in_cluster: the cluster of the broker has no other; single_broker: nor has the dump.

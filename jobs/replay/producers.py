@@ -52,8 +52,8 @@ def _marker_struct() -> Column:
 def _chain() -> tuple[Column, Column]:
     """(whether a chain of contiguous sequences begins in the run, the chain as a struct).
 
-    A run behind transactions that were folded away does not stand next to `previous`: what
-    began in between, the decoder has said.
+    A run that `follows` folded transactions is not next to `previous`; its columns `chain_*` say
+    which chain began in between (point 6 of the folding contract, udfs/wire/batches/fold.py).
     """
     known = Known(
         F.col("state_epoch"),
@@ -93,10 +93,9 @@ def producer_states(runs: DataFrame) -> DataFrame:
     before the run) and open_first_offset (where it begins), expected_sequence, known_checksums
     (of the newest batches before it, KNOWN_BATCHES at most).
 
-    Nothing of this depends on how the decoder cut the data into runs, but for where `previous`
-    begins and how many batches it has, and for a run that `follows` regular transactions which
-    were folded away (udfs/wire/batches/regular.py): what stands there as its past is the past of
-    those.
+    Where a file is split changes none of this, except where `previous` begins and how many batches
+    it has. A run that `follows` folded transactions has the past of the first of those (points 3
+    and 6 of the folding contract, udfs/wire/batches/fold.py).
     """
     numbered = runs.select(
         "*",

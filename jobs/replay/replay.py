@@ -52,8 +52,13 @@ class Replayed:
         """Clusters of the dump that have producers of their own, or a coordinator's topic."""
         writing = self.states.select("partition_index").distinct().withColumn("writes", F.lit(True))
         placed = self.partition_info.join(writing, on="partition_index", how="left")
-        told = placed.filter(F.col("coordinator_topic") | F.col("writes"))
-        return told.filter(F.col("cluster_id").isNotNull()).select("cluster_id").distinct().count()
+        with_transactions = placed.filter(F.col("coordinator_topic") | F.col("writes"))
+        return (
+            with_transactions.filter(F.col("cluster_id").isNotNull())
+            .select("cluster_id")
+            .distinct()
+            .count()
+        )
 
 
 def _produced(runs: DataFrame, kept: Kept) -> tuple[DataFrame, DataFrame]:
@@ -96,7 +101,7 @@ def replay(
                 known_states(read, files),
             )
         )
-        told = kept.keep_all(
+        tables = kept.keep_all(
             coordinator=last_states(txn_log_records, known),
             histories=histories(txn_log_records, known),
         )
@@ -109,7 +114,7 @@ def replay(
         states=states,
         transactions=settled,
         regular=regular,
-        owners=owners(told["coordinator"]),
+        owners=owners(tables["coordinator"]),
         coordinator_log=log,
-        **told,
+        **tables,
     )

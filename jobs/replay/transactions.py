@@ -85,7 +85,7 @@ def transactions(states: DataFrame) -> DataFrame:
         "highest_data_epoch",
         "highest_marker_epoch",
         "state_timestamp",
-        # Of a marker in front of the log a snapshot tells neither place nor outcome.
+        # Of a marker in front of the log a snapshot has neither place nor outcome.
         F.when(~F.col("previous_marker.initial"), F.col("previous_marker")).alias("opening_marker"),
         F.when(ended, F.col("previous.epoch")).alias("opening_marker_ended"),
     )
@@ -146,7 +146,7 @@ def abort_markers(transactions: DataFrame, regular_aborts: DataFrame) -> DataFra
     `last_stable_offset` is the first offset of the oldest transaction still open at the marker,
     else marker + 1 (docs/kafka-rules.md); null for a marker without data. Of the transactions
     that began in its split the decoder found the oldest open one. One that is longer was not
-    folded away, and is open at marker m when it ends behind m: a running minimum from the end of
+    folded away, and is open at marker m when it ends after m: a running minimum from the end of
     the log, taken in two levels so that a large partition is many tasks.
     """
     aborts = all_transactions(
@@ -164,8 +164,8 @@ def abort_markers(transactions: DataFrame, regular_aborts: DataFrame) -> DataFra
     events = aborts.withColumn("end_offset", F.col("marker_offset")).unionByName(
         long_ones, allowMissingColumns=True
     )
-    judged = _oldest_behind(events).filter(F.col("marker_offset").isNotNull())
-    oldest = F.least("oldest_other", "oldest_behind", F.lit(MAX_OFFSET))
+    judged = _oldest_ending_later(events).filter(F.col("marker_offset").isNotNull())
+    oldest = F.least("oldest_other", "oldest_ending_later", F.lit(MAX_OFFSET))
     stable = stable_at_abort(F.col("marker_offset"), oldest)
     return judged.select(
         *[name for name in ABORT_COLUMNS if name != "oldest_other"],
@@ -173,8 +173,8 @@ def abort_markers(transactions: DataFrame, regular_aborts: DataFrame) -> DataFra
     )
 
 
-def _oldest_behind(events: DataFrame) -> DataFrame:
-    """Adds `oldest_behind`: the smallest `began` among the events that end behind each one."""
+def _oldest_ending_later(events: DataFrame) -> DataFrame:
+    """Adds `oldest_ending_later`: the smallest `began` among the events that end after each one."""
     bucketed = events.withColumn("bucket", F.shiftright("end_offset", BUCKET_BITS))
     by_bucket = bucketed.groupBy("partition_index", "bucket").agg(
         F.min("began").alias("bucket_minimum")
@@ -184,26 +184,28 @@ def _oldest_behind(events: DataFrame) -> DataFrame:
         .orderBy(F.col("bucket").desc())
         .rowsBetween(Window.unboundedPreceding, -1)
     )
-    behind = by_bucket.select(
-        "partition_index", "bucket", F.min("bucket_minimum").over(later).alias("behind_bucket")
+    later_buckets = by_bucket.select(
+        "partition_index", "bucket", F.min("bucket_minimum").over(later).alias("later_buckets")
     )
     inside = (
         Window.partitionBy("partition_index", "bucket")
         .orderBy(F.col("end_offset").desc())
         .rangeBetween(Window.unboundedPreceding, -1)
     )
-    joined = bucketed.join(F.broadcast(behind), on=["partition_index", "bucket"], how="inner")
-    oldest = F.least(F.min("began").over(inside), F.col("behind_bucket"))
-    return joined.withColumn("oldest_behind", oldest)
+    joined = bucketed.join(
+        F.broadcast(later_buckets), on=["partition_index", "bucket"], how="inner"
+    )
+    oldest = F.least(F.min("began").over(inside), F.col("later_buckets"))
+    return joined.withColumn("oldest_ending_later", oldest)
 
 
 def _undecided(partition_info: DataFrame, transactions: DataFrame) -> DataFrame:
     """Transactions that hold back a last stable offset, as the broker remembers them.
 
     Columns: partition_index, producer_id, highest_epoch, first_offset, first_timestamp, is_open,
-    untold (all data lie below the log start, and no snapshot tells whether the broker forgot it).
+    untold (all data lie below the log start, and no snapshot shows whether the broker forgot it).
     The newest snapshot is what the broker had in memory: of a transaction that lies below the log
-    start it tells whether that is open still (`udfs.rules.memory`), also of one whose data have
+    start it shows whether that is still open (`udfs.rules.memory`), also of one whose data have
     gone, where the log ends with it.
     """
     bounds = partition_info.select(
@@ -215,7 +217,7 @@ def _undecided(partition_info: DataFrame, transactions: DataFrame) -> DataFrame:
     )
     is_open = F.col("marker_offset").isNull()
     gone = is_open & may_be_gone_with_the_head(F.col("last_offset"), F.col("log_start_offset"))
-    told = F.coalesce(F.col("newest_snapshot") > F.col("last_offset"), F.lit(False))
+    snapshot_says = F.coalesce(F.col("newest_snapshot") > F.col("last_offset"), F.lit(False))
     held = F.get(
         F.filter("open_in_snapshot", lambda one: one["producer_id"] == F.col("producer_id")), 0
     )
@@ -227,14 +229,14 @@ def _undecided(partition_info: DataFrame, transactions: DataFrame) -> DataFrame:
     )
     first_known = F.when(F.col("first_offset") < F.col("log_start_offset"), begins)
     undecided = met.filter(is_open | (F.col("marker_offset") >= F.col("high_watermark")))
-    in_log = undecided.filter(~(gone & told & ~remembered)).select(
+    in_log = undecided.filter(~(gone & snapshot_says & ~remembered)).select(
         "partition_index",
         "producer_id",
         "highest_epoch",
         F.coalesce(first_known, "first_offset").alias("first_offset"),
         "first_timestamp",
         is_open.alias("is_open"),
-        (gone & ~told).alias("untold"),
+        (gone & ~snapshot_says).alias("untold"),
     )
     in_memory = (
         partition_info.filter(F.col("newest_snapshot") >= F.col("data_end_offset"))

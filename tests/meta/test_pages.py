@@ -22,3 +22,35 @@ def test_the_architecture_names_each_package_of_jobs() -> None:
     text = (ROOT / "docs/architecture.md").read_text("utf-8")
     packages = [path.parent.name for path in sorted(ROOT.glob("jobs/*/__init__.py"))]
     assert [name for name in packages if name not in text] == []
+
+
+# A file of the code, and the name in it where the answer is.
+PATH_AND_NAME = re.compile(r"`((?:jobs|udfs|schemas)/[\w/]+\.py)`(?: \(`(\w+)`\))?")
+FEWEST_QUESTIONS, TWO_SCREENS = 10, 100
+
+
+def answers() -> dict[str, list[tuple[str, str]]]:
+    """Question -> path and name of each station on the way to its answer."""
+    text = (ROOT / "docs/architecture.md").read_text("utf-8")
+    rows = [line.split("|") for line in text.splitlines() if line.count("?") and line[:1] == "|"]
+    return {question.strip(): PATH_AND_NAME.findall(path) for _, question, path, _ in rows}
+
+
+@pytest.mark.parametrize("question", answers())
+def test_the_path_to_an_answer_exists_with_the_names_in_it(question: str) -> None:
+    stations = answers()[question]
+    assert stations
+    for path, name in stations:
+        assert re.search(rf"\b{name}\b", (ROOT / path).read_text("utf-8")), f"{path}: {name}"
+
+
+def test_ten_questions_are_answered_on_two_screens() -> None:
+    assert len(answers()) >= FEWEST_QUESTIONS
+    lines = (ROOT / "docs/architecture.md").read_text("utf-8").splitlines()
+    assert len(lines) <= TWO_SCREENS
+
+
+def test_packages_named_in_the_rooms_exist() -> None:
+    text = (ROOT / "docs/architecture.md").read_text("utf-8")
+    named = re.findall(r"`((?:jobs|udfs)/\w+)`", text)
+    assert named and [name for name in named if not (ROOT / name / "__init__.py").is_file()] == []

@@ -60,7 +60,7 @@ def test_every_subcommand_shows_an_example_that_it_takes(
 
 
 def test_checks_are_listed_by_family_and_found_by_part_of_their_name() -> None:
-    assert "\n\nproducer\n  sequence_gap " in list_checks()
+    assert "\n\nproducer\n  duplicate_batch " in list_checks()
     assert "hanging_transaction" not in show_check("producer")
     for wrong, nearest in (("hanging", "hanging_transaction"), ("producr", "producer")):
         with pytest.raises(UsageError, match=f"Did you mean {nearest}\\?"):

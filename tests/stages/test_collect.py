@@ -6,14 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from jobs.collect.collect import (
-    NO_REGULAR_FILE,
-    NOT_LOOKED_INTO,
-    OUTSIDE,
-    REPLACED,
-    SECOND_COPY,
-    collect,
-)
+from jobs.collect.classification import NO_REGULAR_FILE, NOT_LOOKED_INTO, OUTSIDE, REPLACED
+from jobs.collect.collect import collect
+from jobs.collect.rows import SECOND_COPY
 from jobs.model.dump import Dump
 from udfs.wire.batches import writer
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from jobs.audit.coverage import not_in_the_dump, nothing_read
-from jobs.collect.collect import NO_REGULAR_FILE, NO_SEGMENT, NO_TEXT_NAME, TOO_LARGE, collect
+from jobs.collect.classification import NO_REGULAR_FILE, NO_SEGMENT, NO_TEXT_NAME, TOO_LARGE
+from jobs.collect.collect import collect
 from jobs.model.dump import Dump
 from jobs.model.errors import UsageError
 from udfs.wire.batches import writer

@@ -48,7 +48,7 @@ def matched(
     outside = {}
     for found in match_segments(iter([batch]), long_ones or {}):
         blocks = found.select(["partition_index", "rows"])
-        what = found.column("what")[0].as_py()
+        what = found.column("matched_as")[0].as_py()
         outside[what] = found.column("outside")[0].as_py()
         unpacked = [row for one in unpack_blocks(iter([blocks])) for row in one.to_pylist()]
         assert found.column("number")[0].as_py() == len(unpacked)

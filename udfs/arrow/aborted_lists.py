@@ -41,7 +41,7 @@ SEGMENT = table(
 
 MATCHED = table(
     integer("partition_index", "the partition"),
-    string("what", "agreed, abort or entry: what the rows are"),
+    string("matched_as", "agreed, abort (without its entry) or entry (without its abort)"),
     long("number", "how many rows"),
     long("outside", "how many of them do not belong into their segment by their offset"),
     binary("rows", "Arrow stream of AGREED_ROW, log_row.REGULAR_ABORT or ABORTED_ENTRY rows, the "
@@ -81,28 +81,28 @@ def match_segments(
 def _match(segment: pa.RecordBatch, long_ones: LongOnes) -> Iterator[pa.RecordBatch]:
     partition = segment.column("partition_index")[0].as_py()
     base = segment.column("base_offset")[0].as_py()
-    behind = segment.column("next_base_offset")[0].as_py()
-    next_base = NEVER if behind is None else behind
+    following = segment.column("next_base_offset")[0].as_py()
+    next_base = NEVER if following is None else following
     cells = segment.column("cells")[0].values
     aborts, entries = _rows(cells, False, _ABORT), _rows(cells, True, _ENTRY)
-    numbers, told = _numbers(aborts), _numbers(entries)
+    numbers, entry_numbers = _numbers(aborts), _numbers(entries)
     numbers["last_stable_offset"] = last_stable_offsets(
         numbers["marker_offset"], numbers["oldest_other"], long_ones.get(partition, NONE_LONG)
     )
-    mine, theirs = agreeing(numbers, told)
+    mine, theirs = agreeing(numbers, entry_numbers)
     agreed = pa.table([numbers[name][mine] for name in _AGREED.names], schema=_AGREED)
     outside = {
         ABORT: is_misplaced(numbers["marker_offset"], base, next_base),
-        ENTRY: is_misplaced(told["last_offset"], base, next_base),
+        ENTRY: is_misplaced(entry_numbers["last_offset"], base, next_base),
         AGREED: np.zeros(mine.size, bool),
     }
     left = {ABORT: _without(aborts, mine), ENTRY: _without(entries, theirs), AGREED: agreed}
-    for what, rows in left.items():
-        strange = int(np.count_nonzero(outside[what]))
+    for matched_as, rows in left.items():
+        strange = int(np.count_nonzero(outside[matched_as]))
         for at in range(0, max(rows.num_rows, min(strange, 1)), BLOCK_ROWS):
             block = rows.slice(at, BLOCK_ROWS).combine_chunks()
             yield pa.record_batch(
-                [[partition], [what], [block.num_rows], [strange], [_packed(block)]],
+                [[partition], [matched_as], [block.num_rows], [strange], [_packed(block)]],
                 schema=_MATCHED,
             )
 

@@ -1,4 +1,4 @@
-"""The batches of a split as arrays: headers, faults, and what their records told."""
+"""The batches of a split as arrays: headers, faults, and what their records say."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -27,7 +27,7 @@ class DecodeOptions:
 
 
 class Decoded(NamedTuple):
-    """Batches of a split with everything the records told: one array element a batch.
+    """Batches of a split with everything the records say: one array element a batch.
 
     `headers`: within `udfs.wire.bounds`; `stored`: as they are in the file. `fault`: bits;
     `control_type`, `coordinator_epoch`: of markers; `marker_timestamp`, `record_timestamp` (largest
@@ -114,7 +114,7 @@ def decode_batches(
 ) -> Decoded:
     """Reads headers and records of the batches at `positions`.
 
-    Wrappers of magic 0 and 1 are opened at every depth: only their messages tell the first offset.
+    Wrappers of magic 0 and 1 are opened at every depth: only their messages give the first offset.
     """
     headers = read_headers(source.data, positions)
     results = records.check_plain_batches(source.data, headers, options.with_records)

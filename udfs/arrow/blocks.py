@@ -95,7 +95,7 @@ def unpack_raised(
                 near = np.searchsorted(producer_ids, producer.to_numpy())
                 near = np.minimum(near, producer_ids.size - 1)
                 known = producer_ids[near] == producer.to_numpy()
-                # What the copy's moment tells beyond that is asked of the rows.
+                # What follows from the moment of the copy is left to the rows.
                 decided = is_decision_known(marker, known_above[near], newest[near], np.False_)
                 asked &= ~(known & decided)
             keys = np.unique(epoch_keys(producer, epoch)[asked])

@@ -11,10 +11,10 @@ DIGEST_BLOCK_BYTES = 1 << 20
 
 
 class ByteRange:
-    """Bytes [start, start + length) of an open file, and more behind them on demand.
+    """Bytes [start, start + length) of an open file, and more after them on demand.
 
     `file_size` is the size noted when the dump was listed: bytes that a live broker appended
-    since then are not read. `shrank` tells that the file ended earlier than that.
+    since then are not read. `shrank`: the file ended earlier than that.
     """
 
     def __init__(self, file: BinaryIO, start: int, length: int, file_size: int) -> None:

@@ -44,7 +44,7 @@ def listed_as_aborted(decoded: Decoded, listed: Iterable[dict[str, int]]) -> Boo
 def hidden(decoded: Decoded, aborted_behind: dict[int, int]) -> Bools:
     """Which batches read_committed consumers skip, one element a batch (`CompletedFetch`).
 
-    A transactional batch is decided by the next marker of its producer id. Where that lies behind
+    A transactional batch is decided by the next marker of its producer id. Where that lies after
     the split, `aborted_behind` tells: producer id -> first offset of the transaction.
     """
     given = replayable(decoded)
@@ -55,7 +55,7 @@ def hidden(decoded: Decoded, aborted_behind: dict[int, int]) -> Bools:
         return result
     producer, control = batches.producer_id[order], batches.control[order]
     last = order.size - 1
-    # The next marker of any producer; behind the last one, the last batch, which is none.
+    # The next marker of any producer; after the last one, the last batch, which is none.
     following = np.minimum.accumulate(np.where(control, np.arange(order.size), last)[::-1])[::-1]
     decided = control[following] & (producer[following] == producer)
     aborted = decided & ~batches.commit[order][following]
@@ -135,7 +135,7 @@ def export_split(
 ) -> Iterator[pa.RecordBatch]:
     """Rows of one split of a segment; `split` has the fields of `schemas.record.EXPORT_SPLIT`.
 
-    Batches that cannot be read are passed over: the audit's decoder has told of them.
+    Batches that cannot be read are left out; an audit reports them.
     """
     frames = segment_frames(source, split, options)
     decoded = decode_batches(source, frames.positions, split["topic"], options)
@@ -146,8 +146,10 @@ def export_split(
         & (headers.base_offset < split["end_offset"])
     )
     if split["committed"]:
-        behind = {row["producer_id"]: row["first_offset"] for row in split["aborted_behind"] or ()}
-        wanted &= ~hidden(decoded, behind)
+        ended_later = {
+            row["producer_id"]: row["first_offset"] for row in split["aborted_behind"] or ()
+        }
+        wanted &= ~hidden(decoded, ended_later)
         wanted &= ~listed_as_aborted(decoded, split.get("aborted_listed") or ())
     for part in sections(source, decoded, options.max_decompressed_bytes, wanted):
         yield from _rows(part, decoded.stored, split)

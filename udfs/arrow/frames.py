@@ -44,7 +44,7 @@ class Frames:
     """Batches of a split: `positions` from its start, damage, and how the walk met its ends.
 
     `first` is the first batch found (None: none starts here); `end` is where the batch chain
-    arrived, at or behind the end of the split, None if the split ended inside damage.
+    arrived, at or after the end of the split, None if the split ended inside damage.
     """
 
     positions: Int64s

@@ -14,9 +14,9 @@ Values = tuple[NDArray[Any], NDArray[np.bool_] | None]
 def initial_runs(states: States, log_start: int) -> dict[str, Values]:
     """Columns of `log_row.RUN_COLUMNS`, one run a producer.
 
-    It has the newest batch and, unless a transaction is open, the marker behind it, as far as the
+    It has the newest batch and, unless a transaction is open, the marker after it, as far as the
     state tells them: no number of batches, no outcome of the marker, and for its offset the last
-    one before `log_start`. A transaction that is open is told from its first offset on.
+    one before `log_start`. An open transaction has its first offset.
     """
     is_open = states["txn_first_offset"] != NONE
     no_data = (states["last_sequence"] == NONE) & ~is_open

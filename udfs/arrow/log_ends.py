@@ -1,4 +1,4 @@
-"""Where a copy of a segment ends, and nothing else of it."""
+"""The end offset of a copy of a segment; nothing else is read."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a split of `__cluster_metadata`, log or snapshot, tells of the cluster."""
+"""What a split of `__cluster_metadata`, log or snapshot, says of the cluster."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -60,24 +60,24 @@ def metadata_rows(
 ) -> Iterator[pa.RecordBatch]:
     """Rows of `log_row.METADATA_TYPE` and the summary of one split of a log or snapshot.
 
-    Of the partitions of a topic the highest is told, and of the blocks of producer ids the first,
+    Of the partitions of a topic the highest is a row, and of the blocks of producer ids the first,
     the last, and those that do not follow the one before. Damage is an Undecodable fact.
     """
     frames = FrameWalker(source, options.max_batch_bytes, 0, MAX_OFFSET_SPAN).walk()
     decoded = decode_batches(source, frames.positions, METADATA_TOPIC, options)
     headers = decoded.headers
-    told = _facts(source, decoded, options.max_decompressed_bytes)
+    facts = _facts(source, decoded, options.max_decompressed_bytes)
     damaged = [
         (Undecodable(damage.reason), {"position": damage.first + source.start, "length": 0})
         for damage in frames.damages
         # A copy of a live log ends anywhere.
         if damage.end is not None or source.length < source.file_left
     ]
-    rows = [_row(fact, place) for fact, place in [*_worth_a_row(told), *damaged[:MAX_UNDECODABLE]]]
+    rows = [_row(fact, place) for fact, place in [*_worth_a_row(facts), *damaged[:MAX_UNDECODABLE]]]
     builder = RowBuilder(split)
     if rows:
         yield builder.nested(log_row.METADATA, "metadata", rows)
-    brokers = {fact.broker for fact, _ in told if isinstance(fact, RegisteredBroker)}
+    brokers = {fact.broker for fact, _ in facts if isinstance(fact, RegisteredBroker)}
     summary: dict[str, Any] = {
         "length": source.length,
         "digests": source.digests(),
@@ -118,7 +118,7 @@ def _facts(source: ByteRange, decoded: Decoded, limit: int) -> list[tuple[Fact, 
             if fact is not None:
                 batch = int(part.batch[spans[SECTION, k]])
                 found.append((fact, place(batch, int(spans[OFFSET_DELTA, k]))))
-    found.sort(key=lambda told: told[1]["offset"])
+    found.sort(key=lambda fact_and_place: fact_and_place[1]["offset"])
     return found
 
 
@@ -134,13 +134,13 @@ def _may_tell(data: NDArray[np.uint8], spans: NDArray[np.int64]) -> Bools:
     return result
 
 
-def _worth_a_row(told: list[tuple[Fact, dict[str, int]]]) -> list[tuple[Fact, dict[str, int]]]:
+def _worth_a_row(facts: list[tuple[Fact, dict[str, int]]]) -> list[tuple[Fact, dict[str, int]]]:
     """The facts that are rows, in the order of the log but for the last two kinds."""
     kept: list[tuple[Fact, dict[str, int]]] = []
     blocks: list[tuple[ProducerIds, dict[str, int]]] = []
     undecodable: list[tuple[Fact, dict[str, int]]] = []
     highest: dict[str, tuple[CreatedPartition, dict[str, int]]] = {}
-    for fact, place in told:
+    for fact, place in facts:
         if isinstance(fact, CreatedPartition):
             known = highest.get(fact.topic_id)
             if known is None or known[0].partition < fact.partition:
@@ -155,7 +155,7 @@ def _worth_a_row(told: list[tuple[Fact, dict[str, int]]]) -> list[tuple[Fact, di
         elif not isinstance(fact, RegisteredBroker):
             kept.append((fact, place))
     if len(kept) > MAX_TOPICS or len(highest) > MAX_TOPICS:
-        undecodable.insert(0, (Undecodable("too_many"), told[0][1]))
+        undecodable.insert(0, (Undecodable("too_many"), facts[0][1]))
     return [
         *kept[:MAX_TOPICS],
         *list(highest.values())[:MAX_TOPICS],

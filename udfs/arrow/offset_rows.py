@@ -1,7 +1,7 @@
 """Records of `__consumer_offsets` as rows (`OffsetMetadataManager`).
 
-Plain commits are most of this log and no rule needs them one by one: the order in which commits
-took effect is followed in the split, and what leaves it is what stands near its ends, packed.
+Plain commits are most of this log, and no rule needs them one by one. The order in which commits
+took effect is replayed within the split; only commits near its ends are passed on, packed.
 """
 
 from collections.abc import Generator, Iterator
@@ -65,10 +65,10 @@ def _late_commits(
 
 
 def offset_rows(builder: RowBuilder, split: OffsetsSplit) -> Generator[pa.RecordBatch, None, Row]:
-    """Yields rows of all kinds of this topic, and returns what the summary tells."""
+    """Yields rows of all kinds of this topic, and returns what the summary says."""
     commits, record = split.commits()
     effect, pending = take_effect(commits, split.markers())
-    misplaced, told = split.placement()
+    misplaced, of_summary = split.placement()
     waiting = (
         split.names(int(record[i]))
         | {"commit": split.event(commits, i, int(record[i]), None), "ordinal": 0, "number": 1}
@@ -83,4 +83,4 @@ def offset_rows(builder: RowBuilder, split: OffsetsSplit) -> Generator[pa.Record
     for kind, column, rows in kinds:
         while some := list(islice(rows, ROWS_PER_BATCH)):
             yield builder.nested(kind, column, some)
-    return told
+    return of_summary

@@ -118,10 +118,10 @@ class OffsetsSplit:
         }
 
     def placement(self) -> tuple[list[Row], Row]:
-        """Rows of groups that belong elsewhere, and what the summary tells of their partitions.
+        """Rows of groups that belong elsewhere, and what the summary says of their partitions.
 
         The number of partitions is assumed; whether any other number fits all groups, the
-        divisors of all splits tell together.
+        divisors of all splits show together.
         """
         here, assumed = self._split["partition"], self._split["topic_partitions"]
         numbers_of: dict[str, list[int]] = {}

@@ -21,7 +21,7 @@ from udfs.wire.side_files.producer_snapshot import read_entries
 from udfs.wire.side_files.producer_state import NONE, STATE, UNTOLD, States, changes
 from udfs.wire.side_files.snapshot_differences import stored_states
 
-# Of damaged producers in one range; a log in which there are more is told by its other findings.
+# Of damaged producers in one range; a log with more of them has other findings.
 MAX_DOUBTED = 10_000
 
 
@@ -52,10 +52,10 @@ def _row(split: dict[str, Any], states: States) -> dict[str, Any]:
 def changed_states(
     builder: RowBuilder, decoded: Decoded, given: Replayable, split: dict[str, Any]
 ) -> Iterator[pa.RecordBatch]:
-    """Rows of kind PRODUCER_STATES of a split of a segment, one a snapshot that lies behind it.
+    """Rows of kind PRODUCER_STATES of a split of a segment, one a snapshot that lies after it.
 
     Where the log start lies between, two: of what is below it and of the rest. A range in which a
-    batch was left out may have no states, and is told all the same.
+    batch was left out may have no states, and is reported all the same.
     """
     headers, batch = decoded.headers, given.batch
     last_offset = headers.last_offset[batch]
@@ -96,7 +96,7 @@ def _producers(headers: BatchHeaders, chosen: Bools, start: int, end: int) -> li
 def snapshot_rows(
     builder: RowBuilder, data: bytes, split: dict[str, Any]
 ) -> Generator[pa.RecordBatch, None, dict[str, Any]]:
-    """Rows of a `.snapshot`: its states, or what is wrong with it. Returns what its summary tells.
+    """Rows of a `.snapshot`: its states, or what is wrong with it. Returns what its summary says.
 
     Where the log begins with it (starts_log), each state is a run too.
     """
@@ -111,8 +111,8 @@ def snapshot_rows(
 
 def _open_in_newest(states: States, split: dict[str, Any]) -> list[dict[str, int]] | None:
     """Transactions that a snapshot holds open, None if it is not the newest of its partition."""
-    offset, (_, behind) = split["base_offset"], _around(split)
-    if behind is not None or offset not in (split["snapshots"] or []):
+    offset, (_, following) = split["base_offset"], _around(split)
+    if following is not None or offset not in (split["snapshots"] or []):
         return None
     still_open = states[states["txn_first_offset"] != NONE]
     names = {
@@ -124,7 +124,7 @@ def _open_in_newest(states: States, split: dict[str, Any]) -> list[dict[str, int
 
 
 def _around(split: dict[str, Any]) -> tuple[int | None, int | None]:
-    """Offsets of the snapshots before and behind that of a split, None for none."""
+    """Offsets of the snapshots before and after that of a split, None for none."""
     offset, bounds = split["base_offset"], split["snapshots"] or []
     before = max((bound for bound in bounds if bound < offset), default=None)
     return before, min((bound for bound in bounds if bound > offset), default=None)
@@ -134,13 +134,13 @@ def fault_row(
     builder: RowBuilder, split: dict[str, Any], error: WireError, position: int, size: int
 ) -> pa.RecordBatch:
     """The row of a snapshot that cannot be used; what stands at `position` shows it."""
-    _, behind = _around(split)
+    _, following = _around(split)
     row = {
         "reason": error.reason,
         "detail": error.detail,
         "position": position,
         "size": size,
-        "newest": behind is None,
+        "newest": following is None,
     }
     return builder.nested(log_row.SNAPSHOT_FAULT, "snapshot_fault", [row])
 
@@ -152,14 +152,14 @@ def held_states(
 
     A text does not say how many there are, so that one which it lacks is not known.
     """
-    offset, (before, behind) = split["base_offset"], _around(split)
+    offset, (before, following) = split["base_offset"], _around(split)
     if offset not in (split["snapshots"] or []):
         return False
     row = _row(split, states) | {
         "in_text": in_text,
         "start_offset": before,
         "end_offset": offset,
-        "next_offset": behind,
+        "next_offset": following,
         "of_snapshot": True,
         "of_log_start": before == 0 == split["log_base"],
     }
@@ -167,7 +167,7 @@ def held_states(
     # A broker deletes a snapshot at the log start when it loads the partition anew: where one is
     # left, no state was lost since the head of the log went.
     starts_log = bool(offset == split["log_base"] > 0)
-    told = states[states["timestamp"] != UNTOLD]
-    if starts_log and told.size:
-        yield builder.flat(log_row.RUN, initial_runs(told, offset))
+    current = states[states["timestamp"] != UNTOLD]
+    if starts_log and current.size:
+        yield builder.flat(log_row.RUN, initial_runs(current, offset))
     return starts_log and not in_text

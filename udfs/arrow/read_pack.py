@@ -1,4 +1,4 @@
-"""The door for Spark: packs of splits in, rows of `schemas.log_row.LOG_ROW` out."""
+"""The functions for `mapInArrow`: packs of splits in, rows of `schemas.log_row.LOG_ROW` out."""
 
 from collections.abc import Iterator
 from typing import Any, BinaryIO

@@ -40,7 +40,7 @@ def block_starts(last_offset: Int64s, cuts: Int64s) -> Int64s:
 
 
 def block_ends(starts: Int64s, cuts: Int64s) -> Int64s:
-    """Offset behind each block."""
+    """Offset after each block."""
     aligned = starts - starts % BLOCK_OFFSETS + BLOCK_OFFSETS
     ends: Int64s = np.minimum(aligned, cuts[np.searchsorted(cuts, starts, side="right")])
     return ends

@@ -27,13 +27,13 @@ PIECE = table(
     string("below_root", "and its path below that"),
     long("size_bytes", "size when listed, bytes"),
     long("first_position", "byte position of the first batch"),
-    long("end_position", "byte position behind the last batch"),
+    long("end_position", "byte position after the last batch"),
 )
 """Batches of a block in one split of one file."""
 
 BLOCK = table(
     long("first_offset", "first offset to compare, inclusive"),
-    long("end_offset", "offset behind the last one to compare"),
+    long("end_offset", "offset after the last one to compare"),
     array("one_pieces", PIECE, "where the block lies in one copy; null for nowhere"),
     array("other_pieces", PIECE, "where the block lies in the other"),
 )
@@ -143,7 +143,7 @@ def _of_block(block: dict[str, Any], max_batch_bytes: int) -> Iterator[dict[str,
     other = _read_copy(block["other_pieces"], block, max_batch_bytes)
     for row in _first_differences(one, other):
         yield row | {"turned": False}
-    # What differs is told once; what is missing may be missing on either side.
+    # What differs is reported once; what is missing may be missing on either side.
     for row in _first_differences(other, one):
         if row["difference"] == LACKS:
             yield row | {"turned": True}

@@ -1,13 +1,12 @@
 """Where copies of a partition contradict each other in what the cleaner left of them.
 
-Each cleaner works when it likes, so a record or marker that one copy lacks says nothing by itself.
-What holds in spite of that:
+Each broker cleans at its own time, so a record or marker that one copy lacks proves nothing by
+itself. These rules hold all the same:
 - one offset, one record;
 - a marker stays as long as a record of its transaction does, so a copy with such a record has the
   next marker of its producer that any other copy has (LogCleaner, CleanedTransactionMetadata);
-- the newest value of a key stays until something newer has replaced it. All that the cleaner of
-  one copy may have taken for newer lies below its reach, and the other copy has it, or what
-  replaced it.
+- the newest value of a key stays until a newer record of the key replaces it. Any superseding
+  record lies below the checkpoint of that cleaner, and the other copy has it, or what replaced it.
 """
 
 from collections.abc import Iterator
@@ -40,7 +39,7 @@ COPY = table(
     integer("partition_index", "the copy"),
     long("log_start_offset", "its first offset"),
     long("stable_below", "offsets below are replicated, as far as known"),
-    long("log_end_offset", "offset behind its last one"),
+    long("log_end_offset", "offset after its last one"),
     boolean("unread", "parts of it cannot be read"),
     boolean("one_instant", "its broker had stopped cleanly, and left a high watermark"),
 )
@@ -111,7 +110,7 @@ class _Copy:
 
 
 def _once(offsets: Int64s) -> Bools:
-    """Which of sorted offsets occur once; an offset that a copy has twice is told elsewhere."""
+    """Which of sorted offsets occur once; an offset that a copy has twice is reported elsewhere."""
     once = np.ones(offsets.size, dtype=np.bool_)
     same = offsets[1:] == offsets[:-1]
     once[1:] &= ~same
@@ -129,7 +128,7 @@ def _records(
     _, here, there = np.intersect1d(mine, theirs, return_indices=True)
     compared = _once(mine)[here] & _once(theirs)[there]
     compared &= (mine[here] >= first) & (mine[here] < end)
-    differ = np.flatnonzero(compared & (one.held["told"][here] != other.held["told"][there]))
+    differ = np.flatnonzero(compared & (one.held["content"][here] != other.held["content"][there]))
     if differ.size:
         i, j = here[differ[0]], there[differ[0]]
         yield {
@@ -154,19 +153,21 @@ def _ranks(one: RetainedRecords, other: RetainedRecords) -> tuple[Int64s, Int64s
 def _outcomes(
     one: _Copy, other: _Copy, pair: dict[str, Any], reach: int
 ) -> Iterator[dict[str, Any]]:
-    """Markers of the other copy that the first one lacks, with data whose end they told."""
+    """Markers of the other copy that the first one lacks, with data that they ended."""
     if pair["one"]["unread"] or not one.held.size:
         return
     end = min(copy["stable_below"] for copy in pair.values())
-    told = other.held["told"]
+    content = other.held["content"]
     mine, theirs = _ranks(one.held, other.held)
     before = np.searchsorted(mine, theirs, side="right") - 1
     at = np.maximum(before, 0)
-    # What the first copy has last of the producer is data, although a marker came behind it.
-    open_here = (before >= 0) & (one.held["told"][at] == DATA)
+    # What the first copy has last of the producer is data, although a marker came after it.
+    open_here = (before >= 0) & (one.held["content"][at] == DATA)
     open_here &= one.held["group"][at] == other.held["group"]
     open_here &= one.held["offset"][at] >= pair["one"]["log_start_offset"]
-    lost = ((told == COMMITTED) | (told == ABORTED)) & open_here & (other.held["offset"] < end)
+    lost = (
+        ((content == COMMITTED) | (content == ABORTED)) & open_here & (other.held["offset"] < end)
+    )
     found = np.flatnonzero(lost)
     if not found.size:
         return
@@ -180,20 +181,20 @@ def _outcomes(
         "producer_id": int(other.held["group"][j]),
         "marker_offset": int(other.held["offset"][j]),
         "one_end": _end(one.held, i),
-        "other_end": ENDS[int(told[j])],
+        "other_end": ENDS[int(content[j])],
     }
 
 
 def _end(held: RetainedRecords, i: int) -> str:
     """How the transaction that begins with retained record i ends in a copy."""
-    behind = held[i + 1 :]
-    ends = np.flatnonzero((behind["group"] != held["group"][i]) | (behind["told"] != DATA))
-    if not ends.size or behind["group"][ends[0]] != held["group"][i]:
+    later = held[i + 1 :]
+    ends = np.flatnonzero((later["group"] != held["group"][i]) | (later["content"] != DATA))
+    if not ends.size or later["group"][ends[0]] != held["group"][i]:
         return "open"
-    end = behind[ends[0]]
-    if int(end["told"]) not in ENDS:
+    end = later[ends[0]]
+    if int(end["content"]) not in ENDS:
         return "ended by a marker that the cleaner has emptied"
-    return f"{ENDS[int(end['told'])]} at offset {int(end['offset'])}"
+    return f"{ENDS[int(end['content'])]} at offset {int(end['offset'])}"
 
 
 def _keys(one: _Copy, other: _Copy, pair: dict[str, Any], reach: int) -> Iterator[dict[str, Any]]:
@@ -217,7 +218,7 @@ def _keys(one: _Copy, other: _Copy, pair: dict[str, Any], reach: int) -> Iterato
         same = theirs["group"][at] == mine["group"]
         last[same] = theirs["offset"][at[same]]
     first = max(here["log_start_offset"], there["log_start_offset"])
-    lost = (mine["told"] == VALUE) & (mine["offset"] > last)
+    lost = (mine["content"] == VALUE) & (mine["offset"] > last)
     lost &= (mine["offset"] >= first) & (mine["offset"] < reach)
     found = np.flatnonzero(lost)
     if found.size:
@@ -236,7 +237,7 @@ def contradictions(bucket: dict[str, Any]) -> Iterator[dict[str, Any]]:
     copies = {index: _Copy(bucket["cells"], index) for index in indices}
     for pair in bucket["pairs"]:
         turned = {"one": pair["other"], "other": pair["one"]}
-        # Two records that differ are told once; what one copy lacks, the other may lack as well.
+        # Two records that differ are reported once; each copy may lack what the other has.
         for sides in (pair,) if compare is _records else (pair, turned):
             one, other = (sides[name]["partition_index"] for name in ("one", "other"))
             for row in compare(copies[one], copies[other], sides, bucket["reach"]):

@@ -23,18 +23,24 @@ from udfs.wire.batches.batch_headers import Bools, Int64s
 from udfs.wire.batches.fingerprints import joined_fingerprints, piece_fingerprints
 
 RECORD, OUTCOME, KEY, UNREAD = "record", "outcome", "key", "unread"
-# What an OUTCOME tells: the first data batch behind a marker, a marker, one that was emptied.
+# The content of an OUTCOME: the first data batch after a marker, a marker, one that was emptied.
 DATA, COMMITTED, ABORTED, EMPTIED = range(4)
-# What a KEY tells: whether it lies in a transaction that ends in this split, and has a value.
+# The content of a KEY: whether it lies in a transaction that ends in this split, and has a value.
 UNDECIDED, TOMBSTONE, VALUE = range(3)
 # Of more records in one split, which only hostile batches hold, none are compared.
 MAX_RECORDS = 1 << 22
 
 RETAINED_RECORD = np.dtype(
-    [("group", "<i8"), ("offset", "<i8"), ("told", "<i8"), ("position", "<i8"), ("length", "<i4")]
+    [
+        ("group", "<i8"),
+        ("offset", "<i8"),
+        ("content", "<i8"),
+        ("position", "<i8"),
+        ("length", "<i4"),
+    ]
 )
 """Offset, byte position and length of the batch; group: producer id or fingerprint of the key;
-told: fingerprint of the record, or one of the numbers above."""
+content: fingerprint of the record, or one of the numbers above."""
 
 RetainedRecords = NDArray[np.void]
 
@@ -57,7 +63,7 @@ def unpack_retained_records(block: bytes) -> RetainedRecords:
 
 
 class _Split:
-    """The batches of a split that are compared, and how a retained record of one is told."""
+    """The batches of a split that are compared, and how a retained record of one is made."""
 
     def __init__(self, decoded: Decoded, start: int) -> None:
         self.decoded, self.start = decoded, start
@@ -65,11 +71,11 @@ class _Split:
         self.outcome = _outcomes(decoded, *self.events)
 
     def retained_records(
-        self, batch: Int64s, offset: Int64s, group: Int64s, told: Int64s
+        self, batch: Int64s, offset: Int64s, group: Int64s, content: Int64s
     ) -> RetainedRecords:
         headers = self.decoded.headers
         made = np.empty(batch.size, dtype=RETAINED_RECORD)
-        made["group"], made["offset"], made["told"] = group, offset, told
+        made["group"], made["offset"], made["content"] = group, offset, content
         made["position"] = headers.position[batch] + self.start
         made["length"] = headers.length[batch]
         return made
@@ -83,9 +89,9 @@ def _markers(decoded: Decoded) -> Bools:
 
 
 def _events(decoded: Decoded) -> tuple[Int64s, Int64s]:
-    """Batches of transactions that hold records, and control batches: (batch, what it tells).
+    """Batches of transactions that hold records, and control batches: (batch, its content).
 
-    Sorted by producer and offset; only the first data batch behind a marker.
+    Sorted by producer and offset; only the first data batch after a marker.
     """
     headers = decoded.headers
     data = headers.transactional & readable(decoded)
@@ -93,28 +99,28 @@ def _events(decoded: Decoded) -> tuple[Int64s, Int64s]:
                             & (data | headers.control))  # fmt: skip
     markers = _markers(decoded)[chosen]
     commit = decoded.control_type[chosen] == records.COMMIT
-    told = np.where(commit, COMMITTED, ABORTED)
-    told = np.where(headers.control[chosen], np.where(markers, told, EMPTIED), DATA)
+    content = np.where(commit, COMMITTED, ABORTED)
+    content = np.where(headers.control[chosen], np.where(markers, content, EMPTIED), DATA)
     producer, offset = headers.producer_id[chosen], headers.base_offset[chosen]
     order = np.lexsort((offset, producer))
-    chosen, told, producer = chosen[order], told[order], producer[order]
+    chosen, content, producer = chosen[order], content[order], producer[order]
     repeated = np.zeros(chosen.size, dtype=np.bool_)
-    repeated[1:] = (told[1:] == DATA) & (told[:-1] == DATA) & (producer[1:] == producer[:-1])
-    return chosen[~repeated].astype(np.int64), told[~repeated].astype(np.int64)
+    repeated[1:] = (content[1:] == DATA) & (content[:-1] == DATA) & (producer[1:] == producer[:-1])
+    return chosen[~repeated].astype(np.int64), content[~repeated].astype(np.int64)
 
 
-def _outcomes(decoded: Decoded, batch: Int64s, told: Int64s) -> Int64s:
+def _outcomes(decoded: Decoded, batch: Int64s, content: Int64s) -> Int64s:
     """For each batch COMMITTED, also without a transaction, ABORTED, or EMPTIED for not known.
 
-    `batch`, `told`: see `_events`.
+    `batch`, `content`: see `_events`.
     """
     headers = decoded.headers
     outcome = np.full(headers.base_offset.size, COMMITTED, dtype=np.int64)
     inside = np.flatnonzero(headers.transactional & ~headers.control)
     outcome[inside] = EMPTIED
-    ends = told != DATA
+    ends = content != DATA
     markers = np.stack((headers.producer_id[batch[ends]], headers.base_offset[batch[ends]]))
-    # The first marker of the same producer behind each batch: both are sorted by the pair.
+    # The first marker of the same producer after each batch: both are sorted by the pair.
     both = np.concatenate(
         (markers, np.stack((headers.producer_id[inside], headers.base_offset[inside]))), axis=1
     )
@@ -125,7 +131,7 @@ def _outcomes(decoded: Decoded, batch: Int64s, told: Int64s) -> Int64s:
     known = following < count
     found = following[known]
     same = markers[0][found] == headers.producer_id[inside[known]]
-    outcome[inside[known][same]] = told[ends][found[same]]
+    outcome[inside[known][same]] = content[ends][found[same]]
     return outcome
 
 
@@ -185,11 +191,11 @@ def _of_markers(split: _Split, wanted: Bools) -> RetainedRecords:
 
 
 def _of_producers(split: _Split) -> RetainedRecords:
-    """OUTCOME, of all offsets: a transaction may end behind the reach of the cleaner."""
+    """OUTCOME, of all offsets: a transaction may end above the reach of the cleaner."""
     headers = split.decoded.headers
-    batch, told = split.events
+    batch, content = split.events
     return split.retained_records(
-        batch, headers.base_offset[batch], headers.producer_id[batch], told
+        batch, headers.base_offset[batch], headers.producer_id[batch], content
     )
 
 

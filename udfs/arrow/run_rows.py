@@ -1,4 +1,7 @@
-"""Producer runs of a split as rows, and its regular transactions folded into blocks."""
+"""Producer runs of a split as rows, and its regular transactions as blocks.
+
+The folding contract is stated in udfs/wire/batches/fold.py.
+"""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -62,12 +65,27 @@ def replayable(decoded: Decoded) -> Replayable:
     return Replayable(chosen, picked, counts[chosen])
 
 
-def _records_in(runs: Runs, given: Replayable) -> Int64s:
-    """Records present in each run."""
-    order = np.argsort(given.batches.producer_id, kind="stable")
-    cumulative = np.concatenate(([0], np.cumsum(given.records[order])))
+class ProducerOrder(NamedTuple):
+    """Batches by producer, then by place; the batches of a run stand next to each other there.
+
+    `order`: indices of the batches. `rank`: the place of each batch in that order.
+    """
+
+    order: Int64s
+    rank: Int64s
+
+
+def _by_producer(batches: Batches) -> ProducerOrder:
+    order = np.argsort(batches.producer_id, kind="stable")
     rank = np.empty_like(order)
     rank[order] = np.arange(order.size)
+    return ProducerOrder(order, rank)
+
+
+def _records_in(runs: Runs, given: Replayable, by_producer: ProducerOrder) -> Int64s:
+    """Records present in each run."""
+    order, rank = by_producer
+    cumulative = np.concatenate(([0], np.cumsum(given.records[order])))
     has_data = runs.first >= 0
     inside = np.zeros(runs.first.size, dtype=np.int64)
     inside[has_data] = (
@@ -117,7 +135,9 @@ class Columns:
             "marker_position": position,
             "marker_length": headers.length,
         }
-        self._of_runs = {"batches": runs.batches, "records": _records_in(runs, given)}
+        self._by_producer = _by_producer(given.batches)
+        records_present = _records_in(runs, given, self._by_producer)
+        self._of_runs = {"batches": runs.batches, "records": records_present}
         self._producer_id = headers.producer_id
         self._oldest_other = oldest_open(given.batches)
         self._checksum = headers.checksum[given.batch]
@@ -150,21 +170,18 @@ class Columns:
     def checksums(self, chosen: Int64s) -> pa.Array:
         """Checksums of the newest data batches of the chosen runs, KNOWN_BATCHES at most."""
         runs = self._runs
-        order = np.argsort(self._given.batches.producer_id, kind="stable")
-        rank = np.empty_like(order)
-        rank[order] = np.arange(order.size)
+        order, rank = self._by_producer
         number = np.clip(runs.batches[chosen], 0, KNOWN_BATCHES)
         ends = np.cumsum(number)
-        # The batches of a run stand next to each other in the order of their producer.
-        behind = rank[np.maximum(runs.last[chosen], 0)] + 1
-        at = np.repeat(behind - ends, number) + np.arange(int(number.sum()))
+        after = rank[np.maximum(runs.last[chosen], 0)] + 1
+        at = np.repeat(after - ends, number) + np.arange(int(number.sum()))
         offsets = np.concatenate(([0], ends)).astype(np.int32)
         return pa.ListArray.from_arrays(
             pa.array(offsets), pa.array(self._checksum[order[at]]), type=pa.list_(pa.int64())
         )
 
     def of_regular(self, chosen: Int64s, names: tuple[str, ...] = RUN_NAMES) -> dict[str, Values]:
-        """Columns of regular transactions: each stands behind another one of its producer."""
+        """Columns of regular transactions: each follows another one of its producer."""
         known = np.ones(chosen.size, dtype=np.bool_)
         return self.of(chosen, names) | self.marker_before(chosen, known)
 
@@ -174,7 +191,7 @@ class Columns:
         return {"marker_epoch_before": (self._at_marker["marker_epoch"][marker], ~known)}
 
     def of_folding(self, chosen: Int64s, folding: Folding) -> dict[str, Values]:
-        """The columns that say what was folded away before the chosen runs."""
+        """The columns that say what was folded away before the chosen runs (contract 6)."""
         batches, runs = self._given.batches, self._runs
         chain = folding.chain[chosen]
         none = chain < 0

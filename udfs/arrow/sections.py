@@ -14,7 +14,7 @@ from udfs.wire.batches.batch_headers import BatchHeaders, Bools, Int64s
 from udfs.wire.batches.batch_records import plain_section
 from udfs.wire.legacy import legacy_messages
 
-# Such a batch is told as a fault itself; its records say nothing.
+# Such a batch is reported as a fault itself; nothing is read from its records.
 UNREADABLE = (
     faults.NOT_REPLAYED
     | faults.CODEC_INVALID
@@ -48,10 +48,10 @@ class Sections(NamedTuple):
 def readable(decoded: Decoded) -> Bools:
     """Which batches are data batches whose records could be read."""
     headers = decoded.headers
-    told: Bools = (
+    has_records: Bools = (
         ~headers.control & (headers.record_count > 0) & ((decoded.fault & UNREADABLE) == 0)
     )
-    return told
+    return has_records
 
 
 def sections(

@@ -125,16 +125,16 @@ def missing_ranges(
         end = np.concatenate([end, headers.last_offset[partly] + 1])
         order = np.argsort(end, kind="stable")
         first, end = first[order], end[order]
-    # Old texts do not tell how many records a batch has.
+    # Old texts do not say how many records a batch has.
     untold = headers.control & (decoded.control_type < 0)
     emptied = absence.is_emptied_marker(untold, headers.record_count)
-    at, behind = headers.base_offset[emptied], headers.last_offset[emptied] + 1
+    at, after = headers.base_offset[emptied], headers.last_offset[emptied] + 1
     missing = [
         one._asdict() | {"emptied": False, "producer_id": None}
         for one in absence.newest_apart(first, end)
     ]
     # The header of an emptied batch keeps its producer id (`DefaultRecordBatch.writeEmptyHeader`).
-    apart = absence.newest_apart(at, behind)
+    apart = absence.newest_apart(at, after)
     owners: list[int | None] = headers.producer_id[emptied][-len(apart) :].tolist()
     if at.size > len(apart):
         owners[0] = None

@@ -1,7 +1,7 @@
-"""What lies beside a segment, held against its batches in the task that decodes them.
+"""Side files of a segment, compared with its batches in the task that decodes them.
 
-A task opens the few small files beside its segment itself: thousands of them cost the driver
-nothing, and only what contradicts becomes a row.
+A task opens the few small files beside its segment itself, so that thousands of them cost the
+driver nothing. Only contradictions become rows.
 """
 
 from collections.abc import Generator, Iterable, Iterator
@@ -49,7 +49,7 @@ class SideFile(NamedTuple):
 def _files_beside(split: Row) -> Iterator[SideFile]:
     """The side files of a segment, without most of the zeros of a preallocated one.
 
-    One that cannot be opened is told where it is read for its digest.
+    One that cannot be opened is reported where it is read for its digest.
     """
     # No two entries of an index are closer than two batches.
     entries = split["file_size"] // SMALLEST_BATCH + 2
@@ -177,7 +177,7 @@ def _epoch_faults(side: SideFile, split: Row, decoded: Decoded) -> Iterator[Row]
     try:
         entries = leader_epochs.decode(_text(side.content))
     except WireError:
-        return  # told where the file is read for its digest
+        return  # reported where the file is read for its digest
     for ordinal, first, last in leader_epochs.contradictions(entries, headers):
         yield _epoch_entry(side, entries, ordinal) | {
             "fault": "leader_epoch",

@@ -50,7 +50,7 @@ SNAPSHOT_DIFFERENCE = table(
     integer("producer_epoch", "producer epoch, of the log where it has one"),
     string("expected", "what the log says, where it differs"),
     string("found", "what the snapshot says, where it differs"),
-    long("number", "producers that the row stands for"),
+    long("number", "producers that the row counts"),
     integer("log_file_index", "file of the newest batch of the producer; null for none"),
     long("log_position", "byte position of that batch"),
     long("log_length", "size of that batch, bytes"),
@@ -78,7 +78,7 @@ def compare_range(rows: pa.Table, expiration_ms: int, now: int | None) -> pa.Tab
         replayed = _replayed(before, changed, snapshot, judged, now)
         doubted = {one for row in changed for one in row["doubted"] or ()}
         differences = compare(replayed, snapshot, expiration_ms)
-        # What a batch did that cannot be believed is told of that batch.
+        # A batch that cannot be believed is reported itself.
         found = [one for one in _rows(differences, judged) if one["producer_id"] not in doubted]
     return pa.Table.from_pylist(found, schema=to_arrow_schema(SNAPSHOT_DIFFERENCE))
 
@@ -94,7 +94,7 @@ def _replayed(
     judged: dict[str, Any],
     now: int | None,
 ) -> Replayed:
-    """The states at the judged snapshot: what the one before it holds, and all changes behind."""
+    """The states at the judged snapshot: what the one before it holds, and all changes after."""
     states = NO_STATES if before is None else unpack_states(before["states"])
     log_start = judged["log_start_offset"]
     # A broker that rebuilds begins at a snapshot above the log start, or at the start itself.

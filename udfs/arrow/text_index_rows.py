@@ -1,6 +1,6 @@
 """Indexes in a text of kafka-dump-log beside the batches of their segment.
 
-The tool compares them itself, and accuses healthy ones: of its error lines nothing is taken.
+The tool compares them itself and reports errors of healthy ones, so its error lines are ignored.
 """
 
 from collections.abc import Generator, Iterable, Iterator
@@ -18,12 +18,12 @@ from udfs.wire.text.text_side_files import read_index
 
 
 def _index(named: dict[str, Any], items: Iterable[text_dump.Item], base_offset: int) -> Index:
-    told = read_index(items, base_offset)
-    return Index(named["kind"], named["file_index"], told.entries, told.lines, entry_length=1)
+    index = read_index(items, base_offset)
+    return Index(named["kind"], named["file_index"], index.entries, index.lines, entry_length=1)
 
 
 def indexes_beside(split: dict[str, Any]) -> list[Index]:
-    """The indexes of a segment that texts tell; one that cannot be opened is told elsewhere."""
+    """The printed indexes of a segment; one that cannot be opened is reported elsewhere."""
     found = []
     for named in split.get("beside") or ():
         try:
@@ -46,7 +46,7 @@ def _stored(part: Gathered) -> Batches:
         base_offset=headers.base_offset,
         last_offset=headers.last_offset,
         max_timestamp=headers.max_timestamp,
-        # Where an old wrapper begins, only the messages in it tell.
+        # Only the messages in an old wrapper give the offset where it begins.
         opened=(headers.magic == 2) | (headers.codec == 0) | (part.counted > 0),
         first=int(at[0]),
         end=int(end[-1]),
@@ -60,7 +60,7 @@ def text_index_faults(
 ) -> Iterator[pa.RecordBatch]:
     """Rows of `log_row.SIDE_FAULT`: entries that contradict a stretch that begins at line `start`.
 
-    Where the text tells records alone (0.11 to 2.1), sizes of batches are not known.
+    Where the text prints records alone (0.11 to 2.1), sizes of batches are not known.
     """
     if not indexes or not part.stored_at.size or part.alone:
         return

@@ -14,17 +14,17 @@ from udfs.wire.text.text_batches import PrintedRecord
 from udfs.wire.text.text_offsets import read_key, read_offset, split_printed
 
 
-def _key(told: bytes | WireError) -> GroupKey:
-    if isinstance(told, WireError):
-        raise told
-    return read_key(told)
+def _key(stored: bytes | WireError) -> GroupKey:
+    if isinstance(stored, WireError):
+        raise stored
+    return read_key(stored)
 
 
 def text_offsets_split(
     printed: list[PrintedRecord], decoded: Decoded, split: dict[str, Any]
 ) -> OffsetsSplit:
     """What was printed of the records of `decoded`, in the order of the log."""
-    told: list[bytes | WireError] = []
+    stored_keys: list[bytes | WireError] = []
     values: list[bytes | None] = []
     for record in printed:
         key: bytes | WireError
@@ -32,10 +32,10 @@ def text_offsets_split(
             key, value = split_printed(record.printed or b"", record.key_size)
         except WireError as wrong:
             key, value = wrong, None
-        told.append(key)
+        stored_keys.append(key)
         values.append(value)
     keys: Distinct[Any, GroupKey] = Distinct(_key)
-    number = keys.numbers(told)
+    number = keys.numbers(stored_keys)
     error = np.full(number.size, None, dtype=object)
     committed = np.full(number.size, -1, dtype=np.int64)
     has_value = np.array([record.value_size >= 0 for record in printed], dtype=np.bool_)

@@ -59,7 +59,7 @@ class _Section(text_dump.TextDump):
         return part
 
     def summary(self) -> dict[str, Any]:
-        """What the summary tells of the bytes."""
+        """What the summary says of the bytes."""
         return {"length": self.length, "digests": self._digest.digest(), "shrank": self.shrank}
 
 
@@ -111,17 +111,17 @@ def _read_segment(
         gatherer.add(item)
     gatherer.end()
     part = gatherer.take()
-    told = section.summary()
+    of_section = section.summary()
     if gatherer.cut_line is not None:
-        told["error"] = MISSING_LINES.format(gatherer.cut_line)
-    yield from _rows(part, split | {"start": start}, options, told, indexes)
+        of_section["error"] = MISSING_LINES.format(gatherer.cut_line)
+    yield from _rows(part, split | {"start": start}, options, of_section, indexes)
 
 
 def _rows(
     part: Gathered,
     split: dict[str, Any],
     options: DecodeOptions,
-    told: dict[str, Any],
+    of_section: dict[str, Any],
     indexes: list[Index],
 ) -> Iterator[pa.RecordBatch]:
     """Rows of a stretch of a section that begins at line `split["start"]`."""
@@ -158,7 +158,7 @@ def _rows(
             yield builder.nested(kind, column, rows)
     missing = missing_ranges(decoded, after_damage, split["topic"])
     summary = summary_row(start, frames, decoded, dropped, missing, None) | of_topic
-    summary |= {"length": 0, "digests": b""} | told
+    summary |= {"length": 0, "digests": b""} | of_section
     if part.alone:
         # Any gap may be batches that the cleaner emptied.
         summary["cleaner_traces"] = True
@@ -169,16 +169,16 @@ def _read_txn_index(
     section: _Section, split: dict[str, Any], _: DecodeOptions
 ) -> Iterator[pa.RecordBatch]:
     """Entries of a `.txnindex`, which has a line for each abort."""
-    told, lines = [], []
+    numbers_of, lines = [], []
     for item in section.items():
         if item.kind == text_dump.ABORTED and item.match is not None:
             numbers = tuple(int(number) for number in item.match.groups())
             possible = all(-LONG <= number < LONG for number in numbers)
             if possible and -SHORT <= numbers[0] < SHORT:
-                told.append(numbers)
+                numbers_of.append(numbers)
                 lines.append(item.line)
     builder = RowBuilder(split)
-    entries = np.array(told, dtype=txn_index.STORED)
+    entries = np.array(numbers_of, dtype=txn_index.STORED)
     yield from entry_rows(builder, entries, np.array(lines, dtype=np.int64), 1)
     yield builder.nested(log_row.SUMMARY, "summary", [section.summary() | {"trailing_bytes": 0}])
 
@@ -202,8 +202,8 @@ def _read_snapshot(
     states = [item for item in items if item.kind == text_dump.PRODUCER]
     if states:
         try:
-            told = read_states(states, split["file_index"])
-            yield from held_states(builder, told, split, in_text=True)
+            held = read_states(states, split["file_index"])
+            yield from held_states(builder, held, split, in_text=True)
         except WireError as error:
             yield fault_row(builder, split, error, states[0].line, len(states))
     yield builder.nested(log_row.SUMMARY, "summary", [_side_summary(section, items)])

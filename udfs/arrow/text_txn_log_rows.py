@@ -30,7 +30,7 @@ LONG, INT, SHORT = 1 << 63, 1 << 31, 1 << 15
 
 
 def _state(record: PrintedRecord) -> dict[str, Any]:
-    """Columns told by key and value; `error` says what could not be read."""
+    """Columns of key and value; `error` says what could not be read."""
     row: dict[str, Any] = {"tombstone": record.value_size < 0}
     if record.printed is None:
         return row | {"error": NOT_PRINTED}
@@ -41,17 +41,17 @@ def _state(record: PrintedRecord) -> dict[str, Any]:
     row |= {"transactional_id": name, "id_hash": placing_hash(name), "tombstone": state is None}
     if state is None:
         return row
-    told = state._asdict()
+    columns = state._asdict()
     bounds = {"producer_epoch": SHORT, "timeout_ms": INT, "status": 1 << 7,
               "client_transaction_version": SHORT}  # fmt: skip
-    for field, value in told.items():
+    for field, value in columns.items():
         bound = bounds.get(field, LONG)
         if isinstance(value, int) and not -bound <= value < bound:
             return row | {"error": f"text_unreadable: {field} {value} is no number of its size"}
-    listed = told.pop("partitions")
+    listed = columns.pop("partitions")
     if listed is not None:
         listed = partition_names(listed)
-    return row | told | {"partitions": listed}
+    return row | columns | {"partitions": listed}
 
 
 def _entries(

@@ -95,8 +95,8 @@ class UsualColumns:
         ids, lists = Distinct(_identity), Distinct(_list_of)
         identity, listed = _texts(source, txn_log_records, ids, lists)
         known = np.array([one is not None for one in ids.decoded], dtype=np.bool_)
-        told = np.array([one is not None for one in lists.decoded], dtype=np.bool_)
-        kept: Bools = known[identity] & told[listed]
+        readable = np.array([one is not None for one in lists.decoded], dtype=np.bool_)
+        kept: Bools = known[identity] & readable[listed]
         self.batch, self._fields = txn_log_records.batch[kept], txn_log_records.fields[:, kept]
         self.identity, self.listed = identity[kept], listed[kept]
         self.names = [one[0] if one else "" for one in ids.decoded]

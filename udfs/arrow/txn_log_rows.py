@@ -32,11 +32,11 @@ DECISION_SCHEMA: pa.Schema = to_arrow_schema(log_row.DECISION)
 # At most so many records are held as text at a time.
 ENTRIES_AT_ONCE = 65_536
 # Timestamps are a client's to choose; between these no difference of two overflows.
-FARTHEST_MS = 1 << 62
+MOMENT_LIMIT_MS = 1 << 62
 NO_TIMESTAMP = np.iinfo(np.int64).min
 
 
-# (partition, number of partitions); the number is None where nothing tells it.
+# (partition, number of partitions); the number is None where it is not known.
 Place = tuple[int | None, int | None]
 UNPLACED: Place = (None, None)
 
@@ -77,7 +77,7 @@ def _ordered(usual: UsualColumns, others: list[Unusual]) -> _Order:
     order = np.argsort(batch, kind="stable")
     moment, number = timestamp[order], np.cumsum(~error[order])
     known = moment != NO_TIMESTAMP
-    pause = np.diff(np.clip(moment, -FARTHEST_MS, FARTHEST_MS))
+    pause = np.diff(np.clip(moment, -MOMENT_LIMIT_MS, MOMENT_LIMIT_MS))
     pause = np.where(known[1:] & known[:-1], counted_pause(pause), 0)
     alive = np.concatenate([[0], np.cumsum(pause)])
     latest = np.maximum.accumulate(moment)
@@ -195,21 +195,21 @@ class _Split:
             by_protocol,
         )
         none = ~took_effect(status, states.status[after])
-        told = usual.columns(some)
+        columns = usual.columns(some)
         return {
-            "record_position": told["position"],
-            "record_length": told["length"],
-            "prepare_offset": told["offset"],
-            "prepare_timestamp": told["timestamp"],
-            "leader_epoch": told["leader_epoch"],
-            "transactional_id": told["transactional_id"],
-            "producer_id": told["producer_id"],
-            "marker_epoch": told["producer_epoch"],
+            "record_position": columns["position"],
+            "record_length": columns["length"],
+            "prepare_offset": columns["offset"],
+            "prepare_timestamp": columns["timestamp"],
+            "leader_epoch": columns["leader_epoch"],
+            "transactional_id": columns["transactional_id"],
+            "producer_id": columns["producer_id"],
+            "marker_epoch": columns["producer_epoch"],
             "data_epoch": pa.array(data_epoch),
             "commit": pa.array(status == PREPARE_COMMIT),
             "transaction_version_2": pa.array(transaction_version_2),
             "shares_epoch": pa.array(shares_epoch(prepare, earlier)),
-            "partitions": told["partitions"],
+            "partitions": columns["partitions"],
             "complete_offset": pa.array(usual.offset[after], mask=none),
             "complete_timestamp": pa.array(usual.timestamp[after], mask=none),
             "complete_leader_epoch": pa.array(usual.leader_epoch[after], mask=none),

@@ -23,7 +23,7 @@ UNKNOWN: Kind = (OSError, errno.EIO)
 
 NOT_THERE = os.strerror(errno.ENOENT)
 
-# The first pattern that is found in the text speaks.
+# The first pattern that matches the text decides.
 KNOWN: tuple[tuple[str, Kind, str], ...] = (
     (
         r"NO_SUCH_BUCKET|Bucket not found|bucket does not exist",
@@ -96,7 +96,7 @@ def unreadable_uri(error: Exception, uri: str) -> OSError:
 
 
 @contextmanager
-def told(uri: str, below: str = "") -> Iterator[None]:
+def as_os_errors(uri: str, below: str = "") -> Iterator[None]:
     """Within it, errors of pyarrow are raised as `as_os_error` makes them."""
     try:
         yield

@@ -1,4 +1,4 @@
-"""The one door to the bytes of a dump, for the driver and for tasks."""
+"""Opens a file of a dump, local or remote: the only way to its bytes, in driver and tasks."""
 
 import errno
 import io
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from udfs.storage.connections import connect
-from udfs.storage.errors import OF_PYARROW, as_os_error, told
+from udfs.storage.errors import OF_PYARROW, as_os_error, as_os_errors
 from udfs.storage.places import is_remote
 
 # Left in the last byte of a buffer before it is filled; any other value would do as well.
@@ -27,7 +27,7 @@ class RemoteFile(io.RawIOBase):
         self._filesystem = connection.filesystem
         self._path = connection.path(below)
         self._place = uri, below
-        with told(uri, below):
+        with as_os_errors(uri, below):
             self._file: Any = self._filesystem.open_input_file(self._path)
         self._size: int = self._file.size()
         self._at = 0
@@ -37,7 +37,7 @@ class RemoteFile(io.RawIOBase):
         return True
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """To a byte counted from the start, which may lie behind the end."""
+        """To a byte counted from the start, which may lie past the end."""
         if whence != io.SEEK_SET:
             raise io.UnsupportedOperation("only positions from the start")
         self._at = offset
@@ -75,7 +75,7 @@ class RemoteFile(io.RawIOBase):
         return got
 
     def _size_now(self) -> int:
-        with told(*self._place):
+        with as_os_errors(*self._place):
             return self._filesystem.get_file_info(self._path).size or 0
 
     def close(self) -> None:

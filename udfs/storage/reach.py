@@ -1,7 +1,7 @@
 """Whether this process reaches a remote dump, with the credentials that it finds here."""
 
 from udfs.storage.connections import connect
-from udfs.storage.errors import told
+from udfs.storage.errors import as_os_errors
 from udfs.storage.places import redacted
 
 
@@ -14,7 +14,7 @@ def problem_with(uri: str) -> str | None:
 
     try:
         connection = connect(uri)
-        with told(uri):
+        with as_os_errors(uri):
             connection.filesystem.get_file_info(FileSelector(connection.base))
     except OSError as error:
         return f"{redacted(uri)}: {error.strerror}"

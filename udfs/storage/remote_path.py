@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from udfs.storage.connections import connect
-from udfs.storage.errors import NOT_THERE, told
+from udfs.storage.errors import NOT_THERE, as_os_errors
 from udfs.storage.open_file import open_file
 from udfs.storage.places import last_name, shown
 
@@ -46,7 +46,7 @@ class RemoteTree:
         connection = connect(self.uri)
         from pyarrow.fs import FileSelector, FileType  # noqa: PLC0415 # see connect()
 
-        with told(self.uri):
+        with as_os_errors(self.uri):
             found: Iterable[Any] = connection.filesystem.get_file_info(
                 FileSelector(connection.base, recursive=True, allow_not_found=True)
             )

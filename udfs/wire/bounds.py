@@ -1,11 +1,10 @@
-"""How large a number from a file may be where anything is reckoned with it.
+"""How large a number from a file may be in any calculation.
 
 Offsets and timestamps are 64 bits that a client or a damaged disk fills with anything. No checksum
 covers a base offset, and `LogValidator` lets a producer choose its timestamps. What lies outside
-of the bounds is taken for the bound, at the one place where it comes in, so that no sum or
-difference of two overflows later: neither in NumPy, which wraps in silence, nor in Spark, where
-ANSI ends the query. No broker comes near the bounds: they are the year 287,000 and nine
-quintillion records.
+the bounds is replaced by the bound, in the one place where it is read, so that no sum or difference
+of two overflows later: NumPy would wrap without an error, and Spark's ANSI mode ends the query. No
+broker comes near the bounds: they are the year 287,000 and nine quintillion records.
 """
 
 import numpy as np

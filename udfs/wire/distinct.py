@@ -28,11 +28,11 @@ class Distinct(Generic[Stored, Name]):
     def numbers(self, stored: Iterable[Stored]) -> Int64s:
         """The number of each name; new ones are decoded."""
         known = self._numbers.get
-        told = []
+        numbers = []
         for one in stored:
             number = known(one)
-            told.append(self._add(one) if number is None else number)
-        return np.array(told, dtype=np.int64)
+            numbers.append(self._add(one) if number is None else number)
+        return np.array(numbers, dtype=np.int64)
 
     def _add(self, stored: Stored) -> int:
         number = self._numbers[stored] = len(self._numbers)

@@ -95,7 +95,7 @@ def _read_header(data: bytes, check_header: bool) -> Header:
 
 
 def _blocks_end(data: bytes, header: Header) -> int:
-    """Position behind the last block, where the end mark starts."""
+    """Position after the last block, where the end mark starts."""
     max_block = 1 << (8 + 2 * (header.descriptor >> BLOCK_SIZE_SHIFT))
     checksum_size = CHECKSUM_SIZE if header.flags & FLAG_BLOCK_CHECKSUM else 0
     at = header.blocks_at

@@ -8,8 +8,8 @@ def broker_moments(states: DataFrame) -> DataFrame:
     """Moments of the broker's clock: partition_index, moment_offset, moment_ms.
 
     Markers and LogAppendTime; the CreateTime of data is a client's. `states`: from
-    `jobs.replay.producers.producer_states`. Markers that were folded away are missing: what is told
-    then is a later moment of the same stretch.
+    `jobs.replay.producers.producer_states`. Markers that were folded away are missing: the bound
+    is then a later moment of the same stretch.
     """
     of_marker = F.when(
         F.col("has_marker"),
@@ -25,10 +25,10 @@ def broker_moments(states: DataFrame) -> DataFrame:
             F.col("first_timestamp").alias("moment_ms"),
         ),
     )
-    told = F.filter(F.array(of_data, of_marker), lambda one: one.isNotNull())
+    moments = F.filter(F.array(of_data, of_marker), lambda one: one.isNotNull())
     return (
         states.filter(~F.col("initial"))
-        .select("partition_index", F.explode(told).alias("moment"))
+        .select("partition_index", F.explode(moments).alias("moment"))
         .select("partition_index", "moment.*")
     )
 
@@ -36,9 +36,9 @@ def broker_moments(states: DataFrame) -> DataFrame:
 def with_latest_append(rows: DataFrame, states: DataFrame, now: int | None) -> DataFrame:
     """Adds latest_append_ms to rows with partition_index, first_offset and first_timestamp.
 
-    The next moment of the broker's clock at the batch or behind it in its log; where there is none,
+    The next moment of the broker's clock at the batch or after it in its log; where there is none,
     the moment `now` to which ages refer (ms) or the batch's own, if that is later; null where
-    nothing tells.
+    nothing says.
     """
     asked = rows.select("partition_index", "first_offset").distinct()
     both = asked.select("*", F.col("first_offset").alias("at"), F.lit(0).alias("turn")).unionByName(
@@ -51,9 +51,9 @@ def with_latest_append(rows: DataFrame, states: DataFrame, now: int | None) -> D
         allowMissingColumns=True,
     )
     order = Window.partitionBy("partition_index").orderBy("at", "turn")
-    behind = order.rowsBetween(0, Window.unboundedFollowing)
-    told = both.withColumn("next_ms", F.first("moment_ms", ignorenulls=True).over(behind))
-    bounds = told.filter(F.col("turn") == 0).select(
+    from_here = order.rowsBetween(0, Window.unboundedFollowing)
+    with_next = both.withColumn("next_ms", F.first("moment_ms", ignorenulls=True).over(from_here))
+    bounds = with_next.filter(F.col("turn") == 0).select(
         F.col("partition_index").alias("bound_partition"), F.col("at").alias("bound_at"), "next_ms"
     )
     known: Column = F.lit(now).cast("long")

@@ -1,9 +1,8 @@
 """Context `coordinator_copies`: one row is a partition of `__transaction_state` in several copies.
 
-Replicas of one partition hold the same record at the same offset, but the cleaner of each works
-when it likes, so a record that one lacks says nothing by itself. Two things must hold all the
-same: where two copies have a record at one offset it is the same record, and a copy has the last
-record of an id, or a later one.
+Replicas of one partition hold the same record at the same offset, but each broker cleans at its own
+time, so a record that one lacks proves nothing by itself. Two rules hold all the same: records of
+two copies at one offset are equal, and each copy has the last record of an id, or a later one.
 """
 
 from pyspark.sql import Column, DataFrame
@@ -18,7 +17,7 @@ CONTENT = (
     "partitions", "last_update_ms", "start_ms", "next_producer_id", "client_transaction_version",
     "leader_epoch", "timestamp", "error",
 )  # fmt: skip
-# What a finding tells of a record.
+# What a finding says of a record.
 PLACE = (
     "offset", "broker", "partition_index", "file_index", "position", "length", "leader_epoch",
     "transactional_id", "producer_id", "producer_epoch", "clean_shutdown", "stable_known",
@@ -26,7 +25,7 @@ PLACE = (
 
 
 def _copies(partition_info: DataFrame, copied: list[int]) -> DataFrame:
-    """The partitions of `copied`, with what tells how far they can be compared."""
+    """The partitions of `copied`, with the columns that say how far they can be compared."""
     # Without copies the planner sees at once that there is nothing to do.
     wanted = F.col("partition_index").isin(copied) if copied else F.lit(False)
     return partition_info.filter(wanted).select(
@@ -54,7 +53,7 @@ def _differences(records: DataFrame) -> DataFrame:
         .agg(
             F.min(record).alias("one"),
             F.max(record).alias("other"),
-            # An offset that one copy has twice is told as offset_not_increasing.
+            # An offset that one copy has twice is reported as offset_not_increasing.
             (F.count("*") == F.size(F.collect_set("partition_index"))).alias("once_a_copy"),
         )
         .filter(F.col("once_a_copy") & (F.col("one.content") != F.col("other.content")))

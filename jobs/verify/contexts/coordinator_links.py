@@ -1,7 +1,7 @@
-"""What a record of the coordinator has to do with other ids, other copies, and other partitions.
+"""A record of the coordinator beside records of other ids, other copies and other partitions.
 
-All of it is asked for irregular rows of `coordinator_step` only. The newest record of an id, and
-the first with a producer id, are irregular by definition, so nothing is lost by that.
+Computed for irregular rows of `coordinator_step` only. The newest record of an id, and the first
+with a producer id, are irregular by definition, so no row that needs these columns is left out.
 """
 
 from pyspark.sql import Column, DataFrame, Window
@@ -74,7 +74,7 @@ def _with_copies(rows: DataFrame) -> DataFrame:
     end_timestamp: the newest one of the partition. alive_for_ms: how long after the record the
     partition was written at least, pauses counted as `alive_ms` does. last_of_all: no copy of the
     partition has a later record of the id, and of the copies that have this one it is the copy
-    that tells most.
+    that says most.
     """
     # The last record of a partition is the newest of its id, so it is among these rows.
     end = F.max(F.struct("ordinal", "alive_ms", "latest_timestamp"))

@@ -46,7 +46,7 @@ def _record() -> Column:
 
 
 def _taken_up() -> Column:
-    """What tells whether a later step was taken from a record."""
+    """Whether a later step was taken from a record."""
     return F.struct("offset", "ordinal", *NAMES)
 
 
@@ -72,8 +72,8 @@ def _enriched(linked: DataFrame, files: DataFrame, ages: Ages) -> DataFrame:
         previous_file="previous.file_index",
         user_file="first_user.file_index",
     )
-    # A follower that was behind ends before its broker did, so only one broker alone tells more
-    # than the log itself.
+    # A follower that lagged ends before its broker did, so only a broker alone in its cluster says
+    # more than the log itself.
     seen_up_to = F.greatest(
         "end_timestamp", F.when(F.col("single_broker"), F.col("complete_up_to_ms"))
     )
@@ -111,7 +111,7 @@ def _stepped(txn_log_records: DataFrame) -> DataFrame:
     """Records beside earlier ones of their id.
 
     Added: state, new_tag, previous, earlier, newest; newest_complete (of the records before, null
-    for none), completes (their number) and since_complete (those behind the newest one, in order,
+    for none), completes (their number) and since_complete (those after the newest one, in order,
     at most LOOKED_BACK), both as `_taken_up`.
     """
     by_offset = Window.partitionBy("partition_index").orderBy("offset", "position")
@@ -195,9 +195,9 @@ def coordinator_step_context(
     )
 
     def enrich(selected: DataFrame) -> DataFrame:
-        told = selected.withColumn("from_older_state", from_older_state()).drop(
+        with_origin = selected.withColumn("from_older_state", from_older_state()).drop(
             "since_complete", "newest_complete", "completes"
         )
-        return _enriched(with_links(told, partition_info, transactions), files, ages)
+        return _enriched(with_links(with_origin, partition_info, transactions), files, ages)
 
     return Context("coordinator_step", rows, _regular, enrich, log.unevaluated, within_cluster=True)

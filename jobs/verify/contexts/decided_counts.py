@@ -1,6 +1,6 @@
 """Decisions and markers that share an epoch (transaction.version 0 and 1), counted in their order.
 
-Markers of one epoch and outcome look alike, so it is their number up to a moment that tells.
+Markers of one epoch and outcome look alike, so only their number up to a moment can be compared.
 """
 
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
@@ -27,7 +27,7 @@ ALLOWED, OPENS, PREPARED, MARKER, CLOSES = range(5)
 def with_counts(
     rows: DataFrame, decided: DataFrame, markers: DataFrame, tolerance: Column
 ) -> DataFrame:
-    """Adds what counting tells of rows with fewer or more markers than decisions.
+    """Adds what counting shows of rows with fewer or more markers than decisions.
 
     stale_*: the first marker that ended data when fewer transactions of the partition had been
     decided than ended, a decision counting as made earlier by the tolerance (stale_place, _offset,
@@ -47,9 +47,9 @@ def with_counts(
             F.max("apart_ms").alias("apart_ms"),
              F.max(has_too_many() & (F.col("with_transaction_version_2") == 0)).alias("crowded"))
     )  # fmt: skip
-    told = _counted(_events(keys, decided, markers, tolerance))
-    found = _of_markers(told).join(_of_decisions(told), on=KEY, how="full")
-    # A row is told what it was counted for: the other outcome of its epoch may be regular.
+    counted = _counted(_events(keys, decided, markers, tolerance))
+    found = _of_markers(counted).join(_of_decisions(counted), on=KEY, how="full")
+    # A row gets the reason for which it was counted: the other outcome of its epoch may be regular.
     asked = {"short": lacks_markers(), "odd": changes_coordinator(),
              "stale": has_too_many() | F.col("prepares").isNull()}  # fmt: skip
     joined = rows.join(found, on=KEY, how="left")
@@ -175,9 +175,9 @@ def _of_markers(counted: DataFrame) -> DataFrame:
     undecided = F.col("ended") & F.col("commit") & (F.col("uncommitted") < 0)
     epoch = F.col("marker.epoch")
     odd = (epoch < F.col("from_leader")) | (epoch > F.col("to_leader"))
-    told = F.struct("marker.*", "from_leader", "to_leader", "next_commit", "commits_before")
+    example = F.struct("marker.*", "from_leader", "to_leader", "next_commit", "commits_before")
     first = counted.filter(F.col("kind") == MARKER).groupBy(*KEY).agg(
-        *[F.min(F.when(surely(which), told)).alias(name)
+        *[F.min(F.when(surely(which), example)).alias(name)
           for name, which in (("stale", stale), ("undecided", undecided), ("odd", odd))]
     )  # fmt: skip
     return first.select(

@@ -91,7 +91,7 @@ def _around(wanted: DataFrame, states: DataFrame) -> DataFrame:
         F.coalesce("first_length", "marker_length").alias("run_length"),
     )
     # Data of a new epoch wait, under version 2, until the transaction before is complete.
-    behind = (F.col("run_epoch") > F.col("marker_epoch")) | (
+    later = (F.col("run_epoch") > F.col("marker_epoch")) | (
         F.col("transaction_version_2") & (F.col("run_data_epoch") >= F.col("marker_epoch"))
     )
     return (
@@ -102,7 +102,7 @@ def _around(wanted: DataFrame, states: DataFrame) -> DataFrame:
                 "earlier_offset"
             ),
             F.min(
-                F.when(behind, F.struct("run_first", "file_index", "run_position", "run_length"))
+                F.when(later, F.struct("run_first", "file_index", "run_position", "run_length"))
             ).alias("later_run"),
         )
     )

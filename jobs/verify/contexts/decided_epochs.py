@@ -84,11 +84,11 @@ def with_outcomes(rows: DataFrame, markers: DataFrame) -> DataFrame:
     committed_at = F.when(raised & commit, F.col("partition_index"))
     aborted_at = F.when(raised & ~commit, F.col("partition_index"))
     apart = (F.min(committed_at) != F.max(aborted_at)) | (F.max(committed_at) != F.min(aborted_at))
-    told = markers.groupBy("producer_id", "marker_epoch").agg(
+    outcomes = markers.groupBy("producer_id", "marker_epoch").agg(
         F.max(ended & commit).alias("committed_somewhere"),
         F.coalesce(apart, F.lit(False)).alias("raised_both_ways"),
     )
-    return rows.join(told, on=["producer_id", "marker_epoch"], how="left")
+    return rows.join(outcomes, on=["producer_id", "marker_epoch"], how="left")
 
 
 def with_other_outcome(rows: DataFrame) -> DataFrame:

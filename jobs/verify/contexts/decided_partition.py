@@ -26,8 +26,8 @@ from udfs.rules.clock import covers
 from udfs.rules.extent import MAX_OFFSET
 from udfs.rules.logic import surely
 
-# Far before and behind every clock, with room for arithmetic: a file may hold any number.
-FARTHEST_MS = 1 << 60
+# Moments of a file, which may be any number, are cut here: beyond every clock, and sums still fit.
+BEYOND_CLOCKS_MS = 1 << 60
 # A clock that is set right goes back by less.
 ONE_CLOCK_MS = 1000
 PLACES = (
@@ -56,7 +56,7 @@ class Decided:
 
 
 def _clipped(name: str) -> Column:
-    return F.greatest(F.least(F.col(name), F.lit(FARTHEST_MS)), F.lit(-FARTHEST_MS))
+    return F.greatest(F.least(F.col(name), F.lit(BEYOND_CLOCKS_MS)), F.lit(-BEYOND_CLOCKS_MS))
 
 
 def _decisions(decided: DataFrame, several_copies: bool) -> DataFrame:
@@ -86,10 +86,10 @@ def _reach_of_row(tolerance: Column) -> list[Column]:
     return [
         F.when(F.col("alone_in_cluster"), one_clock).otherwise(tolerance).alias("apart_ms"),
         at_once.alias("at_once"),
-        F.when(F.col("earlier_offset").isNotNull(), F.lit(-2 * FARTHEST_MS))
+        F.when(F.col("earlier_offset").isNotNull(), F.lit(-2 * BEYOND_CLOCKS_MS))
         .otherwise(F.col("first_marker_ms"))
         .alias("whole_from"),
-        F.when(at_once, F.lit(2 * FARTHEST_MS)).otherwise(F.col("complete_up_to_ms")).alias(
+        F.when(at_once, F.lit(2 * BEYOND_CLOCKS_MS)).otherwise(F.col("complete_up_to_ms")).alias(
             "whole_to"
         ),
     ]  # fmt: skip
@@ -103,12 +103,12 @@ def _lateness(tolerance: Column) -> list[Column]:
 
     def history_later(marker: str) -> Column:
         covered = covers(F.col("history_covers_ms"), F.col(marker), tolerance)
-        told = attribution.is_copied_later(
+        copied_later = attribution.is_copied_later(
             F.col("marker_epoch"),
             F.col("newest_epoch"),
             one_instant("history_clean_shutdown") | covered,
         )
-        return F.coalesce(told, F.lit(False))
+        return F.coalesce(copied_later, F.lit(False))
 
     return [
         F.coalesce(one_instant("coordinator_clean_shutdown") | in_time | later, F.lit(False)).alias(
@@ -140,7 +140,7 @@ def _anchors(tolerance: Column) -> list[Column]:
     owns = held & surely(
         attribution.owns_what_is_there(F.col("newest_prepare"), F.col("newest_owner"), running)
     )
-    behind = (F.col("last_marker_offset") > F.col("data_run_last")) & covers(
+    marker_later = (F.col("last_marker_offset") > F.col("data_run_last")) & covers(
         F.col("history_covers_ms"), F.col("last_marker_ms"), tolerance
     )
     moved_on = F.col("newest_epoch") > F.col("prepared_data_epoch")
@@ -156,7 +156,7 @@ def _anchors(tolerance: Column) -> list[Column]:
     return [
         F.when(held & single & unended, F.col("data_run_last")).alias("own_data_last"),
         F.when(owns, F.col("data_run_last")).alias("owned_last"),
-        (F.col("at_once") | surely(behind) | surely(moved_on)).alias("owner_settled"),
+        (F.col("at_once") | surely(marker_later) | surely(moved_on)).alias("owner_settled"),
         F.when(by_order, F.col("ended_marker")).alias("order_anchor"),
         F.when(by_clock, F.col("first_marker_offset")).alias("clock_anchor"),
         F.when(nearly, F.col("first_marker_offset")).alias("near_anchor"),
@@ -175,9 +175,11 @@ def _held() -> list[Column]:
     held_to = F.coalesce(F.col("later_run.run_first"), F.lit(MAX_OFFSET))
     # The cleaner keeps the marker of data that are still there.
     own_data = F.col("own_data_last").isNotNull() & F.col("short_place").isNull()
-    behind = F.coalesce(F.when(own_data, F.col("own_data_last")), "owned_last", by_order, held_from)
-    gone = F.when(own_data, lost_between(behind + 1, held_to)).otherwise(
-        marker_missing_between(F.when(short, by_order).otherwise(behind) + 1, held_to)
+    known_from = F.coalesce(
+        F.when(own_data, F.col("own_data_last")), "owned_last", by_order, held_from
+    )
+    gone = F.when(own_data, lost_between(known_from + 1, held_to)).otherwise(
+        marker_missing_between(F.when(short, by_order).otherwise(known_from) + 1, held_to)
     )
     return [
         held_from.alias("held_from"),
@@ -230,7 +232,7 @@ def _coordinator_epochs() -> list[Column]:
     """The coordinator epoch of a marker of the row that fits none of its decisions.
 
     misfit_epoch, and from_epoch to to_epoch that would fit; null where all fit. An operator's abort
-    has the epoch of the data and tells of no coordinator; under version 2 no other marker has.
+    has the epoch of the data and names no coordinator; under version 2 no other marker has.
     """
     single = attribution.one_transaction_an_epoch(F.col("with_transaction_version_1"))
     lowest = F.when(single, F.col("lowest_raised_coordinator_epoch")).otherwise(
@@ -378,13 +380,13 @@ def decided_partition_context(
     def enrich(selected: DataFrame) -> DataFrame:
         producers = selected.select("producer_id").distinct()
         decided = _decisions(given.log.decisions_of(producers), given.several_copies)
-        # What a snapshot tells lies before the log, where markers are not looked for.
+        # The states of a snapshot lie before the log, where markers are not looked for.
         in_log = given.states.filter(~F.col("initial"))
         runs = runs_of(in_log, given.regular.join(producers, on="producer_id", how="left_semi"))
         tolerance = F.lit(ages.clock_tolerance)
         placed = selected.join(F.broadcast(known), on="partition_index", how="inner")
         deciding = F.coalesce("coordinator_index", "committed_index")
-        told = (
+        with_history = (
             with_decision(placed, decided, known_ends, given.owners)
             .withColumn("deciding_index", deciding)
             .join(F.broadcast(coordinators), on="deciding_index", how="left")
@@ -392,7 +394,8 @@ def decided_partition_context(
                   on=["listed", "producer_id", "marker_epoch", "commit"], how="left")
         )  # fmt: skip
         ended = first_ended(rows, coordinators)
-        beside = with_reach(with_data(with_outcomes(told, markers), runs, markers), markers).join(
+        owned = with_data(with_outcomes(with_history, markers), runs, markers)
+        beside = with_reach(owned, markers).join(
             F.broadcast(ended), on=["partition_index", "coordinator_partition"], how="left"
         )
         reached = beside.select("*", *_reach_of_row(tolerance), *_lateness(tolerance))

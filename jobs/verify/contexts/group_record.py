@@ -26,20 +26,20 @@ def _greatest_common_divisor(one: Column, other: Column) -> Column:
 def placement(splits: DataFrame, partition_info: DataFrame, assumed: int | None) -> DataFrame:
     """One row for the dump: what all splits together say of the number of partitions.
 
-    some_number_fits: with the number that `__cluster_metadata` tells, or without it with any
+    some_number_fits: with the number in `__cluster_metadata`, or without it with any
     possible one, every group is where it belongs; most_fit: the number that the decoder assumed
     is that one, or without it the right one for more records than not. `assumed`: that number.
     """
     highest = partition_info.filter(F.col("topic") == OFFSETS_TOPIC).agg(
         F.max("partition").alias("highest_partition"), known_count().alias("known_count")
     )
-    told = splits.agg(
+    divisors = splits.agg(
         F.collect_set("group_divisor").alias("divisors"),
         F.sum("placed_records").alias("placed"),
         F.sum("misplaced_records").alias("misplaced"),
     )
     divisor = F.aggregate("divisors", F.lit(0).cast("long"), _greatest_common_divisor)
-    joined = told.crossJoin(F.broadcast(highest)).withColumn("divisor", divisor)
+    joined = divisors.crossJoin(F.broadcast(highest)).withColumn("divisor", divisor)
     possible = (F.col("divisor") == 0) | (F.col("divisor") > F.col("highest_partition"))
     as_assumed = F.col("known_count") == F.lit(assumed)
     return joined.select(

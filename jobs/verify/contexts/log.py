@@ -90,7 +90,7 @@ def segment_context(splits: DataFrame, partition_info: DataFrame, files: DataFra
             F.when(below, F.col("low.lowest_position"))
             .otherwise(F.col("high.highest_position"))
             .alias("byte_position"),
-            # What tells the offsets of a batch is its header.
+            # The header of a batch has its offsets.
             F.lit(layout.HEADER_SIZE).alias("byte_length"),
         )
         return _without_producer(placed)

@@ -13,8 +13,8 @@ from schemas.columns import integer, long, string, table
 LOG_DIRECTORY = table(
     string("file", "its meta.properties, relative to the dump"),
     long("byte_length", "size of that file, bytes"),
-    integer("broker", "broker id; null where it tells none"),
-    string("cluster_id", "its cluster; null where it tells none"),
+    integer("broker", "broker id; null where it has none"),
+    string("cluster_id", "its cluster; null where it has none"),
     string("usual_cluster_id", "the cluster that most directories of the dump name"),
 )
 

@@ -31,7 +31,7 @@ def with_marker_decisions(rows: DataFrame, log: CoordinatorLog, history: DataFra
     joined = rows.join(
         shared, on=["producer_id", "marker_epoch", "marker_commit"], how="left"
     ).join(known, on="producer_id", how="left")
-    told = F.coalesce(F.col("marker_epoch") > F.col("known_above"), F.lit(False))
+    epoch_told = F.coalesce(F.col("marker_epoch") > F.col("known_above"), F.lit(False))
     return joined.withColumns(
-        {"epoch_told": told, "shared_epoch": F.coalesce("shared_epoch", F.lit(False))}
+        {"epoch_told": epoch_told, "shared_epoch": F.coalesce("shared_epoch", F.lit(False))}
     ).drop("known_above")

@@ -50,12 +50,12 @@ def _contradictions(given: OffsetTransactions, partition_info: DataFrame) -> Dat
 
     def ended(folded: DataFrame, commit: bool) -> DataFrame:
         """Transactions with data that one marker of their epoch, or of the next, has ended."""
-        told = all_transactions(given.transactions, folded).filter(
+        transactions = all_transactions(given.transactions, folded).filter(
             F.col("first_offset").isNotNull()
             & (F.col("marker_commit") == F.lit(commit))
             & may_end(F.col("marker_epoch"), F.col("producer_epoch"))
         )
-        placed = told.join(F.broadcast(kinds), on="partition_index", how="inner")
+        placed = transactions.join(F.broadcast(kinds), on="partition_index", how="inner")
         return placed.filter(F.col("of_offsets") | ~F.col("coordinator_topic"))
 
     aborted, committed = ended(given.regular_aborts, False), ended(given.regular, True)
@@ -75,7 +75,7 @@ def _contradictions(given: OffsetTransactions, partition_info: DataFrame) -> Dat
     )  # fmt: skip
     offsets = F.when(F.col("of_offsets"), F.col("aborted")).otherwise(F.col("committed"))
     output = F.when(F.col("of_offsets"), F.col("committed")).otherwise(F.col("aborted"))
-    told = pairs.select(
+    disagreeing = pairs.select(
         offsets["partition_index"].alias("partition_index"),
         offsets["first_offset"].alias("first_offset"),
         F.struct(
@@ -93,8 +93,8 @@ def _contradictions(given: OffsetTransactions, partition_info: DataFrame) -> Dat
             F.greatest("aborted.marker_timestamp", "committed.marker_timestamp").alias("moment"),
         ).alias("output"),
     )
-    # What both epochs prove comes first, so that one finding tells the strongest place.
-    return told.groupBy("partition_index", "first_offset").agg(
+    # What both epochs prove comes first, so that one finding names the strongest place.
+    return disagreeing.groupBy("partition_index", "first_offset").agg(
         F.max_by("output", F.struct("output.aborted_epoch", "output.place")).alias("output")
     )
 

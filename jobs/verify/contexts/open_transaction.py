@@ -67,7 +67,7 @@ def with_moments(rows: DataFrame, states: DataFrame) -> DataFrame:
     """Adds when the data of open transactions lay there at the latest, ms of brokers' clocks.
 
     appended_by_ms, begun_by_ms: the broker's own timestamp of the last batch, else its first moment
-    behind the last batch, and behind the first; null where none lies there. Client timestamps say
+    after the last batch, and after the first; null where none lies there. Client timestamps say
     nothing of either (`udfs.rules.clock`).
     """
     keys = ["partition_index", "producer_id", "transaction_number"]
@@ -81,12 +81,12 @@ def with_moments(rows: DataFrame, states: DataFrame) -> DataFrame:
         .filter(F.col("moment_offset") > F.col("from_offset"))
         .select("partition_index", F.col("moment_offset").alias("at_offset"), "moment_ms")
     )
-    behind = (
+    before = (
         Window.partitionBy("partition_index")
         .orderBy(F.col("at_offset").desc())
         .rowsBetween(Window.unboundedPreceding, -1)
     )
-    nearest = F.last("moment_ms", ignorenulls=True).over(behind)
+    nearest = F.last("moment_ms", ignorenulls=True).over(before)
     known = (
         opened.unionByName(moments, allowMissingColumns=True)
         .withColumn("behind_ms", nearest)
@@ -106,15 +106,15 @@ def with_moments(rows: DataFrame, states: DataFrame) -> DataFrame:
 
 @dataclass(frozen=True)
 class CoordinatorListing:
-    """What files tell of the partitions of `__transaction_state`.
+    """What side files say of the partitions of `__transaction_state`.
 
-    `number`: those in the dump, 0 where they are not all numbers from 0 on. `told`: how many there
-    are by `__cluster_metadata`, None where it does not tell. `listed`: checkpoints of brokers list
+    `number`: those in the dump, 0 where they are not all numbers from 0 on. `total`: how many there
+    are by `__cluster_metadata`, None where it does not say. `listed`: checkpoints of brokers list
     the same ones; `beyond`: they list one that the dump does not have.
     """
 
     number: int
-    told: int | None
+    total: int | None
     listed: bool
     beyond: bool
 
@@ -123,12 +123,14 @@ def _log_complete(listing: CoordinatorListing) -> Column:
     """Whether every partition of the coordinator's log is there; over the copies of that topic."""
     if listing.beyond or not listing.number:
         return F.lit(False)
-    if listing.told is not None:
-        return F.lit(listing.number == listing.told)
+    if listing.total is not None:
+        return F.lit(listing.number == listing.total)
     ids = F.coalesce(F.sum("ids"), F.lit(0))
     misfits = F.coalesce(F.sum("misplaced_ids"), F.lit(0))
-    told, listed = F.lit(False), F.lit(listing.listed)
-    proven: Column = partitions_proven(F.lit(listing.number), told, listed, ids, misfits)
+    proven_by_metadata, listed = F.lit(False), F.lit(listing.listed)
+    proven: Column = partitions_proven(
+        F.lit(listing.number), proven_by_metadata, listed, ids, misfits
+    )
     return proven
 
 
@@ -208,7 +210,7 @@ def coordinator_columns(
     (a higher epoch is in effect and no decision under way, so the transaction is complete);
     copied_behind_coordinator (the copy of the partition is later than that record); overdue_ms
     (how long before the end of the copy of that log the transaction should have been aborted,
-    negative if it need not; at least so long where a text does not tell its start).
+    negative if it need not; at least so long where a text does not print its start).
     """
     partition_covers = covers(
         F.col("complete_up_to_ms"), F.col("coordinator.record_timestamp"), clock_tolerance
@@ -250,7 +252,7 @@ def coordinator_columns(
 def latest_start(record: str = "") -> Column:
     """Start of the transaction of a record of the coordinator, ms.
 
-    Where a text does not tell it, its last update, which is not before it. `record`: prefix of the
+    Where a text does not print it, its last update, which is not before it. `record`: prefix of the
     names of its columns.
     """
     return F.coalesce(f"{record}start_ms", f"{record}last_update_ms")
@@ -273,11 +275,11 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
     """Whether data that lie open came after the marker of their own transaction.
 
     behind_own_marker: the marker before them ended data of the same epoch, which is how
-    transactions end before protocol 2. listed_later: a Prepare record behind that marker lists the
-    partition, so the data may be of that transaction. listing_known: no record of the id behind
+    transactions end before protocol 2. listed_later: a Prepare record after that marker lists the
+    partition, so the data may be of that transaction. listing_known: no record of the id after
     that marker is missing. registration_over: nothing that the copy of the coordinator's log lacks
     can have registered the partition for these data. one_clock: timestamps of marker and Prepare
-    records tell their order. behind_gap: offsets behind that marker are missing.
+    records tell their order. behind_gap: offsets after that marker are missing.
     """
     marked = F.col("opening_marker.timestamp")
     epoch = F.col("highest_epoch")
@@ -293,7 +295,7 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
         F.col("coordinator.complete_up_to_ms"), F.col("appended_by_ms"), clock_tolerance
     )
     fenced = _epoch_of_coordinator() > epoch
-    # Of several Prepare records near the marker, another clock cannot tell which is its own.
+    # Of several Prepare records near the marker, another clock cannot show which is its own.
     earlier = F.col("decided_before_ms")
     alone = F.col("decided_ms").isNotNull() & (
         earlier.isNull() | (earlier < F.try_subtract(marked, tolerance))
@@ -325,16 +327,16 @@ def is_decided() -> Column:
 
 
 def age(now: int | None) -> Column:
-    """How long the data of an open transaction lie there, ms, as far as it is proven.
+    """Age of the data of an open transaction, ms, as far as it is proven.
 
-    By the first moment of a broker behind them; what their client says counts where none is, and
+    By the first moment of a broker after them; what their client says counts where none is, and
     where it is decided anyway that nobody runs the transaction: it then decides only whether that
-    is told now or by a later audit.
+    is reported now or by a later audit.
     """
     moment = F.lit(now).cast("long")
-    told = F.try_subtract(moment, F.col("last_timestamp"))
+    by_client = F.try_subtract(moment, F.col("last_timestamp"))
     proven = F.try_subtract(moment, F.col("appended_by_ms"))
-    return F.greatest(proven, F.when(is_decided() | proven.isNull(), told))
+    return F.greatest(proven, F.when(is_decided() | proven.isNull(), by_client))
 
 
 def is_unended() -> Column:
@@ -376,5 +378,5 @@ def overdue() -> Column:
 
 
 def start_untold() -> Column:
-    """Whether the coordinator runs an open transaction of which a text does not tell the start."""
+    """Whether the coordinator runs an open transaction of which a text does not print the start."""
     return F.coalesce(_running() & F.col("coordinator.start_ms").isNull(), F.lit(False))

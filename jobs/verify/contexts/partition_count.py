@@ -1,16 +1,16 @@
 """How many partitions `__transaction_state` has, found from where its ids lie.
 
-`__cluster_metadata` tells it. A dump without it does not, nor does any file tell
-`transaction.state.log.num.partitions`. But an id lies in the partition that
-its hash gives modulo that number (`TransactionMetadataManager.partitionFor`), so the ids tell it:
-with a number that is not the right one, few of them lie where they should.
+`__cluster_metadata` has the number; without a copy of that, no file of a dump states it
+(`transaction.state.log.num.partitions`). An id lies in the partition of its hash modulo that number
+(`TransactionMetadataManager.partitionFor`), so the number is the one with which the ids fit their
+partitions: with a wrong one few of them do.
 """
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 DEFAULT_COUNT = 50
-# Nobody runs more; a search without an end would let one odd id cost minutes.
+# More than any cluster has; without a limit the search for one odd id would take minutes.
 HIGHEST_COUNT = 5_000
 IDS_ASKED = 100
 # So many ids must agree for each that does not, before that one is wrong and not the number.
@@ -20,11 +20,11 @@ PROVEN_BY = 10
 def known_count() -> Column:
     """How many partitions `__cluster_metadata` gives a topic; over all copies of that topic.
 
-    Null where it is not told of each of them, differently, or before partitions were added.
+    Null where it is not known of each of them, where it differs, or before partitions were added.
     """
-    told = F.col("topic_partitions")
-    agreed = (F.min(told) == F.max(told)) & (F.count(told) == F.count("*"))
-    return F.when(agreed & (F.max(told) > F.max("partition")), F.max(told))
+    count = F.col("topic_partitions")
+    agreed = (F.min(count) == F.max(count)) & (F.count(count) == F.count("*"))
+    return F.when(agreed & (F.max(count) > F.max("partition")), F.max(count))
 
 
 def partition_count(ids: DataFrame, of_topic: DataFrame) -> DataFrame:
@@ -37,7 +37,7 @@ def partition_count(ids: DataFrame, of_topic: DataFrame) -> DataFrame:
     """
     # Any hundred ids will do, but the same ones in every run.
     asked = ids.distinct().orderBy(F.hash("id_hash"), "id_hash", "partition").limit(IDS_ASKED)
-    told = asked.agg(F.collect_list(F.struct("id_hash", "partition")).alias("ids")).crossJoin(
+    of_ids = asked.agg(F.collect_list(F.struct("id_hash", "partition")).alias("ids")).crossJoin(
         F.broadcast(of_topic)
     )
     lowest = F.coalesce("highest_partition", F.lit(-1)) + 1
@@ -48,7 +48,7 @@ def partition_count(ids: DataFrame, of_topic: DataFrame) -> DataFrame:
         best_likely["fitting"] < F.size("ids"), F.array_max(F.transform(possible, _fitting))
     ).otherwise(best_likely)
     misfits = F.size("ids") - F.col("best.fitting")
-    return told.select("ids", "known_count", best.alias("best")).select(
+    return of_ids.select("ids", "known_count", best.alias("best")).select(
         F.coalesce("known_count", "best.partition_count").alias("partition_count"),
         (
             F.col("known_count").isNotNull()

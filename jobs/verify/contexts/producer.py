@@ -105,7 +105,7 @@ def producer_context(
 
     unallocated: the place where an id is first used that is none of those given out by
     `__cluster_metadata`, unallocated_from or above; null for any other id. metadata_later: that
-    log goes on behind a moment at which the id was in use.
+    log goes on after a moment at which the id was in use.
     """
     rows = (
         _uses(states, txn_log_records, partition_info)

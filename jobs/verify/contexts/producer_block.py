@@ -17,12 +17,12 @@ PRODUCER_BLOCK = table(
     long("offset_first", "offset of the record that gives the block out"),
     long("byte_position", "byte position of its batch"),
     long("byte_length", "size of its batch, bytes"),
-    long("next_producer_id", "first producer id behind the block"),
+    long("next_producer_id", "first producer id after the block"),
     string("previous_file", "the same of the block before, also below"),
     long("previous_offset", "its offset"),
     long("previous_position", "byte position of its batch"),
     long("previous_length", "size of its batch, bytes"),
-    long("previous_next_producer_id", "first producer id behind it"),
+    long("previous_next_producer_id", "first producer id after it"),
 )
 
 

@@ -16,7 +16,7 @@ PAIR = ["replica_set", "one_index", "other_index"]
 
 
 def replica_copies(partition_info: DataFrame) -> DataFrame:
-    """One row a copy: what tells how far it can be compared, and how sure that is."""
+    """One row a copy: how far it can be compared, and how sure that is."""
     listed = F.col("clean_shutdown") & F.col("has_cleaner_checkpoint")
     may_be_cleaned = (F.col("cleaning") == CLEANED) & F.col("cleaner_checkpoint").isNull() & ~listed
     return partition_info.filter(F.col("replica_set").isNotNull()).select(
@@ -34,11 +34,15 @@ def replica_copies(partition_info: DataFrame) -> DataFrame:
 def replica_sets(copies: DataFrame) -> DataFrame:
     """One row a partition: number of `copies`, and the lowest and highest of its topic ids.
 
-    one_id, other_id: struct (topic_id, broker, metadata_file), null where no copy tells one.
+    one_id, other_id: struct (topic_id, broker, metadata_file), null where no copy has one.
     """
-    told = F.when(F.col("topic_id").isNotNull(), F.struct("topic_id", "broker", "metadata_file"))
+    topic_id = F.when(
+        F.col("topic_id").isNotNull(), F.struct("topic_id", "broker", "metadata_file")
+    )
     return copies.groupBy("replica_set", "topic", "partition").agg(
-        F.count("*").alias("copies"), F.min(told).alias("one_id"), F.max(told).alias("other_id")
+        F.count("*").alias("copies"),
+        F.min(topic_id).alias("one_id"),
+        F.max(topic_id).alias("other_id"),
     )
 
 
@@ -46,7 +50,7 @@ def replica_pairs(copies: DataFrame, sets: DataFrame) -> DataFrame:
     """One row for two copies that must agree: replica_set, and all of both as one and other.
 
     Copies of different topics that had the same name need not agree. Where that has happened, a
-    copy that tells no topic id is compared with none.
+    copy without a topic id is compared with none.
     """
     one, other = (
         copies.select("replica_set", F.struct(copies.columns).alias(name))

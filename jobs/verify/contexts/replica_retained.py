@@ -40,14 +40,14 @@ def _copies_to_compare(copies: DataFrame, unread: DataFrame) -> DataFrame:
 def _buckets(retained_records: DataFrame, copies: DataFrame, sets: DataFrame) -> DataFrame:
     """Rows of BUCKET."""
 
-    def told(name: str) -> Column:
+    def copy(name: str) -> Column:
         return F.struct(*[F.col(f"{name}.{field}") for field in COPY.names]).alias(name)
 
     pairs = (
         replica_pairs(copies, sets)
         .groupBy("replica_set")
         .agg(
-            F.collect_list(F.struct(told("one"), told("other"))).alias("pairs"),
+            F.collect_list(F.struct(copy("one"), copy("other"))).alias("pairs"),
             F.first("one.cleaner_reach").alias("reach"),
         )
     )
@@ -85,7 +85,7 @@ def first_contradictions(selected: DataFrame) -> DataFrame:
     """Rows of CONTRADICTION, the first of each kind of a partition.
 
     contradicting: how many offsets, of the two copies that have most of them.
-    Where records or outcomes contradict each other, so do keys: that is not told again.
+    Where records or outcomes contradict each other, so do keys: that is not reported again.
     """
     other_kinds = F.collect_set("row.difference").over(Window.partitionBy("row.replica_set"))
     pair = Window.partitionBy(

@@ -98,7 +98,7 @@ def _beside_copies(differences: DataFrame, copies: DataFrame) -> DataFrame:
 
 
 def _beside_gaps(differences: DataFrame, discontinuities: DataFrame) -> DataFrame:
-    """Differences with the gap of the other copy in which the batch lies: before, behind.
+    """Differences with the gap of the other copy in which the batch lies: before, after.
 
     A batch that the other copy lacks for another reason, as damage or a torn end, is left out.
     """
@@ -106,11 +106,11 @@ def _beside_gaps(differences: DataFrame, discontinuities: DataFrame) -> DataFram
         F.col("partition_index").alias("lacking_index"),
         (F.col("discontinuity") == "segment_missing").alias("between_segments"),
         F.col("previous_last_offset").alias("before"),
-        F.col("base_offset").alias("behind"),
-        F.struct("file_index", "position", "length").alias("behind_gap"),
+        F.col("base_offset").alias("after"),
+        F.struct("file_index", "position", "length").alias("after_gap"),
     )
     lacking = F.when(F.col("difference") == LACKS, F.col("other_index"))
-    inside = (F.col("offset") > F.col("before")) & (F.col("last_offset") < F.col("behind"))
+    inside = (F.col("offset") > F.col("before")) & (F.col("last_offset") < F.col("after"))
     return (
         differences.withColumn("lacking_index", lacking)
         .join(gaps, on="lacking_index", how="left")
@@ -159,13 +159,13 @@ def _differing(first: DataFrame) -> DataFrame:
     about = F.when(lacks, F.col("other_copy")).otherwise(F.col("one_copy"))
     beside = F.when(lacks, F.col("one_copy")).otherwise(F.col("other_copy"))
     held = F.struct("one.file_index", "one.position", "one.length")
-    here = F.when(lacks, F.col("behind_gap")).otherwise(held)
+    here = F.when(lacks, F.col("after_gap")).otherwise(held)
     there = F.when(lacks, held).otherwise(
         F.struct("other.file_index", "other.position", "other.length")
     )
     columns = _of_pair(about, beside) | {
         "offset_first": F.col("offset"),
-        "offset_last": F.when(lacks, F.col("behind") - 1).otherwise(F.col("last_offset")),
+        "offset_last": F.when(lacks, F.col("after") - 1).otherwise(F.col("last_offset")),
         "file_index": here["file_index"],
         "byte_position": here["position"],
         "byte_length": here["length"],
@@ -265,7 +265,7 @@ def replicas_context(
     both_stable_known, both_clean: whether both copies have a high watermark, and were left by a
     broker that had stopped cleanly; clean: that of the copy with the gap. may_be_cleaned,
     cleaning_unknown, compacted: of either copy. never_compacted: by `__cluster_metadata`.
-    topic_known: both tell their topic id, or there never was another topic of this name.
+    topic_known: both have a topic id, or there never was another topic of this name.
     between_segments: the gap lies between two files. may_be_missing: a file that was not copied may
     hold what is lacking.
     """
@@ -283,14 +283,16 @@ def replicas_context(
 
     def enrich(selected: DataFrame) -> DataFrame:
         found = _differences(selected, files, max_batch_bytes)
-        told = _differing(_first(_beside_gaps(_beside_copies(found, copies), discontinuities)))
-        told = told.unionByName(_recreated(selected, files), allowMissingColumns=True)
+        found_last = _differing(
+            _first(_beside_gaps(_beside_copies(found, copies), discontinuities))
+        )
+        found_last = found_last.unionByName(_recreated(selected, files), allowMissingColumns=True)
         if retained_records is None:
-            told = told.withColumns(_nothing(CONTRADICTING))
+            found_last = found_last.withColumns(_nothing(CONTRADICTING))
         else:
             of_retained_records = _contradicting(selected, copies)
-            told = told.unionByName(of_retained_records, allowMissingColumns=True)
-        named = with_paths(told, files, file="file_index", other_file="other_file_index")
+            found_last = found_last.unionByName(of_retained_records, allowMissingColumns=True)
+        named = with_paths(found_last, files, file="file_index", other_file="other_file_index")
         return named.withColumns(_nothing(NEVER_TOLD))
 
     return Context("replicas", rows, regular, enrich)

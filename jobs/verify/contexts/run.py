@@ -27,13 +27,13 @@ def _follows() -> Column:
     mode = F.col("transactional") | ~F.col("open_transaction")
     bump_inside = F.col("open_transaction") & (F.col("producer_epoch") > F.col("previous.epoch"))
     first_ever = F.col("state_epoch").isNull() & (unsequenced | (F.col("first_sequence") == 0))
-    told: Column = (
+    as_expected: Column = (
         (follows(batch, known, unsequenced) | first_ever)
         & mode
         & ~F.coalesce(bump_inside, F.lit(False))
         & (F.col("producer_epoch") < LAST_EPOCH)
     )
-    return told
+    return as_expected
 
 
 def _with_memory(rows: DataFrame, goes_on: Column, expiration_ms: int) -> DataFrame:
@@ -101,8 +101,8 @@ def run_context(
         "missing",
         "emptied",
     )
-    # A run that follows transactions which were folded away was found regular with them, and
-    # does not stand beside its own past.
+    # A run that follows folded transactions was found regular with them (point 6 of the folding
+    # contract, udfs/wire/batches/fold.py).
     judged = F.col("has_data") & ~F.col("follows") & ~F.col("initial")
     rows = states.filter(judged).join(F.broadcast(needed), on="partition_index", how="inner")
     known = F.col("previous").isNotNull() & (F.col("previous.epoch") == F.col("producer_epoch"))
@@ -125,8 +125,8 @@ def run_context(
             & (into_chain("first_sequence") <= into_chain("first_batch_last_sequence"))
             & (into_chain("first_batch_last_sequence") <= chain_end)
         )
-        # Only a chain that is reported itself excuses what comes behind it: of the same epoch, or
-        # of a higher one that did not begin at 0. Behind missing offsets it may begin anywhere.
+        # Only a chain that is reported itself excuses what comes after it: of the same epoch, or
+        # of a higher one that did not begin at 0. After missing offsets it may begin anywhere.
         outlier = (F.col("previous.epoch") == F.col("chain.epoch_before")) | (
             F.col("chain.first_sequence") != 0
         )

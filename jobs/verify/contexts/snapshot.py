@@ -26,10 +26,10 @@ SNAPSHOT_FINDING = table(
 
 def _whole(start: Column, end: Column) -> Column:
     """Whether the cleaner took nothing there; in a live copy it may have passed its checkpoint."""
-    behind = (F.col("cleaning") == CLEANED) & F.col("clean_shutdown")
-    behind &= ~within_reach(start, F.col("cleaned_below"))
+    above_reach = (F.col("cleaning") == CLEANED) & F.col("clean_shutdown")
+    above_reach &= ~within_reach(start, F.col("cleaned_below"))
     nothing_missing = ~F.col("cleaner_traces") & ~missing_between(start, end - 1)
-    whole: Column = (F.col("cleaning") == NEVER_CLEANED) | behind | nothing_missing
+    whole: Column = (F.col("cleaning") == NEVER_CLEANED) | above_reach | nothing_missing
     return whole
 
 
@@ -121,8 +121,8 @@ def snapshot_context(
     """
     rows = partition_info.sparkSession.createDataFrame([], SNAPSHOT_FINDING)
     if states is not None:
-        told = _differences(states, partition_info, expiration_ms, now)
-        rows = rows.unionByName(told, allowMissingColumns=True)
+        differing = _differences(states, partition_info, expiration_ms, now)
+        rows = rows.unionByName(differing, allowMissingColumns=True)
     if faults is not None:
         rows = rows.unionByName(_corrupt(faults, files), allowMissingColumns=True)
 

@@ -41,7 +41,7 @@ def undecided_aborts(
 ) -> DataFrame:
     """Aborted transactions of transaction.version 2 whose decision the coordinator's log lacks.
 
-    Where the log has it, the context `decided_partition` tells which of two markers is wrong; not
+    Where the log has it, the context `decided_partition` shows which of two markers is wrong; not
     where the copy of that log may be older than the marker. `history`: producer ids, of
     `jobs.replay.decisions`; `tolerance`: of clocks, ms. Columns: those of `_in_client_topics`.
     """
@@ -80,7 +80,7 @@ def _in_client_topics(
 
     Such an epoch is one transaction: a commit raises it under transaction.version 2 only, and what
     follows has the next one (KIP-890). An operator's abort has the epoch of the data.
-    Columns: CLOSED_COLUMNS, place (topic-partition), cluster (empty if not told), stable_below.
+    Columns: CLOSED_COLUMNS, place (topic-partition), cluster (empty if not known), stable_below.
     """
     places = partition_info.filter(~F.col("coordinator_topic")).select(
         "partition_index",
@@ -89,8 +89,8 @@ def _in_client_topics(
         "stable_below",
     )
     raised = raised_by_one(F.col("marker_epoch"), F.col("producer_epoch"))
-    told = all_transactions(transactions, folded).select(*CLOSED_COLUMNS)
-    return told.filter(F.col("first_offset").isNotNull() & raised).join(
+    ended = all_transactions(transactions, folded).select(*CLOSED_COLUMNS)
+    return ended.filter(F.col("first_offset").isNotNull() & raised).join(
         F.broadcast(places), on="partition_index", how="inner"
     )
 

@@ -40,9 +40,9 @@ class Ages:
 
 
 def _lies_since() -> Column:
-    """A moment since which the first batch of an open transaction lies there, ms.
+    """A moment at which the first batch of an open transaction was in the log already, ms.
 
-    That of a marker behind it. Without one it is what its client says, but not before the start of
+    That of a marker after it. Without one it is what its client says, but not before the start of
     the transaction, if the coordinator runs it.
     """
     begun = F.when(runs_here() & (F.col("coordinator.start_ms") > 0), F.col("coordinator.start_ms"))
@@ -65,9 +65,9 @@ def transaction_context(
 
     Added: has_data, the columns of `jobs.verify.contexts.open_transaction`, hangs, overdue,
     start_untold, the columns of `with_moments`, age_ms (see `age`), held_ms (since its first batch
-    at least, or by the client's clock where a broker's tells nothing), holds_lso (the oldest open
+    at least, or by the client's clock where a broker's says nothing), holds_lso (the oldest open
     one of its partition), missing_before_marker (offsets between data and marker are lost; of a
-    marker alone: any between the marker before and it are missing), behind_data_gap (lost behind
+    marker alone: any between the marker before and it are missing), behind_data_gap (lost after
     the data), state_may_have_expired, and the columns of `with_listing` and
     `with_marker_decisions`. `history`: producer ids, of `jobs.replay.decisions`.
     """
@@ -128,7 +128,7 @@ def transaction_context(
         expired = at_least_later(
             F.col("state_timestamp"), F.col("marker_timestamp"), ages.producer_expiration
         )
-        told = named.select(
+        described = named.select(
             "*",
             *coordinator_columns(ages.now, ages.late_slack, ages.clock_tolerance),
             *late_write_columns(ages.clock_tolerance),
@@ -156,7 +156,7 @@ def transaction_context(
             F.col("epoch_record.position").alias("epoch_record_position"),
             F.col("epoch_record.length").alias("epoch_record_length"),
         )
-        aged = told.withColumn("age_ms", age(ages.now))
+        aged = described.withColumn("age_ms", age(ages.now))
         return aged.select(
             "*",
             hangs().alias("hangs"),

@@ -77,7 +77,7 @@ def txn_index_entry_context(
     segment_base, previous_last), null where the index has none. `marker_offset` is null where
     the log has no such ABORT marker; `first_offset` is null where its transaction has no data
     in the log, `first_kept` where all of it lies below the log start; `last_stable_offset` is the
-    recomputed one. next_segment_base: base offset of the segment behind the entry's;
+    recomputed one. next_segment_base: base offset of the segment after the entry's;
     newest_entry: largest marker offset in the indexes of the partition.
     """
     entries = _entries(given.entries, files)

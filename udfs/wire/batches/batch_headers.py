@@ -43,7 +43,7 @@ class BatchHeaders(NamedTuple):
     """One array a field, one element a batch, in file order.
 
     `position` is the index of the batch in the buffer, `length` the whole size in bytes
-    (12 more than the stored length field). `checksum`: as stored, from 0; -1 where not told.
+    (12 more than the stored length field). `checksum`: as stored, from 0; -1 where not known.
     """
 
     position: Int64s

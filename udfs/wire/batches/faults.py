@@ -31,7 +31,7 @@ WRAPPER_INVALID = WRAPPER_INNER_CRC | WRAPPER_NESTED | WRAPPER_EMPTY | WRAPPER_O
 
 # What the cleaner legally leaves behind: not a fault below the cleaner checkpoint.
 CLEANER_TRACES = COUNT_BELOW_RANGE | EMPTY | DELETE_HORIZON | HORIZON_WITHOUT_CAUSE
-# One cause, one finding: a batch with the bit on the left is not told of those on the right.
+# One cause, one finding: a batch with the bit on the left is not reported for those on the right.
 IMPLIED = (
     (CONTROL_MALFORMED, COUNT_EXCEEDS_RANGE | PRODUCER_FIELDS_INCONSISTENT | CONTROL_TYPE_UNKNOWN),
     (

@@ -1,6 +1,6 @@
 """Fingerprints: equal for the same bytes. Those of batches are cheap where checksums are proven.
 
-The stored checksum of a proven batch stands for all bytes behind it, so the header, with that
+The stored checksum of a proven batch stands for all bytes after it, so the header, with that
 checksum and with the offset, length and partition leader epoch that it does not cover, stands for
 the whole batch. A fingerprint therefore reads no more than the header.
 """

@@ -1,10 +1,46 @@
-"""Folds batches of one producer into runs, so that what is regular costs one row.
+"""The folding contract: what the decoder may leave out of the rows, and what readers may rely on.
 
-A run is a maximal stretch, within one split of a file, of data batches of one producer id with
-one producer epoch, one transactional flag, contiguous sequences and no fault, together with the
-marker that ends its transaction where that follows next. A marker without such a stretch is a
-run of its own. A batch is a run of length one, so folding changes no rule. No run goes over the log
-start, below which a broker may have forgotten what the file still holds.
+Batches become runs here, runs become rows of `schemas.log_row.RUN_COLUMNS`
+(udfs/arrow/run_rows.py), and regular transactions become blocks instead
+(udfs/wire/batches/regular.py). The code refers to these points by number.
+
+What a run is:
+
+1. A run is a stretch, within one split, of data batches of one producer id, with nothing of that
+   producer between them: one epoch, one transactional flag, contiguous sequences, no pause of the
+   client's clock as long as the expiry of a producer, and all below the log start or none. A batch
+   with a fault is a run alone. So a rule can object only to the first batch, by what stands before
+   it, and what stands after the run needs only its last batch and its counts.
+2. The marker that comes next belongs to the run if the data are transactional and it may end their
+   epoch (`udfs.rules.attribution.may_end`). Any other marker is a run of its own, without data.
+3. Each batch that is replayed is in exactly one run, and a batch or marker alone is a run, too. So
+   where a file is split changes no finding, only where `previous` begins and how many batches it
+   has.
+
+What is folded away, into blocks of `schemas.log_row.REGULAR_TXN`:
+
+4. A run is regular if it is a whole transaction (data and marker) and follows a whole transaction
+   of its producer in the split as `udfs.rules.producer_step` and `udfs.rules.memory` allow, without
+   a fault. Nothing about it may depend on more than the split: it is not below the log start, its
+   marker is below the high watermark, no producer can have expired before it, and if it was
+   aborted, it is not within the reach of the cleaner.
+5. A regular run is folded away if the run after it is regular, too. So both neighbours of a folded
+   transaction are whole transactions in the same split, no check can object to it, and the
+   transactions at both ends of such a stretch remain rows.
+6. The row after a stretch has `follows`. It was found regular with the stretch, so no check of the
+   context `run` judges it. Epochs never step back within a stretch, so the state after that row is
+   the state after all of it. What its own columns cannot say stands beside them: the newest chain
+   of contiguous sequences that began in the stretch (`chain_*`) and the marker before it
+   (`marker_epoch_before`).
+7. A transaction that is open at an ABORT marker either began in the same split, then `oldest_other`
+   of the marker (in a row or a block) knows it, or in an earlier one, then it is a row.
+
+Readers: `jobs.replay.producers` (3, 6), `jobs.replay.transactions` (7), `jobs.model.transactions`
+(4, 5: folded transactions and rows as one table), the contexts `run` (1, 6) and `transaction` (4).
+The predicates of point 4 are the same functions there, over columns. Tests run all cases and random
+histories with other splits and without the shortcut over regular rows (tests/checks/test_cases.py).
+The records of the coordinator's log are folded by a rule of their own
+(udfs/wire/coordinator/txn_log_chain.py).
 """
 
 from typing import NamedTuple
@@ -41,8 +77,7 @@ class Runs(NamedTuple):
     """Runs as indices into the batch arrays given to `fold`; -1 where there is none.
 
     `first`, `last`: first and last data batch. `marker`: the control batch that ends the
-    transaction.
-    `batches`: number of data batches.
+    transaction. `batches`: number of data batches, 0 for a marker alone.
     """
 
     first: Int64s
@@ -119,11 +154,11 @@ def _neighbours(batches: Batches, order: Int64s, sequenced: bool) -> tuple[Bools
 
 
 def fold(batches: Batches, sequenced: bool, expiration_ms: int, kept_from: int = 0) -> Runs:
-    """Folds batches given in file order; the runs come by producer id, then by place.
+    """Folds batches given in file order (contract 1 to 3); runs by producer id, then by place.
 
     `sequenced` is False for coordinator topics, whose batches carry no meaningful sequence.
     `expiration_ms` cuts a run where the client's clock goes on by so much between two batches, and
-    `kept_from` in front of the batch with that base offset: see `udfs.rules.memory`.
+    `kept_from` before the batch with that base offset: see `udfs.rules.memory`.
     """
     order = np.argsort(batches.producer_id, kind="stable").astype(np.int64)
     out = np.empty((4, order.size), dtype=np.int64)

@@ -1,9 +1,9 @@
-"""What a transaction marker says, told by the checksum of its batch.
+"""Type and coordinator epoch of a marker, found by the checksum of its batch.
 
-A text without record lines tells everything of a marker's batch but its type and the coordinator's
+A text without record lines prints everything of a marker's batch but its type and the coordinator's
 epoch. Brokers write markers in one way (`EndTransactionMarker`), so a checksum leaves one epoch of
 32 bits for each of the types. The true one is a small number; the other is as small once in 65,536
-times, and then neither is told.
+times, and then neither is known.
 
 On a topic with LogAppendTime the text lacks the base timestamp too: it is when the marker was made,
 which is the moment of the append or a little before. There the nearest moment that fits is taken,
@@ -30,13 +30,13 @@ CHECKED = struct.Struct(">hiqqqhii")
 CONTENT = struct.Struct(">bbhhbhib")
 EPOCH_BITS = 16
 # Of markers with LogAppendTime: more than a thousand changes of the coordinator, or an append that
-# waited longer, ms, and the marker is not told.
+# waited longer, ms, and the marker stays unknown.
 HIGHEST_EPOCH_APPENDED = 1 << 10
 LONGEST_APPEND = 128
 
 
 class Header(NamedTuple):
-    """What a text tells of a marker's batch; timestamps in ms, `size` in bytes.
+    """What a text prints of a marker's batch; timestamps in ms, `size` in bytes.
 
     `base`: base timestamp or delete horizon; `written`: timestamp of the record; `largest`: the
     largest timestamp.
@@ -94,14 +94,14 @@ def _fitting(header: Header) -> list[tuple[int, int]]:
 
 
 def marker_of(header: Header) -> tuple[int, int] | None:
-    """(control type, coordinator epoch) of a marker; None where its checksum tells none."""
+    """(control type, coordinator epoch) of a marker; None if its checksum fits none or several."""
     appended = header.attributes & layout.TIMESTAMP_TYPE_MASK
     if not appended or header.attributes & layout.DELETE_HORIZON_MASK:
         found = _fitting(header)
         return found[0] if len(found) == 1 else None
     for made in range(header.largest, header.largest - LONGEST_APPEND, -1):
-        told = _fitting(header._replace(base=made, written=made))
-        found = [one for one in told if one[1] < HIGHEST_EPOCH_APPENDED]
+        fitting = _fitting(header._replace(base=made, written=made))
+        found = [one for one in fitting if one[1] < HIGHEST_EPOCH_APPENDED]
         if found:
             return found[0] if len(found) == 1 else None
     return None

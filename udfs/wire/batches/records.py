@@ -35,7 +35,7 @@ SMALLEST_RECORD = 7
 
 @njit(types.UniTuple(int64, 2)(BYTES, int64, int64, int64), cache=True)
 def _varint(data, at, end, max_bytes):  # type: ignore[no-untyped-def]
-    """(value, next position); position -1 when the varint is overlong or reaches behind `end`."""
+    """(value, next position); position -1 when the varint is overlong or reaches past `end`."""
     value = np.uint64(0)
     shift = np.uint64(0)
     for i in range(max_bytes):
@@ -64,7 +64,7 @@ def _skip_bytes(data, at, end):  # type: ignore[no-untyped-def]
 
 @njit(int64(BYTES, int64, int64), cache=True)
 def _skip_headers(data, at, end):  # type: ignore[no-untyped-def]
-    """Position behind the headers of a record, -1 when they are malformed."""
+    """Position after the headers of a record, -1 when they are malformed."""
     header_count, at = _varint(data, at, end, 5)
     if at < 0 or header_count < 0 or header_count > end - at:
         return -1

@@ -1,11 +1,7 @@
 """Regular transactions: those that no rule can object to, whatever came before them.
 
-A run is regular when it is a whole transaction (data and its marker) and follows the transaction
-before it, of the same producer in the same split, as a healthy producer does: the sequence goes
-on in the same epoch or restarts at 0 in a higher one, neither producer epoch nor coordinator
-epoch steps back, and producer state cannot have expired in between. In a stretch of transactions
-that follow each other so, only the first and the last can meet anything outside the stretch. The
-ones in between are folded away: they need no window function, and are most of a healthy log.
+Points 4, 5 and 7 of the folding contract (udfs/wire/batches/fold.py). What is folded away needs no
+window function, and is most of a healthy log.
 """
 
 from typing import NamedTuple
@@ -37,8 +33,8 @@ class Bounds(NamedTuple):
 class Folding(NamedTuple):
     """One element a run. `inner`: folded away. `follows`: the transaction before it was.
 
-    `chain`: of a run that follows, the run in which the newest chain of contiguous sequences
-    begins behind the first one of the stretch; -1 where none does.
+    `chain`: of a run that follows (contract 6), the run of the stretch, after its first one, in
+    which the newest chain of contiguous sequences begins; -1 where none does.
     """
 
     inner: Bools
@@ -85,7 +81,7 @@ def _regular(
     batch: producer_step.Batch,
     known: producer_step.Known,
 ) -> Bools:
-    """Whether each run is a transaction that regularly follows the run before it.
+    """Whether each run is regular after the run before it (contract 4).
 
     Of a run without data or marker `batch` and `known` mean nothing.
     """
@@ -159,7 +155,7 @@ def _oldest_open(  # type: ignore[no-untyped-def]
 
 
 def oldest_open(batches: Batches) -> Int64s:
-    """First offset of the oldest transaction still open behind each marker; -1 for none.
+    """First offset of the oldest transaction still open after each marker; -1 for none.
 
     Only transactions that begin in these batches are known here. Other elements are -1.
     """

@@ -16,8 +16,8 @@ BYTES = types.Array(types.uint8, 1, "C", readonly=True)
 TABLE = types.Array(types.uint32, 2, "C", readonly=True)
 
 # How a walk ended.
-AT_STOP = 0  # the next batch starts at or behind `stop`, or the data ended cleanly
-NEED_MORE = 1  # the batch at `position` reaches behind the data
+AT_STOP = 0  # the next batch starts at or after `stop`, or the data ended cleanly
+NEED_MORE = 1  # the batch at `position` reaches past the data
 NOT_PROVEN = 2  # the bytes at `position` are no provable batch
 
 CRC32C_POLYNOMIAL = 0x82F63B78

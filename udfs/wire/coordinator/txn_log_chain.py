@@ -1,10 +1,11 @@
-"""Which records of `__transaction_state` need a look beside the others of their id.
+"""Which records of `__transaction_state` become rows: what may be folded of that log.
 
-A busy coordinator's log is a long row of plain steps: Ongoing, Prepare, Complete, over and over. A
-record that follows the one before it of its id as it should (docs/kafka-rules.md) meets nothing of
-another split, unless it stands at an end of the id's records in this one. Those in between are
-folded away; a step that is not plain keeps the records that it may have been taken from
-(udfs/rules/coordinator_step.py): those back to the last Complete record.
+Most of that log is plain steps: Ongoing, Prepare, Complete. A record that follows the one before it
+of its id as `udfs.rules.coordinator_step` allows, within one split without a missing offset, is a
+plain step. Only the first and the last records of an id can meet records of another split, and only
+a step that is not plain is compared with more than its neighbours: with those back to the last
+Complete record. All others are folded away. Data batches have the folding contract of
+udfs/wire/batches/fold.py.
 """
 
 from collections.abc import Sequence
@@ -136,7 +137,7 @@ def plain_steps(states: States, before: Int64s, partitions: Sequence[Sequence[st
 def _keep_before(kept: Bools, asked: Int64s, previous: Int64s, complete: Bools) -> None:
     """Marks what a step may be taken from: the records before it back to the last Complete record.
 
-    Behind a Complete record nothing older can be taken up.
+    After a Complete record nothing older can be taken up.
     """
     for _ in range(LOOKED_BACK + 1):
         before = previous[asked]

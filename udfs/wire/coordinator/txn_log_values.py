@@ -39,7 +39,7 @@ _PAIR = types.UniTuple(int64, 2)
 
 @njit(_PAIR(BYTES, int64, int64), cache=True)
 def _unsigned_varint(data, at, end):  # type: ignore[no-untyped-def]
-    """(value, position behind it); a position of -1 where it does not fit."""
+    """(value, position after it); a position of -1 where it does not fit."""
     value = np.int64(0)
     for i in range(MOST_VARINT_BYTES):
         if at + i >= end:
@@ -53,7 +53,7 @@ def _unsigned_varint(data, at, end):  # type: ignore[no-untyped-def]
 
 @njit(int64(BYTES, int64, int64), cache=True)
 def _plain_list_end(data, at, end):  # type: ignore[no-untyped-def]
-    """Position behind the partitions of a version 0 value."""
+    """Position after the partitions of a version 0 value."""
     if end - at < 4:
         return NO_MATCH
     topics = read_int32(data, at)
@@ -74,7 +74,7 @@ def _plain_list_end(data, at, end):  # type: ignore[no-untyped-def]
 
 @njit(int64(BYTES, int64, int64), cache=True)
 def _flexible_list_end(data, at, end):  # type: ignore[no-untyped-def]
-    """Position behind the partitions of a version 1 value, whose topics have no tags."""
+    """Position after the partitions of a version 1 value, whose topics have no tags."""
     topics, at = _unsigned_varint(data, at, end)
     if at < 0:
         return NO_MATCH

@@ -84,10 +84,10 @@ def _find_spans(data, start, end, out):  # type: ignore[no-untyped-def]
         at = start[i]
         first = read_int64(data, at) if at < end[i] else 0
         while at < end[i]:
-            behind = message_end(data, at, end[i])
-            if behind < 0:
+            after = message_end(data, at, end[i])
+            if after < 0:
                 break
-            key_start, key_length, value_start, value_length = content(data, at, behind)
+            key_start, key_length, value_start, value_length = content(data, at, after)
             if key_start < 0:
                 break
             out[SECTION, found] = i
@@ -100,14 +100,14 @@ def _find_spans(data, start, end, out):  # type: ignore[no-untyped-def]
             out[HEADERS_START, found] = value_start + max(value_length, 0)
             out[RECORD_END, found] = out[HEADERS_START, found]
             found += 1
-            at = behind
+            at = after
     return found
 
 
 def find_spans(
     data: NDArray[np.uint8], start: Int64s, end: Int64s, count: Int64s
 ) -> NDArray[np.int64]:
-    """Where keys and values of plain messages lie, as `batches.records.find_spans` tells it.
+    """Where keys and values of plain messages lie, as in `batches.records.find_spans`.
 
     Section i is data[start[i]:end[i]], one plain message or those of a wrapper; there are
     count[i] of them.

@@ -2,7 +2,7 @@
 
 A value is an unsigned varint frame version, api key and api version, then the message
 (`MetadataRecordSerde`; the messages: Kafka's module metadata). Messages of another kind are none of
-these facts. A newer version of one of these may hold anything, which `Undecodable` tells.
+these facts. A newer version of one of these may hold anything, and is an `Undecodable`.
 """
 
 import base64
@@ -77,7 +77,7 @@ Fact = (
 
 
 def decode(value: bytes | None) -> Fact | None:
-    """What a record tells; None for a kind that is of no interest here. Raises nothing."""
+    """The fact of a record; None for a kind that is of no interest here. Raises nothing."""
     if not value:
         return None
     try:

@@ -12,7 +12,7 @@ from udfs.wire.errors import WireError
 from udfs.wire.offsets import offsets_log
 
 NO_OFFSET = -1
-# What is left of a version 4 value behind its commit timestamp: no tags, or the topic id alone.
+# What is left of a version 4 value after its commit timestamp: no tags, or the topic id alone.
 NO_TAGS_SIZE = 1
 TOPIC_ID_TAG_SIZE = 19
 
@@ -40,7 +40,7 @@ class Keys(Distinct[bytes | None, offsets_log.GroupKey]):
 
 @njit(int64(BYTES, int64, int64), cache=True)
 def _plain_metadata_end(data, at, end):  # type: ignore[no-untyped-def]
-    """Position behind a string with an int16 length, -1 where it does not fit."""
+    """Position after a string with an int16 length, -1 where it does not fit."""
     if end - at < 2:
         return -1
     size = read_int16(data, at)

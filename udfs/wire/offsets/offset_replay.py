@@ -1,7 +1,7 @@
 """Offset commits of a split in the order in which they took effect (`OffsetMetadataManager`).
 
 A plain commit takes effect at once. A transactional one is pending until the marker of its
-producer: COMMIT makes it the committed offset if no record behind it in the log has become that
+producer: COMMIT makes it the committed offset if no record after it in the log has become that
 before, ABORT drops it. Both loaders and both coordinators agree on this.
 """
 
@@ -54,7 +54,7 @@ class InEffect(NamedTuple):
 
     @property
     def at_edge(self) -> Bools:
-        """Whether what stands before or behind it may lie outside the split."""
+        """Whether what stands before or after it may lie outside the split."""
         near: Bools = (self.ordinal < self.edge) | (self.ordinal >= self.number - self.edge)
         return near
 
@@ -116,7 +116,7 @@ def went_back(commits: Commits, effect: InEffect) -> Int64s:
     middle = (effect.ordinal[here] > 0) & (effect.ordinal[here] < effect.number[here] - 1)
     here = here[middle]
     before, now, after = (effect.record[here + step] for step in (-1, 0, 1))
-    told = ~(commits.tombstone[before] | commits.tombstone[now] | commits.tombstone[after])
+    none_deleted = ~(commits.tombstone[before] | commits.tombstone[now] | commits.tombstone[after])
     three = (Commit(commits.producer_id[at], commits.committed[at]) for at in (before, now, after))
-    found: Int64s = here[told & is_late(*three)]
+    found: Int64s = here[none_deleted & is_late(*three)]
     return found

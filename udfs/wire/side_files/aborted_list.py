@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from udfs.rules.aborted_list import Entry, agrees, is_malformed, stable_at_abort
 from udfs.wire.batches.batch_headers import Int64s
 
-# Behind every offset.
+# Larger than every offset.
 NEVER = np.iinfo(np.int64).max
 # In the order of the rule.
 ENTRY_COLUMNS = ("version", "first_offset", "last_offset", "last_stable_offset", "previous_last")
@@ -21,7 +21,7 @@ class LongTransactions(NamedTuple):
     """Where the transactions of a partition end that are not regular, as far as it matters.
 
     `ends`: offsets of markers, ascending; `began`: the smallest first offset of all transactions
-    that end there or behind.
+    that end there or after.
     """
 
     ends: Int64s
@@ -35,9 +35,9 @@ def long_transactions(ends: Int64s, began: Int64s) -> LongTransactions:
     """`ends`: offset of the marker, NEVER for an open one; `began`: first offset. In any order."""
     order = np.argsort(ends, kind="stable")
     lowest = np.minimum.accumulate(began[order][::-1])[::-1]
-    # Of those in a row that say the same the last one says it for all.
-    told = np.append(lowest[1:] != lowest[:-1], True)[: lowest.size]
-    return LongTransactions(ends[order][told], lowest[told])
+    # Of neighbours with the same value only the last one is kept.
+    last_of_equal = np.append(lowest[1:] != lowest[:-1], True)[: lowest.size]
+    return LongTransactions(ends[order][last_of_equal], lowest[last_of_equal])
 
 
 def last_stable_offsets(
@@ -47,11 +47,11 @@ def last_stable_offsets(
 
     `oldest_other`: first offset of the oldest other transaction open there, of those that began in
     the split, as the decoder saw it, NEVER for none; one that is longer is open at the marker if it
-    ends behind.
+    ends after.
     """
     following = np.searchsorted(long_ones.ends, markers, side="right")
-    behind = np.append(long_ones.began, NEVER)[following]
-    stable: Int64s = stable_at_abort(markers, np.minimum(oldest_other, behind))
+    later_began = np.append(long_ones.began, NEVER)[following]
+    stable: Int64s = stable_at_abort(markers, np.minimum(oldest_other, later_began))
     return stable
 
 
@@ -68,10 +68,10 @@ def agreeing(aborts: Columns, entries: Columns) -> tuple[Int64s, Int64s]:
         assume_unique=True, return_indices=True,
     )  # fmt: skip
     abort, entry = abort[ours], entry[theirs]
-    told = Entry(*(entries[name][entry] for name in ENTRY_COLUMNS))
+    stored = Entry(*(entries[name][entry] for name in ENTRY_COLUMNS))
     agree = entries["producer_id"][entry] == aborts["producer_id"][abort]
-    agree &= agrees(told, aborts["first_offset"][abort], aborts["last_stable_offset"][abort])
-    agree &= ~is_malformed(told)
+    agree &= agrees(stored, aborts["first_offset"][abort], aborts["last_stable_offset"][abort])
+    agree &= ~is_malformed(stored)
     return abort[agree], entry[agree]
 
 

@@ -1,10 +1,10 @@
-"""What an `.index` and a `.timeindex` promise to readers, held against the batches of a split.
+"""What an `.index` and a `.timeindex` guarantee to readers, compared with the batches of a split.
 
 A reader that asks for an offset begins at the position of the last entry at or below it; one that
 asks for a time begins at the offset of the last entry at or below it. So both columns rise, a
 position is that of a batch, and nothing that is asked for lies in front of where the reader is
-sent. More is not promised: which offset of an append is noted differs between leaders, followers,
-the cleaner and the releases.
+sent. Nothing else is guaranteed: which offset of an append is noted differs between leaders,
+followers, the cleaner and the releases.
 """
 
 from typing import NamedTuple
@@ -71,7 +71,7 @@ def _not_rising(index: SparseIndex, times: bool) -> Int64s:
 def faults_alone(
     index: SparseIndex, base_offset: int, next_base: int | None, times: bool
 ) -> list[Fault]:
-    """What the entries and the names of the segments tell without the log."""
+    """What follows from the entries and the names of the segments, without the log."""
     outside = index.offsets < base_offset
     if next_base is not None:
         outside |= index.offsets >= next_base
@@ -112,7 +112,7 @@ def offset_index_faults(index: SparseIndex, log: Batches) -> list[Fault]:
 
 
 def time_index_faults(index: SparseIndex, log: Batches) -> list[Fault]:
-    """Entries of a `.timeindex` that send a reader behind the records it asks for."""
+    """Entries of a `.timeindex` that send a reader past the records it asks for."""
     index = _searchable(index, times=True)
     if not index.offsets.size or not log.position.size:
         return []

@@ -1,7 +1,7 @@
-"""The state of producers behind a stretch of a log, as a broker keeps it (`ProducerStateEntry`).
+"""The state of producers after a stretch of a log, as a broker keeps it (`ProducerStateEntry`).
 
-A stretch tells by itself what it changes: the newest epoch, batch and marker of each producer that
-wrote in it. Put behind a known state, changes give the next one, so that stretches can be read
+What a stretch changes follows from it alone: the newest epoch, batch and marker of each producer
+that wrote in it. A known state and these changes give the next state, so that stretches can be read
 apart from each other and in any order.
 """
 
@@ -13,7 +13,7 @@ from udfs.wire.batches.batch_headers import Int64s
 from udfs.wire.batches.fold import Batches
 
 NONE = -1
-# A timestamp that a text of a snapshot does not tell.
+# A timestamp that a text of a snapshot does not print.
 UNTOLD = -2
 
 STATE_FIELDS = (
@@ -40,7 +40,7 @@ STATE = np.dtype([(name, np.int64) for name in STATE_FIELDS])
 (
     _, EPOCH, SEQUENCE, OFFSET, DELTA, TIMESTAMP, OF_DATA, COORDINATOR, OPEN, MARKER, KEEPS, NEWEST,
 ) = range(12)  # fmt: skip
-# What the newest batch of an epoch tells, and a marker of that epoch leaves.
+# What the newest batch of an epoch sets, and a marker of that epoch leaves unchanged.
 OF_NEWEST_DATA = ("last_sequence", "last_offset", "offset_delta")
 
 States = NDArray[np.void]
@@ -92,7 +92,7 @@ def changes(
 ) -> States:
     """What the batches of a stretch, in file order, change: `STATE`, one a producer, by its id.
 
-    `txn_first_offset` is that of the transaction open behind the stretch, as far as it tells.
+    `txn_first_offset` is that of the transaction open after the stretch, as far as it is known.
     `position` and `length` are those of the batches in their file, bytes.
     """
     known, dense = np.unique(batches.producer_id, return_inverse=True)
@@ -120,13 +120,13 @@ def changes(
 
 
 def follow(states: States, changed: States) -> States:
-    """The states behind a stretch with these changes; both by producer id."""
+    """The states after a stretch with these changes; both by producer id."""
     at = np.searchsorted(states["producer_id"], changed["producer_id"])
     at = np.minimum(at, max(states.size - 1, 0))
     known = np.zeros(changed.size, dtype=np.bool_)
     if states.size:
         known = states["producer_id"][at] == changed["producer_id"]
-    behind = changed.copy()
+    updated = changed.copy()
     before = states[at[known]]
     own = changed[known]
     after = own.copy()
@@ -142,9 +142,9 @@ def follow(states: States, changed: States) -> States:
     after["txn_first_offset"] = np.where(
         goes_on, before["txn_first_offset"], own["txn_first_offset"]
     )
-    behind[known] = after
+    updated[known] = after
     untouched = np.ones(states.size, dtype=np.bool_)
     untouched[at[known]] = False
-    joined = np.concatenate((states[untouched], behind))
+    joined = np.concatenate((states[untouched], updated))
     ordered: States = joined[np.argsort(joined["producer_id"], kind="stable")]
     return ordered

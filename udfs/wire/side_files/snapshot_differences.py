@@ -73,7 +73,7 @@ def _paired(*sides: States) -> list[States]:
 
 
 def _same(log: Int64s, snapshot: Int64s) -> Bools:
-    """Whether values are equal, as far as both are told."""
+    """Whether values are equal, as far as both are known."""
     same: Bools = (log == snapshot) | (log == UNTOLD) | (snapshot == UNTOLD)
     return same
 
@@ -157,13 +157,13 @@ def _forgotten(log: States, snapshot: States) -> Bools:
     return forgotten
 
 
-def _behind(log: States, snapshot: States) -> Bools:
+def _outdated(log: States, snapshot: States) -> Bools:
     """Whether the snapshot lacks what the log still has; the cleaner only takes from the log."""
     both = (log["producer_id"] == snapshot["producer_id"]) & (log["producer_id"] >= 0)
     same_epoch = snapshot["epoch"] == log["epoch"]
     older = same_epoch & (snapshot["last_offset"] < log["last_offset"])
-    behind: Bools = both & ((snapshot["epoch"] < log["epoch"]) | older)
-    return behind
+    outdated: Bools = both & ((snapshot["epoch"] < log["epoch"]) | older)
+    return outdated
 
 
 class Replayed(NamedTuple):
@@ -182,7 +182,7 @@ class Replayed(NamedTuple):
 
 
 def compare(log: Replayed, snapshot: States, expiration_ms: int) -> Differences:
-    """What differs. Where the log is not whole only what the snapshot lacks is told.
+    """What differs. Where the log is not whole only what the snapshot lacks is reported.
 
     `expiration_ms`: after so long a producer without an open transaction may be absent.
     """
@@ -195,7 +195,7 @@ def compare(log: Replayed, snapshot: States, expiration_ms: int) -> Differences:
     differs &= ~(absent & may_have_expired(replayed["timestamp"], latest, is_open, expiration_ms))
     forgotten = _forgotten(replayed, stored)
     if not log.whole:
-        differs &= _behind(replayed, stored) & ~forgotten
+        differs &= _outdated(replayed, stored) & ~forgotten
     chosen = np.flatnonzero(differs)
     return Differences(
         replayed[chosen],

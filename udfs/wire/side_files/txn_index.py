@@ -23,7 +23,7 @@ class AbortedTxnEntry(NamedTuple):
     last_stable_offset: int
 
 
-# The one place that tells the layout of an entry, in the order of the file.
+# The one place that states the layout of an entry, in the order of the file.
 STORED = np.dtype(
     list(zip(AbortedTxnEntry._fields, (">i2", ">i8", ">i8", ">i8", ">i8"), strict=True))
 )

@@ -1,9 +1,9 @@
-"""Batches of a text of kafka-dump-log: its items gathered into headers, as far as it tells them.
+"""Batches of a text of kafka-dump-log: its items gathered into headers, as far as it prints them.
 
-Positions and lengths are line numbers and lines of the text, not bytes. What no line tells: base
+Positions and lengths are line numbers and lines of the text, not bytes. What no line prints: base
 timestamps (that of the first record stands for it), attribute bits without a name, and the first
 offset of a wrapper of magic 0 or 1 where no records are printed. What a marker says without its
-record, its checksum tells (`udfs.wire.batches.marker_checksum`).
+record, its checksum shows (`udfs.wire.batches.marker_checksum`).
 """
 
 import re
@@ -26,7 +26,7 @@ TEXT_CUT, TOLD_INVALID = "text_cut", "told_invalid"
 UNKNOWN_CODEC = 5
 NOTHING = -1
 SMALLEST_KEY, SMALLEST_VALUE = 4, 6
-# Behind the largest numbers of 64, 32 and 16 bits.
+# One more than the largest numbers of 64, 32 and 16 bits.
 LONG, INT, SHORT = 1 << 63, 1 << 31, 1 << 15
 
 
@@ -35,7 +35,7 @@ class Batch:
     """One batch while its lines are read; names as in BatchHeaders.
 
     `stored_at`, `stored_size`: where it lies in the segment, bytes, -1 where unknown. `announced`:
-    records that its line tells, -1 where it tells none. `doubtful`: lines are missing in front
+    records that its line prints, -1 where it prints none. `doubtful`: lines are missing in front
     of it. `counted`: record lines that followed.
     `first_offset`: of its first record line, `final_offset` of the newest.
     """
@@ -84,7 +84,7 @@ class PrintedRecord(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """Lines [first, end) that tell of no batch, or should; `end` None where nothing follows."""
+    """Lines [first, end) that belong to no batch, or should; `end` None where nothing follows."""
 
     first: int
     end: int | None
@@ -104,7 +104,7 @@ def _attributes(codec: bytes, kind: bytes, transactional: bool, control: bool) -
 
 
 def batch_of(item: text_dump.Item, match: re.Match[bytes]) -> Batch:
-    """The batch that a line of a magic 2 batch tells."""
+    """The batch of a line of magic 2."""
     transactional, sequence = _flag(match[shapes.TRANSACTIONAL]), int(match[shapes.BASE_SEQUENCE])
     producer_id, stamp = int(match[shapes.PRODUCER_ID]), int(match[shapes.TIMESTAMP])
     control = _flag(match[shapes.CONTROL])
@@ -139,7 +139,7 @@ def batch_of(item: text_dump.Item, match: re.Match[bytes]) -> Batch:
 
 
 def old_batch_of(item: text_dump.Item, match: re.Match[bytes]) -> Batch:
-    """The batch that a line of a message of magic 0 or 1 tells; its first offset is not there."""
+    """The batch of a line of a message of magic 0 or 1; its first offset is not there."""
     offset = int(match[shapes.OLD_OFFSET])
     return Batch(
         line=item.line,
@@ -163,7 +163,7 @@ def old_batch_of(item: text_dump.Item, match: re.Match[bytes]) -> Batch:
 
 
 def lone_batch_of(item: text_dump.Item, match: re.Match[bytes]) -> Batch:
-    """A batch that only its record lines tell (0.11 to 2.1), opened by the first of them."""
+    """A batch of which only record lines are printed (0.11 to 2.1), opened by the first of them."""
     offset, stamp = int(match[shapes.LONE_OFFSET]), int(match[shapes.LONE_TIMESTAMP])
     transactional = _flag(match[shapes.LONE_TRANSACTIONAL])
     sequence = int(match[shapes.LONE_SEQUENCE] or NOTHING)
@@ -203,8 +203,8 @@ class Gathered(NamedTuple):
     `fault`: bits that record lines alone show. `largest_timestamp`: of the record lines, ms, the
     base timestamp where there are none. `counted`: record lines. `gaps`: see Gap. `records`: what
     was printed of records, if asked for. `alone`: record lines are all there is (0.11 to 2.1), so
-    that nothing tells of batches that the cleaner emptied. `next_line`: the line of the next batch
-    or behind the last one, None where the text breaks off.
+    that batches which the cleaner emptied are not printed. `next_line`: the line of the next batch
+    or after the last one, None where the text breaks off.
     """
 
     headers: BatchHeaders
@@ -249,7 +249,7 @@ class Gatherer:
         if item.kind == text_dump.CUT:
             self._cut(item.line)
         elif item.kind == text_dump.UNSURE:
-            # Its batch may be whole; what the lines behind it are, nobody can tell.
+            # Its batch may be whole; what the lines after it are is not known.
             self._open = None
             self._cut(item.line)
         elif item.kind == text_dump.EXCEPTION:
@@ -315,8 +315,8 @@ class Gatherer:
         if batch is None or 0 <= batch.announced <= batch.counted:
             return
         offset, stamp = int(match[shapes.RECORD_OFFSET]), int(match[shapes.RECORD_TIMESTAMP])
-        behind = max(batch.final_offset, batch.base_offset - 1)
-        if batch.magic == 2 and not behind < offset <= batch.last_offset:
+        previous = max(batch.final_offset, batch.base_offset - 1)
+        if batch.magic == 2 and not previous < offset <= batch.last_offset:
             batch.fault |= faults.RECORD_OFFSET_ORDER
         self._count(batch, item, offset, stamp, match)
 
@@ -351,7 +351,7 @@ class Gatherer:
     def _finish(self, doubtful: bool = False) -> None:
         """The batch at hand is whole; one that is not valid, or lacks records, is none.
 
-        `doubtful`: lines are missing behind it.
+        `doubtful`: lines are missing after it.
         """
         batch, self._open = self._open, None
         if batch is None:
@@ -361,10 +361,10 @@ class Gatherer:
         missing = self.with_records and batch.counted < batch.announced
         if batch.valid and not self.with_records and batch.attributes & layout.CONTROL_MASK:
             missing = not _read_checksum(batch)
-        # The last message of a wrapper has its offset, and nothing else tells how many there are.
+        # The last message of a wrapper has its offset, and nothing else says how many there are.
         wrapper = batch.magic < 2 and batch.attributes & layout.CODEC_MASK
-        told = batch.counted or self.with_records
-        missing |= bool(wrapper and told and batch.final_offset < batch.last_offset)
+        counted = batch.counted or self.with_records
+        missing |= bool(wrapper and counted and batch.final_offset < batch.last_offset)
         missing |= batch.doubtful or doubtful
         if not batch.valid:
             self._gaps.append(Gap(batch.line, end, "crc_mismatch", batch.lines))
@@ -376,7 +376,7 @@ class Gatherer:
                 self._records.pop()
             return
         if batch.magic < 2 and not batch.counted and batch.attributes & layout.CODEC_MASK:
-            # Where a wrapper begins is not told: no gap is claimed in front of it.
+            # The offset where a wrapper begins is not known: no gap is claimed before it.
             batch.base_offset = min(batch.last_offset, self._last_offset + 1)
         self._last_offset = batch.last_offset
         self._batches.append(batch)
@@ -417,14 +417,14 @@ def _is_possible(batch: Batch) -> bool:
 
 
 def _read_checksum(batch: Batch) -> bool:
-    """Fills in what a marker without record lines says; false where that cannot be told.
+    """Fills in what a marker without record lines says; false where that cannot be known.
 
     The cleaner may have emptied it: then it says nothing.
     """
     if batch.announced == 0 or batch.stored_size == layout.HEADER_SIZE:
         return True
     base = batch.max_timestamp if batch.base_timestamp == NO_TIMESTAMP else batch.base_timestamp
-    told = marker_of(
+    marker = marker_of(
         Header(
             checksum=batch.stored_crc,
             size=batch.stored_size,
@@ -436,9 +436,9 @@ def _read_checksum(batch: Batch) -> bool:
             producer_epoch=batch.producer_epoch,
         )
     )
-    if told is not None:
-        batch.control_type, batch.coordinator_epoch = told
-    return told is not None
+    if marker is not None:
+        batch.control_type, batch.coordinator_epoch = marker
+    return marker is not None
 
 
 def _read_marker(batch: Batch, tail: text_dump.Tail, key_size: int, value_size: int) -> None:

@@ -1,7 +1,7 @@
 """Reads the text of kafka-dump-log: its lines as items, in bounded memory (`DumpLogSegments`).
 
 Nothing in such a text is escaped. A value may hold line breaks, and lines that look like those of
-a batch, so a record is followed to its end by the sizes that its line tells. Bytes that are no
+a batch, so a record is followed to its end by the sizes that its line prints. Bytes that are no
 text are printed as signs of other sizes: there the end must lie within what the sizes allow, and
 where several lines could be the next one the record takes all of them but the last, and is UNSURE.
 """
@@ -36,10 +36,10 @@ LOOK_AHEAD = 1 << 16
 
 
 class Tail(NamedTuple):
-    """What a record line tells behind its numbers; `end`: index behind its line break.
+    """What a record line prints after its numbers; `end`: index after its line break.
 
     `marker`: (is commit, coordinator epoch); `control_type`: of another control record, -1 for
-    one that is told by name; both None where there is none. `content`: index where ` key: ` or
+    one that is printed by name; both None where there is none. `content`: index where ` key: ` or
     ` payload: ` begins, None where nothing was printed. `sure`: no other end is possible.
     """
 
@@ -68,7 +68,7 @@ class Item(NamedTuple):
 
 
 class _NeedMoreError(Exception):
-    """The item may go on behind the bytes that were read."""
+    """The item may go on after the bytes that were read."""
 
 
 def is_text_dump(head: bytes) -> bool:
@@ -98,7 +98,7 @@ class TextDump:
         """Nothing is read yet."""
         self._file, self._left, self._line = file, size, line
         self._base, self._data, self._at = start, b"", 0
-        # Records of the batch that are still to come; None where its line does not tell.
+        # Records of the batch that are still to come; None where its line does not say.
         self._missing: int | None = None
         self._decoded = False
         # What ends a line of this section.
@@ -159,9 +159,9 @@ class TextDump:
         return item, end - at
 
     def _parse(self, more: bool) -> tuple[int, int, re.Match[bytes] | None, Tail | None]:
-        """(kind, index behind the item, match, tail) of the item at hand.
+        """(kind, index after the item, match, tail) of the item at hand.
 
-        `more`: the text goes on behind the bytes that were read, and may be asked for.
+        `more`: the text goes on after the bytes that were read, and may be asked for.
         """
         data, at = self._data, self._at
         if more and len(data) - at < LOOK_AHEAD:
@@ -208,19 +208,19 @@ class TextDump:
             raise _NeedMoreError
         likely = None
         has_headers = data[at - 1 : at] == b"["
-        for behind in self._behind_brackets(at) if has_headers else (at,):
-            found = self._tail_at(behind, key_size, value_size)
+        for after in self._after_brackets(at) if has_headers else (at,):
+            found = self._tail_at(after, key_size, value_size)
             if found is not None and found.end:
                 return found
             likely = likely or found
-            if likely is not None and behind == at + 1:
+            if likely is not None and after == at + 1:
                 break  # no header keys, most likely
         if likely is not None and likely.content is not None:
             end, sure = self._probable_end(likely.content, key_size, value_size, more)
             return likely._replace(end=end, sure=sure)
         return Tail(self._line_end(at, more))
 
-    def _behind_brackets(self, at: int) -> Iterator[int]:
+    def _after_brackets(self, at: int) -> Iterator[int]:
         """Where the list of header keys may end: their names may hold brackets themselves."""
         for _ in range(BRACKETS_TRIED):
             at = self._data.find(b"]", at) + 1
@@ -255,7 +255,7 @@ class TextDump:
     def _probable_end(
         self, content: int, key_size: int, value_size: int, more: bool
     ) -> tuple[int, bool]:
-        """(index behind a line break behind which the next line fits, whether no other may be it).
+        """(index after a line break after which the next line fits, whether no other may be it).
 
         Where the sizes allow none, a decoder of the user's printed something else: the first one.
         """
@@ -294,10 +294,10 @@ class TextDump:
     def _may_end(self, content: int, end: int, size: int) -> bool:
         """Whether what is printed in [content, end) may be a key and value of that size."""
         printed = self._data[content:end]
-        told = len(printed) - 10 * (b" payload: " in printed) - 6 * printed.startswith(b" key: ")
+        shown = len(printed) - 10 * (b" payload: " in printed) - 6 * printed.startswith(b" key: ")
         if printed.isascii():
-            return told <= size <= told + 3 * printed.count(QUESTION)
-        return told - 2 * printed.count(REPLACED) <= size <= told
+            return shown <= size <= shown + 3 * printed.count(QUESTION)
+        return shown - 2 * printed.count(REPLACED) <= size <= shown
 
     def _fits(self, at: int) -> bool:
         if self._missing is not None and self._missing > 1:

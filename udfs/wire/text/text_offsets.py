@@ -1,6 +1,6 @@
 """Records of `__consumer_offsets` as --offsets-decoder prints them (`DumpLogSegments`).
 
-Groups are names that clients choose, and may hold anything; the stored size of a key tells where
+Groups are names that clients choose, and may hold anything; the stored size of a key says where
 its text ends.
 """
 
@@ -98,10 +98,10 @@ def _json_key(text: bytes) -> GroupKey:
 
 
 def read_offset(text: bytes) -> int:
-    """The offset that a commit's value tells. Raises WireError."""
+    """The offset in a commit's value. Raises WireError."""
     try:
         if text.startswith(b"{"):
-            # Nothing in it breaks its line; what stands behind is no part of it.
+            # Nothing in it breaks its line; what stands after is no part of it.
             value = json.loads(text.partition(b"\n")[0])
             return _stored(int(value["data"]["offset"]))
     except (ValueError, KeyError, TypeError, RecursionError) as error:

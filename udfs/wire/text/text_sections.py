@@ -1,4 +1,4 @@
-"""Which files a text of kafka-dump-log tells of, and where in it (`DumpLogSegments`).
+"""Which files a text of kafka-dump-log prints, and where in it (`DumpLogSegments`).
 
 One text may join the dumps of many files. The stretch from one `Dumping …` to the next is a
 section. The first one begins with the text, the last one ends with it.
@@ -9,7 +9,7 @@ from typing import BinaryIO, NamedTuple
 from udfs.wire.text import text_dump, text_offsets, text_txn_log
 from udfs.wire.text import text_shapes as shapes
 
-# Kinds of lines that tell where a batch lies, and the group that does.
+# Kinds of lines that say where a batch lies, and the group that does.
 POSITION_OF = {
     text_dump.BATCH: shapes.POSITION,
     text_dump.OLD_BATCH: shapes.OLD_POSITION,

@@ -41,7 +41,7 @@ OLD_BATCH = re.compile(
     + rb" size: " + NUMBER + rb" magic: ([01]) compresscodec: (\w{1,16}) crc: (\d{1,10})"
     + rb"(?: isvalid: " + FLAG + rb")?\r?\n"
 )  # fmt: skip
-"""A message of magic 0 or 1; a wrapper tells its last offset."""
+"""A message of magic 0 or 1; a wrapper prints its last offset."""
 (
     OLD_OFFSET, OLD_POSITION, OLD_TYPE, OLD_TIMESTAMP, OLD_VALID_BEFORE, OLD_SIZE, OLD_MAGIC,
     OLD_CODEC, OLD_CRC, OLD_VALID,
@@ -74,7 +74,7 @@ LONE_RECORD = re.compile(
     + rb"(?:producerId: " + NUMBER + rb" producerEpoch: " + NUMBER + rb" sequence: " + NUMBER
     + rb" isTransactional: " + FLAG + rb" headerKeys: \[|crc: (\d{1,10}))"
 )  # fmt: skip
-"""A record that stands for itself: up to 2.1, --deep-iteration prints no lines of batches."""
+"""A record without the line of its batch: up to 2.1, --deep-iteration prints none."""
 (
     LONE_OFFSET, LONE_POSITION, LONE_TYPE, LONE_TIMESTAMP, LONE_VALID, LONE_KEY_SIZE,
     LONE_VALUE_SIZE, LONE_MAGIC, LONE_CODEC, LONE_PRODUCER_ID, LONE_PRODUCER_EPOCH, LONE_SEQUENCE,
@@ -126,7 +126,7 @@ TIME_ENTRY = re.compile(rb"timestamp: " + NUMBER + rb" offset: " + NUMBER + rb"\
 
 CODECS = {b"none": 0, b"gzip": 1, b"snappy": 2, b"lz4": 3, b"zstd": 4}
 
-# What may stand behind a whole record: without it, the line is part of a key or value.
+# What may stand after a whole record: without it, the line is part of a key or value.
 FOLLOWS_RECORD = (
     b"| ", b"baseOffset: ", b"offset: ", b"Dumping ", b"Found ", b"Non-consecutive offsets in ",
     b"Mismatches in :", b"Exception in thread ", b"Ignoring unknown file ",

@@ -21,7 +21,7 @@ BOUNDS = {"epoch": SHORT, "last_sequence": INT, "offset_delta": INT, "coordinato
 
 
 class IndexLines(NamedTuple):
-    """Entries of an index, and the lines that tell them, one each."""
+    """Entries of an index, and the lines that print them, one each."""
 
     entries: SparseIndex
     lines: Int64s
@@ -33,24 +33,24 @@ def _state(item: text_dump.Item, file_index: int) -> dict[str, int] | None:
     if match is None:
         return None
 
-    def told(*groups: int, otherwise: int = NONE) -> int:
+    def number_of(*groups: int, otherwise: int = NONE) -> int:
         return next((int(match[group]) for group in groups if match[group]), otherwise)
 
-    # Without a data batch up to 3.0, nothing tells the timestamp of the marker.
-    timestamp = told(
+    # Without a data batch up to 3.0, nothing gives the timestamp of the marker.
+    timestamp = number_of(
         shapes.STATE_TIMESTAMP, shapes.DATA_TIMESTAMP, shapes.OLD_STATE_TIMESTAMP, otherwise=UNTOLD
     )
-    sequence = told(shapes.STATE_SEQUENCE, shapes.OLD_SEQUENCE)
+    sequence = number_of(shapes.STATE_SEQUENCE, shapes.OLD_SEQUENCE)
     row = dict.fromkeys(STATE.names or (), 0) | {
-        "producer_id": told(shapes.STATE_ID),
-        "epoch": told(shapes.STATE_EPOCH),
+        "producer_id": number_of(shapes.STATE_ID),
+        "epoch": number_of(shapes.STATE_EPOCH),
         "last_sequence": sequence,
-        "last_offset": told(shapes.STATE_LAST_OFFSET, shapes.OLD_LAST_OFFSET),
-        "offset_delta": told(shapes.STATE_DELTA, shapes.OLD_DELTA, otherwise=0),
+        "last_offset": number_of(shapes.STATE_LAST_OFFSET, shapes.OLD_LAST_OFFSET),
+        "offset_delta": number_of(shapes.STATE_DELTA, shapes.OLD_DELTA, otherwise=0),
         "timestamp": timestamp,
         "data_timestamp": NONE if sequence == NONE else timestamp,
-        "coordinator_epoch": told(shapes.COORDINATOR_EPOCH),
-        "txn_first_offset": told(shapes.FIRST_OFFSET),
+        "coordinator_epoch": number_of(shapes.COORDINATOR_EPOCH),
+        "txn_first_offset": number_of(shapes.FIRST_OFFSET),
         "marker_offset": NONE,
         "file_index": file_index,
         "position": item.line,
@@ -63,7 +63,7 @@ def _state(item: text_dump.Item, file_index: int) -> dict[str, int] | None:
 
 
 def read_states(items: Iterable[text_dump.Item], file_index: int) -> States:
-    """The states that a section of a `.snapshot` tells, by producer id; places are lines.
+    """The states that a section of a `.snapshot` prints, by producer id; places are lines.
 
     Raises WireError where a producer id occurs twice.
     """
@@ -93,13 +93,13 @@ def _pairs(items: Iterable[text_dump.Item]) -> Iterator[tuple[int, int, int]]:
 
 
 def read_index(items: Iterable[text_dump.Item], base_offset: int) -> IndexLines:
-    """The entries that a section of an `.index` or `.timeindex` tells.
+    """The entries that a section of an `.index` or `.timeindex` prints.
 
     Of one that is preallocated with zeros, the tool prints the first zeros as an entry.
     """
-    told = list(_pairs(items))
-    while told and told[-1][:2] == (base_offset, 0):
-        told.pop()
-    table = np.array(told, dtype=np.int64).reshape(-1, 3)
+    pairs = list(_pairs(items))
+    while pairs and pairs[-1][:2] == (base_offset, 0):
+        pairs.pop()
+    table = np.array(pairs, dtype=np.int64).reshape(-1, 3)
     offsets, values, lines = np.ascontiguousarray(table.T)
     return IndexLines(SparseIndex(offsets, values), lines)

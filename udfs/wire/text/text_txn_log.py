@@ -1,7 +1,7 @@
 """Records of `__transaction_state` as --transaction-log-decoder prints them (`DumpLogSegments`).
 
 Up to 3.9 the text lacks the start timestamp, None here, and the version of the transaction
-protocol. A value of version 0 has none, and the stored size tells such a value; any other cannot
+protocol. A value of version 0 has none, and the stored size shows such a value; any other cannot
 be judged from such a text.
 """
 
@@ -75,7 +75,7 @@ def read_state(printed: bytes, key_size: int, value_size: int) -> tuple[str, Tex
             name, value = _plain_key(printed, key_size)
         if not value.startswith(PAYLOAD):
             raise WireError("text_unreadable", "no value is printed")
-        # Nothing in a value breaks its line; what stands behind is no part of it.
+        # Nothing in a value breaks its line; what stands after is no part of it.
         value = value[len(PAYLOAD) :].partition("\n")[0].rstrip("\r")
         if value == TOMBSTONE:
             return name, None
@@ -124,7 +124,7 @@ def _plain_value(text: str, size: int) -> TextState:
         producer_epoch=int(epoch),
         timeout_ms=int(timeout),
         status=number,
-        # The text does not tell null from an empty list; Empty has null.
+        # The text prints null like an empty list; Empty has null.
         partitions=None if number == 0 and not listed else partitions,
         last_update_ms=int(updated),
         start_ms=None,
@@ -143,11 +143,11 @@ def _listed(text: str) -> TopicPartitions:
     return tuple(found)
 
 
-def _status(told: Any) -> int:
+def _status(printed: Any) -> int:
     """The state by its number or its name."""
-    if isinstance(told, str) and told in STATUS:
-        return STATUS.index(told)
-    return int(told)
+    if isinstance(printed, str) and printed in STATUS:
+        return STATUS.index(printed)
+    return int(printed)
 
 
 def _json_value(text: str) -> TextState:

@@ -1,1 +1,1 @@
-"""Checks of the family index."""
+"""Checks of the family coordinator."""

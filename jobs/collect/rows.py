@@ -1,0 +1,153 @@
+"""From a listing to the rows of a dump: files and partitions get their numbers here."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from jobs.collect.folders import PROPERTIES, printable_name
+from jobs.collect.listed import Folder, Item, ListedFile, Role
+from jobs.collect.log_directory import LogDirectory
+from jobs.collect.second_copies import missing_partitions, second_copies
+from jobs.model.dump import (
+    Dump,
+    DumpDirectory,
+    DumpFile,
+    DumpMetadataLog,
+    DumpPartition,
+)
+from schemas.topics import TXN_LOG_TOPIC
+from udfs.storage.dump_path import root_and_below
+
+SECOND_COPY = "a second copy of the partition on its broker, in another log directory"
+
+
+class Listing(NamedTuple):
+    """The parts of a listing, each in the order in which they were listed."""
+
+    directories: list[LogDirectory]
+    folders: list[Folder]
+    files: list[ListedFile]
+
+
+def listing_of(items: Iterable[Item]) -> Listing:
+    """Sorts the items of a listing by what they are."""
+    listing = Listing([], [], [])
+    for item in items:
+        if isinstance(item, LogDirectory):
+            listing.directories.append(item)
+        elif isinstance(item, Folder):
+            listing.folders.append(item)
+        else:
+            listing.files.append(item)
+    return listing
+
+
+def dump_of(listing: Listing) -> Dump:
+    """The rows of a listing; file_index and partition_index count from 0 in its order."""
+    left_out = second_copies(listing.folders, _segments(listing.files))
+    audited = [one for one in listing.folders if one.role is Role.PARTITION and one not in left_out]
+    partitions = {folder: _partition(number, folder) for number, folder in enumerate(audited)}
+    logs = {
+        one: DumpMetadataLog(one.directory.cluster_id)
+        for one in listing.folders
+        if one.role is Role.METADATA_LOG
+    }
+    rows: dict[Folder, list[DumpFile]] = defaultdict(list)
+    files: list[DumpFile] = []
+    for number, listed in enumerate(listing.files):
+        partition = partitions.get(listed.folder)
+        row = _file(number, listed, partition, second_copy=listed.folder in left_out)
+        files.append(row)
+        rows[listed.folder].append(row)
+    for folder, partition in partitions.items():
+        partition.segments = [row for row in rows[folder] if _is_audited(row, "segment")]
+        partition.chain(rows[folder])
+    for folder, log in logs.items():
+        log.files = [row for row in rows[folder] if row.status == "audited"]
+    return Dump(
+        files=files,
+        directories=[_directory(one) for one in listing.directories if _is_listed(one)],
+        partitions=list(partitions.values()),
+        metadata_logs=list(logs.values()),
+        missing=missing_partitions(listing.directories, listing.folders),
+    )
+
+
+def _segments(files: Sequence[ListedFile]) -> dict[Folder, list[ListedFile]]:
+    """Folder of a partition -> its segments, in the order of their base offsets."""
+    found: dict[Folder, list[ListedFile]] = defaultdict(list)
+    for file in sorted(files, key=lambda file: file.classified.base_offset or 0):
+        kind, _, status, _, of_partition = file.classified
+        if of_partition and kind == "segment" and status == "audited":
+            found[file.folder].append(file)
+    return found
+
+
+def _is_audited(row: DumpFile, kind: str) -> bool:
+    return row.kind == kind and row.status == "audited"
+
+
+def _file(
+    number: int, listed: ListedFile, partition: DumpPartition | None, second_copy: bool
+) -> DumpFile:
+    folder, classified = listed.folder, listed.classified
+    root, below_root = root_and_below(listed.path)
+    return DumpFile(
+        file_index=number,
+        root=root,
+        below_root=printable_name(below_root),
+        path=listed.label,
+        broker=folder.directory.broker,
+        topic=folder.topic if classified.of_partition else None,
+        partition=folder.partition if classified.of_partition else None,
+        partition_index=partition.partition_index if partition else None,
+        kind=classified.kind,
+        base_offset=classified.base_offset,
+        size=listed.size,
+        status="skipped" if second_copy else classified.status,
+        note=SECOND_COPY if second_copy else classified.note,
+        text=listed.text,
+    )
+
+
+def _partition(number: int, folder: Folder) -> DumpPartition:
+    """Without its segments. A high watermark is the later one of checkpoint and manifest."""
+    assert folder.topic is not None and folder.partition is not None
+    directory, copied = folder.directory, folder.copied
+    key = (folder.topic, folder.partition)
+    marks = [
+        (directory.high_watermarks or {}).get(key),
+        copied.high_watermark if copied else None,
+    ]
+    return DumpPartition(
+        partition_index=number,
+        broker=directory.broker,
+        topic=folder.topic,
+        partition=folder.partition,
+        high_watermark=max((mark for mark in marks if mark is not None), default=None),
+        log_start=(directory.log_starts or {}).get(key),
+        recovery_point=(directory.recovery_points or {}).get(key),
+        cleaner_checkpoint=(directory.cleaner or {}).get(key),
+        has_cleaner_checkpoint=directory.cleaner is not None,
+        clean_shutdown=directory.clean_shutdown,
+        copied_at_ms=copied.at_ms if copied else None,
+        cluster_id=directory.cluster_id,
+    )
+
+
+def _is_listed(directory: LogDirectory) -> bool:
+    """Whether a log directory is one of its own, not a folder in that of the same broker."""
+    return directory.properties is not None or directory.outer is None
+
+
+def _directory(directory: LogDirectory) -> DumpDirectory:
+    marks = directory.high_watermarks
+    return DumpDirectory(
+        path=f"{directory.label}{PROPERTIES}",
+        size=directory.properties.size if directory.properties else 0,
+        broker=directory.broker,
+        cluster_id=directory.cluster_id,
+        coordinator_partitions=None
+        if marks is None
+        else frozenset(number for topic, number in marks if topic == TXN_LOG_TOPIC),
+    )

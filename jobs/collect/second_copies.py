@@ -1,0 +1,52 @@
+"""Partitions that a listing has twice of one broker, or not at all."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from jobs.collect.listed import Folder, ListedFile, Role
+from jobs.collect.log_directory import Key, LogDirectory
+from jobs.model.dump import MissingPartition
+
+
+def second_copies(
+    folders: Sequence[Folder], segments: Mapping[Folder, Sequence[ListedFile]]
+) -> set[Folder]:
+    """All but one of the folders that hold the same partition of the same broker.
+
+    `segments`: of each folder, in the order of their base offsets. A broker refuses to start with
+    two; a `-future` folder is not meant. The log that was still written is the one whose newest
+    segment begins last, or is larger.
+    """
+    copies: dict[tuple[object, ...], list[Folder]] = defaultdict(list)
+    for one in folders:
+        directory = one.directory
+        if one.role is Role.PARTITION and directory.broker is not None:
+            copies[directory.cluster_id, directory.broker, one.topic, one.partition].append(one)
+
+    def newest(folder: Folder) -> tuple[int, int]:
+        if not segments.get(folder):
+            return -1, 0
+        last = segments[folder][-1]
+        return last.classified.base_offset or 0, last.size
+
+    left_out: set[Folder] = set()
+    for several in copies.values():
+        written = max(several, key=newest)
+        left_out |= {one for one in several if one is not written}
+    return left_out
+
+
+def missing_partitions(
+    directories: Sequence[LogDirectory], folders: Sequence[Folder]
+) -> list[MissingPartition]:
+    """Partitions that a checkpoint of a broker lists, but of which the dump has no folder."""
+    present: dict[object, set[Key]] = defaultdict(set)
+    for one in folders:
+        if one.topic is not None and one.partition is not None:
+            present[one.directory.owner].add((one.topic, one.partition))
+    return [
+        MissingPartition(topic, partition, directory.broker, f"{directory.label}{name}")
+        for directory in directories
+        for (topic, partition), name in sorted(directory.listed().items())
+        if (topic, partition) not in present[directory.owner]
+    ]
