@@ -25,7 +25,7 @@ from jobs import main as stages
 from jobs.audit.audit import Request
 from jobs.cli.progress import Progress
 from jobs.model.settings import load
-from jobs.spark.session import spark_session
+from jobs.spark.session import get_session
 from laws import catalogue, of_cases
 from laws.catalogue import RENAME, Source, apply
 from laws.dump_files import Dump, read_dump
@@ -44,6 +44,8 @@ BESIDE = HERE.parent.parent / "shared" / "corpus"
 # Too large to be copied many times.
 LEFT_OUT = {"tv2-defaults", "tv2-rollover"}
 AN_HOUR_MS = 3_600_000
+# Dozens of copies of a dump are one audit; with the 2 GB of a usual one it is collected all the time.
+MEMORY = "6g"
 
 Finding = dict[str, Any]
 
@@ -198,7 +200,8 @@ def main(arguments: Sequence[str]) -> int:
     asked = parser.parse_args(arguments)
     totals = {law: Told() for law in asked.laws}
     bad, seed = 0, asked.first_seed
-    with spark_session() as spark:
+    spark, _ = get_session({"spark.driver.memory": MEMORY})
+    try:
         for number in range(seed, seed + asked.cases):
             bad += _run_cases(spark, number)
         wanted = [path for path in scenarios(asked.dumps) if is_legal(path) != asked.broken]
@@ -210,6 +213,8 @@ def main(arguments: Sequence[str]) -> int:
             seed += asked.seeds
             if before == sum(told.samples for told in totals.values()):
                 break
+    finally:
+        spark.stop()
     sys.stdout.write(table(totals) + "\n")
     return 1 if bad else 0
 
