@@ -44,7 +44,7 @@ BESIDE = HERE.parent.parent / "shared" / "corpus"
 # Too large to be copied many times.
 LEFT_OUT = {"tv2-defaults", "tv2-rollover"}
 AN_HOUR_MS = 3_600_000
-# Dozens of copies of a dump are one audit; with the 2 GB of a usual one it is collected all the time.
+# One audit has dozens of copies of a dump; the usual 2 GB are too tight for that.
 MEMORY = "6g"
 
 Finding = dict[str, Any]
