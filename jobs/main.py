@@ -73,11 +73,11 @@ def _read(
     with progress.stage("decode", size), planned_for(spark, 0):
         decoded = decode(spark, dump, request.settings, request.depth)
         files = kept.keep(files_table(spark, dump))
-        told = kept.keep_all(
+        tables = kept.keep_all(
             digests=file_digests(summaries(decoded.rows)), damages=failures(decoded, files)
         )
-        identity = audit_id(dump, told["digests"], configuration)
-    return dump, Read(files=files, decoded=decoded, audit_id=identity, kept=kept, **told)
+        identity = audit_id(dump, tables["digests"], configuration)
+    return dump, Read(files=files, decoded=decoded, audit_id=identity, kept=kept, **tables)
 
 
 def _replay(
@@ -162,11 +162,11 @@ def run_audit(arguments: Arguments) -> int:
         with progress.stage("report"), planned_for(spark, 0):
             # Looking for a few transactions among many is what a stored table is good at.
             at_hand = {name: rows for name, rows in tables.items() if name != "txn"}
-            told = Finished(
+            result = Finished(
                 spark, request.out, verdict, request.depth, request.configuration(), per_code,
                 at_hand,
             )  # fmt: skip
-            facts = told.facts(done.dump)
+            facts = result.facts(done.dump)
             write_report(spark, request.out, facts, FORMATS, arguments.sign_key)
         done.release()
         tell(summary(verdict, facts.findings, request.out))
@@ -202,19 +202,19 @@ def run_report(arguments: Arguments) -> int:
     dump = collect(arguments.dump) if arguments.dump else None
     asked = list(dict.fromkeys(arguments.format or [TEXT]))
     with spark_session() as spark:
-        told = finished(spark, arguments.out, arguments.audit, per_code)
+        result = finished(spark, arguments.out, arguments.audit, per_code)
         if policy:
-            judged_anew = judged_again(spark, arguments.out, told.verdict, policy)
-            told = replace(told, verdict=judged_anew)
+            judged_anew = judged_again(spark, arguments.out, result.verdict, policy)
+            result = replace(result, verdict=judged_anew)
         with planned_for(spark, 0):
             if TEXT in asked:
-                tell(summary(told.verdict, told.examples(), arguments.out))
+                tell(summary(result.verdict, result.examples(), arguments.out))
             formats = [name for name in asked if name != TEXT]
             if formats:
                 folder = arguments.to or arguments.out
-                names = write_report(spark, folder, told.facts(dump), formats, arguments.sign_key)
-                tell(f"{', '.join(names)} are in {folder} (audit {told.verdict.audit_id}).")
-    return told.verdict.exit_code
+                names = write_report(spark, folder, result.facts(dump), formats, arguments.sign_key)
+                tell(f"{', '.join(names)} are in {folder} (audit {result.verdict.audit_id}).")
+    return result.verdict.exit_code
 
 
 def run_explain(arguments: Arguments) -> int:

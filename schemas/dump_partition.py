@@ -34,12 +34,12 @@ DUMP_PARTITION = table(
          "replica_set"),
     string("topic_id", "partition.metadata; null without it or without a replica_set"),
     integer("metadata_file", "file_index of that partition.metadata"),
-    integer("topic_partitions", "partitions of the topic by __cluster_metadata; null: not told"),
+    integer("topic_partitions", "partitions of the topic by __cluster_metadata; null: unknown"),
     boolean("created_once", "by __cluster_metadata there never was another topic of this name"),
     boolean("never_compacted", "by __cluster_metadata cleanup.policy was always delete"),
     long("unallocated_from", "no producer id from it on was given out when __cluster_metadata was "
-         "copied; null: not told"),
-    string("cluster_id", "cluster.id of meta.properties; null: not told"),
+         "copied; null: unknown"),
+    string("cluster_id", "cluster.id of meta.properties; null: unknown"),
     long("metadata_up_to_ms", "newest timestamp in __cluster_metadata, ms, controller clock"),
 )  # fmt: skip
 

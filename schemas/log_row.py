@@ -322,9 +322,9 @@ METADATA_TYPE = table(
 """A fact of `__cluster_metadata`; what is null does not belong to its kind."""
 
 PRODUCER_STATES_TYPE = table(
-    long("start_offset", "offset of the producer snapshot before what is told, or 0; null where "
+    long("start_offset", "offset of the producer snapshot before the range, or 0; null where "
          "no state is known before"),
-    long("end_offset", "offset of the producer snapshot behind what is told"),
+    long("end_offset", "offset of the producer snapshot after the range"),
     boolean("of_snapshot", "the states that the snapshot holds; else what batches before it "
             "changed"),
     boolean("in_text", "of a snapshot: in a text, which does not say how many states there are"),

@@ -21,9 +21,11 @@ def judged(
     verdict = audit.verdict
     rows = tables | {"audit": audit_row(spark, audit, verdict)}
     written = {name: delta_tables.stamped(rows[name], name, verdict.audit_id) for name in rows}
-    told = _told(policy, written, verdict)
+    judgement = _judged(policy, written, verdict)
     return replace(
-        audit, verdict=replace(verdict, policy=told.outcome), expectation_results=told.results
+        audit,
+        verdict=replace(verdict, policy=judgement.outcome),
+        expectation_results=judgement.results,
     )
 
 
@@ -35,10 +37,10 @@ def judged_again(spark: SparkSession, out: str, verdict: Verdict, policy: Policy
         for name, rows in stored.items()
         if rows is not None
     }
-    return replace(verdict, policy=_told(policy, mine, verdict).outcome)
+    return replace(verdict, policy=_judged(policy, mine, verdict).outcome)
 
 
-def _told(policy: Policy, tables: dict[str, DataFrame], verdict: Verdict) -> Judged:
+def _judged(policy: Policy, tables: dict[str, DataFrame], verdict: Verdict) -> Judged:
     # What this imports takes seconds, and only an audit with a policy needs it.
     try:
         from jobs.policy.judge import judge  # noqa: PLC0415

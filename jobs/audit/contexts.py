@@ -257,11 +257,11 @@ def _markers(decoded: Decoded, replayed: Replayed) -> DataFrame:
     Without coordinator records nobody asks for them, and those that were folded away stay packed.
     """
     asked = decoded.counts.get(log_row.TXN_LOG_RECORD)
-    told = all_transactions(
+    ended = all_transactions(
         replayed.transactions.filter(F.col("marker_offset").isNotNull()),
         decoded.regular_transactions() if asked else None,
     )
-    return told.withColumns(
+    return ended.withColumns(
         {"data_epoch": F.col("highest_epoch"), "file_index": F.col("marker_file_index")}
     ).select(*MARKER_COLUMNS)
 

@@ -61,10 +61,10 @@ def not_looked_at(
         Counter(file.kind for file in dump.files if file.status == "digest_only").items()
     ):
         sentences.append(f"{_files(number)} of kind {kind}: digest only, content not judged.")
-    told = sum(file.text is not None and file.status == "audited" for file in dump.files)
-    if told:
+    texts = sum(file.text is not None and file.status == "audited" for file in dump.files)
+    if texts:
         sentences.append(
-            f"{_files(told)} present only as text of kafka-dump-log, without checkpoints; "
+            f"{_files(texts)} present only as text of kafka-dump-log, without checkpoints; "
             "docs/text-dumps.md lists what such a text lacks."
         )
         sentences += _left_out_by_texts(dump)

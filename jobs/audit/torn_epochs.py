@@ -73,7 +73,7 @@ def _undecided_epochs(
 
 def _epochs(transactions: DataFrame) -> NDArray[np.uint64] | None:
     """Their `blocks.epoch_keys`, in ascending order; None for more than MOST_CHOSEN."""
-    told = transactions.select("producer_id", "producer_epoch").limit(MOST_CHOSEN + 1).toArrow()
-    if told.num_rows > MOST_CHOSEN:
+    epochs = transactions.select("producer_id", "producer_epoch").limit(MOST_CHOSEN + 1).toArrow()
+    if epochs.num_rows > MOST_CHOSEN:
         return None
-    return np.unique(epoch_keys(told["producer_id"], told["producer_epoch"]))
+    return np.unique(epoch_keys(epochs["producer_id"], epochs["producer_epoch"]))

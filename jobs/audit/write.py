@@ -113,13 +113,13 @@ def _transactions(audit: Audit) -> DataFrame:
     preceded = F.col("previous_marker").isNotNull()
     # If it began before the log, a snapshot has its first offset, but not its batches.
     in_log = F.col("first_offset") >= F.coalesce("first_base", F.lit(0))
-    told = all_transactions(
+    every = all_transactions(
         known.withColumn("head_known", in_log & (F.col("start_known") | preceded)),
         audit.read.decoded.regular_transactions().withColumn("head_known", F.lit(True)),
         "head_known",
     ).withColumn("producer_epoch", F.col("highest_epoch"))
-    names = [field.name for field in TABLES["txn"] if field.name in told.columns]
-    return told.select("partition_index", *names)
+    names = [field.name for field in TABLES["txn"] if field.name in every.columns]
+    return every.select("partition_index", *names)
 
 
 def _aborted(audit: Audit) -> DataFrame:

@@ -53,5 +53,5 @@ class Clusters:
 
     def shortest_expiration_ms(self, assumed: int) -> int:
         """After how long a broker may have forgotten a producer, at the earliest."""
-        told = [value for one in self.by_id.values() for value in one.expirations_ms]
-        return min([assumed, *told])
+        configured = [value for one in self.by_id.values() for value in one.expirations_ms]
+        return min([assumed, *configured])

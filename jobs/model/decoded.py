@@ -174,16 +174,16 @@ class Decoded:
 
     def rows_to_replay(self) -> int:
         """Rows that window functions and checks will meet."""
-        told = sum(
+        count = sum(
             self.counts.get(kind, 0)
             for kind in (log_row.RUN, log_row.TXN_LOG_RECORD, log_row.FRAME)
         )
         if self.counts.get(log_row.TXN_LOG_RECORD):
             # Decisions of the coordinator are held against every marker.
-            told += self.regular
+            count += self.regular
         if self.matches_aborts():
-            return told + abs(self.aborts - self.index_entries)
-        return told + self.aborts + self.index_entries
+            return count + abs(self.aborts - self.index_entries)
+        return count + self.aborts + self.index_entries
 
     def release(self) -> None:
         """Gives the memory of the rows back."""

@@ -91,23 +91,23 @@ def _result(
     try:
         expectation = _built(configuration, tuple(rows.columns))
         # Each alone: what one raises must not be held against the others.
-        told = batch.validate(expectation, result_format=_result_format(key)).to_json_dict()
-        if error := _raised(told["exception_info"]):
+        answer = batch.validate(expectation, result_format=_result_format(key)).to_json_dict()
+        if error := _raised(answer["exception_info"]):
             named = f"{error.rstrip('.')} (columns: {', '.join(rows.columns)})"
             return _unevaluated(suite, number, configuration, named)
     except Exception as error:
         return _unevaluated(suite, number, configuration, error_text(error))
-    found = told["result"]
+    found = answer["result"]
     examples = [example(row) for row in found.get("partial_unexpected_index_list") or []]
     observed = observed_value(found)
     return Result(
         **_identity(suite, number, configuration),
-        status=MET if told["success"] else FAILED,
+        status=MET if answer["success"] else FAILED,
         rows_examined=found.get("element_count"),
         rows_failed=found.get("unexpected_count"),
         observed=observed,
         examples=examples,
-        message=message(told["success"], configuration, found, observed, examples),
+        message=message(answer["success"], configuration, found, observed, examples),
     )
 
 
@@ -137,8 +137,8 @@ def _result_format(key: list[str]) -> dict[str, Any]:
 
 def _raised(exception_info: Mapping[str, Any]) -> str | None:
     """What an expectation raised, in a line; Great Expectations reports it alone or by metric."""
-    told = [exception_info, *(v for v in exception_info.values() if isinstance(v, Mapping))]
-    for info in told:
+    infos = [exception_info, *(v for v in exception_info.values() if isinstance(v, Mapping))]
+    for info in infos:
         if info.get("raised_exception"):
             return clipped(str(info.get("exception_message")))
     return None

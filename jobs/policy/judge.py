@@ -14,7 +14,7 @@ READS_AT_ONCE = 4
 
 
 def judge(policy: Policy, tables: Results) -> Judged:
-    """Evaluates every suite; a suite that cannot be is told, and takes no other with it."""
+    """Evaluates every suite; a suite that cannot be is reported, and takes no other with it."""
 
     def read(subject: str) -> pd.DataFrame | str:
         try:

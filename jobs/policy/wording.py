@@ -1,4 +1,4 @@
-"""How a result of Great Expectations is told: in one line each, bounded, the same every time."""
+"""How a result of Great Expectations is worded: in one line each, bounded, the same every time."""
 
 import json
 from collections.abc import Mapping

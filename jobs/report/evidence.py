@@ -2,7 +2,7 @@
 
 Only what a header needs is read, with a bound: a record batch header is 61 bytes, an entry of a
 transaction index 34, of the other indexes 8 or 12. A file that is gone, shorter, or no regular
-file is told, not raised.
+file is reported, not raised.
 """
 
 import stat
@@ -88,9 +88,9 @@ def with_bytes(
     found = list(findings)
     wanted = [proof for finding in found for proof in finding.evidence][:MAX_PROOFS]
     with ThreadPoolExecutor(READERS) as readers:
-        told = readers.map(lambda proof: _dumped(proof, place), wanted)
+        dumped = readers.map(lambda proof: _dumped(proof, place), wanted)
         return tuple(
-            replace(finding, evidence=tuple(next(told, proof) for proof in finding.evidence))
+            replace(finding, evidence=tuple(next(dumped, proof) for proof in finding.evidence))
             for finding in found
         )
 

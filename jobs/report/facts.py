@@ -254,9 +254,9 @@ class Facts:
 
     def as_dict(self) -> dict[str, Any]:
         """Everything but the manuals, which are those of the version."""
-        told = {f.name: getattr(self, f.name) for f in fields(self)}
-        del told["manuals"]
-        plain = {name: _plain(value) for name, value in told.items() if name != "verdict"}
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        del values["manuals"]
+        plain = {name: _plain(value) for name, value in values.items() if name != "verdict"}
         return plain | {"verdict": self.verdict.as_dict()}
 
 

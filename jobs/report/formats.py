@@ -25,8 +25,8 @@ FORMATS: dict[str, tuple[str, Callable[[Facts], str]]] = {
 
 def files(facts: Facts, formats: Iterable[str], sign_key: Path | None = None) -> dict[str, bytes]:
     """File name -> content: verdict.json, the formats asked for, and what seals them."""
-    told = {"verdict.json": facts.verdict.as_json()}
+    texts = {"verdict.json": facts.verdict.as_json()}
     for name in formats:
         file, render = FORMATS[name]
-        told[file] = render(facts)
-    return seal({name: text.encode() for name, text in told.items()}, facts.verdict, sign_key)
+        texts[file] = render(facts)
+    return seal({name: text.encode() for name, text in texts.items()}, facts.verdict, sign_key)

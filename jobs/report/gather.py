@@ -160,12 +160,12 @@ def _causes(findings: DataFrame) -> tuple[tuple[Cause, ...], int]:
     )
     counted = _with_number_of_rows(grouped, "causes")
     rows = counted.orderBy(F.desc("number"), "cause_id").limit(MAX_CAUSES).collect()
-    told = [
+    causes = [
         Cause(row.cause_id[:LONGEST_TEXT], row.number, tuple(row.codes), row.first.topic,
               row.first.partition)
         for row in rows
     ]  # fmt: skip
-    return tuple(told), rows[0].causes if rows else 0
+    return tuple(causes), rows[0].causes if rows else 0
 
 
 def _with_number_of_rows(rows: DataFrame, name: str) -> DataFrame:

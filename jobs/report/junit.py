@@ -42,12 +42,12 @@ def _case(suite: ET.Element, facts: Facts, run: CheckRun) -> str:
     proven = facts.verdict.counts.get((run.code, "error", "violation"), 0)
     if proven:
         failure = ET.SubElement(case, "failure", {"message": f"{proven:,} violations"})
-        failure.text = _told(facts, run.code, ("violation",))
-    if other := _told(facts, run.code, ("suspect", "inconclusive")):
+        failure.text = _messages(facts, run.code, ("violation",))
+    if other := _messages(facts, run.code, ("suspect", "inconclusive")):
         ET.SubElement(case, "system-out").text = other
     return "failure" if proven else "passed"
 
 
-def _told(facts: Facts, code: str, verdicts: tuple[str, ...]) -> str:
+def _messages(facts: Facts, code: str, verdicts: tuple[str, ...]) -> str:
     examples = [finding for verdict in verdicts for finding in facts.examples(code, verdict)]
     return "\n".join(visible(f"{f.verdict}: {f.where}: {f.message}") for f in examples)

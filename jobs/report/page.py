@@ -31,7 +31,7 @@ def _resource(name: str) -> str:
     return resources.files("jobs.report").joinpath("templates", name).read_text("utf-8")
 
 
-def _told(value: Any) -> Any:
+def _shown(value: Any) -> Any:
     """What an expression of the template becomes: nothing for None, numbers with thousands."""
     if value is None:
         return ""
@@ -46,7 +46,7 @@ def environment() -> Environment:
         loader=FunctionLoader(_resource),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=_told,
+        finalize=_shown,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
@@ -150,8 +150,8 @@ def render(facts: Facts) -> str:
     counted = matrix(facts)
     drawn = dict(_pictures(facts, counted))
     timelines = [
-        (told, Markup(pictures.timeline(told, number)))
-        for number, told in enumerate(facts.timelines, 1)
+        (drawn, Markup(pictures.timeline(drawn, number)))
+        for number, drawn in enumerate(facts.timelines, 1)
     ]
     return (
         environment()

@@ -91,15 +91,15 @@ def _legend(axes: Axes, kinds: Iterable[tuple[str, str, str]]) -> None:
                     borderaxespad=0.2, handlelength=2.2, columnspacing=1.4)  # fmt: skip
 
 
-def timeline(told: Timeline, number: int) -> str:
+def timeline(drawn: Timeline, number: int) -> str:
     """Transactions of a partition along its offsets, a row a producer, with the LSO as a line."""
-    state = told.state
-    producers = list(dict.fromkeys(t.producer_id for t in told.transactions))
+    state = drawn.state
+    producers = list(dict.fromkeys(t.producer_id for t in drawn.transactions))
     rows = {producer: row for row, producer in enumerate(producers)}
     with styled():
         axes = _axes(1.3 + 0.34 * max(1, len(producers)), left=0.2, bottom=0.6, top=0.4)
         for outcome in OUTCOMES:
-            mine = [t for t in told.transactions if t.outcome == outcome]
+            mine = [t for t in drawn.transactions if t.outcome == outcome]
             ends = [
                 state.log_end_offset if t.marker_offset is None else t.marker_offset + 1
                 for t in mine
@@ -112,12 +112,12 @@ def timeline(told: Timeline, number: int) -> str:
                 outcome,
                 HATCHES[outcome],
             )
-        _show_around(axes, told)
+        _show_around(axes, drawn)
         _names_on_the_left(axes, [f"producer {producer}" for producer in producers])
         _whole_numbers(axes)
-        seen = {t.outcome for t in told.transactions}
+        seen = {t.outcome for t in drawn.transactions}
         _legend(axes, [(OUTCOMES[o], o, HATCHES[o]) for o in OUTCOMES if o in seen])
-        kinds = Counter(t.outcome for t in told.transactions)
+        kinds = Counter(t.outcome for t in drawn.transactions)
         counted = ", ".join(f"{kinds[o]} {OUTCOMES[o]}" for o in OUTCOMES if kinds[o])
         return inline_svg(
             _of(axes),
@@ -128,15 +128,15 @@ def timeline(told: Timeline, number: int) -> str:
         )
 
 
-def _show_around(axes: Axes, told: Timeline) -> None:
+def _show_around(axes: Axes, drawn: Timeline) -> None:
     """Cuts the offsets to those of the shown transactions; says where the LSO lies."""
     ends = [t.first_offset if t.marker_offset is None else t.marker_offset
-            for t in told.transactions]  # fmt: skip
-    first = min(t.first_offset for t in told.transactions)
+            for t in drawn.transactions]  # fmt: skip
+    first = min(t.first_offset for t in drawn.transactions)
     margin = max(2.0, 0.06 * (max(ends) - first))
     left, right = first - margin, max(ends) + 2 * margin
     axes.set_xlim(left, right)
-    lso = told.state.last_stable_offset
+    lso = drawn.state.last_stable_offset
     words = f"last stable offset {lso:,}"
     if left <= lso <= right:
         axes.axvline(lso, color=PALETTE["ink"], linewidth=2, linestyle="--")

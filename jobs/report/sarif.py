@@ -50,12 +50,12 @@ def render(facts: Facts) -> str:
 
 
 def _rule(manual: CheckManual) -> dict[str, Any]:
-    told = "\n\n".join(f"{heading}: {text}" for heading, text in manual.sections)
+    manual_text = "\n\n".join(f"{heading}: {text}" for heading, text in manual.sections)
     return {
         "id": manual.code,
         "shortDescription": {"text": manual.title},
-        "fullDescription": {"text": told},
-        "help": {"text": f"{told}\n\nRule from: {manual.source}"},
+        "fullDescription": {"text": manual_text},
+        "help": {"text": f"{manual_text}\n\nRule from: {manual.source}"},
         "defaultConfiguration": {"level": LEVELS[manual.severity]},
         "properties": {"tags": [manual.family], "source": manual.source},
     }
@@ -74,7 +74,7 @@ def _level(finding: Finding) -> str:
 def _result(finding: Finding, index: dict[str, int]) -> dict[str, Any]:
     # The schema wants related locations to differ.
     proofs = list(dict.fromkeys(finding.evidence))
-    told = {
+    result = {
         "ruleId": finding.code,
         "ruleIndex": index[finding.code],
         "level": _level(finding),
@@ -92,8 +92,8 @@ def _result(finding: Finding, index: dict[str, int]) -> dict[str, Any]:
         },
     }
     if finding.new is not None:
-        told["baselineState"] = "new" if finding.new else "unchanged"
-    return told
+        result["baselineState"] = "new" if finding.new else "unchanged"
+    return result
 
 
 def fingerprint(finding: Finding) -> str:

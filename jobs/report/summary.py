@@ -45,13 +45,13 @@ def since_line(verdict: Verdict) -> str:
     if since is None:
         return ""
 
-    def told(numbers: dict[str, int]) -> str:
+    def listed(numbers: dict[str, int]) -> str:
         listed = [f"{numbers[kind]:,} {kind}" for kind in VERDICT_ORDER if numbers.get(kind)]
         return ", ".join(listed) or "none"
 
     return (
-        f"Since audit {since.previous_audit_id}: new findings: {told(since.new)}; "
-        f"no longer there: {told(since.gone)}."
+        f"Since audit {since.previous_audit_id}: new findings: {listed(since.new)}; "
+        f"no longer there: {listed(since.gone)}."
     )
 
 

@@ -32,14 +32,14 @@ def state_of(row: Row) -> PartitionState:
 def worst_places(findings: tuple[Finding, ...]) -> Places:
     """(broker, topic, partition) of the worst findings -> the offset to look around."""
     order = {verdict: number for number, verdict in enumerate(VERDICT_ORDER)}
-    told = [
+    proven = [
         f
         for f in findings
         if f.offset_first is not None and f.severity != "info" and f.topic != TXN_LOG_TOPIC
     ]
-    told.sort(key=lambda f: (order[f.verdict], f.severity))
+    proven.sort(key=lambda f: (order[f.verdict], f.severity))
     places: Places = {}
-    for finding in told:
+    for finding in proven:
         place = (finding.broker, finding.topic, finding.partition)
         places.setdefault(place, finding.offset_first or 0)
     return dict(list(places.items())[:MAX_TIMELINES])
@@ -64,15 +64,15 @@ def timelines_at(
     states = partitions.filter(_at(places)).select(*STATE_COLUMNS).collect()
     by_place = {(row.broker, row.topic, row.partition): state_of(row) for row in states}
     rows = _nearest(places, transactions, findings).collect()
-    told = []
+    timelines = []
     for place, around in places.items():
         mine = [row for row in rows if (row.broker, row.topic, row.partition) == place]
         if mine and place in by_place:
             mine.sort(key=lambda row: (row.first_offset, row.producer_id))
             names = list(Transaction.__dataclass_fields__)
             listed = tuple(Transaction(**{name: row[name] for name in names}) for row in mine)
-            told.append(Timeline(by_place[place], around, listed))
-    return tuple(told)
+            timelines.append(Timeline(by_place[place], around, listed))
+    return tuple(timelines)
 
 
 def _nearest(places: Places, transactions: DataFrame, findings: DataFrame) -> DataFrame:

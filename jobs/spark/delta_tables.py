@@ -47,7 +47,7 @@ def rows_of(spark: SparkSession, out: str, name: str, audit_id: str) -> DataFram
 
 def append(rows: DataFrame, out: str, name: str, audit_id: str) -> None:
     """Appends the rows of one audit to a table, once, in the columns of its schema."""
-    told = [column for column in SKIPPED_BY if column in SCHEMAS[name].names]
+    skipped_by = [column for column in SKIPPED_BY if column in SCHEMAS[name].names]
     writer = (
         stamped(rows, name, audit_id)
         .write.format("delta")
@@ -58,7 +58,7 @@ def append(rows: DataFrame, out: str, name: str, audit_id: str) -> None:
         # Tables of an earlier version may lack a column.
         .option("mergeSchema", "true")
         # Of the table that is made; one that is there keeps its own.
-        .option("delta.dataSkippingStatsColumns", ",".join(told))
+        .option("delta.dataSkippingStatsColumns", ",".join(skipped_by))
     )
     writer.save(path_of(out, name))
 

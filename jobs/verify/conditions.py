@@ -132,7 +132,7 @@ def unstable_damage() -> Excuse:
     )
 
 
-def told_of_a_longer_copy() -> Excuse:
+def judged_on_a_longer_copy() -> Excuse:
     """A transaction that is open at the end of a copy is judged on the longest copy."""
     return explained(REPLICA_LAGS, lambda: F.col("outlasted"))
 

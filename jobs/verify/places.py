@@ -47,9 +47,9 @@ def one_a_cause(findings: DataFrame) -> DataFrame:
     )
 
 
-def _more(told: Column) -> Column:
-    """What is told only of a finding with several places."""
-    return F.when(F.size("places") > 1, told).otherwise(F.lit(""))
+def _more(text: Column) -> Column:
+    """What is added only to a finding with several places."""
+    return F.when(F.size("places") > 1, text).otherwise(F.lit(""))
 
 
 def _sentence() -> Column:
@@ -65,8 +65,8 @@ def _sentence() -> Column:
         ),
     )
     more = F.when(F.size("places") > MOST_NAMED, F.lit(", …")).otherwise(F.lit(""))
-    told = F.concat(
+    text = F.concat(
         F.lit(" It shows in "), F.size("places"), F.lit(" places: "),
         F.array_join(named, ", "), more, F.lit("."),
     )  # fmt: skip
-    return _more(told)
+    return _more(text)

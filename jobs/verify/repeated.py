@@ -1,4 +1,4 @@
-"""What a partition tells again and again, and proves nothing, is told once with a count."""
+"""Findings that are repeated in a partition and prove nothing are one, with a count."""
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
@@ -17,10 +17,10 @@ KIND = (
 )  # fmt: skip
 
 
-def told_once(findings: DataFrame) -> DataFrame:
+def combined(findings: DataFrame) -> DataFrame:
     """Rows of FINDING_COLUMNS in, and fewer out: the first of a kind stands for all of it.
 
-    A violation is never left out. Suspect and inconclusive findings of one kind are told once when
+    A violation is never left out. Suspect and inconclusive findings of one kind are combined when
     there are more than FEW, those of ONCE always. The one that is left is the first by offset, with
     its own evidence; its message tells how many there are and how far they reach. Several of them
     have no common cause.

@@ -165,8 +165,8 @@ def run_checks(looked: Looked, checks: list[Check], kept: Kept) -> Found:
         return Found([], silent)
     rows = looked.context.enrich(looked.irregular)
     try:
-        told = [Outcome(check, RAN, None) for check in chosen]
-        return Found([_computed(rows, chosen, kept)], silent + told)
+        ran = [Outcome(check, RAN, None) for check in chosen]
+        return Found([_computed(rows, chosen, kept)], silent + ran)
     except CHECK_ERRORS:
         found = Found([], silent)
         for check in chosen:

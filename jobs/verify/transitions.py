@@ -52,16 +52,16 @@ def _element(record: Column) -> Step:
 
 def may_follow(before: str) -> Column:
     """Whether the record of the row may follow the record in the struct column `before`."""
-    told: Column = states_follow(
+    answer: Column = states_follow(
         F.col("state"), F.col("client_transaction_version"), F.col(f"{before}.state")
     )
-    return told
+    return answer
 
 
 def failed_raise() -> Column:
     """Whether the record before, near or not, may have raised the epoch without effect."""
-    told: Column = may_have_failed_raise(_step(), _step("previous"))
-    return told
+    answer: Column = may_have_failed_raise(_step(), _step("previous"))
+    return answer
 
 
 def from_older_state() -> Column:
@@ -90,8 +90,8 @@ def from_older_state() -> Column:
             ),
         )
         earlier = older["ordinal"] < F.col("previous.ordinal")
-        told: Column = earlier & takes_up(here, _element(older)) & from_older
-        return told
+        answer: Column = earlier & takes_up(here, _element(older)) & from_older
+        return answer
 
     in_reach = F.size("since_complete") < LOOKED_BACK
     from_complete = F.col("newest_complete.offset") - F.col("newest_complete.ordinal") == distance
@@ -103,8 +103,8 @@ def from_older_state() -> Column:
 
 def lacks_raise() -> Column:
     """Whether a decision under transaction.version 2 leaves the epoch as it is (KIP-890)."""
-    told: Column = rules.lacks_raise(_step(), _step("previous"))
-    return told
+    answer: Column = rules.lacks_raise(_step(), _step("previous"))
+    return answer
 
 
 def is_plain() -> Column:
@@ -115,8 +115,8 @@ def is_plain() -> Column:
         adds_none=~lacks("previous.partitions", "partitions"),
     )
     moments = F.col("last_update_ms"), F.col("previous.last_update_ms")
-    told: Column = rules.is_plain(_step(), _step("previous"), *moments, lists)
-    return told
+    answer: Column = rules.is_plain(_step(), _step("previous"), *moments, lists)
+    return answer
 
 
 def is_repeated() -> Column:

@@ -13,7 +13,7 @@ from jobs.verify.catalogue import CHECKS
 from jobs.verify.check import Check
 from jobs.verify.contexts.context import Context
 from jobs.verify.places import one_a_cause
-from jobs.verify.repeated import told_once
+from jobs.verify.repeated import combined
 from jobs.verify.run import CRASHED, SKIPPED, Found, Looked, Outcome, look, run_checks
 from jobs.verify.verdict import over_clusters
 from schemas.violation import VIOLATION
@@ -77,8 +77,8 @@ def verify(
     outcomes.sort(key=lambda outcome: order[outcome.check.code])
     frames = [frame for _, found in results for frame in found.frames]
     nothing = spark.createDataFrame([], StructType(VIOLATION.fields[1:]))
-    told = one_a_cause(told_once(reduce(DataFrame.unionByName, frames))) if frames else nothing
-    findings = kept.keep(told.coalesce(1))
+    rows = one_a_cause(combined(reduce(DataFrame.unionByName, frames))) if frames else nothing
+    findings = kept.keep(rows.coalesce(1))
     examined = {looked.context.name: looked.rows_examined for looked, _ in results if looked}
     return Verified(findings, outcomes, examined)
 

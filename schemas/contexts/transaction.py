@@ -22,7 +22,7 @@ COLUMNS = f"""
     logs_until_ms bigint, logs_stopped boolean, coordinator_log_complete boolean, limit_ms int,
     listed_in_epoch array<string>, epoch_record struct<ordinal:bigint, offset:bigint,
     file_index:int, position:bigint, length:int>, unlisted boolean, shared_epoch boolean,
-    epoch_told boolean, owned bigint, coordinator struct<broker:int, partition:int,
+    epoch_whole boolean, owned bigint, coordinator struct<broker:int, partition:int,
     transactional_id:string, producer_id:bigint, producer_epoch:int, state:string,
     partitions:array<string>, timeout_ms:int, start_ms:bigint, last_update_ms:bigint,
     record_timestamp:bigint, record_offset:bigint, client_transaction_version:int,

@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from jobs.verify.repeated import FEW, told_once
+from jobs.verify.repeated import FEW, combined
 from schemas.violation import FINDING_COLUMNS
 
 SCHEMA = StructType(list(FINDING_COLUMNS))
@@ -29,7 +29,7 @@ def at(offset: int, **more: Any) -> dict[str, Any]:
 
 
 def told(spark: SparkSession, given: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
-    rows = told_once(spark.createDataFrame(given, SCHEMA)).collect()
+    rows = combined(spark.createDataFrame(given, SCHEMA)).collect()
     return sorted((row.partition, row.offset_first, row.message, row.cause_id) for row in rows)
 
 

@@ -242,8 +242,8 @@ def test_an_evaluation_writes_no_file_and_asks_no_address(tmp_path: Path) -> Non
 def test_a_program_that_the_import_would_end_is_no_pass(tmp_path: Path) -> None:
     program = (
         "from types import SimpleNamespace as Any\n"
-        "from jobs.audit.acceptance import _told\n"
-        "told = _told(Any(digest='d', suites=[], problems=[]), {}, Any(as_of_ms=None))\n"
+        "from jobs.audit.acceptance import _judged\n"
+        "told = _judged(Any(digest='d', suites=[], problems=[]), {}, Any(as_of_ms=None))\n"
         "print(len(told.outcome.not_evaluated))"
     )
     assert python(tmp_path, "-c", program).stdout == "1\n"

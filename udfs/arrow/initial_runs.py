@@ -20,8 +20,8 @@ def initial_runs(states: States, log_start: int) -> dict[str, Values]:
     """
     is_open = states["txn_first_offset"] != NONE
     no_data = (states["last_sequence"] == NONE) & ~is_open
-    told_marker = states["coordinator_epoch"] != NONE
-    no_marker = is_open | (~told_marker & ~no_data)
+    has_marker = states["coordinator_epoch"] != NONE
+    no_marker = is_open | (~has_marker & ~no_data)
     before = log_start - 1
     first_offset = np.where(
         is_open, states["txn_first_offset"], states["last_offset"] - states["offset_delta"]
@@ -31,7 +31,7 @@ def initial_runs(states: States, log_start: int) -> dict[str, Values]:
     false = np.zeros(states.size, dtype=np.bool_)
     of_data = {
         "producer_epoch": states["epoch"],
-        "transactional": is_open | told_marker,
+        "transactional": is_open | has_marker,
         "first_offset": np.minimum(first_offset, before),
         "last_offset": np.minimum(states["last_offset"], before),
         "first_sequence": first_sequence,
@@ -58,7 +58,7 @@ def initial_runs(states: States, log_start: int) -> dict[str, Values]:
     columns |= {name: (values, no_data) for name, values in of_data.items()}
     columns |= {name: (values, no_marker) for name, values in of_marker.items()}
     return columns | {
-        "coordinator_epoch": (states["coordinator_epoch"], ~told_marker),
+        "coordinator_epoch": (states["coordinator_epoch"], ~has_marker),
         "follows": (false, None),
         "initial": (~false, None),
         "below_log_start": (~false, None),

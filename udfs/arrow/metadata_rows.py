@@ -159,12 +159,12 @@ def _worth_a_row(facts: list[tuple[Fact, dict[str, int]]]) -> list[tuple[Fact, d
     return [
         *kept[:MAX_TOPICS],
         *list(highest.values())[:MAX_TOPICS],
-        *_told_blocks(blocks),
+        *_block_rows(blocks),
         *undecodable[:MAX_UNDECODABLE],
     ]
 
 
-def _told_blocks(
+def _block_rows(
     blocks: list[tuple[ProducerIds, dict[str, int]]],
 ) -> list[tuple[ProducerIds, dict[str, int]]]:
     """The first block, the last one, and each that does not follow the one before, with that."""

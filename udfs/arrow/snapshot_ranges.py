@@ -149,15 +149,15 @@ def _row(differences: Differences, i: int, judged: dict[str, Any]) -> dict[str, 
         "length": int(snapshot["length"]) if stored else HEADER_SIZE,
         "producer_id": int(one["producer_id"]),
         "producer_epoch": int(one["epoch"]),
-        "expected": _told(log, names) if replayed else "nothing of the producer",
-        "found": _told(snapshot, names) if stored else "nothing of the producer",
+        "expected": _state_text(log, names) if replayed else "nothing of the producer",
+        "found": _state_text(snapshot, names) if stored else "nothing of the producer",
         "log_file_index": int(log["file_index"]) if replayed else None,
         "log_position": int(log["position"]) if replayed else None,
         "log_length": int(log["length"]) if replayed else None,
     }
 
 
-def _told(state: np.void, names: list[str]) -> str:
+def _state_text(state: np.void, names: list[str]) -> str:
     """The fields in words; -1 is none."""
     return ", ".join(
         f"{WORDS.get(name, name.replace('_', ' '))} "

@@ -122,15 +122,15 @@ def passed_by_cleaner(
 
 
 def partitions_proven(
-    number: Values, told: Values, listed: Values, ids: Values, misfits: Values
+    number: Values, known: Values, listed: Values, ids: Values, misfits: Values
 ) -> Values:
     """Whether partitions 0 to `number` - 1 of `__transaction_state` are all that there are.
 
-    `told`: `__cluster_metadata` says so. `listed`: checkpoints of brokers list these and no
+    `known`: `__cluster_metadata` says so. `listed`: checkpoints of brokers list these and no
     others. `ids`: transactional ids in them, of which `misfits` lie elsewhere than their hash
     modulo `number` says (`TransactionStateManager.partitionFor`). Ids alone tell no number from
     its multiples, and nothing where it is 1; so without such a list only the default is believed.
     """
     fits = misfits * IDS_THAT_PROVE <= ids
     usual = (number == DEFAULT_COORDINATOR_PARTITIONS) & (ids >= IDS_THAT_PROVE)
-    return told | (fits & (number > 1) & (listed | usual))
+    return known | (fits & (number > 1) & (listed | usual))

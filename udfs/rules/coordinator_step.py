@@ -150,7 +150,7 @@ def shares_epoch(prepare: Recorded, before: Recorded) -> Values:
 
     Under transaction.version 0 and 1 they do. A broker that ends the transaction of such a client
     by itself, for a fence or a timeout, may write that decision as version 2. Null where that
-    cannot be told, because the record before is not there.
+    is unknown, because the record before is not there.
     """
     older_client = (ends_running(prepare, before) | tried_before(prepare, before)) & ~surely(
         before.protocol >= PROTOCOL_2

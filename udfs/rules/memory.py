@@ -53,9 +53,9 @@ def may_be_gone_with_the_head(last_offset: Values, log_start: Values) -> Values:
 
 
 def explains_first_offset(
-    told: Values, first_offset: Values, first_kept: Values, first_base: Values, log_start: Values
+    begin: Values, first_offset: Values, first_kept: Values, first_base: Values, log_start: Values
 ) -> Values:
-    """Whether a broker that forgot the head of a transaction takes `told` for its begin.
+    """Whether a broker that forgot the head of a transaction takes `begin` for its first offset.
 
     Its data begin at `first_offset`; `first_kept`: the first of its batches that does not lie
     below the log start, or the marker where none does (up to 2.7 an ABORT marker without data
@@ -64,8 +64,8 @@ def explains_first_offset(
     front of it was known when that was written, and went as a whole, if at all.
     """
     head_gone = may_be_gone_with_the_head(first_offset, log_start)
-    in_steps = (first_offset >= first_base) & (told > first_offset) & (told <= first_kept)
-    return head_gone & (in_steps | (told == first_kept))
+    in_steps = (first_offset >= first_base) & (begin > first_offset) & (begin <= first_kept)
+    return head_gone & (in_steps | (begin == first_kept))
 
 
 def is_remembered_from(first_offsets: Any, last_offsets: Any, log_start: int) -> int:

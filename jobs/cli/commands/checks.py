@@ -29,8 +29,8 @@ def described(check: Check) -> CheckManual:
     title, *paragraphs = manual(check).split("\n\n")
     sections = []
     for paragraph in paragraphs:
-        heading, _, told = " ".join(paragraph.split()).partition(": ")
-        sections.append((heading, told))
+        heading, _, content = " ".join(paragraph.split()).partition(": ")
+        sections.append((heading, content))
     return CheckManual(
         check.code, family(check), check.severity, check.source, title, tuple(sections)
     )

@@ -69,8 +69,8 @@ def _ask_workers(spark: SparkSession, dumps: list[str]) -> list[dict[str, Any]]:
         context.setLogLevel("OFF")  # the sentence says what the stack traces would
         slots = max(context.defaultParallelism, 1)
         asked = context.parallelize(range(slots), slots)
-        told = asked.mapPartitions(lambda _: _worker.answers(dumps)).distinct()
-        return [json.loads(answer) for answer in sorted(told.collect())]
+        answers = asked.mapPartitions(lambda _: _worker.answers(dumps)).distinct()
+        return [json.loads(answer) for answer in sorted(answers.collect())]
     finally:
         context.setLogLevel(level)
         pickling.unregister_pickle_by_value(_worker)

@@ -190,11 +190,11 @@ def _findings(violations: DataFrame, state: Row, holder: Row | None) -> tuple[Da
     here = _at(state)
     if "places" in violations.columns:
         here |= F.coalesce(F.exists("places", lambda place: _at(state, place)), F.lit(False))
-    told = violations.filter(F.col("severity") != "info")
+    findings = violations.filter(F.col("severity") != "info")
     if holder is None:
-        return told.filter(here), told.limit(0)
+        return findings.filter(here), findings.limit(0)
     producer = F.col("producer_id") == holder["producer_id"]
-    return told.filter(here), told.filter(producer & ~F.coalesce(here, F.lit(False)))
+    return findings.filter(here), findings.filter(producer & ~F.coalesce(here, F.lit(False)))
 
 
 def _first(findings: DataFrame) -> tuple[Row, ...]:

@@ -28,13 +28,13 @@ BOUNDS = "partition_index int, from_offset long, end_offset long"
 class Exported(NamedTuple):
     """What was written, and `lost`: sentences about what of the ranges could not be read.
 
-    `told_by_index`: transactions that are left out as a .txnindex says, their marker being lost.
+    `by_index`: transactions that are left out as a .txnindex says, their marker being lost.
     """
 
     ranges: list[Range]
     written: int
     lost: list[str]
-    told_by_index: int = 0
+    by_index: int = 0
 
 
 def check_has_bytes(dump: Dump) -> None:
@@ -72,8 +72,8 @@ def export(
     found = records(spark, read.decoded.splits, asked, behind, options, listed)
     delta_tables.append(_placed(found, replayed), request.out, TABLE, read.audit_id)
     mine = delta_tables.rows_of(spark, request.out, TABLE, read.audit_id)
-    told = sum(len(rows) for rows in listed.values())
-    return Exported(asked, mine.count(), list(_lost(spark, asked, read)), told)
+    by_index = sum(len(rows) for rows in listed.values())
+    return Exported(asked, mine.count(), list(_lost(spark, asked, read)), by_index)
 
 
 def _placed(found: DataFrame, replayed: Replayed) -> DataFrame:
@@ -156,9 +156,9 @@ def closing_words(done: Exported, request: Request, wanted: Wanted, dump: Dump) 
             "not delivered to consumers."
         )
     lines += _copies_taken(done, dump)
-    if done.told_by_index:
+    if done.by_index:
         lines.append(
-            f"{done.told_by_index:,} transactions whose ABORT marker cannot be read are omitted, "
+            f"{done.by_index:,} transactions whose ABORT marker cannot be read are omitted, "
             "because their .txnindex lists them."
         )
     if not any(one.log_end_offset > one.from_offset for one in done.ranges):

@@ -61,7 +61,7 @@ class Finished:
 
     def facts(self, dump: Dump | None) -> Facts:
         """What its reports are made of, with the bytes of the evidence where `dump` is given."""
-        told = gather(
+        facts = gather(
             Source(
                 table=self.table,
                 verdict=self.verdict,
@@ -74,7 +74,7 @@ class Finished:
         )
         listed = dump.files if dump else []
         places = {file.path: (file.root, file.below_root) for file in listed}
-        return replace(told, findings=with_bytes(told.findings, places.get))
+        return replace(facts, findings=with_bytes(facts.findings, places.get))
 
 
 def finished(spark: SparkSession, out: str, audit: str | None, per_code: int) -> Finished:

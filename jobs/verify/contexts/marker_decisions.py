@@ -10,7 +10,7 @@ from jobs.verify.contexts.decided_matching import in_effect
 def with_marker_decisions(rows: DataFrame, log: CoordinatorLog, history: DataFrame) -> DataFrame:
     """Adds, to rows of the context `transaction`, how the marker of another outcome came about.
 
-    epoch_told: the coordinator's log has every decision about the marker's epoch; shared_epoch: it
+    epoch_whole: the coordinator's log has every decision about the marker's epoch; shared_epoch: it
     decided a transaction of that epoch and outcome under transaction.version 0 or 1. `history`:
     producer ids, of `jobs.replay.decisions`.
     """
@@ -31,7 +31,7 @@ def with_marker_decisions(rows: DataFrame, log: CoordinatorLog, history: DataFra
     joined = rows.join(
         shared, on=["producer_id", "marker_epoch", "marker_commit"], how="left"
     ).join(known, on="producer_id", how="left")
-    epoch_told = F.coalesce(F.col("marker_epoch") > F.col("known_above"), F.lit(False))
+    epoch_whole = F.coalesce(F.col("marker_epoch") > F.col("known_above"), F.lit(False))
     return joined.withColumns(
-        {"epoch_told": epoch_told, "shared_epoch": F.coalesce("shared_epoch", F.lit(False))}
+        {"epoch_whole": epoch_whole, "shared_epoch": F.coalesce("shared_epoch", F.lit(False))}
     ).drop("known_above")

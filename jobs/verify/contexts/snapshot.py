@@ -116,7 +116,7 @@ def snapshot_context(
     """Rows of SNAPSHOT_FINDING with all that is known of their partition.
 
     `fault`: differs, foreign, forgotten (see `udfs.arrow.snapshot_ranges`) or corrupt.
-    `told_before`: the snapshot before, from which the state was replayed, differs about the same
+    `reported_before`: the snapshot before, from which the state was replayed, differs about this
     producer itself. `entries`: how many states were compared.
     """
     rows = partition_info.sparkSession.createDataFrame([], SNAPSHOT_FINDING)
@@ -132,7 +132,7 @@ def snapshot_context(
         known = partition_info.drop("batches", "records")
         named = with_paths(
             selected.withColumn(
-                "told_before", F.coalesce(before == F.col("start_offset"), F.lit(False))
+                "reported_before", F.coalesce(before == F.col("start_offset"), F.lit(False))
             ).join(F.broadcast(known), on="partition_index", how="inner"),
             files,
             file="file_index",

@@ -18,7 +18,7 @@ Evidence: the first and the last batch of the data.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
-from jobs.verify.conditions import begun_and_gone, told_of_a_longer_copy
+from jobs.verify.conditions import begun_and_gone, judged_on_a_longer_copy
 from jobs.verify.remedies import abort_command
 from jobs.verify.verdict import (
     DUMP_BEFORE_EVENT,
@@ -37,7 +37,7 @@ CHECK = Check(
     source="TransactionStateManager; KIP-890",
     fires=lambda: (F.col("outcome") == "open") & F.col("coordinator_went_on"),
     excuses=(
-        told_of_a_longer_copy(),
+        judged_on_a_longer_copy(),
         explained(OTHER_OUTCOME, lambda: F.col("decided_epoch") > F.col("highest_epoch")),
         explained(MISSING_RANGE, lambda: F.col("behind_data_gap")),
         inconclusive(TWO_PHASE_COMMIT, lambda: F.col("two_phase_commit")),

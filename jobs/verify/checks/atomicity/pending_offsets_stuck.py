@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 
 from jobs.model.commands import DESCRIBE_PRODUCERS
 from jobs.verify.check import ONE_TRANSACTION, WARNING, Check, text
-from jobs.verify.conditions import told_of_a_longer_copy
+from jobs.verify.conditions import judged_on_a_longer_copy
 from jobs.verify.verdict import (
     CONFIG_UNKNOWN,
     DUMP_BEFORE_EVENT,
@@ -34,7 +34,7 @@ CHECK = Check(
     source="KIP-447, KIP-664",
     fires=lambda: (F.col("outcome") == "open") & (F.col("age_ms") > F.col("limit_ms")),
     excuses=(
-        told_of_a_longer_copy(),
+        judged_on_a_longer_copy(),
         inconclusive(TWO_PHASE_COMMIT, lambda: F.col("two_phase_commit")),
         inconclusive(
             DUMP_BEFORE_EVENT,

@@ -30,7 +30,7 @@ def _all_marked() -> Column:
     return F.coalesce("marked_partitions", F.lit(0)) == number_of("partitions")
 
 
-def _markers_told_apart() -> Column:
+def _markers_distinguishable() -> Column:
     """Whether a marker cannot be one of an earlier transaction with the same epoch.
 
     transaction.version 2 gives every transaction its own epoch; else one broker's clock decides.
@@ -61,7 +61,7 @@ CHECK = Check(
             COORDINATOR_STOPPED,
             lambda: (
                 ~_all_marked()
-                | ~_markers_told_apart()
+                | ~_markers_distinguishable()
                 | (F.col("alive_for_ms") <= F.col("limit_ms"))
             ),
         ),

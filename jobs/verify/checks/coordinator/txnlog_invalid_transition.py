@@ -28,7 +28,7 @@ from schemas.coordinator_states import (
 )
 
 
-def _told_by_others() -> Column:
+def _is_named_by_others() -> Column:
     """Completed without a prepare, and expired inside a transaction, have codes of their own."""
     completes = F.col("state").isin(COMPLETE_COMMIT, COMPLETE_ABORT)
     unprepared = completes & F.col("previous.state").isin(*AT_REST, ONGOING)
@@ -45,7 +45,7 @@ CHECK = Check(
         & F.col("state").between(NO_STATE, COMPLETE_ABORT)
         & F.coalesce(F.col("previous.state") <= COMPLETE_ABORT, F.lit(True))
         & (
-            (F.col("adjacent") & ~may_follow("previous") & ~is_repeated() & ~_told_by_others())
+            (F.col("adjacent") & ~may_follow("previous") & ~is_repeated() & ~_is_named_by_others())
             | (F.col("first_of_log") & ~F.col("state").isin(EMPTY, NO_STATE))
         )
     ),

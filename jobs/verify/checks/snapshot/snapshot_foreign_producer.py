@@ -32,7 +32,7 @@ CHECK = Check(
     source="ProducerStateManager.takeSnapshot",
     fires=lambda: F.col("fault") == FOREIGN,
     excuses=(
-        explained(OTHER_OUTCOME, lambda: F.col("told_before")),
+        explained(OTHER_OUTCOME, lambda: F.col("reported_before")),
         inconclusive(
             UNSTABLE_TAIL,
             lambda: ~F.col("clean_shutdown") & (F.col("snapshot_offset") > F.col("stable_below")),

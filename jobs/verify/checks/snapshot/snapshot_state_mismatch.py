@@ -37,7 +37,7 @@ CHECK = Check(
     fires=lambda: F.col("fault").isin(DIFFERS, FORGOTTEN),
     excuses=(
         inconclusive(STATE_MAY_HAVE_EXPIRED, lambda: F.col("fault") == FORGOTTEN),
-        explained(OTHER_OUTCOME, lambda: F.col("told_before")),
+        explained(OTHER_OUTCOME, lambda: F.col("reported_before")),
         inconclusive(
             UNSTABLE_TAIL,
             lambda: ~F.col("clean_shutdown") & (F.col("snapshot_offset") > F.col("stable_below")),

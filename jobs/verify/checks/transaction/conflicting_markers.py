@@ -57,7 +57,7 @@ CHECK = Check(
         ),
         # A producer goes on in the epoch of its last marker once transaction.version is lowered.
         explained(EMPTY_TRANSACTION_POSSIBLE, lambda: F.col("shared_epoch")),
-        suspect(EMPTY_TRANSACTION_POSSIBLE, lambda: ~F.col("epoch_told")),
+        suspect(EMPTY_TRANSACTION_POSSIBLE, lambda: ~F.col("epoch_whole")),
     ),
     expected=lambda: text("one outcome for epoch {marker_epoch}"),
     found=lambda: text("the other outcome at offset {at}", at="previous_marker.offset"),

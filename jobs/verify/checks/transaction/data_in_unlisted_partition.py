@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 
 from jobs.model.commands import DESCRIBE_PRODUCERS
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
-from jobs.verify.conditions import told_of_a_longer_copy, unstable_tail
+from jobs.verify.conditions import judged_on_a_longer_copy, unstable_tail
 from jobs.verify.verdict import DUMP_BEFORE_EVENT, OTHER_OUTCOME, explained, inconclusive
 from schemas.topics import OFFSETS_TOPIC
 
@@ -32,7 +32,7 @@ CHECK = Check(
         (F.col("outcome") == "open") & F.col("unlisted") & (F.col("topic") != OFFSETS_TOPIC)
     ),
     excuses=(
-        told_of_a_longer_copy(),
+        judged_on_a_longer_copy(),
         explained(
             OTHER_OUTCOME,
             lambda: F.col("behind_own_marker") | (F.col("age_ms") > F.col("limit_ms")),

@@ -22,7 +22,7 @@ Evidence: the first and the last batch of the transaction.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
-from jobs.verify.conditions import begun_and_gone, told_of_a_longer_copy, unstable_tail
+from jobs.verify.conditions import begun_and_gone, judged_on_a_longer_copy, unstable_tail
 from jobs.verify.contexts.open_transaction import is_decided, is_unended
 from jobs.verify.remedies import abort_command
 from jobs.verify.verdict import (
@@ -42,7 +42,7 @@ CHECK = Check(
     source="KIP-664, kafka-transactions.sh find-hanging",
     fires=is_unended,
     excuses=(
-        told_of_a_longer_copy(),
+        judged_on_a_longer_copy(),
         # Of data before the log the cleaner takes the marker, too.
         explained(
             MISSING_RANGE,

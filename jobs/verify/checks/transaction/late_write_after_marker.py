@@ -19,7 +19,7 @@ Evidence: the marker and the first batch after it.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
-from jobs.verify.conditions import told_of_a_longer_copy, unstable_tail
+from jobs.verify.conditions import judged_on_a_longer_copy, unstable_tail
 from jobs.verify.remedies import abort_command
 from jobs.verify.verdict import (
     CLOCK_SKEW,
@@ -45,7 +45,7 @@ CHECK = Check(
         & ~F.col("hangs")
     ),
     excuses=(
-        told_of_a_longer_copy(),
+        judged_on_a_longer_copy(),
         explained(MISSING_RANGE, lambda: F.col("behind_gap")),
         # A later transaction lists the partition; what its marker is, other checks ask.
         explained(DUMP_BEFORE_EVENT, lambda: F.col("listed_later")),

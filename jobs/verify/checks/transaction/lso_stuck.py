@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 
 from jobs.model.commands import DESCRIBE_PRODUCERS
 from jobs.verify.check import ONE_TRANSACTION, WARNING, Check, Proof, text
-from jobs.verify.conditions import told_of_a_longer_copy
+from jobs.verify.conditions import judged_on_a_longer_copy
 from jobs.verify.verdict import CONFIG_UNKNOWN, TWO_PHASE_COMMIT, inconclusive, suspect
 
 CHECK = Check(
@@ -35,7 +35,7 @@ CHECK = Check(
         & ~F.col("overdue")
     ),
     excuses=(
-        told_of_a_longer_copy(),
+        judged_on_a_longer_copy(),
         inconclusive(TWO_PHASE_COMMIT, lambda: F.col("two_phase_commit")),
         suspect(CONFIG_UNKNOWN),
     ),

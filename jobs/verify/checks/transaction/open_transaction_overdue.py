@@ -17,7 +17,7 @@ Evidence: the first batch of the transaction.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ONE_TRANSACTION, WARNING, Check, Proof, text
-from jobs.verify.conditions import told_of_a_longer_copy, unstable_tail
+from jobs.verify.conditions import judged_on_a_longer_copy, unstable_tail
 from jobs.verify.verdict import (
     COORDINATOR_STOPPED,
     TEXT_DUMP_LACKS_FIELD,
@@ -33,7 +33,7 @@ CHECK = Check(
     source="TransactionStateManager.timedOutTransactions",
     fires=lambda: F.col("overdue") | F.col("start_untold"),
     excuses=(
-        told_of_a_longer_copy(),
+        judged_on_a_longer_copy(),
         inconclusive(TEXT_DUMP_LACKS_FIELD, lambda: ~F.col("overdue")),
         unstable_tail("offset_first"),
         suspect(COORDINATOR_STOPPED),
