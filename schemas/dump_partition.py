@@ -15,6 +15,7 @@ DUMP_PARTITION = table(
     long("checkpoint_recovery_point", "recovery-point-offset-checkpoint: flushed below this"),
     long("cleaner_checkpoint", "cleaner-offset-checkpoint"),
     boolean("has_cleaner_checkpoint", "the log directory holds a cleaner checkpoint file"),
+    boolean("has_log_start_checkpoint", "the log directory holds a log-start-offset-checkpoint"),
     boolean("clean_shutdown", "the log directory holds a clean-shutdown marker"),
     long(
         "copied_at_ms",

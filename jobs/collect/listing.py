@@ -23,6 +23,7 @@ def _static_row(partition: DumpPartition, cluster: Cluster) -> tuple[object, ...
         partition.recovery_point,
         partition.cleaner_checkpoint,
         partition.has_cleaner_checkpoint,
+        partition.has_log_start_checkpoint,
         partition.clean_shutdown,
         partition.copied_at_ms,
         cleaned_below(partition),

@@ -129,6 +129,7 @@ def _partition(number: int, folder: Folder) -> DumpPartition:
         recovery_point=(directory.recovery_points or {}).get(key),
         cleaner_checkpoint=(directory.cleaner or {}).get(key),
         has_cleaner_checkpoint=directory.cleaner is not None,
+        has_log_start_checkpoint=directory.log_starts is not None,
         clean_shutdown=directory.clean_shutdown,
         copied_at_ms=copied.at_ms if copied else None,
         cluster_id=directory.cluster_id,

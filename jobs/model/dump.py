@@ -59,6 +59,7 @@ class DumpPartition:
     recovery_point: int | None
     cleaner_checkpoint: int | None
     has_cleaner_checkpoint: bool
+    has_log_start_checkpoint: bool
     clean_shutdown: bool
     copied_at_ms: int | None = None
     cluster_id: str | None = None

@@ -3,6 +3,8 @@
 They read columns that the contexts join from `jobs.replay.partitions.partition_info`.
 """
 
+from collections.abc import Callable
+
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
@@ -14,6 +16,7 @@ from jobs.verify.verdict import (
     OPERATOR_ABORT,
     OTHER_OUTCOME,
     REPLICA_LAGS,
+    SIDE_FILES_NOT_DUMPED,
     STATE_MAY_HAVE_EXPIRED,
     UNSTABLE_TAIL,
     VERSION_DEPENDENT,
@@ -145,6 +148,17 @@ def state_may_have_expired() -> Excuse:
 def _below_the_start(offset: str) -> Column:
     below: Column = may_be_gone_with_the_head(F.col(offset), F.col("log_start_offset"))
     return below
+
+
+def log_start_unknown(concerned: Callable[[], Column] = lambda: F.lit(True)) -> Excuse:
+    """Without the log-start-offset-checkpoint nobody knows how far DeleteRecords came.
+
+    What lies below the log start a broker may have forgotten (`udfs.rules.memory`), and the cleaner
+    indexes no transaction that ends there. Brokers from 0.11 on always have the file (KIP-107).
+    """
+    return inconclusive(
+        SIDE_FILES_NOT_DUMPED, lambda: ~F.col("has_log_start_checkpoint") & concerned()
+    )
 
 
 def forgotten_with_the_head(offset: str) -> Excuse:

@@ -3,8 +3,9 @@
 OF_PARTITION = """
     broker int, topic string, partition int, checkpoint_high_watermark bigint,
     checkpoint_log_start bigint, checkpoint_recovery_point bigint, cleaner_checkpoint bigint,
-    has_cleaner_checkpoint boolean, clean_shutdown boolean, copied_at_ms bigint, cleaned_below
-    bigint, coordinator_topic boolean, internal_compacted boolean, first_base bigint,
+    has_cleaner_checkpoint boolean, has_log_start_checkpoint boolean,
+    clean_shutdown boolean, copied_at_ms bigint, cleaned_below bigint,
+    coordinator_topic boolean, internal_compacted boolean, first_base bigint,
     newest_base bigint, replica_set int, comparable_from bigint, cleaner_reach bigint, topic_id
     string, metadata_file int, topic_partitions int, created_once boolean, never_compacted
     boolean, unallocated_from bigint, cluster_id string, metadata_up_to_ms bigint,

@@ -7,6 +7,6 @@ COLUMNS = f"""
     partition_index int, fault string, start_offset bigint, snapshot_offset bigint, file_index
     int, position bigint, length bigint, producer_id bigint, producer_epoch int, expected
     string, found string, number bigint, log_file_index int, log_position bigint, log_length
-    bigint, newest boolean, detail string, reported_before boolean, file string, log_file string,
-    offset_first bigint, offset_last bigint, byte_position bigint, byte_length bigint,
-    transactional_id string,{OF_PARTITION}"""
+    bigint, lacks_head boolean, newest boolean, detail string, reported_before boolean,
+    file string, log_file string, offset_first bigint, offset_last bigint, byte_position bigint,
+    byte_length bigint, transactional_id string,{OF_PARTITION}"""

@@ -62,7 +62,7 @@ def test_the_copy_that_reaches_furthest_and_then_holds_most_is_taken(
     unknown = {"log_start": 0, "recovery_point": None, "cleaner_checkpoint": None}
     copies = [
         DumpPartition(number, number + 1, "t", 0, None, has_cleaner_checkpoint=True,
-                      clean_shutdown=True, **unknown)
+                      has_log_start_checkpoint=True, clean_shutdown=True, **unknown)
         for number in (0, 1)
     ]  # fmt: skip
     states = spark.createDataFrame(

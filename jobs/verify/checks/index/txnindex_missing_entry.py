@@ -11,7 +11,8 @@ marker was written; only the `.log` file of the segment was copied, in which cas
 `.timeindex`, which every broker has, are missing too. Or all data are below the log start offset:
 the cleaner writes no entry for a transaction that ends there
 (UnifiedLog.collectAbortedTransactions), and a broker that forgot the transaction with the head of
-the log writes none for its marker.
+the log writes none for its marker. Without the log-start-offset-checkpoint of the log directory
+that offset is unknown.
 
 Evidence: the marker.
 """
@@ -20,7 +21,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
-from jobs.verify.conditions import cleaned_between, unstable_tail
+from jobs.verify.conditions import cleaned_between, log_start_unknown, unstable_tail
 from jobs.verify.verdict import (
     CLEANED_RANGE,
     DUMP_BEFORE_EVENT,
@@ -56,6 +57,7 @@ CHECK = Check(
         inconclusive(DUMP_BEFORE_EVENT, _behind_the_index),
         inconclusive(SIDE_FILES_NOT_DUMPED, lambda: F.col("side_files_missing")),
         unstable_tail("marker_offset"),
+        log_start_unknown(),
     ),
     expected=lambda: text("an entry for offsets {first_offset} to {marker_offset}"),
     found=lambda: F.lit("no entry"),

@@ -10,7 +10,8 @@ When it is legal: retention or the cleaner removed the first batches, or they ar
 then the entry may only begin earlier. Or offsets of the transaction are missing from the copy: if
 the marker of the previous transaction is among them, two transactions look like one. If the first
 batches are below the log start offset, the broker may have forgotten them: then the entry begins
-with the first batch above it, or, up to Kafka 2.7, with the marker if there is none.
+with the first batch above it, or, up to Kafka 2.7, with the marker if there is none. Without the
+log-start-offset-checkpoint of the log directory that offset is unknown.
 
 Evidence: the entry and the marker.
 """
@@ -19,6 +20,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
+from jobs.verify.conditions import log_start_unknown
 from jobs.verify.contexts.txn_index_entry import is_malformed
 from jobs.verify.verdict import CLEANED_RANGE, MISSING_RANGE, NO_INITIAL_STATE, explained
 from udfs.rules.memory import explains_first_offset
@@ -55,6 +57,7 @@ CHECK = Check(
         explained(CLEANED_RANGE, lambda: _not_later() & F.col("start_missing")),
         explained(NO_INITIAL_STATE, _head_forgotten),
         explained(MISSING_RANGE, lambda: F.col("data_missing")),
+        log_start_unknown(lambda: F.col("entry.first") > F.col("first_offset")),
     ),
     expected=lambda: text("first offset {first_offset}"),
     found=lambda: text("first offset {first}", first=F.col("entry.first")),

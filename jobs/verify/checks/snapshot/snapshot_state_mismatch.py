@@ -12,7 +12,8 @@ When it is legal: the broker forgets a producer without an open transaction afte
 producer.id.expiration.ms. In ranges that the cleaner has passed, the log has less than the
 snapshot. Kafka 0.11 counts a marker as the last offset. Nothing is compared if offsets or batches
 before the snapshot are missing or damaged. In a live copy, batches above the high watermark may
-have been truncated since.
+have been truncated since. A broker that was killed knows nothing below the log start offset, which
+is unknown without the log-start-offset-checkpoint.
 
 Evidence: the entry of the snapshot, and the newest batch of the producer before it.
 """
@@ -20,6 +21,7 @@ Evidence: the entry of the snapshot, and the newest batch of the producer before
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
+from jobs.verify.conditions import log_start_unknown
 from jobs.verify.verdict import (
     OTHER_OUTCOME,
     STATE_MAY_HAVE_EXPIRED,
@@ -42,6 +44,7 @@ CHECK = Check(
             UNSTABLE_TAIL,
             lambda: ~F.col("clean_shutdown") & (F.col("snapshot_offset") > F.col("stable_below")),
         ),
+        log_start_unknown(lambda: F.col("lacks_head")),
     ),
     expected=lambda: text("{expected}"),
     found=lambda: text("{found}"),

@@ -9,8 +9,8 @@ now blocked.
 
 When it is legal: never. But the marker may be damaged, or in a file that is not in the dump, and in
 a copy of a running broker the checkpoint may be newer than the log. If the transaction began below
-the log start offset, the cleaner may pass that part. Up to Kafka 2.2.1 the cleaner removed the
-markers of data that it kept (KAFKA-8351).
+the log start offset, which only the log-start-offset-checkpoint tells, the cleaner may pass that
+part. Up to Kafka 2.2.1 the cleaner removed the markers of data that it kept (KAFKA-8351).
 
 Evidence: the first and the last batch of the transaction.
 """
@@ -18,7 +18,7 @@ Evidence: the first and the last batch of the transaction.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
-from jobs.verify.conditions import marker_lost_behind
+from jobs.verify.conditions import log_start_unknown, marker_lost_behind
 from jobs.verify.verdict import DUMP_BEFORE_EVENT, MISSING_RANGE, explained, inconclusive
 from udfs.rules.absence import passed_by_cleaner
 
@@ -42,6 +42,7 @@ CHECK = Check(
             lambda: marker_lost_behind(F.col("last_offset")),
         ),
         inconclusive(DUMP_BEFORE_EVENT, lambda: ~F.col("clean_shutdown")),
+        log_start_unknown(),
     ),
     expected=lambda: text("a marker, because the cleaner checkpoint is {cleaner_checkpoint}"),
     found=lambda: F.lit("no marker"),
