@@ -11,6 +11,7 @@ from jobs.verify.verdict import (
     CLEANED_RANGE,
     CONFIG_UNKNOWN,
     DUMP_BEFORE_EVENT,
+    MISSING_RANGE,
     OPERATOR_ABORT,
     OTHER_OUTCOME,
     REPLICA_LAGS,
@@ -98,6 +99,14 @@ def marker_lost(data: Column, first: Column, last: Column) -> Column:
 def marker_lost_behind(data: Column) -> Column:
     """`marker_lost` anywhere after the data that end at offset `data`; false for a null."""
     return F.coalesce(marker_lost(data, data + 1, F.lit(MAX_OFFSET)), F.lit(False))
+
+
+def marker_gone_with_the_head() -> Excuse:
+    """Of data before the log the cleaner may have taken the marker, too (context `transaction`)."""
+    return explained(
+        MISSING_RANGE,
+        lambda: F.col("behind_data_gap") & (F.col("last_offset") < F.col("first_base")),
+    )
 
 
 def missing_behind(offset: Column) -> Column:
