@@ -12,7 +12,7 @@ from schemas.coordinator_states import (
     PREPARE_COMMIT,
 )
 from udfs.rules.absence import reaches_behind
-from udfs.rules.coordinator_step import epoch_in_effect
+from udfs.rules.coordinator_step import EXHAUSTED_EPOCH, epoch_in_effect
 from udfs.rules.producer_step import LAST_EPOCH
 
 PREPARED = (PREPARE_COMMIT, PREPARE_ABORT)
@@ -35,22 +35,45 @@ def _begins() -> Column:
     return (F.col("state") == EMPTY) | (completed & (F.col("client_transaction_version") >= 2))
 
 
+def _proven(previous_state: Column) -> Column:
+    """The epoch that a record proves to be in effect for data of other epochs before it, at least.
+
+    A tombstone proves nothing: where its append failed late the id stays in the coordinator's
+    cache (`TransactionStateManager.writeTombstonesForExpiredTransactionalIds`), and the producer
+    goes on. An Empty record of epoch 0 behind it proves that the id was gone, unless its epochs
+    were used up. Any other record is of an epoch that the id moved on to.
+    """
+    empty = F.col("state") == EMPTY
+    given_anew = empty & (previous_state == NO_STATE) & (F.col("producer_epoch") == 0)
+    return (
+        F.when(F.col("state") == NO_STATE, F.lit(-1))
+        .when(given_anew, F.lit(EXHAUSTED_EPOCH))
+        .when(empty, epoch_in_effect(F.col("producer_epoch"), empty))
+        .otherwise(LAST_EPOCH)
+    )
+
+
 def _by_epoch(readable: DataFrame) -> DataFrame:
     """One row an id, producer id and epoch of data in a copy: its first and last record."""
     state = F.when(F.col("tombstone"), F.lit(NO_STATE)).otherwise(F.col("status"))
     stated = readable.withColumn("state", state)
     by_id = Window.partitionBy("partition_index", "transactional_id").orderBy("ordinal", "offset")
     place = F.struct("ordinal", "offset", "file_index", "position", "length")
-    empty = F.col("state") == EMPTY
-    # Any other record behind is of an epoch that the id moved on to.
-    proven = F.when(empty, epoch_in_effect(F.col("producer_epoch"), empty)).otherwise(LAST_EPOCH)
-    stepped = stated.select(
+    linked = stated.select(
         "*",
         place.alias("here"),
         F.lag("producer_epoch").over(by_id).alias("previous_epoch"),
         F.lag("state").over(by_id).alias("previous_state"),
         F.lead(place).over(by_id).alias("next"),
-        F.max(proven).over(by_id.rowsBetween(1, Window.unboundedFollowing)).alias("proven_behind"),
+    ).withColumn("proven", _proven(F.col("previous_state")))
+    behind = by_id.rowsBetween(1, Window.unboundedFollowing)
+    stepped = linked.select(
+        "*",
+        F.lead("proven").over(by_id).alias("proven_next"),
+        F.max("proven").over(behind).alias("proven_behind"),
+        F.first(F.when(F.col("proven") == LAST_EPOCH, F.col("here")), ignorenulls=True)
+        .over(behind)
+        .alias("settled"),
     ).filter(F.col("producer_id").isNotNull())
     repeated = F.col("previous_state") == F.col("state")
     decides = F.col("state").isin(*PREPARED) & ~F.coalesce(repeated, F.lit(False))
@@ -59,7 +82,9 @@ def _by_epoch(readable: DataFrame) -> DataFrame:
         .groupBy("partition_index", "transactional_id", "producer_id", "data_epoch")
         .agg(
             F.min(F.struct("here", _begins().alias("begins"))).alias("first"),
-            F.max(F.struct("here", "next", "proven_behind")).alias("last"),
+            F.max(F.struct("here", "next", "settled", "proven_next", "proven_behind")).alias(
+                "last"
+            ),
             F.array_distinct(F.flatten(F.collect_set("partitions"))).alias("listed"),
             F.sum(decides.cast("int")).alias("decisions"),
         )
@@ -70,9 +95,10 @@ def epoch_histories(txn_log_records: DataFrame, partition_info: DataFrame) -> Da
     """One row a producer id and epoch of its data, from the copy that knows most.
 
     Only epochs whose records are all there: the first gives the epoch out, and no offset of the
-    partition is missing from it to the record with which the id moved on. Where it did not, none
-    is missing up to the last record of the id; after that the cleaner may have passed, since it
-    never takes the last record, but nothing may be lost or unreadable (`udfs.rules.absence`).
+    partition is missing from it to the record with which the id moved on. Where the next record
+    does not prove that it did, none is missing up to that one; after it the cleaner may have
+    passed, since it never takes the last record, but nothing may be lost or unreadable
+    (`udfs.rules.absence`).
 
     Columns: producer_id, producer_epoch, transactional_id, listed (topic-partition of all
     partitions that any record of the epoch lists), decisions (transactions decided), moved_on
@@ -85,15 +111,19 @@ def epoch_histories(txn_log_records: DataFrame, partition_info: DataFrame) -> Da
     )
     # A record that cannot be read is one that is missing, and has no number of its own.
     grouped = _by_epoch(txn_log_records.filter(F.col("error").isNull()))
-    until = F.coalesce("last.next", "last.here")
-    none_missing = until["offset"] - F.col("first.here.offset") == (
-        until["ordinal"] - F.col("first.here.ordinal")
-    )
+
+    def whole_to(record: Column) -> Column:
+        distance = record["offset"] - F.col("first.here.offset")
+        whole: Column = distance == record["ordinal"] - F.col("first.here.ordinal")
+        return F.coalesce(whole, F.lit(False))
+
+    none_missing = whole_to(F.coalesce("last.next", "last.here"))
     final = F.col("last.here.offset")
     none_lost = ~F.exists("holes", lambda hole: reaches_behind(hole["end"], final)) & F.coalesce(
         F.col("last_unreadable") < final, F.lit(True)
     )
-    complete = none_missing & (F.col("last.next").isNotNull() | none_lost)
+    ends_there = F.coalesce(F.col("last.proven_next") > F.col("data_epoch"), F.lit(False))
+    complete = whole_to(F.col("last.settled")) | (none_missing & (ends_there | none_lost))
     copies = partition_info.select(
         "partition_index",
         "holes",

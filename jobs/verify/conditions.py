@@ -13,6 +13,7 @@ from jobs.verify.verdict import (
     CLEANED_RANGE,
     CONFIG_UNKNOWN,
     DUMP_BEFORE_EVENT,
+    MISSING_RANGE,
     OPERATOR_ABORT,
     OTHER_OUTCOME,
     REPLICA_LAGS,
@@ -98,9 +99,22 @@ def marker_lost(data: Column, first: Column, last: Column) -> Column:
     return F.when(before_log, taken).otherwise(lost_between(first, last))
 
 
-def marker_lost_behind(data: Column) -> Column:
-    """`marker_lost` anywhere after the data that end at offset `data`; false for a null."""
-    return F.coalesce(marker_lost(data, data + 1, F.lit(MAX_OFFSET)), F.lit(False))
+def marker_lost_behind(data: Column, open_at: Column | None = None) -> Column:
+    """`marker_lost` anywhere after the data that end at offset `data`; false for a null.
+
+    `open_at`: offset of a producer snapshot that has the transaction open, null for none: its
+    marker does not lie before it.
+    """
+    first = data + 1 if open_at is None else F.greatest(data + 1, open_at)
+    return F.coalesce(marker_lost(data, first, F.lit(MAX_OFFSET)), F.lit(False))
+
+
+def marker_gone_with_the_head() -> Excuse:
+    """Of data before the log the cleaner may have taken the marker, too (context `transaction`)."""
+    return explained(
+        MISSING_RANGE,
+        lambda: F.col("behind_data_gap") & (F.col("last_offset") < F.col("first_base")),
+    )
 
 
 def missing_behind(offset: Column) -> Column:

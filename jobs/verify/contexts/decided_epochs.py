@@ -5,7 +5,9 @@ from pyspark.sql import functions as F
 
 from jobs.verify.contexts.decided_matching import KEY, in_effect, listed_decisions
 from jobs.verify.contexts.decided_places import place_number
+from schemas.topics import OFFSETS_TOPIC
 from udfs.rules import attribution
+from udfs.rules.clock import covers
 from udfs.rules.logic import surely
 
 
@@ -72,23 +74,49 @@ def _owners_of_data(decided: DataFrame) -> DataFrame:
     )
 
 
-def with_outcomes(rows: DataFrame, markers: DataFrame) -> DataFrame:
+def with_outcomes(
+    rows: DataFrame, markers: DataFrame, places: DataFrame, tolerance: Column
+) -> DataFrame:
     """Adds what markers of the same producer id and epoch say in all partitions of the dump.
 
     committed_somewhere: a COMMIT marker ended data; raised_both_ways: markers with the epoch behind
-    that of their data committed in one partition and aborted in another.
+    that of their data committed in one partition and aborted in another, and the two alone prove
+    it: in topics of clients where the coordinator's log lacks the decision about the abort (the
+    context `torn_epoch`), or in `__consumer_offsets` and such a topic (`offset_transaction`).
+    `places`: partition_index, listed (topic-partition), topic and coordinator_topic; `tolerance`:
+    of clocks, ms.
     """
     ended = F.col("first_offset").isNotNull()
     raised = ended & attribution.raised_by_one(F.col("marker_epoch"), F.col("data_epoch"))
     commit = F.col("marker_commit")
-    committed_at = F.when(raised & commit, F.col("partition_index"))
-    aborted_at = F.when(raised & ~commit, F.col("partition_index"))
+    of_client, of_offsets = ~F.col("coordinator_topic"), F.col("topic") == OFFSETS_TOPIC
+    committed_at = F.when(raised & commit & of_client, F.col("listed"))
+    aborted_at = F.when(raised & ~commit & of_client, F.col("listed"))
     apart = (F.min(committed_at) != F.max(aborted_at)) | (F.max(committed_at) != F.min(aborted_at))
-    outcomes = markers.groupBy("producer_id", "marker_epoch").agg(
+
+    def in_both(outcome: Column) -> Column:
+        there = F.max(F.when(raised & of_offsets, outcome))
+        both: Column = surely(there & F.max(F.when(raised & of_client, ~outcome)))
+        return both
+
+    placed = markers.join(F.broadcast(places), on="partition_index", how="inner")
+    outcomes = placed.groupBy("producer_id", "marker_epoch").agg(
         F.max(ended & commit).alias("committed_somewhere"),
-        F.coalesce(apart, F.lit(False)).alias("raised_both_ways"),
+        surely(apart).alias("apart"),
+        (in_both(commit) | in_both(~commit)).alias("against_offsets"),
+        F.max(F.when(aborted_at.isNotNull(), F.col("marker_timestamp"))).alias("aborted_until"),
     )
-    return rows.join(outcomes, on=["producer_id", "marker_epoch"], how="left")
+    joined = rows.join(outcomes, on=["producer_id", "marker_epoch"], how="left")
+    known = attribution.is_decision_known(
+        F.col("marker_epoch"),
+        F.col("known_above"),
+        F.col("newest_epoch"),
+        covers(F.col("history_covers_ms"), F.col("aborted_until"), tolerance),
+    )
+    proven = (F.col("apart") & ~surely(known)) | F.col("against_offsets")
+    return joined.withColumn("raised_both_ways", surely(proven)).drop(
+        "apart", "against_offsets", "aborted_until"
+    )
 
 
 def with_other_outcome(rows: DataFrame) -> DataFrame:

@@ -220,6 +220,12 @@ def _judged(rows: DataFrame) -> DataFrame:
     )
 
 
+def _kinds(partition_info: DataFrame) -> DataFrame:
+    """Each partition's `listed` (topic-partition), topic and coordinator_topic."""
+    listed = F.concat_ws("-", "topic", "partition").alias("listed")
+    return partition_info.select("partition_index", listed, "topic", "coordinator_topic")
+
+
 def _replica_offsets(markers: DataFrame, places: DataFrame) -> DataFrame:
     """One row a marker of a topic partition: the highest offset it has on any broker."""
     placed = markers.join(F.broadcast(places), on="partition_index", how="inner")
@@ -356,9 +362,8 @@ def decided_partition_context(
     there. copied_later: the copy of the partition is later than the Complete record; history_later:
     that of the coordinator's log than the first marker, history_behind_all: than all markers.
     """
-    places = partition_info.select(
-        "partition_index", F.concat_ws("-", "topic", "partition").alias("listed")
-    )
+    kinds = _kinds(partition_info)
+    places = kinds.select("partition_index", "listed")
     known = partition_info.select(
         "partition_index", "broker", "topic", "partition", "complete_up_to_ms", "clean_shutdown",
         "single_broker", "alone_in_cluster", "holes", "missing",
@@ -394,7 +399,8 @@ def decided_partition_context(
                   on=["listed", "producer_id", "marker_epoch", "commit"], how="left")
         )  # fmt: skip
         ended = first_ended(rows, coordinators)
-        owned = with_data(with_outcomes(with_history, markers), runs, markers)
+        outcomes = with_outcomes(with_history, markers, kinds, tolerance)
+        owned = with_data(outcomes, runs, markers)
         beside = with_reach(owned, markers).join(
             F.broadcast(ended), on=["partition_index", "coordinator_partition"], how="left"
         )

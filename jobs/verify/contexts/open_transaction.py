@@ -207,7 +207,9 @@ def coordinator_columns(
     transactional_id, coordinator_state; coordinator_known; coordinator_covers_partition (the
     record is of a running transaction that lists the partition); two_phase_commit; copies_agree
     (the copies of partition and coordinator log are late enough to compare); coordinator_went_on
-    (a higher epoch is in effect and no decision under way, so the transaction is complete);
+    (a higher epoch is in effect and no decision under way, so the transaction is complete; or
+    an Empty record gives a higher one, and its log is copied so late that it lacks no transaction
+    with these data);
     copied_behind_coordinator (the copy of the partition is later than that record); overdue_ms
     (how long before the end of the copy of that log the transaction should have been aborted,
     negative if it need not; at least so long where a text does not print its start).
@@ -225,6 +227,12 @@ def coordinator_columns(
         F.col("coordinator.clean_shutdown"),
         F.col("coordinator.broker") == F.col("broker"),
     )
+    # An Empty record stands behind all that could have registered the partition for the data.
+    rests_above = (
+        (F.col("coordinator.state") == "Empty")
+        & (F.col("coordinator.producer_epoch") > F.col(epoch))
+        & (F.coalesce(one_moment, F.lit(False)) | coordinator_covers)
+    )
     limit = F.col("coordinator.timeout_ms").cast("long") + F.lit(LOOKED_EVERY_MS + late_slack)
     looked = F.least("coordinator.complete_up_to_ms", F.lit(now).cast("long"))
     return [
@@ -239,8 +247,11 @@ def coordinator_columns(
             "copies_agree"
         ),
         F.coalesce(
-            (_epoch_of_coordinator() > F.col(epoch))
-            & ~F.col("coordinator.state").isin("PrepareCommit", "PrepareAbort"),
+            F.coalesce(rests_above, F.lit(False))
+            | (
+                (_epoch_of_coordinator() > F.col(epoch))
+                & ~F.col("coordinator.state").isin("PrepareCommit", "PrepareAbort")
+            ),
             F.lit(False),
         ).alias("coordinator_went_on"),
         F.coalesce(one_moment | partition_covers, F.lit(False)).alias("copied_behind_coordinator"),

@@ -49,6 +49,16 @@ def _lies_since() -> Column:
     return F.coalesce(F.col("begun_by_ms"), F.greatest(F.col("first_timestamp"), begun))
 
 
+def _open_in_snapshot() -> Column:
+    """Offset of the newest producer snapshot, if it has the transaction of the row open."""
+
+    def is_row(one: Column) -> Column:
+        began: Column = one["first_offset"].between(F.col("first_offset"), F.col("last_offset"))
+        return began & (one["producer_id"] == F.col("producer_id"))
+
+    return F.when(F.exists("open_in_snapshot", is_row), F.col("newest_snapshot"))
+
+
 def transaction_context(
     transactions: DataFrame,
     states: DataFrame,
@@ -68,8 +78,8 @@ def transaction_context(
     at least, or by the client's clock where a broker's says nothing), holds_lso (the oldest open
     one of its partition), missing_before_marker (offsets between data and marker are lost; of a
     marker alone: any between the marker before and it are missing), behind_data_gap (lost after
-    the data), state_may_have_expired, and the columns of `with_listing` and
-    `with_marker_decisions`. `history`: producer ids, of `jobs.replay.decisions`.
+    the data, and after the snapshot that has them open), state_may_have_expired, and the columns of
+    `with_listing` and `with_marker_decisions`. `history`: producer ids, of `jobs.replay.decisions`.
     """
     is_open = F.col("outcome") == "open"
     oldest = transactions.groupBy("partition_index").agg(
@@ -141,7 +151,7 @@ def transaction_context(
             F.coalesce(F.when(has_data, gap).otherwise(alone), F.lit(False)).alias(
                 "missing_before_marker"
             ),
-            marker_lost_behind(last).alias("behind_data_gap"),
+            marker_lost_behind(last, _open_in_snapshot()).alias("behind_data_gap"),
             F.coalesce(expired, F.lit(False)).alias("state_may_have_expired"),
             F.coalesce("first_offset", "marker_offset").alias("offset_first"),
             F.coalesce("marker_offset", "last_offset").alias("offset_last"),

@@ -8,12 +8,13 @@ these data, and read_committed consumers stop there.
 
 When it is legal: never. If the copy of the coordinator's log is older than the data, the finding is
 inconclusive. Data that arrived after the marker of their own epoch are reported by
-late_write_after_marker, data older than every timeout by hanging_transaction, and data in
+late_write_after_marker, data that surely hang by hanging_transaction, and data in
 `__consumer_offsets` by offset_commit_unlisted.
 
 Evidence: the first batch of the data, and the last record of the epoch.
 """
 
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.model.commands import DESCRIBE_PRODUCERS
@@ -21,6 +22,18 @@ from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
 from jobs.verify.conditions import judged_on_a_longer_copy, unstable_tail
 from jobs.verify.verdict import DUMP_BEFORE_EVENT, OTHER_OUTCOME, explained, inconclusive
 from schemas.topics import OFFSETS_TOPIC
+
+
+def _registration_over() -> Column:
+    return F.col("registration_over") | F.col("copies_agree")
+
+
+def _told_as_hanging() -> Column:
+    """hanging_transaction has the finding, unless this check proves more."""
+    proves_no_more = ~_registration_over() | F.col("two_phase_commit")
+    old = F.col("age_ms") > F.col("limit_ms")
+    return (F.col("hangs") & ~F.col("behind_data_gap")) | (old & proves_no_more)
+
 
 CHECK = Check(
     code="data_in_unlisted_partition",
@@ -35,10 +48,10 @@ CHECK = Check(
         judged_on_a_longer_copy(),
         explained(
             OTHER_OUTCOME,
-            lambda: F.col("behind_own_marker") | (F.col("age_ms") > F.col("limit_ms")),
+            lambda: F.col("behind_own_marker") | _told_as_hanging(),
         ),
         unstable_tail("first_offset"),
-        inconclusive(DUMP_BEFORE_EVENT, lambda: ~F.col("registration_over")),
+        inconclusive(DUMP_BEFORE_EVENT, lambda: ~_registration_over()),
     ),
     expected=lambda: text(
         "{topic}-{partition} among the partitions of the transaction of epoch {producer_epoch}"

@@ -22,7 +22,12 @@ Evidence: the first and the last batch of the transaction.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
-from jobs.verify.conditions import begun_and_gone, judged_on_a_longer_copy, unstable_tail
+from jobs.verify.conditions import (
+    begun_and_gone,
+    judged_on_a_longer_copy,
+    marker_gone_with_the_head,
+    unstable_tail,
+)
 from jobs.verify.contexts.open_transaction import is_decided, is_unended
 from jobs.verify.remedies import abort_command
 from jobs.verify.verdict import (
@@ -30,7 +35,6 @@ from jobs.verify.verdict import (
     MISSING_RANGE,
     TWO_PHASE_COMMIT,
     TXNLOG_NOT_DUMPED,
-    explained,
     inconclusive,
 )
 
@@ -43,11 +47,7 @@ CHECK = Check(
     fires=is_unended,
     excuses=(
         judged_on_a_longer_copy(),
-        # Of data before the log the cleaner takes the marker, too.
-        explained(
-            MISSING_RANGE,
-            lambda: F.col("behind_data_gap") & (F.col("last_offset") < F.col("first_base")),
-        ),
+        marker_gone_with_the_head(),
         inconclusive(MISSING_RANGE, lambda: F.col("behind_data_gap")),
         inconclusive(TWO_PHASE_COMMIT, lambda: F.col("two_phase_commit")),
         inconclusive(
