@@ -11,7 +11,7 @@ def partition(
         0, "", "", "", 1, topic, number, 0, "segment", base, 1, "audited", None
     )  # fmt: skip
     return DumpPartition(
-        0, 1, topic, number, None, start, None, cleaner, True, True, segments=[segment]
+        0, 1, topic, number, None, start, None, cleaner, True, True, True, segments=[segment]
     )
 
 
