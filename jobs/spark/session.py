@@ -94,9 +94,9 @@ def planned_for(spark: SparkSession, rows: int) -> Iterator[None]:
 
 
 @contextmanager
-def spark_session() -> Iterator[SparkSession]:
-    """The active session, left running, or one that is stopped at the end."""
-    spark, started = get_session()
+def spark_session(extra: dict[str, str] | None = None) -> Iterator[SparkSession]:
+    """The active session, left running, or one that is stopped at the end; `extra` as above."""
+    spark, started = get_session(extra)
     try:
         yield spark
     finally:

@@ -88,15 +88,19 @@ def _any_of(ranges: str, first: Column, last: Column) -> Column:
     return F.exists(ranges, lambda one: overlaps(Range(one["first"], one["end"]), first, last))
 
 
+def _before_log(data: Column) -> Column:
+    """Whether an offset of data lies before the log, where only a producer snapshot knows of it."""
+    return data < F.col("first_base")
+
+
 def marker_lost(data: Column, first: Column, last: Column) -> Column:
     """Whether the marker of data may be missing between `first` and `last`, both inclusive.
 
     `data`: an offset of the data. The cleaner keeps the marker of data that are still there; of
     data before the log, of which only a producer snapshot knows, it may have taken or emptied it.
     """
-    before_log = data < F.col("first_base")
     taken = marker_missing_between(first, last)
-    return F.when(before_log, taken).otherwise(lost_between(first, last))
+    return F.when(_before_log(data), taken).otherwise(lost_between(first, last))
 
 
 def marker_lost_behind(data: Column, open_at: Column | None = None) -> Column:
@@ -113,7 +117,7 @@ def marker_gone_with_the_head() -> Excuse:
     """Of data before the log the cleaner may have taken the marker, too (context `transaction`)."""
     return explained(
         MISSING_RANGE,
-        lambda: F.col("behind_data_gap") & (F.col("last_offset") < F.col("first_base")),
+        lambda: F.col("behind_data_gap") & _before_log(F.col("last_offset")),
     )
 
 

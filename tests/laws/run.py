@@ -25,7 +25,7 @@ from jobs import main as stages
 from jobs.audit.audit import Request
 from jobs.cli.progress import Progress
 from jobs.model.settings import load
-from jobs.spark.session import get_session
+from jobs.spark.session import spark_session
 from laws import catalogue, of_cases
 from laws.catalogue import RENAME, Source, apply
 from laws.dump_files import Dump, read_dump
@@ -200,8 +200,7 @@ def main(arguments: Sequence[str]) -> int:
     asked = parser.parse_args(arguments)
     totals = {law: Told() for law in asked.laws}
     bad, seed = 0, asked.first_seed
-    spark, _ = get_session({"spark.driver.memory": MEMORY})
-    try:
+    with spark_session({"spark.driver.memory": MEMORY}) as spark:
         for number in range(seed, seed + asked.cases):
             bad += _run_cases(spark, number)
         wanted = [path for path in scenarios(asked.dumps) if is_legal(path) != asked.broken]
@@ -213,8 +212,6 @@ def main(arguments: Sequence[str]) -> int:
             seed += asked.seeds
             if before == sum(told.samples for told in totals.values()):
                 break
-    finally:
-        spark.stop()
     sys.stdout.write(table(totals) + "\n")
     return 1 if bad else 0
 

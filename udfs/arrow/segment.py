@@ -135,12 +135,13 @@ def missing_ranges(
     ]
     # The header of an emptied batch keeps its producer id (`DefaultRecordBatch.writeEmptyHeader`).
     apart = absence.newest_apart(at, after)
-    owners: list[int | None] = headers.producer_id[emptied][-len(apart) :].tolist()
-    if at.size > len(apart):
+    older = at.size - len(apart)
+    owners: list[int | None] = headers.producer_id[emptied][older:].tolist()
+    if older:
         owners[0] = None
     return missing + [
         one._asdict() | {"emptied": True, "producer_id": owner}
-        for one, owner in zip(apart, owners, strict=False)
+        for one, owner in zip(apart, owners, strict=True)
     ]
 
 

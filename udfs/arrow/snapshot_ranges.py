@@ -155,20 +155,8 @@ def _row(differences: Differences, i: int, judged: dict[str, Any]) -> dict[str, 
         "log_file_index": int(log["file_index"]) if replayed else None,
         "log_position": int(log["position"]) if replayed else None,
         "log_length": int(log["length"]) if replayed else None,
-        "lacks_head": not stored or _lacks_head(log, snapshot, names),
+        "lacks_head": bool(differences.lacks_head[i]),
     }
-
-
-def _lacks_head(log: np.void, snapshot: np.void, names: list[str]) -> bool:
-    """Whether a state may have been rebuilt from some log start behind the head of what it tells.
-
-    What the newest batch says is the same then; the transaction begins later, and no marker is
-    known of which all lies below (`UnifiedLog.rebuildProducerState`).
-    """
-    later = {"txn_first_offset": log["txn_first_offset"] != NONE}
-    later["txn_first_offset"] &= snapshot["txn_first_offset"] > log["txn_first_offset"]
-    later["coordinator_epoch"] = snapshot["coordinator_epoch"] == NONE
-    return all(bool(later.get(name, False)) for name in names)
 
 
 def _state_text(state: np.void, names: list[str]) -> str:

@@ -32,13 +32,14 @@ class Differences(NamedTuple):
 
     `log` and `snapshot`: pairs of states, producer_id -1 where that side has none. `foreign`: of
     producers that only the snapshot has. `forgotten`: what a broker that has forgotten the
-    producer would have written.
+    producer would have written. `lacks_head`: the snapshot is as of a log that starts later.
     """
 
     log: States
     snapshot: States
     foreign: Bools
     forgotten: Bools
+    lacks_head: Bools
 
 
 def stored_states(entries: NDArray[np.void], file_index: int) -> States:
@@ -135,6 +136,24 @@ def _without_the_head(log: States, kept: States, snapshot: States, log_start: in
     return without_head & (log["producer_id"] >= 0) & (log_start > 0)
 
 
+def _lacks_head(log: States, snapshot: States) -> Bools:
+    """`_without_the_head` for a log start that is unknown: whether any would explain the snapshot.
+
+    What the newest batch says stays the same; the transaction begins later, and no marker is known
+    where all of them lie below (`UnifiedLog.rebuildProducerState`).
+    """
+    fits = np.ones(log.size, dtype=np.bool_)
+    for name in COMPARED:
+        same = log[name] == snapshot[name]
+        if name == "txn_first_offset":
+            same |= (log[name] >= 0) & (snapshot[name] > log[name])
+        elif name == "coordinator_epoch":
+            same |= snapshot[name] == NONE
+        fits &= same
+    lacks: Bools = fits | (snapshot["producer_id"] == NONE)
+    return lacks
+
+
 def _forgotten(log: States, snapshot: States) -> Bools:
     """Whether the broker may have forgotten the producer before its newest batch or after it.
 
@@ -202,4 +221,5 @@ def compare(log: Replayed, snapshot: States, expiration_ms: int) -> Differences:
         stored[chosen],
         (replayed["producer_id"] == NONE)[chosen],
         forgotten[chosen],
+        _lacks_head(replayed, stored)[chosen],
     )

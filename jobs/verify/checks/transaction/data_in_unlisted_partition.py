@@ -28,7 +28,7 @@ def _registration_over() -> Column:
     return F.col("registration_over") | F.col("copies_agree")
 
 
-def _told_as_hanging() -> Column:
+def _left_to_hanging() -> Column:
     """hanging_transaction has the finding, unless this check proves more."""
     proves_no_more = ~_registration_over() | F.col("two_phase_commit")
     old = F.col("age_ms") > F.col("limit_ms")
@@ -48,7 +48,7 @@ CHECK = Check(
         judged_on_a_longer_copy(),
         explained(
             OTHER_OUTCOME,
-            lambda: F.col("behind_own_marker") | _told_as_hanging(),
+            lambda: F.col("behind_own_marker") | _left_to_hanging(),
         ),
         unstable_tail("first_offset"),
         inconclusive(DUMP_BEFORE_EVENT, lambda: ~_registration_over()),
