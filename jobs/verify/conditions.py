@@ -41,13 +41,13 @@ def sequence_distance(start: Column, end: Column) -> Column:
 
 
 def is_ahead(expected: Column, found: Column) -> Column:
-    """Whether `found` lies ahead of `expected` rather than behind it, on the circle."""
+    """Whether `found` comes after `expected` rather than before it, on the circle."""
     distance = sequence_distance(expected, found)
     return (distance > 0) & (distance < SEQUENCE_SPACE // 2)
 
 
 def is_behind(expected: Column, found: Column) -> Column:
-    """Whether `found` lies behind `expected`, on the circle."""
+    """Whether `found` comes before `expected`, on the circle."""
     return sequence_distance(expected, found) >= SEQUENCE_SPACE // 2
 
 
