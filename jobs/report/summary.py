@@ -1,6 +1,7 @@
-"""The result of an audit as text for the terminal."""
+"""The result of an audit as text for the terminal: a screen, however many findings there are."""
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from jobs.report.facts import Finding
 from jobs.report.verdict import VERDICT_ORDER, Verdict
@@ -11,32 +12,72 @@ TITLES = {
     "suspect": "Suspect (a legal explanation cannot be excluded)",
     "inconclusive": "Inconclusive (the dump cannot decide)",
 }
+MOST_LINES = 25
+
+
+class Detail(NamedTuple):
+    """How much of the findings is shown, and how many lines a list of sentences may have.
+
+    `examples`: of a check and verdict. `proofs`: what was expected and found, evidence and remedy.
+    `message`: of each example.
+    """
+
+    examples: int
+    proofs: bool
+    message: bool
+    sentences: int
+
+
+# The first that fits is taken. With the last one only the findings can be too many.
+ALL = 1 << 30
+DETAILS = (
+    Detail(ALL, True, True, ALL),
+    Detail(ALL, True, True, 3),
+    Detail(1, True, True, 3),
+    Detail(1, False, True, 3),
+    Detail(1, False, False, 1),
+)
 
 
 def summary(verdict: Verdict, examples: Iterable[Finding], out: str) -> str:
-    """Verdict, findings by code with examples, what was not looked at, where the tables are."""
+    """Verdict, findings by check, what was not looked at, where the tables are.
+
+    At most `MOST_LINES` lines: where the evidence of all examples does not fit, less is shown of
+    each, and report.html has the rest.
+    """
+    shown, head = list(examples), _head(verdict)
+    for detail in DETAILS:
+        of_kinds = [_of_kind(verdict, shown, kind, detail) for kind in VERDICT_ORDER]
+        findings = [line for lines in of_kinds for line in lines]
+        tail = _tail(verdict, out, detail)
+        room = MOST_LINES - len(head) - len(tail)
+        if len(findings) <= room:
+            break
+    else:
+        findings = _first(findings, room - 1)
+    return "\n".join(visible(line) for line in [*head, *findings, *tail])
+
+
+def _head(verdict: Verdict) -> list[str]:
     totals = verdict.totals
-    lines = [
-        verdict.headline,
-        "",
+    looked_at = (
         f"Looked at {totals['partitions']:,} partitions, {totals['files']:,} files, "
         f"{totals['bytes']:,} bytes, {totals['batches']:,} batches, "
-        f"{totals['transactions']:,} transactions.",
-    ]
-    if verdict.since:
-        lines.append(since_line(verdict))
-    shown = list(examples)
-    for kind in VERDICT_ORDER:
-        group = list(_group_lines(verdict, shown, kind))
-        if group:
-            lines += ["", TITLES[kind], *group]
+        f"{totals['transactions']:,} transactions."
+    )
+    since = [since_line(verdict)] if verdict.since else []
+    return [verdict.headline, "", looked_at, *since]
+
+
+def _tail(verdict: Verdict, out: str, detail: Detail) -> list[str]:
+    lines = []
     if verdict.policy:
-        lines += verdict.policy.lines()
-    lines += ["", "Not looked at", *_bullets(verdict.not_looked_at or ["nothing was left out"])]
-    if verdict.missing:
-        lines += ["", "Incomplete because", *_bullets(verdict.missing)]
-    lines += ["", f"Tables, report.html and verdict.json are in {out} (audit {verdict.audit_id})."]
-    return "\n".join(visible(line) for line in lines)
+        blank, outcome, *failed = verdict.policy.lines()
+        lines += [blank, outcome, *_first(failed, detail.sentences)]
+    lines += _section("Not looked at", verdict.not_looked_at or ["nothing was left out"], detail)
+    lines += _section("Incomplete because", verdict.missing, detail)
+    where = f"Tables, report.html and verdict.json are in {out} (audit {verdict.audit_id})."
+    return [*lines, "", where]
 
 
 def since_line(verdict: Verdict) -> str:
@@ -55,19 +96,36 @@ def since_line(verdict: Verdict) -> str:
     )
 
 
-def _finding_lines(finding: Finding) -> Iterator[str]:
-    fresh = " (new)" if finding.new else ""
-    yield f"    {finding.where}{fresh}"
-    yield f"      {finding.message}"
-    yield f"      expected: {finding.expected}; found: {finding.found}"
-    for proof in finding.evidence:
-        one, many = proof.units
-        yield (
-            f"      evidence: {proof.file} {one} {proof.byte_position}, "
-            f"{proof.byte_length} {many} ({proof.role})"
-        )
-    if finding.remedy:
-        yield f"      remedy: {finding.remedy}"
+def _of_kind(verdict: Verdict, examples: list[Finding], kind: str, detail: Detail) -> Iterator[str]:
+    """The findings of one verdict, by check, below a title; nothing where there are none."""
+    counts = [
+        (code, severity, number)
+        for (code, severity, found), number in sorted(verdict.counts.items())
+        if found == kind
+    ]
+    if counts:
+        yield from ("", TITLES[kind])
+    for code, severity, number in counts:
+        plural = "finding" if number == 1 else "findings"
+        of_check = f"  {code} ({severity}): {number:,} {plural}"
+        known = [finding for finding in examples if (finding.code, finding.verdict) == (code, kind)]
+        if severity == "info" or not known:
+            yield of_check
+        elif detail.message:
+            yield of_check
+            yield from _examples(known, number, detail)
+        else:
+            yield f"{of_check}, {'' if number == 1 else 'the first '}at {known[0].where}"
+
+
+def _examples(known: list[Finding], number: int, detail: Detail) -> Iterator[str]:
+    """Examples of one check and verdict, of one cause together, and how many more there are."""
+    shown = known[: detail.examples]
+    for finding, *others in _by_cause(shown):
+        yield from _finding_lines(finding, detail)
+        yield from (f"      the same cause at {other.where}" for other in others)
+    if number > len(shown):
+        yield f"    … and {number - len(shown):,} more in report.html and the table violation"
 
 
 def _by_cause(findings: list[Finding]) -> list[list[Finding]]:
@@ -78,23 +136,32 @@ def _by_cause(findings: list[Finding]) -> list[list[Finding]]:
     return list(causes.values())
 
 
-def _group_lines(verdict: Verdict, examples: list[Finding], kind: str) -> Iterator[str]:
-    for (code, severity, found), number in sorted(verdict.counts.items()):
-        if found != kind:
-            continue
-        plural = "finding" if number == 1 else "findings"
-        yield f"  {code} ({severity}): {number:,} {plural}"
-        if severity == "info":
-            continue
-        shown = [finding for finding in examples if (finding.code, finding.verdict) == (code, kind)]
-        for finding, *others in _by_cause(shown):
-            yield from _finding_lines(finding)
-            if finding.reason:
-                yield f"      why {kind}: {finding.reason}"
-            yield from (f"      the same cause at {other.where}" for other in others)
-        if number > len(shown):
-            yield f"    … and {number - len(shown):,} more in the table violation"
+def _finding_lines(finding: Finding, detail: Detail) -> Iterator[str]:
+    fresh = " (new)" if finding.new else ""
+    yield f"    {finding.where}{fresh}"
+    yield f"      {finding.message}"
+    if detail.proofs:
+        yield f"      expected: {finding.expected}; found: {finding.found}"
+        for proof in finding.evidence:
+            one, many = proof.units
+            yield (
+                f"      evidence: {proof.file} {one} {proof.byte_position}, "
+                f"{proof.byte_length} {many} ({proof.role})"
+            )
+        if finding.remedy:
+            yield f"      remedy: {finding.remedy}"
+        if finding.reason:
+            yield f"      why {finding.verdict}: {finding.reason}"
 
 
-def _bullets(sentences: Iterable[str]) -> list[str]:
-    return [f"  - {sentence}" for sentence in sentences]
+def _section(title: str, sentences: list[str], detail: Detail) -> list[str]:
+    """Sentences below a title; nothing where there are none."""
+    bullets = _first([f"  - {sentence}" for sentence in sentences], detail.sentences)
+    return ["", title, *bullets] if bullets else []
+
+
+def _first(lines: list[str], most: int) -> list[str]:
+    """The first lines, and how many are left out."""
+    if len(lines) <= most:
+        return lines
+    return [*lines[:most], f"  … and {len(lines) - most:,} more in report.html"]
