@@ -61,15 +61,19 @@ def missing_between(first: Column, last: Column) -> Column:
     return _any_of("missing", first, last)
 
 
-def marker_missing_between(first: Column, last: Column) -> Column:
+def marker_missing_between(first: Column, last: Column, epoch: Column | None = None) -> Column:
     """`missing_between`, or a marker of the row's producer there that the cleaner has emptied.
 
-    The batch is left, and tells its producer; several that became one range do not.
+    The batch is left, and tells its producer and epoch; several that became one range do not.
+    `epoch`: the one that the marker has; null, or None, where it may have several.
     """
 
     def may_be_its_own(one: Column) -> Column:
         there: Column = overlaps(Range(one["first"], one["end"]), first, last)
-        return there & F.coalesce(one["producer_id"] == F.col("producer_id"), F.lit(True))
+        owned = F.coalesce(one["producer_id"] == F.col("producer_id"), F.lit(True))
+        if epoch is None:
+            return there & owned
+        return there & owned & F.coalesce(one["producer_epoch"] == epoch, F.lit(True))
 
     return missing_between(first, last) | F.coalesce(
         F.exists("emptied", may_be_its_own), F.lit(False)
