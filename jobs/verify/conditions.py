@@ -125,6 +125,11 @@ def marker_gone_with_the_head() -> Excuse:
     )
 
 
+def ended_before_snapshot() -> Excuse:
+    """A producer snapshot behind the gap has the transaction ended (context `transaction`)."""
+    return explained(MISSING_RANGE, lambda: F.col("ended_in_snapshot"))
+
+
 def missing_behind(offset: Column) -> Column:
     """`missing_between` anywhere after `offset` (exclusive); false for a null."""
     return F.coalesce(missing_between(offset + 1, F.lit(MAX_OFFSET)), F.lit(False))
