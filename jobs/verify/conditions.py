@@ -297,6 +297,9 @@ def undecided_marker_excuses() -> tuple[Excuse, ...]:
     marker that raised the epoch of its data is not one. If every decision about that epoch is one
     of transaction.version 2, whose markers raise the epoch, it must be an operator's. Otherwise,
     and if it ended no data, it is only possible; but not if the decision's marker is missing there.
+
+    Decisions that an older copy of the coordinator's log lacks explain no marker that ended the
+    data of a transaction which that copy has completed, if its own marker is missing there.
     """
 
     def aborts() -> Column:
@@ -304,6 +307,10 @@ def undecided_marker_excuses() -> tuple[Excuse, ...]:
 
     def with_epoch_of_data() -> Column:
         return aborts() & F.col("unraised_offset").isNotNull()
+
+    def ends_decided_data() -> Column:
+        # Under version 2, what was decided later was about data of a higher epoch.
+        return F.col("other_settled") & F.col("raised_offset").isNotNull()
 
     return (
         # Two markers prove it without the coordinator's log: epoch_committed_and_aborted.
@@ -336,5 +343,5 @@ def undecided_marker_excuses() -> tuple[Excuse, ...]:
                 & (F.col("unraised_offset").isNotNull() | F.col("data_first").isNull())
             ),
         ),
-        inconclusive(DUMP_BEFORE_EVENT, lambda: ~F.col("history_later")),
+        inconclusive(DUMP_BEFORE_EVENT, lambda: ~F.col("history_later") & ~ends_decided_data()),
     )

@@ -11,9 +11,10 @@ When it is legal: an operator's abort carries the epoch of the open data, which 
 transaction.version 2 is the epoch of the producer's previous decision; such a marker does not
 belong to this decision. Under version 0 and 1 the two cannot be told apart, unless the marker of
 the decision is missing there: then committed data were aborted, whoever wrote the marker. If the
-copy of `__transaction_state` is older than the marker, the finding is inconclusive. If other
-partitions have the transaction committed, torn_transaction or epoch_committed_and_aborted reports
-it.
+copy of `__transaction_state` is older than the marker, the finding is inconclusive, unless the
+marker of a completed transaction of version 2 is missing there and this one ended its data: later
+decisions are about data of higher epochs. If other partitions have the transaction committed,
+torn_transaction or epoch_committed_and_aborted reports it.
 
 Evidence: the marker and the Prepare record.
 """
