@@ -148,7 +148,8 @@ def with_other_outcome(rows: DataFrame) -> DataFrame:
     shared = ~surely(F.col("decided_with_transaction_version_1") == F.lit(False))
     replaces = (
         F.col("prepares").isNull()
-        & ((F.col("decidable") == 1) | (F.col("contradicted") == 1))
+        & ((F.col("decidable") == 1) | (F.col("contradicted") == 1)
+           | ((F.col("contradicted_early") == 1) & F.col("first_whole")))
         & (F.col("commit") | F.col("raised_offset").isNotNull() | F.col("unraised_offset").isNull()
            | (shared & F.col("history_later")))
     )  # fmt: skip
