@@ -58,7 +58,7 @@ LISTED_FILE = table(
     long("next_base_offset", "base offset of the next segment; null for the newest"),
     long("size_bytes", "size when listed, bytes"),
     long("starts_at", "byte position of its start; in a text, line of the batch that is there"),
-    long("ends_at", "byte position behind its end; in a text, line"),
+    long("ends_at", "byte position after its end; in a text, line"),
     string("status", "audited, digest_only or skipped"),
     string("note", "why it is not audited"),
 )

@@ -38,7 +38,7 @@ RUN_COLUMNS = (
     long("marker_position", "byte position of the marker in its file"),
     integer("marker_length", "size of the marker batch, bytes"),
     long("oldest_other", "first offset of the oldest transaction that began in this split and is "
-         "open behind the marker; null for none"),
+         "open after the marker; null for none"),
     boolean("follows", "the regular transaction before it was folded away; it follows that one"),
     integer("chain_first_sequence", "first sequence of the newest chain of contiguous sequences "
             "that began in what was folded away or in this run; null where none did"),
@@ -329,7 +329,7 @@ PRODUCER_STATES_TYPE = table(
             "changed"),
     boolean("in_text", "of a snapshot: in a text, which does not say how many states there are"),
     boolean("of_log_start", "of a snapshot: start_offset is 0, where the log begins"),
-    long("next_offset", "offset of the snapshot behind this one; null for none, and for batches"),
+    long("next_offset", "offset of the snapshot after this one; null for none, and for batches"),
     long("segment_base", "base offset of the segment"),
     long("left_out", "batches of the split that are not reliable"),
     boolean("below_log_start", "of batches: they lie below the log start; null for a snapshot"),
@@ -488,7 +488,7 @@ SPLIT = table(
         "snapshots",
         LongType(),
         "offsets at which a producer snapshot, or offset 0, tells the state of producers: those in "
-        "the file with the nearest before and behind, in order",
+        "the file with the nearest before and after, in order",
     ),
     long("start", "first byte of the split"),
     long("length", "bytes of the split"),

@@ -68,7 +68,7 @@ EXPORT_SPLIT = table(
     long("end_offset", "records from here on are left out"),
     boolean("committed", "records of aborted transactions are left out"),
     array("aborted_behind", ENDED_ELSEWHERE, "transactions open at the end of the split that are "
-          "aborted behind it; null for none"),
+          "aborted after it; null for none"),
     array("aborted_listed", ABORTED_BEFORE, "transactions whose ABORT marker cannot be read, as "
           "the .txnindex lists them; null for none"),
 )  # fmt: skip

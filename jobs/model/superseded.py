@@ -3,7 +3,7 @@
 The cleaner merges a group of segments into one of the base offset of the first: it renames the new
 one to its place and deletes the old ones (`Cleaner.cleanSegments`, `LogSegments`, `LocalLog.
 replaceSegments`, 0.8 to 4.3). Who copies the folder of a running broker file by file, in the order
-in which the folder lists them, may have read an old one before and the merged one behind that. The
+in which the folder lists them, may have read an old one before and the merged one after it. The
 log holds what the merged one says; the old one would repeat the same offsets.
 """
 

@@ -40,7 +40,7 @@ def _proven(previous_state: Column) -> Column:
 
     A tombstone proves nothing: where its append failed late the id stays in the coordinator's
     cache (`TransactionStateManager.writeTombstonesForExpiredTransactionalIds`), and the producer
-    goes on. An Empty record of epoch 0 behind it proves that the id was gone, unless its epochs
+    goes on. An Empty record of epoch 0 after it proves that the id was gone, unless its epochs
     were used up. Any other record is of an epoch that the id moved on to.
     """
     empty = F.col("state") == EMPTY

@@ -53,9 +53,10 @@ def _seams(splits: DataFrame) -> DataFrame:
 def segments(rows_of_summary: DataFrame, discontinuities: DataFrame, files: DataFrame) -> Segments:
     """Splits in log order, and every place where offsets or leader epochs do not follow.
 
-    Steps have: partition_index, file_index, what (gap, overlap, leader_epoch, segment_missing),
-    previous_file_index, previous_last_offset, base_offset, previous_leader_epoch, leader_epoch,
-    previous_position, position, length, at_seam (of two splits).
+    Discontinuities have: partition_index, file_index, discontinuity (gap, overlap, leader_epoch,
+    segment_missing), previous_file_index, previous_last_offset, base_offset,
+    previous_leader_epoch, leader_epoch, previous_position, position, length, at_seam (of two
+    splits).
     """
     names = files.filter(F.col("kind") == "segment").select(
         "file_index", "base_offset", "next_base_offset", "starts_at"

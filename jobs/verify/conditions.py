@@ -41,13 +41,13 @@ def sequence_distance(start: Column, end: Column) -> Column:
 
 
 def is_ahead(expected: Column, found: Column) -> Column:
-    """Whether `found` lies ahead of `expected` rather than behind it, on the circle."""
+    """Whether `found` comes after `expected` rather than before it, on the circle."""
     distance = sequence_distance(expected, found)
     return (distance > 0) & (distance < SEQUENCE_SPACE // 2)
 
 
 def is_behind(expected: Column, found: Column) -> Column:
-    """Whether `found` lies behind `expected`, on the circle."""
+    """Whether `found` comes before `expected`, on the circle."""
     return sequence_distance(expected, found) >= SEQUENCE_SPACE // 2
 
 
@@ -126,7 +126,7 @@ def marker_gone_with_the_head() -> Excuse:
 
 
 def ended_before_snapshot() -> Excuse:
-    """A producer snapshot behind the gap has the transaction ended (context `transaction`)."""
+    """A producer snapshot after the gap has the transaction ended (context `transaction`)."""
     return explained(MISSING_RANGE, lambda: F.col("ended_in_snapshot"))
 
 

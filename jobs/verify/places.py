@@ -53,7 +53,7 @@ def _more(text: Column) -> Column:
 
 
 def _sentence() -> Column:
-    """Counts and names all places, behind a message; empty for a finding with one place."""
+    """Counts and names all places, at the end of a message; empty for a finding with one place."""
     named = F.transform(
         F.slice("places", 1, MOST_NAMED),
         lambda one: F.concat(

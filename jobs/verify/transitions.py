@@ -67,8 +67,8 @@ def failed_raise() -> Column:
 def from_older_state() -> Column:
     """Whether the record takes up one before `previous`, whose appends since then all failed.
 
-    Reads `newest_complete` (the newest Complete record before, behind which no older one can be
-    taken up), `since_complete` (the records behind that, at most LOOKED_BACK) and `from_beginning`.
+    Reads `newest_complete` (the newest Complete record before, after which no older one can be
+    taken up), `since_complete` (the records after that, at most LOOKED_BACK) and `from_beginning`.
     Where records before those may be missing, any that fits all of them may have been there.
     """
     here = _step()

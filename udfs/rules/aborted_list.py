@@ -4,7 +4,7 @@
   `LogSegment.updateTxnIndex`), in the segment of the marker. So entries stand in the order of their
   markers (`TransactionIndex.append`), and each lies within the offsets of its segment.
 - It names the first offset of the data, the offset of the marker and the last stable offset by
-  then: the first offset of the oldest transaction still open, else the offset behind the marker
+  then: the first offset of the oldest transaction still open, else the offset after the marker
   (`ProducerStateManager.lastStableOffset`).
 - Data lie before their marker. Up to 2.7 a marker that ended nothing had an entry that begins with
   itself: see `udfs.rules.memory`.
@@ -35,7 +35,7 @@ def stable_at_abort(marker_offset: Values, oldest_open: Values) -> Values:
     """The last stable offset that a broker writes down with an ABORT marker.
 
     `oldest_open`: first offset of the oldest other transaction open by then; where there is none, a
-    number behind every offset.
+    number after every offset.
     """
     return chosen(oldest_open < marker_offset, oldest_open, marker_offset + 1)
 
@@ -43,7 +43,7 @@ def stable_at_abort(marker_offset: Values, oldest_open: Values) -> Values:
 def is_misplaced(last: Values, base: Values, next_base: Values) -> Values:
     """Whether an entry lies outside of its segment: from `base` to `next_base`, exclusive.
 
-    `next_base`: null for the newest segment, or a number behind every offset.
+    `next_base`: null for the newest segment, or a number after every offset.
     """
     return (last < base) | surely(last >= next_base)
 

@@ -2,7 +2,7 @@
 
 Offsets are given out without a gap (`UnifiedLog.append`), so what is missing shows: batch headers
 keep base offset and last offset for ever, also where the cleaner took records out of a batch or
-emptied it (`MemoryRecords.filterTo`). Where one batch begins right behind the other, no batch is
+emptied it (`MemoryRecords.filterTo`). Where one batch begins right after the other, no batch is
 missing between them; where each also has as many records as offsets, no record is. That is exact,
 and it is the only proof. No proof are:
 
@@ -13,7 +13,7 @@ and it is the only proof. No proof are:
   `LogCleanerManager.doneCleaning`), so a broker that was killed, or copied while it ran, may have
   cleaned anything below its active segment. And a follower fetches what its leader's cleaner left;
 - an empty control batch, which was a marker (`is_emptied_marker`);
-- a checkpoint as an upper bound: it goes back to the log start where it lies behind the log end,
+- a checkpoint as an upper bound: it goes back to the log start where it lies after the log end,
   and up to it where it lies below (`LogCleanerManager.cleanableOffsets`).
 
 Who took what is missing is another question. The cleaner never takes the marker of data that are
@@ -42,7 +42,7 @@ IDS_THAT_PROVE = 10
 
 
 class Range(NamedTuple):
-    """Missing offsets: the first of them, and the first offset that is there behind them."""
+    """Missing offsets: the first of them, and the first offset that is there after them."""
 
     first: Values
     end: Values
@@ -80,7 +80,7 @@ def overlaps(missing: Range, first: Values, last: Values) -> Values:
 
 
 def reaches_behind(end: Values, offset: Values) -> Values:
-    """Whether a range of missing offsets that ends at `end` (exclusive) has one behind `offset`."""
+    """Whether a range of missing offsets that ends at `end` (exclusive) has one after `offset`."""
     return end > offset
 
 
@@ -109,7 +109,7 @@ def first_pass_possible(
 def passed_by_cleaner(
     first_offset: Values, last_offset: Values, log_start: Values, checkpoint: Values
 ) -> Values:
-    """Whether a checkpoint lies behind data that were open: no cleaner passes those.
+    """Whether a checkpoint lies after data that were open: no cleaner passes those.
 
     Of data below the log start an open transaction holds the last stable offset at the log start
     (`UnifiedLog.maybeIncrementFirstUnstableOffset`), to which the checkpoint is then moved; a

@@ -30,7 +30,7 @@ Rules, with where they come from:
 - An operator's abort (KIP-664, 3.0) has the epoch of the open data and no decision. It never
   commits and never raises an epoch.
 - A broker answers a marker request that is sent again with another marker. It ends no data, since
-  the next transaction begins behind the Complete record.
+  the next transaction begins after the Complete record.
 
 What is gone from a partition is gone from its beginning: retention, DeleteRecords, a topic made
 again. With transactions that share an epoch it is therefore not known how many of them have gone,
@@ -66,7 +66,7 @@ def has_epoch_of_data(marker_epoch: Values, data_epoch: Values) -> Values:
 
 
 def raised_by_one(marker_epoch: Values, data_epoch: Values) -> Values:
-    """Whether a marker has the epoch behind that of the data: a fence, or transaction.version 2."""
+    """Whether a marker has the epoch after that of the data: a fence, or transaction.version 2."""
     return marker_epoch == data_epoch + 1
 
 
@@ -150,7 +150,7 @@ def clock_went_on(prepare_ms: Values, complete_ms: Values) -> Values:
 
 
 def format_may_refuse(last_legacy_offset: Values, older_offset: Values) -> Values:
-    """Whether messages of magic 0 or 1 lie behind what is older than the decision.
+    """Whether messages of magic 0 or 1 lie after what is older than the decision.
 
     Then the message format of the topic was lowered, and a transaction found it so perhaps. Its
     data were refused as its marker was. Null where there are no such messages.
@@ -199,7 +199,7 @@ def too_many_commits(ended_by_commit: Values, commits: Values) -> Values:
 def cannot_be_delayed(commits_before: Values) -> Values:
     """Whether a COMMIT marker is no delayed one: none of its epoch was decided before it.
 
-    `commits_before`: those decided up to the tolerance of the clocks behind it, without effect or
+    `commits_before`: those decided up to the tolerance of the clocks after it, without effect or
     with.
     """
     return commits_before == 0

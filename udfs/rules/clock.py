@@ -13,7 +13,7 @@ data in topics of clients. It tells nothing about when they were appended, and n
 it and a moment of a broker is an age.
 
 When data of a client's clock were appended is known by what lies around them: offsets are given out
-in the order of appending, so they came before the first moment of a broker's clock behind them in
+in the order of appending, so they came before the first moment of a broker's clock after them in
 the same log. The clocks of two brokers differ by up to a tolerance, which the settings give.
 
 The only place where a broker holds a client's time against its own is the expiry of producer state

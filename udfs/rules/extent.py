@@ -23,12 +23,12 @@ copy is the leader's; then its own timestamps count, and a manifest adds nothing
 from udfs.rules.logic import Values
 from udfs.wire import bounds
 
-# At or behind every offset that a log has, with room for arithmetic.
+# At or after every offset that a log has, with room for arithmetic.
 MAX_OFFSET = bounds.HIGHEST
 
 
 def is_outlasted(log_end: Values, longest_log_end: Values) -> Values:
-    """Whether another copy of the partition goes on behind the end of this one.
+    """Whether another copy of the partition goes on after the end of this one.
 
     Exclusive offsets; `longest_log_end` of all copies in the dump, this one among them.
     """
@@ -56,6 +56,6 @@ def is_one_moment(
 def outlived(up_to_ms: Values, appended_by_ms: Values, limit_ms: Values) -> Values:
     """Whether a copy still lacks the end of a transaction that should have ended long before it.
 
-    `appended_by_ms`: the first broker's moment behind its data. All in ms of brokers' clocks.
+    `appended_by_ms`: the first broker's moment after its data. All in ms of brokers' clocks.
     """
     return up_to_ms - limit_ms > appended_by_ms

@@ -3,7 +3,7 @@
 State of a producer id in a partition: epoch, last sequence, open transaction. It is gone after
 
 - expiry (`isProducerExpired`, all releases): no transaction is open, and the broker's clock stands
-  at the timestamp of the producer's newest record plus producer.id.expiration.ms or behind. That
+  at the timestamp of the producer's newest record plus producer.id.expiration.ms or later. That
   timestamp may be a client's: event times of last month expire at the next look, stamps of the
   future live longer. From 1.0.0 to 2.4.0 a marker gives no timestamp (KAFKA-9144).
 - the head of the log (`truncateHead`, up to 2.3): when the log start moves, a producer goes whose
@@ -30,7 +30,7 @@ KNOWN_BATCHES = 5
 
 
 def at_least_later(earlier: Values, later: Values, milliseconds: int) -> Values:
-    """Whether `later` lies so many ms behind `earlier`, or more; both are any 64 bits of a file.
+    """Whether `later` lies so many ms after `earlier`, or more; both are any 64 bits of a file.
 
     As doubles, which are exact for moments of this aeon, since integers would overflow.
     """
@@ -72,7 +72,7 @@ def is_remembered_from(first_offsets: Any, last_offsets: Any, log_start: int) ->
     """Base offset of the first batch that a broker reads when it rebuilds from the log start.
 
     The batch that holds the log start is read as a whole. NumPy arrays, one element a batch; one
-    behind the largest offset where none is read.
+    after the largest offset where none is read.
     """
     kept = first_offsets[last_offsets >= log_start]
     return int(kept.min()) if kept.size else int(np.iinfo(np.int64).max)

@@ -1,7 +1,7 @@
 """Which batch and which marker of a producer follow what a broker knows of it.
 
 - Sequences (`ProducerAppendInfo.checkSequence`, all releases): in the epoch of its data a producer
-  goes on with the next sequence, and behind 2147483647 comes 0
+  goes on with the next sequence, and after 2147483647 comes 0
   (`DefaultRecordBatch.incrementSequence`). In a higher epoch, and in that of a marker which raised
   it, it begins at 0. Batches that a coordinator writes carry no sequence.
 - Epochs (`ProducerAppendInfo.checkProducerEpoch`): never lower than that of the newest batch or
@@ -39,7 +39,7 @@ class Known(NamedTuple):
     """What a broker knows of the producer by then.
 
     `epoch`: of its newest batch or marker; `data_epoch`: of its newest data, null or -1 for none;
-    `next_sequence`: the one behind these data.
+    `next_sequence`: the one after these data.
     """
 
     epoch: Values
@@ -58,13 +58,13 @@ class Marker(NamedTuple):
 
 
 def next_sequence(last: Values) -> Values:
-    """The sequence behind `last`, 0 to 2^31 - 1 or -1 for none; in 32 bits nothing overflows."""
+    """The sequence after `last`, 0 to 2^31 - 1 or -1 for none; in 32 bits nothing overflows."""
     at_end = as_number(last >= MAX_SEQUENCE)
     return last - at_end * MAX_SEQUENCE + (1 - at_end)
 
 
 def sequence_at(sequence: Values, steps: Values) -> Values:
-    """The sequence so many steps behind one, or before it where `steps` is negative; of arrays."""
+    """The sequence so many steps after one, or before it where `steps` is negative; of arrays."""
     return (sequence + steps) & MAX_SEQUENCE
 
 

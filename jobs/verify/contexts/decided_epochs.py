@@ -79,7 +79,7 @@ def with_outcomes(
 ) -> DataFrame:
     """Adds what markers of the same producer id and epoch say in all partitions of the dump.
 
-    committed_somewhere: a COMMIT marker ended data; raised_both_ways: markers with the epoch behind
+    committed_somewhere: a COMMIT marker ended data; raised_both_ways: markers with the epoch after
     that of their data committed in one partition and aborted in another, and the two alone prove
     it: in topics of clients where the coordinator's log lacks the decision about the abort (the
     context `torn_epoch`), or in `__consumer_offsets` and such a topic (`offset_transaction`).

@@ -227,7 +227,7 @@ def coordinator_columns(
         F.col("coordinator.clean_shutdown"),
         F.col("coordinator.broker") == F.col("broker"),
     )
-    # An Empty record stands behind all that could have registered the partition for the data.
+    # An Empty record comes after all that could have registered the partition for the data.
     rests_above = (
         (F.col("coordinator.state") == "Empty")
         & (F.col("coordinator.producer_epoch") > F.col(epoch))

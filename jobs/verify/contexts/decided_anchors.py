@@ -1,0 +1,158 @@
+"""What proves that the marker of a decision must be in a copy of a partition, and from where on.
+
+Time, extent and attribution meet here for one row of the context `decided_partition`; their rules
+are those of `udfs.rules.clock`, `extent` and `attribution`.
+"""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from jobs.verify.conditions import lost_between, marker_missing_between, one_instant
+from udfs.rules import attribution
+from udfs.rules.clock import covers
+from udfs.rules.extent import MAX_OFFSET
+from udfs.rules.logic import surely
+
+# Moments of a file, which may be any number, are cut here: beyond every clock, and sums still fit.
+BEYOND_CLOCKS_MS = 1 << 60
+# A clock that is set right goes back by less.
+ONE_CLOCK_MS = 1000
+
+
+def clipped(name: str) -> Column:
+    """A moment of a file (ms), cut at `BEYOND_CLOCKS_MS` on both sides."""
+    return F.greatest(F.least(F.col(name), F.lit(BEYOND_CLOCKS_MS)), F.lit(-BEYOND_CLOCKS_MS))
+
+
+def _extent_of_row(tolerance: Column) -> list[Column]:
+    """From when on and up to when a marker of the row must be in the copy of the partition.
+
+    apart_ms: how far the clocks of coordinator and partition may be apart; the broker of a cluster
+    of one has one clock. at_once: this copy and the coordinator's are of one moment. whole_from:
+    everything from then on is there (ms): a broker's clock says that something is older, or the
+    same producer wrote with a lower epoch. whole_to: the copy is complete up to then.
+    """
+    same_broker = (
+        (F.col("coordinator_broker") == F.col("broker"))
+        & F.col("alone_in_cluster")
+        & F.col("clean_shutdown")
+        & F.col("coordinator_clean_shutdown")
+    )
+    at_once = surely(one_instant("coordinator_clean_shutdown")) | surely(same_broker)
+    one_clock = F.least(F.lit(ONE_CLOCK_MS), tolerance)
+    return [
+        F.when(F.col("alone_in_cluster"), one_clock).otherwise(tolerance).alias("apart_ms"),
+        at_once.alias("at_once"),
+        F.when(F.col("earlier_offset").isNotNull(), F.lit(-2 * BEYOND_CLOCKS_MS))
+        .otherwise(F.col("first_marker_ms"))
+        .alias("whole_from"),
+        F.when(at_once, F.lit(2 * BEYOND_CLOCKS_MS)).otherwise(F.col("complete_up_to_ms")).alias(
+            "whole_to"
+        ),
+    ]  # fmt: skip
+
+
+def _lateness(tolerance: Column) -> list[Column]:
+    """Whether the copies are late enough to miss something in them."""
+    # What a copy of the coordinator's log from before all data holds is older than the data's.
+    later = F.col("later_run").isNotNull() | (F.col("complete_offset") < F.col("earlier_end"))
+    in_time = covers(F.col("complete_up_to_ms"), F.col("complete_timestamp"), tolerance)
+
+    def history_later(marker: str) -> Column:
+        covered = covers(F.col("history_covers_ms"), F.col(marker), tolerance)
+        copied_later = attribution.is_copied_later(
+            F.col("marker_epoch"),
+            F.col("newest_epoch"),
+            one_instant("history_clean_shutdown") | covered,
+        )
+        return F.coalesce(copied_later, F.lit(False))
+
+    return [
+        F.coalesce(one_instant("coordinator_clean_shutdown") | in_time | later, F.lit(False)).alias(
+            "copied_later"
+        ),
+        history_later("earliest_marker").alias("history_later"),
+        history_later("latest_marker").alias("history_behind_all"),
+    ]
+
+
+def _anchors(tolerance: Column) -> list[Column]:
+    """What in the partition is older than the newest decision of the row, and proves a marker.
+
+    by_epoch: data of this transaction or of an earlier one of the producer. by_owner: data that no
+    later transaction than this one can own; owner_settled: none was begun since. order_anchor: the
+    marker of a transaction that the same log completed before it prepared this one, whatever the
+    clocks say. by_clock: a marker of any producer, older than the decision for sure; nearly: by
+    clocks that may differ.
+    """
+    running = surely(
+        (F.col("running_epoch") == F.col("prepared_data_epoch"))
+        & F.array_contains("running_partitions", F.col("listed"))
+    )
+    single = surely(attribution.one_transaction_an_epoch(F.col("epoch_shared")))
+    held = F.col("data_run").isNotNull()
+    unended = attribution.is_unended(
+        F.col("data_run_last"), F.coalesce("ended_run_last", F.lit(-1))
+    )
+    owns = held & surely(
+        attribution.owns_what_is_there(F.col("newest_prepare"), F.col("newest_owner"), running)
+    )
+    marker_later = (F.col("last_marker_offset") > F.col("data_run_last")) & covers(
+        F.col("history_covers_ms"), F.col("last_marker_ms"), tolerance
+    )
+    moved_on = F.col("newest_epoch") > F.col("prepared_data_epoch")
+    prepared = F.col("completed_prepare")
+    first = F.col("first_marker_ms")
+    nearly = (first < prepared) & (F.col("last_marker_ms") > F.col("complete_timestamp"))
+    by_clock = attribution.surely_before(first, prepared, tolerance) | (
+        nearly & attribution.surely_before(first, prepared, F.col("apart_ms"))
+    )
+    by_order = (F.col("prepares") == 1) & attribution.ended_before(
+        F.col("ended_complete"), F.col("newest_prepare")
+    )
+    return [
+        F.when(held & single & unended, F.col("data_run_last")).alias("own_data_last"),
+        F.when(owns, F.col("data_run_last")).alias("owned_last"),
+        (F.col("at_once") | surely(marker_later) | surely(moved_on)).alias("owner_settled"),
+        F.when(by_order, F.col("ended_marker")).alias("order_anchor"),
+        F.when(by_clock, F.col("first_marker_offset")).alias("clock_anchor"),
+        F.when(nearly, F.col("first_marker_offset")).alias("near_anchor"),
+    ]
+
+
+def _held() -> list[Column]:
+    """From where on the marker of the row must be in the partition, and whether it can be gone."""
+    short = F.col("short_place").isNotNull()
+    # What counting proves, it proves by something older.
+    counted = F.when(short, F.col("first_marker_offset"))
+    by_order = F.coalesce("earlier_offset", "order_anchor", "clock_anchor", counted)
+    owned = F.when(F.col("owner_settled"), F.col("owned_last"))
+    surely_from = F.coalesce(F.col("own_data_last"), owned, by_order)
+    held_from = F.coalesce(surely_from, "owned_last", "near_anchor")
+    held_to = F.coalesce(F.col("later_run.run_first"), F.lit(MAX_OFFSET))
+    # The cleaner keeps the marker of data that are still there.
+    own_data = F.col("own_data_last").isNotNull() & F.col("short_place").isNull()
+    known_from = F.coalesce(
+        F.when(own_data, F.col("own_data_last")), "owned_last", by_order, held_from
+    )
+    # A decision's markers have the epoch of its Prepare record.
+    searched_from = F.when(short, by_order).otherwise(known_from) + 1
+    gone = F.when(own_data, lost_between(known_from + 1, held_to)).otherwise(
+        marker_missing_between(searched_from, held_to, F.col("marker_epoch"))
+    )
+    return [
+        held_from.alias("held_from"),
+        (surely_from.isNull() & F.col("owned_last").isNotNull()).alias("owner_unsettled"),
+        (surely_from.isNull() & F.col("owned_last").isNull()).alias("held_by_near_clock"),
+        F.coalesce(gone, F.lit(False)).alias("marker_missing"),
+    ]
+
+
+def with_anchors(rows: DataFrame, tolerance: Column) -> DataFrame:
+    """Adds held_from and what it rests on: `_anchors`, `_held`; after `with_copies`."""
+    return rows.select("*", *_anchors(tolerance)).select("*", *_held())
+
+
+def with_copies(rows: DataFrame, tolerance: Column) -> DataFrame:
+    """Adds from when on up to when the copies are whole: `_extent_of_row`, `_lateness`."""
+    return rows.select("*", *_extent_of_row(tolerance), *_lateness(tolerance))

@@ -1,0 +1,159 @@
+"""What a decision and the markers beside it accuse, and where a finding of them lies."""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from jobs.verify.contexts.decided_epochs import with_other_outcome
+from jobs.verify.contexts.decided_matching import has_too_many
+from jobs.verify.contexts.decided_places import with_places
+from jobs.verify.contexts.transaction import Ages
+from udfs.rules import attribution
+from udfs.rules.logic import surely
+
+PLACES = (
+    "marker", "record", "unraised", "wrong", "stale", "committed", "decided", "unexpected",
+    "torn", "lacking", "odd",
+)  # fmt: skip
+
+
+def _judged(rows: DataFrame) -> DataFrame:
+    """Adds what follows for the marker that stands there, and for the one that does not."""
+    undecided = surely(
+        has_too_many()
+        & F.col("commit")
+        & F.col("history_behind_all")
+        & F.col("never_committed")
+        & attribution.too_many_commits(F.col("closing"), F.col("prepares"))
+    )
+    return with_other_outcome(rows.withColumn("commits_undecided", undecided)).select(
+        "*",
+        # It stands where the marker of the decision is missing: no operator's, or not only.
+        surely(
+            (F.col("other_unmet") | F.col("other_short"))
+            & ~(
+                F.col("unraised_offset").isNotNull()
+                & F.col("raised_offset").isNull()
+                & (F.col("decided_with_transaction_version_1") == F.lit(False))
+            )
+        ).alias("replaces_decided"),
+        surely(
+            attribution.format_may_refuse(F.col("last_legacy_offset"), F.col("held_from"))
+            & F.col("data_run").isNull()
+        ).alias("format_refused"),
+        # The one marker that is missing, and a COMMIT that nobody decided.
+        (F.col("other_undecided") & F.col("markers").isNull() & (F.col("completes") == 1)).alias(
+            "committed_undecided_instead"
+        ),
+    )
+
+
+def _coordinator_epochs() -> list[Column]:
+    """The coordinator epoch of a marker of the row that fits none of its decisions.
+
+    misfit_epoch, and from_epoch to to_epoch that would fit; null where all fit. An operator's abort
+    has the epoch of the data and names no coordinator; under version 2 no other marker has.
+    """
+    single = attribution.one_transaction_an_epoch(F.col("with_transaction_version_1"))
+    lowest = F.when(single, F.col("lowest_raised_coordinator_epoch")).otherwise(
+        F.col("lowest_coordinator_epoch")
+    )
+    highest = F.when(single, F.col("highest_raised_coordinator_epoch")).otherwise(
+        F.col("highest_coordinator_epoch")
+    )
+    known = single | (F.col("decidable") == 1)
+    old, new = lowest < F.col("lowest_leader_epoch"), highest > F.col("latest_leader_epoch")
+    odd = F.col("odd_place").isNotNull()
+    return [
+        F.when(known & old, lowest)
+        .when(known & new, highest)
+        .when(odd, F.col("odd_epoch"))
+        .alias("misfit_epoch"),
+        F.when(odd & ~(old | new), F.col("odd_lowest"))
+        .otherwise(F.col("lowest_leader_epoch"))
+        .alias("from_epoch"),
+        F.when(odd & ~(old | new), F.col("odd_highest"))
+        .otherwise(F.col("latest_leader_epoch"))
+        .alias("to_epoch"),
+    ]
+
+
+def _located(rows: DataFrame, files: DataFrame) -> DataFrame:
+    """Places of everything that a finding may show."""
+    of_transaction_version_2 = F.col("with_transaction_version_1") == 0
+    named = rows.select(
+        "*",
+        *[
+            F.when(of_transaction_version_2, F.col(f"unraised_{name}"))
+            .otherwise(F.col(f"raised_{name}"))
+            .alias(f"wrong_{name}")
+            for name in ("place", "offset", "first", "last")
+        ],
+        *_coordinator_epochs(),
+        F.coalesce("committed_place", "decided_place").alias("torn_place"),
+        F.coalesce("committed_length", "decided_length").alias("torn_length"),
+        F.coalesce("committed_epoch", "marker_epoch").alias("torn_epoch"),
+        F.when(F.col("commits_undecided"), F.col("undecided_place"))
+        .otherwise(F.col("marker_place"))
+        .alias("unexpected_place"),
+        F.coalesce("short_place", "record_place").alias("lacking_place"),
+        F.coalesce("short_length", "record_length").alias("lacking_length"),
+        F.coalesce("short_complete", "complete_offset").alias("lacking_complete"),
+    )
+    return with_places(
+        named, files, *PLACES, "short_next",
+        data_file="data_run.file_index", later_file="later_run.file_index",
+    )  # fmt: skip
+
+
+def _enriched(located: DataFrame, ages: Ages) -> DataFrame:
+    """The place of a finding, and how long it waits."""
+    now = F.least("history_covers_ms", F.lit(ages.now).cast("long"))
+    marked = F.col("markers").isNotNull()
+    short = F.col("short_place").isNotNull()
+    first = F.when(marked, F.coalesce("data_first", "marker_offset")).otherwise(
+        F.coalesce("data_run.first_offset", "later_run.run_first", "held_from")
+    )
+    last = F.when(marked, F.col("marker_offset")).otherwise(
+        F.coalesce("data_run_last", "later_run.run_first", "held_from")
+    )
+    next_first = F.coalesce("short_next.first", "short_next.offset")
+    return located.select(
+        "*",
+        F.when(F.col("commit"), "COMMIT").otherwise("ABORT").alias("decision"),
+        (now - F.col("earliest_prepare")).alias("pending_ms"),
+        F.lit(ages.clock_tolerance).alias("clock_tolerance_ms"),
+        F.coalesce(
+            "transactional_id",
+            "decided_id",
+            "committed_id",
+            F.when(F.col("contradicted") == 1, F.col("last_id")),
+            F.when(F.col("contradicted_early") == 1, F.col("first_id")),
+        ).alias("owner"),
+        first.alias("offset_first"),
+        last.alias("offset_last"),
+        F.when(short, F.coalesce(next_first, first)).otherwise(first).alias("lacking_first"),
+        F.when(short, F.coalesce("short_next.last", next_first, last)).otherwise(last).alias(
+            "lacking_last"
+        ),
+        F.when(F.col("commits_undecided"), F.col("undecided_first")).otherwise(first).alias(
+            "unexpected_first"
+        ),
+        F.when(F.col("commits_undecided"), F.col("undecided_offset")).otherwise(last).alias(
+            "unexpected_last"
+        ),
+        F.coalesce("prepared_data_epoch", "marker_epoch").alias("producer_epoch"),
+        F.coalesce("marker_file", "data_file", "later_file", "record_file").alias("file"),
+        F.coalesce(
+            "marker_position", "data_run.first_position", "later_run.run_position",
+            "record_position",
+        ).alias("byte_position"),
+        F.coalesce(
+            F.when(marked, F.col("marker_length")), "data_run.first_length", "later_run.run_length",
+            "record_length",
+        ).cast("int").alias("byte_length"),
+    ).drop("transactional_id").withColumnRenamed("owner", "transactional_id")  # fmt: skip
+
+
+def with_findings(rows: DataFrame, files: DataFrame, ages: Ages) -> DataFrame:
+    """Adds what a row accuses, the places of all that a finding shows, and how long it waits."""
+    return _enriched(_located(_judged(rows), files), ages)
