@@ -359,6 +359,7 @@ MISSING = table(
     long("end", "first offset that is present after them"),
     boolean("emptied", "a marker that the cleaner emptied: its batch is there, without a record"),
     long("producer_id", "producer id of that marker; null: of several, or of none"),
+    integer("producer_epoch", "its producer epoch; null as above"),
 )
 
 SUMMARY_TYPE = table(

@@ -1,9 +1,15 @@
 """What the coordinator decided, and for which producer ids its log has the whole history."""
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from schemas.coordinator_states import EMPTY, PREPARE_ABORT, PREPARE_COMMIT
+from schemas.coordinator_states import (
+    COMPLETE_ABORT,
+    COMPLETE_COMMIT,
+    EMPTY,
+    PREPARE_ABORT,
+    PREPARE_COMMIT,
+)
 from udfs.rules.attribution import took_effect
 from udfs.rules.coordinator_step import (
     PROTOCOL_2,
@@ -19,6 +25,7 @@ from udfs.rules.producer_step import LAST_EPOCH
 
 # Below every epoch: the history of the producer id is known from its beginning.
 FROM_THE_BEGINNING = -1
+OF_FIRST = ("offset", "status", "producer_epoch", "client_transaction_version", "transactional_id")
 
 
 def decisions(txn_log_records: DataFrame) -> DataFrame:
@@ -73,6 +80,19 @@ def _recorded(prefix: str) -> Recorded:
     return Recorded(*[F.col(f"{prefix}{name}") for name in names])
 
 
+def _first_outcome() -> list[Column]:
+    """How the transaction of the first record ended, null where that does not tell."""
+    status = F.col("first.status")
+    completed = status.isin(COMPLETE_COMMIT, COMPLETE_ABORT)
+    tells = completed & (F.col("first.client_transaction_version") >= PROTOCOL_2)
+    return [
+        F.when(tells, F.col("first.producer_epoch")).alias("first_epoch"),
+        F.when(tells, status == COMPLETE_COMMIT).alias("first_commit"),
+        F.when(tells, F.col("first.transactional_id")).alias("first_id"),
+        F.when(tells, F.col("first.offset") >= F.col("tail_from")).alias("first_whole"),
+    ]
+
+
 def histories(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFrame:
     """One row a producer id: above which epoch every record that names it is still there.
 
@@ -82,7 +102,9 @@ def histories(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFram
 
     Columns: producer_id, known_above (-1: no offset from 0 on is missing; 32767: it is not
     named after the last missing one), newest_epoch (highest one in effect),
-    history_covers_ms (the copy is complete up to this moment), history_clean_shutdown.
+    history_covers_ms (the copy is complete up to this moment), history_clean_shutdown, and, where
+    the first record that names it is a Complete record of transaction.version 2, whose Prepare
+    record is gone: first_epoch, first_commit, first_id, first_whole (none after it is missing).
     """
     found = txn_log_records.groupBy("partition_index").agg(
         F.min("offset").alias("first_offset"),
@@ -107,6 +129,7 @@ def histories(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFram
         F.max(epoch_in_effect(F.col("producer_epoch"), F.col("status") == EMPTY)).alias(
             "newest_epoch"
         ),
+        F.min(F.struct(*OF_FIRST)).alias("first"),
     )
     known_above = (
         F.when(F.col("tail_from") == 0, F.lit(FROM_THE_BEGINNING))
@@ -120,6 +143,7 @@ def histories(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFram
             "newest_epoch",
             known_above.alias("known_above"),
             "history_clean_shutdown",
+            *_first_outcome(),
         )
     )
     return (

@@ -15,7 +15,7 @@ from udfs.rules.extent import is_outlasted, manifest_counts
 RANGES = "array<struct<first:bigint,end:bigint>>"
 # Of ranges of offsets: see `holes`.
 KINDS = ("holes", "missing", "emptied")
-OF_EMPTIED = ("first", "end", "producer_id")
+OWNER = ("producer_id", "producer_epoch")
 # Columns that `partition_info` takes over from its inputs.
 LOOKED_UP = (
     "emptied", "last_legacy_offset", "earlier_end", "newest_snapshot", "open_in_snapshot",
@@ -118,7 +118,7 @@ def holes(
     known to be the cleaner's: damage, gaps above its reach, and whole files. Offsets between the
     base offset of the first segment and its first batch are missing too: a producer snapshot of
     that base offset says nothing of what happened there. `emptied`: markers whose batch is there
-    without a record, with producer_id (null: of several).
+    without a record, with producer_id and producer_epoch (null: of several).
     """
     reach = F.broadcast(static.select("partition_index", "cleaned_below"))
     first = F.col("previous_last_offset") + 1
@@ -135,7 +135,6 @@ def holes(
             ).alias("hole"),
             F.col("at_seam").alias("missing"),
             F.lit(False).alias("emptied"),
-            F.lit(None).cast(LongType()).alias("producer_id"),
         )
     )
     damaged = failures.filter(F.col("next_offset").isNotNull()).select(
@@ -145,7 +144,6 @@ def holes(
         F.lit(True).alias("hole"),
         F.lit(True).alias("missing"),
         F.lit(False).alias("emptied"),
-        F.lit(None).cast(LongType()).alias("producer_id"),
     )
     at_head = (
         splits.groupBy("partition_index")
@@ -159,37 +157,41 @@ def holes(
             (~within_reach(F.col("first"), F.col("cleaned_below"))).alias("hole"),
             F.lit(True).alias("missing"),
             F.lit(False).alias("emptied"),
-            F.lit(None).cast(LongType()).alias("producer_id"),
         )
     )
     in_splits = splits.select("partition_index", F.inline("missing")).select(
         "*", F.lit(False).alias("hole"), (~F.col("emptied")).alias("missing")
     )
-    found = stepped.unionByName(damaged).unionByName(in_splits).unionByName(at_head)
-    return _merged(found)
+    beside = stepped.unionByName(damaged).unionByName(at_head)
+    return _merged(in_splits.unionByName(beside, allowMissingColumns=True))
 
 
 def _merged(found: DataFrame) -> DataFrame:
-    """Rows (partition_index, first, end, hole, missing, emptied, producer_id) as those arrays.
+    """Rows (partition_index, first, end, hole, missing, emptied, OWNER) as those arrays.
 
     After the last of the holes kept apart everything counts as one; of the others the newest are
     kept apart, since that of a compacted partition which nothing has touched is its end.
     """
     of_kind = zip(("hole", "missing", "emptied"), KINDS, strict=True)
     kinds = F.array(*[F.when(F.col(name), kind) for name, kind in of_kind])
-    one_owner = (F.count("producer_id") == F.count("*")) & (
-        F.min("producer_id") == F.max("producer_id")
-    )
-    of_one = F.when(one_owner, F.min("producer_id"))
+
+    def shared(name: str) -> Column:
+        told = F.count(name) == F.count("*")
+        return F.when(told & (F.min(name) == F.max(name)), F.min(name)).alias(name)
+
     newest_first = F.when(F.col("kind") != "holes", -F.col("end"))
     order = Window.partitionBy("partition_index", "kind").orderBy(newest_first, "first", "end")
     merged = (
         found.withColumn("kind", F.explode(F.filter(kinds, lambda kind: kind.isNotNull())))
         .withColumn("rank", F.least(F.row_number().over(order), F.lit(RANGES_OF_PARTITION)))
         .groupBy("partition_index", "kind", "rank")
-        .agg(F.min("first").alias("first"), F.max("end").alias("end"), of_one.alias("producer_id"))
+        .agg(
+            F.min("first").alias("first"),
+            F.max("end").alias("end"),
+            *[shared(name) for name in OWNER],
+        )
     )
-    fields = dict.fromkeys(KINDS, ("first", "end")) | {"emptied": OF_EMPTIED}
+    fields = dict.fromkeys(KINDS, ("first", "end")) | {"emptied": ("first", "end", *OWNER)}
     return merged.groupBy("partition_index").agg(
         *[
             F.array_sort(

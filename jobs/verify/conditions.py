@@ -61,15 +61,19 @@ def missing_between(first: Column, last: Column) -> Column:
     return _any_of("missing", first, last)
 
 
-def marker_missing_between(first: Column, last: Column) -> Column:
+def marker_missing_between(first: Column, last: Column, epoch: Column | None = None) -> Column:
     """`missing_between`, or a marker of the row's producer there that the cleaner has emptied.
 
-    The batch is left, and tells its producer; several that became one range do not.
+    The batch is left, and tells its producer and epoch; several that became one range do not.
+    `epoch`: the one that the marker has; null, or None, where it may have several.
     """
 
     def may_be_its_own(one: Column) -> Column:
         there: Column = overlaps(Range(one["first"], one["end"]), first, last)
-        return there & F.coalesce(one["producer_id"] == F.col("producer_id"), F.lit(True))
+        owned = F.coalesce(one["producer_id"] == F.col("producer_id"), F.lit(True))
+        if epoch is None:
+            return there & owned
+        return there & owned & F.coalesce(one["producer_epoch"] == epoch, F.lit(True))
 
     return missing_between(first, last) | F.coalesce(
         F.exists("emptied", may_be_its_own), F.lit(False)
@@ -119,6 +123,11 @@ def marker_gone_with_the_head() -> Excuse:
         MISSING_RANGE,
         lambda: F.col("behind_data_gap") & _before_log(F.col("last_offset")),
     )
+
+
+def ended_before_snapshot() -> Excuse:
+    """A producer snapshot after the gap has the transaction ended (context `transaction`)."""
+    return explained(MISSING_RANGE, lambda: F.col("ended_in_snapshot"))
 
 
 def missing_behind(offset: Column) -> Column:
@@ -288,6 +297,9 @@ def undecided_marker_excuses() -> tuple[Excuse, ...]:
     marker that raised the epoch of its data is not one. If every decision about that epoch is one
     of transaction.version 2, whose markers raise the epoch, it must be an operator's. Otherwise,
     and if it ended no data, it is only possible; but not if the decision's marker is missing there.
+
+    Decisions that an older copy of the coordinator's log lacks explain no marker that ended the
+    data of a transaction which that copy has completed, if its own marker is missing there.
     """
 
     def aborts() -> Column:
@@ -295,6 +307,10 @@ def undecided_marker_excuses() -> tuple[Excuse, ...]:
 
     def with_epoch_of_data() -> Column:
         return aborts() & F.col("unraised_offset").isNotNull()
+
+    def ends_decided_data() -> Column:
+        # Under version 2, what was decided later was about data of a higher epoch.
+        return F.col("other_settled") & F.col("raised_offset").isNotNull()
 
     return (
         # Two markers prove it without the coordinator's log: epoch_committed_and_aborted.
@@ -327,5 +343,5 @@ def undecided_marker_excuses() -> tuple[Excuse, ...]:
                 & (F.col("unraised_offset").isNotNull() | F.col("data_first").isNull())
             ),
         ),
-        inconclusive(DUMP_BEFORE_EVENT, lambda: ~F.col("history_later")),
+        inconclusive(DUMP_BEFORE_EVENT, lambda: ~F.col("history_later") & ~ends_decided_data()),
     )

@@ -25,10 +25,10 @@ COLUMNS = """
     boolean, start_known boolean, stable_below bigint, cleaning string, cleaned_below bigint,
     log_start_offset bigint, first_base bigint, holes array<struct<first:bigint, end:bigint>>,
     missing array<struct<first:bigint, end:bigint>>, emptied array<struct<first:bigint,
-    end:bigint, producer_id:bigint>>, paused boolean, latest_append_ms bigint, same_bytes
-    boolean, state_may_have_expired boolean, data_may_have_expired boolean, pause_or_break
-    boolean, file string, previous_file string, previous_marker_file string, client_data
-    boolean, sequence_known boolean, state_offset bigint, lost_before boolean,
+    end:bigint, producer_id:bigint, producer_epoch:int>>, paused boolean, latest_append_ms
+    bigint, same_bytes boolean, state_may_have_expired boolean, data_may_have_expired boolean,
+    pause_or_break boolean, file string, previous_file string, previous_marker_file string,
+    client_data boolean, sequence_known boolean, state_offset bigint, lost_before boolean,
     marker_lost_before boolean, missing_before boolean, offsets_missing_before bigint, overlaps
     boolean, repeats boolean, joins_earlier boolean, offset_first bigint, offset_last bigint,
     byte_position bigint, byte_length int, previous_position bigint, previous_length int,

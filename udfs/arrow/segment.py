@@ -113,8 +113,8 @@ def missing_ranges(
     """All offsets that are missing between batches of the split, whatever took them.
 
     Of `__transaction_state`, where each record counts, also those of batches that lack some; and,
-    apart from them, markers that were emptied, each with its producer. The newest ranges are kept
-    apart, older ones become one.
+    apart from them, markers that were emptied, each with its producer and epoch. The newest ranges
+    are kept apart, older ones become one.
     """
     headers = decoded.headers
     gaps = np.flatnonzero(_gaps(decoded, after_damage))
@@ -130,18 +130,19 @@ def missing_ranges(
     emptied = absence.is_emptied_marker(untold, headers.record_count)
     at, after = headers.base_offset[emptied], headers.last_offset[emptied] + 1
     missing = [
-        one._asdict() | {"emptied": False, "producer_id": None}
+        one._asdict() | {"emptied": False, "producer_id": None, "producer_epoch": None}
         for one in absence.newest_apart(first, end)
     ]
-    # The header of an emptied batch keeps its producer id (`DefaultRecordBatch.writeEmptyHeader`).
+    # The header of an emptied batch keeps both (`DefaultRecordBatch.writeEmptyHeader`).
     apart = absence.newest_apart(at, after)
     older = at.size - len(apart)
     owners: list[int | None] = headers.producer_id[emptied][older:].tolist()
+    epochs: list[int | None] = headers.producer_epoch[emptied][older:].tolist()
     if older:
-        owners[0] = None
+        owners[0] = epochs[0] = None
     return missing + [
-        one._asdict() | {"emptied": True, "producer_id": owner}
-        for one, owner in zip(apart, owners, strict=True)
+        one._asdict() | {"emptied": True, "producer_id": owner, "producer_epoch": epoch}
+        for one, owner, epoch in zip(apart, owners, epochs, strict=True)
     ]
 
 

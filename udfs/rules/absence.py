@@ -59,12 +59,12 @@ def lacks_records(records: Values, last_offset_delta: Values) -> Values:
 
 
 def is_emptied_marker(control: Values, records: Values) -> Values:
-    """Whether a control batch lost its record: which marker of its producer is not to be known.
+    """Whether a control batch lost its record: the outcome of its marker is not to be known.
 
     The cleaner drops a marker all of whose data are gone, but keeps the batch where it is the last
     that an active producer has, or the last of the pass (`Cleaner.checkBatchRetention`,
-    RETAIN_EMPTY). Its offset and those around it are there, and its header with the producer id
-    (`DefaultRecordBatch.writeEmptyHeader`); the marker is not.
+    RETAIN_EMPTY). Its offset and those around it are there, and its header with producer id and
+    epoch (`DefaultRecordBatch.writeEmptyHeader`); the marker is not.
     """
     return control & (records == 0)
 

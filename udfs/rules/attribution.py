@@ -99,13 +99,14 @@ def is_decision_known(
     return recorded & is_copied_later(marker_epoch, newest_epoch, covered)
 
 
-def contradicts(of_last_epoch: Values, other_outcome: Values, raised_epoch: Values) -> Values:
-    """Whether a marker says the opposite of the last Complete record of its producer id.
+def contradicts(of_its_epoch: Values, other_outcome: Values, raised_epoch: Values) -> Values:
+    """Whether a marker says the opposite of a Complete record of its producer id.
 
-    `of_last_epoch`: it has the epoch of that record, which is of transaction.version 2. A marker
-    that raised no epoch may be an operator's, or of another version.
+    `of_its_epoch`: it has the epoch of that record, which is of transaction.version 2. A marker
+    that raised no epoch may be an operator's, or of another version. If that was lowered after the
+    record, in the same epoch, a marker of it may also raise the epoch of data that hung before.
     """
-    return of_last_epoch & other_outcome & raised_epoch
+    return of_its_epoch & other_outcome & raised_epoch
 
 
 def one_transaction_an_epoch(shared: Values) -> Values:

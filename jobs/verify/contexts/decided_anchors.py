@@ -135,8 +135,10 @@ def _held() -> list[Column]:
     known_from = F.coalesce(
         F.when(own_data, F.col("own_data_last")), "owned_last", by_order, held_from
     )
+    # A decision's markers have the epoch of its Prepare record.
+    searched_from = F.when(short, by_order).otherwise(known_from) + 1
     gone = F.when(own_data, lost_between(known_from + 1, held_to)).otherwise(
-        marker_missing_between(F.when(short, by_order).otherwise(known_from) + 1, held_to)
+        marker_missing_between(searched_from, held_to, F.col("marker_epoch"))
     )
     return [
         held_from.alias("held_from"),

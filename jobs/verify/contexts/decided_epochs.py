@@ -122,9 +122,10 @@ def with_outcomes(
 def with_other_outcome(rows: DataFrame) -> DataFrame:
     """Adds how the row of the other outcome looks, of the same partition and epoch.
 
-    other_unmet: it was decided and must have a marker, but has none; other_short: of several that
-    share the epoch one has none; other_outcome: nobody decided it, but its marker is there;
-    other_undecided: it has a marker more, which nobody decided. Regular rows are not among
+    other_unmet: it was decided and must have a marker, but has none; other_settled: and its
+    Complete record is replicated, of transaction.version 2, and its data are there; other_short: of
+    several that share the epoch one has none; other_outcome: nobody decided it, but its marker is
+    there; other_undecided: it has a marker more, which nobody decided. Regular rows are not among
     `rows`: they have what they need.
     """
     opposite = Window.partitionBy(*[name for name in KEY if name != "commit"])
@@ -135,13 +136,20 @@ def with_other_outcome(rows: DataFrame) -> DataFrame:
         & ~(F.col("owner_unsettled") | F.col("held_by_near_clock") | F.col("marker_missing"))
         & F.col("copied_later")
     )
+    settled = (
+        unmet
+        & F.col("own_data_last").isNotNull()
+        & (F.col("with_transaction_version_1") == 0)
+        & (F.col("complete_offset") < F.col("coordinator_stable_below"))
+    )
     short = (
         F.col("short_place").isNotNull() & F.col("held_from").isNotNull() & ~F.col("marker_missing")
     )
     shared = ~surely(F.col("decided_with_transaction_version_1") == F.lit(False))
     replaces = (
         F.col("prepares").isNull()
-        & ((F.col("decidable") == 1) | (F.col("contradicted") == 1))
+        & ((F.col("decidable") == 1) | (F.col("contradicted") == 1)
+           | ((F.col("contradicted_early") == 1) & F.col("first_whole")))
         & (F.col("commit") | F.col("raised_offset").isNotNull() | F.col("unraised_offset").isNull()
            | (shared & F.col("history_later")))
     )  # fmt: skip
@@ -154,6 +162,7 @@ def with_other_outcome(rows: DataFrame) -> DataFrame:
     return rows.select(
         "*",
         on_the_other_side(surely(unmet)).alias("other_unmet"),
+        on_the_other_side(surely(settled)).alias("other_settled"),
         on_the_other_side(surely(short)).alias("other_short"),
         on_the_other_side(surely(replaces)).alias("other_outcome"),
         on_the_other_side(surely(F.col("commits_undecided"))).alias("other_undecided"),

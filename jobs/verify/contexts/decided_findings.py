@@ -127,6 +127,7 @@ def _enriched(located: DataFrame, ages: Ages) -> DataFrame:
             "decided_id",
             "committed_id",
             F.when(F.col("contradicted") == 1, F.col("last_id")),
+            F.when(F.col("contradicted_early") == 1, F.col("first_id")),
         ).alias("owner"),
         first.alias("offset_first"),
         last.alias("offset_last"),

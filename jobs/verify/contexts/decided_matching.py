@@ -58,6 +58,7 @@ OF_MARKERS = {
     "data_last": F.min,
     "decidable": F.max,
     "contradicted": F.max,
+    "contradicted_early": F.max,
 }
 
 
@@ -140,17 +141,27 @@ def with_last_outcomes(history: DataFrame, owners: DataFrame) -> DataFrame:
 
 
 def _marked(markers: DataFrame, known: DataFrame) -> DataFrame:
-    """Each marker of a producer id that the coordinator's log names."""
+    """Each marker of a producer id that the coordinator's log names.
+
+    contradicted: by the last record of its id, contradicted_early: by the first with the producer
+    id (`jobs.replay.decisions.histories`).
+    """
     epochs = F.col("marker_epoch"), F.col("data_epoch")
     unraised, raised = attribution.has_epoch_of_data(*epochs), attribution.raised(*epochs)
     own = F.coalesce(unraised, F.lit(False))
     place = place_number("file_index", "marker_position")
-    above = known.select("producer_id", "known_above", "last_epoch", "last_commit")
-    contradicted = attribution.contradicts(
-        F.col("marker_epoch") == F.col("last_epoch"),
-        F.col("marker_commit") != F.col("last_commit"),
-        raised,
+    above = known.select(
+        "producer_id", "known_above", "last_epoch", "last_commit", "first_epoch", "first_commit"
     )
+
+    def contradicts(record: str) -> Column:
+        contradicted = attribution.contradicts(
+            F.col("marker_epoch") == F.col(f"{record}_epoch"),
+            F.col("marker_commit") != F.col(f"{record}_commit"),
+            raised,
+        )
+        return F.coalesce(contradicted, F.lit(False)).cast("int")
+
     return markers.join(above, on="producer_id", how="inner").select(
         "partition_index",
         "producer_id",
@@ -180,7 +191,8 @@ def _marked(markers: DataFrame, known: DataFrame) -> DataFrame:
         attribution.is_recorded(F.col("marker_epoch"), F.col("known_above"))
         .cast("int")
         .alias("decidable"),
-        F.coalesce(contradicted, F.lit(False)).cast("int").alias("contradicted"),
+        contradicts("last").alias("contradicted"),
+        contradicts("first").alias("contradicted_early"),
     )
 
 
@@ -265,5 +277,6 @@ def regular() -> Column:
         & (F.col("highest_coordinator_epoch") <= F.col("latest_leader_epoch"))
         & (F.col("earliest_marker") >= F.col("earliest_prepare"))
     )
-    undecidable = ~is_prepared & (F.col("decidable") == 0) & (F.col("contradicted") == 0)
+    contradicted = (F.col("contradicted") == 1) | (F.col("contradicted_early") == 1)
+    undecidable = ~is_prepared & (F.col("decidable") == 0) & ~contradicted
     return (is_prepared & is_marked & agrees) | undecidable

@@ -6,7 +6,12 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.model.coordinator_log import CoordinatorLog
-from jobs.verify.conditions import marker_lost, marker_lost_behind, missing_between
+from jobs.verify.conditions import (
+    lost_between,
+    marker_lost,
+    marker_lost_behind,
+    missing_between,
+)
 from jobs.verify.contexts.context import Context, with_paths
 from jobs.verify.contexts.marker_decisions import with_marker_decisions
 from jobs.verify.contexts.open_transaction import (
@@ -24,7 +29,8 @@ from jobs.verify.contexts.open_transaction import (
     with_moments,
     with_newest_decisions,
 )
-from udfs.rules.memory import at_least_later
+from udfs.rules.logic import surely
+from udfs.rules.memory import at_least_later, may_be_gone_with_the_head
 from udfs.rules.producer_step import Marker, is_regular_end
 
 
@@ -49,14 +55,27 @@ def _lies_since() -> Column:
     return F.coalesce(F.col("begun_by_ms"), F.greatest(F.col("first_timestamp"), begun))
 
 
+def _is_row(one: Column) -> Column:
+    began: Column = one["first_offset"].between(F.col("first_offset"), F.col("last_offset"))
+    return began & (one["producer_id"] == F.col("producer_id"))
+
+
 def _open_in_snapshot() -> Column:
     """Offset of the newest producer snapshot, if it has the transaction of the row open."""
+    return F.when(F.exists("open_in_snapshot", _is_row), F.col("newest_snapshot"))
 
-    def is_row(one: Column) -> Column:
-        began: Column = one["first_offset"].between(F.col("first_offset"), F.col("last_offset"))
-        return began & (one["producer_id"] == F.col("producer_id"))
 
-    return F.when(F.exists("open_in_snapshot", is_row), F.col("newest_snapshot"))
+def _ended_in_snapshot() -> Column:
+    """Whether the newest producer snapshot has it ended by a marker that is lost before it.
+
+    A broker may have forgotten what lies below the log start (`udfs.rules.memory`).
+    """
+    data, snapshot = F.col("last_offset"), F.col("newest_snapshot")
+    ended = ~F.exists("open_in_snapshot", _is_row) & (data < snapshot)
+    lost = lost_between(data + 1, snapshot - 1)
+    remembered = ~may_be_gone_with_the_head(data, F.col("log_start_offset"))
+    known: Column = surely((F.col("outcome") == "open") & ended & lost & remembered)
+    return known
 
 
 def transaction_context(
@@ -78,7 +97,8 @@ def transaction_context(
     at least, or by the client's clock where a broker's says nothing), holds_lso (the oldest open
     one of its partition), missing_before_marker (offsets between data and marker are lost; of a
     marker alone: any between the marker before and it are missing), behind_data_gap (lost after
-    the data, and after the snapshot that has them open), state_may_have_expired, and the columns of
+    the data, and after the snapshot that has them open), ended_in_snapshot (the newest snapshot
+    shows that the marker is among what is lost), state_may_have_expired, and the columns of
     `with_listing` and `with_marker_decisions`. `history`: producer ids, of `jobs.replay.decisions`.
     """
     is_open = F.col("outcome") == "open"
@@ -152,6 +172,7 @@ def transaction_context(
                 "missing_before_marker"
             ),
             marker_lost_behind(last, _open_in_snapshot()).alias("behind_data_gap"),
+            _ended_in_snapshot().alias("ended_in_snapshot"),
             F.coalesce(expired, F.lit(False)).alias("state_may_have_expired"),
             F.coalesce("first_offset", "marker_offset").alias("offset_first"),
             F.coalesce("marker_offset", "last_offset").alias("offset_last"),

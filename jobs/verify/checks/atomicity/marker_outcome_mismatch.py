@@ -1,8 +1,9 @@
 """A marker contradicts the decision of the coordinator.
 
 What it finds: a COMMIT marker for a producer id and epoch that the coordinator aborted, or an ABORT
-marker for one that it committed. If the Prepare record was compacted away, the Complete record
-of its id, if it is the last one and of transaction.version 2, is the decision.
+marker for one that it committed. If the Prepare record was compacted away, a Complete record of
+transaction.version 2 is the decision, if it is the last record of its id or the first one with the
+producer id.
 
 Why it is wrong: a marker only carries out the Prepare record that was written before it. Aborted
 records are delivered, or committed records are hidden.
@@ -11,18 +12,27 @@ When it is legal: an operator's abort carries the epoch of the open data, which 
 transaction.version 2 is the epoch of the producer's previous decision; such a marker does not
 belong to this decision. Under version 0 and 1 the two cannot be told apart, unless the marker of
 the decision is missing there: then committed data were aborted, whoever wrote the marker. If the
-copy of `__transaction_state` is older than the marker, the finding is inconclusive. If other
-partitions have the transaction committed, torn_transaction or epoch_committed_and_aborted reports
-it.
+copy of `__transaction_state` is older than the marker, the finding is inconclusive, unless the
+marker of a completed transaction of version 2 is missing there and this one ended its data: later
+decisions are about data of higher epochs. If the id moved on after the Complete record, and later
+records may be compacted away too, it is a suspect: the version may have been lowered in the same
+epoch. If other partitions have the transaction committed,
+torn_transaction or epoch_committed_and_aborted reports it.
 
 Evidence: the marker and the Prepare record.
 """
 
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
 from jobs.verify.conditions import is_torn, undecided_marker_excuses
-from jobs.verify.verdict import OTHER_OUTCOME, explained
+from jobs.verify.verdict import OTHER_OUTCOME, TXNLOG_COMPACTED, explained, suspect
+
+
+def _contradicts_first_record() -> Column:
+    return F.col("prepares").isNull() & (F.col("contradicted_early") == 1)
+
 
 CHECK = Check(
     code="marker_outcome_mismatch",
@@ -40,10 +50,20 @@ CHECK = Check(
             F.lit(False),
         )
         | (F.col("contradicted") == 1)
+        | _contradicts_first_record()
     ),
     excuses=(
         explained(OTHER_OUTCOME, is_torn),
         *undecided_marker_excuses(),
+        # transaction.version may have been lowered in that epoch: see udfs.rules.attribution.
+        suspect(
+            TXNLOG_COMPACTED,
+            lambda: (
+                _contradicts_first_record()
+                & (F.col("contradicted") == 0)
+                & (~F.col("first_whole") | (F.col("decided_with_transaction_version_1")))
+            ),
+        ),
     ),
     expected=lambda: F.when(F.col("commit"), F.lit("ABORT")).otherwise(F.lit("COMMIT")),
     found=lambda: text("{decision} of epoch {marker_epoch} at offset {marker_offset}"),

@@ -6,8 +6,9 @@ What it finds: data without a marker after them, while no record of their produc
 Why it is wrong: the coordinator writes markers only to the partitions it lists. No marker will end
 these data, and read_committed consumers stop there.
 
-When it is legal: never. If the copy of the coordinator's log is older than the data, the finding is
-inconclusive. Data that arrived after the marker of their own epoch are reported by
+When it is legal: never, unless a producer snapshot shows that a marker has ended them, which is
+damaged or missing in the dump. If the copy of the coordinator's log is older than the data, the
+finding is inconclusive. Data that arrived after the marker of their own epoch are reported by
 late_write_after_marker, data that surely hang by hanging_transaction, and data in
 `__consumer_offsets` by offset_commit_unlisted.
 
@@ -19,7 +20,7 @@ from pyspark.sql import functions as F
 
 from jobs.model.commands import DESCRIBE_PRODUCERS
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
-from jobs.verify.conditions import judged_on_a_longer_copy, unstable_tail
+from jobs.verify.conditions import ended_before_snapshot, judged_on_a_longer_copy, unstable_tail
 from jobs.verify.verdict import DUMP_BEFORE_EVENT, OTHER_OUTCOME, explained, inconclusive
 from schemas.topics import OFFSETS_TOPIC
 
@@ -46,6 +47,7 @@ CHECK = Check(
     ),
     excuses=(
         judged_on_a_longer_copy(),
+        ended_before_snapshot(),
         explained(
             OTHER_OUTCOME,
             lambda: F.col("behind_own_marker") | _left_to_hanging(),

@@ -9,7 +9,8 @@ consumers wait without end and the cleaner stops (KIP-664).
 
 When it is legal: a prepared transaction of two-phase commit; the partition and the coordinator's
 log were copied at different moments; the marker is damaged or missing in the dump; the
-transactional id got another producer id after the partition was copied. If another copy of the
+transactional id got another producer id after the partition was copied. If a producer snapshot
+after the missing offsets has the transaction ended, nothing is reported. If another copy of the
 partition is longer, the transaction is judged there. Data at or above the high watermark may still
 be truncated. The age is counted from the first broker timestamp after the data; client timestamps
 prove nothing.
@@ -24,6 +25,7 @@ from pyspark.sql import functions as F
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
 from jobs.verify.conditions import (
     begun_and_gone,
+    ended_before_snapshot,
     judged_on_a_longer_copy,
     marker_gone_with_the_head,
     unstable_tail,
@@ -48,6 +50,7 @@ CHECK = Check(
     excuses=(
         judged_on_a_longer_copy(),
         marker_gone_with_the_head(),
+        ended_before_snapshot(),
         inconclusive(MISSING_RANGE, lambda: F.col("behind_data_gap")),
         inconclusive(TWO_PHASE_COMMIT, lambda: F.col("two_phase_commit")),
         inconclusive(

@@ -10,7 +10,7 @@ A running coordinator ends transactions before that age.
 When it is legal: the broker allows longer transactions than the configuration of this audit; a
 prepared transaction of two-phase commit; client timestamps are in the past, and no broker timestamp
 after the data shows when they were appended; the data lie before the log, and the cleaner may have
-taken their marker.
+taken their marker; a producer snapshot shows that the marker is among what is damaged or missing.
 
 Evidence: the first batch of the transaction.
 """
@@ -19,7 +19,11 @@ from pyspark.sql import functions as F
 
 from jobs.model.commands import DESCRIBE_PRODUCERS
 from jobs.verify.check import ONE_TRANSACTION, WARNING, Check, Proof, text
-from jobs.verify.conditions import judged_on_a_longer_copy, marker_gone_with_the_head
+from jobs.verify.conditions import (
+    ended_before_snapshot,
+    judged_on_a_longer_copy,
+    marker_gone_with_the_head,
+)
 from jobs.verify.verdict import CONFIG_UNKNOWN, TWO_PHASE_COMMIT, inconclusive, suspect
 
 CHECK = Check(
@@ -38,6 +42,7 @@ CHECK = Check(
     excuses=(
         judged_on_a_longer_copy(),
         marker_gone_with_the_head(),
+        ended_before_snapshot(),
         inconclusive(TWO_PHASE_COMMIT, lambda: F.col("two_phase_commit")),
         suspect(CONFIG_UNKNOWN),
     ),
