@@ -37,7 +37,7 @@ COLUMNS = """
     first_marker_offset bigint, first_marker_ms bigint, last_marker_offset bigint,
     last_marker_ms bigint, ended_complete bigint, ended_marker bigint, apart_ms int, at_once
     boolean, whole_from bigint, whole_to bigint, copied_later boolean, history_later boolean,
-    history_behind_all boolean, stale_place bigint, stale_offset bigint, stale_first bigint,
+    history_after_all boolean, stale_place bigint, stale_offset bigint, stale_first bigint,
     stale_last bigint, undecided_place bigint, undecided_offset bigint, undecided_first bigint,
     undecided_last bigint, never_committed boolean, odd_place bigint, odd_offset bigint,
     odd_epoch int, odd_lowest int, odd_highest int, short_place bigint, short_length int,

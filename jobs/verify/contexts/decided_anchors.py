@@ -72,7 +72,7 @@ def _lateness(tolerance: Column) -> list[Column]:
             "copied_later"
         ),
         history_later("earliest_marker").alias("history_later"),
-        history_later("latest_marker").alias("history_behind_all"),
+        history_later("latest_marker").alias("history_after_all"),
     ]
 
 

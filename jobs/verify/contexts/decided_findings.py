@@ -21,7 +21,7 @@ def _judged(rows: DataFrame) -> DataFrame:
     undecided = surely(
         has_too_many()
         & F.col("commit")
-        & F.col("history_behind_all")
+        & F.col("history_after_all")
         & F.col("never_committed")
         & attribution.too_many_commits(F.col("closing"), F.col("prepares"))
     )

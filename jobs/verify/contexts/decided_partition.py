@@ -104,7 +104,7 @@ def decided_partition_context(
     epoch here, under version 2. decided_*: Prepare records of the producer id and epoch, whatever
     they list. contradicted: see `with_last_outcomes`. lacking_*: the decision whose marker is not
     there. copied_later: the copy of the partition is later than the Complete record; history_later:
-    that of the coordinator's log than the first marker, history_behind_all: than all markers.
+    that of the coordinator's log than the first marker, history_after_all: than all markers.
     """
     kinds = _kinds(partition_info)
     places = kinds.select("partition_index", "listed")

@@ -32,7 +32,7 @@ CHECK = Check(
             F.col("with_transaction_version_1") == 0, F.col("unraised_offset").isNotNull()
         ).when(F.col("with_transaction_version_2") == 0, F.col("raised_offset").isNotNull())
     ),
-    excuses=(inconclusive(DUMP_BEFORE_EVENT, lambda: ~F.col("history_behind_all")),),
+    excuses=(inconclusive(DUMP_BEFORE_EVENT, lambda: ~F.col("history_after_all")),),
     expected=lambda: F.when(
         F.col("with_transaction_version_2") == 1, F.lit("an epoch above that of the data")
     ).otherwise(F.lit("the epoch of the data")),

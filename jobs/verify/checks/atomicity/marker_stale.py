@@ -37,7 +37,7 @@ CHECK = Check(
     excuses=(
         # A COMMIT without any decision: marker_without_prepare reports it.
         explained(OTHER_OUTCOME, lambda: F.col("commits_undecided")),
-        inconclusive(DUMP_BEFORE_EVENT, lambda: ~F.col("history_behind_all")),
+        inconclusive(DUMP_BEFORE_EVENT, lambda: ~F.col("history_after_all")),
         suspect(CLOCK_SKEW),
     ),
     expected=lambda: text("no marker before the transaction is decided"),
