@@ -259,8 +259,13 @@ def began_anew_above_the_start() -> Excuse:
 
 
 def begun_and_gone() -> Excuse:
-    """All data of the transaction are below the log start: see `forgotten_with_the_head`."""
-    return forgotten_with_the_head("last_offset")
+    """All data of the transaction are below the log start: see `forgotten_with_the_head`.
+
+    A broker that has it open in the snapshot of its clean stop has not forgotten it.
+    """
+    return suspect(
+        VERSION_DEPENDENT, lambda: _below_the_start("last_offset") & ~F.col("open_at_the_stop")
+    )
 
 
 def cleaned_between(first: Column) -> Column:

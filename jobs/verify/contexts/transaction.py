@@ -59,6 +59,12 @@ def _open_in_snapshot() -> Column:
     return F.when(F.exists("open_in_snapshot", is_row), F.col("newest_snapshot"))
 
 
+def _open_at_the_stop() -> Column:
+    """Whether the broker stopped cleanly with the transaction open: its last snapshot has it."""
+    last = F.col("clean_shutdown") & (F.col("newest_snapshot") >= F.col("log_end_offset"))
+    return F.coalesce(last & _open_in_snapshot().isNotNull(), F.lit(False))
+
+
 def transaction_context(
     transactions: DataFrame,
     states: DataFrame,
@@ -78,8 +84,9 @@ def transaction_context(
     at least, or by the client's clock where a broker's says nothing), holds_lso (the oldest open
     one of its partition), missing_before_marker (offsets between data and marker are lost; of a
     marker alone: any between the marker before and it are missing), behind_data_gap (lost after
-    the data, and after the snapshot that has them open), state_may_have_expired, and the columns of
-    `with_listing` and `with_marker_decisions`. `history`: producer ids, of `jobs.replay.decisions`.
+    the data, and after the snapshot that has them open), open_at_the_stop (the broker had them open
+    when it stopped cleanly), state_may_have_expired, and the columns of `with_listing` and
+    `with_marker_decisions`. `history`: producer ids, of `jobs.replay.decisions`.
     """
     is_open = F.col("outcome") == "open"
     oldest = transactions.groupBy("partition_index").agg(
@@ -152,6 +159,7 @@ def transaction_context(
                 "missing_before_marker"
             ),
             marker_lost_behind(last, _open_in_snapshot()).alias("behind_data_gap"),
+            _open_at_the_stop().alias("open_at_the_stop"),
             F.coalesce(expired, F.lit(False)).alias("state_may_have_expired"),
             F.coalesce("first_offset", "marker_offset").alias("offset_first"),
             F.coalesce("marker_offset", "last_offset").alias("offset_last"),
