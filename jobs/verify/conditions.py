@@ -231,6 +231,26 @@ def fence_may_be_forgotten() -> Excuse:
     )
 
 
+def began_anew_where_the_start_is_unknown() -> tuple[Excuse, ...]:
+    """A producer begins at 0 again, on a log of which nobody knows where it began at that moment.
+
+    Up to 2.3 it was forgotten with the head of the log (`udfs.rules.memory`), and its client then
+    began anew in its epoch (`TransactionManager.startSequencesAtBeginning`, up to 2.4): after each
+    DeleteRecords of Kafka Streams. The checkpoint of a running or killed broker is older than the
+    log. A topic that KRaft created was on newer brokers only, nobody deletes a group's offsets so,
+    and a batch that is there byte for byte did not begin anew.
+    """
+
+    def anew() -> Column:
+        begins = F.col("client_data") & (F.col("first_sequence") == 0) & ~F.col("same_bytes")
+        return begins & ~F.col("created_once")
+
+    return (
+        log_start_unknown(anew),
+        inconclusive(DUMP_BEFORE_EVENT, lambda: ~F.col("clean_shutdown") & anew()),
+    )
+
+
 def began_anew_above_the_start() -> Excuse:
     """An open transaction with all its data below the log start offset was forgotten with them.
 
@@ -248,8 +268,13 @@ def began_anew_above_the_start() -> Excuse:
 
 
 def begun_and_gone() -> Excuse:
-    """All data of the transaction are below the log start: see `forgotten_with_the_head`."""
-    return forgotten_with_the_head("last_offset")
+    """All data of the transaction are below the log start: see `forgotten_with_the_head`.
+
+    A broker that has it open in the snapshot of its clean stop has not forgotten it.
+    """
+    return suspect(
+        VERSION_DEPENDENT, lambda: _below_the_start("last_offset") & ~F.col("open_at_the_stop")
+    )
 
 
 def cleaned_between(first: Column) -> Column:

@@ -23,7 +23,8 @@ COLUMNS = """
     bigint, open_transaction boolean, open_first_offset bigint, expected_sequence int,
     known_checksums array<bigint>, topic string, partition int, broker int, coordinator_topic
     boolean, start_known boolean, stable_below bigint, cleaning string, cleaned_below bigint,
-    log_start_offset bigint, first_base bigint, holes array<struct<first:bigint, end:bigint>>,
+    log_start_offset bigint, has_log_start_checkpoint boolean, clean_shutdown boolean,
+    created_once boolean, first_base bigint, holes array<struct<first:bigint, end:bigint>>,
     missing array<struct<first:bigint, end:bigint>>, emptied array<struct<first:bigint,
     end:bigint, producer_id:bigint, producer_epoch:int>>, paused boolean, latest_append_ms
     bigint, same_bytes boolean, state_may_have_expired boolean, data_may_have_expired boolean,

@@ -78,6 +78,12 @@ def _ended_in_snapshot() -> Column:
     return known
 
 
+def _open_at_the_stop() -> Column:
+    """Whether the broker stopped cleanly with the transaction open: its last snapshot has it."""
+    last = F.col("clean_shutdown") & (F.col("newest_snapshot") >= F.col("log_end_offset"))
+    return F.coalesce(last & _open_in_snapshot().isNotNull(), F.lit(False))
+
+
 def transaction_context(
     transactions: DataFrame,
     states: DataFrame,
@@ -98,8 +104,9 @@ def transaction_context(
     one of its partition), missing_before_marker (offsets between data and marker are lost; of a
     marker alone: any between the marker before and it are missing), behind_data_gap (lost after
     the data, and after the snapshot that has them open), ended_in_snapshot (the newest snapshot
-    shows that the marker is among what is lost), state_may_have_expired, and the columns of
-    `with_listing` and `with_marker_decisions`. `history`: producer ids, of `jobs.replay.decisions`.
+    shows that the marker is among what is lost), open_at_the_stop (the broker had them open when it
+    stopped cleanly), state_may_have_expired, and the columns of `with_listing` and
+    `with_marker_decisions`. `history`: producer ids, of `jobs.replay.decisions`.
     """
     is_open = F.col("outcome") == "open"
     oldest = transactions.groupBy("partition_index").agg(
@@ -173,6 +180,7 @@ def transaction_context(
             ),
             marker_lost_behind(last, _open_in_snapshot()).alias("behind_data_gap"),
             _ended_in_snapshot().alias("ended_in_snapshot"),
+            _open_at_the_stop().alias("open_at_the_stop"),
             F.coalesce(expired, F.lit(False)).alias("state_may_have_expired"),
             F.coalesce("first_offset", "marker_offset").alias("offset_first"),
             F.coalesce("marker_offset", "last_offset").alias("offset_last"),

@@ -7,9 +7,10 @@ Why it is wrong: the leader remembers the last five batches of a producer and ap
 again. Consumers read the records twice, which idempotence is there to prevent.
 
 When it is legal: different records may have the sequences of older ones if the broker had forgotten
-the producer, because its state had expired or was lost with the head of the log. An identical batch
-is a retry that was stored twice in any case, and the message then says so. A retry of an older
-epoch is reported by zombie_write_after_fence, overlapping offsets by the checks of segments.
+the producer, because its state had expired or was lost with the head of the log; where that began
+is only known of a broker that stopped cleanly, from its log-start-offset-checkpoint. An identical
+batch is a retry that was stored twice in any case, and the message then says so. A retry of an
+older epoch is reported by zombie_write_after_fence, overlapping offsets by the checks of segments.
 
 Evidence: the batch before and the batch that repeats.
 """
@@ -19,6 +20,7 @@ from pyspark.sql import functions as F
 from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.conditions import (
     began_anew_above_the_start,
+    began_anew_where_the_start_is_unknown,
     forgotten_behind_a_marker,
     forgotten_with_the_head,
     is_behind,
@@ -52,6 +54,7 @@ CHECK = Check(
         unstable_tail(),
         forgotten_with_the_head("previous.last_offset"),
         forgotten_behind_a_marker(),
+        *began_anew_where_the_start_is_unknown(),
     ),
     expected=lambda: text("first sequence {expected_sequence}"),
     found=lambda: text("sequences {first_sequence} to {first_batch_last_sequence} again"),

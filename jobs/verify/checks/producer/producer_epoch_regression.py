@@ -8,7 +8,7 @@ application wrote concurrently with its successor. Offset commits have no sequen
 epochs are checked too (AppendOrigin.COORDINATOR; up to 2.2 they were not).
 
 When it is legal: the state of the producer had expired, or, up to Kafka 2.3, was lost with the head
-of the log.
+of the log, which only the log-start-offset-checkpoint of a clean shutdown tells.
 
 Evidence: the batch before and the batch of the lower epoch.
 """
@@ -16,7 +16,12 @@ Evidence: the batch before and the batch of the lower epoch.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
-from jobs.verify.conditions import forgotten_with_the_head, state_may_have_expired, unstable_tail
+from jobs.verify.conditions import (
+    began_anew_where_the_start_is_unknown,
+    forgotten_with_the_head,
+    state_may_have_expired,
+    unstable_tail,
+)
 from jobs.verify.verdict import MISSING_RANGE, explained
 
 CHECK = Check(
@@ -36,6 +41,7 @@ CHECK = Check(
         state_may_have_expired(),
         unstable_tail(),
         forgotten_with_the_head("previous.last_offset"),
+        *began_anew_where_the_start_is_unknown(),
     ),
     expected=lambda: text("producer epoch {highest_data_epoch} or higher"),
     found=lambda: text("producer epoch {producer_epoch}"),

@@ -9,7 +9,8 @@ that some records were written twice, or that the log was changed.
 
 When it is legal: the wrap from 2147483647 to 0; the state of the producer had expired (clients
 before 2.5 then began at 0 in the same epoch), or, up to Kafka 2.3, was lost with the head of the
-log.
+log. Where that began is only known of a broker that stopped cleanly, from its
+log-start-offset-checkpoint.
 
 Evidence: the batch before and the batch that goes back.
 """
@@ -19,6 +20,7 @@ from pyspark.sql import functions as F
 from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.conditions import (
     began_anew_above_the_start,
+    began_anew_where_the_start_is_unknown,
     forgotten_behind_a_marker,
     forgotten_with_the_head,
     is_behind,
@@ -46,6 +48,7 @@ CHECK = Check(
         unstable_tail(),
         forgotten_with_the_head("previous.last_offset"),
         forgotten_behind_a_marker(),
+        *began_anew_where_the_start_is_unknown(),
     ),
     expected=lambda: text("first sequence {expected_sequence}"),
     found=lambda: text("first sequence {first_sequence}"),

@@ -7,7 +7,8 @@ Why it is wrong: the marker raised the producer's epoch, so the leader must refu
 (InvalidProducerEpochException). Its records belong to a transaction that was already decided.
 
 When it is legal: the state of the producer had expired, or, up to Kafka 2.3, was lost with the head
-of the log. A COMMIT with an impossible epoch (marker_epoch_invalid) fenced no producer.
+of the log, which only the log-start-offset-checkpoint of a clean shutdown tells. A COMMIT with an
+impossible epoch (marker_epoch_invalid) fenced no producer.
 
 Evidence: the marker and the batch.
 """
@@ -17,6 +18,7 @@ from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.conditions import (
+    began_anew_where_the_start_is_unknown,
     fence_may_be_forgotten,
     forgotten_with_the_head,
     state_may_have_expired,
@@ -51,6 +53,7 @@ CHECK = Check(
         unstable_tail(),
         forgotten_with_the_head("previous_marker.offset"),
         fence_may_be_forgotten(),
+        *began_anew_where_the_start_is_unknown(),
     ),
     expected=lambda: text("producer epoch {highest_marker_epoch} or higher"),
     found=lambda: text("producer epoch {producer_epoch}"),
