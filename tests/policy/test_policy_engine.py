@@ -182,6 +182,17 @@ def test_the_shipped_policy_sees(subject: str, row: tuple[Any, ...], severity: s
     assert (subject, severity, "failed") in shipped({subject: rows})
 
 
+def test_a_violation_is_told_with_its_check_and_the_number_of_findings() -> None:
+    rows = healthy()["finding_count"]
+    rows.loc[len(rows)] = ["sequence_gap", "error", "violation", 142]
+    (suite,) = [one for one in load().suites if one.subject == "finding_count"]
+    (failed,) = evaluate(suite, rows, KEYS["finding_count"])
+    assert failed.message == (
+        "No violation of severity error is proven: 1 of 1 rows fail, such as "
+        "code=sequence_gap, findings=142, severity=error, verdict=violation."
+    )
+
+
 def test_the_shipped_policy_misses_a_column_that_queries_rely_on() -> None:
     columns = healthy()["table_column"]
     columns = columns[columns["definition"] != "violation.verdict string"]
