@@ -14,9 +14,11 @@ from udfs.rules.attribution import took_effect
 from udfs.rules.coordinator_step import (
     PROTOCOL_2,
     Recorded,
+    Step,
     ends_running,
     epoch_by_protocol,
     epoch_in_effect,
+    is_completed_by,
     shares_epoch,
     tried_before,
 )
@@ -25,6 +27,10 @@ from udfs.rules.producer_step import LAST_EPOCH
 
 # Below every epoch: the history of the producer id is known from its beginning.
 FROM_THE_BEGINNING = -1
+OF_STEP = (
+    "status", "producer_id", "producer_epoch", "start_ms", "timeout_ms", "next_producer_id",
+    "client_transaction_version",
+)  # fmt: skip
 OF_FIRST = ("offset", "status", "producer_epoch", "client_transaction_version", "transactional_id")
 
 
@@ -37,14 +43,16 @@ def decisions(txn_log_records: DataFrame) -> DataFrame:
     """
     by_id = Window.partitionBy("partition_index", "transactional_id").orderBy("offset")
     before = F.struct("status", "producer_id", "producer_epoch", "client_transaction_version")
-    after = F.struct("status", "offset", "timestamp", "leader_epoch")
+    after = F.struct("offset", "timestamp", "leader_epoch", *OF_STEP)
     stepped = txn_log_records.filter(
         F.col("transactional_id").isNotNull() & F.col("error").isNull()
     ).select(
         "*", F.lag(before).over(by_id).alias("before"), F.lead(after).over(by_id).alias("next")
     )
     transaction_version_2 = F.col("client_transaction_version") >= PROTOCOL_2
-    completed = took_effect(F.col("status"), F.col("next.status"))
+    completed = took_effect(F.col("status"), F.col("next.status")) & is_completed_by(
+        _step(""), _step("next.")
+    )
     prepare, before_it = _recorded(""), _recorded("before.")
     by_protocol = epoch_by_protocol(prepare)
     prepared = F.col("status").isin(PREPARE_COMMIT, PREPARE_ABORT) & ~F.col("decided")
@@ -73,6 +81,10 @@ def decisions(txn_log_records: DataFrame) -> DataFrame:
         F.when(completed, F.col("next.leader_epoch")).alias("complete_leader_epoch"),
         F.col("next").isNull().alias("pending"),
     )
+
+
+def _step(prefix: str) -> Step:
+    return Step(*[F.col(f"{prefix}{name}") for name in OF_STEP])
 
 
 def _recorded(prefix: str) -> Recorded:

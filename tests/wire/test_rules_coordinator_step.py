@@ -27,6 +27,7 @@ from udfs.rules.coordinator_step import (
     ends_running,
     epoch_by_protocol,
     epoch_in_effect,
+    is_completed_by,
     is_plain,
     lacks_raise,
     may_follow,
@@ -144,6 +145,20 @@ def test_steps_that_no_coordinator_takes(older: Step, record: Step) -> None:
 
 
 @pytest.mark.parametrize(
+    ("record", "its_own"),
+    [
+        (step(COMPLETE_COMMIT, epoch=7, start=5), True),
+        (step(COMPLETE_COMMIT, pid=2, epoch=0, start=5), True),
+        (step(COMPLETE_COMMIT, pid=2, epoch=1, start=5), False),
+        (step(COMPLETE_COMMIT, epoch=8, start=5), False),
+        (step(COMPLETE_COMMIT, epoch=7, start=6), False),
+    ],
+)
+def test_a_complete_record_keeps_producer_and_start(record: Step, its_own: bool) -> None:
+    assert holds(is_completed_by(step(PREPARE_COMMIT, epoch=7, start=5), record)) is its_own
+
+
+@pytest.mark.parametrize(
     ("one", "other"),
     [
         (step(ONGOING, epoch=6), step(ONGOING, epoch=5)),
@@ -250,7 +265,9 @@ def steps(row: dict) -> tuple[Step, Step]:  # type: ignore[type-arg]
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("rule", [lacks_raise, takes_up, may_share_past, may_have_failed_raise])
+@pytest.mark.parametrize(
+    "rule", [lacks_raise, takes_up, is_completed_by, may_share_past, may_have_failed_raise]
+)
 def test_columns_say_what_arrays_say_of_two_steps(
     spark: SparkSession, rule: Callable[..., Any]
 ) -> None:

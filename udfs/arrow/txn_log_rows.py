@@ -21,6 +21,7 @@ from udfs.rules.coordinator_step import (
     Recorded,
     ends_running,
     epoch_by_protocol,
+    is_completed_by,
     shares_epoch,
     tried_before,
 )
@@ -194,7 +195,10 @@ class _Split:
             [earlier.producer_epoch, np.minimum(by_protocol, epoch_by_protocol(earlier))],
             by_protocol,
         )
-        none = ~took_effect(status, states.status[after])
+        none = ~(
+            took_effect(status, states.status[after])
+            & is_completed_by(states.steps(some), states.steps(after))
+        )
         columns = usual.columns(some)
         return {
             "record_position": columns["position"],

@@ -189,6 +189,21 @@ def _two_phase(one: Step, other: Step) -> Values:
     )
 
 
+def is_completed_by(prepare: Step, record: Step) -> Values:
+    """Whether a Complete record right behind a Prepare record may be of the same transaction.
+
+    It keeps producer id, epoch and start, or has the next producer id in epoch 0
+    (`TransactionMetadata.prepareComplete`). Another one is of a later transaction of the id: what
+    lay between is gone, and the Prepare record may be of an append that failed late.
+    """
+    same = prepare.producer_id == record.producer_id
+    epochs = (same & (prepare.producer_epoch != record.producer_epoch)) | (
+        ~same & (record.producer_epoch != 0)
+    )
+    moved = prepare.start_ms != record.start_ms
+    return ~surely(moved) & (~surely(epochs) | _two_phase(prepare, record))
+
+
 def takes_up(record: Step, older: Step) -> Values:
     """Whether `record` may be the step from `older`: its state, its producer, its start."""
     same = record.producer_id == older.producer_id

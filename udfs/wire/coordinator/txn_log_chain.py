@@ -20,7 +20,7 @@ from schemas.coordinator_states import (
     PREPARE_COMMIT,
 )
 from udfs.rules import coordinator_step as step
-from udfs.rules.coordinator_step import LOOKED_BACK
+from udfs.rules.coordinator_step import LOOKED_BACK, Step
 from udfs.wire.batches.batch_headers import Bools, Int64s
 
 # The first records of an id in a split meet the last ones of the split before: a rule reads a
@@ -52,6 +52,13 @@ class States(NamedTuple):
         return step.Step(
             self.status, self.producer_id, self.producer_epoch, self.start_ms, self.timeout_ms,
             np.int64(-1), self.protocol,
+        )  # fmt: skip
+
+    def steps(self, some: Int64s) -> Step:
+        """Some of them for the rules, as `step`."""
+        return Step(
+            self.status[some], self.producer_id[some], self.producer_epoch[some],
+            self.start_ms[some], self.timeout_ms[some], np.int64(-1), self.protocol[some],
         )  # fmt: skip
 
 
