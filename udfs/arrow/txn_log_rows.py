@@ -197,7 +197,7 @@ class _Split:
         )
         none = ~(
             took_effect(status, states.status[after])
-            & is_completed_by(states.steps(some), states.steps(after))
+            & is_completed_by(states.at(some).step(), states.at(after).step())
         )
         columns = usual.columns(some)
         return {

@@ -74,17 +74,15 @@ def _owners_of_data(decided: DataFrame) -> DataFrame:
     )
 
 
-def with_outcomes(
-    rows: DataFrame, markers: DataFrame, places: DataFrame, tolerance: Column
-) -> DataFrame:
+def with_outcomes(rows: DataFrame, placed: DataFrame, tolerance: Column) -> DataFrame:
     """Adds what markers of the same producer id and epoch say in all partitions of the dump.
 
     committed_somewhere: a COMMIT marker ended data; raised_both_ways: markers with the epoch after
     that of their data committed in one partition and aborted in another, and the two alone prove
     it: in topics of clients where the coordinator's log lacks the decision about the abort (the
     context `torn_epoch`), or in `__consumer_offsets` and such a topic (`offset_transaction`).
-    `places`: partition_index, listed (topic-partition), topic and coordinator_topic; `tolerance`:
-    of clocks, ms.
+    `placed`: markers with listed (topic-partition), topic and coordinator_topic of their partition;
+    `tolerance`: of clocks, ms.
     """
     ended = F.col("first_offset").isNotNull()
     raised = ended & attribution.raised_by_one(F.col("marker_epoch"), F.col("data_epoch"))
@@ -99,7 +97,6 @@ def with_outcomes(
         both: Column = surely(there & F.max(F.when(raised & of_client, ~outcome)))
         return both
 
-    placed = markers.join(F.broadcast(places), on="partition_index", how="inner")
     outcomes = placed.groupBy("producer_id", "marker_epoch").agg(
         F.max(ended & commit).alias("committed_somewhere"),
         surely(apart).alias("apart"),

@@ -76,9 +76,8 @@ def _coordinators(partition_info: DataFrame) -> DataFrame:
     )
 
 
-def _replica_offsets(markers: DataFrame, places: DataFrame) -> DataFrame:
+def _replica_offsets(placed: DataFrame) -> DataFrame:
     """One row a marker of a topic partition: the highest offset it has on any broker."""
-    placed = markers.join(F.broadcast(places), on="partition_index", how="inner")
     return placed.groupBy(
         "listed", "producer_id", "marker_epoch", F.col("marker_commit").alias("commit")
     ).agg(F.max("marker_offset").alias("replica_offset"))
@@ -110,6 +109,7 @@ def decided_partition_context(
     places = kinds.select("partition_index", "listed")
     copies, coordinators = _copies(partition_info, places), _coordinators(partition_info)
     markers = given.markers.withColumn("marker_timestamp", clipped("marker_timestamp"))
+    placed = markers.join(F.broadcast(kinds), on="partition_index", how="inner")
     decisions = _decisions(given.log.decisions, given.several_copies)
     known_ends = with_last_outcomes(given.history, given.owners)
     rows = matched(decisions, partition_info, markers, known_ends)
@@ -121,17 +121,17 @@ def decided_partition_context(
         in_log = given.states.filter(~F.col("initial"))
         runs = runs_of(in_log, given.regular.join(producers, on="producer_id", how="left_semi"))
         tolerance = F.lit(ages.clock_tolerance)
-        placed = selected.join(F.broadcast(copies), on="partition_index", how="inner")
+        of_copies = selected.join(F.broadcast(copies), on="partition_index", how="inner")
         deciding = F.coalesce("coordinator_index", "committed_index")
         with_history = (
-            with_decision(placed, decided, known_ends, given.owners)
+            with_decision(of_copies, decided, known_ends, given.owners)
             .withColumn("deciding_index", deciding)
             .join(F.broadcast(coordinators), on="deciding_index", how="left")
-            .join(_replica_offsets(markers, places),
+            .join(_replica_offsets(placed),
                   on=["listed", "producer_id", "marker_epoch", "commit"], how="left")
         )  # fmt: skip
         ended = first_ended(rows, coordinators)
-        outcomes = with_outcomes(with_history, markers, kinds, tolerance)
+        outcomes = with_outcomes(with_history, placed, tolerance)
         owned = with_data(outcomes, runs, markers)
         beside = with_reach(owned, markers).join(
             F.broadcast(ended), on=["partition_index", "coordinator_partition"], how="left"

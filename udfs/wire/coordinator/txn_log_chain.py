@@ -20,7 +20,7 @@ from schemas.coordinator_states import (
     PREPARE_COMMIT,
 )
 from udfs.rules import coordinator_step as step
-from udfs.rules.coordinator_step import LOOKED_BACK, Step
+from udfs.rules.coordinator_step import LOOKED_BACK
 from udfs.wire.batches.batch_headers import Bools, Int64s
 
 # The first records of an id in a split meet the last ones of the split before: a rule reads a
@@ -54,12 +54,9 @@ class States(NamedTuple):
             np.int64(-1), self.protocol,
         )  # fmt: skip
 
-    def steps(self, some: Int64s) -> Step:
-        """Some of them for the rules, as `step`."""
-        return Step(
-            self.status[some], self.producer_id[some], self.producer_epoch[some],
-            self.start_ms[some], self.timeout_ms[some], np.int64(-1), self.protocol[some],
-        )  # fmt: skip
+    def at(self, some: Int64s) -> "States":
+        """Those with these indexes."""
+        return States(*(column[some] for column in self))
 
 
 class Chain(NamedTuple):
@@ -129,7 +126,7 @@ def plain_steps(states: States, before: Int64s, partitions: Sequence[Sequence[st
     `partitions`: the lists by number.
     """
     lists = _Lists(partitions)
-    last = States(*(column[before] for column in states))
+    last = states.at(before)
     compared = step.Lists(
         empty=lists.empty[states.listed],
         holds_all=lists.holds(states.listed, last.listed),

@@ -61,7 +61,7 @@ CHECK = Check(
             lambda: (
                 _contradicts_first_record()
                 & (F.col("contradicted") == 0)
-                & (~F.col("first_whole") | (F.col("decided_with_transaction_version_1")))
+                & (~F.col("first_whole") | F.col("decided_with_transaction_version_1"))
             ),
         ),
     ),
