@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.model.coordinator_log import CoordinatorLog
@@ -51,17 +51,20 @@ def _decisions(decided: DataFrame, several_copies: bool) -> DataFrame:
 
 def _kinds(partition_info: DataFrame) -> DataFrame:
     """Each partition's `listed` (topic-partition), topic and coordinator_topic."""
-    listed = F.concat_ws("-", "topic", "partition").alias("listed")
-    return partition_info.select("partition_index", listed, "topic", "coordinator_topic")
+    return partition_info.select("partition_index", _listed(), "topic", "coordinator_topic")
 
 
-def _copies(partition_info: DataFrame, places: DataFrame) -> DataFrame:
+def _listed() -> Column:
+    return F.concat_ws("-", "topic", "partition").alias("listed")
+
+
+def _copies(partition_info: DataFrame) -> DataFrame:
     """What a row asks of the copy of its partition."""
     return partition_info.select(
         "partition_index", "broker", "topic", "partition", "complete_up_to_ms", "clean_shutdown",
         "single_broker", "alone_in_cluster", "holes", "missing",
-        "emptied", "last_legacy_offset", "log_end_offset", "with_kraft",
-    ).join(F.broadcast(places), on="partition_index", how="inner")  # fmt: skip
+        "emptied", "last_legacy_offset", "log_end_offset", "with_kraft", _listed(),
+    )  # fmt: skip
 
 
 def _coordinators(partition_info: DataFrame) -> DataFrame:
@@ -105,11 +108,9 @@ def decided_partition_context(
     there. copied_later: the copy of the partition is later than the Complete record; history_later:
     that of the coordinator's log than the first marker, history_after_all: than all markers.
     """
-    kinds = _kinds(partition_info)
-    places = kinds.select("partition_index", "listed")
-    copies, coordinators = _copies(partition_info, places), _coordinators(partition_info)
+    copies, coordinators = _copies(partition_info), _coordinators(partition_info)
     markers = given.markers.withColumn("marker_timestamp", clipped("marker_timestamp"))
-    placed = markers.join(F.broadcast(kinds), on="partition_index", how="inner")
+    placed = markers.join(F.broadcast(_kinds(partition_info)), on="partition_index", how="inner")
     decisions = _decisions(given.log.decisions, given.several_copies)
     known_ends = with_last_outcomes(given.history, given.owners)
     rows = matched(decisions, partition_info, markers, known_ends)
