@@ -27,6 +27,8 @@ RAN, SKIPPED, CRASHED = "ran", "skipped", "crashed"
 
 # What a broken check may raise, when it is compiled or when it runs.
 CHECK_ERRORS = (PySparkException, ValueError, TypeError)
+# So many enriched rows of a context, with all its columns, are no burden for memory.
+FEW_ROWS = 100_000
 
 
 @dataclass(frozen=True)
@@ -109,14 +111,14 @@ def _compiled(rows: DataFrame, checks: list[Check]) -> DataFrame:
 
 @dataclass(frozen=True)
 class Looked:
-    """A context after one pass over it: `irregular` rows, kept, and how many rows there were.
+    """A context after one pass over it: its irregular `rows`, enriched, and how many there were.
 
     `fired`: codes of the checks whose rule fires on at least one row; None where they could not
     be asked together because one of them is broken.
     """
 
     context: Context
-    irregular: DataFrame
+    rows: DataFrame
     rows_examined: int
     fired: frozenset[str] | None
 
@@ -135,18 +137,39 @@ def look(context: Context, checks: list[Check], kept: Kept, keep_regular: bool =
         counted, F.count(F.lit(1)).alias("rows"), F.count_if(wanted).alias("irregular")
     )
     irregular = kept.keep(rows.filter(wanted))
-    number = int(counted.get["rows"]) + context.folded
-    if not counted.get["irregular"]:
-        return Looked(context, irregular, number, frozenset())
+    examined = int(counted.get["rows"]) + context.folded
+    number = int(counted.get["irregular"])
+    if not number:
+        return Looked(context, irregular, examined, frozenset())
+    enriched = context.enrich(irregular)
     try:
-        asked = [
-            F.max(F.coalesce(check.fires(), F.lit(False))).alias(check.code) for check in checks
-        ]
-        answer = context.enrich(irregular).agg(F.count("*").alias("rows"), *asked).collect()[0]
-        fired = frozenset(check.code for check in checks if answer[check.code])
+        if number <= FEW_ROWS:
+            enriched, fired = _kept_and_asked(enriched, checks, kept)
+        else:
+            fired = _asked(enriched, checks)
     except CHECK_ERRORS:
-        fired = None
-    return Looked(context, irregular, number, fired)
+        return Looked(context, enriched, examined, None)
+    return Looked(context, enriched, examined, fired)
+
+
+def _rules(checks: list[Check]) -> list[Column]:
+    """Whether each check fires on any row, by its code; among them a count, so never none."""
+    fire = [F.max(F.coalesce(check.fires(), F.lit(False))).alias(check.code) for check in checks]
+    return [F.count(F.lit(1)).alias("rows"), *fire]
+
+
+def _asked(rows: DataFrame, checks: list[Check]) -> frozenset[str]:
+    answer = rows.agg(*_rules(checks)).collect()[0]
+    return frozenset(check.code for check in checks if answer[check.code])
+
+
+def _kept_and_asked(
+    rows: DataFrame, checks: list[Check], kept: Kept
+) -> tuple[DataFrame, frozenset[str]]:
+    """Both in one query: findings do not plan and run the joins of the context again."""
+    answer = Observation()
+    enriched = kept.keep(rows.observe(answer, *_rules(checks)))
+    return enriched, frozenset(check.code for check in checks if answer.get[check.code])
 
 
 def _one_line(error: Exception) -> str:
@@ -163,7 +186,7 @@ def run_checks(looked: Looked, checks: list[Check], kept: Kept) -> Found:
     silent = [Outcome(check, RAN, None) for check in checks if check not in chosen]
     if not chosen:
         return Found([], silent)
-    rows = looked.context.enrich(looked.irregular)
+    rows = looked.rows
     try:
         ran = [Outcome(check, RAN, None) for check in chosen]
         return Found([_computed(rows, chosen, kept)], silent + ran)
