@@ -52,7 +52,7 @@ def audit(
 ) -> Audit:
     """Decodes, replays and verifies; nothing is written yet. `dump`: where it is listed already."""
     dump, read = _read(spark, request, progress, request.configuration(), dump)
-    with planned_for(spark, read.decoded.rows_to_replay()):
+    with read.planned(spark):
         return _judge(spark, request, progress, dump, read)
 
 
@@ -155,7 +155,7 @@ def run_audit(arguments: Arguments) -> int:
         done = audit(spark, request, progress, dump)
         tables = result_tables(spark, done)
         if request.policy:
-            with progress.stage("policy"), planned_for(spark, done.read.decoded.rows_to_replay()):
+            with progress.stage("policy"), done.read.planned(spark):
                 done = judged(spark, done, tables, request.policy)
         with progress.stage("write"):
             verdict = write(spark, done, tables)
@@ -183,7 +183,7 @@ def run_export(arguments: Arguments) -> int:
     with spark_session() as spark:
         progress = Progress(spark, arguments.quiet)
         dump, read = _read(spark, request, progress, configuration(wanted, settings), listed)
-        with planned_for(spark, read.decoded.rows_to_replay()):
+        with read.planned(spark):
             replayed, _ = _replay(spark, progress, dump, read)
             asked = ranges(replayed.partition_states(), dump, wanted)
         with progress.stage("export"):

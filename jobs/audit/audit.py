@@ -3,9 +3,10 @@
 import json
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from jobs.audit.torn_epochs import torn_epochs
 from jobs.model.decoded import Decoded
@@ -18,6 +19,7 @@ from jobs.replay.coordinator_log import Folded
 from jobs.replay.replay import Replayed
 from jobs.report.verdict import Verdict
 from jobs.spark.kept import Kept
+from jobs.spark.session import planned_for
 from jobs.verify.contexts.torn_epoch import TornEpochs
 from jobs.verify.verify import Verified
 from schemas import log_row
@@ -56,6 +58,10 @@ class Read:
     digests: DataFrame
     audit_id: str
     kept: Kept
+
+    def planned(self, spark: SparkSession) -> AbstractContextManager[None]:
+        """Settings for the stages over the decoded rows: `jobs.spark.session.planned_for`."""
+        return planned_for(spark, self.decoded.rows_to_replay(), self.decoded.fits_one_task())
 
     def release(self) -> None:
         """Gives the memory back, also that of what was kept later on."""

@@ -13,7 +13,6 @@ from jobs.model.transactions import all_transactions
 from jobs.report import history
 from jobs.report.verdict import Verdict
 from jobs.spark import delta_tables
-from jobs.spark.session import planned_for
 from jobs.verify.verify import Verified
 from schemas.tables import TABLES
 
@@ -43,12 +42,15 @@ def write(spark: SparkSession, audit: Audit, tables: dict[str, DataFrame]) -> Ve
     def append(name: str) -> None:
         delta_tables.append(rows[name], out, name, identity)
 
-    few = audit.read.decoded.rows_to_replay()
-    with planned_for(spark, few), ThreadPoolExecutor(TABLES_AT_ONCE) as pool:
-        list(pool.map(append, [name for name in rows if name != "txn"]))
+    # Of many transactions the table is written with code that is compiled for it.
+    small = audit.read.decoded.fits_one_task()
+    with audit.read.planned(spark), ThreadPoolExecutor(TABLES_AT_ONCE) as pool:
+        list(pool.map(append, [name for name in rows if small or name != "txn"]))
         verdict = _with_history(spark, audit, audits, rows["partition_state"])
-    append("txn")
-    delta_tables.append(audit_row(spark, audit, verdict), out, "audit", identity)
+    if not small:
+        append("txn")
+    with audit.read.planned(spark):
+        delta_tables.append(audit_row(spark, audit, verdict), out, "audit", identity)
     return verdict
 
 

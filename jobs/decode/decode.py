@@ -1,6 +1,7 @@
 """Bytes to rows: reads every file once, and checks the seams of the splits."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import reduce
 
 from pyspark import StorageLevel
@@ -87,7 +88,7 @@ def decode(spark: SparkSession, dump: Dump, settings: Settings, depth: str) -> D
         return by_kind[kind][name] or 0 if kind in by_kind else 0
 
     near_ends = of(log_row.COMMITS, "commits") + of(log_row.PENDING_COMMIT, "pending")
-    return Decoded(
+    made = Decoded(
         rows=rows,
         parts=parts,
         counts={kind: row["rows"] for kind, row in by_kind.items()},
@@ -107,6 +108,7 @@ def decode(spark: SparkSession, dump: Dump, settings: Settings, depth: str) -> D
         splits=splits,
         clusters=clusters,
     )
+    return replace(made, rows=rows.coalesce(1)) if made.fits_one_task() else made
 
 
 def _metadata_first(

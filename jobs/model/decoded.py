@@ -25,6 +25,8 @@ UNPACKED_COMMITS = StructType(
 )
 # Fewer are rows before anything could be made of them packed.
 MANY_ABORTS = 2_000
+# Up to this many rows, a second task of a query costs more than it saves.
+ROWS_OF_ONE_TASK = 50_000
 # So many epochs go to every task.
 MOST_CHOSEN = 4_000_000
 EPOCH_BYTES = 8
@@ -171,6 +173,11 @@ class Decoded:
         )
         pending = self.nested(log_row.PENDING_COMMIT, "pending")
         return blocks.mapInArrow(unpack_blocks, UNPACKED_COMMITS).unionByName(pending)
+
+    def fits_one_task(self) -> bool:
+        """Whether one task can go through all rows, those folded away included, in no time."""
+        rows = sum(self.counts.values()) + self.regular + self.index_entries + self.folded_rows
+        return rows <= ROWS_OF_ONE_TASK
 
     def rows_to_replay(self) -> int:
         """Rows that window functions and checks will meet."""

@@ -22,7 +22,7 @@ from jobs.replay.partitions import (
 from jobs.replay.producers import producer_states
 from jobs.replay.transactions import partition_states, transactions
 from jobs.spark.kept import Kept
-from jobs.spark.session import FEWEST_SHUFFLE_PARTITIONS
+from jobs.spark.session import FEWEST_SHUFFLE_PARTITIONS, shuffle_partitions
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,8 @@ def replay(
         # Producers and their transactions need nothing of the rest.
         produced = pool.submit(_produced, runs, kept)
         # One row a split, read by a dozen joins: not from among all rows each time.
-        read = kept.keep(summaries(rows).repartition(FEWEST_SHUFFLE_PARTITIONS))
+        tasks = min(shuffle_partitions(rows.sparkSession), FEWEST_SHUFFLE_PARTITIONS)
+        read = kept.keep(summaries(rows).repartition(tasks))
         logs = segments(read, discontinuities, files)
         known = kept.keep(
             partition_info(

@@ -5,6 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 from pyspark.sql import DataFrame, SparkSession
 
+from jobs.spark.session import shuffle_partitions
+
 # One process: what it holds cannot be lost without the audit.
 IN_ONE_PROCESS = re.compile(r"local(\[.*)?")
 
@@ -27,7 +29,12 @@ class Kept:
         self._persisted: list[DataFrame] = []
 
     def keep(self, frame: DataFrame) -> DataFrame:
-        """The rows of the frame, computed now and kept, with a new plan."""
+        """The rows of the frame, computed now and kept, with a new plan.
+
+        Few rows are kept in one partition: a query over them is one task without a shuffle.
+        """
+        if shuffle_partitions(frame.sparkSession) == 1:
+            frame = frame.coalesce(1)
         if self._in_one_process:
             kept = frame.localCheckpoint(eager=True)
             self._checkpoints.append(kept._jdf.logicalPlan().rdd().id())

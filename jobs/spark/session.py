@@ -71,15 +71,17 @@ def get_session(extra: dict[str, str] | None = None) -> tuple[SparkSession, bool
 
 
 @contextmanager
-def planned_for(spark: SparkSession, rows: int) -> Iterator[None]:
+def planned_for(spark: SparkSession, rows: int, in_one_task: bool = False) -> Iterator[None]:
     """Settings for stages over about `rows` rows; those of the session come back at the end.
 
     A dump of ordinary size leaves few rows to the window functions, in dozens of small plans.
+    `in_one_task`: frames that are kept have one partition, so that windows, joins and aggregates
+    over them need no shuffle; queries run side by side all the same.
     """
     wanted = dict(QUIET)
     if rows <= INTERPRETED_ROWS:
-        given = int(spark.conf.get(SHUFFLE_PARTITIONS) or FEWEST_SHUFFLE_PARTITIONS)
-        wanted |= INTERPRETED | {SHUFFLE_PARTITIONS: str(min(given, FEWEST_SHUFFLE_PARTITIONS))}
+        fewest = 1 if in_one_task else FEWEST_SHUFFLE_PARTITIONS
+        wanted |= INTERPRETED | {SHUFFLE_PARTITIONS: str(min(shuffle_partitions(spark), fewest))}
     before = {key: spark.conf.get(key, None) for key in wanted}
     for key, value in wanted.items():
         spark.conf.set(key, value)
@@ -91,6 +93,11 @@ def planned_for(spark: SparkSession, rows: int) -> Iterator[None]:
                 spark.conf.unset(key)
             else:
                 spark.conf.set(key, was)
+
+
+def shuffle_partitions(spark: SparkSession) -> int:
+    """How many partitions a shuffle makes: 1 where all rows of a query are to be in one task."""
+    return int(spark.conf.get(SHUFFLE_PARTITIONS) or FEW_SHUFFLE_PARTITIONS)
 
 
 @contextmanager
