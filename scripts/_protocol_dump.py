@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from _dump_source import CopyError
+from _protocol_answers import Answers
 from _protocol_client import LATEST, Cluster, Partition, PassingError
 from _protocol_fetch import GoneError, Known, Pace, PartitionFetch, RefusedError
 from _protocol_log import PartitionLog
@@ -29,7 +30,6 @@ FOLDER = "cluster"
 # A follower that is in sync has what was appended before so long (replica.lag.time.max.ms, ms):
 # the high watermark is past it. Without followers it is at the end.
 REPLICATION_MS = 30_000
-STEPS = ("before", "data", "after")
 
 
 @dataclass(frozen=True)
@@ -97,9 +97,14 @@ class ClusterDump:
             self.manifest = ManifestFile(self._folder, self._content)
             properties = f"version=1\ncluster.id={self.cluster_id}\n" if self.cluster_id else ""
             (self._folder / "meta.properties").write_text(properties, "utf-8")
+            answers = Answers(self._cluster, self.cluster_id)
             try:
-                for step in STEPS:
-                    self._step(step, wanted)
+                self._step("before", wanted)
+                answers.ask("before", wanted)
+                self._step("data", wanted)
+                answers.ask("after", wanted)
+                self._step("after", wanted)
+                answers.write(self._folder)
             finally:
                 self.manifest.save()
             return self._end()
