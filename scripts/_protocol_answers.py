@@ -66,6 +66,7 @@ class Answers:
     def __init__(self, cluster: Cluster, cluster_id: str | None) -> None:
         self._cluster, self._cluster_id = cluster, cluster_id
         self._told: list[dict[str, Any]] = []
+        self._partitions: dict[str, int] = {}
 
     def ask(self, moment: str, partitions: Sequence[Partition]) -> None:
         """Asks all brokers. `moment`: before or after the data."""
@@ -73,6 +74,7 @@ class Answers:
         for one in partitions:
             if one.leader >= 0:
                 led[one.leader].append(one)
+        self._partitions = {topic: len(all_) for topic, all_ in _by_topic(partitions).items()}
         try:
             metadata = self._cluster.metadata([])
         except PassingError as error:
@@ -147,6 +149,7 @@ class Answers:
             "format": FORMAT,
             "tool": f"eosaudit {__version__}",
             "cluster_id": self._cluster_id,
+            "partitions": self._partitions,
             "answers": self._told,
         }
         part = folder / f"{NAME}.part"

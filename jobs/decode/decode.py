@@ -44,6 +44,7 @@ def decode(spark: SparkSession, dump: Dump, settings: Settings, depth: str) -> D
     """
     splits = plan_splits(dump, settings.split_bytes)
     clusters, parts = _metadata_first(spark, dump, settings, depth, splits)
+    clusters = clusters.with_told(dump.told)
     # Where a producer pauses is asked while batches are folded.
     shortest = clusters.shortest_expiration_ms(settings.producer_id_expiration_ms)
     options = decode_options(settings, depth, shortest)
@@ -61,7 +62,7 @@ def decode(spark: SparkSession, dump: Dump, settings: Settings, depth: str) -> D
             parts.append(_read(spark, again, options))
             rows = rows.unionByName(parts[-1])
         if any(split["kind"] in METADATA_KINDS for split in again):
-            clusters = read_clusters(dump, rows)
+            clusters = read_clusters(dump, rows).with_told(dump.told)
         splits = [split for split in splits if split["file_index"] not in touched] + again
     offsets = [p.partition_index for p in dump.partitions if p.topic == OFFSETS_TOPIC]
     in_offsets = F.col("partition_index").isin(*offsets)

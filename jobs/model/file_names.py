@@ -38,6 +38,7 @@ KINDS_BY_NAME = {
     ".kafka_cleanshutdown": "clean_shutdown_marker",
     ".lock": "lock_file",
     "dump-manifest.json": "dump_manifest",
+    "broker-answers.json": "broker_answers",
 }
 # What a file is by the place where it lies, not by its name alone.
 METADATA_LOG = "metadata_log"
@@ -67,6 +68,7 @@ READ_ON_THE_DRIVER = (
     "cleaner_checkpoint",
     "clean_shutdown_marker",
     "dump_manifest",
+    "broker_answers",
 )
 
 
