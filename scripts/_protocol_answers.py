@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from _dump_source import CopyError
-from _protocol_client import EARLIEST, LATEST, Cluster, Partition, PassingError
+from _protocol_client import Cluster
+from _protocol_values import EARLIEST, LATEST, Partition, PassingError
 from kafka.protocol.admin import (
     DescribeConfigsRequest,
     DescribeLogDirsRequest,

@@ -9,9 +9,10 @@ import threading
 import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from _dump_source import CopyError
+from _protocol_values import Fetched, Partition, PassingError
 
 try:
     from kafka import errors
@@ -33,16 +34,11 @@ except ImportError as error:
 BOOTSTRAP_MS = 20_000
 # Of an answer: what was asked for, a batch that may be larger, and the other fields.
 LARGEST_ANSWER = 1 << 30
-EARLIEST, LATEST = -2, -1
 READ_UNCOMMITTED = 0
 # Since this version topics are named by their id, so that one made again is noticed.
 FETCH_BY_NAME = 12
 FETCH_BY_ID = 17
 NO_ID = uuid.UUID(int=0)
-
-
-class PassingError(Exception):
-    """A failure that may be over later: a broker restarts, a leader moves, an answer is late."""
 
 
 class TokenProvider(AbstractTokenProvider):
@@ -55,36 +51,6 @@ class TokenProvider(AbstractTokenProvider):
     def token(self) -> str:
         """The token."""
         return str(self._source())
-
-
-class Partition(NamedTuple):
-    """A partition as the cluster's metadata have it. `leader` -1: there is none now.
-
-    `in_sync`: how many replicas are. `error`: a code of Kafka's, 0 for none.
-    """
-
-    topic: str
-    topic_id: uuid.UUID | None
-    number: int
-    leader: int
-    leader_epoch: int
-    in_sync: int
-    error: int
-
-    @property
-    def name(self) -> str:
-        """The name of its folder."""
-        return f"{self.topic}-{self.number}"
-
-
-class Fetched(NamedTuple):
-    """An answer to a Fetch, of one partition. Offsets are -1 where the broker does not say."""
-
-    error: int
-    high_watermark: int
-    last_stable_offset: int
-    log_start: int
-    records: bytes
 
 
 class LastWords(logging.Handler):

@@ -18,12 +18,13 @@ from typing import Any
 
 from _dump_source import CopyError
 from _protocol_answers import Answers
-from _protocol_client import LATEST, Cluster, Partition, PassingError
+from _protocol_client import Cluster
 from _protocol_fetch import GoneError, Known, Pace, PartitionFetch, RefusedError
 from _protocol_log import PartitionLog
 from _protocol_manifest import FetchedManifest, ManifestFile
 from _protocol_pace import Progress
 from _protocol_properties import connection_options, read_properties
+from _protocol_values import LATEST, Partition, PassingError
 
 COORDINATOR_TOPIC = "__transaction_state"
 FOLDER = "cluster"

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from _dump_source import CopyError
-from _protocol_client import EARLIEST, LATEST, Fetched, Partition, PassingError
 from _protocol_log import SEGMENT_BYTES, PartitionLog, RewrittenError
+from _protocol_values import EARLIEST, LATEST, Fetched, Partition, PassingError
 
 from udfs.wire.side_files.checkpoints import parse_properties
 
