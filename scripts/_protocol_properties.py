@@ -144,7 +144,8 @@ class _Endpoint:
 
 
 def _ssl_context(properties: Mapping[str, str]) -> ssl.SSLContext:
-    context = ssl.create_default_context(ssl.Purpose.SERVER_AUTH)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
     if properties.get("ssl.endpoint.identification.algorithm", "https") == "":
         context.check_hostname = False
     try:
@@ -159,18 +160,12 @@ def _trust(context: ssl.SSLContext, properties: Mapping[str, str]) -> None:
     """Whom to trust: what is given, and then nobody else."""
     inline = properties.get("ssl.truststore.certificates")
     location = properties.get("ssl.truststore.location")
-    if inline is None and location is None:
-        return
-    trusted = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    trusted.load_verify_locations(
-        cadata=inline if inline is not None else _pem("ssl.truststore.location", str(location))
-    )
-    context.load_verify_locations(cadata=_as_pem(trusted))
-
-
-def _as_pem(trusted: ssl.SSLContext) -> str:
-    """All certificates that a context holds."""
-    return "".join(map(ssl.DER_cert_to_PEM_cert, trusted.get_ca_certs(binary_form=True)))
+    if inline is not None:
+        context.load_verify_locations(cadata=inline)
+    elif location is not None:
+        context.load_verify_locations(cadata=_pem("ssl.truststore.location", location))
+    else:
+        context.load_default_certs()
 
 
 def _identify(context: ssl.SSLContext, properties: Mapping[str, str]) -> None:
