@@ -42,6 +42,7 @@ DUMP_PARTITION = table(
          "copied; null: unknown"),
     string("cluster_id", "cluster.id of meta.properties; null: unknown"),
     long("metadata_up_to_ms", "newest timestamp in __cluster_metadata, ms, controller clock"),
+    boolean("fetched", "fetched over the protocol: batches, and no other file of a broker"),
 )  # fmt: skip
 
 LISTED_FILE = table(

@@ -42,6 +42,7 @@ def _static_row(partition: DumpPartition, cluster: Cluster) -> tuple[object, ...
         cluster.next_producer_id,
         partition.cluster_id,
         cluster.up_to_ms,
+        partition.fetched_end is not None,
     )
 
 

@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -41,7 +42,15 @@ def free_ports(number: int) -> list[int]:
 class Cluster:
     """Brokers of one cluster, each a controller too; `ports`: of their listeners."""
 
-    def __init__(self, version: str, folder: Path, brokers: int = 1, **properties: object) -> None:
+    def __init__(
+        self,
+        version: str,
+        folder: Path,
+        brokers: int = 1,
+        properties: Mapping[str, object] | None = None,
+        users: Sequence[str] = (),
+    ) -> None:
+        """Formats the log directories. `users`: of SCRAM, as kafka-storage.sh takes them."""
         self.folder, self.classes = folder, jars(version)
         free = free_ports(2 * brokers)
         self.ports, controllers = free[:brokers], free[brokers:]
@@ -69,9 +78,10 @@ class Cluster:
                 "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}",
                 "log.dirs": self.data(number),
             }
-            text = "".join(f"{k}={v}\n" for k, v in (shared | own | properties).items())
+            text = "".join(f"{k}={v}\n" for k, v in (shared | own | (properties or {})).items())
             self._file(number).write_text(text)
-            self._java("kafka.tools.StorageTool", "format", "-t", CLUSTER, "-c", number)
+            scram = [word for user in users for word in ("--add-scram", user)]
+            self._java("kafka.tools.StorageTool", "format", "-t", CLUSTER, "-c", number, *scram)
 
     @property
     def bootstrap(self) -> str:

@@ -93,7 +93,10 @@ def differing(cluster: Cluster, to: Path) -> list[str]:
 def test_fetched_segments_are_the_brokers_own_bytes(cluster: Cluster, tmp_path: Path) -> None:
     create(cluster, orders=3, quiet=1)
     write_transactions(cluster, "orders", 12)
-    take(cluster, tmp_path)
+    config = tmp_path / "client.properties"
+    config.write_text("security.protocol=PLAINTEXT\nclient.id=audit\n")
+    some = ("--topics", "ord*", "quiet", "--config", str(config), "--jobs", "4")
+    take(cluster, tmp_path, *some, "--max-rate", "50M")
     assert differing(cluster, tmp_path) == []
     told = manifest(tmp_path)
     assert (told["finished"], told["events"], told["not_fetched"]) == (True, [], [])

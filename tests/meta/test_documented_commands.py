@@ -60,6 +60,7 @@ RUN_BY = {
     "scripts/take_dump.py --to /copies/today --bootstrap kafka-1:9093 --config client.properties "
     "--topics 'orders*' payments --jobs 4 --max-rate 50M":
         FETCHED + "fetched_segments_are_the_brokers_own_bytes",
+    "./spark-submit.sh audit --dump /copies/today --out /audits": "make test-brokers",
     "./spark-submit.sh doctor":
         "tests/stages/test_doctor.py::test_nothing_is_missing_here_and_the_trial_leaves_nothing",
     "./spark-submit.sh --master spark://host:7077 -- doctor --dump /copies/today --out /audits":
