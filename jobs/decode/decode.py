@@ -44,7 +44,6 @@ def decode(spark: SparkSession, dump: Dump, settings: Settings, depth: str) -> D
     """
     splits = plan_splits(dump, settings.split_bytes)
     clusters, parts = _metadata_first(spark, dump, settings, depth, splits)
-    clusters = clusters.with_told(dump.told)
     # Where a producer pauses is asked while batches are folded.
     shortest = clusters.shortest_expiration_ms(settings.producer_id_expiration_ms)
     options = decode_options(settings, depth, shortest)
@@ -117,12 +116,12 @@ def _metadata_first(
     depth: str,
     splits: list[dict[str, object]],
 ) -> tuple[Clusters, list[DataFrame]]:
-    """The facts of `__cluster_metadata`, and its rows, if any."""
+    """The facts of `__cluster_metadata` and of what brokers told, and the rows of the former."""
     first = [split for split in splits if split["kind"] in METADATA_KINDS]
     if not first:
-        return Clusters(), []
+        return Clusters().with_told(dump.told), []
     rows = _read(spark, first, decode_options(settings, depth))
-    return read_clusters(dump, rows), [rows]
+    return read_clusters(dump, rows).with_told(dump.told), [rows]
 
 
 def _read(
