@@ -132,7 +132,7 @@ def test_a_partition_that_disappears_is_gone(copy: Copy) -> None:
     leader.trouble = [3]
 
     def delete() -> None:
-        leader.partition = leader.partition._replace(number=-1, error=3)  # type: ignore[attr-defined]
+        leader.partition = copy.partition()._replace(number=-1, error=3)
 
     leader.lost = delete
     with pytest.raises(copy.fetching.GoneError):
