@@ -68,6 +68,8 @@ class Cluster:
             "transaction.state.log.num.partitions": 3,
             "group.initial.rebalance.delay.ms": 0,
             "log.segment.bytes": 1 << 20,
+            "log.cleaner.backoff.ms": 500,
+            "replica.high.watermark.checkpoint.interval.ms": 200,
         }
         self._running: dict[int, subprocess.Popen[bytes]] = {}
         for number, (port, controller) in enumerate(

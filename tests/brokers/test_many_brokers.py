@@ -83,6 +83,7 @@ def test_an_audit_finds_what_it_finds_on_the_brokers_disk(
     )
     subprocess.run([sys.executable, "-c", dies, one.bootstrap], check=True)
     take(one, tmp_path / "fetched")
+    time.sleep(2)  # until the high watermarks are in the checkpoint
     copy = [sys.executable, str(ROOT / "scripts/take_dump.py"), "--to", str(tmp_path / "disk")]
     subprocess.run([*copy, str(one.data())], check=True, capture_output=True)
     later = time.time_ns() // 1_000_000 + 3_600_000
@@ -132,12 +133,15 @@ def test_leaders_move_and_brokers_stop_while_producers_write(
         assert fetched and stored.startswith(fetched), path
 
 
-def test_an_emptied_log_and_a_compacted_one(one: Cluster, tmp_path: Path) -> None:
+def test_a_compacted_log_is_what_the_cleaner_left(one: Cluster, tmp_path: Path) -> None:
     settings = {"cleanup.policy": "compact", "segment.bytes": "1048576", "segment.ms": "1000",
                 "min.cleanable.dirty.ratio": "0.01"}  # fmt: skip
     admin = KafkaAdminClient(bootstrap_servers=one.bootstrap)
     admin.create_topics([NewTopic("keys", 1, 1, topic_configs=settings)])
     producer = KafkaProducer(bootstrap_servers=one.bootstrap)
+    for number in range(10):
+        producer.send("keys", b"early", key=b"%d" % number)
+    producer.flush()
     take(one, tmp_path / "early", "--topics", "keys")
     for turn in range(2):
         for number in range(20_000):
@@ -174,6 +178,8 @@ def test_tls_and_scram_by_the_client_properties_of_kafkas_tools(tmp_path: Path) 
     properties = {
         "listeners": f"PLAINTEXT://127.0.0.1:{plain},SASL_SSL://127.0.0.1:{secure},"
         f"CONTROLLER://127.0.0.1:{controller}",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,SASL_SSL:SASL_SSL,"
+        "CONTROLLER:PLAINTEXT",
         "controller.quorum.voters": f"1@127.0.0.1:{controller}",
         "sasl.enabled.mechanisms": "SCRAM-SHA-512",
         "listener.name.sasl_ssl.scram-sha-512.sasl.jaas.config": f"{scram};",
