@@ -41,6 +41,10 @@ FETCH_BY_ID = 17
 NO_ID = uuid.UUID(int=0)
 
 
+class UnsupportedError(CopyError):
+    """The broker does not know the request, or none of the versions that are asked for."""
+
+
 class TokenProvider(AbstractTokenProvider):
     """Gives kafka-python the access tokens of client.properties."""
 
@@ -105,9 +109,10 @@ class Cluster:
             errors.SaslAuthenticationFailedError,
             errors.UnsupportedSaslMechanismError,
             errors.AuthorizationError,
-            errors.IncompatibleBrokerVersion,
         ) as error:
             raise CopyError(f"{','.join(self.bootstrap)}: {error}") from error
+        except errors.IncompatibleBrokerVersion as error:
+            raise UnsupportedError(f"{','.join(self.bootstrap)}: {error}") from error
         except (errors.KafkaError, OSError, RuntimeError, ValueError) as error:
             said = f" ({self._words.said})" if self._words.said else ""
             raise PassingError(f"{','.join(self.bootstrap)}: {error}{said}") from error
@@ -165,8 +170,10 @@ class Cluster:
 
     def list_offset(self, partition: Partition, moment: int) -> tuple[int, int]:
         """(error code, offset) of EARLIEST, or of LATEST, the high watermark."""
-        (answer,) = self.list_offsets([partition], moment).values()
-        return answer
+        told = self.list_offsets([partition], moment)
+        if (partition.topic, partition.number) not in told:
+            raise PassingError("an answer without the partition")
+        return told[partition.topic, partition.number]
 
     def list_offsets(
         self, partitions: Sequence[Partition], moment: int, isolation: int = READ_UNCOMMITTED
@@ -197,27 +204,22 @@ class Cluster:
         }
 
     def end_of_epoch(self, partition: Partition, epoch: int) -> tuple[int, int, int]:
-        """(error code, epoch, end offset): the newest epoch up to `epoch` that the leader has."""
+        """(error code, epoch, end offset): the newest epoch up to `epoch` that the leader has.
+
+        -1 for both where it does not tell.
+        """
         of = OffsetForLeaderEpochRequest.OffsetForLeaderTopic
-        answer = self.ask(
-            OffsetForLeaderEpochRequest(
-                replica_id=-1,
-                topics=[
-                    of(
-                        topic=partition.topic,
-                        partitions=[
-                            of.OffsetForLeaderPartition(
-                                partition=partition.number,
-                                current_leader_epoch=-1,
-                                leader_epoch=epoch,
-                            )
-                        ],
-                    )
-                ],
-            ),
-            partition.leader,
+        asked = of.OffsetForLeaderPartition(
+            partition=partition.number, current_leader_epoch=-1, leader_epoch=epoch
         )
-        (one,) = answer.topics[0].partitions
+        topics = [of(topic=partition.topic, partitions=[asked])]
+        try:
+            answer = self.ask(
+                OffsetForLeaderEpochRequest(replica_id=-1, topics=topics), partition.leader
+            )
+        except UnsupportedError:
+            return 0, -1, -1
+        one = _only(answer.topics)
         return one.error_code, getattr(one, "leader_epoch", epoch), one.end_offset
 
     def fetch(self, partition: Partition, offset: int, size: int, wait_ms: int) -> Fetched:
@@ -255,9 +257,7 @@ class Cluster:
         )
         if getattr(answer, "error_code", 0):
             return Fetched(answer.error_code, -1, -1, -1, b"")
-        if not answer.responses:
-            raise PassingError(f"{partition.name}: an answer without the partition")
-        (one,) = answer.responses[0].partitions
+        one = _only(answer.responses)
         return Fetched(
             one.error_code,
             one.high_watermark,
@@ -274,3 +274,11 @@ class Cluster:
                 loop.close()
             except (errors.KafkaError, OSError, RuntimeError):
                 pass
+
+
+def _only(topics: Sequence[Any]) -> Any:
+    """The one partition of an answer. Raises PassingError where there is another number."""
+    partitions = [one for topic in topics for one in topic.partitions]
+    if len(partitions) != 1:
+        raise PassingError(f"an answer of {len(partitions)} partitions instead of one")
+    return partitions[0]

@@ -99,6 +99,7 @@ class ClusterDump:
         wanted = [one for one in self.partitions if one.topic in chosen]
         with alone(self._folder):
             self.manifest = ManifestFile(self._folder, self._content)
+            self._tell_of_deleted()
             properties = f"version=1\ncluster.id={self.cluster_id}\n" if self.cluster_id else ""
             (self._folder / "meta.properties").write_text(properties, "utf-8")
             answers = Answers(self._cluster, self.cluster_id)
@@ -112,6 +113,17 @@ class ClusterDump:
             finally:
                 self.manifest.save()
             return self._end()
+
+    def _tell_of_deleted(self) -> None:
+        """Partitions of earlier runs that the cluster has no more are kept."""
+        there = {one.name for one in self.partitions}
+        gone = [
+            one["path"]
+            for one in self.manifest.content.directories
+            if one["role"] != "before" and one["path"] not in there
+        ]
+        if gone:
+            self._tell(f"not in the cluster any more, and kept: {', '.join(sorted(gone))}")
 
     def _end(self) -> int:
         content = self.manifest.content

@@ -111,6 +111,8 @@ class PartitionFetch:
             finally:
                 if log is not None:
                     log.close()
+            if self.pace.stopped():
+                raise CopyError("interrupted")
             time.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE)
             self._find_leader()
@@ -170,8 +172,10 @@ class PartitionFetch:
             return
         assert log.end is not None
         error, epoch, end = self.far.end_of_epoch(self.partition, log.leader_epoch)
-        self._complain(error)
-        if end < 0 or (epoch == log.leader_epoch and end >= log.end):
+        if error in (*PASSING, *UNKNOWN_TOPIC):
+            self._complain(error)
+        # Where the leader does not tell, only a log that ends earlier shows what was truncated.
+        if error or end < 0 or (epoch == log.leader_epoch and end >= log.end):
             return
         if end < log.end:
             self._cut(log, end)

@@ -188,3 +188,11 @@ def test_what_was_compacted_before_it_was_fetched_is_told(copy: Copy) -> None:
     assert (event["kind"], event["from_offset"], event["to_offset"]) == ("compacted", 3, 5)
     # What was fetched before is there as it was.
     assert copy.bytes() == b"".join([*LOG[:3], LOG[5], LOG[7]])
+
+
+def test_a_leader_that_does_not_know_epochs_is_believed(copy: Copy) -> None:
+    copy.fetch(copy.leader(LOG[:3]))
+    leader = copy.leader(LOG)
+    leader.end_of_epoch = lambda partition, epoch: (35, -1, -1)  # type: ignore[method-assign]
+    assert copy.fetch(leader) == []
+    assert copy.bytes() == b"".join(LOG)
