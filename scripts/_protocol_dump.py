@@ -88,7 +88,7 @@ class ClusterDump:
         self._folder = options.to / FOLDER
         self._stop = threading.Event()
         self.cluster_id = str(cluster.metadata([]).cluster_id or "") or None
-        self.partitions = cluster.partitions()
+        self.partitions = [one for one in cluster.partitions() if one.number >= 0]
         source = f"protocol:{','.join(options.bootstrap)}"
         self._content = FetchedManifest(self.cluster_id, source, options.topics)
         self._complaints: list[str] = []
