@@ -235,7 +235,8 @@ class ClusterDump:
             "copy_start_ms": known.asked_ms - behind,
             "copy_end_ms": known.answered_ms,
             "settled": True,
-            "high_watermark": known.high_watermark,
+            # Producers go on: the leader's may have passed the end of the copy.
+            "high_watermark": min(known.high_watermark, log.end or 0),
             "log_start": known.log_start if known.log_start >= 0 else None,
             "last_stable_offset": known.last_stable_offset,
             "first_offset": log.first,

@@ -169,3 +169,18 @@ def test_nothing_of_the_cluster_is_changed(cluster: Cluster, tmp_path: Path) -> 
     said = take(cluster, tmp_path, "--topics", "never-there", code=2)
     assert "--topic never-there: no topic of the sources matches" in said
     assert (sorted(admin.list_topics()), admin.list_groups()) == before
+
+
+def test_while_producers_go_on_no_high_watermark_is_behind_the_copy(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    create(cluster, on=1)
+    writing = threading.Thread(target=write_transactions, args=(cluster, "on", 40, "on"))
+    writing.start()
+    while writing.is_alive():
+        take(cluster, tmp_path, "--topics", "on")
+        for entry in manifest(tmp_path)["directories"]:
+            assert entry["high_watermark"] <= entry["end_offset"]
+    writing.join()
+    take(cluster, tmp_path, "--topics", "on")
+    assert differing(cluster, tmp_path) == []
