@@ -70,6 +70,11 @@ laws: setup ## Degrade all legal dumps as production does: no law may make a vio
 	PYTHONPATH=.:tests $(BIN)/python -m laws.run --samples 1000 --cases 3
 	PYTHONPATH=.:tests $(BIN)/python -m laws.run --broken
 
+.PHONY: test-brokers
+test-brokers: setup ## Fetch from real brokers of several versions, and audit what was fetched
+	@scripts/fetch_kafka.sh 3.9.1 4.1.0
+	EOSAUDIT_BROKERS=1 $(BIN)/python -m pytest tests/brokers
+
 .PHONY: test-airflow
 test-airflow: setup .venv-airflow/.done ## Test the DAG under a real Airflow, with real audits
 	@scripts/test_airflow.sh

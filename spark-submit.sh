@@ -306,7 +306,7 @@ add_defaults() { # MASTER
         unset 'defaults[spark.driver.memory]'
     fi
     has_own_log4j || defaults[spark.driver.defaultJavaOptions]+=" $log4j"
-    ! is_short_work "$1" || defaults[spark.driver.defaultJavaOptions]+=" -XX:TieredStopAtLevel=1"
+    ! is_short_work "$1" || defaults[spark.driver.defaultJavaOptions]+=" $ONE_COMPILER"
     while read -r key; do
         case $key in
             *.defaultJavaOptions) # Spark puts these before the user's extraJavaOptions
@@ -319,6 +319,9 @@ add_defaults() { # MASTER
         esac
     done < <(printf '%s\n' "${!defaults[@]}" | LC_ALL=C sort)
 }
+
+# With one compiler the JVM reserves 48 MB for compiled code, and ends an audit that needs more.
+readonly ONE_COMPILER='-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m'
 
 # In so short a life what the JVM's second compiler makes is never used, yet it takes a quarter of
 # the processor. Whoever wants it all the same says -XX:TieredStopAtLevel=4.

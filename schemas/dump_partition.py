@@ -24,7 +24,7 @@ DUMP_PARTITION = table(
     ),
     long("cleaned_below", "offsets below this are known to be cleaned"),
     boolean("coordinator_topic", "written by a coordinator: sequences mean nothing"),
-    boolean("internal_compacted", "an internal topic that is always compacted"),
+    boolean("internal_compacted", "always compacted, or compacted as a broker says"),
     long("first_base", "base offset of the first segment"),
     long("newest_base", "base offset of the newest (active) segment"),
     integer("replica_set", "equal for the copies of one partition on several brokers of one "
@@ -42,6 +42,7 @@ DUMP_PARTITION = table(
          "copied; null: unknown"),
     string("cluster_id", "cluster.id of meta.properties; null: unknown"),
     long("metadata_up_to_ms", "newest timestamp in __cluster_metadata, ms, controller clock"),
+    boolean("fetched", "fetched over the protocol: batches, and no other file of a broker"),
 )  # fmt: skip
 
 LISTED_FILE = table(

@@ -2,6 +2,10 @@
 """Copies brokers' log directories while they run, so that an audit can decide most.
 
 usage: take_dump.py --to DIR [option…] SOURCE…      (--help tells more)
+       take_dump.py --to DIR [option…] --bootstrap HOST:PORT
+
+The second form fetches the logs over the Kafka protocol instead, where nobody reaches the disks
+(docs/live-clusters.md). It alone needs a package, kafka-python 3; its code is in _protocol_*.py.
 
 Each source is a log directory here or on a host. The log of the transaction coordinators is
 copied twice, before and after the other partitions of all sources, and dump-manifest.json in each
@@ -36,6 +40,8 @@ ALWAYS_COPIED = (COORDINATOR_TOPIC, "__consumer_offsets")
 # KRaft's metadata hold no transaction, but credentials.
 NEVER_COPIED = ("__cluster_metadata",)
 STEPS = ("before", "data", "after")
+BY_SSH = "ssh -o BatchMode=yes {host} sh -s"
+MOST_JOBS = 64
 
 EPILOG = """steps:
   before  the log of the transaction coordinators, of all sources
@@ -54,6 +60,11 @@ examples:
   take_dump.py --to /copies/today --through 'kubectl exec -i {host} -- sh -s' kafka-0:/var/lib/kafka
       a pod; also the place for 'ssh -C {host} nice ionice -c3 sh -s'
 
+  take_dump.py --to /copies/live --bootstrap kafka-1:9092 --config client.properties
+      a cluster whose disks nobody reaches, over the Kafka protocol: what the leaders serve, from
+      the log start to the high watermark. Given again, it fetches only what is new. Nothing is
+      committed, created or changed. client.properties is that of Kafka's own tools
+
 An interrupted copy goes on when the same command is given again.
 
 exit codes:
@@ -69,13 +80,20 @@ class UsageError(Exception):
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line asks for. `taken_at`: ms since 1970 of a snapshot."""
+    """What the command line asks for. `taken_at`: ms since 1970 of a snapshot.
+
+    `bootstrap`, `config`, `jobs`, `rate` (bytes a second): of a dump over the protocol.
+    """
 
     to: Path
     topics: list[str]
     steps: tuple[str, ...]
     taken_at: int | None
     sources: list[Source]
+    bootstrap: list[str]
+    config: Path | None
+    jobs: int
+    rate: int | None
 
 
 def parse(argv: list[str]) -> Options:
@@ -86,32 +104,96 @@ def parse(argv: list[str]) -> Options:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("sources", nargs="+", metavar="SOURCE", help="DIR, or HOST:DIR")
+    over_protocol = any(word.partition("=")[0] == "--bootstrap" for word in argv)
+    parser.add_argument(
+        "sources", nargs="*" if over_protocol else "+", metavar="SOURCE", help="DIR, or HOST:DIR"
+    )
     parser.add_argument("--to", required=True, type=Path, metavar="DIR", help="where the dump goes")
     parser.add_argument(
         "--topic", action="append", metavar="PATTERN", help="only these topics; * and ? are known"
     )
+    parser.add_argument("--topics", nargs="+", metavar="PATTERN", help="the same, several at once")
+    _add_options_of_disks(parser)
+    _add_options_of_protocol(parser)
+    given = parser.parse_args(argv)
+    if over_protocol:
+        _refuse_options_of_disks(given)
+    if given.taken_at is not None and given.step:
+        raise UsageError("a snapshot is one moment and has no steps: leave out --step")
+    steps = (given.step,) if given.step else STEPS
+    return Options(
+        to=given.to,
+        topics=[*(given.topic or []), *(given.topics or [])] or ["*"],
+        steps=("data",) if given.taken_at is not None else steps,
+        taken_at=given.taken_at,
+        sources=[_source(text, given.through, given.to) for text in given.sources],
+        bootstrap=[one.strip() for one in (given.bootstrap or "").split(",") if one.strip()],
+        config=given.config,
+        jobs=given.jobs,
+        rate=given.max_rate,
+    )
+
+
+def _add_options_of_disks(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--step", choices=STEPS, help="only this step (default: all three)")
     parser.add_argument(
         "--taken-at", type=int, metavar="MS", help="the sources are snapshots of this moment"
     )
     parser.add_argument(
         "--through",
-        default="ssh -o BatchMode=yes {host} sh -s",
+        default=BY_SSH,
         metavar="COMMAND",
         help="runs a shell on {host} that reads its commands from stdin (default: %(default)s)",
     )
-    given = parser.parse_args(argv)
-    if given.taken_at is not None and given.step:
-        raise UsageError("a snapshot is one moment and has no steps: leave out --step")
-    steps = (given.step,) if given.step else STEPS
-    return Options(
-        to=given.to,
-        topics=given.topic or ["*"],
-        steps=("data",) if given.taken_at is not None else steps,
-        taken_at=given.taken_at,
-        sources=[_source(text, given.through, given.to) for text in given.sources],
+
+
+def _add_options_of_protocol(parser: argparse.ArgumentParser) -> None:
+    only = parser.add_argument_group("a dump over the Kafka protocol")
+    only.add_argument(
+        "--bootstrap", metavar="HOST:PORT[,…]", help="brokers to ask first, instead of SOURCE"
     )
+    only.add_argument(
+        "--config", type=Path, metavar="FILE", help="client.properties: TLS and SASL, Java's names"
+    )
+    only.add_argument(
+        "--jobs", type=_jobs, default=2, metavar="N", help="partitions at once (default: 2)"
+    )
+    only.add_argument(
+        "--max-rate", type=_rate, metavar="RATE", help="bytes a second of all jobs, such as 20M"
+    )
+
+
+def _jobs(text: str) -> int:
+    number = int(text)
+    if not 1 <= number <= MOST_JOBS:
+        raise ValueError(text)
+    return number
+
+
+def _rate(text: str) -> int:
+    """Bytes a second: a number, or one with k, M or G (thousands)."""
+    factors = {"k": 10**3, "M": 10**6, "G": 10**9}
+    number, factor = (text[:-1], factors[text[-1]]) if text[-1:] in factors else (text, 1)
+    rate = int(float(number) * factor)
+    if rate <= 0:
+        raise ValueError(text)
+    return rate
+
+
+# What argparse calls a value that they refuse.
+_jobs.__name__, _rate.__name__ = f"number (1 to {MOST_JOBS})", "rate"
+
+
+def _refuse_options_of_disks(given: argparse.Namespace) -> None:
+    refused = {
+        "SOURCE": given.sources,
+        "--step": given.step,
+        "--taken-at": given.taken_at is not None,
+        "--through": given.through != BY_SSH,
+    }
+    for name, there in refused.items():
+        if there:
+            raise UsageError(f"{name} does not go with --bootstrap")
 
 
 def _source(text: str, through: str, to: Path) -> Source:
@@ -228,10 +310,32 @@ def tell(text: str) -> None:
     sys.stderr.write(f"take_dump: {text}\n")
 
 
+def fetch(options: Options) -> int:
+    """A dump over the protocol; the exit code. Raises UsageError, CopyError before anything."""
+    # Loaded only here: this alone needs kafka-python.
+    from _protocol_dump import ClusterOptions, start  # noqa: PLC0415
+
+    def choose(topics: set[str]) -> set[str]:
+        _match(options.topics, topics)
+        return {
+            topic
+            for topic in topics - set(NEVER_COPIED)
+            if topic in ALWAYS_COPIED
+            or any(fnmatch.fnmatchcase(topic, pattern) for pattern in options.topics)
+        }
+
+    wanted = ClusterOptions(
+        options.bootstrap, options.config, options.to, options.topics, options.rate, options.jobs
+    )
+    return start(wanted, choose, tell)
+
+
 def main(argv: list[str]) -> int:
     """Returns the exit code."""
     try:
         options = parse(argv)
+        if options.bootstrap:
+            return fetch(options)
         copies = prepare(options)
     except (UsageError, CopyError) as error:
         tell(f"{error}.")

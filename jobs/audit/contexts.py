@@ -77,9 +77,10 @@ class Made:
     def ages(self) -> Ages:
         """What moments are compared with."""
         settings = self.request.settings
+        allowed = [one for told in self.dump.told for one in told.timeouts_ms]
         return Ages(
             now=self.now,
-            transaction_max_timeout=settings.transaction_max_timeout_ms,
+            transaction_max_timeout=max(settings.transaction_max_timeout_ms, *allowed, 0),
             late_slack=settings.late_transaction_slack_ms,
             clock_tolerance=settings.clock_tolerance_ms,
             producer_expiration=self.read.decoded.producer_expiration_ms,

@@ -93,6 +93,12 @@ def not_looked_at(
                 else "only with --depth records."
             )
         )
+    fetched = sum(one.fetched_end is not None for one in dump.partitions)
+    if fetched:
+        sentences.append(
+            f"{_partitions(fetched)} fetched over the Kafka protocol: indexes, producer snapshots, "
+            "checkpoints, other replicas and records above the high watermark are not in the dump."
+        )
     skipped = [outcome.check.code for outcome in outcomes if outcome.status == SKIPPED]
     if skipped:
         sentences.append(

@@ -28,7 +28,7 @@ def _static_row(partition: DumpPartition, cluster: Cluster) -> tuple[object, ...
         partition.copied_at_ms,
         cleaned_below(partition),
         partition.topic in COORDINATOR_TOPICS,
-        partition.topic in CLEANED_TOPICS,
+        partition.compacted or partition.topic in CLEANED_TOPICS,
         bases[0] if bases else None,
         bases[-1] if bases else None,
         partition.replica_set,
@@ -42,6 +42,7 @@ def _static_row(partition: DumpPartition, cluster: Cluster) -> tuple[object, ...
         cluster.next_producer_id,
         partition.cluster_id,
         cluster.up_to_ms,
+        partition.fetched_end is not None,
     )
 
 

@@ -1,12 +1,14 @@
 """What the small files of a broker's log directory say of it and of its partitions."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from jobs.collect import broker_answers
 from jobs.collect.folders import PROPERTIES
-from jobs.collect.manifest import NAME, Copied, ManifestError, read_manifest
+from jobs.collect.manifest import NAME, Copied, Manifest, ManifestError, NotFetched, read_manifest
+from jobs.model.told import BrokersTold
 from udfs.storage.dump_path import DumpPath
 from udfs.storage.small_file import LARGEST_BYTES, read_small
 from udfs.wire.errors import WireError
@@ -42,7 +44,8 @@ class LogDirectory:
 
     `label`: of what lies in it, below the dump. `outer`: the log directory in which it lies.
     `broker`, `cluster_id`: of its `properties`, or of `outer` where it has none. Checkpoints:
-    (topic, partition) -> offset. `copies`: folder of a partition -> its copy (manifest.py).
+    (topic, partition) -> offset. `copies`, `not_fetched`: of its manifest (manifest.py). `told`:
+    what brokers said beside it (broker_answers.py).
     """
 
     label: str = ""
@@ -54,6 +57,8 @@ class LogDirectory:
     cleaner: dict[Key, int] | None = None
     clean_shutdown: bool = False
     copies: Mapping[str, Copied] = field(default_factory=dict)
+    not_fetched: Sequence[NotFetched] = ()
+    told: BrokersTold | None = None
 
     @property
     def broker(self) -> int | None:
@@ -101,21 +106,31 @@ def read_log_directory(
     """Reads the side files. A file that cannot be used gets a message, and counts as not there."""
     properties = _properties(folder / PROPERTIES, f"{label}{PROPERTIES}", tell)
     try:
-        copies = read_manifest(folder)
+        manifest = read_manifest(folder)
     except ManifestError as error:
-        copies = {}
+        manifest = Manifest()
         tell(f"{label}{NAME} {error}; the times in it are not used")
     return LogDirectory(
         label=label,
         outer=outer,
         properties=properties,
         clean_shutdown=(folder / ".kafka_cleanshutdown").is_file(),
-        copies=copies,
+        copies=manifest.copies,
+        not_fetched=manifest.not_fetched,
+        told=_told(folder, label, tell),
         **{
             attribute: _checkpoint(folder / name, f"{label}{name}", tell)
             for name, attribute in CHECKPOINTS
         },
     )
+
+
+def _told(folder: DumpPath, label: str, tell: Tell) -> BrokersTold | None:
+    try:
+        return broker_answers.read_answers(folder)
+    except broker_answers.AnswersError as error:
+        tell(f"{label}{broker_answers.NAME} {error}; what brokers said in it is not used")
+        return None
 
 
 def _checkpoint(path: DumpPath, label: str, tell: Tell) -> dict[Key, int] | None:

@@ -1,8 +1,9 @@
 """`dump-manifest.json`: when each directory of a dump was copied (docs/operations.md)."""
 
 import json
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from udfs.storage.dump_path import DumpPath
 from udfs.storage.small_file import read_small
@@ -12,29 +13,53 @@ NAME = "dump-manifest.json"
 FORMAT = 1
 # The folder of the first copy of `__transaction_state`, taken before all data.
 BEFORE = "before"
+LARGEST_PARTITION = (1 << 31) - 1
 
 
 @dataclass(frozen=True)
 class Copied:
-    """One copied directory. `at_ms`: all that was appended before it is in the copy."""
+    """One copied directory. `at_ms`: all that was appended before it is in the copy.
+
+    Of one that was fetched over the protocol, `log_start` is what the leader said, and
+    `fetched_end` the offset behind it: its segments are not the broker's.
+    """
 
     at_ms: int
     high_watermark: int | None
+    log_start: int | None = None
+    fetched_end: int | None = None
+
+
+class NotFetched(NamedTuple):
+    """A partition that the cluster has and that could not be fetched."""
+
+    topic: str
+    partition: int
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What is believed of a manifest. `copies`: folder of a partition -> its copy."""
+
+    copies: Mapping[str, Copied] = field(default_factory=dict)
+    not_fetched: Sequence[NotFetched] = ()
 
 
 class ManifestError(ValueError):
     """A manifest that cannot be used; the message says why."""
 
 
-def read_manifest(folder: DumpPath) -> dict[str, Copied]:
-    """Folder of a partition, relative to `folder` -> its copy; empty without a manifest.
+def read_manifest(folder: DumpPath) -> Manifest:
+    """The manifest of a log directory, an empty one where there is none.
+
+    Folders of partitions are relative to `folder`.
 
     Directories whose files were still changing under the copy are left out. Raises ManifestError.
     """
     try:
         content = read_small(folder / NAME).decode("utf-8")
     except FileNotFoundError:
-        return {}
+        return Manifest()
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         raise ManifestError(f"cannot be read ({why})") from error
@@ -43,11 +68,13 @@ def read_manifest(folder: DumpPath) -> dict[str, Copied]:
         known = manifest["format"]
         if known != FORMAT:
             raise ManifestError(f"has format {str(known)[:40]}, but only {FORMAT} is supported")
-        return {
-            _name(one["path"]): _copied(one)
+        fetched = manifest.get("fetched", False) is True
+        copies = {
+            _name(one["path"]): _copied(one, fetched)
             for one in manifest["directories"]
             if one.get("settled", True) and one["copy_start_ms"] is not None
         }
+        return Manifest(copies, [_refused(one) for one in manifest.get("not_fetched", ())])
     except ManifestError:
         raise
     except RecursionError as error:
@@ -56,10 +83,19 @@ def read_manifest(folder: DumpPath) -> dict[str, Copied]:
         raise ManifestError(f"is damaged ({type(error).__name__}: {str(error)[:200]})") from error
 
 
-def _copied(one: dict[str, Any]) -> Copied:
-    mark = one.get("high_watermark")
-    at_ms = _number(one["copy_start_ms"], bounds.LATEST)
-    return Copied(at_ms, None if mark is None else _number(mark, bounds.HIGHEST))
+def _copied(one: dict[str, Any], fetched: bool) -> Copied:
+    at_ms, mark = _number(one["copy_start_ms"], bounds.LATEST), _offset(one.get("high_watermark"))
+    if not fetched:
+        return Copied(at_ms, mark)
+    return Copied(at_ms, mark, _offset(one.get("log_start")), _offset(one["end_offset"]))
+
+
+def _refused(one: dict[str, Any]) -> NotFetched:
+    return NotFetched(_name(one["topic"]), _number(one["partition"], LARGEST_PARTITION))
+
+
+def _offset(value: Any) -> int | None:
+    return None if value is None else _number(value, bounds.HIGHEST)
 
 
 def _name(value: Any) -> str:

@@ -69,6 +69,7 @@ def dump_of(listing: Listing) -> Dump:
         directories=[_directory(one) for one in listing.directories if _is_listed(one)],
         partitions=list(partitions.values()),
         metadata_logs=list(logs.values()),
+        told=[one.told for one in listing.directories if one.told],
         missing=missing_partitions(listing.directories, listing.folders),
     )
 
@@ -119,20 +120,25 @@ def _partition(number: int, folder: Folder) -> DumpPartition:
         (directory.high_watermarks or {}).get(key),
         copied.high_watermark if copied else None,
     ]
+    log_start = (directory.log_starts or {}).get(key)
+    if log_start is None and copied:
+        log_start = copied.log_start
     return DumpPartition(
         partition_index=number,
         broker=directory.broker,
         topic=folder.topic,
         partition=folder.partition,
         high_watermark=max((mark for mark in marks if mark is not None), default=None),
-        log_start=(directory.log_starts or {}).get(key),
+        log_start=log_start,
         recovery_point=(directory.recovery_points or {}).get(key),
         cleaner_checkpoint=(directory.cleaner or {}).get(key),
         has_cleaner_checkpoint=directory.cleaner is not None,
-        has_log_start_checkpoint=directory.log_starts is not None,
+        has_log_start_checkpoint=directory.log_starts is not None or log_start is not None,
         clean_shutdown=directory.clean_shutdown,
         copied_at_ms=copied.at_ms if copied else None,
         cluster_id=directory.cluster_id,
+        fetched_end=copied.fetched_end if copied else None,
+        compacted=directory.told is not None and folder.topic in directory.told.compacted,
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from jobs.collect.listed import Folder, ListedFile, Role
 from jobs.collect.log_directory import Key, LogDirectory
+from jobs.collect.manifest import NAME
 from jobs.model.dump import MissingPartition
 
 
@@ -39,14 +40,23 @@ def second_copies(
 def missing_partitions(
     directories: Sequence[LogDirectory], folders: Sequence[Folder]
 ) -> list[MissingPartition]:
-    """Partitions that a checkpoint of a broker lists, but of which the dump has no folder."""
+    """Partitions that the dump has no folder of, although a checkpoint of a broker lists them.
+
+    The manifest of a fetched dump lists those that could not be fetched.
+    """
     present: dict[object, set[Key]] = defaultdict(set)
     for one in folders:
         if one.topic is not None and one.partition is not None:
             present[one.directory.owner].add((one.topic, one.partition))
-    return [
-        MissingPartition(topic, partition, directory.broker, f"{directory.label}{name}")
+    listed = [
+        (directory, (topic, partition), name)
         for directory in directories
-        for (topic, partition), name in sorted(directory.listed().items())
-        if (topic, partition) not in present[directory.owner]
+        for (topic, partition), name in sorted(
+            directory.listed().items() | {(one, NAME) for one in directory.not_fetched}
+        )
+    ]
+    return [
+        MissingPartition(*key, directory.broker, f"{directory.label}{name}")
+        for directory, key, name in listed
+        if key not in present[directory.owner]
     ]

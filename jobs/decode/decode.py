@@ -62,7 +62,7 @@ def decode(spark: SparkSession, dump: Dump, settings: Settings, depth: str) -> D
             parts.append(_read(spark, again, options))
             rows = rows.unionByName(parts[-1])
         if any(split["kind"] in METADATA_KINDS for split in again):
-            clusters = read_clusters(dump, rows)
+            clusters = read_clusters(dump, rows).with_told(dump.told)
         splits = [split for split in splits if split["file_index"] not in touched] + again
     offsets = [p.partition_index for p in dump.partitions if p.topic == OFFSETS_TOPIC]
     in_offsets = F.col("partition_index").isin(*offsets)
@@ -118,12 +118,12 @@ def _metadata_first(
     depth: str,
     splits: list[dict[str, object]],
 ) -> tuple[Clusters, list[DataFrame]]:
-    """The facts of `__cluster_metadata`, and its rows, if any."""
+    """The facts of `__cluster_metadata` and of what brokers told, and the rows of the former."""
     first = [split for split in splits if split["kind"] in METADATA_KINDS]
     if not first:
-        return Clusters(), []
+        return Clusters().with_told(dump.told), []
     rows = _read(spark, first, decode_options(settings, depth))
-    return read_clusters(dump, rows), [rows]
+    return read_clusters(dump, rows).with_told(dump.told), [rows]
 
 
 def _read(

@@ -1,10 +1,12 @@
 """Facts of `__cluster_metadata` about the clusters of a dump, as plain values."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from jobs.model.dump import DumpFile
+from jobs.model.told import BrokersTold
 
 
 class Block(NamedTuple):
@@ -50,6 +52,19 @@ class Clusters:
     def of(self, cluster_id: str | None) -> Cluster:
         """The cluster; where the dump has no copy of its metadata, one that nothing is known of."""
         return Cluster() if cluster_id is None else self.by_id.get(cluster_id, Cluster())
+
+    def with_told(self, told: Sequence[BrokersTold]) -> "Clusters":
+        """Knows also what brokers said of their clusters; `__cluster_metadata` takes precedence."""
+        by_id = defaultdict(Cluster, self.by_id)
+        for one in told:
+            if one.cluster_id is not None:
+                known = by_id[one.cluster_id]
+                by_id[one.cluster_id] = replace(
+                    known,
+                    partitions={**one.partitions, **known.partitions},
+                    expirations_ms=known.expirations_ms | one.expirations_ms,
+                )
+        return replace(self, by_id=dict(by_id))
 
     def shortest_expiration_ms(self, assumed: int) -> int:
         """After how long a broker may have forgotten a producer, at the earliest."""

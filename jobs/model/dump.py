@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from jobs.model.told import BrokersTold
 from schemas.topics import CLEANED_TOPICS
 from udfs.wire.text.text_sections import Section
 
@@ -47,7 +48,9 @@ class DumpPartition:
     `cluster_id`: of its log directory. `replica_set`: equal for copies of other brokers
     (jobs/model/replicas.py), None without any; only those have `topic_id` and `metadata_file`, what
     partition.metadata says and its number. `cleaner_reach`: offset below which the cleaner of any
-    of the copies came, 0 without a replica_set.
+    of the copies came, 0 without a replica_set. `fetched_end`: the offset behind a copy that was
+    fetched over the protocol: its segments are not the broker's. `compacted`: a broker said that
+    the topic is.
     """
 
     partition_index: int
@@ -67,6 +70,8 @@ class DumpPartition:
     topic_id: str | None = None
     metadata_file: int | None = None
     cleaner_reach: int = 0
+    fetched_end: int | None = None
+    compacted: bool = False
     segments: list[DumpFile] = field(default_factory=list)
 
     def chain(self, files: Iterable[DumpFile]) -> None:
@@ -124,10 +129,17 @@ class Dump:
     metadata_logs: list[DumpMetadataLog] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
     missing: list[MissingPartition] = field(default_factory=list)
+    told: list[BrokersTold] = field(default_factory=list)
 
 
 def cleaned_below(partition: DumpPartition) -> int:
-    """Offsets below this are known to be cleaned; 0 where nothing says so."""
+    """Offsets below this are known to be cleaned; 0 where nothing says so.
+
+    A broker never cleans its newest segment. Of a fetched copy nobody knows where that begins.
+    """
+    if partition.fetched_end is not None:
+        compacted = partition.compacted or partition.topic in CLEANED_TOPICS
+        return partition.fetched_end if compacted else 0
     newest = partition.segments[-1].base_offset if partition.segments else None
     if partition.topic in CLEANED_TOPICS and partition.cleaner_checkpoint is None:
         return newest or 0

@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple
 
-from udfs.rules.extent import MAX_OFFSET
+from udfs.wire.limits import HIGHEST
 
 PARTITION_FOLDER = re.compile(r"^(?P<topic>[A-Za-z0-9._-]{1,249})-(?P<partition>[0-9]{1,10})$")
 RETIRED_FOLDER = re.compile(r"\.[0-9a-f]{32}-(?P<why>delete|future|stray)$")
@@ -38,6 +38,7 @@ KINDS_BY_NAME = {
     ".kafka_cleanshutdown": "clean_shutdown_marker",
     ".lock": "lock_file",
     "dump-manifest.json": "dump_manifest",
+    "broker-answers.json": "broker_answers",
 }
 # What a file is by the place where it lies, not by its name alone.
 METADATA_LOG = "metadata_log"
@@ -67,6 +68,7 @@ READ_ON_THE_DRIVER = (
     "cleaner_checkpoint",
     "clean_shutdown_marker",
     "dump_manifest",
+    "broker_answers",
 )
 
 
@@ -81,10 +83,10 @@ class NamedFile(NamedTuple):
 def name_file(name: str) -> NamedFile:
     """Reads a file name of a partition folder or of a log directory."""
     match = DATA_FILE.fullmatch(name)
-    if match and int(match["base"]) <= MAX_OFFSET:
+    if match and int(match["base"]) <= HIGHEST:
         return NamedFile(KINDS_BY_SUFFIX[match["suffix"]], int(match["base"]), None)
     snapshot = METADATA_SNAPSHOT.fullmatch(name)
-    if snapshot and int(snapshot["end"]) <= MAX_OFFSET:
+    if snapshot and int(snapshot["end"]) <= HIGHEST:
         return NamedFile(METADATA_SNAPSHOT_KIND, int(snapshot["end"]), None)
     for suffix, why in LEFTOVER_SUFFIXES.items():
         if name.endswith(suffix):

@@ -29,6 +29,7 @@ EXPORT = (
     "tests/stages/test_export.py::"
     "test_uncommitted_records_of_one_topic_once_and_what_is_lost_is_told"
 )
+FETCHED = "tests/brokers/test_fetched_dump.py::test_"
 TAKE_DUMP = "tests/scripts/test_take_dump.py::test_"
 HERE = "tests/meta/test_documented_commands.py::test_what_needs_no_spark_does_what_is_written"
 REMOTE = "tests/storage/test_remote_audit.py::test_"
@@ -54,6 +55,12 @@ RUN_BY = {
         TAKE_DUMP + "a_snapshot_is_one_moment",
     **{ON_ALL_BROKERS.format(step): TAKE_DUMP + "steps_can_be_taken_one_by_one_in_their_order"
        for step in ("before", "data", "after")},
+    "scripts/take_dump.py --to /copies/today --bootstrap kafka-1:9092":
+        FETCHED + "fetched_segments_are_the_brokers_own_bytes",
+    "scripts/take_dump.py --to /copies/today --bootstrap kafka-1:9093 --config client.properties "
+    "--topics 'orders*' payments --jobs 4 --max-rate 50M":
+        FETCHED + "fetched_segments_are_the_brokers_own_bytes",
+    "./spark-submit.sh audit --dump /copies/today --out /audits": "make test-brokers",
     "./spark-submit.sh doctor":
         "tests/stages/test_doctor.py::test_nothing_is_missing_here_and_the_trial_leaves_nothing",
     "./spark-submit.sh --master spark://host:7077 -- doctor --dump /copies/today --out /audits":

@@ -331,3 +331,31 @@ def test_a_folder_that_holds_something_else_is_not_mixed_with(
     assert "has no dump-manifest.json" in take(tmp_path / "dump", broker.folder, code=2)
     take(tmp_path / "other", "--topic", "orders", broker.folder)
     assert "of another copy: its topics" in take(tmp_path / "other", broker.folder, code=2)
+
+
+def test_copies_of_disks_need_no_package(tmp_path: Path, broker: Broker) -> None:
+    script = [sys.executable, "-S", str(ROOT / "scripts/take_dump.py")]  # -S: no site-packages
+    words = ["--to", str(tmp_path / "dump"), str(broker.folder)]
+    done = subprocess.run([*script, *words], check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    done = subprocess.run(
+        [*script, "--to", str(tmp_path / "far"), "--bootstrap", "127.0.0.1:1"],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2
+    assert "needs the package kafka-python 3" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_options_of_disks_and_of_the_protocol_do_not_mix(tmp_path: Path, broker: Broker) -> None:
+    far = ("--bootstrap", "127.0.0.1:1")
+    for words, expected in (
+        ((*far, str(broker.folder)), "SOURCE does not go with --bootstrap"),
+        ((*far, "--step", "data"), "--step does not go with --bootstrap"),
+        ((*far, "--taken-at", "5"), "--taken-at does not go with --bootstrap"),
+        ((*far, "--max-rate", "fast"), "invalid rate value: 'fast'"),
+        ((*far, "--jobs", "0"), "invalid number (1 to 64) value: '0'"),
+    ):
+        assert expected in take(tmp_path / "dump", *words, code=2)

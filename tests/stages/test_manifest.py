@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from jobs.collect.collect import collect
-from jobs.collect.manifest import NAME, Copied, ManifestError, read_manifest
+from jobs.collect.manifest import NAME, Copied, Manifest, ManifestError, read_manifest
 
 ONE: dict[str, Any] = {
     "path": "orders-0", "topic": "orders", "partition": 0, "role": "data",
@@ -28,11 +28,11 @@ def partition(folder: Path) -> None:
 
 def test_a_settled_copy_is_complete_up_to_its_start(tmp_path: Path) -> None:
     write(tmp_path, ONE, ONE | {"path": "orders-1", "settled": False})
-    assert read_manifest(tmp_path) == {"orders-0": Copied(1_700_000_000_000, 7)}
+    assert read_manifest(tmp_path).copies == {"orders-0": Copied(1_700_000_000_000, 7)}
 
 
 def test_without_a_manifest_nothing_is_known(tmp_path: Path) -> None:
-    assert read_manifest(tmp_path) == {}
+    assert read_manifest(tmp_path) == Manifest()
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ def manifest(content: bytes) -> None:
         except ManifestError as error:
             assert len(str(error)) < 600
             return
-    for one in told.values():
+    for one in told.copies.values():
         assert 0 <= one.at_ms <= bounds.LATEST
         assert one.high_watermark is None or 0 <= one.high_watermark <= bounds.HIGHEST
 

@@ -10,12 +10,11 @@ broker comes near the bounds: they are the year 287,000 and nine quintillion rec
 import numpy as np
 from numpy.typing import NDArray
 
+from udfs.wire import limits
+
 Int64s = NDArray[np.int64]
 
-LOWEST = -(1 << 53)
-HIGHEST = (1 << 63) - (1 << 55)
-# Of timestamps, ms since 1970; as far into the past.
-LATEST = 1 << 53
+LOWEST, HIGHEST, LATEST = limits.LOWEST, limits.HIGHEST, limits.LATEST
 
 
 def _within(values: Int64s, lowest: int, highest: int) -> Int64s:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
-from udfs.wire import bounds
+from udfs.wire import limits
 from udfs.wire.errors import WireError
 
 VERSION = 0
@@ -37,7 +37,7 @@ def _integer(word: str, line: int, largest: int = MAX_INT64) -> int:
 
 def _offset(word: str, line: int) -> int:
     """One that can be reckoned with (`udfs.wire.bounds`)."""
-    return min(max(_integer(word, line), bounds.LOWEST), bounds.HIGHEST)
+    return min(max(_integer(word, line), limits.LOWEST), limits.HIGHEST)
 
 
 def _entries(text: str, words_per_line: int) -> Iterator[tuple[int, list[str]]]:

@@ -7,8 +7,9 @@ Why it is wrong: a read_committed consumer learns of aborted transactions only f
 (TransactionIndex), so it receives the aborted records as committed ones.
 
 When it is legal: the cleaner removed all data of the transaction; the index was copied before the
-marker was written; only the `.log` file of the segment was copied, in which case its `.index` and
-`.timeindex`, which every broker has, are missing too. Or all data are below the log start offset:
+marker was written; the log was fetched over the protocol, which has no request for indexes; only
+the `.log` file of the segment was copied, in which case its `.index` and `.timeindex`, which every
+broker has, are missing too. Or all data are below the log start offset:
 the cleaner writes no entry for a transaction that ends there
 (UnifiedLog.collectAbortedTransactions), and a broker that forgot the transaction with the head of
 the log writes none for its marker. Without the log-start-offset-checkpoint of the log directory
@@ -48,6 +49,7 @@ CHECK = Check(
         & F.col("first_offset").isNotNull()
     ),
     excuses=(
+        explained(SIDE_FILES_NOT_DUMPED, lambda: F.col("fetched")),
         # No consumer reads there, and the cleaner does not index it again.
         explained(NO_INITIAL_STATE, lambda: F.col("first_kept").isNull()),
         explained(

@@ -1,0 +1,145 @@
+"""Real brokers for tests: KRaft, on the loopback interface, from the jars of fetch_kafka.sh."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+CLUSTER = "AAAAAAAAAAAAAAAAAAAAAQ"
+START_SECONDS = 40.0
+
+
+def jars(version: str) -> str:
+    """The class path of a version; skips the test where it cannot be had."""
+    folder = ROOT / ".kafka" / version
+    if not (folder / ".done").exists():
+        if not (shutil.which("mvn") and shutil.which("java")):
+            pytest.skip("a broker needs java, and mvn to bring its jars")
+        done = subprocess.run(
+            [ROOT / "scripts/fetch_kafka.sh", version], check=False, capture_output=True, text=True
+        )
+        if done.returncode:
+            pytest.skip(f"no jars of a broker: {done.stderr.strip()}")
+    return f"{folder}/*"
+
+
+def free_ports(number: int) -> list[int]:
+    """Ports that nobody listens on."""
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(number)]
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+class Cluster:
+    """Brokers of one cluster, each a controller too; `ports`: of their listeners."""
+
+    def __init__(
+        self,
+        version: str,
+        folder: Path,
+        brokers: int = 1,
+        properties: Mapping[str, object] | None = None,
+        users: Sequence[str] = (),
+    ) -> None:
+        """Formats the log directories. `users`: of SCRAM, as kafka-storage.sh takes them."""
+        self.folder, self.classes = folder, jars(version)
+        free = free_ports(2 * brokers)
+        self.ports, controllers = free[:brokers], free[brokers:]
+        copies = min(brokers, 3)
+        shared = {
+            "process.roles": "broker,controller",
+            "controller.quorum.voters": ",".join(
+                f"{n}@127.0.0.1:{port}" for n, port in enumerate(controllers, start=1)
+            ),
+            "controller.listener.names": "CONTROLLER",
+            "offsets.topic.replication.factor": copies,
+            "offsets.topic.num.partitions": 3,
+            "transaction.state.log.replication.factor": copies,
+            "transaction.state.log.min.isr": 1,
+            "transaction.state.log.num.partitions": 3,
+            "group.initial.rebalance.delay.ms": 0,
+            "log.segment.bytes": 1 << 20,
+            "log.cleaner.backoff.ms": 500,
+            "replica.high.watermark.checkpoint.interval.ms": 200,
+        }
+        self._running: dict[int, subprocess.Popen[bytes]] = {}
+        for number, (port, controller) in enumerate(
+            zip(self.ports, controllers, strict=True), start=1
+        ):
+            own = {
+                "node.id": number,
+                "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}",
+                "log.dirs": self.data(number),
+            }
+            text = "".join(f"{k}={v}\n" for k, v in (shared | own | (properties or {})).items())
+            self._file(number).write_text(text)
+            scram = [word for user in users for word in ("--add-scram", user)]
+            self._java("kafka.tools.StorageTool", "format", "-t", CLUSTER, "-c", number, *scram)
+
+    @property
+    def bootstrap(self) -> str:
+        return ",".join(f"127.0.0.1:{port}" for port in self.ports)
+
+    def data(self, number: int = 1) -> Path:
+        """The log directory of a broker."""
+        return self.folder / f"data-{number}"
+
+    def _file(self, number: int) -> Path:
+        return self.folder / f"server-{number}.properties"
+
+    def _java(self, main: str, *words: object) -> None:
+        named = [str(self._file(w)) if isinstance(w, int) else str(w) for w in words]
+        subprocess.run(["java", "-cp", self.classes, main, *named], check=True, capture_output=True)
+
+    def start(self, number: int = 1) -> None:
+        """Starts a broker; `wait` tells when it serves."""
+        with (self.folder / f"server-{number}.log").open("ab") as log:
+            self._running[number] = subprocess.Popen(
+                ["java", "-Xmx512m", "-cp", self.classes, "kafka.Kafka", self._file(number)],
+                stdout=log,
+                stderr=log,
+                env=os.environ | {"LOG_DIR": str(self.folder)},
+            )
+
+    def start_all(self) -> "Cluster":
+        """All brokers, serving."""
+        for number in range(1, len(self.ports) + 1):
+            self.start(number)
+        self.wait()
+        return self
+
+    def wait(self) -> None:
+        """Until all running brokers take connections."""
+        until = time.monotonic() + START_SECONDS
+        for number in self._running:
+            while True:
+                try:
+                    socket.create_connection(("127.0.0.1", self.ports[number - 1]), 1).close()
+                    break
+                except OSError:
+                    assert time.monotonic() < until, f"broker {number} does not start"
+                    time.sleep(0.2)
+
+    def stop(self, number: int, how: int = signal.SIGTERM) -> None:
+        """Ends a broker."""
+        process = self._running.pop(number)
+        process.send_signal(how)
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+    def stop_all(self) -> None:
+        """Ends all brokers."""
+        for number in list(self._running):
+            self.stop(number, signal.SIGKILL)

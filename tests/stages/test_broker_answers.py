@@ -1,0 +1,102 @@
+"""What an audit takes from a fetched dump: its manifest, and what brokers said beside it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jobs.collect.broker_answers import NAME, AnswersError, read_answers
+from jobs.collect.collect import collect
+from jobs.model.cluster import Cluster, Clusters
+from jobs.model.dump import cleaned_below
+from jobs.model.told import BrokersTold
+
+
+def configs(kind: int, resource: str, **values: Any) -> dict[str, Any]:
+    named = [{"name": name.replace("_", "."), "value": value} for name, value in values.items()]
+    result = {"resource_type": kind, "resource_name": resource, "configs": named}
+    return {"request": "DescribeConfigs", "answer": {"results": [result]}}
+
+
+def answers(*told: dict[str, Any], **fields: Any) -> str:
+    content = {"format": 1, "cluster_id": "c", "partitions": {"keys": 2}, "answers": list(told)}
+    return json.dumps(content | fields)
+
+
+TOLD = (
+    configs(2, "keys", cleanup_policy="compact,delete"),
+    configs(2, "orders", cleanup_policy="delete"),
+    configs(4, "1", producer_id_expiration_ms="60000", transaction_max_timeout_ms="900000"),
+    configs(4, "2", producer_id_expiration_ms="86400000", transaction_max_timeout_ms=None),
+    {"request": "DescribeConfigs", "failure": "refused"},
+    {"request": "ListTransactions", "answer": {}},
+)
+
+
+def test_configuration_is_taken_from_what_brokers_said(tmp_path: Path) -> None:
+    (tmp_path / NAME).write_text(answers(*TOLD))
+    assert read_answers(tmp_path) == BrokersTold(
+        "c", {"keys": 2}, frozenset({"keys"}), frozenset({60_000, 86_400_000}), frozenset({900_000})
+    )
+
+
+def test_without_the_file_nothing_was_said(tmp_path: Path) -> None:
+    assert read_answers(tmp_path) is None
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "", "{", "[]", "{}", '{"format": 2}', "[" * 100_000, answers(cluster_id=None, answers=3),
+        answers(configs(4, "1", producer_id_expiration_ms="soon")),
+        answers(configs(4, "1", producer_id_expiration_ms="9" * 30)), answers(partitions=[1]),
+        answers(partitions={"a": -1}),
+    ],
+)  # fmt: skip
+def test_a_file_that_cannot_be_used_says_why(tmp_path: Path, content: str) -> None:
+    (tmp_path / NAME).write_text(content)
+    with pytest.raises(AnswersError, match=r"is damaged|has format"):
+        read_answers(tmp_path)
+
+
+def fetched(folder: Path) -> None:
+    entries = []
+    for topic in ("orders", "keys", "__transaction_state"):
+        (folder / f"{topic}-0").mkdir()
+        (folder / f"{topic}-0" / f"{0:020}.log").touch()
+        entries.append(
+            {"path": f"{topic}-0", "copy_start_ms": 5, "high_watermark": 9, "log_start": 3,
+             "end_offset": 9}
+        )  # fmt: skip
+    refused = [{"topic": "secret", "partition": 1, "reason": "ACLs"}]
+    manifest = {"format": 1, "fetched": True, "directories": entries, "not_fetched": refused}
+    (folder / "dump-manifest.json").write_text(json.dumps(manifest))
+    (folder / "meta.properties").write_text("version=1\ncluster.id=c\n")
+    (folder / NAME).write_text(answers(*TOLD))
+
+
+def test_a_fetched_log_may_be_compacted_up_to_its_end(tmp_path: Path) -> None:
+    fetched(tmp_path)
+    dump = collect([tmp_path])
+    assert {one.topic: cleaned_below(one) for one in dump.partitions} == {
+        "orders": 0, "keys": 9, "__transaction_state": 9,
+    }  # fmt: skip
+    assert {(one.log_start, one.has_log_start_checkpoint) for one in dump.partitions} == {(3, True)}
+    assert dump.unreadable == []
+
+
+def test_what_could_not_be_fetched_is_not_looked_at(tmp_path: Path) -> None:
+    fetched(tmp_path)
+    (missing,) = collect([tmp_path]).missing
+    assert (missing.topic, missing.partition, missing.listed_in) == (
+        "secret", 1, "dump-manifest.json",
+    )  # fmt: skip
+
+
+def test_the_metadata_log_knows_better_than_answers() -> None:
+    known = Clusters({"c": Cluster(partitions={"keys": 1}, expirations_ms=frozenset({5}))})
+    told = BrokersTold("c", {"keys": 2, "orders": 3}, frozenset(), frozenset({4}), frozenset())
+    both = known.with_told([told]).of("c")
+    assert both.partitions == {"keys": 1, "orders": 3}
+    assert both.expirations_ms == {4, 5}
