@@ -30,6 +30,10 @@ KEYS = {
     "partition_state": ["broker", "topic", "partition"],
     "violation": ["code", "broker", "topic", "partition", "offset_first"],
     "check_run": ["code"],
+    "incident": ["incident"],
+    "incident_finding": ["incident", "code", "broker", "topic", "partition", "offset_first"],
+    "consequence": ["incident", "broker", "topic", "partition", "kind", "first_offset"],
+    "affected_group": ["incident", "group", "topic", "partition", "kind"],
     "audit": ["audit_id"],
 }
 # Whole numbers stay whole where some are missing.
