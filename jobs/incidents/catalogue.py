@@ -1,4 +1,4 @@
-"""All signatures: one a file of `jobs/incidents/signatures`, in the order in which they are tried."""
+"""All signatures, one a file of `jobs/incidents/signatures`, in the order they are tried."""
 
 import pkgutil
 from collections.abc import Iterator

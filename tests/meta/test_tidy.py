@@ -25,6 +25,7 @@ MAY_COLLECT = {
     "jobs/cli/commands/export.py": "one row of sums",
     "jobs/audit/finished.py": "one audit, or at most 20 names to choose from",
     "jobs/cli/commands/explain.py": "one partition: a bounded number of its rows and findings",
+    "jobs/incidents/incidents.py": "sums a signature and broker, and MOST_PLACES of each kind",
     "jobs/model/decoded.py": "epochs in blocks, bounded by MOST_CHOSEN",
     "jobs/decode/decode.py": "one row a kind of row, and the few files whose splits were given up",
     "jobs/replay/aborted_lists.py": "three rows a partition: how many aborts and entries agree",

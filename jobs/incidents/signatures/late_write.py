@@ -23,10 +23,10 @@ from jobs.model.commands import ABORT_BY_START, DESCRIBE_PRODUCERS
 
 LATE = (
     "late_write_after_marker", "hanging_transaction", "data_in_unlisted_partition",
-    "offset_commit_unlisted", "marker_stale",
+    "offset_commit_unlisted", "epoch_bump_inside_open_txn", "marker_stale",
 )  # fmt: skip
 FOLLOWS = (
-    "epoch_bump_inside_open_txn", "pending_offsets_stuck", "lso_stuck", "marker_epoch_invalid",
+    "pending_offsets_stuck", "lso_stuck", "marker_epoch_invalid",
     "open_transaction_overdue", "marker_without_prepare",
 )  # fmt: skip
 
@@ -38,7 +38,7 @@ SIGNATURE = Signature(
         "partition. No coordinator knows of them, so nobody ends them."
     ),
     explains=lambda finding: (
-        (finding.one_of(*LATE) | (finding.one_of(*FOLLOWS) & ~finding.beside("offset_gap")))
+        (finding.one_of(*LATE) | (finding.one_of(*FOLLOWS) & finding.of_producer(*LATE)))
         & ~finding.of_producer(MISSING_MARKER)
     ),
     proven_by=LATE,

@@ -19,8 +19,9 @@ Known bug: KAFKA-20734, seen in 4.3.0. 3.9 queues the markers of such partitions
 from jobs.incidents.signature import LOST, MISSING_MARKER, Signature, Step
 from jobs.model.commands import ABORT_BY_START, DESCRIBE_PRODUCERS
 
+OPEN_DATA = "open_data_of_completed_transaction"
 FOLLOWS = (
-    "hanging_transaction", "epoch_bump_inside_open_txn", "open_data_of_completed_transaction",
+    "hanging_transaction", "epoch_bump_inside_open_txn",
     "pending_offsets_stuck", "lso_stuck", "marker_outcome_mismatch", "marker_epoch_invalid",
     "offset_commit_outcome_mismatch", "committed_output_without_offsets", "torn_transaction",
     "marker_without_transaction", "open_transaction_overdue", "epoch_committed_and_aborted",
@@ -35,10 +36,10 @@ SIGNATURE = Signature(
     ),
     explains=lambda finding: (
         (finding.one_of(MISSING_MARKER) & ~finding.one_of(LOST))
-        | finding.one_of("open_data_of_completed_transaction")
-        | (finding.one_of(*FOLLOWS) & finding.of_producer(MISSING_MARKER))
+        | finding.one_of(OPEN_DATA)
+        | (finding.one_of(*FOLLOWS) & finding.of_producer(MISSING_MARKER, OPEN_DATA))
     ),
-    proven_by=(MISSING_MARKER,),
+    proven_by=(MISSING_MARKER, OPEN_DATA),
     known_bug="KAFKA-20734, seen in 4.3.0",
     steps=(
         Step(

@@ -1,0 +1,116 @@
+"""The stage: findings and what the replay knows in, the tables of incidents out.
+
+Of an audit without a violation nothing is asked. The number of incidents is bounded: one a
+signature, or one a signature and broker; only their sums come to the driver.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import DataFrame, Row, Window
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from jobs.incidents.assign import KEY, assigned, counted, numbered
+from jobs.incidents.catalogue import SIGNATURES
+from jobs.incidents.consequences import Known, consequences
+from jobs.incidents.groups import affected_groups
+from jobs.incidents.plan import MOST_PLACES, Place, plan
+from jobs.incidents.signature import UNEXPLAINED, Signature
+from jobs.spark.kept import Kept
+from schemas.incident import INCIDENT
+
+BY_NAME = {signature.name: signature for signature in SIGNATURES}
+NOT_EXPLAINED = Signature(
+    name=UNEXPLAINED,
+    title="No signature explains these findings",
+    why="Each is proven by itself; what caused it is not known.",
+    explains=lambda finding: finding.one_of(),
+)
+Numbers = dict[tuple[str, int | None], int]
+
+
+@dataclass(frozen=True)
+class Incidents:
+    """Rows of the tables of the same names, without audit_id, all kept."""
+
+    incident: DataFrame
+    incident_finding: DataFrame
+    consequence: DataFrame
+    affected_group: DataFrame
+
+
+def incidents(
+    findings: DataFrame,
+    known: Callable[[DataFrame], Known],
+    offsets: Callable[[], DataFrame],
+    kept: Kept,
+) -> Incidents:
+    """The incidents of an audit with at least one violation.
+
+    `findings`: rows of VIOLATION without audit_id, kept. `known`: what the replay knows of the
+    producers (distinct, column producer_id) of a frame. `offsets`: see `newest_offsets`.
+    """
+    kinds = kept.keep(assigned(findings))
+    sums = sorted(counted(kinds).collect(), key=_in_order)
+    numbers: Numbers = {
+        (row.kind, row.incident_broker): number for number, row in enumerate(sums, 1)
+    }
+    mine = kept.keep(numbered(kinds, numbers))
+    producers = mine.filter("incident is not null and producer_id is not null")
+    effects = kept.keep(consequences(mine, known(producers.select("producer_id").distinct())))
+    groups = kept.keep(affected_groups(effects, offsets()))
+    places = _places(effects)
+    rows = [_row(number, row, places.get(number, [])) for number, row in enumerate(sums, 1)]
+    schema = StructType([field for field in INCIDENT.fields if field.name != "audit_id"])
+    return Incidents(
+        incident=findings.sparkSession.createDataFrame(rows, schema),
+        incident_finding=mine.select("incident", *KEY),
+        consequence=effects,
+        affected_group=groups,
+    )
+
+
+def _in_order(row: Row) -> tuple[Any, ...]:
+    """Most violations first; what nothing explains is last."""
+    broker = -1 if row.incident_broker is None else row.incident_broker
+    return (row.kind == UNEXPLAINED, -row.violations, row.kind, broker)
+
+
+def _places(effects: DataFrame) -> dict[int, list[tuple[Place, int | None]]]:
+    """Places of each incident, some of each kind, and since when; more than plans can name."""
+    order = Window.partitionBy("incident", "kind").orderBy("topic", "partition", "broker")
+    ranked = effects.withColumns(
+        {
+            "turn": F.row_number().over(order),
+            "oldest": F.min("since_ms").over(Window.partitionBy("incident")),
+        }
+    )
+    names = (*Place._fields, "incident", "oldest")
+    rows = ranked.filter(F.col("turn") <= MOST_PLACES + 1).orderBy("incident", "kind", "turn")
+    found: dict[int, list[tuple[Place, int | None]]] = {}
+    for row in rows.select(*names).collect():
+        place = Place(*(row[name] for name in Place._fields))
+        found.setdefault(row.incident, []).append((place, row.oldest))
+    return found
+
+
+def _row(number: int, row: Row, places: list[tuple[Place, int | None]]) -> dict[str, Any]:
+    signature = BY_NAME.get(row.kind, NOT_EXPLAINED)
+    explained = signature is not NOT_EXPLAINED
+    return {
+        "incident": number,
+        "kind": row.kind,
+        "grade": signature.grade(frozenset(row.codes)) if explained else UNEXPLAINED,
+        "title": signature.title,
+        "why": signature.why,
+        "known_bug": signature.known_bug,
+        "broker": row.incident_broker,
+        "findings": row.findings,
+        "violations": row.violations,
+        "places": row.places,
+        "topics": row.topics,
+        "since_ms": next((oldest for _, oldest in places), None),
+        "steps": plan(signature, [place for place, _ in places]),
+    }
