@@ -17,6 +17,7 @@ from jobs.audit.audit import Audit, Read, Request, aborts_of, folded
 from jobs.audit.contexts import Made, build_contexts
 from jobs.audit.coverage import incomplete, not_looked_at, totals
 from jobs.audit.identity import audit_id, file_digests
+from jobs.audit.incidents import with_incidents
 from jobs.audit.write import result_tables, write
 from jobs.cli.arguments import TEXT, Arguments, parse
 from jobs.cli.commands.checks import list_checks, show_check
@@ -153,7 +154,8 @@ def run_audit(arguments: Arguments) -> int:
     with spark_session() as spark:
         progress = Progress(spark, arguments.quiet)
         done = audit(spark, request, progress, dump)
-        tables = result_tables(spark, done)
+        with progress.stage("incidents"), planned_for(spark, done.read.decoded.rows_to_replay()):
+            done, tables = with_incidents(done, result_tables(spark, done))
         if request.policy:
             with progress.stage("policy"), planned_for(spark, done.read.decoded.rows_to_replay()):
                 done = judged(spark, done, tables, request.policy)

@@ -1,20 +1,38 @@
 """The incidents of an audit: which of the stages' results they are made of."""
 
+from dataclasses import replace
+
 from pyspark.sql import DataFrame
 
 from jobs.audit.audit import Audit
 from jobs.incidents.consequences import Known
 from jobs.incidents.groups import newest_offsets
-from jobs.incidents.incidents import incidents
+from jobs.incidents.incidents import Incidents, incidents
 
 
-def incident_tables(audit: Audit, states: DataFrame) -> dict[str, DataFrame]:
-    """Table name -> rows; nothing, and no query, for an audit without a violation.
+def with_incidents(
+    audit: Audit, tables: dict[str, DataFrame]
+) -> tuple[Audit, dict[str, DataFrame]]:
+    """The audit whose verdict names its incidents, and `tables` with theirs."""
+    found = _found(audit, tables["partition_state"])
+    if found is None:
+        return audit, tables
+    told = replace(audit, verdict=replace(audit.verdict, incidents=found.lines))
+    return told, tables | {
+        "incident": found.incident,
+        "incident_finding": found.incident_finding,
+        "consequence": found.consequence,
+        "affected_group": found.affected_group,
+    }
+
+
+def _found(audit: Audit, states: DataFrame) -> Incidents | None:
+    """The incidents; None, and no query, for an audit without a violation.
 
     `states`: rows of the table partition_state with partition_index.
     """
     if not audit.verdict.number("violation"):
-        return {}
+        return None
     replayed, decoded = audit.replayed, audit.read.decoded
 
     def known(producers: DataFrame) -> Known:
@@ -32,10 +50,4 @@ def incident_tables(audit: Audit, states: DataFrame) -> dict[str, DataFrame]:
     def offsets() -> DataFrame:
         return newest_offsets(decoded.effective_commits(), replayed.partition_info)
 
-    found = incidents(audit.verified.findings, known, offsets, audit.read.kept)
-    return {
-        "incident": found.incident,
-        "incident_finding": found.incident_finding,
-        "consequence": found.consequence,
-        "affected_group": found.affected_group,
-    }
+    return incidents(audit.verified.findings, known, offsets, audit.read.kept)

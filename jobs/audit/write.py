@@ -8,7 +8,6 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from jobs.audit.audit import Audit
-from jobs.audit.incidents import incident_tables
 from jobs.model.expectation_results import Result
 from jobs.model.transactions import all_transactions
 from jobs.report import history
@@ -77,17 +76,15 @@ def result_tables(spark: SparkSession, audit: Audit) -> dict[str, DataFrame]:
     def placed(rows: DataFrame) -> DataFrame:
         return rows.join(F.broadcast(place), on="partition_index", how="inner")
 
-    states = audit.read.kept.keep(audit.replayed.partition_states())
     return {
         "dump_file": _dump_files(audit),
         "decode_failure": placed(_named(audit.read.damages, audit.read.files)),
         "txn": placed(_transactions(audit)),
         "aborted_txn": placed(_aborted(audit)),
         "coordinator_txn": audit.replayed.coordinator,
-        "partition_state": states,
+        "partition_state": audit.read.kept.keep(audit.replayed.partition_states()),
         "violation": audit.verified.findings,
         "check_run": _check_runs(spark, audit.verified),
-        **incident_tables(audit, states),
     }
 
 

@@ -4,7 +4,7 @@ Of an audit without a violation nothing is asked. The number of incidents is bou
 signature, or one a signature and broker; only their sums come to the driver.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from jobs.incidents.consequences import Known, consequences
 from jobs.incidents.groups import affected_groups
 from jobs.incidents.plan import MOST_PLACES, Place, plan
 from jobs.incidents.signature import UNEXPLAINED, Signature
+from jobs.model.incident import CONSEQUENCES, Effect, IncidentLine
 from jobs.spark.kept import Kept
 from schemas.incident import INCIDENT
 
@@ -28,17 +29,19 @@ NOT_EXPLAINED = Signature(
     why="Each is proven by itself; what caused it is not known.",
     explains=lambda finding: finding.one_of(),
 )
+MOST_NAMED = 5
 Numbers = dict[tuple[str, int | None], int]
 
 
 @dataclass(frozen=True)
 class Incidents:
-    """Rows of the tables of the same names, without audit_id, all kept."""
+    """Rows of the tables of the same names, without audit_id, all kept; `lines`: in short."""
 
     incident: DataFrame
     incident_finding: DataFrame
     consequence: DataFrame
     affected_group: DataFrame
+    lines: tuple[IncidentLine, ...]
 
 
 def incidents(
@@ -69,6 +72,64 @@ def incidents(
         incident_finding=mine.select("incident", *KEY),
         consequence=effects,
         affected_group=groups,
+        lines=tuple(_lines(rows, effects, groups)),
+    )
+
+
+def _lines(
+    rows: list[dict[str, Any]], effects: DataFrame, groups: DataFrame
+) -> Iterator[IncidentLine]:
+    """The incidents in short, in their order."""
+    told: dict[int, list[Effect]] = {}
+    for row in _sums(effects).collect():
+        number = row.offsets if row.kind == "records_blocked" else row.records
+        effect = Effect(row.kind, row.partitions, number, row.transactions, row.since_ms)
+        told.setdefault(row.incident, []).append(effect)
+    hit = {row.incident: row for row in _hit(groups).collect()}
+    for one in rows:
+        mine = hit.get(one["incident"])
+        effects_in_order = sorted(
+            told.get(one["incident"], []), key=lambda effect: list(CONSEQUENCES).index(effect.kind)
+        )
+        yield IncidentLine(
+            **{name: one[name] for name in ("incident", "kind", "grade", "title")},
+            findings=one["findings"],
+            violations=one["violations"],
+            effects=tuple(effects_in_order),
+            groups=tuple(mine.named) if mine else (),
+            group_count=mine.number if mine else 0,
+            first_step=one["steps"][0]["what"] if one["steps"] else None,
+        )
+
+
+def _sums(effects: DataFrame) -> DataFrame:
+    """One row an incident and kind. Where copies differ, the one with most of a partition counts.
+
+    records: null where one partition is not countable.
+    """
+    span = F.col("last_offset") - F.col("first_offset") + 1
+    by_partition = effects.groupBy("incident", "kind", "topic", "partition").agg(
+        F.max("records").alias("records"),
+        F.max(span).alias("offsets"),
+        F.max("transactions").alias("transactions"),
+        F.min("since_ms").alias("since_ms"),
+        F.bool_and("provable").alias("provable"),
+    )
+    return by_partition.groupBy("incident", "kind").agg(
+        F.count("*").alias("partitions"),
+        F.when(F.bool_and("provable"), F.sum("records")).alias("records"),
+        F.sum("offsets").alias("offsets"),
+        F.sum("transactions").alias("transactions"),
+        F.min("since_ms").alias("since_ms"),
+    )
+
+
+def _hit(groups: DataFrame) -> DataFrame:
+    """One row an incident: how many groups read of an affected range, and some of their names."""
+    reached = groups.filter((F.col("position") != "before") & (F.col("kind") != "records_blocked"))
+    names = F.sort_array(F.collect_set("group"))
+    return reached.groupBy("incident").agg(
+        F.count_distinct("group").alias("number"), F.slice(names, 1, MOST_NAMED).alias("named")
     )
 
 

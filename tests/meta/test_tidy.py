@@ -31,6 +31,7 @@ MAY_COLLECT = {
     "jobs/replay/aborted_lists.py": "three rows a partition: how many aborts and entries agree",
     "jobs/replay/partitions.py": "one row: the newest timestamp",
     "jobs/report/gather.py": "aggregates and examples, each with its bound (MAX_…)",
+    "jobs/report/incidents.py": "MAX_INCIDENTS, and MAX_… of each of them",
     "jobs/report/history.py": "one row of sums, and at most LONGEST_HISTORY audits",
     "jobs/report/timelines.py": "MAX_TRANSACTIONS of each of MAX_TIMELINES partitions",
     "jobs/verify/run.py": "one row a context: which of its checks fire at all",

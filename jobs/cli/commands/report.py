@@ -19,6 +19,9 @@ from jobs.spark import delta_tables
 from jobs.spark.files import write_file
 from jobs.verify.catalogue import CHECKS
 
+# Written once an audit of the folder has a violation.
+OF_INCIDENTS = ("incident", "incident_finding", "consequence", "affected_group")
+
 
 @dataclass(frozen=True)
 class Finished:
@@ -40,6 +43,8 @@ class Finished:
         identity = self.verdict.audit_id
         if name in self.at_hand:
             rows = delta_tables.stamped(self.at_hand[name], name, identity)
+        elif name in OF_INCIDENTS:
+            rows = delta_tables.rows_or_none(self.spark, self.out, name, identity)
         else:
             rows = delta_tables.rows_of(self.spark, self.out, name, identity)
         if name != "violation":
