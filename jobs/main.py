@@ -24,6 +24,7 @@ from jobs.cli.commands.checks import list_checks, show_check
 from jobs.cli.commands.doctor import examine
 from jobs.cli.commands.explain import Asked, explain
 from jobs.cli.commands.export import check_has_bytes, closing_words, configuration, export
+from jobs.cli.commands.incident import explain_incident
 from jobs.cli.commands.report import Finished, finished, write_report
 from jobs.cli.failures import sentence
 from jobs.cli.progress import Progress
@@ -221,11 +222,15 @@ def run_report(arguments: Arguments) -> int:
 
 def run_explain(arguments: Arguments) -> int:
     """The subcommand `explain`."""
+    number = arguments.incident
     asked = Asked(
-        arguments.out, arguments.audit, arguments.topic, arguments.partition, arguments.broker
+        arguments.out, arguments.audit, arguments.topic, arguments.partition or 0, arguments.broker
     )
     with spark_session() as spark, planned_for(spark, 0):
-        text = explain(spark, asked)
+        if number is None:
+            text = explain(spark, asked)
+        else:
+            text = explain_incident(spark, arguments.out, arguments.audit, number)
     tell(text)
     return 0
 
