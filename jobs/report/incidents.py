@@ -66,7 +66,8 @@ def _incident(row: Row, effects: dict[int, list[Row]], groups: dict[int, list[Ro
 
 
 def _filled(kind: type, row: Row) -> Any:
-    return kind(**{name: row[name] for name in kind.__dataclass_fields__})  # type: ignore[attr-defined]
+    names = getattr(kind, "__dataclass_fields__", {})
+    return kind(**{name: row[name] for name in names})
 
 
 def with_incident(findings: DataFrame, explained: DataFrame) -> DataFrame:
