@@ -63,7 +63,8 @@ cases: setup ## Audit cases of your own: make cases FILES="a.yaml b.yaml"
 
 .PHONY: test-corpus
 test-corpus: setup ## Audit all dumps, and the larger corpus beside the checkout
-	EOSAUDIT_CORPUS=1 $(BIN)/python -m pytest tests/stages/test_dumps.py
+	EOSAUDIT_CORPUS=1 $(BIN)/python -m pytest tests/stages/test_dumps.py \
+		tests/incidents/test_real_breaks.py
 
 .PHONY: laws
 laws: setup ## Degrade all legal dumps as production does: no law may make a violation
