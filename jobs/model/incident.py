@@ -5,7 +5,7 @@ from typing import Any
 
 # Kind of a consequence -> words after its number; the unit is records, or offsets where blocked.
 CONSEQUENCES = {
-    "records_lost": "acknowledged records are lost",
+    "records_lost": "records of committed transactions are lost",
     "aborted_records_visible": "aborted records are delivered to read_committed consumers",
     "committed_records_invisible": "committed records are not delivered",
     "records_blocked": "offsets wait behind the last stable offset",
@@ -35,7 +35,8 @@ class Effect:
         if self.number is not None:
             return f"{self.number:,} {what}, {where}"
         if self.transactions is not None:
-            return f"{what} ({self.transactions:,} committed transactions; not countable), {where}"
+            number = f"{self.transactions:,} transactions, of which not all records are counted"
+            return f"{what} ({number}), {where}"
         return f"{what}, {where}"
 
 
