@@ -30,3 +30,5 @@ TABLES: dict[str, StructType] = {
     "expectation_result": EXPECTATION_RESULT,
     "audit": AUDIT,
 }
+# Written by an audit with a violation only; elsewhere they are as if empty.
+OF_INCIDENTS = ("incident", "incident_finding", "consequence", "affected_group")

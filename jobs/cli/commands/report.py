@@ -18,9 +18,7 @@ from jobs.report.verdict import Verdict
 from jobs.spark import delta_tables
 from jobs.spark.files import write_file
 from jobs.verify.catalogue import CHECKS
-
-# Written once an audit of the folder has a violation.
-OF_INCIDENTS = ("incident", "incident_finding", "consequence", "affected_group")
+from schemas.tables import OF_INCIDENTS
 
 
 @dataclass(frozen=True)
