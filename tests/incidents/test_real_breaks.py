@@ -110,7 +110,8 @@ def test_every_finding_belongs_to_one_incident_or_none(told: Told) -> None:
 def owed(told: Told) -> dict[tuple[str, str, int], int]:
     """(kind, topic, partition) -> records that consumers got, or did not get, against a decision.
 
-    Of topics that are not internal, from what the scenario expects, the batches in the log, and the offsets consumers received.
+    Of topics of applications, from what the scenario expects, the batches in the log, and the
+    offsets that consumers received.
     """
     numbers: dict[tuple[str, str, int], int] = defaultdict(int)
     leaders = {
