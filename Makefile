@@ -44,7 +44,7 @@ audit-sample: setup ## Audit the sample dump: one hanging transaction must be fo
 .PHONY: sample-report
 sample-report: audit-sample ## Write docs/sample-report anew: the report of the sample dump
 	mkdir -p docs/sample-report
-	cp build/sample/{report.{html,json,sarif,junit.xml},verdict.json,manifest.json,SHA256SUMS} \
+	cp build/sample/{report.{html,json,sarif,junit.xml},repair.json,verdict.json,manifest.json,SHA256SUMS} \
 		docs/sample-report/
 	@scripts/picture_report.sh docs/sample-report
 
@@ -63,7 +63,8 @@ cases: setup ## Audit cases of your own: make cases FILES="a.yaml b.yaml"
 
 .PHONY: test-corpus
 test-corpus: setup ## Audit all dumps, and the larger corpus beside the checkout
-	EOSAUDIT_CORPUS=1 $(BIN)/python -m pytest tests/stages/test_dumps.py
+	EOSAUDIT_CORPUS=1 $(BIN)/python -m pytest tests/stages/test_dumps.py \
+		tests/incidents/test_real_breaks.py
 
 .PHONY: laws
 laws: setup ## Degrade all legal dumps as production does: no law may make a violation

@@ -17,12 +17,14 @@ from jobs.audit.audit import Audit, Read, Request, aborts_of, folded
 from jobs.audit.contexts import Made, build_contexts
 from jobs.audit.coverage import incomplete, not_looked_at, totals
 from jobs.audit.identity import audit_id, file_digests
+from jobs.audit.incidents import with_incidents
 from jobs.audit.write import result_tables, write
 from jobs.cli.arguments import TEXT, Arguments, parse
 from jobs.cli.commands.checks import list_checks, show_check
 from jobs.cli.commands.doctor import examine
 from jobs.cli.commands.explain import Asked, explain
 from jobs.cli.commands.export import check_has_bytes, closing_words, configuration, export
+from jobs.cli.commands.incident import explain_incident
 from jobs.cli.commands.report import Finished, finished, write_report
 from jobs.cli.failures import sentence
 from jobs.cli.progress import Progress
@@ -153,7 +155,8 @@ def run_audit(arguments: Arguments) -> int:
     with spark_session() as spark:
         progress = Progress(spark, arguments.quiet)
         done = audit(spark, request, progress, dump)
-        tables = result_tables(spark, done)
+        with progress.stage("incidents"), planned_for(spark, done.read.decoded.rows_to_replay()):
+            done, tables = with_incidents(done, result_tables(spark, done))
         if request.policy:
             with progress.stage("policy"), done.read.planned(spark):
                 done = judged(spark, done, tables, request.policy)
@@ -219,11 +222,15 @@ def run_report(arguments: Arguments) -> int:
 
 def run_explain(arguments: Arguments) -> int:
     """The subcommand `explain`."""
+    number = arguments.incident
     asked = Asked(
-        arguments.out, arguments.audit, arguments.topic, arguments.partition, arguments.broker
+        arguments.out, arguments.audit, arguments.topic, arguments.partition or 0, arguments.broker
     )
     with spark_session() as spark, planned_for(spark, 0):
-        text = explain(spark, asked)
+        if number is None:
+            text = explain(spark, asked)
+        else:
+            text = explain_incident(spark, arguments.out, arguments.audit, number)
     tell(text)
     return 0
 

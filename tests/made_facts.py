@@ -3,16 +3,21 @@
 from dataclasses import replace
 
 from jobs.cli.commands.checks import described
+from jobs.model.incident import Effect, IncidentLine
 from jobs.report.facts import (
+    AffectedGroup,
     Cause,
     CheckRun,
+    Consequence,
     Coverage,
     Damage,
     Facts,
     Finding,
+    Incident,
     PartitionState,
     PastAudit,
     Proof,
+    RepairStep,
     Timeline,
     TopicCount,
     Transaction,
@@ -119,6 +124,64 @@ def timeline(topic: str = "h") -> Timeline:
     )
 
 
+def incident(text: str = "m") -> tuple[Incident, IncidentLine]:
+    """Skipped markers in a topic, with a plan; `text` is what somebody else has chosen."""
+    title = "The coordinator completed transactions without writing their markers"
+    since = AN_EVENING - 3_600_000
+    command = "\n".join(
+        f"kafka-transactions.sh abort --topic {text} --partition {n}" for n in (0, 1)
+    )
+    effects = (
+        Effect("aborted_records_visible", 2, 41, 5, since),
+        Effect("records_blocked", 2, 250, None, since),
+    )
+    names = (f"{text}-billing", "audit-trail")
+    whole = Incident(
+        incident=1,
+        kind="skipped_markers",
+        grade="proven",
+        title=title,
+        why="While a broker was fenced its partitions had no leader.",
+        known_bug="KAFKA-20734, seen in 4.3.0",
+        broker=None,
+        findings=18,
+        violations=18,
+        places=76,
+        topics=(text, "n"),
+        since_ms=since,
+        steps=(
+            RepairStep(
+                "Abort what hangs", command, "it is open", "the offset moves on", None, False
+            ),
+            RepairStep("Stop brokers cleanly", None, None, None, "what happened already", True),
+        ),
+        consequences=(
+            Consequence(1, text, 0, "aborted_records_visible", 104, 112, 3, 20, since, True),
+            Consequence(None, text, 1, "records_lost", None, None, 4, None, None, False),
+        ),
+        consequence_count=40,
+        groups=(
+            AffectedGroup(names[0], text, 0, "aborted_records_visible", 104, 112, 400, "read"),
+        ),
+        group_count=1,
+    )
+    line = IncidentLine(1, "skipped_markers", "proven", title, 18, 18, effects, names, 2,
+                        "Abort what hangs")  # fmt: skip
+    return whole, line
+
+
+def with_incident(facts: Facts, text: str = "m") -> Facts:
+    """The facts with that incident, which explains their first finding."""
+    whole, line = incident(text)
+    first, *others = facts.findings
+    return replace(
+        facts,
+        verdict=replace(facts.verdict, incidents=(line,)),
+        findings=(replace(first, incident=1), *others),
+        incidents=(whole,),
+    )
+
+
 def hanging() -> Facts:
     """One hanging transaction, a suspect and an observation, and the audits before."""
     suspect = finding(1, code="sequence_gap", verdict="suspect", reason="also_legal", remedy=None)
@@ -165,12 +228,14 @@ def hostile() -> Facts:
     proof = Proof(bad, 0, 91, bad, unread=bad)
     told = finding(
         topic=bad, transactional_id=bad, file=bad, expected=bad, found=bad, evidence=(proof,),
-        message=bad, remedy=bad, cause_id=bad, reason=bad,
+        message=bad, remedy=bad, cause_id=bad, reason=bad, incident=1,
     )  # fmt: skip
     made = hanging()
+    whole, line = incident(bad)
     return replace(
         made,
-        verdict=replace(made.verdict, not_looked_at=[bad], incomplete=[bad]),
+        incidents=(whole,),
+        verdict=replace(made.verdict, not_looked_at=[bad], incomplete=[bad], incidents=(line,)),
         configuration=bad,
         findings=(told,),
         by_topic=(TopicCount(bad, "hanging_transaction", "violation", 1),),

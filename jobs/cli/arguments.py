@@ -78,7 +78,8 @@ class Arguments(argparse.Namespace):
     topic: str = ""
     topics: list[str] = field(default_factory=list)
     isolation: str = READ_COMMITTED
-    partition: int = 0
+    partition: int | None = None
+    incident: int | None = None
     broker: int | None = None
     format: list[str] = field(default_factory=list)
     to: str | None = None
@@ -88,7 +89,12 @@ class Arguments(argparse.Namespace):
 
 def parse(argv: list[str]) -> Arguments:
     """Parses a command line; ends with SystemExit (2, or 0 after --help) like argparse."""
-    return parser().parse_args(argv, namespace=Arguments())
+    made = parser()
+    arguments = made.parse_args(argv, namespace=Arguments())
+    lacks_place = not arguments.topic or arguments.partition is None
+    if arguments.command == "explain" and arguments.incident is None and lacks_place:
+        made.error("the following arguments are required: --topic and --partition, or --incident")
+    return arguments
 
 
 def parser() -> argparse.ArgumentParser:
@@ -120,12 +126,15 @@ def _add_explain(commands: "argparse._SubParsersAction[Parser]") -> None:
     explain = _subcommand(
         commands,
         "explain",
-        "show what blocks consumers of a partition, since when, and what to do",
+        "show what blocks consumers of a partition, or what an incident did, and what to do",
         EXPLAIN_HELP,
     )
     explain.add_argument("--out", required=True, metavar="DIR", help="folder with the tables")
-    explain.add_argument("--topic", required=True, help="topic name")
-    explain.add_argument("--partition", required=True, type=int, help="partition number")
+    explain.add_argument(
+        "--incident", type=int, metavar="N", help="explain this incident instead of a partition"
+    )
+    explain.add_argument("--topic", default="", help="topic name")
+    explain.add_argument("--partition", type=int, help="partition number")
     explain.add_argument(
         "--broker",
         type=int,

@@ -12,7 +12,9 @@ EXAMPLES = """examples:
   ./spark-submit.sh audit --dump /copies --out /audits --policy default
       also judge the result by the acceptance policy in conf/policy
 """
-EXPLAIN_HELP = """example:
+EXPLAIN_HELP = """examples:
+  ./spark-submit.sh explain --out /audits --incident 1
+      what happened, which records and groups it hit, and the steps of the repair plan
   ./spark-submit.sh explain --out /audits --topic orders --partition 3
       what blocks read_committed consumers there, and what to do about it
 """
@@ -32,8 +34,8 @@ REPORT_HELP = """examples:
       files for a pipeline, for one audit
 
 The files are report.html, report.json, report.sarif (SARIF 2.1.0), report.junit.xml,
-verdict.json, manifest.json (what each file is, by SHA-256) and SHA256SUMS; with --sign-key also
-manifest.sig. To check them:
+repair.json, verdict.json, manifest.json (what each file is, by SHA-256) and SHA256SUMS; with
+--sign-key also manifest.sig. To check them:
   sha256sum -c SHA256SUMS
   openssl pkeyutl -verify -pubin -inkey public.pem -rawin -in manifest.json -sigfile manifest.sig
 

@@ -17,3 +17,9 @@ ABORT_BY_PRODUCER = (
     "--coordinator-epoch {coordinator_epoch}"
 )
 DESCRIBE_TOPIC = f"kafka-topics.sh {_BROKER} --describe --topic {{topic}}"
+# Of this project: the records of a topic as a consumer would get them, from a copy.
+EXPORT_TOPIC = "./spark-submit.sh export --dump COPY --out RESCUED --topic {topic}"
+SET_GROUP_BACK = (
+    f"kafka-consumer-groups.sh {_BROKER} --group {{group}} --topic {{topic}}:{{partition}} "
+    "--reset-offsets --to-offset {offset} --execute"
+)

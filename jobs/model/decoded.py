@@ -168,11 +168,18 @@ class Decoded:
         """Offset commits near the seams of splits: place of the split, `log_row.OFFSET_COMMIT`."""
         if not self.commits_at_seams:
             return self.rows.sparkSession.createDataFrame([], UNPACKED_COMMITS)
+        pending = self.nested(log_row.PENDING_COMMIT, "pending")
+        return self.effective_commits().unionByName(pending)
+
+    def effective_commits(self) -> DataFrame:
+        """Commits that took effect near the ends of their split, the newest of each key among them.
+
+        Columns: place of the split, `log_row.OFFSET_COMMIT`.
+        """
         blocks = self.kind(log_row.COMMITS).select(
             "partition_index", "file_index", "split_start", "commits.commits"
         )
-        pending = self.nested(log_row.PENDING_COMMIT, "pending")
-        return blocks.mapInArrow(unpack_blocks, UNPACKED_COMMITS).unionByName(pending)
+        return blocks.mapInArrow(unpack_blocks, UNPACKED_COMMITS)
 
     def fits_one_task(self) -> bool:
         """Whether one task can go through all rows, those folded away included, in no time."""

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType
 
 from schemas.policy_views import POLICY_VIEWS
-from schemas.tables import TABLES
+from schemas.tables import OF_INCIDENTS, TABLES
 
 # More than this is not brought to the driver; a policy over larger tables names a view instead.
 TABLE_ROWS = 100_000
@@ -30,6 +30,10 @@ KEYS = {
     "partition_state": ["broker", "topic", "partition"],
     "violation": ["code", "broker", "topic", "partition", "offset_first"],
     "check_run": ["code"],
+    "incident": ["incident"],
+    "incident_finding": ["incident", "code", "broker", "topic", "partition", "offset_first"],
+    "consequence": ["incident", "broker", "topic", "partition", "kind", "first_offset"],
+    "affected_group": ["incident", "group", "topic", "partition", "kind"],
     "audit": ["audit_id"],
 }
 # Whole numbers stay whole where some are missing.
@@ -49,6 +53,9 @@ class Results:
 
     def table(self, name: str) -> DataFrame:
         """A table. Raises UnreadableError where the audit does not have it."""
+        if name in OF_INCIDENTS and name not in self.tables and self.tables:
+            session = next(iter(self.tables.values())).sparkSession
+            return session.createDataFrame([], TABLES[name])
         if name not in self.tables:
             raise UnreadableError(f"the audit has no table {name}")
         return self.tables[name]

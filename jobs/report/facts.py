@@ -46,6 +46,7 @@ class Finding:
     """An example of a finding: the columns of the table `violation`.
 
     `new`: whether the audit before this one did not have it; None where there was none before.
+    `incident`: number of the incident that explains it; None for none.
     """
 
     code: str
@@ -69,6 +70,7 @@ class Finding:
     remedy: str | None
     cause_id: str | None = None
     new: bool | None = None
+    incident: int | None = None
 
     @property
     def partition_name(self) -> str:
@@ -191,6 +193,71 @@ class Timeline:
 
 
 @dataclass(frozen=True)
+class RepairStep:
+    """A step of a repair plan, see `schemas.incident.STEP`."""
+
+    what: str
+    command: str | None
+    before: str | None
+    check: str | None
+    cannot: str | None
+    reversible: bool
+
+
+@dataclass(frozen=True)
+class Consequence:
+    """A row of the table `consequence`."""
+
+    broker: int | None
+    topic: str
+    partition: int
+    kind: str
+    first_offset: int | None
+    last_offset: int | None
+    transactions: int | None
+    records: int | None
+    since_ms: int | None
+    provable: bool
+
+
+@dataclass(frozen=True)
+class AffectedGroup:
+    """A row of the table `affected_group`."""
+
+    group: str
+    topic: str
+    partition: int
+    kind: str
+    first_offset: int
+    last_offset: int
+    committed_offset: int
+    position: str
+
+
+@dataclass(frozen=True)
+class Incident:
+    """A row of the table `incident` with some of its consequences and groups; numbers are exact."""
+
+    incident: int
+    kind: str
+    grade: str
+    title: str
+    why: str
+    known_bug: str | None
+    broker: int | None
+    findings: int
+    violations: int
+    places: int
+    topics: tuple[str, ...]
+    since_ms: int | None
+    steps: tuple[RepairStep, ...]
+    consequences: tuple[Consequence, ...] = ()
+    consequence_count: int = 0
+    groups: tuple[AffectedGroup, ...] = ()
+    group_count: int = 0
+
+
+@dataclass(frozen=True)
 class Coverage:
     """Files of one broker and status (audited, digest_only, skipped, failed), and their bytes."""
 
@@ -247,6 +314,7 @@ class Facts:
     checks: tuple[CheckRun, ...]
     history: tuple[PastAudit, ...]
     manuals: dict[str, CheckManual]
+    incidents: tuple[Incident, ...] = ()
 
     def examples(self, code: str, verdict: str) -> list[Finding]:
         """The shown findings of a check and verdict."""

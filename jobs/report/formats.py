@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from jobs.report import junit, report_json, sarif
+from jobs.report import junit, repair, report_json, sarif
 from jobs.report.facts import Facts
 from jobs.report.seal import seal
 
@@ -20,6 +20,7 @@ FORMATS: dict[str, tuple[str, Callable[[Facts], str]]] = {
     "json": ("report.json", report_json.render),
     "sarif": ("report.sarif", sarif.render),
     "junit": ("report.junit.xml", junit.render),
+    "repair": ("repair.json", repair.render),
 }
 
 

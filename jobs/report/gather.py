@@ -20,6 +20,7 @@ from jobs.report.facts import (
     Damage,
     Facts,
     Finding,
+    Incident,
     PartitionState,
     PastAudit,
     Proof,
@@ -27,6 +28,7 @@ from jobs.report.facts import (
     TopicCount,
 )
 from jobs.report.history import lag
+from jobs.report.incidents import incidents, with_incident
 from jobs.report.timelines import STATE_COLUMNS, state_of, timelines_at, worst_places
 from jobs.report.verdict import Verdict
 
@@ -90,6 +92,7 @@ def gather(source: Source) -> Facts:
     findings: tuple[Finding, ...] = ()
     by_topic: tuple[TopicCount, ...] = ()
     timelines: tuple[Timeline, ...] = ()
+    found: tuple[Incident, ...] = ()
     causes, cause_count = NO_CAUSES
     partitions = table("partition_state")
     with ThreadPoolExecutor(QUERIES_AT_ONCE) as pool:
@@ -99,12 +102,16 @@ def gather(source: Source) -> Facts:
         checks = pool.submit(_checks, table("check_run"))
         if verdict.counts:
             all_findings = table("violation")
+            if verdict.incidents:
+                told = pool.submit(incidents, table)
+                all_findings = with_incident(all_findings, table("incident_finding"))
             topics = pool.submit(_by_topic, all_findings)
             caused = pool.submit(_causes, all_findings)
             findings = examples(all_findings, source.per_code)
             if places := worst_places(findings):
                 timelines = timelines_at(places, partitions, table("txn"), all_findings)
             by_topic, (causes, cause_count) = topics.result(), caused.result()
+            found = told.result() if verdict.incidents else ()
     damages, damage_count, damage_bytes = damage.result()
     states, lagging_count = lagging.result()
     return Facts(
@@ -125,6 +132,7 @@ def gather(source: Source) -> Facts:
         checks=checks.result(),
         history=source.history,
         manuals=source.manuals,
+        incidents=found,
     )
 
 

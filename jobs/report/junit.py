@@ -41,11 +41,20 @@ def _case(suite: ET.Element, facts: Facts, run: CheckRun) -> str:
         return "skipped"
     proven = facts.verdict.counts.get((run.code, "error", "violation"), 0)
     if proven:
-        failure = ET.SubElement(case, "failure", {"message": f"{proven:,} violations"})
+        cause = _causes(facts, run.code)
+        failure = ET.SubElement(case, "failure", {"message": f"{proven:,} violations{cause}"})
         failure.text = _messages(facts, run.code, ("violation",))
     if other := _messages(facts, run.code, ("suspect", "inconclusive")):
         ET.SubElement(case, "system-out").text = other
     return "failure" if proven else "passed"
+
+
+def _causes(facts: Facts, code: str) -> str:
+    """The incidents of the shown violations of a check, in brackets."""
+    shown = {finding.incident for finding in facts.examples(code, "violation")}
+    named = [f"{one.incident}: {one.kind}" for one in facts.verdict.incidents
+             if one.incident in shown]  # fmt: skip
+    return f" (incident {', '.join(named)})" if named else ""
 
 
 def _messages(facts: Facts, code: str, verdicts: tuple[str, ...]) -> str:

@@ -54,6 +54,7 @@ def environment() -> Environment:
     made.filters["number"] = lambda value: "" if value is None else f"{value:,}"
     made.filters["moment"] = lambda value: "" if value is None else moment(value)
     made.filters["command"] = command
+    made.filters["lines"] = lines
     return made
 
 
@@ -73,6 +74,11 @@ def command(proof: Proof) -> str:
         shown = f"grep -F 'position: {proof.byte_position} '"
         return f"kafka-dump-log.sh --print-data-log --files {file} | {shown}"
     return f"xxd -s {proof.byte_position} -l {proof.byte_length} {file}"
+
+
+def lines(text: str) -> Markup:
+    """A text of several lines, each made visible and escaped by itself."""
+    return Markup("\n").join(visible(line) for line in text.split("\n"))
 
 
 @dataclass(frozen=True)
@@ -163,6 +169,7 @@ def render(facts: Facts) -> str:
             style_digest=style_digest(style),
             groups={kind: groups(facts, kind) for kind in VERDICT_ORDER},
             titles=TITLES,
+            lines={one.incident: one for one in facts.verdict.incidents},
             matrix=counted,
             pictures=drawn,
             timelines=timelines,

@@ -6,9 +6,11 @@ of severity error is an `error`, a suspect or warning a `warning`, anything else
 
 import hashlib
 import json
+from collections.abc import Iterable
 from typing import Any
 from urllib.parse import quote
 
+from jobs.model.incident import IncidentLine
 from jobs.report.facts import CheckManual, Facts, Finding, Proof
 from jobs.report.visible import visible
 from schemas.dump_file import IN_TEXT
@@ -43,7 +45,7 @@ def render(facts: Facts) -> str:
                 ],
             }
         ],
-        "results": [_result(finding, index) for finding in facts.findings],
+        "results": [_result(one, index, verdict.incidents) for one in facts.findings],
         "properties": {"verdict": verdict.as_dict()},
     }
     return json.dumps({"version": VERSION, "runs": [run]}, indent=1, sort_keys=True) + "\n"
@@ -71,10 +73,12 @@ def _level(finding: Finding) -> str:
     return "warning" if (finding.verdict, finding.severity) == ("suspect", "error") else "note"
 
 
-def _result(finding: Finding, index: dict[str, int]) -> dict[str, Any]:
+def _result(
+    finding: Finding, index: dict[str, int], incidents: Iterable[IncidentLine] = ()
+) -> dict[str, Any]:
     # The schema wants related locations to differ.
     proofs = list(dict.fromkeys(finding.evidence))
-    result = {
+    result: dict[str, Any] = {
         "ruleId": finding.code,
         "ruleIndex": index[finding.code],
         "level": _level(finding),
@@ -91,6 +95,9 @@ def _result(finding: Finding, index: dict[str, int]) -> dict[str, Any]:
             "remedy": finding.remedy and visible(finding.remedy),
         },
     }
+    kinds = {one.incident: one.kind for one in incidents}
+    if finding.incident in kinds:
+        result["properties"] |= {"incident": finding.incident, "cause": kinds[finding.incident]}
     if finding.new is not None:
         result["baselineState"] = "new" if finding.new else "unchanged"
     return result

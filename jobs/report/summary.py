@@ -13,6 +13,7 @@ TITLES = {
     "inconclusive": "Inconclusive (the dump cannot decide)",
 }
 MOST_LINES = 25
+MOST_INCIDENTS = 4
 
 
 class Detail(NamedTuple):
@@ -45,8 +46,9 @@ def summary(verdict: Verdict, examples: Iterable[Finding], out: str) -> str:
     At most `MOST_LINES` lines: where the evidence of all examples does not fit, less is shown of
     each, and report.html has the rest.
     """
-    shown, head = list(examples), _head(verdict)
+    shown = list(examples)
     for detail in DETAILS:
+        head = [*_head(verdict), *_incidents(verdict, detail)]
         of_kinds = [_of_kind(verdict, shown, kind, detail) for kind in VERDICT_ORDER]
         findings = [line for lines in of_kinds for line in lines]
         tail = _tail(verdict, out, detail)
@@ -67,6 +69,22 @@ def _head(verdict: Verdict) -> list[str]:
     )
     since = [since_line(verdict)] if verdict.since else []
     return [verdict.headline, "", looked_at, *since]
+
+
+def _incidents(verdict: Verdict, detail: Detail) -> list[str]:
+    """Cause, consequence, who is hit and what to do first, of each incident; or its name alone."""
+    if not verdict.incidents:
+        return []
+    lines = ["", "What happened (`explain --incident N` tells more)"]
+    whole = 1 if detail.sentences == 1 else 2
+    for one in verdict.incidents[:MOST_INCIDENTS]:
+        plural = "finding" if one.findings == 1 else "findings"
+        lines.append(f"  {one.incident}. {one.title} ({one.grade}): {one.findings:,} {plural}")
+        if one.incident <= whole:
+            lines.append(f"     {one.consequence}; {one.who}")
+            lines += [f"     first: {one.first_step}"] if one.first_step else []
+    left_out = len(verdict.incidents) - MOST_INCIDENTS
+    return lines + ([f"  … and {left_out:,} more in report.html"] if left_out > 0 else [])
 
 
 def _tail(verdict: Verdict, out: str, detail: Detail) -> list[str]:

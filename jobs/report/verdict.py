@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from jobs.model.expectation_results import Outcome
+from jobs.model.incident import IncidentLine
 
 CLEAN, VIOLATIONS, INCOMPLETE = "clean", "violations", "incomplete"
 NOT_ACCEPTED = "not_accepted"
@@ -46,7 +47,7 @@ class Verdict:
     `incomplete` sentences are those because of which the audit counts as incomplete. `counts`:
     (code, severity, verdict) -> findings. `number`: the how-manieth audit of its folder, from 1.
     `since`: None for the first. Both are known when the audit is written. `policy`: what became of
-    the acceptance policy; None where none was asked for.
+    the acceptance policy; None where none was asked for. `incidents`: by number.
     """
 
     audit_id: str
@@ -60,6 +61,7 @@ class Verdict:
     audit_number: int = 1
     since: Since | None = None
     policy: Outcome | None = None
+    incidents: tuple[IncidentLine, ...] = ()
 
     def number(self, verdict: str) -> int:
         """Findings of one verdict."""
@@ -127,6 +129,7 @@ class Verdict:
             "verdict": self.verdict,
             "exit_code": self.exit_code,
             "as_of_ms": self.as_of_ms,
+            "incidents": [asdict(one) for one in self.incidents],
             "findings": findings,
             "since": asdict(self.since) if self.since else None,
             "open_transactions": asdict(self.open_transactions),
@@ -149,6 +152,7 @@ class Verdict:
         judged = stored.get("policy")
         return cls(
             counts=counts,
+            incidents=tuple(IncidentLine.of(one) for one in stored.get("incidents", [])),
             policy=Outcome(**judged) if judged else None,
             since=Since(**stored["since"]) if stored["since"] else None,
             open_transactions=OpenTransactions(**stored["open_transactions"]),

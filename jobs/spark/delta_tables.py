@@ -45,6 +45,14 @@ def rows_of(spark: SparkSession, out: str, name: str, audit_id: str) -> DataFram
     return table.filter(F.col("audit_id") == audit_id)
 
 
+def rows_or_none(spark: SparkSession, out: str, name: str, audit_id: str) -> DataFrame:
+    """The same; no rows where the table does not exist yet."""
+    table = read(spark, out, name)
+    if table is None:
+        return spark.createDataFrame([], SCHEMAS[name])
+    return table.filter(F.col("audit_id") == audit_id)
+
+
 def append(rows: DataFrame, out: str, name: str, audit_id: str) -> None:
     """Appends the rows of one audit to a table, once, in the columns of its schema."""
     skipped_by = [column for column in SKIPPED_BY if column in SCHEMAS[name].names]

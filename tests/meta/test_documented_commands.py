@@ -87,6 +87,7 @@ RUN_BY = {
     "./spark-submit.sh audit --dump /copies --out /audits --policy /etc/eosaudit/policy":
         "tests/stages/test_audit.py::test_the_sample_hangs_and_a_second_run_changes_nothing",
     "./spark-submit.sh report --out /audits --audit ID --policy /etc/eosaudit/stricter": TOLD_AGAIN,
+    "./spark-submit.sh explain --out /audits --incident 1": MADE_AGAIN,
     "./spark-submit.sh report --out /audits": TOLD_AGAIN,
     "./spark-submit.sh report --out /audits --format html --dump /copies": MADE_AGAIN,
     "./spark-submit.sh report --out /audits --audit ID --format junit --to build/reports":

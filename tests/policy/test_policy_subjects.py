@@ -91,6 +91,12 @@ def test_views_are_aggregates_in_a_stable_order(results: Results) -> None:
 
 
 @pytest.mark.spark
+def test_where_nothing_is_proven_the_tables_of_incidents_are_empty(results: Results) -> None:
+    assert rows_of("consequence", results).empty
+    assert "kind" in rows_of("incident", results)
+
+
+@pytest.mark.spark
 def test_no_more_rows_are_read_than_a_policy_may(
     results: Results, monkeypatch: pytest.MonkeyPatch
 ) -> None:

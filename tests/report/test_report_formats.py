@@ -50,7 +50,7 @@ def test_junit_has_a_case_a_check_and_tells_failed_from_crashed_and_skipped() ->
     assert numbers == [str(len(CHECKS)), "1", "1", "0"]
     assert len(root.findall("./testsuite/testcase")) == len(CHECKS)
     (failure,) = root.findall(".//testcase[@name='hanging_transaction']/failure")
-    assert failure.get("message") == "1 violations"
+    assert failure.get("message") == "1 violations (incident 1: skipped_markers)"
     assert "\\x1b" in str(failure.text)
 
 

@@ -22,6 +22,8 @@ MISTAKES = (
     (["--topic", "hh", "--partition", "0"], "topic hh is not in this audit; did you mean h"),
     (["--topic", "h", "--partition", "9"], "partition 9 of h is not in this audit; it has"),
     (["--topic", "h", "--partition", "0", "--broker", "7"], "there is one on broker 0."),
+    (["--incident", "9"], "has no incident 9; it has: 1."),
+    (["--topic", "h"], "--topic and --partition, or --incident"),
 )
 
 
@@ -127,6 +129,11 @@ def test_the_sample_is_explained_and_its_report_made_again(
     explained = capsys.readouterr().out
     assert SHOWN in explained, explained
     assert "hanging_transaction (violation)" in explained
+    assert main(["explain", *one, "--incident", "1"]) == 0
+    incident = capsys.readouterr().out
+    assert incident.startswith("Incident 1: Data were written outside of every transaction")
+    assert "records_blocked: h-0 on broker 0, offsets 59 to 125" in incident
+    assert "abort --topic h --partition 0 --start-offset 59" in incident
     for wrong, hint in MISTAKES:
         assert main(["explain", *one, *wrong]) == 2
         assert hint in capsys.readouterr().err

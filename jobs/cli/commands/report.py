@@ -18,6 +18,7 @@ from jobs.report.verdict import Verdict
 from jobs.spark import delta_tables
 from jobs.spark.files import write_file
 from jobs.verify.catalogue import CHECKS
+from schemas.tables import OF_INCIDENTS
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,8 @@ class Finished:
         identity = self.verdict.audit_id
         if name in self.at_hand:
             rows = delta_tables.stamped(self.at_hand[name], name, identity)
+        elif name in OF_INCIDENTS:
+            rows = delta_tables.rows_or_none(self.spark, self.out, name, identity)
         else:
             rows = delta_tables.rows_of(self.spark, self.out, name, identity)
         if name != "violation":

@@ -23,6 +23,7 @@ Evidence: the first batch of the transaction there, and the Prepare record.
 
 from pyspark.sql import functions as F
 
+from jobs.model.found import NO_DATA
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
 from jobs.verify.verdict import (
     CLOCK_SKEW,
@@ -81,7 +82,7 @@ CHECK = Check(
         )
         .when(
             F.col("data_run").isNull(),
-            text("no marker and no data of it after offset {held_from}"),
+            text(NO_DATA + "{held_from}"),
         )
         .otherwise(text("none; data of epoch {producer_epoch} from offset {offset_first}"))
     ),

@@ -1,0 +1,241 @@
+"""What an incident did to readers: decisions of the coordinator beside what the logs have."""
+
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from jobs.incidents.assign import PLACE, VIOLATION, at_places
+from jobs.incidents.signature import LOST
+from schemas.incident import CONSEQUENCE
+from schemas.violation import FINDING_PLACE
+
+COLUMNS = [field for field in CONSEQUENCE if field.name != "audit_id"]
+EPOCH = ("producer_id", "producer_epoch")
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the replay knows. `decisions`: of the producers of findings, completed or not.
+
+    `runs`: data runs (`jobs.replay.producers`); `transactions`: of `jobs.replay.transactions`;
+    `regular`: folded transactions of these producers; `info`: partition_info; `states`: rows of
+    the table partition_state with partition_index.
+    """
+
+    decisions: DataFrame
+    runs: DataFrame
+    transactions: DataFrame
+    regular: DataFrame
+    info: DataFrame
+    states: DataFrame
+
+
+def consequences(findings: DataFrame, known: Known) -> DataFrame:
+    """Rows of CONSEQUENCE without audit_id. `findings`: rows with the column incident."""
+    mine = findings.filter(F.col("incident").isNotNull())
+    placed = at_places(
+        mine.select("incident", "label", "verdict", *EPOCH, *FINDING_PLACE.names, "places")
+    )
+    data = _data(known)
+    decided = _decided(known.decisions)
+    frames = [
+        _misdecided(placed, data, decided, known.states),
+        _lost(placed, data, decided),
+        _blocked(placed, known.states),
+        _twice(placed),
+        _went_back(placed),
+    ]
+    everything = frames[0]
+    for frame in frames[1:]:
+        everything = everything.unionByName(frame)
+    return everything
+
+
+def _shaped(rows: DataFrame, kind: Column, **values: Column) -> DataFrame:
+    """The columns of the table; what is not given is null."""
+    given = {"kind": kind, **values}
+    return rows.select(
+        *[
+            given.get(field.name, F.col(field.name) if field.name in rows.columns else F.lit(None))
+            .cast(field.dataType)
+            .alias(field.name)
+            for field in COLUMNS
+        ]
+    )
+
+
+def _data(known: Known) -> DataFrame:
+    """One row a producer's epoch in a copy, by outcome: offsets, records, first timestamp."""
+    ended = known.transactions.select(
+        "partition_index", "producer_id", "transaction_number", "outcome"
+    )
+    in_log = known.runs.filter(F.col("has_data") & F.col("transactional") & ~F.col("initial"))
+    replayed = in_log.join(ended, on=["partition_index", "producer_id", "transaction_number"])
+    names = ("partition_index", *EPOCH, "outcome", "first_offset", "last_offset", "records",
+             "first_timestamp")  # fmt: skip
+    outcome = F.when(F.col("marker_commit"), "commit").otherwise("abort")
+    folded = known.regular.withColumn("outcome", outcome).select(*names)
+    place = known.info.select("partition_index", *PLACE)
+    return (
+        replayed.select(*names)
+        .unionByName(folded)
+        .groupBy("partition_index", *EPOCH, "outcome")
+        .agg(
+            F.min("first_offset").alias("first_offset"),
+            F.max("last_offset").alias("last_offset"),
+            F.sum("records").alias("records"),
+            F.min("first_timestamp").alias("since_ms"),
+        )
+        .join(F.broadcast(place), on="partition_index")
+        .withColumn("listed", F.concat_ws("-", "topic", "partition"))
+    )
+
+
+def _decided(decisions: DataFrame) -> DataFrame:
+    """Completed decisions about one epoch alone: producer_id, producer_epoch, listed, commit.
+
+    Where several transactions share an epoch, a decision cannot be told from the next one.
+    """
+    return (
+        decisions.filter(F.col("complete_offset").isNotNull() & ~F.col("shares_epoch"))
+        .select(
+            "producer_id",
+            F.col("data_epoch").alias("producer_epoch"),
+            F.col("commit").alias("decided_commit"),
+            F.explode("partitions").alias("listed"),
+        )
+        .distinct()
+    )
+
+
+def _misdecided(
+    placed: DataFrame, data: DataFrame, decided: DataFrame, states: DataFrame
+) -> DataFrame:
+    """Records that readers get, or do not get, against the decision of the coordinator."""
+    whose = placed.filter(F.col("producer_id").isNotNull()).groupBy(*PLACE, "producer_id")
+    stable = states.select("partition_index", "last_stable_offset")
+    rows = (
+        data.join(decided, on=[*EPOCH, "listed"])
+        .join(stable, on="partition_index")
+        .alias("d")
+        .join(
+            F.broadcast(whose.agg(F.min("incident").alias("incident"))).alias("w"),
+            F.col("d.broker").eqNullSafe(F.col("w.broker"))
+            & (F.col("d.topic") == F.col("w.topic"))
+            & (F.col("d.partition") == F.col("w.partition"))
+            & (F.col("d.producer_id") == F.col("w.producer_id")),
+        )
+        .select("d.*", "w.incident")
+    )
+    reached = F.col("last_offset") < F.col("last_stable_offset")
+    kind = F.when(
+        ~F.col("decided_commit") & (F.col("outcome") == "commit") & reached,
+        F.lit("aborted_records_visible"),
+    ).when(
+        F.col("decided_commit") & (F.col("outcome") != "commit"),
+        F.lit("committed_records_invisible"),
+    )
+    found = rows.withColumn("kind", kind).filter(F.col("kind").isNotNull())
+    summed = found.groupBy("incident", *PLACE, "kind").agg(
+        F.min("first_offset").alias("first_offset"),
+        F.max("last_offset").alias("last_offset"),
+        F.count_distinct(*EPOCH).alias("transactions"),
+        F.sum("records").alias("records"),
+        F.min("since_ms").alias("since_ms"),
+    )
+    return _shaped(summed, F.col("kind"), provable=F.lit(True))
+
+
+def _lost(placed: DataFrame, data: DataFrame, decided: DataFrame) -> DataFrame:
+    """Committed transactions of which a partition has nothing; counted where a copy has them.
+
+    Offsets and records are those of the copy that has most of them; broker is the one that has.
+    """
+    gone = (
+        placed.filter((F.col("label") == LOST) & (F.col("verdict") == VIOLATION))
+        .withColumn("listed", F.concat_ws("-", "topic", "partition"))
+        .groupBy("topic", "partition", "listed", *EPOCH)
+        .agg(F.min("incident").alias("incident"))
+        .join(decided.filter("decided_commit"), on=[*EPOCH, "listed"])
+    )
+    kept = data.filter(F.col("outcome") == "commit").select(
+        "broker", "listed", *EPOCH, "first_offset", "last_offset", "records", "since_ms"
+    )
+    copy = F.struct("records", "first_offset", "last_offset", "since_ms", "broker")
+    one = (
+        gone.join(kept, on=[*EPOCH, "listed"], how="left")
+        .groupBy("incident", "topic", "partition", *EPOCH)
+        .agg(F.max(copy).alias("copy"))
+    )
+    summed = one.groupBy("incident", "topic", "partition").agg(
+        F.count("*").alias("transactions"),
+        F.count_if(F.col("copy.records").isNotNull()).alias("counted"),
+        F.sum("copy.records").alias("records"),
+        F.min("copy.first_offset").alias("first_offset"),
+        F.max("copy.last_offset").alias("last_offset"),
+        F.min("copy.since_ms").alias("since_ms"),
+        F.min("copy.broker").alias("broker"),
+    )
+    whole = F.col("counted") == F.col("transactions")
+    return _shaped(
+        summed,
+        F.lit("records_lost"),
+        records=F.when(whole, F.col("records")),
+        provable=whole,
+    )
+
+
+def _blocked(placed: DataFrame, states: DataFrame) -> DataFrame:
+    """Offsets behind a last stable offset that a transaction of the incident holds."""
+    holders = placed.filter(F.col("producer_id").isNotNull()).groupBy(*PLACE, "producer_id")
+    held = holders.agg(F.min("incident").alias("incident")).alias("h")
+    end = F.coalesce("high_watermark", "log_end_offset")
+    waiting = states.filter(
+        F.col("lso_producer_id").isNotNull() & (F.col("last_stable_offset") < end)
+    ).alias("s")
+    rows = waiting.join(
+        F.broadcast(held),
+        F.col("s.broker").eqNullSafe(F.col("h.broker"))
+        & (F.col("s.topic") == F.col("h.topic"))
+        & (F.col("s.partition") == F.col("h.partition"))
+        & (F.col("s.lso_producer_id") == F.col("h.producer_id")),
+    ).select("s.*", "h.incident")
+    return _shaped(
+        rows,
+        F.lit("records_blocked"),
+        first_offset=F.col("last_stable_offset"),
+        last_offset=end - 1,
+        since_ms=F.col("lso_since_ms"),
+        provable=F.lit(True),
+    )
+
+
+def _twice(placed: DataFrame) -> DataFrame:
+    """Batches that are stored a second time."""
+    rows = placed.filter((F.col("label") == "duplicate_batch") & (F.col("verdict") == VIOLATION))
+    size = F.sum(F.col("offset_last") - F.col("offset_first") + 1)
+    return _shaped(
+        _spanned(rows, size.alias("records")),
+        F.lit("records_stored_twice"),
+        provable=F.lit(True),
+    )
+
+
+def _went_back(placed: DataFrame) -> DataFrame:
+    """Commits of offsets that went back, or that do not share the fate of their output."""
+    codes = ("offset_commit_regression", "offset_commit_outcome_mismatch")
+    rows = placed.filter(F.col("label").isin(*codes))
+    number = F.count("*").alias("records")
+    proven = F.max(F.col("verdict") == VIOLATION).alias("proven")
+    return _shaped(
+        _spanned(rows, number, proven), F.lit("offsets_went_back"), provable=F.col("proven")
+    )
+
+
+def _spanned(rows: DataFrame, *more: Column) -> DataFrame:
+    return rows.groupBy("incident", *PLACE).agg(
+        F.min("offset_first").alias("first_offset"),
+        F.max("offset_last").alias("last_offset"),
+        *more,
+    )

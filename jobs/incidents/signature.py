@@ -1,0 +1,66 @@
+"""What a signature is: a rule over traits of a finding, evaluated by Spark or on plain values.
+
+A rule uses `&`, `|` and `~` only, so that the same rule works on columns and on NumPy booleans.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+PROVEN, CONSISTENT, UNEXPLAINED = "proven", "consistent", "unexplained"
+MISSING_MARKER = "missing_marker_in_listed_partition"
+# A finding of that check where neither data nor marker of the transaction are there.
+LOST = f"{MISSING_MARKER}/lost"
+
+
+class Traits(Protocol):
+    """What a rule may ask of a finding; every answer is a boolean column or a NumPy boolean."""
+
+    def one_of(self, *codes: str) -> Any:
+        """Whether the finding has one of the codes; LOST is a code, too."""
+
+    def beside(self, *codes: str) -> Any:
+        """Whether the topic partition has such a finding in any copy, suspect or proven."""
+
+    def of_producer(self, *codes: str) -> Any:
+        """Whether the producer id has such a finding anywhere, suspect or proven."""
+
+
+class Step(NamedTuple):
+    """A step of a repair plan (`schemas.incident.STEP`).
+
+    `command` may name topic, partition, first_offset, producer_id and incident in braces; a step
+    whose command names a place is made for each place that needs it, see `jobs.incidents.plan`.
+    """
+
+    what: str
+    command: str | None = None
+    before: str | None = None
+    check: str | None = None
+    cannot: str | None = None
+    reversible: bool = True
+    # The consequence that calls for it; None: always.
+    of: str | None = None
+
+
+@dataclass(frozen=True)
+class Signature:
+    """A cause. `name` is that of its file, and its manual the docstring of that.
+
+    `explains`: whether a finding belongs to it; of several signatures the first of the catalogue
+    takes it. `proven_by`: codes of which one violation proves the cause; with others only it is
+    consistent. `by_broker`: each broker has an incident of its own.
+    """
+
+    name: str
+    title: str
+    why: str
+    explains: Callable[[Traits], Any]
+    proven_by: tuple[str, ...] = ()
+    known_bug: str | None = None
+    by_broker: bool = False
+    steps: tuple[Step, ...] = ()
+
+    def grade(self, violated: frozenset[str]) -> str:
+        """Proven or consistent, by the codes of the violations that it explains."""
+        return PROVEN if violated & set(self.proven_by) else CONSISTENT

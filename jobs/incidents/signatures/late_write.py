@@ -1,0 +1,61 @@
+"""Data reached a partition outside of every transaction and hang there.
+
+What it looks like: transactional data after the marker of their own epoch, or in a partition that
+the coordinator never listed. Nobody will end them; the producer's next transaction in that
+partition takes them with it.
+
+Why: a produce request that was delayed, or a client that does not add partitions, and a broker that
+does not verify that a transaction is open.
+
+Evidence: the first batch of the data, the marker before it, and the coordinator's record that does
+not list the partition.
+
+Look-alikes: a slow producer: its coordinator lists the partition. Skipped markers: the coordinator
+completed that very transaction, and lists the partition.
+
+Known bug: KAFKA-12671, KAFKA-15449. Brokers of 3.6 and newer verify partitions, 4.0 ends every
+transaction with a new epoch (KIP-890); with
+`transaction.partition.verification.enable=false`, or an older protocol, it still happens.
+"""
+
+from jobs.incidents.signature import MISSING_MARKER, Signature, Step
+from jobs.model.commands import ABORT_BY_START, DESCRIBE_PRODUCERS
+
+LATE = (
+    "late_write_after_marker", "hanging_transaction", "data_in_unlisted_partition",
+    "offset_commit_unlisted", "epoch_bump_inside_open_txn", "marker_stale",
+)  # fmt: skip
+FOLLOWS = (
+    "pending_offsets_stuck", "lso_stuck", "marker_epoch_invalid",
+    "open_transaction_overdue", "marker_without_prepare",
+)  # fmt: skip
+
+SIGNATURE = Signature(
+    name="late_write",
+    title="Data were written outside of every transaction and hang",
+    why=(
+        "The broker took data of a transaction that had ended, or that never listed the "
+        "partition. No coordinator knows of them, so nobody ends them."
+    ),
+    explains=lambda finding: (
+        (finding.one_of(*LATE) | (finding.one_of(*FOLLOWS) & finding.of_producer(*LATE)))
+        & ~finding.of_producer(MISSING_MARKER)
+    ),
+    proven_by=LATE,
+    known_bug="KAFKA-12671, KAFKA-15449; prevented by KIP-890 (verification from 3.6, 4.0)",
+    steps=(
+        Step(
+            "Check that the transaction is still open, and abort it",
+            command=ABORT_BY_START,
+            before=f"it is listed by: {DESCRIBE_PRODUCERS}",
+            check="the last stable offset of the partition moves on",
+            cannot="its records are lost for read_committed consumers; save them before",
+            reversible=False,
+            of="records_blocked",
+        ),
+        Step(
+            "Set transaction.partition.verification.enable=true on brokers from 3.6 on, and move "
+            "to transaction.version 2 (4.0)",
+        ),
+    ),
+)

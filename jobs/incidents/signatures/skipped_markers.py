@@ -1,0 +1,72 @@
+"""The coordinator completed transactions without writing their markers.
+
+What it looks like: the data of a completed transaction are in the log, and no marker follows. They
+hang, or the producer's next marker decides them, whatever the coordinator had decided.
+
+Why: while a broker is fenced after a restart, its partitions have no leader. The coordinator takes
+such a partition for a deleted one and counts its marker as done.
+
+Evidence: the Prepare and Complete records that list the partition, and the first batch of the data
+that is still open, or was ended by a marker of a later epoch.
+
+Look-alikes: a log that was cut: there the data are gone, too. A late write: there the coordinator
+never listed the data. A transaction that is being completed: its Complete record is not there.
+
+Known bug: KAFKA-20734, seen in 4.3.0. 3.9 queues the markers of such partitions and tries again
+(`TransactionMarkerChannelManager`, `Node.noNode`).
+"""
+
+from jobs.incidents.signature import LOST, MISSING_MARKER, Signature, Step
+from jobs.model.commands import ABORT_BY_START, DESCRIBE_PRODUCERS
+
+OPEN_DATA = "open_data_of_completed_transaction"
+FOLLOWS = (
+    "hanging_transaction", "epoch_bump_inside_open_txn",
+    "pending_offsets_stuck", "lso_stuck", "marker_outcome_mismatch", "marker_epoch_invalid",
+    "offset_commit_outcome_mismatch", "committed_output_without_offsets", "torn_transaction",
+    "marker_without_transaction", "open_transaction_overdue", "epoch_committed_and_aborted",
+)  # fmt: skip
+
+SIGNATURE = Signature(
+    name="skipped_markers",
+    title="The coordinator completed transactions without writing their markers",
+    why=(
+        "While a broker was fenced its partitions had no leader, and the coordinator counted "
+        "their markers as done. The open data take the outcome of the producer's next marker."
+    ),
+    explains=lambda finding: (
+        (finding.one_of(MISSING_MARKER) & ~finding.one_of(LOST))
+        | finding.one_of(OPEN_DATA)
+        | (finding.one_of(*FOLLOWS) & finding.of_producer(MISSING_MARKER, OPEN_DATA))
+    ),
+    proven_by=(MISSING_MARKER, OPEN_DATA),
+    known_bug="KAFKA-20734, seen in 4.3.0",
+    steps=(
+        Step(
+            "Check that the transaction is still open, and abort it, before the producer's next "
+            "marker decides its records",
+            command=ABORT_BY_START,
+            before=f"it is listed by: {DESCRIBE_PRODUCERS}",
+            check="the last stable offset of the partition moves on",
+            cannot="a COMMIT that was skipped: save those records first (read_uncommitted)",
+            reversible=False,
+            of="records_blocked",
+        ),
+        Step(
+            "Correct what consumers made of the aborted records that they got; the table "
+            "consequence has their offsets",
+            cannot="the marker that delivered them: the log keeps it",
+            of="aborted_records_visible",
+        ),
+        Step(
+            "Produce the committed records that are not delivered again, in a new transaction",
+            before="no application has written them again by itself",
+            reversible=False,
+            of="committed_records_invisible",
+        ),
+        Step(
+            "Until the release with the correction: stop brokers cleanly, and wait until a killed "
+            "one is fenced and back before producers go on",
+        ),
+    ),
+)

@@ -1,0 +1,80 @@
+"""A log was cut below acknowledged data: an unclean leader election, or a log that was lost.
+
+What it looks like: completed transactions of several producers have neither data nor marker in a
+partition that still has older data, or two copies have different batches at the same offsets
+under different leader epochs.
+
+Why: a replica that lacked acknowledged batches became leader, and the others cut their logs to its
+end. Everything after the cut is gone, whatever the coordinator has told the producers.
+
+Evidence: the coordinator's Prepare and Complete records of transactions of which the partition has
+nothing; where the old leader's copy is in the dump, the batches that it alone has.
+
+Look-alikes: skipped markers: there the data are in the log and only the marker is not. Retention:
+it takes the beginning of a log, never the end. A lagging follower: its copy only ends earlier.
+Two clusters in one dump.
+
+Known bug: none; `unclean.leader.election.enable=true`, elections forced by an operator, or a broker
+whose disk was lost or restored from an older state.
+"""
+
+from jobs.incidents.signature import LOST, MISSING_MARKER, Signature, Step
+from jobs.model.commands import EXPORT_TOPIC
+
+CUT = ("replica_divergence", LOST)
+FOLLOWS = (
+    MISSING_MARKER, "hanging_transaction", "open_data_of_completed_transaction",
+    "epoch_bump_inside_open_txn", "lso_stuck", "sequence_gap", "sequence_nonzero_at_new_epoch",
+    "offset_commit_outcome_mismatch", "committed_output_without_offsets", "torn_transaction",
+    "marker_outcome_mismatch", "txnindex_missing_entry", "txnindex_extra_entry",
+    "leader_epoch_regression", "hw_beyond_log_end", "pending_offsets_stuck",
+    "marker_without_transaction", "open_transaction_overdue",
+)  # fmt: skip
+
+SIGNATURE = Signature(
+    name="unclean_election",
+    title="A log was cut below acknowledged data (unclean leader election)",
+    why=(
+        "A replica without these records became leader. The coordinator had completed their "
+        "transactions, so producers were told that they are stored."
+    ),
+    explains=lambda finding: (
+        finding.one_of(*CUT) | (finding.one_of(*FOLLOWS) & finding.beside(*CUT))
+    ),
+    proven_by=("replica_divergence",),
+    steps=(
+        Step(
+            "Keep the old leader's copy: stop that broker before it truncates its log, or copy its "
+            "partition folders away",
+            before="the broker that lost the election has not come back yet, or its copy is kept",
+            check="the folder still has the offsets that are listed as lost",
+            cannot="what no broker has any more",
+            of="records_lost",
+        ),
+        Step(
+            "Take the lost records out of that copy",
+            command=EXPORT_TOPIC,
+            before="the copy is readable",
+            check="the table record has the offsets that are listed as lost",
+            of="records_lost",
+        ),
+        Step(
+            "Produce them again, at the end of the partition; consumers get them later than they "
+            "were written, and behind newer records of the same key",
+            before="no application has produced them again by itself",
+            cannot="their order among the records written since",
+            reversible=False,
+            of="records_lost",
+        ),
+        Step(
+            "Set unclean.leader.election.enable=false and min.insync.replicas of at least 2 for "
+            "the topic",
+            command=(
+                "kafka-configs.sh --bootstrap-server HOST:PORT --alter --entity-type topics "
+                "--entity-name {topic} "
+                "--add-config unclean.leader.election.enable=false,min.insync.replicas=2"
+            ),
+            check="kafka-configs.sh --describe shows both",
+        ),
+    ),
+)

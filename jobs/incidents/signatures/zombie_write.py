@@ -1,0 +1,34 @@
+"""A producer that was fenced went on writing.
+
+What it looks like: data or markers of a lower epoch after a higher one of the same producer id.
+
+Why: two instances used one transactional id, and a broker that had lost the producer's state took
+the older one's batches.
+
+Evidence: the batch with the lower epoch, and the marker or batch before it with the higher one.
+
+Look-alikes: a producer state that expired, after which any epoch is taken; an id in two hands:
+there two transactional ids share it.
+
+Known bug: none of its own; see KAFKA-9144 for state that expires early (before 2.4.1, 2.5.0).
+"""
+
+from jobs.incidents.signature import Signature, Step
+
+ZOMBIE = ("zombie_write_after_fence", "producer_epoch_regression", "marker_epoch_regression")
+
+SIGNATURE = Signature(
+    name="zombie_write",
+    title="A producer that was fenced went on writing",
+    why="A broker took batches of an epoch below one that it had already seen of this producer.",
+    explains=lambda finding: finding.one_of(*ZOMBIE),
+    proven_by=("zombie_write_after_fence",),
+    steps=(
+        Step("Find and stop the second instance with this transactional id"),
+        Step(
+            "Compare its output with that of the instance that took over: the records of the lower "
+            "epoch are there twice, or should not be there",
+            cannot="records cannot be taken out of a log; correct their results",
+        ),
+    ),
+)

@@ -1,0 +1,4 @@
+"""How a check words what it found, where a later stage needs to tell two cases apart."""
+
+# missing_marker_in_listed_partition: neither data nor marker are in the log.
+NO_DATA = "no marker and no data of it after offset "

@@ -1,0 +1,82 @@
+"""An incident as verdict.json and the summary on the terminal tell it."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+# Kind of a consequence -> words after its number; the unit is records, or offsets where blocked.
+CONSEQUENCES = {
+    "records_lost": "records of committed transactions are lost",
+    "aborted_records_visible": "aborted records are delivered to read_committed consumers",
+    "committed_records_invisible": "committed records are not delivered",
+    "records_blocked": "offsets wait behind the last stable offset",
+    "records_stored_twice": "records are stored twice",
+    "offsets_went_back": "commits of offsets went back or do not fit their output",
+}
+
+
+@dataclass(frozen=True)
+class Effect:
+    """Consequences of one kind, summed. `number`: None where the dump does not show how many.
+
+    `partitions`: topic partitions; `transactions`: None where it is not about transactions.
+    """
+
+    kind: str
+    partitions: int
+    number: int | None
+    transactions: int | None
+    since_ms: int | None
+
+    @property
+    def sentence(self) -> str:
+        """The consequence in words."""
+        what = CONSEQUENCES[self.kind]
+        where = f"in {self.partitions:,} partition{'' if self.partitions == 1 else 's'}"
+        if self.number is not None:
+            return f"{self.number:,} {what}, {where}"
+        if self.transactions is not None:
+            number = f"{self.transactions:,} transactions, of which not all records are counted"
+            return f"{what} ({number}), {where}"
+        return f"{what}, {where}"
+
+
+@dataclass(frozen=True)
+class IncidentLine:
+    """An incident in short; `groups`: names of groups that read or stand in affected ranges.
+
+    `group_count`: how many there are; `first_step`: what to do first.
+    """
+
+    incident: int
+    kind: str
+    grade: str
+    title: str
+    findings: int
+    violations: int
+    effects: tuple[Effect, ...] = field(default=())
+    groups: tuple[str, ...] = field(default=())
+    group_count: int = 0
+    first_step: str | None = None
+
+    @property
+    def consequence(self) -> str:
+        """All consequences in one sentence."""
+        told = [effect.sentence for effect in self.effects]
+        return "; ".join(told) or "no record is known to be wrong for a consumer"
+
+    @property
+    def who(self) -> str:
+        """Which groups are hit, in one sentence."""
+        if not self.group_count:
+            return "no group of the dump has an offset in or beyond an affected range"
+        named = ", ".join(self.groups)
+        more = self.group_count - len(self.groups)
+        rest = f" and {more:,} more" if more > 0 else ""
+        one = self.group_count == 1
+        return f"group{'' if one else 's'} {named}{rest} read affected ranges"
+
+    @classmethod
+    def of(cls, stored: dict[str, Any]) -> "IncidentLine":
+        """From `dataclasses.asdict`, also through JSON."""
+        effects = tuple(Effect(**effect) for effect in stored["effects"])
+        return cls(**stored | {"effects": effects, "groups": tuple(stored["groups"])})

@@ -1,0 +1,77 @@
+"""One incident as text for a terminal: cause, consequences, groups, and the plan with commands."""
+
+from collections.abc import Iterator
+from textwrap import wrap
+
+from jobs.model.incident import IncidentLine
+from jobs.report.evidence import moment
+from jobs.report.facts import AffectedGroup, Consequence, Incident, RepairStep
+from jobs.report.visible import visible
+
+WIDTH = 100
+STANDS = {"read": "has read it", "inside": "stands in it", "before": "has not read it yet"}
+
+
+def told(one: Incident, line: IncidentLine) -> str:
+    """What a person reads who asks for one incident."""
+    lines = [f"Incident {one.incident}: {one.title} ({one.grade})", *_wrapped(one.why, "  ")]
+    if one.known_bug:
+        lines.append(f"  known bug: {one.known_bug}")
+    if one.since_ms is not None:
+        lines.append(f"  since {moment(one.since_ms)}")
+    lines.append(
+        f"  explains {one.findings:,} findings, {one.violations:,} of them proven, in "
+        f"{one.places:,} partition copies of {', '.join(one.topics)}"
+    )
+    lines += ["", "Consequences"]
+    lines += [f"  {effect.sentence}" for effect in line.effects] or [f"  {line.consequence}"]
+    lines += [f"    {_range(row)}" for row in one.consequences]
+    lines += _rest(one.consequence_count - len(one.consequences), "consequence")
+    lines += ["", "Groups", f"  {line.who}"]
+    lines += [f"    {_group(row)}" for row in one.groups]
+    lines += _rest(one.group_count - len(one.groups), "affected_group")
+    lines += ["", "What to do, in this order"]
+    lines += [text for number, step in enumerate(one.steps, 1) for text in _step(number, step)]
+    if not one.steps:
+        lines.append("  Follow the remedy of each finding.")
+    return "\n".join(visible(text) for text in lines)
+
+
+def _wrapped(text: str, indent: str, first: str | None = None) -> list[str]:
+    return wrap(text, WIDTH, initial_indent=first or indent, subsequent_indent=indent)
+
+
+def _rest(number: int, table: str) -> list[str]:
+    return [f"    … and {number:,} more in the table {table}"] if number > 0 else []
+
+
+def _range(row: Consequence) -> str:
+    place = f"{row.topic}-{row.partition}"
+    if row.broker is not None:
+        place += f" on broker {row.broker}"
+    if row.first_offset is not None:
+        place += f", offsets {row.first_offset} to {row.last_offset}"
+    numbers = [
+        f"{number:,} {noun}"
+        for number, noun in ((row.records, "records"), (row.transactions, "transactions"))
+        if number is not None
+    ]
+    return ": ".join([row.kind, ", ".join([place, *numbers])])
+
+
+def _group(row: AffectedGroup) -> str:
+    return (
+        f"{row.group} {STANDS[row.position]}: {row.topic}-{row.partition} at "
+        f"{row.committed_offset}, {row.kind} at {row.first_offset} to {row.last_offset}"
+    )
+
+
+def _step(number: int, step: RepairStep) -> Iterator[str]:
+    once = "" if step.reversible else " (cannot be taken back)"
+    yield from _wrapped(f"{step.what}{once}.", "     ", f"  {number}. ")
+    yield from (f"     {line}" for line in (step.command or "").splitlines())
+    for name, text in (
+        ("before", step.before), ("it worked if", step.check), ("does not mend", step.cannot),
+    ):  # fmt: skip
+        if text is not None:
+            yield from _wrapped(f"{name}: {text}", "       ")

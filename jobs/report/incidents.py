@@ -1,0 +1,80 @@
+"""Reads incidents from the tables, with some of their consequences and groups, bounded."""
+
+from collections.abc import Callable
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, Row, Window
+from pyspark.sql import functions as F
+
+from jobs.report.facts import AffectedGroup, Consequence, Incident, RepairStep
+
+MAX_INCIDENTS = 50
+MAX_CONSEQUENCES = 20
+MAX_GROUPS = 20
+# By these the rows of `incident_finding` meet those of `violation`.
+KEY = (
+    "code", "verdict", "reason", "broker", "topic", "partition", "offset_first", "producer_id",
+    "producer_epoch", "file", "byte_position",
+)  # fmt: skip
+
+
+def incidents(table: Callable[[str], DataFrame], only: int | None = None) -> tuple[Incident, ...]:
+    """The incidents of an audit by number; with `only` that one."""
+
+    def mine(name: str) -> DataFrame:
+        rows = table(name)
+        return rows if only is None else rows.filter(F.col("incident") == only)
+
+    told = mine("incident").orderBy("incident").limit(MAX_INCIDENTS).collect()
+    if not told:
+        return ()
+    effects = _some(mine("consequence"), MAX_CONSEQUENCES, "kind", "topic", "partition", "broker")
+    position = F.array_position(F.array(*[F.lit(p) for p in ("read", "inside")]), "position")
+    groups = _some(
+        mine("affected_group"), MAX_GROUPS, (position == 0), "group", "topic", "partition", "kind"
+    )
+    return tuple(_incident(row, effects, groups) for row in told)
+
+
+def _some(rows: DataFrame, most: int, *order: str | Column) -> dict[int, list[Row]]:
+    """The first rows of each incident, with the column `number` of all its rows."""
+    mine = Window.partitionBy("incident")
+    ranked = rows.withColumns(
+        {"turn": F.row_number().over(mine.orderBy(*order)), "number": F.count("*").over(mine)}
+    )
+    chosen = ranked.filter(F.col("turn") <= most).orderBy("incident", "turn")
+    found: dict[int, list[Row]] = {}
+    for row in chosen.limit(most * MAX_INCIDENTS).collect():
+        found.setdefault(row.incident, []).append(row)
+    return found
+
+
+def _incident(row: Row, effects: dict[int, list[Row]], groups: dict[int, list[Row]]) -> Incident:
+    mine, hit = effects.get(row.incident, []), groups.get(row.incident, [])
+    own: dict[str, Any] = {name: row[name] for name in Incident.__dataclass_fields__ if name in row}
+    return Incident(
+        **own
+        | {
+            "topics": tuple(row.topics or []),
+            "steps": tuple(RepairStep(**step.asDict()) for step in row.steps or []),
+            "consequences": tuple(_filled(Consequence, one) for one in mine),
+            "consequence_count": mine[0].number if mine else 0,
+            "groups": tuple(_filled(AffectedGroup, one) for one in hit),
+            "group_count": hit[0].number if hit else 0,
+        }
+    )
+
+
+def _filled(kind: type, row: Row) -> Any:
+    names = getattr(kind, "__dataclass_fields__", {})
+    return kind(**{name: row[name] for name in names})
+
+
+def with_incident(findings: DataFrame, explained: DataFrame) -> DataFrame:
+    """Rows of `violation` with the number of their incident. `explained`: `incident_finding`."""
+    names = {name: f"explained_{name}" for name in KEY}
+    keys = explained.select("incident", *KEY).dropDuplicates(list(KEY)).withColumnsRenamed(names)
+    same = F.lit(True)
+    for name, other in names.items():
+        same &= F.col(name).eqNullSafe(F.col(other))
+    return findings.join(keys, same, "left").select(*findings.columns, "incident")

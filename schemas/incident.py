@@ -1,0 +1,78 @@
+"""Tables of incidents: causes, the findings that each explains, and what they did to readers.
+
+Nothing is written of an audit without a violation. No incident changes the verdict of a finding.
+"""
+
+from pyspark.sql.types import StringType
+
+from schemas.columns import AUDIT_ID, PLACE, array, boolean, integer, long, string, table
+
+STEP = table(
+    string("what", "what to do"),
+    string("command", "command line, quoted for a shell; null where there is none"),
+    string("before", "what must hold before"),
+    string("check", "how to see that it worked"),
+    string("cannot", "what it does not mend"),
+    boolean("reversible", "whether it can be taken back"),
+)
+
+INCIDENT = table(
+    AUDIT_ID,
+    integer("incident", "number in this audit, from 1; the one with most violations first"),
+    string("kind", "signature of docs/incidents.md, or unexplained"),
+    string("grade", "proven, consistent (fits, but another cause would fit too) or unexplained"),
+    string("title", "the cause in one sentence"),
+    string("why", "why it led to these findings"),
+    string("known_bug", "bug of Kafka and the releases it was seen in; null for none"),
+    integer("broker", "broker concerned; null where it is not about one broker"),
+    long("findings", "findings that it explains, of any verdict"),
+    long("violations", "violations among them"),
+    long("places", "partitions of brokers in which they show"),
+    array("topics", StringType(), "topics concerned, the first 20"),
+    long("since_ms", "first effect that a broker's or client's timestamp dates, ms; null: none"),
+    array("steps", STEP, "what to do, in this order; nothing is ever executed"),
+)
+
+INCIDENT_FINDING = table(
+    AUDIT_ID,
+    integer("incident", "number of the incident"),
+    string("code", "code of the finding, as in the table violation; so are the next columns"),
+    string("verdict", "violation, suspect or inconclusive"),
+    string("reason", "reason of the finding"),
+    *PLACE,
+    long("offset_first", "first offset concerned, inclusive"),
+    long("producer_id", "producer id; null where none"),
+    integer("producer_epoch", "producer epoch; null where none"),
+    string("file", "path relative to the dump"),
+    long("byte_position", "start of the batch or entry that proves it, bytes"),
+)
+
+CONSEQUENCE = table(
+    AUDIT_ID,
+    integer("incident", "number of the incident"),
+    *PLACE,
+    string(
+        "kind",
+        "aborted_records_visible, committed_records_invisible, records_blocked, records_lost, "
+        "records_stored_twice or offsets_went_back",
+    ),
+    long("first_offset", "first offset concerned, inclusive; null where none is left"),
+    long("last_offset", "last offset concerned, inclusive; null where none is left"),
+    long("transactions", "transactions concerned; null where it is not about transactions"),
+    long("records", "records concerned; null where the dump does not show how many"),
+    long("since_ms", "timestamp of the first batch concerned, ms; null: unknown"),
+    boolean("provable", "false where the dump shows that it happened, but not how much of it"),
+)
+
+AFFECTED_GROUP = table(
+    AUDIT_ID,
+    integer("incident", "number of the incident"),
+    string("group", "consumer group"),
+    string("topic", "topic name"),
+    integer("partition", "partition number"),
+    string("kind", "kind of the consequence"),
+    long("first_offset", "first affected offset, inclusive"),
+    long("last_offset", "last affected offset, inclusive"),
+    long("committed_offset", "newest offset that the group committed there"),
+    string("position", "read (beyond the range), inside (in it), or before"),
+)

@@ -1,0 +1,38 @@
+"""Traits of a finding made by hand: what a signature may ask, answered without Spark."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from jobs.incidents.catalogue import SIGNATURES
+from jobs.incidents.signature import LOST, MISSING_MARKER, UNEXPLAINED
+
+
+@dataclass(frozen=True)
+class PlainTraits:
+    """`code` of the finding; codes in its topic partition and of its producer id."""
+
+    code: str
+    here: frozenset[str] = frozenset()
+    producer: frozenset[str] = frozenset()
+
+    def one_of(self, *codes: str) -> np.bool_:
+        lost = MISSING_MARKER in codes and self.code == LOST
+        return np.bool_(self.code in codes or lost)
+
+    def beside(self, *codes: str) -> np.bool_:
+        return self._any(self.here, codes)
+
+    def of_producer(self, *codes: str) -> np.bool_:
+        return self._any(self.producer, codes)
+
+    def _any(self, known: frozenset[str], codes: tuple[str, ...]) -> np.bool_:
+        own = known | {self.code}
+        plain = {MISSING_MARKER if one == LOST else one for one in own}
+        return np.bool_(bool((own | plain) & set(codes)))
+
+
+def kind_of(code: str, here: set[str] | None = None, producer: set[str] | None = None) -> str:
+    """The name of the signature that takes a finding."""
+    traits = PlainTraits(code, frozenset(here or ()), frozenset(producer or ()))
+    return next((one.name for one in SIGNATURES if one.explains(traits)), UNEXPLAINED)

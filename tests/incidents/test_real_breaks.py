@@ -1,0 +1,189 @@
+"""Incidents of dumps of real brokers, held against what consumers of the brokers received.
+
+A test run has one of the dumps; `make test-corpus` has all, and those of the larger corpus.
+"""
+
+import json
+import os
+import tarfile
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import oracle
+import pytest
+from plain_traits import kind_of
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+from test_signatures import TWINS
+
+from jobs import main
+from jobs.audit.audit import Request
+from jobs.audit.incidents import with_incidents
+from jobs.audit.write import result_tables
+from jobs.cli.progress import Progress
+from jobs.incidents.assign import FindingTraits, first_kind
+from jobs.model.settings import load as load_settings
+
+pytestmark = pytest.mark.spark
+ROOT = Path(__file__).resolve().parents[2]
+ALL = os.environ.get("EOSAUDIT_CORPUS")
+BESIDE = Path(ALL) if ALL and Path(ALL).is_dir() else ROOT.parent / "shared/corpus"
+FOLDERS = (ROOT / "tests/dumps", BESIDE)
+# The one cause of each, None for a legal history. A test run has the first.
+CAUSES = {
+    "tv2-skipped-markers": "skipped_markers",
+    "tv2-recovered": "skipped_markers",
+    "tv2-operator-torn": "operator_abort",
+    "unclean-before": "unclean_election",
+    "unclean-after": "unclean_election",
+    "v39-hanging": "late_write",
+    "v39-hanging-aborted": None,
+    "tv2-basic": None,
+    "rf3-failover": None,
+}
+AN_HOUR_MS = 3_600_000
+MOST_UNEXPLAINED = 0.05
+VISIBLE, INVISIBLE = "aborted_records_visible", "committed_records_invisible"
+
+
+class Told(NamedTuple):
+    """The tables of the incidents of a dump, as rows; empty where it has none."""
+
+    name: str
+    scenario: Path
+    findings: list[Any]
+    rows: dict[str, list[Any]]
+
+
+def archive_of(name: str) -> Path | None:
+    found = [folder / f"{name}.tar.gz" for folder in FOLDERS]
+    return next((path for path in found if path.exists()), None)
+
+
+AUDITED = [name for name in CAUSES if archive_of(name)][: None if ALL else 1]
+
+
+@pytest.fixture(scope="module", params=AUDITED)
+def told(
+    request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Told]:
+    name = request.param
+    folder = tmp_path_factory.mktemp(name)
+    with tarfile.open(archive_of(name)) as archive:
+        archive.extractall(folder, filter="data")
+    scenario = folder / name
+    moments = oracle.about(scenario)["dumped_at_ms"].values()
+    as_of = max(one for one in moments if isinstance(one, int)) + AN_HOUR_MS
+    wanted = Request([scenario / "dump"], "", as_of, "records", load_settings())
+    audit = main.audit(spark, wanted, Progress(None, quiet=True))
+    _, tables = with_incidents(audit, result_tables(spark, audit))
+    names = ("incident", "incident_finding", "consequence", "affected_group")
+    rows = {name: tables[name].collect() for name in names if name in tables}
+    yield Told(name, scenario, audit.verified.findings.collect(), rows)
+    audit.release()
+
+
+def test_one_cause_explains_what_is_proven_and_a_legal_history_has_none(told: Told) -> None:
+    cause = CAUSES[told.name]
+    if cause is None:
+        assert told.rows == {}
+        return
+    violations = [row for row in told.findings if row.verdict == "violation"]
+    (first, *others) = told.rows["incident"]
+    assert first.kind == cause
+    assert sum(one.violations for one in others) <= MOST_UNEXPLAINED * len(violations)
+    assert first.violations + sum(one.violations for one in others) == len(violations)
+
+
+def test_every_finding_belongs_to_one_incident_or_none(told: Told) -> None:
+    if not told.rows:
+        pytest.skip("a legal history")
+    mapped = told.rows["incident_finding"]
+    assert len(mapped) == len(told.findings)
+    assert not [row for row in mapped if row.verdict == "violation" and row.incident is None]
+    numbers = Counter(row.incident for row in mapped if row.incident is not None)
+    assert numbers == {row.incident: row.findings for row in told.rows["incident"]}
+
+
+def owed(told: Told) -> dict[tuple[str, str, int], int]:
+    """(kind, topic, partition) -> records that consumers got, or did not get, against a decision.
+
+    Of topics of applications, from what the scenario expects, the batches in the log, and the
+    offsets that consumers received.
+    """
+    numbers: dict[tuple[str, str, int], int] = defaultdict(int)
+    leaders = {
+        (one["topic"], one["partition"]): one["leader"] for one in oracle.partitions(told.scenario)
+    }
+    for entry in json.loads((told.scenario / "expected.json").read_text()):
+        place = (entry["topic"], entry["partition"])
+        answer = told.scenario / f"oracle/read_committed/{place[0]}-{place[1]}.txt"
+        if place[0].startswith("__") or not answer.exists() or entry["producer_id"] == -1:
+            continue
+        read = set(oracle.read_offsets(answer))
+        folder = oracle.folder_of(told.scenario, leaders[place], f"{place[0]}-{place[1]}")
+        mine = [
+            offset
+            for batch in oracle.stored_batches(folder)
+            if batch.producer_id == entry["producer_id"] and not batch.control
+            for offset in batch.offsets
+            if entry["offset_first"] <= offset <= entry["offset_last"]
+        ]
+        if entry["code"] == "torn_transaction":
+            numbers[(INVISIBLE, *place)] += len(set(mine) - read)
+        elif "PrepareAbort" in entry["why"]:
+            numbers[(VISIBLE, *place)] += len(set(mine) & read)
+    return {key: number for key, number in numbers.items() if number}
+
+
+def test_consequences_are_what_consumers_received(told: Told) -> None:
+    if CAUSES[told.name] not in ("skipped_markers", "operator_abort"):
+        pytest.skip("another consequence")
+    counted = {
+        (row.kind, row.topic, row.partition): row.records
+        for row in told.rows["consequence"]
+        if row.kind in (VISIBLE, INVISIBLE) and not row.topic.startswith("__")
+    }
+    assert counted == owed(told)
+
+
+def test_what_is_blocked_is_behind_the_brokers_last_stable_offset(told: Told) -> None:
+    stable = {
+        (one["leader"], one["topic"], one["partition"]): one["last_stable_offset"]
+        for one in oracle.partitions(told.scenario)
+    }
+    for row in told.rows.get("consequence", []):
+        if row.kind == "records_blocked":
+            assert stable[row.broker, row.topic, row.partition] == row.first_offset
+
+
+def test_groups_stand_where_the_brokers_say(told: Told) -> None:
+    answers = told.scenario / "oracle/groups.json"
+    if not told.rows or not answers.exists():
+        pytest.skip("no group was asked")
+    known = {
+        (one["group"], one["topic"], one["partition"]): one["offset"]
+        for one in json.loads(answers.read_text())
+    }
+    mine = {
+        (row.group, row.topic, row.partition): row.committed_offset
+        for row in told.rows["affected_group"]
+    }
+    assert {key: known.get(key) for key in mine} == mine
+
+
+def test_spark_and_plain_values_agree_on_every_twin(spark: SparkSession) -> None:
+    rows = [
+        (number, code, sorted({*here, code}), sorted(producer))
+        for number, (_, code, here, producer) in enumerate(TWINS)
+    ]
+    schema = "number int, label string, beside array<string>, mine array<string>"
+    traits = FindingTraits(F.col("label"), F.col("beside"), F.col("mine"))
+    frame = spark.createDataFrame(rows, schema).withColumn("kind", first_kind(traits))
+    found = {row.number: row.kind for row in frame.collect()}
+    assert found == {
+        number: kind_of(code, here, producer)
+        for number, (_, code, here, producer) in enumerate(TWINS)
+    }

@@ -1,0 +1,69 @@
+"""Where people look: an incident in the summary, the page, repair.json, SARIF and JUnit."""
+
+import json
+from dataclasses import replace
+
+import made_facts
+
+from jobs.report import junit, repair, sarif
+from jobs.report.incident_text import told
+from jobs.report.page import render
+from jobs.report.summary import MOST_LINES, summary
+from jobs.report.verdict import Verdict
+
+FACTS = made_facts.with_incident(made_facts.hanging())
+ABORTED = "41 aborted records are delivered to read_committed consumers, in 2 partitions"
+
+
+def test_the_summary_begins_with_cause_consequence_who_and_the_first_step() -> None:
+    lines = summary(FACTS.verdict, FACTS.findings, "out").splitlines()
+    (at,) = [n for n, line in enumerate(lines) if line.startswith("  1. The coordinator completed")]
+    assert at < lines.index("Violations (no legal explanation remains)")
+    assert ABORTED in lines[at + 1]
+    assert "groups m-billing, audit-trail read affected ranges" in lines[at + 1]
+    assert lines[at + 2] == "     first: Abort what hangs"
+
+
+def test_the_summary_is_a_screen_however_many_incidents_there_are() -> None:
+    facts = made_facts.large()
+    _, line = made_facts.incident()
+    many = tuple(replace(line, incident=n) for n in range(1, 31))
+    lines = summary(replace(facts.verdict, incidents=many), facts.findings, "out").splitlines()
+    assert len(lines) <= MOST_LINES
+    assert "  … and 26 more in report.html" in lines
+
+
+def test_the_page_tells_what_happened_before_anything_else() -> None:
+    page = render(FACTS)
+    assert page.index("What happened") < page.index("Looked at</h2>")
+    assert ABORTED in page
+    assert "--partition 0\nkafka-transactions.sh" in page
+    assert "What happened" not in render(made_facts.clean())
+
+
+def test_the_verdict_keeps_incidents() -> None:
+    assert Verdict.from_json(FACTS.verdict.as_json()) == FACTS.verdict
+    old = json.loads(FACTS.verdict.as_json())
+    del old["incidents"]
+    assert Verdict.from_json(json.dumps(old)).incidents == ()
+
+
+def test_machines_are_told_the_cause_of_a_finding_and_the_plan() -> None:
+    (run,) = json.loads(sarif.render(FACTS))["runs"]
+    assert [one["properties"].get("cause") for one in run["results"]] == [
+        "skipped_markers", None, None,
+    ]  # fmt: skip
+    assert "1 violations (incident 1: skipped_markers)" in junit.render(FACTS)
+    (plan,) = json.loads(repair.render(FACTS))["incidents"]
+    assert [step["step"] for step in plan["steps"]] == [1, 2]
+    assert json.loads(repair.render(made_facts.clean()))["incidents"] == []
+
+
+def test_the_terminal_tells_one_incident_whole_and_obeys_no_name() -> None:
+    text = told(*made_facts.incident())
+    assert "m-0 on broker 1, offsets 104 to 112" in text
+    assert "m-billing has read it: m-0 at 400" in text
+    assert "records_lost: m-1, 4 transactions" in text
+    assert "38 more in the table consequence" in text
+    hostile = told(*made_facts.incident(made_facts.HOSTILE))
+    assert [c for c in hostile if c < " " and c != "\n"] == []
