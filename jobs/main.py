@@ -155,7 +155,7 @@ def run_audit(arguments: Arguments) -> int:
     with spark_session() as spark:
         progress = Progress(spark, arguments.quiet)
         done = audit(spark, request, progress, dump)
-        with progress.stage("incidents"), planned_for(spark, done.read.decoded.rows_to_replay()):
+        with progress.stage("incidents"), done.read.planned(spark):
             done, tables = with_incidents(done, result_tables(spark, done))
         if request.policy:
             with progress.stage("policy"), done.read.planned(spark):
