@@ -8,6 +8,7 @@ from jobs.audit.audit import Audit
 from jobs.incidents.consequences import Known
 from jobs.incidents.groups import newest_offsets
 from jobs.incidents.incidents import Incidents, incidents
+from schemas.topics import OFFSETS_TOPIC
 
 
 def with_incidents(
@@ -50,4 +51,5 @@ def _found(audit: Audit, states: DataFrame) -> Incidents | None:
     def offsets() -> DataFrame:
         return newest_offsets(decoded.effective_commits(), replayed.partition_info)
 
-    return incidents(audit.verified.findings, known, offsets, audit.read.kept)
+    groups_known = any(one.topic == OFFSETS_TOPIC for one in audit.dump.partitions)
+    return incidents(audit.verified.findings, known, offsets, audit.read.kept, groups_known)

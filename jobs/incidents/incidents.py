@@ -49,11 +49,13 @@ def incidents(
     known: Callable[[DataFrame], Known],
     offsets: Callable[[], DataFrame],
     kept: Kept,
+    groups_known: bool,
 ) -> Incidents:
     """The incidents of an audit with at least one violation.
 
     `findings`: rows of VIOLATION without audit_id, kept. `known`: what the replay knows of the
-    producers (distinct, column producer_id) of a frame. `offsets`: see `newest_offsets`.
+    producers (distinct, column producer_id) of a frame. `offsets`: see `newest_offsets`;
+    `groups_known`: the dump has any.
     """
     kinds = kept.keep(assigned(findings))
     sums = sorted(counted(kinds).collect(), key=_in_order)
@@ -72,12 +74,12 @@ def incidents(
         incident_finding=mine.select("incident", *KEY),
         consequence=effects,
         affected_group=groups,
-        lines=tuple(_lines(rows, effects, groups)),
+        lines=tuple(_lines(rows, effects, groups, groups_known)),
     )
 
 
 def _lines(
-    rows: list[dict[str, Any]], effects: DataFrame, groups: DataFrame
+    rows: list[dict[str, Any]], effects: DataFrame, groups: DataFrame, groups_known: bool
 ) -> Iterator[IncidentLine]:
     """The incidents in short, in their order."""
     told: dict[int, list[Effect]] = {}
@@ -98,6 +100,7 @@ def _lines(
             effects=tuple(effects_in_order),
             groups=tuple(mine.named) if mine else (),
             group_count=mine.number if mine else 0,
+            groups_known=groups_known,
             first_step=one["steps"][0]["what"] if one["steps"] else None,
         )
 

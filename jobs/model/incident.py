@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from schemas.topics import OFFSETS_TOPIC
+
 # Kind of a consequence -> words after its number; the unit is records, or offsets where blocked.
 CONSEQUENCES = {
     "records_lost": "records of committed transactions are lost",
@@ -44,7 +46,8 @@ class Effect:
 class IncidentLine:
     """An incident in short; `groups`: names of groups that read or stand in affected ranges.
 
-    `group_count`: how many there are; `first_step`: what to do first.
+    `group_count`: how many there are; `first_step`: what to do first; `groups_known`: the dump has
+    offsets of groups at all.
     """
 
     incident: int
@@ -57,6 +60,7 @@ class IncidentLine:
     groups: tuple[str, ...] = field(default=())
     group_count: int = 0
     first_step: str | None = None
+    groups_known: bool = True
 
     @property
     def consequence(self) -> str:
@@ -67,6 +71,8 @@ class IncidentLine:
     @property
     def who(self) -> str:
         """Which groups are hit, in one sentence."""
+        if not self.groups_known:
+            return f"which groups are hit is unknown: {OFFSETS_TOPIC} is not in the dump"
         if not self.group_count:
             return "no group of the dump has an offset in or beyond an affected range"
         named = ", ".join(self.groups)

@@ -24,6 +24,15 @@ def test_the_summary_begins_with_cause_consequence_who_and_the_first_step() -> N
     assert lines[at + 2] == "     first: Abort what hangs"
 
 
+def test_without_offsets_of_groups_nobody_is_said_to_be_spared() -> None:
+    _, line = made_facts.incident()
+    spared = replace(line, groups=(), group_count=0)
+    assert spared.who.startswith("no group of the dump")
+    assert replace(spared, groups_known=False).who == (
+        "which groups are hit is unknown: __consumer_offsets is not in the dump"
+    )
+
+
 def test_the_summary_is_a_screen_however_many_incidents_there_are() -> None:
     facts = made_facts.large()
     _, line = made_facts.incident()
