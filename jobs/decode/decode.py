@@ -64,6 +64,19 @@ def decode(spark: SparkSession, dump: Dump, settings: Settings, depth: str) -> D
         if any(split["kind"] in METADATA_KINDS for split in again):
             clusters = read_clusters(dump, rows).with_told(dump.told)
         splits = [split for split in splits if split["file_index"] not in touched] + again
+    made = _counted(dump, rows, parts, splits, clusters, options.producer_expiration_ms)
+    return replace(made, rows=rows.coalesce(1)) if made.fits_one_task() else made
+
+
+def _counted(
+    dump: Dump,
+    rows: DataFrame,
+    parts: list[DataFrame],
+    splits: list[dict[str, object]],
+    clusters: Clusters,
+    expiration_ms: int,
+) -> Decoded:
+    """The rows with how many there are of each kind; counting them reads all files."""
     offsets = [p.partition_index for p in dump.partitions if p.topic == OFFSETS_TOPIC]
     in_offsets = F.col("partition_index").isin(*offsets)
     counted = rows.groupBy("kind").agg(
@@ -88,7 +101,7 @@ def decode(spark: SparkSession, dump: Dump, settings: Settings, depth: str) -> D
         return by_kind[kind][name] or 0 if kind in by_kind else 0
 
     near_ends = of(log_row.COMMITS, "commits") + of(log_row.PENDING_COMMIT, "pending")
-    made = Decoded(
+    return Decoded(
         rows=rows,
         parts=parts,
         counts={kind: row["rows"] for kind, row in by_kind.items()},
@@ -104,11 +117,10 @@ def decode(spark: SparkSession, dump: Dump, settings: Settings, depth: str) -> D
         unevaluated=of(log_row.SUMMARY, "unevaluated"),
         snapshot_entries=of(log_row.PRODUCER_STATES, "entries"),
         snapshot_states=of(log_row.PRODUCER_STATES, "states"),
-        producer_expiration_ms=options.producer_expiration_ms,
+        producer_expiration_ms=expiration_ms,
         splits=splits,
         clusters=clusters,
     )
-    return replace(made, rows=rows.coalesce(1)) if made.fits_one_task() else made
 
 
 def _metadata_first(
