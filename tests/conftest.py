@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from hypothesis import settings as hypothesis_settings
 from pyspark.sql import SparkSession
 
 from jobs.main import main
@@ -14,6 +15,10 @@ from jobs.spark.session import _embedded_defaults, get_session
 
 # A conftest.py of its own in that folder would hide this one from those who import from it.
 pytest_plugins = ["storage.s3_fixtures"]
+
+# How long an example takes is a question for benchmarks.
+hypothesis_settings.register_profile("untimed", deadline=None)
+hypothesis_settings.load_profile("untimed")
 
 SAMPLE = Path(__file__).parent / "dumps/hanging-sample"
 LOGGING = Path(__file__).parent.parent / "conf" / "log4j2.properties"

@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 CLUSTER = "AAAAAAAAAAAAAAAAAAAAAQ"
-START_SECONDS = 40.0
+START_SECONDS = 180.0
 
 
 def jars(version: str) -> str:

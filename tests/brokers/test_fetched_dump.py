@@ -53,6 +53,8 @@ def write_transactions(cluster: Cluster, topic: str, number: int, name: str = "t
         producer.flush()
         (producer.abort_transaction if turn % 4 == 3 else producer.commit_transaction)()
     producer.close()
+    # The producer has its answer before the coordinator has written that the transaction is over.
+    time.sleep(1)
 
 
 def command(cluster: Cluster, to: Path, *options: str) -> list[str]:
