@@ -35,13 +35,15 @@ class Kept:
         """
         if shuffle_partitions(frame.sparkSession) == 1:
             frame = frame.coalesce(1)
+        if _is_known_empty(frame):
+            return _no_rows(frame)
         if self._in_one_process:
             kept = frame.localCheckpoint(eager=True)
-            self._checkpoints.append(kept._jdf.logicalPlan().rdd().id())
-            return kept
+            rows = kept._jdf.logicalPlan().rdd()
+            self._checkpoints.append(rows.id())
+            return _no_rows(frame) if rows.isEmpty() else kept
         self._persisted.append(frame.persist())
-        frame.count()
-        return _without_past(frame)
+        return _without_past(frame) if frame.count() else _no_rows(frame)
 
     def keep_all(self, **frames: DataFrame) -> dict[str, DataFrame]:
         """Each frame kept, by its name; planning one overlaps with computing another."""
@@ -55,6 +57,21 @@ class Kept:
         # RDD.unpersist would warn of each that it cannot be computed again.
         while self._checkpoints:
             self._context.unpersistRDD(self._checkpoints.pop(), False)
+
+
+def _is_known_empty(frame: DataFrame) -> bool:
+    """Whether the optimiser finds without a look at any row that there is none."""
+    plan = frame._jdf.queryExecution().optimizedPlan()
+    return bool(plan.nodeName() == "LocalRelation" and plan.data().isEmpty())
+
+
+def _no_rows(frame: DataFrame) -> DataFrame:
+    """No row, and the optimiser knows it: joins, windows and aggregates over it cost nothing."""
+    session = frame.sparkSession
+    jvm = session.sparkContext._jvm
+    assert jvm is not None  # a session that has ended has no frame
+    rows = session._jsparkSession.createDataFrame(jvm.java.util.ArrayList(), frame._jdf.schema())
+    return DataFrame(rows, session)
 
 
 def _without_past(persisted: DataFrame) -> DataFrame:
