@@ -13,6 +13,7 @@ from jobs.model.transactions import all_transactions
 from jobs.report import history
 from jobs.report.verdict import Verdict
 from jobs.spark import delta_tables
+from jobs.spark.joins import small
 from jobs.verify.verify import Verified
 from schemas.tables import TABLES
 
@@ -76,7 +77,7 @@ def result_tables(spark: SparkSession, audit: Audit) -> dict[str, DataFrame]:
     place = audit.replayed.partition_info.select("partition_index", "broker", "topic", "partition")
 
     def placed(rows: DataFrame) -> DataFrame:
-        return rows.join(F.broadcast(place), on="partition_index", how="inner")
+        return rows.join(small(place), on="partition_index", how="inner")
 
     return {
         "dump_file": _dump_files(audit),
@@ -92,11 +93,11 @@ def result_tables(spark: SparkSession, audit: Audit) -> dict[str, DataFrame]:
 
 def _named(rows: DataFrame, files: DataFrame) -> DataFrame:
     names = files.select("file_index", F.col("path").alias("file"))
-    return rows.join(F.broadcast(names), on="file_index", how="inner")
+    return rows.join(small(names), on="file_index", how="inner")
 
 
 def _dump_files(audit: Audit) -> DataFrame:
-    joined = audit.read.files.join(F.broadcast(audit.read.digests), on="file_index", how="left")
+    joined = audit.read.files.join(small(audit.read.digests), on="file_index", how="left")
     failed = F.col("error").isNotNull() | F.coalesce("shrank", F.lit(False))
     return joined.select(
         *[name for name in audit.read.files.columns if name not in ("status", "note")],
@@ -111,7 +112,7 @@ def _dump_files(audit: Audit) -> DataFrame:
 def _transactions(audit: Audit) -> DataFrame:
     with_data = audit.replayed.transactions.filter(F.col("first_offset").isNotNull())
     starts = audit.replayed.partition_info.select("partition_index", "start_known", "first_base")
-    known = with_data.join(F.broadcast(starts), on="partition_index", how="inner")
+    known = with_data.join(small(starts), on="partition_index", how="inner")
     preceded = F.col("previous_marker").isNotNull()
     # If it began before the log, a snapshot has its first offset, but not its batches.
     in_log = F.col("first_offset") >= F.coalesce("first_base", F.lit(0))
@@ -149,8 +150,8 @@ def _check_runs(spark: SparkSession, verified: Verified) -> DataFrame:
     numbers = spark.createDataFrame(
         list(verified.rows_examined.items()) or [("", 0)], "context string, rows_examined long"
     )
-    joined = runs.join(F.broadcast(counts), on="code", how="left").join(
-        F.broadcast(numbers), on="context", how="left"
+    joined = runs.join(small(counts), on="code", how="left").join(
+        small(numbers), on="context", how="left"
     )
     nothing: dict[str, bool | float | int | str] = {
         "violations": 0,

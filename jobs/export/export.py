@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 
 from jobs.model.dump import Dump
 from jobs.model.errors import UsageError
+from jobs.spark.joins import small
 from jobs.spark.session import TASKS_A_CORE
 from schemas.record import EXPORT_SPLIT, READ_UNCOMMITTED, RECORD_ROW
 from schemas.topics import COORDINATOR_TOPICS
@@ -119,7 +120,7 @@ def records(
     source = spark.createDataFrame(spark.sparkContext.parallelize(planned, tasks), EXPORT_SPLIT)
     if aborted_behind is not None:
         known = source.drop("aborted_behind").join(
-            F.broadcast(aborted_behind), on=["file_index", "start"], how="left"
+            small(aborted_behind), on=["file_index", "start"], how="left"
         )
         source = known.select(*EXPORT_SPLIT.names)
 
@@ -174,7 +175,7 @@ def aborted_behind(transactions: DataFrame, splits: DataFrame) -> DataFrame:
         F.col("split_start").alias("start"),
         F.col("last_offset").alias("end"),
     )
-    crossing = aborted.join(F.broadcast(ends), on="partition_index", how="inner").filter(
+    crossing = aborted.join(small(ends), on="partition_index", how="inner").filter(
         (F.col("first_offset") <= F.col("end")) & (F.col("marker_offset") > F.col("end"))
     )
     return crossing.groupBy("file_index", "start").agg(
@@ -191,7 +192,7 @@ def unread_markers(
     indexes. Where neither lies in the ranges asked for, no entry is looked at.
     """
     spark = damages.sparkSession
-    wanted = F.broadcast(
+    wanted = small(
         spark.createDataFrame([(one.partition_index,) for one in asked], "partition_index int")
     )
     lost = damages.select(
@@ -207,7 +208,7 @@ def unread_markers(
     if unread.isEmpty():
         return {}
     there = (F.col("last_offset") >= F.col("first")) & (F.col("last_offset") <= F.col("last"))
-    found = entries.join(F.broadcast(unread), on="partition_index", how="inner").filter(there)
+    found = entries.join(small(unread), on="partition_index", how="inner").filter(there)
     listed: dict[int, list[dict[str, int]]] = defaultdict(list)
     names = ("producer_id", "first_offset", "last_offset")
     for row in found.select("partition_index", *names).distinct().limit(MOST_LISTED).collect():

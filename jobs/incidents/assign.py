@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from jobs.incidents.catalogue import SIGNATURES
 from jobs.incidents.signature import LOST, MISSING_MARKER, UNEXPLAINED, Traits
 from jobs.model.found import NO_DATA
+from jobs.spark.joins import small
 from schemas.violation import FINDING_PLACE
 
 VIOLATION = "violation"
@@ -83,7 +84,7 @@ def assigned(findings: DataFrame) -> DataFrame:
         .agg(F.collect_set("label").alias("labels"))
     )
     beside = (
-        placed.join(F.broadcast(by_place), on=["topic", "partition"])
+        placed.join(small(by_place), on=["topic", "partition"])
         .groupBy("finding")
         .agg(F.array_distinct(F.flatten(F.collect_list("labels"))).alias("beside_labels"))
     )

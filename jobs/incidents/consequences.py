@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from jobs.incidents.assign import PLACE, VIOLATION, at_places
 from jobs.incidents.signature import LOST
+from jobs.spark.joins import small
 from schemas.incident import CONSEQUENCE
 from schemas.violation import FINDING_PLACE
 
@@ -87,7 +88,7 @@ def _data(known: Known) -> DataFrame:
             F.sum("records").alias("records"),
             F.min("first_timestamp").alias("since_ms"),
         )
-        .join(F.broadcast(place), on="partition_index")
+        .join(small(place), on="partition_index")
         .withColumn("listed", F.concat_ws("-", "topic", "partition"))
     )
 
@@ -120,7 +121,7 @@ def _misdecided(
         .join(stable, on="partition_index")
         .alias("d")
         .join(
-            F.broadcast(whose.agg(F.min("incident").alias("incident"))).alias("w"),
+            small(whose.agg(F.min("incident").alias("incident"))).alias("w"),
             F.col("d.broker").eqNullSafe(F.col("w.broker"))
             & (F.col("d.topic") == F.col("w.topic"))
             & (F.col("d.partition") == F.col("w.partition"))
@@ -195,7 +196,7 @@ def _blocked(placed: DataFrame, states: DataFrame) -> DataFrame:
         F.col("lso_producer_id").isNotNull() & (F.col("last_stable_offset") < end)
     ).alias("s")
     rows = waiting.join(
-        F.broadcast(held),
+        small(held),
         F.col("s.broker").eqNullSafe(F.col("h.broker"))
         & (F.col("s.topic") == F.col("h.topic"))
         & (F.col("s.partition") == F.col("h.partition"))

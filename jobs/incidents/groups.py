@@ -3,6 +3,7 @@
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.spark.joins import small
 from schemas.incident import AFFECTED_GROUP
 from schemas.topics import OFFSETS_TOPIC
 
@@ -21,7 +22,7 @@ def newest_offsets(commits: DataFrame, info: DataFrame) -> DataFrame:
         F.desc("log_end_offset"), "partition_index"
     )
     chosen = offsets.withColumn("turn", F.row_number().over(furthest)).filter("turn = 1")
-    mine = commits.join(F.broadcast(chosen.select("partition_index")), on="partition_index")
+    mine = commits.join(small(chosen.select("partition_index")), on="partition_index")
     newest = F.max(F.struct("commit.effective_offset", "commit.committed_offset"))
     return (
         mine.groupBy(*KEY)

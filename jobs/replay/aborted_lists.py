@@ -15,6 +15,7 @@ from pyspark.sql.types import StructType
 
 from jobs.model.decoded import UNPACKED_ABORTS, UNPACKED_ENTRIES
 from jobs.replay.transactions import abort_markers
+from jobs.spark.joins import small
 from jobs.spark.kept import Kept
 from jobs.spark.session import FEWEST_SHUFFLE_PARTITIONS
 from schemas.log_row import LOG_ROW
@@ -137,7 +138,7 @@ def _matched(
     places = files.select("file_index", "base_offset", "next_base_offset")
     segment = ["partition_index", "base_offset", "next_base_offset"]
     of_segment = (
-        packed.join(F.broadcast(places), on="file_index", how="inner")
+        packed.join(small(places), on="file_index", how="inner")
         .repartition(tasks, *segment)
         .groupBy(*segment)
         .agg(F.collect_list(F.struct(*CELL.names)).alias("cells"))

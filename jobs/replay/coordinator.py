@@ -4,6 +4,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.model.state_names import state_name
+from jobs.spark.joins import small
 
 
 def last_states(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFrame:
@@ -17,13 +18,13 @@ def last_states(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFr
         .groupBy("partition_index", "transactional_id")
         .agg(F.max(F.struct("offset", F.struct("*").alias("record"))).alias("newest"))
     )
-    place = F.broadcast(
+    place = small(
         partition_info.select(
             "partition_index", "broker", "partition", "complete_up_to_ms", "clean_shutdown", "alone"
         )
     )
     placed = newest.join(place, on="partition_index", how="inner").join(
-        F.broadcast(_whole_since(txn_log_records, partition_info)), on="partition_index", how="left"
+        small(_whole_since(txn_log_records, partition_info)), on="partition_index", how="left"
     )
     return placed.select(
         "broker",
@@ -53,7 +54,7 @@ def _whole_since(txn_log_records: DataFrame, partition_info: DataFrame) -> DataF
     Compaction leaves gaps. 0 where the log begins at offset 0 and has none.
     """
     gaps = partition_info.select("partition_index", F.array_max("missing.end").alias("behind_gaps"))
-    beside = txn_log_records.join(F.broadcast(gaps), on="partition_index", how="inner")
+    beside = txn_log_records.join(small(gaps), on="partition_index", how="inner")
     kept = F.coalesce(F.col("offset") >= F.col("behind_gaps"), F.lit(True))
     starts = beside.groupBy("partition_index").agg(
         F.min(F.when(kept, F.col("timestamp"))).alias("since"),

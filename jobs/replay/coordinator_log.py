@@ -14,6 +14,7 @@ from pyspark.sql.types import StructType
 from jobs.model.coordinator_log import CoordinatorLog
 from jobs.replay.decisions import decisions
 from jobs.replay.epoch_history import epoch_histories
+from jobs.spark.joins import small
 from jobs.spark.kept import Kept
 from schemas import log_row
 from udfs.arrow.blocks import unpack_blocks, unpack_rows_of_producers
@@ -124,9 +125,7 @@ def _before_each(splits: DataFrame) -> DataFrame:
 
 def _placed(txn_log_records: DataFrame, before: DataFrame) -> DataFrame:
     """Entries numbered and dated from the beginning of their partition."""
-    joined = txn_log_records.join(
-        F.broadcast(before), on=["file_index", "split_start"], how="inner"
-    )
+    joined = txn_log_records.join(small(before), on=["file_index", "split_start"], how="inner")
     counted = joined.withColumn("ordinal", F.col("ordinal") + F.col("entries_before"))
     if "alive_ms" in txn_log_records.columns:
         counted = counted.withColumns(

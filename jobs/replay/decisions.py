@@ -3,6 +3,7 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.spark.joins import small
 from schemas.coordinator_states import (
     COMPLETE_ABORT,
     COMPLETE_COMMIT,
@@ -127,12 +128,12 @@ def histories(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFram
         F.array_max("missing.end").alias("behind_missing"),
         F.col("complete_up_to_ms").alias("history_covers_ms"),
         F.col("clean_shutdown").alias("history_clean_shutdown"),
-    ).join(F.broadcast(found), on="partition_index", how="inner")
+    ).join(small(found), on="partition_index", how="inner")
     tails = copies.withColumn(
         "tail_from", F.greatest("first_offset", "behind_missing", "behind_errors")
     )
     named = txn_log_records.filter(F.col("producer_id").isNotNull() & F.col("error").isNull())
-    readable = named.join(F.broadcast(tails), on="partition_index", how="inner")
+    readable = named.join(small(tails), on="partition_index", how="inner")
     in_tail = F.col("offset") >= F.col("tail_from")
     by_copy = readable.groupBy(
         "producer_id", "partition_index", "tail_from", "history_covers_ms", "history_clean_shutdown"

@@ -3,6 +3,7 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.spark.joins import small
 from schemas.coordinator_states import (
     COMPLETE_ABORT,
     COMPLETE_COMMIT,
@@ -131,8 +132,8 @@ def epoch_histories(txn_log_records: DataFrame, partition_info: DataFrame) -> Da
         F.col("clean_shutdown").alias("coordinator_clean_shutdown"),
     )
     known = (
-        grouped.join(F.broadcast(copies), on="partition_index", how="inner")
-        .join(F.broadcast(last_unreadable), on="partition_index", how="left")
+        grouped.join(small(copies), on="partition_index", how="inner")
+        .join(small(last_unreadable), on="partition_index", how="left")
         .filter(F.col("first.begins") & complete)
         .select(
             "producer_id",

@@ -6,6 +6,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType
 
+from jobs.spark.joins import small
 from schemas import log_row
 from schemas.dump_partition import CLEANED, CLEANING_UNKNOWN, DUMP_PARTITION, NEVER_CLEANED
 from udfs.rules.absence import RANGES_OF_PARTITION, first_pass_possible, is_gap, within_reach
@@ -61,7 +62,7 @@ def segments(rows_of_summary: DataFrame, discontinuities: DataFrame, files: Data
     names = files.filter(F.col("kind") == "segment").select(
         "file_index", "base_offset", "next_base_offset", "starts_at"
     )
-    splits = rows_of_summary.join(F.broadcast(names), on="file_index", how="inner")
+    splits = rows_of_summary.join(small(names), on="file_index", how="inner")
     seams = _seams(splits)
     previous = F.col("before.final_last_offset")
     crossing = F.col("before.file_index") != F.col("file_index")
@@ -120,7 +121,7 @@ def holes(
     that base offset says nothing of what happened there. `emptied`: markers whose batch is there
     without a record, with producer_id and producer_epoch (null: of several).
     """
-    reach = F.broadcast(static.select("partition_index", "cleaned_below"))
+    reach = small(static.select("partition_index", "cleaned_below"))
     first = F.col("previous_last_offset") + 1
     stepped = (
         discontinuities.filter(F.col("discontinuity").isin("gap", "segment_missing"))
@@ -209,7 +210,7 @@ def clusters(rows_of_summary: DataFrame, files: DataFrame) -> DataFrame:
     that it registers; null where its beginning is not there.
     """
     registrations = rows_of_summary.filter(F.col("registered_brokers").isNotNull()).join(
-        F.broadcast(files.select("file_index", "broker")), on="file_index", how="inner"
+        small(files.select("file_index", "broker")), on="file_index", how="inner"
     )
     registered = F.array_distinct(F.flatten(F.collect_list("registered_brokers")))
     whole = F.min("first_offset") == 0
@@ -246,7 +247,7 @@ def earlier_ends(rows_of_summary: DataFrame, files: DataFrame) -> DataFrame:
     earlier = files.filter(F.col("kind") == "earlier_coordinator_log").select(
         "file_index", "topic", "partition"
     )
-    found = rows_of_summary.join(F.broadcast(earlier), on="file_index", how="inner")
+    found = rows_of_summary.join(small(earlier), on="file_index", how="inner")
     return found.groupBy("topic", "partition").agg((F.max("last_offset") + 1).alias("earlier_end"))
 
 
@@ -258,7 +259,7 @@ def known_states(rows_of_summary: DataFrame, files: DataFrame) -> DataFrame:
     """
     offsets = files.select("file_index", F.col("base_offset").alias("newest_snapshot"))
     snapshots = rows_of_summary.filter(F.col("starts_log").isNotNull()).join(
-        F.broadcast(offsets), on="file_index", how="inner"
+        small(offsets), on="file_index", how="inner"
     )
     newest = F.col("open_in_snapshot").isNotNull()
     return snapshots.groupBy("partition_index").agg(
@@ -313,8 +314,8 @@ def partition_info(
             F.when(F.col("batches") > 0, F.struct("base_offset", "split_start", "first_offset"))
         ).alias("head"),
     )
-    joined = static.join(F.broadcast(seen), on="partition_index", how="left").join(
-        F.broadcast(holes_by_partition), on="partition_index", how="left"
+    joined = static.join(small(seen), on="partition_index", how="left").join(
+        small(holes_by_partition), on="partition_index", how="left"
     )
     log_start = F.greatest(
         F.coalesce("first_base", F.lit(0)), F.coalesce("checkpoint_log_start", F.lit(0))
@@ -359,9 +360,9 @@ def partition_info(
     counts = manifest_counts(F.col("every_broker"), F.col("log_end_offset"), longest)
     from_beginning = F.coalesce("first_base", F.lit(0)) == 0
     of_cluster = (
-        bounded.join(F.broadcast(brokers), on="broker", how="left")
-        .join(F.broadcast(earlier), on=["topic", "partition"], how="left")
-        .join(F.broadcast(starts), on="partition_index", how="left")
+        bounded.join(small(brokers), on="broker", how="left")
+        .join(small(earlier), on=["topic", "partition"], how="left")
+        .join(small(starts), on="partition_index", how="left")
     )
     return (
         of_cluster.crossJoin(one_broker)

@@ -4,6 +4,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.model.transactions import all_transactions
+from jobs.spark.joins import small
 from udfs.rules.aborted_list import stable_at_abort
 from udfs.rules.extent import MAX_OFFSET
 from udfs.rules.memory import may_be_gone_with_the_head
@@ -192,9 +193,7 @@ def _oldest_ending_later(events: DataFrame) -> DataFrame:
         .orderBy(F.col("end_offset").desc())
         .rangeBetween(Window.unboundedPreceding, -1)
     )
-    joined = bucketed.join(
-        F.broadcast(later_buckets), on=["partition_index", "bucket"], how="inner"
-    )
+    joined = bucketed.join(small(later_buckets), on=["partition_index", "bucket"], how="inner")
     oldest = F.least(F.min("began").over(inside), F.col("later_buckets"))
     return joined.withColumn("oldest_ending_later", oldest)
 
@@ -213,7 +212,7 @@ def _undecided(partition_info: DataFrame, transactions: DataFrame) -> DataFrame:
         "open_in_snapshot",
     )  # fmt: skip
     met = transactions.filter(F.col("first_offset").isNotNull()).join(
-        F.broadcast(bounds), on="partition_index", how="inner"
+        small(bounds), on="partition_index", how="inner"
     )
     is_open = F.col("marker_offset").isNull()
     gone = is_open & may_be_gone_with_the_head(F.col("last_offset"), F.col("log_start_offset"))
@@ -279,13 +278,13 @@ def partition_states(
             F.max("untold").alias("untold"),
         )
     )
-    joined = partition_info.join(F.broadcast(oldest), on="partition_index", how="left")
+    joined = partition_info.join(small(oldest), on="partition_index", how="left")
     limit = F.coalesce("high_watermark", "log_end_offset")
     unstable = F.greatest("holder.first_offset", F.col("log_start_offset"))
     first_unstable = F.when(F.col("holder").isNotNull(), unstable)
     holds = F.coalesce(first_unstable < limit, F.lit(False))
     named = joined.join(
-        F.broadcast(owners.select(F.col("producer_id").alias("owned"), "transactional_id")),
+        small(owners.select(F.col("producer_id").alias("owned"), "transactional_id")),
         on=F.col("holder.producer_id") == F.col("owned"),
         how="left",
     )

@@ -31,6 +31,7 @@ from jobs.report.history import lag
 from jobs.report.incidents import incidents, with_incident
 from jobs.report.timelines import STATE_COLUMNS, state_of, timelines_at, worst_places
 from jobs.report.verdict import Verdict
+from jobs.spark.joins import small
 
 MAX_TOPICS = 10
 MAX_CAUSES = 20
@@ -146,7 +147,7 @@ def _by_topic(findings: DataFrame) -> tuple[TopicCount, ...]:
     )
     totals = grouped.groupBy(F.col("topic").alias("shown")).agg(F.sum("number").alias("all"))
     top = totals.orderBy(F.desc("all"), "shown").limit(MAX_TOPICS).select("shown")
-    joined = grouped.join(F.broadcast(top), F.col("topic") == F.col("shown"), "left")
+    joined = grouped.join(small(top), F.col("topic") == F.col("shown"), "left")
     rows = joined.groupBy("shown", "code", "verdict").agg(F.sum("number").alias("number")).collect()
     counts = [TopicCount(row.shown, row.code, row.verdict, row.number) for row in rows]
     return tuple(sorted(counts, key=lambda c: (c.topic is None, c.topic or "", c.code, c.verdict)))

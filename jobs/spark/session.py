@@ -43,6 +43,8 @@ INTERPRETED = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
+# Where both sides of a join have one partition, a broadcast is a job of its own for nothing.
+IN_ONE_TASK = {"spark.sql.autoBroadcastJoinThreshold": "-1"}
 # Spark's 200 are 200 times the start of a task.
 FEW_SHUFFLE_PARTITIONS = 8
 # Of rows that one task could hold; two let a window over them use two cores.
@@ -76,12 +78,13 @@ def planned_for(spark: SparkSession, rows: int, in_one_task: bool = False) -> It
 
     A dump of ordinary size leaves few rows to the window functions, in dozens of small plans.
     `in_one_task`: frames that are kept have one partition, so that windows, joins and aggregates
-    over them need no shuffle; queries run side by side all the same.
+    over them need no shuffle and no broadcast; queries run side by side all the same.
     """
     wanted = dict(QUIET)
     if rows <= INTERPRETED_ROWS:
         fewest = 1 if in_one_task else FEWEST_SHUFFLE_PARTITIONS
         wanted |= INTERPRETED | {SHUFFLE_PARTITIONS: str(min(shuffle_partitions(spark), fewest))}
+        wanted |= IN_ONE_TASK if in_one_task else {}
     before = {key: spark.conf.get(key, None) for key in wanted}
     for key, value in wanted.items():
         spark.conf.set(key, value)

@@ -15,6 +15,7 @@ from jobs.model.errors import UsageError
 from jobs.model.settings import Settings
 from jobs.replay.replay import Replayed
 from jobs.spark import delta_tables
+from jobs.spark.joins import small
 from schemas import log_row
 from schemas.record import READ_COMMITTED
 from udfs.arrow.sections import UNREADABLE
@@ -79,15 +80,15 @@ def export(
 def _placed(found: DataFrame, replayed: Replayed) -> DataFrame:
     place = replayed.partition_info.select("partition_index", "broker", "topic", "partition")
     owners = replayed.owners.select("producer_id", "transactional_id")
-    return found.join(F.broadcast(place), on="partition_index", how="inner").join(
-        F.broadcast(owners), on="producer_id", how="left"
+    return found.join(small(place), on="partition_index", how="inner").join(
+        small(owners), on="producer_id", how="left"
     )
 
 
 def _lost(spark: SparkSession, asked: list[Range], read: Read) -> Iterator[str]:
     """One sentence a kind of thing that a consumer should have got and the table lacks."""
     rows = [(one.partition_index, one.from_offset, one.end_offset) for one in asked]
-    bounds = F.broadcast(spark.createDataFrame(rows, BOUNDS))
+    bounds = small(spark.createDataFrame(rows, BOUNDS))
     damages = read.damages.join(bounds, on="partition_index", how="inner").filter(
         (F.coalesce("previous_last_offset", F.lit(-1)) + 1 < F.col("end_offset"))
         & (F.coalesce("next_offset", F.col("end_offset")) > F.col("from_offset"))

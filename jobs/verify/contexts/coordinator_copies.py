@@ -8,6 +8,7 @@ two copies at one offset are equal, and each copy has the last record of an id, 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from jobs.spark.joins import small
 from jobs.verify.contexts.context import Context, with_paths
 from schemas.topics import TXN_LOG_TOPIC
 
@@ -83,7 +84,7 @@ def _losses(records: DataFrame, copies: DataFrame) -> DataFrame:
     )
     offset = F.col("one.offset")
     missing = (
-        last.join(F.broadcast(others), on="partition", how="inner")
+        last.join(small(others), on="partition", how="inner")
         .filter(F.col("partition_index") != F.col("lacking.partition_index"))
         .withColumn("other_index", F.col("lacking.partition_index"))
         .join(theirs, on=["other_index", "transactional_id"], how="left")
@@ -159,7 +160,7 @@ def coordinator_copies_context(
     have had a tombstone of the id that no copy shows any more.
     """
     copies = _copies(partition_info, copied)
-    records = txn_log_records.join(F.broadcast(copies), on="partition_index", how="inner")
+    records = txn_log_records.join(small(copies), on="partition_index", how="inner")
     rows = (
         copies.select("partition")
         .distinct()

@@ -7,6 +7,7 @@ with a producer id, are irregular by definition, so no row that needs these colu
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.spark.joins import small
 from jobs.verify.contexts.partition_count import known_count, partition_count
 from schemas.coordinator_states import PREPARE_ABORT, PREPARE_COMMIT
 from schemas.topics import TXN_LOG_TOPIC
@@ -21,7 +22,7 @@ def with_links(
     return (
         _with_copies(_with_users(selected))
         .crossJoin(F.broadcast(count))
-        .join(F.broadcast(found), on=["partition_index", "transactional_id"], how="left")
+        .join(small(found), on=["partition_index", "transactional_id"], how="left")
         .withColumn("home_partition", F.col("id_hash") % F.col("partition_count"))
     )
 
@@ -120,7 +121,7 @@ def _markers_found(
             F.explode("partitions").alias("listed"),
         )
         .join(
-            F.broadcast(copies.withColumnRenamed("stable_below", "replicated_below")),
+            small(copies.withColumnRenamed("stable_below", "replicated_below")),
             on="listed",
             how="inner",
         )
@@ -134,9 +135,7 @@ def _markers_found(
         "marker_timestamp",
     )
     return (
-        markers.join(
-            F.broadcast(owed), on=["listed_index", "producer_id", "producer_epoch", "commit"]
-        )
+        markers.join(small(owed), on=["listed_index", "producer_id", "producer_epoch", "commit"])
         # The coordinator has its answer when the marker is replicated (acks=-1).
         .filter(F.col("marker_offset") < F.col("replicated_below"))
         # Before protocol 2 an earlier transaction has a marker of the same epoch.

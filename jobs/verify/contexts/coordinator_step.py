@@ -5,6 +5,7 @@ from pyspark.sql import functions as F
 
 from jobs.model.coordinator_log import CoordinatorLog
 from jobs.model.state_names import state_name
+from jobs.spark.joins import small
 from jobs.verify.contexts.context import Context, with_paths
 from jobs.verify.contexts.coordinator_links import with_links
 from jobs.verify.contexts.open_transaction import LOOKED_EVERY_MS, latest_start
@@ -180,7 +181,7 @@ def coordinator_step_context(
         "partition_index", "topic", "partition", "broker", "from_beginning", "stable_below",
         "complete_up_to_ms", "single_broker",
     )  # fmt: skip
-    rows = stepped.join(F.broadcast(needed), on="partition_index", how="inner").select(
+    rows = stepped.join(small(needed), on="partition_index", how="inner").select(
         "*",
         F.coalesce(
             F.col("offset") - F.col("previous.offset")

@@ -3,6 +3,7 @@
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from jobs.spark.joins import small
 from jobs.verify.contexts.decided_matching import KEY, lacks_markers
 from udfs.rules import attribution
 
@@ -35,7 +36,7 @@ def with_reach(rows: DataFrame, markers: DataFrame) -> DataFrame:
             F.col("last.marker_timestamp").alias("last_marker_ms"),
         )
     )
-    return rows.join(F.broadcast(reach), on="partition_index", how="left")
+    return rows.join(small(reach), on="partition_index", how="left")
 
 
 def _ended(markers: DataFrame) -> DataFrame:

@@ -3,6 +3,7 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.spark.joins import small
 from jobs.verify.contexts.decided_matching import KEY, in_effect, listed_decisions
 from jobs.verify.contexts.decided_places import place_number
 from schemas.topics import OFFSETS_TOPIC
@@ -61,7 +62,7 @@ def with_decision(
         .join(known, on="producer_id", how="left")
         .join(_owners_of_data(decided), on=["producer_id", "prepared_data_epoch", "listed"],
               how="left")
-        .join(F.broadcast(running), on="producer_id", how="left")
+        .join(small(running), on="producer_id", how="left")
     )  # fmt: skip
 
 

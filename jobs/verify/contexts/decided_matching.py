@@ -3,6 +3,7 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from jobs.spark.joins import small
 from jobs.verify.contexts.decided_places import place_number
 from udfs.rules import attribution
 
@@ -95,7 +96,7 @@ def _prepared(decided: DataFrame, partition_info: DataFrame) -> DataFrame:
     completed = F.col("complete_offset").isNotNull()
     return (
         listed_decisions(decided.filter(in_effect()))
-        .join(F.broadcast(listed), on="listed", how="inner")
+        .join(small(listed), on="listed", how="inner")
         .select(
             *KEY,
             F.lit(1).cast("long").alias("prepares"),
@@ -222,7 +223,7 @@ def first_ended(rows: DataFrame, coordinators: DataFrame) -> DataFrame:
     # An operator's abort has the epoch of its data, may be of any later time, and has no decision.
     single &= F.col("commit") | F.col("raised_offset").isNotNull()
     placed = rows.filter(single).join(
-        F.broadcast(coordinators.select("deciding_index", "coordinator_partition")),
+        small(coordinators.select("deciding_index", "coordinator_partition")),
         F.col("prepared_index") == F.col("deciding_index"),
         "inner",
     )

@@ -6,6 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.model.coordinator_log import CoordinatorLog
+from jobs.spark.joins import small
 from jobs.verify.contexts.context import Context
 from jobs.verify.contexts.decided_anchors import clipped, with_anchors, with_copies
 from jobs.verify.contexts.decided_counts import with_counts
@@ -110,7 +111,7 @@ def decided_partition_context(
     """
     copies, coordinators = _copies(partition_info), _coordinators(partition_info)
     markers = given.markers.withColumn("marker_timestamp", clipped("marker_timestamp"))
-    placed = markers.join(F.broadcast(_kinds(partition_info)), on="partition_index", how="inner")
+    placed = markers.join(small(_kinds(partition_info)), on="partition_index", how="inner")
     decisions = _decisions(given.log.decisions, given.several_copies)
     known_ends = with_last_outcomes(given.history, given.owners)
     rows = matched(decisions, partition_info, markers, known_ends)
@@ -122,12 +123,12 @@ def decided_partition_context(
         in_log = given.states.filter(~F.col("initial"))
         runs = runs_of(in_log, given.regular.join(producers, on="producer_id", how="left_semi"))
         tolerance = F.lit(ages.clock_tolerance)
-        of_copies = selected.join(F.broadcast(copies), on="partition_index", how="inner")
+        of_copies = selected.join(small(copies), on="partition_index", how="inner")
         deciding = F.coalesce("coordinator_index", "committed_index")
         with_history = (
             with_decision(of_copies, decided, known_ends, given.owners)
             .withColumn("deciding_index", deciding)
-            .join(F.broadcast(coordinators), on="deciding_index", how="left")
+            .join(small(coordinators), on="deciding_index", how="left")
             .join(_replica_offsets(placed),
                   on=["listed", "producer_id", "marker_epoch", "commit"], how="left")
         )  # fmt: skip
@@ -135,7 +136,7 @@ def decided_partition_context(
         outcomes = with_outcomes(with_history, placed, tolerance)
         owned = with_data(outcomes, runs, markers)
         beside = with_reach(owned, markers).join(
-            F.broadcast(ended), on=["partition_index", "coordinator_partition"], how="left"
+            small(ended), on=["partition_index", "coordinator_partition"], how="left"
         )
         counted = with_counts(with_copies(beside, tolerance), decided, markers, tolerance)
         return with_findings(with_anchors(counted, tolerance), files, ages)

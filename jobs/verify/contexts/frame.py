@@ -3,6 +3,7 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from jobs.spark.joins import small
 from jobs.verify.contexts.context import Context, with_paths
 from udfs.wire.text.text_batches import TEXT_CUT
 
@@ -86,13 +87,13 @@ def frame_context(
         "next_offset",
     )
     rows = batches.unionByName(damaged).join(
-        F.broadcast(partition_info), on="partition_index", how="inner"
+        small(partition_info), on="partition_index", how="inner"
     )
     named = files.select("file_index", "base_offset", "size_bytes")
 
     def enrich(selected: DataFrame) -> DataFrame:
         joined = with_paths(selected, files, file="file_index").join(
-            F.broadcast(named), on="file_index", how="left"
+            small(named), on="file_index", how="left"
         )
         whole = F.col("reason_of_failure") == "crc_mismatch"
         # All of the batch is there, and the byte of its magic alone is wrong.

@@ -3,6 +3,7 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from jobs.spark.joins import small
 from jobs.verify.contexts.context import Context, with_paths
 from jobs.verify.contexts.partition_count import known_count
 from schemas.topics import OFFSETS_TOPIC
@@ -80,7 +81,7 @@ def group_record_context(
         faults.groupBy("partition_index", "fault", "group", own.alias("own"))
         .agg(F.min(place).alias("first"))
         .select("partition_index", "fault", "group", "first.*")
-        .join(F.broadcast(needed), on="partition_index", how="inner")
+        .join(small(needed), on="partition_index", how="inner")
     )
 
     def enrich(selected: DataFrame) -> DataFrame:

@@ -3,6 +3,7 @@
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from jobs.spark.joins import small
 from jobs.verify.contexts.context import Context, with_paths
 from udfs.wire.batches import batch_layout as layout
 from udfs.wire.batches.batch_layout import MAX_OFFSET_SPAN
@@ -23,7 +24,7 @@ def offset_discontinuity_context(
     missing ones; those of an overlap are the base offset of the later batch and the last offset
     before it.
     """
-    rows = discontinuities.join(F.broadcast(partition_info), on="partition_index", how="inner")
+    rows = discontinuities.join(small(partition_info), on="partition_index", how="inner")
     is_gap = F.col("discontinuity").isin("gap", "segment_missing")
     # The batch before ends where this one begins; in another file only its header is shown.
     next_to_each_other = (F.col("file_index") == F.col("previous_file_index")) & (
@@ -65,7 +66,7 @@ def segment_context(splits: DataFrame, partition_info: DataFrame, files: DataFra
         splits.filter(F.col("batches") > 0)
         .groupBy("partition_index", "file_index", "base_offset", "next_base_offset")
         .agg(F.min(low).alias("low"), F.max(high).alias("high"))
-        .join(F.broadcast(partition_info), on="partition_index", how="inner")
+        .join(small(partition_info), on="partition_index", how="inner")
     )
 
     def regular():  # type: ignore[no-untyped-def]

@@ -7,6 +7,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.model.transactions import CLOSED_COLUMNS, all_transactions
+from jobs.spark.joins import small
 from jobs.verify.conditions import lost_between, one_instant
 from jobs.verify.contexts.context import Context, with_paths
 from jobs.verify.contexts.open_transaction import coordinator_columns
@@ -55,7 +56,7 @@ def _contradictions(given: OffsetTransactions, partition_info: DataFrame) -> Dat
             & (F.col("marker_commit") == F.lit(commit))
             & may_end(F.col("marker_epoch"), F.col("producer_epoch"))
         )
-        placed = transactions.join(F.broadcast(kinds), on="partition_index", how="inner")
+        placed = transactions.join(small(kinds), on="partition_index", how="inner")
         return placed.filter(F.col("of_offsets") | ~F.col("coordinator_topic"))
 
     aborted, committed = ended(given.regular_aborts, False), ended(given.regular, True)
@@ -120,7 +121,7 @@ def offset_transaction_context(
     transactions = (
         all_transactions(given.transactions, given.regular)
         .select(*CLOSED_COLUMNS)
-        .join(F.broadcast(known), on="partition_index", how="inner")
+        .join(small(known), on="partition_index", how="inner")
         # The group's coordinator stamps what it writes.
         .withColumn("appended_by_ms", F.col("last_timestamp"))
     )
@@ -177,9 +178,9 @@ def _enriched(
         F.col("commit.producer_id").alias("pending_producer"),
     ).agg(F.collect_set(F.struct("commit.record_offset", "group")).alias("waiting"))
     joined = selected.join(
-        F.broadcast(coordinator), on=F.col("producer_id") == F.col("owned"), how="left"
+        small(coordinator), on=F.col("producer_id") == F.col("owned"), how="left"
     ).join(
-        F.broadcast(waiting),
+        small(waiting),
         on=(F.col("partition_index") == F.col("pending_partition"))
         & (F.col("producer_id") == F.col("pending_producer"))
         & (F.col("outcome") == "open"),

@@ -10,6 +10,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.model.coordinator_log import CoordinatorLog
+from jobs.spark.joins import small
 from jobs.verify.conditions import missing_behind, one_instant
 from jobs.verify.contexts.append_bound import broker_moments
 from schemas.coordinator_states import TWO_PHASE_COMMIT_TIMEOUT
@@ -77,7 +78,7 @@ def with_moments(rows: DataFrame, states: DataFrame) -> DataFrame:
     began = opened.groupBy("partition_index").agg(F.min("first_offset").alias("from_offset"))
     moments = (
         broker_moments(states)
-        .join(F.broadcast(began), on="partition_index", how="inner")
+        .join(small(began), on="partition_index", how="inner")
         .filter(F.col("moment_offset") > F.col("from_offset"))
         .select("partition_index", F.col("moment_offset").alias("at_offset"), "moment_ms")
     )

@@ -3,6 +3,7 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from jobs.spark.joins import small
 from jobs.verify.contexts.context import Context, with_paths
 
 OF_CLUSTER = ["unallocated_from", "metadata_up_to_ms"]
@@ -22,7 +23,7 @@ def _uses(states: DataFrame, txn_log_records: DataFrame, partition_info: DataFra
         "partition_index", "topic", "partition", "broker", "coordinator_topic",
         *OF_CLUSTER,
     )  # fmt: skip
-    client = F.broadcast(about.filter(~F.col("coordinator_topic")))
+    client = small(about.filter(~F.col("coordinator_topic")))
     written = states.filter(~F.col("initial")).join(
         client, on="partition_index", how="inner"
     ).select(
@@ -44,7 +45,7 @@ def _uses(states: DataFrame, txn_log_records: DataFrame, partition_info: DataFra
     named = (
         txn_log_records.filter(F.col("error").isNull() & (F.col("producer_id") >= 0))
         .drop(*OF_CLUSTER)
-        .join(F.broadcast(about), on="partition_index", how="inner")
+        .join(small(about), on="partition_index", how="inner")
         .select(
             "producer_id", owner.alias("owner"), F.col("offset").alias("first_offset"),
             "topic", "partition", "broker", "file_index", "position", "length", "producer_epoch",

@@ -7,6 +7,7 @@ decoder made of them.
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.spark.joins import small
 from schemas.dump_partition import CLEANED, CLEANING_UNKNOWN
 from schemas.topics import TXN_LOG_TOPIC
 
@@ -99,7 +100,7 @@ def _uneven_blocks(blocks: DataFrame, copies: DataFrame, sets: DataFrame) -> Dat
             F.sum("batches").alias("batches"),
             F.array_sort(F.collect_list(piece)).alias("pieces"),
         )
-        .join(F.broadcast(of_set), on="partition_index", how="inner")
+        .join(small(of_set), on="partition_index", how="inner")
     )
     content = F.struct("digest", "batches")
     present = F.struct("partition_index", "digest", "batches", "pieces")
@@ -109,7 +110,7 @@ def _uneven_blocks(blocks: DataFrame, copies: DataFrame, sets: DataFrame) -> Dat
             F.collect_list(present).alias("present"),
             (F.min(content) == F.max(content)).alias("same"),
         )
-        .join(F.broadcast(sets.select("replica_set", "copies")), on="replica_set", how="inner")
+        .join(small(sets.select("replica_set", "copies")), on="replica_set", how="inner")
         .filter(~F.col("same") | (F.size("present") < F.col("copies")))
     )
 
@@ -132,7 +133,7 @@ def suspicious_blocks(blocks: DataFrame, copies: DataFrame, sets: DataFrame) -> 
     differ |= ~one["batches"].eqNullSafe(other["batches"])
     beside = (
         _uneven_blocks(blocks, copies, sets)
-        .join(F.broadcast(_ranges(copies, sets)), on="replica_set", how="inner")
+        .join(small(_ranges(copies, sets)), on="replica_set", how="inner")
         .filter((F.col("end_offset") > F.col("from")) & (F.col("first_offset") < F.col("below")))
         .withColumn("one", _of("one_index"))
         .withColumn("other", _of("other_index"))

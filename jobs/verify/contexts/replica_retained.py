@@ -10,6 +10,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.spark.joins import small
 from jobs.verify.contexts.replica_blocks import replica_pairs
 from udfs.arrow.retained_differences import (
     BUCKET,
@@ -29,7 +30,7 @@ def _unread(retained_records: DataFrame, splits: DataFrame) -> DataFrame:
 
 def _copies_to_compare(copies: DataFrame, unread: DataFrame) -> DataFrame:
     """The copies with the columns that COPY adds."""
-    return copies.join(F.broadcast(unread), on="partition_index", how="left").withColumns(
+    return copies.join(small(unread), on="partition_index", how="left").withColumns(
         {
             "unread": F.coalesce("unread", F.lit(False)),
             "one_instant": F.col("clean_shutdown") & F.col("stable_known"),
@@ -55,10 +56,10 @@ def _buckets(retained_records: DataFrame, copies: DataFrame, sets: DataFrame) ->
     cell = F.struct("partition_index", "file_index", "retained_records")
     return (
         retained_records.filter(F.col("compared") != UNREAD)
-        .join(F.broadcast(of_set), on="partition_index", how="inner")
+        .join(small(of_set), on="partition_index", how="inner")
         .groupBy("replica_set", "compared", "bucket")
         .agg(F.collect_list(cell).alias("cells"))
-        .join(F.broadcast(pairs), on="replica_set", how="inner")
+        .join(small(pairs), on="replica_set", how="inner")
         .select(*BUCKET.names)
     )  # fmt: skip
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from jobs.spark.joins import small
 from jobs.verify.contexts.context import Context, with_paths
 from jobs.verify.contexts.replica_blocks import (
     replica_copies,
@@ -93,7 +94,7 @@ def _beside_copies(differences: DataFrame, copies: DataFrame) -> DataFrame:
         known = copies.select(
             F.col("partition_index").alias(index), F.struct(copies.columns).alias(name)
         )
-        differences = differences.join(F.broadcast(known), on=index, how="inner")
+        differences = differences.join(small(known), on=index, how="inner")
     return differences
 
 

@@ -3,6 +3,7 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from jobs.spark.joins import small
 from jobs.verify.conditions import (
     lost_between,
     marker_lost,
@@ -107,7 +108,7 @@ def run_context(
     # A run that follows folded transactions was found regular with them (point 6 of the folding
     # contract, udfs/wire/batches/fold.py).
     judged = F.col("has_data") & ~F.col("follows") & ~F.col("initial")
-    rows = states.filter(judged).join(F.broadcast(needed), on="partition_index", how="inner")
+    rows = states.filter(judged).join(small(needed), on="partition_index", how="inner")
     known = F.col("previous").isNotNull() & (F.col("previous.epoch") == F.col("producer_epoch"))
     paused = F.coalesce(
         at_least_later(F.col("state_timestamp"), F.col("first_timestamp"), expiration_ms),

@@ -3,6 +3,7 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from jobs.spark.joins import small
 from jobs.verify.contexts.context import Context, with_paths
 from jobs.verify.verdict import (
     DUMP_BEFORE_EVENT,
@@ -44,7 +45,7 @@ def side_fault_context(
         faults.groupBy(*ENTRY)
         .agg(first.alias("first"), F.sum("batches").alias("batches"))
         .select(*ENTRY, "batches", "first.*")
-        .join(F.broadcast(partition_info.drop("batches")), on="partition_index", how="inner")
+        .join(small(partition_info.drop("batches")), on="partition_index", how="inner")
     )
 
     sizes = files.select(
@@ -56,7 +57,7 @@ def side_fault_context(
     def enrich(selected: DataFrame) -> DataFrame:
         named = with_paths(
             selected, files, side_file="side_file_index", log_file="file_index"
-        ).join(F.broadcast(sizes), on="side_file_index", how="left")
+        ).join(small(sizes), on="side_file_index", how="left")
         # An index is found by its entry, a leader epoch by its first batch.
         of_index = F.col("entry_bytes").isNotNull()
         return named.select(

@@ -9,6 +9,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.spark.joins import small
 from jobs.verify.conditions import lost_between, missing_between
 from jobs.verify.contexts.context import Context, with_paths
 from schemas.columns import boolean, string, table
@@ -51,7 +52,7 @@ def _ranges(states: DataFrame, partition_info: DataFrame) -> DataFrame:
     )  # fmt: skip
     placed = (
         states.select("*", F.explode(F.filter(ranges, lambda one: one.isNotNull())).alias("range"))
-        .join(F.broadcast(needed), on="partition_index", how="inner")
+        .join(small(needed), on="partition_index", how="inner")
         .filter(F.col("range.end") <= F.col("data_end_offset"))
         .filter(~lost_between(F.col("range.start"), F.col("range.end") - 1))
     )
@@ -92,7 +93,7 @@ def _differences(
 def _corrupt(faults: DataFrame, files: DataFrame) -> DataFrame:
     """Snapshots that cannot be used, with the columns of a difference that they have."""
     offsets = files.select("file_index", F.col("base_offset").alias("snapshot_offset"))
-    return faults.join(F.broadcast(offsets), on="file_index", how="inner").select(
+    return faults.join(small(offsets), on="file_index", how="inner").select(
         "partition_index",
         "file_index",
         "snapshot_offset",
@@ -133,7 +134,7 @@ def snapshot_context(
         named = with_paths(
             selected.withColumn(
                 "reported_before", F.coalesce(before == F.col("start_offset"), F.lit(False))
-            ).join(F.broadcast(known), on="partition_index", how="inner"),
+            ).join(small(known), on="partition_index", how="inner"),
             files,
             file="file_index",
             log_file="log_file_index",

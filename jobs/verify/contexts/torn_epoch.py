@@ -6,6 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.model.transactions import CLOSED_COLUMNS, all_transactions
+from jobs.spark.joins import small
 from jobs.verify.contexts.context import Context, with_paths
 from udfs.rules.attribution import is_decision_known, raised_by_one
 from udfs.rules.clock import covers
@@ -91,7 +92,7 @@ def _in_client_topics(
     raised = raised_by_one(F.col("marker_epoch"), F.col("producer_epoch"))
     ended = all_transactions(transactions, folded).select(*CLOSED_COLUMNS)
     return ended.filter(F.col("first_offset").isNotNull() & raised).join(
-        F.broadcast(places), on="partition_index", how="inner"
+        small(places), on="partition_index", how="inner"
     )
 
 
@@ -99,9 +100,9 @@ def _torn(given: TornEpochs) -> DataFrame:
     """The aborts of which another partition has the same transaction committed: the first such."""
     aborts, commits = given.aborts, given.commits
     if given.few is commits:
-        commits = F.broadcast(commits)
+        commits = small(commits)
     elif given.few is aborts:
-        aborts = F.broadcast(aborts)
+        aborts = small(aborts)
     pairs = aborts.join(commits, on=OF_TRANSACTION, how="inner").filter(
         F.col("place") != F.col("committed.place")
     )
@@ -127,7 +128,7 @@ def torn_epoch_context(given: TornEpochs, partition_info: DataFrame, files: Data
 
     def enrich(selected: DataFrame) -> DataFrame:
         owner = given.owners.select("producer_id", "transactional_id")
-        placed = selected.join(F.broadcast(known), on="partition_index", how="inner").join(
+        placed = selected.join(small(known), on="partition_index", how="inner").join(
             owner, on="producer_id", how="left"
         )
         named = with_paths(

@@ -6,6 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.model.coordinator_log import CoordinatorLog
+from jobs.spark.joins import small
 from jobs.verify.conditions import (
     lost_between,
     marker_lost,
@@ -113,8 +114,8 @@ def transaction_context(
         F.min(F.when(is_open, F.col("first_offset"))).alias("oldest_open"),
     )
     known = partition_info.drop("batches", "records")  # those of the whole partition
-    rows = transactions.join(F.broadcast(known), on="partition_index", how="inner").join(
-        F.broadcast(oldest), on="partition_index", how="left"
+    rows = transactions.join(small(known), on="partition_index", how="inner").join(
+        small(oldest), on="partition_index", how="left"
     )
 
     def regular() -> Column:
@@ -143,7 +144,7 @@ def transaction_context(
         )
         listed = with_marker_decisions(with_listing(dated, log), log, history)
         joined = listed.join(
-            F.broadcast(coordinator), on=F.col("producer_id") == F.col("owned"), how="left"
+            small(coordinator), on=F.col("producer_id") == F.col("owned"), how="left"
         )
         named = with_paths(
             joined,

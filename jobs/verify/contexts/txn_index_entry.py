@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from jobs.spark.joins import small
 from jobs.verify.conditions import lost_between, marker_lost, missing_between
 from jobs.verify.contexts.context import Context, with_paths
 from udfs.rules import aborted_list
@@ -15,7 +16,7 @@ def _entries(aborted_entries: DataFrame, files: DataFrame) -> DataFrame:
     names = files.filter(F.col("kind") == "txn_index").select(
         "file_index", F.col("base_offset").alias("segment_base")
     )
-    return aborted_entries.join(F.broadcast(names), on="file_index", how="inner").select(
+    return aborted_entries.join(small(names), on="file_index", how="inner").select(
         F.col("partition_index").alias("entry_partition"),
         F.col("producer_id").alias("entry_producer"),
         F.col("last_offset").alias("entry_last"),
@@ -107,7 +108,7 @@ def txn_index_entry_context(
         F.col("next_base_offset").alias("next_segment_base"),
     )
     rows = matched.join(
-        F.broadcast(segments),
+        small(segments),
         on=(F.col("partition_index") == F.col("segment_partition"))
         & (F.col("entry.segment_base") == F.col("segment_base")),
         how="left",
@@ -115,11 +116,9 @@ def txn_index_entry_context(
 
     def enrich(selected: DataFrame) -> DataFrame:
         known = (
-            selected.join(
-                F.broadcast(partition_info.drop("records")), on="partition_index", how="inner"
-            )
-            .join(F.broadcast(given.newest), on="partition_index", how="left")
-            .join(F.broadcast(_bare_segments(files)), on="marker_file_index", how="left")
+            selected.join(small(partition_info.drop("records")), on="partition_index", how="inner")
+            .join(small(given.newest), on="partition_index", how="left")
+            .join(small(_bare_segments(files)), on="marker_file_index", how="left")
         )
         return _enrich(known, files)
 
