@@ -8,6 +8,8 @@ SHELL := /bin/bash
 
 BIN := .venv/bin
 CODE := jobs schemas udfs tests
+# Processes that share the tests, each with a Spark session of its own.
+WORKERS := 2
 # The one tool that is not in the lock file: it makes the lock file.
 PIP_TOOLS := pip-tools==7.6.2
 LOCK_COMMAND := pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe \
@@ -54,7 +56,7 @@ audit-cluster: setup ## Audit the sample on a small Spark cluster of its own
 
 .PHONY: test
 test: setup ## Run all tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
 .PHONY: cases
 cases: setup ## Audit cases of your own: make cases FILES="a.yaml b.yaml"
