@@ -70,9 +70,24 @@ AFFECTED_GROUP = table(
     string("group", "consumer group"),
     string("topic", "topic name"),
     integer("partition", "partition number"),
-    string("kind", "kind of the consequence"),
+    string("kind", "kind of the consequence; derived_records for a range of the table affected"),
     long("first_offset", "first affected offset, inclusive"),
     long("last_offset", "last affected offset, inclusive"),
     long("committed_offset", "newest offset that the group committed there"),
     string("position", "read (beyond the range), inside (in it), or before"),
+)
+
+AFFECTED = table(
+    AUDIT_ID,
+    integer("incident", "number of the incident"),
+    string("topic", "topic that applications wrote in transactions, of affected input"),
+    integer("partition", "partition number"),
+    string("state", "suspect (derived of affected records) or clean (downstream, but without any)"),
+    integer("depth", "applications between the affected records and this partition"),
+    string("application", "group of the last of them"),
+    long("first_offset", "first suspect offset, inclusive; null where clean"),
+    long("last_offset", "last suspect offset, inclusive; null where clean"),
+    long("transactions", "transactions that wrote there since; null where clean"),
+    long("records", "records in them, 0 where clean"),
+    string("path", "from the affected partition to this one: partitions and groups in turn"),
 )

@@ -1,14 +1,15 @@
 """What an incident did to readers: decisions of the coordinator beside what the logs have."""
 
 from dataclasses import dataclass
+from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.incidents.assign import PLACE, VIOLATION, at_places
+from jobs.incidents.assign import PLACE, VIOLATION
 from jobs.incidents.signature import LOST
+from jobs.spark.kept import Kept
 from schemas.incident import CONSEQUENCE
-from schemas.violation import FINDING_PLACE
 
 COLUMNS = [field for field in CONSEQUENCE if field.name != "audit_id"]
 EPOCH = ("producer_id", "producer_epoch")
@@ -16,11 +17,12 @@ EPOCH = ("producer_id", "producer_epoch")
 
 @dataclass(frozen=True)
 class Known:
-    """What the replay knows. `decisions`: of the producers of findings, completed or not.
+    """What the replay knows of the producers of findings.
 
-    `runs`: data runs (`jobs.replay.producers`); `transactions`: of `jobs.replay.transactions`;
-    `regular`: folded transactions of these producers; `info`: partition_info; `states`: rows of
-    the table partition_state with partition_index.
+    `decisions`: of `jobs.replay.decisions`, completed or not, kept; `runs`: data runs
+    (`jobs.replay.producers`); `transactions`: of `jobs.replay.transactions`; `regular`: folded
+    ones; `info`: partition_info; `states`: rows of the table partition_state with partition_index;
+    `files`: the listing.
     """
 
     decisions: DataFrame
@@ -29,27 +31,22 @@ class Known:
     regular: DataFrame
     info: DataFrame
     states: DataFrame
+    files: DataFrame
 
 
-def consequences(findings: DataFrame, known: Known) -> DataFrame:
-    """Rows of CONSEQUENCE without audit_id. `findings`: rows with the column incident."""
-    mine = findings.filter(F.col("incident").isNotNull())
-    placed = at_places(
-        mine.select("incident", "label", "verdict", *EPOCH, *FINDING_PLACE.names, "places")
-    )
-    data = _data(known)
+def consequences(placed: DataFrame, known: Known, kept: Kept) -> DataFrame:
+    """Rows of CONSEQUENCE without audit_id. `placed`: see `jobs.incidents.assign`."""
+    mine = placed.filter(F.col("incident").isNotNull())
     decided = _decided(known.decisions)
+    fates = kept.keep(_fates(_data(known), decided, mine))
     frames = [
-        _misdecided(placed, data, decided, known.states),
-        _lost(placed, data, decided),
-        _blocked(placed, known.states),
-        _twice(placed),
-        _went_back(placed),
+        _misdecided(mine, fates, known.states),
+        _lost(mine, fates, decided),
+        _blocked(mine, known.states),
+        _twice(mine),
+        _went_back(mine),
     ]
-    everything = frames[0]
-    for frame in frames[1:]:
-        everything = everything.unionByName(frame)
-    return everything
+    return reduce(DataFrame.unionByName, frames)
 
 
 def _shaped(rows: DataFrame, kind: Column, **values: Column) -> DataFrame:
@@ -109,15 +106,25 @@ def _decided(decisions: DataFrame) -> DataFrame:
     )
 
 
-def _misdecided(
-    placed: DataFrame, data: DataFrame, decided: DataFrame, states: DataFrame
-) -> DataFrame:
+def _fates(data: DataFrame, decided: DataFrame, placed: DataFrame) -> DataFrame:
+    """What a partition made of a decision, where it matters: columns of both.
+
+    Outcomes that contradict it, and whatever a copy has of transactions that another one lost.
+    """
+    both = data.join(decided, on=[*EPOCH, "listed"])
+    committed = F.col("outcome") == "commit"
+    gone = _gone(placed).select(*EPOCH, "listed", F.lit(True).alias("gone"))
+    known = both.join(F.broadcast(gone.distinct()), on=[*EPOCH, "listed"], how="left")
+    wrong = F.col("decided_commit") != committed
+    return known.filter(wrong | (F.col("gone") & F.col("decided_commit")))
+
+
+def _misdecided(placed: DataFrame, fates: DataFrame, states: DataFrame) -> DataFrame:
     """Records that readers get, or do not get, against the decision of the coordinator."""
     whose = placed.filter(F.col("producer_id").isNotNull()).groupBy(*PLACE, "producer_id")
     stable = states.select("partition_index", "last_stable_offset")
     rows = (
-        data.join(decided, on=[*EPOCH, "listed"])
-        .join(stable, on="partition_index")
+        fates.join(F.broadcast(stable), on="partition_index")
         .alias("d")
         .join(
             F.broadcast(whose.agg(F.min("incident").alias("incident"))).alias("w"),
@@ -147,19 +154,22 @@ def _misdecided(
     return _shaped(summed, F.col("kind"), provable=F.lit(True))
 
 
-def _lost(placed: DataFrame, data: DataFrame, decided: DataFrame) -> DataFrame:
+def _gone(placed: DataFrame) -> DataFrame:
+    """Transactions of which a partition has nothing: incident, topic, partition, listed, EPOCH."""
+    lost = placed.filter((F.col("label") == LOST) & (F.col("verdict") == VIOLATION))
+    named = lost.withColumn("listed", F.concat_ws("-", "topic", "partition"))
+    return named.groupBy("topic", "partition", "listed", *EPOCH).agg(
+        F.min("incident").alias("incident")
+    )
+
+
+def _lost(placed: DataFrame, fates: DataFrame, decided: DataFrame) -> DataFrame:
     """Committed transactions of which a partition has nothing; counted where a copy has them.
 
     Offsets and records are those of the copy that has most of them; broker is the one that has.
     """
-    gone = (
-        placed.filter((F.col("label") == LOST) & (F.col("verdict") == VIOLATION))
-        .withColumn("listed", F.concat_ws("-", "topic", "partition"))
-        .groupBy("topic", "partition", "listed", *EPOCH)
-        .agg(F.min("incident").alias("incident"))
-        .join(decided.filter("decided_commit"), on=[*EPOCH, "listed"])
-    )
-    kept = data.filter(F.col("outcome") == "commit").select(
+    gone = _gone(placed).join(decided.filter("decided_commit"), on=[*EPOCH, "listed"])
+    kept = fates.filter(F.col("outcome") == "commit").select(
         "broker", "listed", *EPOCH, "first_offset", "last_offset", "records", "since_ms"
     )
     copy = F.struct("records", "first_offset", "last_offset", "since_ms", "broker")

@@ -1,26 +1,30 @@
 """The stage: findings and what the replay knows in, the tables of incidents out.
 
-Of an audit without a violation nothing is asked. The number of incidents is bounded: one a
-signature, or one a signature and broker; only their sums come to the driver.
+Of an audit without a violation nothing is asked. The number of incidents is bounded
+(`causes.MOST_OF_A_KIND`); only their sums come to the driver.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from pyspark.sql import DataFrame, Row, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from jobs.incidents.assign import KEY, assigned, counted, numbered
+from jobs.incidents.assign import placed, summed
 from jobs.incidents.catalogue import SIGNATURES
 from jobs.incidents.consequences import Known, consequences
 from jobs.incidents.groups import affected_groups
+from jobs.incidents.lineage import Traffic, affected
+from jobs.incidents.moments import moments
 from jobs.incidents.plan import MOST_PLACES, Place, plan
-from jobs.incidents.signature import UNEXPLAINED, Signature
+from jobs.incidents.signature import BROKER, MOMENT, PRODUCER, UNEXPLAINED, Signature
 from jobs.model.incident import CONSEQUENCES, Effect, IncidentLine
 from jobs.spark.kept import Kept
-from schemas.incident import INCIDENT
+from schemas.incident import AFFECTED, INCIDENT
 
 BY_NAME = {signature.name: signature for signature in SIGNATURES}
 NOT_EXPLAINED = Signature(
@@ -30,7 +34,15 @@ NOT_EXPLAINED = Signature(
     explains=lambda finding: finding.one_of(),
 )
 MOST_NAMED = 5
-Numbers = dict[tuple[str, int | None], int]
+
+
+@dataclass(frozen=True)
+class Offsets:
+    """Committed offsets: `known`, the dump has any; `newest`: see `newest_offsets`; `traffic`."""
+
+    known: bool
+    newest: Callable[[], DataFrame]
+    traffic: Traffic
 
 
 @dataclass(frozen=True)
@@ -40,6 +52,7 @@ class Incidents:
     incident: DataFrame
     incident_finding: DataFrame
     consequence: DataFrame
+    affected: DataFrame
     affected_group: DataFrame
     lines: tuple[IncidentLine, ...]
 
@@ -47,35 +60,43 @@ class Incidents:
 def incidents(
     findings: DataFrame,
     known: Callable[[DataFrame], Known],
-    offsets: Callable[[], DataFrame],
+    offsets: Offsets,
     kept: Kept,
-    groups_known: bool,
 ) -> Incidents:
     """The incidents of an audit with at least one violation.
 
     `findings`: rows of VIOLATION without audit_id, kept. `known`: what the replay knows of the
-    producers (distinct, column producer_id) of a frame. `offsets`: see `newest_offsets`;
-    `groups_known`: the dump has any.
+    producers (distinct, column producer_id) of a frame.
     """
-    kinds = kept.keep(assigned(findings))
-    sums = sorted(counted(kinds).collect(), key=_in_order)
-    numbers: Numbers = {
-        (row.kind, row.incident_broker): number for number, row in enumerate(sums, 1)
-    }
-    mine = kept.keep(numbered(kinds, numbers))
-    producers = mine.filter("incident is not null and producer_id is not null")
-    effects = kept.keep(consequences(mine, known(producers.select("producer_id").distinct())))
-    groups = kept.keep(affected_groups(effects, offsets()))
-    places = _places(effects)
-    rows = [_row(number, row, places.get(number, [])) for number, row in enumerate(sums, 1)]
-    schema = StructType([field for field in INCIDENT.fields if field.name != "audit_id"])
-    return Incidents(
-        incident=findings.sparkSession.createDataFrame(rows, schema),
-        incident_finding=mine.select("incident", *KEY),
-        consequence=effects,
-        affected_group=groups,
-        lines=tuple(_lines(rows, effects, groups, groups_known)),
+    of_producers = findings.filter(F.col("producer_id").isNotNull())
+    replayed = known(of_producers.select("producer_id").distinct())
+    dated = moments(replayed.decisions, replayed.transactions, replayed.info, replayed.files)
+    rows = kept.keep(placed(findings, dated))
+    sums = {row.incident: row for row in summed(rows).collect()}
+    effects = kept.keep(consequences(rows, replayed, kept))
+    derived = _frame(
+        findings, affected(effects, offsets.traffic) if offsets.known else [], AFFECTED
     )
+    groups = kept.keep(affected_groups(effects, derived, offsets.newest()))
+    places = _places(effects)
+    several = Counter(row.kind for row in sums.values())
+    told = [
+        _row(number, sums[number], places.get(number, []), several[sums[number].kind] > 1)
+        for number in sorted(sums)
+    ]
+    return Incidents(
+        incident=_frame(findings, told, INCIDENT),
+        incident_finding=rows.filter("first").select("incident", "key.*"),
+        consequence=effects,
+        affected=derived,
+        affected_group=groups,
+        lines=tuple(_lines(told, effects, groups, offsets.known)),
+    )
+
+
+def _frame(like: DataFrame, rows: list[dict[str, Any]], schema: StructType) -> DataFrame:
+    own = StructType([field for field in schema.fields if field.name != "audit_id"])
+    return like.sparkSession.createDataFrame(rows, own)
 
 
 def _lines(
@@ -136,12 +157,6 @@ def _hit(groups: DataFrame) -> DataFrame:
     )
 
 
-def _in_order(row: Row) -> tuple[Any, ...]:
-    """Most violations first; what nothing explains is last."""
-    broker = -1 if row.incident_broker is None else row.incident_broker
-    return (row.kind == UNEXPLAINED, -row.violations, row.kind, broker)
-
-
 def _places(effects: DataFrame) -> dict[int, list[tuple[Place, int | None]]]:
     """Places of each incident, some of each kind, and since when; more than plans can name."""
     order = Window.partitionBy("incident", "kind").orderBy("topic", "partition", "broker")
@@ -160,17 +175,21 @@ def _places(effects: DataFrame) -> dict[int, list[tuple[Place, int | None]]]:
     return found
 
 
-def _row(number: int, row: Row, places: list[tuple[Place, int | None]]) -> dict[str, Any]:
+def _row(
+    number: int, row: Row, places: list[tuple[Place, int | None]], several: bool
+) -> dict[str, Any]:
+    """A row of INCIDENT; one of `several` of its kind is told apart from the others."""
     signature = BY_NAME.get(row.kind, NOT_EXPLAINED)
+    which = _which(signature, row) if several else None
     explained = signature is not NOT_EXPLAINED
     return {
         "incident": number,
         "kind": row.kind,
         "grade": signature.grade(frozenset(row.codes)) if explained else UNEXPLAINED,
-        "title": signature.title,
+        "title": signature.title if which is None else f"{signature.title} ({which})",
         "why": signature.why,
         "known_bug": signature.known_bug,
-        "broker": row.incident_broker,
+        "broker": row.broker if signature.key == BROKER else None,
         "findings": row.findings,
         "violations": row.violations,
         "places": row.places,
@@ -178,3 +197,14 @@ def _row(number: int, row: Row, places: list[tuple[Place, int | None]]) -> dict[
         "since_ms": next((oldest for _, oldest in places), None),
         "steps": plan(signature, [place for place, _ in places]),
     }
+
+
+def _which(signature: Signature, row: Row) -> str | None:
+    """What tells an incident apart from others of its signature, in words."""
+    if signature.key == BROKER and row.broker is not None:
+        return f"broker {row.broker}"
+    if signature.key == PRODUCER and row.producer_id is not None:
+        return f"producer {row.producer_id}"
+    if signature.key == MOMENT and row.at is not None:
+        return f"{datetime.fromtimestamp(row.at / 1000, UTC):%Y-%m-%d %H:%M} UTC"
+    return None

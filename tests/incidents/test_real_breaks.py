@@ -13,17 +13,13 @@ from typing import Any, NamedTuple
 
 import oracle
 import pytest
-from plain_traits import kind_of
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
-from test_signatures import TWINS
 
 from jobs import main
 from jobs.audit.audit import Request
 from jobs.audit.incidents import with_incidents
 from jobs.audit.write import result_tables
 from jobs.cli.progress import Progress
-from jobs.incidents.assign import FindingTraits, first_kind
 from jobs.model.settings import load as load_settings
 from udfs.rules.extent import MAX_OFFSET
 
@@ -180,18 +176,3 @@ def test_groups_stand_where_the_brokers_say(told: Told) -> None:
         for row in told.rows["affected_group"]
     }
     assert {key: known.get(key) for key in mine} == mine
-
-
-def test_spark_and_plain_values_agree_on_every_twin(spark: SparkSession) -> None:
-    rows = [
-        (number, code, sorted({*here, code}), sorted(producer))
-        for number, (_, code, here, producer) in enumerate(TWINS)
-    ]
-    schema = "number int, label string, beside array<string>, mine array<string>"
-    traits = FindingTraits(F.col("label"), F.col("beside"), F.col("mine"))
-    frame = spark.createDataFrame(rows, schema).withColumn("kind", first_kind(traits))
-    found = {row.number: row.kind for row in frame.collect()}
-    assert found == {
-        number: kind_of(code, here, producer)
-        for number, (_, code, here, producer) in enumerate(TWINS)
-    }
