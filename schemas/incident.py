@@ -91,3 +91,20 @@ AFFECTED = table(
     long("records", "records in them, 0 where clean"),
     string("path", "from the affected partition to this one: partitions and groups in turn"),
 )
+
+INCIDENT_EVENT = table(
+    AUDIT_ID,
+    integer("incident", "number of the incident"),
+    long("at_ms", "when it happened, ms, by the clock of the broker or controller that wrote it"),
+    string(
+        "event",
+        "first_affected, last_affected, prepare_commit, prepare_abort, complete_commit, "
+        "complete_abort, producer_started, read_by_group, broker_registered, broker_fenced, "
+        "broker_unfenced, broker_stopping, leader_elected, leader_elected_uncleanly or no_leader",
+    ),
+    *PLACE,
+    long("offset", "offset of what is affected, or of the coordinator's record; null for none"),
+    long("producer_id", "producer id; null where none"),
+    integer("producer_epoch", "producer epoch; null where none"),
+    string("detail", "transactional id or group; null where none"),
+)

@@ -5,6 +5,7 @@ without their texts.
 """
 
 from collections.abc import Iterator
+from functools import reduce
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +15,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.incidents.causes import KINDS, NO_INCIDENT, Findings, incidents, kinds
-from jobs.incidents.moments import Moments
+from jobs.incidents.moments import BY_EPOCH, BY_RECORD, BY_START, KEYS
 from jobs.incidents.signature import LOST, MISSING_MARKER
 from jobs.model.found import NO_DATA
 from schemas.violation import FINDING_PLACE
@@ -29,20 +30,21 @@ KEY = (
 PREPARE = "the Prepare record"
 MOST_TOPICS = 20
 
-NO_BROKER = -1
 UNKNOWN = -1
 
 
-def placed(findings: DataFrame, moments: Moments) -> DataFrame:
+def placed(findings: DataFrame, moments: DataFrame) -> DataFrame:
     """One row a finding and place: `incident` (null: none), kind, label, finding, verdict, at.
 
     The place is in the columns broker, topic, partition, offset_first and offset_last; `key` has
     the columns of KEY, and `first` is true in one row a finding. `findings`: rows of VIOLATION
-    without audit_id, kept.
+    without audit_id, kept; `moments`: see `jobs.incidents.moments`.
     """
-    rows = _with_moment(_rows(findings), moments).coalesce(1)
-    columns = ", ".join(f"`{one.name}` {one.dataType.simpleString()}" for one in rows.schema)
-    return rows.mapInArrow(_assign, f"{columns}, incident int, kind string")
+    rows = _rows(findings)
+    both = rows.unionByName(moments, allowMissingColumns=True).coalesce(1)
+    kept = [one for one in both.schema if not one.name.startswith("prepare_")]
+    columns = ", ".join(f"`{one.name}` {one.dataType.simpleString()}" for one in kept)
+    return both.mapInArrow(_assign, f"{columns}, incident int, kind string")
 
 
 def _rows(findings: DataFrame) -> DataFrame:
@@ -66,32 +68,19 @@ def _rows(findings: DataFrame) -> DataFrame:
     return exploded.select(*names, (F.col("turn") == 0).alias("first"), *place)
 
 
-def _with_moment(rows: DataFrame, moments: Moments) -> DataFrame:
-    """The rows with `at`: of the record that decided, of the epoch, or where its data begin."""
-    numbered = rows.withColumn("number", F.coalesce("broker", F.lit(NO_BROKER)))
-    of_place = moments.by_start.withColumn("number", F.coalesce("broker", F.lit(NO_BROKER)))
-    starts = of_place.drop("broker").withColumnRenamed("at", "began")
-    decided = moments.by_record.withColumnRenamed("at", "decided")
-    of_epoch = moments.by_epoch.withColumnRenamed("at", "ended")
-    joined = (
-        numbered.join(F.broadcast(decided), ["prepare_file", "prepare_position"], "left")
-        .join(F.broadcast(of_epoch), ["producer_id", "producer_epoch"], "left")
-        .join(
-            F.broadcast(starts),
-            ["number", "topic", "partition", "producer_id", "offset_first"],
-            "left",
-        )
-    )
-    names = [name for name in rows.columns if not name.startswith("prepare_")]
-    return joined.select(*names, F.coalesce("decided", "ended", "began").alias("at"))
-
-
 def _assign(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Rows of `_with_moment` in, the same with incident and kind out."""
+    """Findings at their places and moments in, the findings with at, incident and kind out."""
     given = list(batches)
     if not given:
         return
-    table = pa.Table.from_batches(given)
+    both = pa.Table.from_batches(given)
+    is_moment = pc.is_null(both["finding"])
+    table = both.filter(pc.invert(is_moment))
+    if not table.num_rows:
+        return
+    at = _moments(table, both.filter(is_moment))
+    table = table.set_column(table.schema.get_field_index("at"), "at", at)
+    table = table.drop_columns([one for one in table.column_names if one.startswith("prepare_")])
     findings, number = _arrays(table)
     kind = kinds(findings)
     incident = incidents(findings, kind)
@@ -99,6 +88,32 @@ def _assign(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     names = pa.array(np.array(KINDS)[kind][number].tolist(), pa.string())
     table = table.append_column("incident", mine).append_column("kind", names)
     yield from table.combine_chunks().to_batches()
+
+
+def _moments(rows: pa.Table, moments: pa.Table) -> pa.ChunkedArray:
+    """When what each row is about happened, ms; null where nothing dates it."""
+    found = pa.chunked_array([pa.nulls(rows.num_rows, pa.int64())])
+    for keys in (BY_RECORD, BY_EPOCH, BY_START):
+        others = [name for name in KEYS if name not in keys]
+        mine = moments.filter(
+            _all([pc.is_null(moments[name]) for name in others], moments.num_rows)
+        )
+        # Of several the first moment, whatever their order.
+        mine = mine.sort_by([("at", "descending")])
+        known = dict(zip(_keys(mine, keys), mine["at"].to_pylist(), strict=True))
+        if known:
+            at = [known.get(key) for key in _keys(rows, keys)]
+            found = pc.coalesce(found, pa.chunked_array([pa.array(at, pa.int64())]))
+    return found
+
+
+def _all(masks: list[pa.ChunkedArray], number: int) -> pa.ChunkedArray:
+    every = pa.chunked_array([pa.array(np.ones(number, dtype=bool))])
+    return reduce(pc.and_, masks, every)
+
+
+def _keys(rows: pa.Table, names: tuple[str, ...]) -> Iterator[tuple[object, ...]]:
+    return zip(*[rows[name].to_pylist() for name in names], strict=True)
 
 
 def _arrays(table: pa.Table) -> tuple[Findings, NDArray[np.int64]]:
@@ -129,7 +144,8 @@ def _arrays(table: pa.Table) -> tuple[Findings, NDArray[np.int64]]:
 
 
 def summed(rows: DataFrame) -> DataFrame:
-    """One row an incident: kind, numbers of findings, codes violated, places, topics, moments."""
+    """One row an incident: kind, numbers, codes violated, labels, topics, first and last moment."""
+    place = F.struct(*PLACE, "offset_first", "producer_id", "producer_epoch")
     first = F.col("first")
     violated = F.col("verdict") == VIOLATION
     return (
@@ -143,6 +159,10 @@ def summed(rows: DataFrame) -> DataFrame:
             F.slice(F.sort_array(F.collect_set("topic")), 1, MOST_TOPICS).alias("topics"),
             F.min("broker").alias("broker"),
             F.min("producer_id").alias("producer_id"),
-            F.min("at").alias("at"),
+            F.collect_set("label").alias("labels"),
+            F.min("at").alias("first_ms"),
+            F.max("at").alias("last_ms"),
+            F.min_by(F.when(violated, place), "at").alias("first"),
+            F.max_by(F.when(violated, place), "at").alias("last"),
         )
     )

@@ -1,5 +1,6 @@
 """What an incident did to readers: decisions of the coordinator beside what the logs have."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import reduce
 
@@ -12,6 +13,8 @@ from jobs.spark.kept import Kept
 from schemas.incident import CONSEQUENCE
 
 COLUMNS = [field for field in CONSEQUENCE if field.name != "audit_id"]
+TWICE = "duplicate_batch"
+WENT_BACK = frozenset({"offset_commit_regression", "offset_commit_outcome_mismatch"})
 EPOCH = ("producer_id", "producer_epoch")
 
 
@@ -19,13 +22,13 @@ EPOCH = ("producer_id", "producer_epoch")
 class Known:
     """What the replay knows of the producers of findings.
 
-    `decisions`: of `jobs.replay.decisions`, completed or not, kept; `runs`: data runs
-    (`jobs.replay.producers`); `transactions`: of `jobs.replay.transactions`; `regular`: folded
+    `decisions`: of `jobs.replay.decisions`, completed or not, kept, None for none; `runs`: data
+    runs (`jobs.replay.producers`); `transactions`: of `jobs.replay.transactions`; `regular`: folded
     ones; `info`: partition_info; `states`: rows of the table partition_state with partition_index;
     `files`: the listing.
     """
 
-    decisions: DataFrame
+    decisions: DataFrame | None
     runs: DataFrame
     transactions: DataFrame
     regular: DataFrame
@@ -34,18 +37,26 @@ class Known:
     files: DataFrame
 
 
-def consequences(placed: DataFrame, known: Known, kept: Kept) -> DataFrame:
-    """Rows of CONSEQUENCE without audit_id. `placed`: see `jobs.incidents.assign`."""
+def consequences(placed: DataFrame, labels: Collection[str], known: Known, kept: Kept) -> DataFrame:
+    """Rows of CONSEQUENCE without audit_id.
+
+    `placed`: see `jobs.incidents.assign`; `labels`: of all findings of incidents. Of what no
+    finding speaks nothing is asked.
+    """
     mine = placed.filter(F.col("incident").isNotNull())
-    decided = _decided(known.decisions)
-    fates = kept.keep(_fates(_data(known), decided, mine))
-    frames = [
-        _misdecided(mine, fates, known.states),
-        _lost(mine, fates, decided),
-        _blocked(mine, known.states),
-        _twice(mine),
-        _went_back(mine),
-    ]
+    frames = [_blocked(mine, known.states)]
+    decided = known.decisions
+    completed = decided is not None and _decided(decided).limit(1).count() > 0
+    if decided is not None and completed:
+        named = _decided(decided)
+        fates = kept.keep(_fates(_data(known), named, mine))
+        frames.append(_misdecided(mine, fates, known.states))
+        if LOST in labels:
+            frames.append(_lost(mine, fates, named))
+    if TWICE in labels:
+        frames.append(_twice(mine))
+    if not WENT_BACK.isdisjoint(labels):
+        frames.append(_went_back(mine))
     return reduce(DataFrame.unionByName, frames)
 
 
@@ -223,7 +234,7 @@ def _blocked(placed: DataFrame, states: DataFrame) -> DataFrame:
 
 def _twice(placed: DataFrame) -> DataFrame:
     """Batches that are stored a second time."""
-    rows = placed.filter((F.col("label") == "duplicate_batch") & (F.col("verdict") == VIOLATION))
+    rows = placed.filter((F.col("label") == TWICE) & (F.col("verdict") == VIOLATION))
     size = F.sum(F.col("offset_last") - F.col("offset_first") + 1)
     return _shaped(
         _spanned(rows, size.alias("records")),
@@ -234,8 +245,7 @@ def _twice(placed: DataFrame) -> DataFrame:
 
 def _went_back(placed: DataFrame) -> DataFrame:
     """Commits of offsets that went back, or that do not share the fate of their output."""
-    codes = ("offset_commit_regression", "offset_commit_outcome_mismatch")
-    rows = placed.filter(F.col("label").isin(*codes))
+    rows = placed.filter(F.col("label").isin(*WENT_BACK))
     number = F.count("*").alias("records")
     proven = F.max(F.col("verdict") == VIOLATION).alias("proven")
     return _shaped(

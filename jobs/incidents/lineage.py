@@ -29,6 +29,8 @@ TAKEN_OVER = (
 SUSPECT, CLEAN = "suspect", "clean"
 # Applications in a row; a cycle ends by itself, since what is suspect only begins earlier.
 MOST_ROUNDS = 40
+# Groups, partitions and producers that read them: so many applications are followed.
+MOST_READS = 500_000
 ARROW = " > "
 THRESHOLDS = "incident int, topic string, partition int, first_offset long"
 OF_WRITTEN = (
@@ -52,6 +54,29 @@ class Traffic:
     info: DataFrame
 
 
+class Read(NamedTuple):
+    """The first transaction of a group that committed an offset beyond what is affected."""
+
+    incident: int
+    at_ms: int
+    topic: str
+    partition: int
+    producer_id: int
+    producer_epoch: int
+    detail: str
+
+
+class Followed(NamedTuple):
+    """`rows`: of AFFECTED without audit_id; `reads`: what led to them.
+
+    Not `whole`: there are more applications than the driver can hold, and none was followed.
+    """
+
+    rows: list[dict[str, Any]]
+    reads: list[Read]
+    whole: bool = True
+
+
 class Written(NamedTuple):
     """What a producer wrote to a partition, summed; of several copies the one with most."""
 
@@ -73,6 +98,7 @@ class Spread:
     first: dict[tuple[int, Partition], int]
     path: dict[tuple[int, Partition], tuple[str, ...]] = field(default_factory=dict)
     written: dict[tuple[int, Partition, int], Written] = field(default_factory=dict)
+    reads: list[Read] = field(default_factory=list)
 
     def add(self, incident: int, read: Any, partition: Partition, written: Written) -> bool:
         """Takes in what a reader wrote; whether the partition is suspect from earlier on now."""
@@ -88,8 +114,8 @@ class Spread:
         return True
 
 
-def affected(consequences: DataFrame, traffic: Traffic) -> list[dict[str, Any]]:
-    """Rows of AFFECTED without audit_id. `consequences`: rows of CONSEQUENCE, kept."""
+def affected(consequences: DataFrame, traffic: Traffic) -> Followed:
+    """What is derived of affected records. `consequences`: rows of CONSEQUENCE, kept."""
     taken_over = consequences.filter(
         F.col("kind").isin(*TAKEN_OVER) & F.col("first_offset").isNotNull()
     )
@@ -97,20 +123,25 @@ def affected(consequences: DataFrame, traffic: Traffic) -> list[dict[str, Any]]:
     first = {(row[0], (row[1], row[2])): row[3] for row in heads.collect()}
     first = {key: at for key, at in first.items() if key[1][0] not in COORDINATOR_TOPICS}
     if not first:
-        return []
+        return Followed([], [])
     inputs = traffic.inputs()
-    names = ("group", "topic", "partition", "producer_id")
-    reads = [Reads(row[0], (row[1], row[2]), row[3]) for row in _distinct(inputs, names)]
+    reads = _reads(inputs)
+    if len(reads) > MOST_READS:
+        return Followed([], [], whole=False)
     roots = {partition for _, partition in first}
     if not any(one.partition in roots for one in reads):
-        return []
+        return Followed([], [])
     spread = Spread(dict(first))
     _spread(spread, inputs, traffic)
-    return list(_rows(spread, set(first), reads, _outputs(reads, traffic)))
+    rows = _rows(spread, set(first), reads, _outputs(reads, traffic))
+    return Followed(list(rows), spread.reads)
 
 
-def _distinct(rows: DataFrame, names: Sequence[str]) -> list[Any]:
-    return rows.select(*names).distinct().collect()
+def _reads(inputs: DataFrame) -> list[Reads]:
+    """Who reads what in transactions; more than MOST_READS are not brought to the driver."""
+    found = inputs.select("group", "topic", "partition", "producer_id").distinct()
+    rows = found.limit(MOST_READS + 1).collect()
+    return [Reads(row[0], (row[1], row[2]), row[3]) for row in rows]
 
 
 def _spread(spread: Spread, inputs: DataFrame, traffic: Traffic) -> None:
@@ -120,6 +151,9 @@ def _spread(spread: Spread, inputs: DataFrame, traffic: Traffic) -> None:
         readers = _readers(spread, frontier, inputs)
         if not readers:
             return
+        for (incident, producer), row in readers.items():
+            place = (row.topic, row.partition, producer, row.producer_epoch)
+            spread.reads.append(Read(incident, row.since_ms, *place, row.group))
         frontier = {
             (incident, partition)
             for (incident, _), (read, output) in _outputs_of(readers, traffic).items()

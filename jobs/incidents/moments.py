@@ -1,57 +1,61 @@
 """When what a finding is about happened, as far as the logs date it: it tells causes apart.
 
 A decision has the coordinator's clock. Open data that nobody decided about have only the timestamp
-of their first batch, which may be a client's.
+of their first batch, which may be a client's, and the marker before it.
 """
-
-from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-
-@dataclass(frozen=True)
-class Moments:
-    """Three frames with the column at, ms. Each has one row a key.
-
-    `by_record`: prepare_file, prepare_position (of a batch of `__transaction_state`); `by_epoch`:
-    producer_id, producer_epoch, where one transaction has the epoch; `by_start`: broker, topic,
-    partition, producer_id, offset_first (where its data begin).
-    """
-
-    by_record: DataFrame
-    by_epoch: DataFrame
-    by_start: DataFrame
+KEYS = (
+    "prepare_file", "prepare_position", "producer_id", "producer_epoch", "broker", "topic",
+    "partition", "offset_first",
+)  # fmt: skip
+# What a moment is found by, the best first: the record that decided, the epoch where it is that of
+# one transaction, and where the data begin.
+BY_RECORD, BY_EPOCH, BY_START = (
+    ("prepare_file", "prepare_position"),
+    ("producer_id", "producer_epoch"),
+    ("broker", "topic", "partition", "producer_id", "offset_first"),
+)
 
 
 def moments(
-    decisions: DataFrame, transactions: DataFrame, info: DataFrame, files: DataFrame
-) -> Moments:
-    """Moments of some producers.
+    decisions: DataFrame | None, transactions: DataFrame, info: DataFrame, files: DataFrame
+) -> DataFrame:
+    """Moments of some producers: at, and the columns of BY_RECORD, BY_EPOCH or BY_START.
 
-    `decisions`: rows of `jobs.replay.decisions` about them; `transactions`: of
+    `decisions`: rows of `jobs.replay.decisions` about them, None for none; `transactions`: of
     `jobs.replay.transactions`; `info`: partition_info; `files`: the listing.
     """
-    named = decisions.join(
-        F.broadcast(files.select(F.col("file_index").alias("record_file_index"), "path")),
-        on="record_file_index",
-    )
-    by_record = named.groupBy(
-        F.col("path").alias("prepare_file"), F.col("record_position").alias("prepare_position")
-    ).agg(F.min("prepare_timestamp").alias("at"))
-    by_epoch = (
-        decisions.filter(~F.col("shares_epoch"))
-        .groupBy("producer_id", F.col("data_epoch").alias("producer_epoch"))
-        .agg(F.min("prepare_timestamp").alias("at"))
-    )
     place = info.select("partition_index", "broker", "topic", "partition")
-    by_start = (
+    of_start = (
         transactions.filter(F.col("first_offset").isNotNull())
         .join(F.broadcast(place), on="partition_index")
-        .groupBy(
-            "broker", "topic", "partition", "producer_id",
+        .select(
+            "broker",
+            "topic",
+            "partition",
+            "producer_id",
             F.col("first_offset").alias("offset_first"),
+            # A client's clock may be wrong; what is behind a marker is not older than that.
+            F.greatest(
+                F.coalesce("last_append_ms", "first_timestamp"), "opening_marker.timestamp"
+            ).alias("at"),
         )
-        .agg(F.min(F.coalesce("last_append_ms", "first_timestamp")).alias("at"))
-    )  # fmt: skip
-    return Moments(by_record, by_epoch, by_start)
+    )
+    if decisions is None:
+        return of_start
+    paths = files.select(F.col("file_index").alias("record_file_index"), "path")
+    of_record = decisions.join(F.broadcast(paths), on="record_file_index").select(
+        F.col("path").alias("prepare_file"),
+        F.col("record_position").alias("prepare_position"),
+        F.col("prepare_timestamp").alias("at"),
+    )
+    of_epoch = decisions.filter(~F.col("shares_epoch")).select(
+        "producer_id",
+        F.col("data_epoch").alias("producer_epoch"),
+        F.col("prepare_timestamp").alias("at"),
+    )
+    both = of_record.unionByName(of_epoch, allowMissingColumns=True)
+    return both.unionByName(of_start, allowMissingColumns=True)

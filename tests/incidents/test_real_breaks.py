@@ -76,7 +76,10 @@ def told(
     wanted = Request([scenario / "dump"], "", as_of, "records", load_settings())
     audit = main.audit(spark, wanted, Progress(None, quiet=True))
     _, tables = with_incidents(audit, result_tables(spark, audit))
-    names = ("incident", "incident_finding", "consequence", "affected_group")
+    names = (
+        "incident", "incident_finding", "consequence", "affected_group", "affected",
+        "incident_event",
+    )  # fmt: skip
     rows = {name: tables[name].collect() for name in names if name in tables}
     yield Told(name, scenario, audit.verified.findings.collect(), rows)
     audit.release()
@@ -176,3 +179,19 @@ def test_groups_stand_where_the_brokers_say(told: Told) -> None:
         for row in told.rows["affected_group"]
     }
     assert {key: known.get(key) for key in mine} == mine
+
+
+def test_the_metadata_log_shows_what_the_scenario_did(told: Told) -> None:
+    expected = {"unclean_election": "leader_elected_uncleanly", "skipped_markers": "broker_fenced"}
+    cause = CAUSES[told.name]
+    if cause not in expected:
+        pytest.skip("nothing happened to brokers or leaders")
+    first, *_ = told.rows["incident"]
+    mine = [row for row in told.rows["incident_event"] if row.incident == first.incident]
+    decisive = [row for row in mine if row.event == expected[cause]]
+    new_leader = oracle.about(told.scenario).get("new_leader")
+    assert decisive and (new_leader is None or {row.broker for row in decisive} == {new_leader})
+    assert first.grade == "proven" and "The metadata log has it" in first.why
+    moments = [row.at_ms for row in mine]
+    assert moments == sorted(moments) and len(moments) <= 200
+    assert {"first_affected", "last_affected"} <= {row.event for row in mine}
