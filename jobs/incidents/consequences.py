@@ -130,21 +130,37 @@ def _fates(data: DataFrame, decided: DataFrame, placed: DataFrame) -> DataFrame:
     return known.filter(wrong | (F.col("gone") & F.col("decided_commit")))
 
 
+def _whose(placed: DataFrame, name: str) -> DataFrame:
+    """One row a place and producer: its incidents, and by the values of a column (`name`)."""
+    known = placed.filter(F.col("producer_id").isNotNull())
+    return known.groupBy(*PLACE, "producer_id").agg(
+        F.min("incident").alias("any_incident"),
+        F.collect_set(F.struct(F.col(name).alias("value"), "incident")).alias("by_value"),
+    )
+
+
+def _nearest(value: str) -> Column:
+    """The incident of that value, of a row of `_whose` named w; else the first of its producer."""
+    mine = F.filter("w.by_value", lambda one: one["value"] == F.col(value))
+    exact = F.array_min(F.transform(mine, lambda one: one["incident"]))
+    return F.coalesce(exact, F.col("w.any_incident"))
+
+
 def _misdecided(placed: DataFrame, fates: DataFrame, states: DataFrame) -> DataFrame:
     """Records that readers get, or do not get, against the decision of the coordinator."""
-    whose = placed.filter(F.col("producer_id").isNotNull()).groupBy(*PLACE, "producer_id")
+    whose = _whose(placed, "producer_epoch")
     stable = states.select("partition_index", "last_stable_offset")
     rows = (
         fates.join(F.broadcast(stable), on="partition_index")
         .alias("d")
         .join(
-            F.broadcast(whose.agg(F.min("incident").alias("incident"))).alias("w"),
+            F.broadcast(whose).alias("w"),
             F.col("d.broker").eqNullSafe(F.col("w.broker"))
             & (F.col("d.topic") == F.col("w.topic"))
             & (F.col("d.partition") == F.col("w.partition"))
             & (F.col("d.producer_id") == F.col("w.producer_id")),
         )
-        .select("d.*", "w.incident")
+        .select("d.*", _nearest("d.producer_epoch").alias("incident"))
     )
     reached = F.col("last_offset") < F.col("last_stable_offset")
     kind = F.when(
@@ -209,19 +225,18 @@ def _lost(placed: DataFrame, fates: DataFrame, decided: DataFrame) -> DataFrame:
 
 def _blocked(placed: DataFrame, states: DataFrame) -> DataFrame:
     """Offsets behind a last stable offset that a transaction of the incident holds."""
-    holders = placed.filter(F.col("producer_id").isNotNull()).groupBy(*PLACE, "producer_id")
-    held = holders.agg(F.min("incident").alias("incident")).alias("h")
+    held = _whose(placed, "offset_first").alias("w")
     end = F.coalesce("high_watermark", "log_end_offset")
     waiting = states.filter(
         F.col("lso_producer_id").isNotNull() & (F.col("last_stable_offset") < end)
     ).alias("s")
     rows = waiting.join(
         F.broadcast(held),
-        F.col("s.broker").eqNullSafe(F.col("h.broker"))
-        & (F.col("s.topic") == F.col("h.topic"))
-        & (F.col("s.partition") == F.col("h.partition"))
-        & (F.col("s.lso_producer_id") == F.col("h.producer_id")),
-    ).select("s.*", "h.incident")
+        F.col("s.broker").eqNullSafe(F.col("w.broker"))
+        & (F.col("s.topic") == F.col("w.topic"))
+        & (F.col("s.partition") == F.col("w.partition"))
+        & (F.col("s.lso_producer_id") == F.col("w.producer_id")),
+    ).select("s.*", _nearest("s.first_unstable_offset").alias("incident"))
     return _shaped(
         rows,
         F.lit("records_blocked"),

@@ -12,9 +12,10 @@ from udfs.wire.coordinator import txn_log
 from udfs.wire.offsets import offsets_log
 
 T0 = 1_700_000_000_000
-AS_OF = T0 + 3_600_000
+AS_OF = T0 + 4 * 3_600_000
 COORDINATOR, OFFSETS = "__transaction_state", "__consumer_offsets"
 COMMIT_VERSION = 3
+AN_HOUR_MS = 3_600_000
 
 
 @dataclass
@@ -44,10 +45,12 @@ class Applications:
     def __init__(self) -> None:
         self.logs: dict[str, Log] = {COORDINATOR: Log()}
         self.now = T0
+        self._ids = 4_000
 
     def application(self, name: str) -> Application:
         """A new transactional id."""
-        made = Application(name, 4_000 + len(name) * 100 + sum(map(ord, name)) % 100)
+        self._ids += 1
+        made = Application(name, self._ids)
         self._state(made, EMPTY, [], 0)
         return made
 
@@ -128,26 +131,37 @@ def _commit(number: int, group: str, topic: str, offset: int) -> bytes:
     return writer.record(number, 0, key, value)
 
 
-def chain(cycle: bool = False, healthy: bool = False) -> Applications:
+def chain() -> Applications:
     """Three applications over four topics; one aborted record is visible at the head of them.
 
-    `notes` has output of the first from before it read that record, `other` no input at all. With
-    a `cycle` a fourth writes what it reads of the last topic into the first.
+    `notes` has output of the first from before it read that record, `other` no input at all. A
+    fourth application writes what it reads of the last topic into the first.
     """
     made = Applications()
     source, third, fourth = (made.application(name) for name in ("source", "sums-3", "again-4"))
     first, second = made.application("first-1"), made.application("next-2")
-    made.transaction(source, {"orders": 3})  # 0 to 3
-    made.transaction(first, {"enriched": 1, "notes": 1}, {"orders": 4})  # 0, 1
+    made.transaction(source, {"orders": 3})
+    made.transaction(first, {"enriched": 1, "notes": 1}, {"orders": 4})
     made.transaction(second, {"joined": 1}, {"enriched": 2})
     made.transaction(third, {"sums": 1}, {"joined": 2})
     # Aborted, but without a marker: the next COMMIT of the producer makes it visible.
-    made.transaction(source, {"orders": 1}, commit=False, unmarked=() if healthy else ("orders",))
+    made.transaction(source, {"orders": 1}, commit=False, unmarked=("orders",))
     made.transaction(source, {"orders": 2, "other": 1})
     made.transaction(first, {"enriched": 2}, {"orders": 5})
     made.transaction(second, {"joined": 2}, {"enriched": 5})
     made.transaction(third, {"sums": 3}, {"joined": 5})
-    if cycle:
-        made.transaction(fourth, {"orders": 1}, {"sums": 6})
-        made.transaction(first, {"enriched": 1}, {"orders": 9})
+    made.transaction(fourth, {"orders": 1}, {"sums": 6})
+    made.transaction(first, {"enriched": 1}, {"orders": 9})
+    return made
+
+
+def two_breaks() -> Applications:
+    """One producer, twice without a marker, an hour apart."""
+    made = Applications()
+    source = made.application("source")
+    made.transaction(source, {"orders": 1}, commit=False, unmarked=("orders",))  # 0
+    made.transaction(source, {"orders": 2})  # 1, 2, and a marker
+    made.now += AN_HOUR_MS
+    made.transaction(source, {"orders": 2}, commit=False, unmarked=("orders",))  # 4, 5
+    made.transaction(source, {"orders": 1})
     return made
