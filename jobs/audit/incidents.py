@@ -69,6 +69,7 @@ def _found(audit: Audit, states: DataFrame) -> Incidents | None:
             replayed.transactions,
             decoded.regular_blocks(),
             replayed.partition_info,
+            audit.request.settings.clock_tolerance_ms,
         ),
     )
     files = _metadata_files(audit)

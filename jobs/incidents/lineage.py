@@ -45,13 +45,15 @@ class Traffic:
 
     `inputs`: rows of INPUT_COMMITS, kept; asked for once. `transactions`: of
     `jobs.replay.transactions`; `blocks`: partition_index and blocks of REGULAR_TXN, None for none;
-    `info`: partition_info.
+    `info`: partition_info. `tolerance_ms`: of the clocks of brokers; where transactions share an
+    epoch, one that ended so shortly before the first that read is suspect, too.
     """
 
     inputs: Callable[[], DataFrame]
     transactions: DataFrame
     blocks: DataFrame | None
     info: DataFrame
+    tolerance_ms: int
 
 
 class Read(NamedTuple):
@@ -186,7 +188,7 @@ def _outputs_of(
 ) -> dict[tuple[int, int], tuple[Any, dict[Partition, Written]]]:
     """What each of some readers wrote from its transaction on."""
     asked = [
-        Since(incident, producer, row.producer_epoch, row.since_ms)
+        Since(incident, producer, row.producer_epoch, row.since_ms - traffic.tolerance_ms)
         for (incident, producer), row in readers.items()
     ]
     found: dict[tuple[int, int], tuple[Any, dict[Partition, Written]]] = {}
