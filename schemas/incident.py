@@ -70,9 +70,41 @@ AFFECTED_GROUP = table(
     string("group", "consumer group"),
     string("topic", "topic name"),
     integer("partition", "partition number"),
-    string("kind", "kind of the consequence"),
+    string("kind", "kind of the consequence; derived_records for a range of the table affected"),
     long("first_offset", "first affected offset, inclusive"),
     long("last_offset", "last affected offset, inclusive"),
     long("committed_offset", "newest offset that the group committed there"),
     string("position", "read (beyond the range), inside (in it), or before"),
+)
+
+AFFECTED = table(
+    AUDIT_ID,
+    integer("incident", "number of the incident"),
+    string("topic", "topic that applications wrote in transactions, of affected input"),
+    integer("partition", "partition number"),
+    string("state", "suspect (derived of affected records) or clean (downstream, but without any)"),
+    integer("depth", "applications between the affected records and this partition"),
+    string("application", "group of the last of them"),
+    long("first_offset", "first suspect offset, inclusive; null where clean"),
+    long("last_offset", "last suspect offset, inclusive; null where clean"),
+    long("transactions", "transactions that wrote there since; null where clean"),
+    long("records", "records in them, 0 where clean"),
+    string("path", "from the affected partition to this one: partitions and groups in turn"),
+)
+
+INCIDENT_EVENT = table(
+    AUDIT_ID,
+    integer("incident", "number of the incident"),
+    long("at_ms", "when it happened, ms, by the clock of the broker or controller that wrote it"),
+    string(
+        "event",
+        "first_affected, last_affected, prepare_commit, prepare_abort, complete_commit, "
+        "complete_abort, producer_started, read_by_group, broker_registered, broker_fenced, "
+        "broker_unfenced, broker_stopping, leader_elected, leader_elected_uncleanly or no_leader",
+    ),
+    *PLACE,
+    long("offset", "offset of what is affected, or of the coordinator's record; null for none"),
+    long("producer_id", "producer id; null where none"),
+    integer("producer_epoch", "producer epoch; null where none"),
+    string("detail", "transactional id or group; null where none"),
 )

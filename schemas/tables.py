@@ -9,7 +9,14 @@ from schemas.coordinator_txn import COORDINATOR_TXN
 from schemas.decode_failure import DECODE_FAILURE
 from schemas.dump_file import DUMP_FILE
 from schemas.expectation_result import EXPECTATION_RESULT
-from schemas.incident import AFFECTED_GROUP, CONSEQUENCE, INCIDENT, INCIDENT_FINDING
+from schemas.incident import (
+    AFFECTED,
+    AFFECTED_GROUP,
+    CONSEQUENCE,
+    INCIDENT,
+    INCIDENT_EVENT,
+    INCIDENT_FINDING,
+)
 from schemas.partition_state import PARTITION_STATE
 from schemas.txn import TXN
 from schemas.violation import VIOLATION
@@ -26,9 +33,13 @@ TABLES: dict[str, StructType] = {
     "incident": INCIDENT,
     "incident_finding": INCIDENT_FINDING,
     "consequence": CONSEQUENCE,
+    "affected": AFFECTED,
     "affected_group": AFFECTED_GROUP,
+    "incident_event": INCIDENT_EVENT,
     "expectation_result": EXPECTATION_RESULT,
     "audit": AUDIT,
 }
 # Written by an audit with a violation only; elsewhere they are as if empty.
-OF_INCIDENTS = ("incident", "incident_finding", "consequence", "affected_group")
+OF_INCIDENTS = (
+    "incident", "incident_finding", "consequence", "affected", "affected_group", "incident_event",
+)  # fmt: skip

@@ -11,6 +11,8 @@ from jobs.report.facts import (
     Consequence,
     Coverage,
     Damage,
+    Derived,
+    Event,
     Facts,
     Finding,
     Incident,
@@ -164,9 +166,21 @@ def incident(text: str = "m") -> tuple[Incident, IncidentLine]:
             AffectedGroup(names[0], text, 0, "aborted_records_visible", 104, 112, 400, "read"),
         ),
         group_count=1,
+        derived=(
+            Derived(f"{text}-out", 0, "suspect", names[0], 7, 90, 12, 60, f"{text}-0 > b > c-0"),
+            Derived("untouched", 0, "clean", names[0], None, None, None, 0, "m-0 > b > d-0"),
+        ),
+        derived_count=2,
+        events=(
+            Event(since - 4_000, "broker_fenced", 1, None, None, None, None, None, None),
+            Event(since, "first_affected", 1, text, 0, 104, 7, 3, None),
+            Event(since + 9_000, "complete_abort", None, None, None, 55, 7, 3, f"tx-{text}"),
+            Event(since + 60_000, "read_by_group", None, text, 0, None, 8, 4, names[0]),
+        ),
     )
     line = IncidentLine(1, "skipped_markers", "proven", title, 18, 18, effects, names, 2,
-                        "Abort what hangs")  # fmt: skip
+                        "Abort what hangs", suspect_topics=(f"{text}-out",),
+                        clean_topics=("untouched",))  # fmt: skip
     return whole, line
 
 

@@ -1,14 +1,24 @@
 """The incidents of an audit: which of the stages' results they are made of."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 from pyspark.sql import DataFrame
 
 from jobs.audit.audit import Audit
+from jobs.decode.decode import decode_options
 from jobs.incidents.consequences import Known
-from jobs.incidents.groups import newest_offsets
-from jobs.incidents.incidents import Incidents, incidents
-from schemas.topics import OFFSETS_TOPIC
+from jobs.incidents.events import Logs
+from jobs.incidents.groups import furthest_offsets, newest_offsets
+from jobs.incidents.incidents import Incidents, Offsets, incidents
+from jobs.incidents.lineage import Traffic
+from jobs.spark.session import TASKS_A_CORE
+from schemas.lineage import INPUT_COMMITS, METADATA_CHANGE
+from schemas.log_row import SPLIT
+from schemas.topics import OFFSETS_TOPIC, TXN_LOG_TOPIC
+from udfs.arrow.input_commits import read_input_commits
+from udfs.arrow.metadata_changes import read_changes
 
 
 def with_incidents(
@@ -23,7 +33,9 @@ def with_incidents(
         "incident": found.incident,
         "incident_finding": found.incident_finding,
         "consequence": found.consequence,
+        "affected": found.affected,
         "affected_group": found.affected_group,
+        "incident_event": found.incident_event,
     }
 
 
@@ -36,20 +48,92 @@ def _found(audit: Audit, states: DataFrame) -> Incidents | None:
         return None
     replayed, decoded = audit.replayed, audit.read.decoded
 
+    kept = audit.read.kept
+
     def known(producers: DataFrame) -> Known:
         return Known(
-            decisions=replayed.coordinator_log.decisions_of(producers),
+            decisions=_decisions(audit, producers),
             runs=replayed.states.join(producers, on="producer_id", how="left_semi"),
-            transactions=replayed.transactions,
-            regular=decoded.regular_transactions().join(
-                producers, on="producer_id", how="left_semi"
-            ),
+            transactions=replayed.transactions.join(producers, on="producer_id", how="left_semi"),
+            regular=decoded.regular_of(producers),
             info=replayed.partition_info,
             states=states,
+            files=audit.read.files,
         )
 
-    def offsets() -> DataFrame:
-        return newest_offsets(decoded.effective_commits(), replayed.partition_info)
+    offsets = Offsets(
+        any(one.topic == OFFSETS_TOPIC for one in audit.dump.partitions),
+        lambda: newest_offsets(decoded.effective_commits(), replayed.partition_info),
+        Traffic(
+            lambda: kept.keep(_input_commits(audit)),
+            replayed.transactions,
+            decoded.regular_blocks(),
+            replayed.partition_info,
+            audit.request.settings.clock_tolerance_ms,
+        ),
+    )
+    files = _metadata_files(audit)
 
-    groups_known = any(one.topic == OFFSETS_TOPIC for one in audit.dump.partitions)
-    return incidents(audit.verified.findings, known, offsets, audit.read.kept, groups_known)
+    def logs(decisions: DataFrame | None) -> Logs:
+        records = replayed.coordinator_log.txn_log_records
+        changes = None if not files else lambda: kept.keep(_changes(audit, files))
+        return Logs(decisions, records, changes)
+
+    return incidents(audit.verified.findings, known, offsets, logs, kept)
+
+
+def _decisions(audit: Audit, producers: DataFrame) -> DataFrame | None:
+    """The decisions about some producers; None where there are none."""
+    if not any(one.topic == TXN_LOG_TOPIC for one in audit.dump.partitions):
+        return None
+    found = audit.read.kept.keep(audit.replayed.coordinator_log.decisions_of(producers))
+    return found if found.limit(1).count() else None
+
+
+def _input_commits(audit: Audit) -> DataFrame:
+    """Rows of INPUT_COMMITS, of the copy of each offsets partition that reaches furthest."""
+    chosen = {
+        row.partition_index for row in furthest_offsets(audit.replayed.partition_info).collect()
+    }
+    options = decode_options(audit.request.settings, "records")
+
+    def read(batches: Iterator) -> Iterator:  # type: ignore[type-arg]
+        return read_input_commits(batches, options)
+
+    return _again(
+        audit, lambda split: split["partition_index"] in chosen and split["kind"] == "segment"
+    ).mapInArrow(read, INPUT_COMMITS)
+
+
+def _metadata_files(audit: Audit) -> set[int]:
+    """The files of the largest copy of `__cluster_metadata`; of several clusters none."""
+    logs = audit.dump.metadata_logs
+    if not logs or len({one.cluster_id for one in logs}) > 1:
+        return set()
+    largest = max(logs, key=lambda one: sum(file.size for file in one.files))
+    return {file.file_index for file in largest.files}
+
+
+def _changes(audit: Audit, files: set[int]) -> DataFrame:
+    """Rows of METADATA_CHANGE of some files."""
+    options = decode_options(audit.request.settings, "records")
+
+    def read(batches: Iterator) -> Iterator:  # type: ignore[type-arg]
+        return read_changes(batches, options)
+
+    return _again(audit, lambda split: split["file_index"] in files).mapInArrow(
+        read, METADATA_CHANGE
+    )
+
+
+def _again(audit: Audit, wanted: Callable[[dict[str, Any]], bool]) -> DataFrame:
+    """Splits that are read a second time; not of what a text of kafka-dump-log prints."""
+    splits = [
+        tuple(split.get(name) for name in SPLIT.names)
+        for split in audit.read.decoded.splits
+        if split.get("first_byte") is None and split["length"] and wanted(split)
+    ]
+    spark = audit.replayed.partition_info.sparkSession
+    context = spark.sparkContext
+    tasks = min(max(len(splits), 1), context.defaultParallelism * TASKS_A_CORE)
+    return spark.createDataFrame(context.parallelize(splits, tasks), SPLIT)

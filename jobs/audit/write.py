@@ -47,7 +47,7 @@ def write(spark: SparkSession, audit: Audit, tables: dict[str, DataFrame]) -> Ve
     small = audit.read.decoded.fits_one_task()
     with audit.read.planned(spark), ThreadPoolExecutor(TABLES_AT_ONCE) as pool:
         list(pool.map(append, [name for name in rows if small or name != "txn"]))
-        verdict = _with_history(spark, audit, audits, rows["partition_state"])
+        verdict = _with_history(spark, audit, audits, rows)
     if not small:
         append("txn")
     with audit.read.planned(spark):
@@ -56,20 +56,26 @@ def write(spark: SparkSession, audit: Audit, tables: dict[str, DataFrame]) -> Ve
 
 
 def _with_history(
-    spark: SparkSession, audit: Audit, audits: DataFrame | None, states: DataFrame
+    spark: SparkSession, audit: Audit, audits: DataFrame | None, rows: dict[str, DataFrame]
 ) -> Verdict:
     """The verdict with what was open at the end, and beside the audit finished before it.
 
-    `states`: rows of the table `partition_state`.
+    `rows`: of the tables.
     """
     out, verdict = audit.request.out, audit.verdict
+    states = rows["partition_state"]
     known = replace(verdict, open_transactions=history.open_transactions(states))
     previous = None if audits is None else history.newest(audits)
     if previous is None:
         return known
     before = delta_tables.rows_of(spark, out, "violation", previous.audit_id)
     changed = history.since(previous.audit_id, audit.verified.findings, before)
-    return replace(known, audit_number=previous.audit_number + 1, since=changed)
+    lines = verdict.incidents
+    if lines:
+        new = history.new_incidents(rows["incident_finding"], before)
+        lines = tuple(replace(one, new=new.get(one.incident)) for one in lines)
+    number = previous.audit_number + 1
+    return replace(known, audit_number=number, since=changed, incidents=lines)
 
 
 def result_tables(spark: SparkSession, audit: Audit) -> dict[str, DataFrame]:

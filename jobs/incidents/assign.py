@@ -1,16 +1,23 @@
-"""Which incident explains which finding: rules of the signatures over all findings, on Spark."""
+"""Which incident explains which finding: a row a finding and place, assigned by one task.
 
-from dataclasses import dataclass
+All findings of an audit are one partition already (`jobs.verify.verify`); here a task has them
+without their texts.
+"""
+
+from collections.abc import Iterator
 from functools import reduce
-from typing import Any
 
-from pyspark.sql import Column, DataFrame
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from jobs.incidents.catalogue import SIGNATURES
-from jobs.incidents.signature import LOST, MISSING_MARKER, UNEXPLAINED, Traits
+from jobs.incidents.causes import KINDS, NO_INCIDENT, Findings, incidents, kinds
+from jobs.incidents.moments import BY_EPOCH, BY_RECORD, BY_START, KEYS
+from jobs.incidents.signature import LOST, MISSING_MARKER
 from jobs.model.found import NO_DATA
-from jobs.spark.joins import small
 from schemas.violation import FINDING_PLACE
 
 VIOLATION = "violation"
@@ -20,126 +27,142 @@ KEY = (
     "code", "verdict", "reason", *PLACE, "offset_first", "producer_id", "producer_epoch", "file",
     "byte_position",
 )  # fmt: skip
+PREPARE = "the Prepare record"
+MOST_TOPICS = 20
+
+UNKNOWN = -1
 
 
-@dataclass(frozen=True)
-class FindingTraits:
-    """The traits of a row with the columns label, beside_labels and producer_labels."""
+def placed(findings: DataFrame, moments: DataFrame) -> DataFrame:
+    """One row a finding and place: `incident` (null: none), kind, label, finding, verdict, at.
 
-    label: Column
-    beside_labels: Column
-    producer_labels: Column
-
-    def one_of(self, *codes: str) -> Any:
-        """See `Traits`."""
-        own = self.label.isin(*codes)
-        return own | (self.label == LOST) if MISSING_MARKER in codes else own
-
-    def beside(self, *codes: str) -> Any:
-        """See `Traits`."""
-        return _any_of(self.beside_labels, codes)
-
-    def of_producer(self, *codes: str) -> Any:
-        """See `Traits`."""
-        return _any_of(self.producer_labels, codes)
-
-
-def _any_of(labels: Column, codes: tuple[str, ...]) -> Column:
-    wanted = (*codes, LOST) if MISSING_MARKER in codes else codes
-    return F.arrays_overlap(labels, F.array(*[F.lit(code) for code in wanted]))
-
-
-def first_kind(finding: Traits) -> Column:
-    """The signature that takes a finding: the first of the catalogue, or none."""
-    kind = F.lit(UNEXPLAINED)
-    for signature in reversed(SIGNATURES):
-        taken = F.coalesce(signature.explains(finding), F.lit(False))
-        kind = F.when(taken, F.lit(signature.name)).otherwise(kind)
-    return kind
-
-
-def at_places(findings: DataFrame) -> DataFrame:
-    """One row a finding and place; the columns of the place are its own."""
-    names = list(FINDING_PLACE.names)
-    alone = F.array(F.struct(*names))
-    others = [name for name in findings.columns if name not in (*names, "places")]
-    return findings.select(
-        *others, F.explode(F.coalesce("places", alone)).alias("place")
-    ).select(*others, "place.*")  # fmt: skip
-
-
-def assigned(findings: DataFrame) -> DataFrame:
-    """Rows of VIOLATION without audit_id, with `finding` (a number), kind and incident_broker.
-
-    `findings` is kept, so that the numbers are the same each time they are asked for.
+    The place is in the columns broker, topic, partition, offset_first and offset_last; `key` has
+    the columns of KEY, and `first` is true in one row a finding. `findings`: rows of VIOLATION
+    without audit_id, kept; `moments`: see `jobs.incidents.moments`.
     """
+    rows = _rows(findings)
+    both = rows.unionByName(moments, allowMissingColumns=True).coalesce(1)
+    kept = [one for one in both.schema if not one.name.startswith("prepare_")]
+    columns = ", ".join(f"`{one.name}` {one.dataType.simpleString()}" for one in kept)
+    return both.mapInArrow(_assign, f"{columns}, incident int, kind string")
+
+
+def _rows(findings: DataFrame) -> DataFrame:
+    """One row a finding and place, with where its Prepare record lies."""
     lost = (F.col("code") == MISSING_MARKER) & F.col("found").startswith(NO_DATA)
-    label = F.when(lost, F.lit(LOST)).otherwise(F.col("code"))
-    numbered = findings.withColumns({"label": label, "finding": F.monotonically_increasing_id()})
-    weighty = numbered.filter(F.col("verdict").isin(VIOLATION, "suspect"))
-    placed = at_places(numbered.select("finding", *FINDING_PLACE.names, "places"))
-    by_place = (
-        at_places(weighty.select("label", *FINDING_PLACE.names, "places"))
-        .groupBy("topic", "partition")
-        .agg(F.collect_set("label").alias("labels"))
+    prepare = F.get(F.filter("evidence", lambda proof: proof["role"] == PREPARE), 0)
+    own = F.array(F.struct(*FINDING_PLACE.names))
+    exploded = findings.select(
+        F.monotonically_increasing_id().alias("finding"),
+        F.when(lost, F.lit(LOST)).otherwise(F.col("code")).alias("label"),
+        F.struct(*KEY).alias("key"),
+        "verdict",
+        "producer_id",
+        "producer_epoch",
+        prepare["file"].alias("prepare_file"),
+        prepare["byte_position"].alias("prepare_position"),
+        F.posexplode(F.coalesce("places", own)).alias("turn", "place"),
     )
-    beside = (
-        placed.join(small(by_place), on=["topic", "partition"])
-        .groupBy("finding")
-        .agg(F.array_distinct(F.flatten(F.collect_list("labels"))).alias("beside_labels"))
-    )
-    of_producer = (
-        weighty.filter(F.col("producer_id").isNotNull())
-        .groupBy("producer_id")
-        .agg(F.collect_set("label").alias("producer_labels"))
-    )
-    nothing = F.array().cast("array<string>")
-    known = (
-        numbered.join(beside, on="finding", how="left")
-        .join(of_producer, on="producer_id", how="left")
-        .withColumns(
-            {name: F.coalesce(name, nothing) for name in ("beside_labels", "producer_labels")}
+    names = [name for name in exploded.columns if name not in ("turn", "place")]
+    place = [F.col(f"place.{name}") for name in (*PLACE, "offset_first", "offset_last")]
+    return exploded.select(*names, (F.col("turn") == 0).alias("first"), *place)
+
+
+def _assign(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Findings at their places and moments in, the findings with at, incident and kind out."""
+    given = list(batches)
+    if not given:
+        return
+    both = pa.Table.from_batches(given)
+    is_moment = pc.is_null(both["finding"])
+    table = both.filter(pc.invert(is_moment))
+    if not table.num_rows:
+        return
+    at = _moments(table, both.filter(is_moment))
+    table = table.set_column(table.schema.get_field_index("at"), "at", at)
+    table = table.drop_columns([one for one in table.column_names if one.startswith("prepare_")])
+    findings, number = _arrays(table)
+    kind = kinds(findings)
+    incident = incidents(findings, kind)
+    mine = pa.array(incident[number], pa.int32(), mask=(incident == NO_INCIDENT)[number])
+    names = pa.array(np.array(KINDS)[kind][number].tolist(), pa.string())
+    table = table.append_column("incident", mine).append_column("kind", names)
+    yield from table.combine_chunks().to_batches()
+
+
+def _moments(rows: pa.Table, moments: pa.Table) -> pa.ChunkedArray:
+    """When what each row is about happened, ms; null where nothing dates it."""
+    found = pa.chunked_array([pa.nulls(rows.num_rows, pa.int64())])
+    for keys in (BY_RECORD, BY_EPOCH, BY_START):
+        others = [name for name in KEYS if name not in keys]
+        mine = moments.filter(
+            _all([pc.is_null(moments[name]) for name in others], moments.num_rows)
         )
-    )
-    traits = FindingTraits(F.col("label"), F.col("beside_labels"), F.col("producer_labels"))
-    by_broker = F.col("kind").isin(*[one.name for one in SIGNATURES if one.by_broker])
-    return (
-        known.withColumn("kind", first_kind(traits))
-        .withColumn("incident_broker", F.when(by_broker, F.col("broker")))
-        .drop("beside_labels", "producer_labels")
-    )
+        # Of several the first moment, whatever their order.
+        mine = mine.sort_by([("at", "descending")])
+        known = dict(zip(_keys(mine, keys), mine["at"].to_pylist(), strict=True))
+        if known:
+            at = [known.get(key) for key in _keys(rows, keys)]
+            found = pc.coalesce(found, pa.chunked_array([pa.array(at, pa.int64())]))
+    return found
 
 
-def counted(kinds: DataFrame) -> DataFrame:
-    """One row a kind and broker with a violation: numbers, codes violated, topics."""
+def _all(masks: list[pa.ChunkedArray], number: int) -> pa.ChunkedArray:
+    every = pa.chunked_array([pa.array(np.ones(number, dtype=bool))])
+    return reduce(pc.and_, masks, every)
+
+
+def _keys(rows: pa.Table, names: tuple[str, ...]) -> Iterator[tuple[object, ...]]:
+    return zip(*[rows[name].to_pylist() for name in names], strict=True)
+
+
+def _arrays(table: pa.Table) -> tuple[Findings, NDArray[np.int64]]:
+    """What is asked of the findings, and the number of the finding of each row."""
+    _, first, number = np.unique(
+        table["finding"].to_numpy(), return_index=True, return_inverse=True
+    )
+    whole = [pc.fill_null(table[name].cast(pa.string()), "") for name in ("topic", "partition")]
+    place = pc.binary_join_element_wise(*whole, "-").combine_chunks().dictionary_encode()
+
+    def numbers(name: str, none: int = UNKNOWN) -> NDArray[np.int64]:
+        filled: NDArray[np.int64] = pc.fill_null(table[name], none).to_numpy().astype(np.int64)
+        return filled
+
+    verdict = np.array(table["verdict"].to_pylist())[first]
+    findings = Findings(
+        label=np.array(table["label"].to_pylist())[first],
+        violation=verdict == VIOLATION,
+        weighty=np.isin(verdict, (VIOLATION, "suspect")),
+        producer=numbers("producer_id")[first],
+        broker=numbers("broker")[first],
+        at=numbers("at")[first],
+        row_finding=number,
+        row_place=place.indices.to_numpy().astype(np.int64),
+        row_offset=numbers("offset_first"),
+    )
+    return findings, number
+
+
+def summed(rows: DataFrame) -> DataFrame:
+    """One row an incident: kind, numbers, codes violated, labels, topics, first and last moment."""
+    place = F.struct(*PLACE, "offset_first", "producer_id", "producer_epoch")
+    first = F.col("first")
     violated = F.col("verdict") == VIOLATION
-    sizes = kinds.groupBy("kind", "incident_broker").agg(
-        F.count("*").alias("findings"),
-        F.count_if(violated).alias("violations"),
-        F.collect_set(F.when(violated, F.col("code"))).alias("codes"),
-    )
-    places = (
-        at_places(kinds.select("kind", "incident_broker", *FINDING_PLACE.names, "places"))
-        .groupBy("kind", "incident_broker")
+    return (
+        rows.filter(F.col("incident").isNotNull())
+        .groupBy("incident", "kind")
         .agg(
+            F.count_if(first).alias("findings"),
+            F.count_if(first & violated).alias("violations"),
+            F.collect_set(F.when(violated, F.col("key.code"))).alias("codes"),
             F.count_distinct(F.struct(*PLACE)).alias("places"),
-            F.slice(F.sort_array(F.collect_set("topic")), 1, 20).alias("topics"),
+            F.slice(F.sort_array(F.collect_set("topic")), 1, MOST_TOPICS).alias("topics"),
+            F.min("broker").alias("broker"),
+            F.min("producer_id").alias("producer_id"),
+            F.collect_set("label").alias("labels"),
+            F.min("at").alias("first_ms"),
+            F.max("at").alias("last_ms"),
+            F.min_by(F.when(violated, place), "at").alias("first"),
+            F.max_by(F.when(violated, place), "at").alias("last"),
         )
     )
-    same = reduce(
-        lambda one, other: one & other,
-        [sizes[name].eqNullSafe(places[name]) for name in ("kind", "incident_broker")],
-    )
-    joined = sizes.join(places, same).drop(places["kind"]).drop(places["incident_broker"])
-    return joined.filter(F.col("violations") > 0)
-
-
-def numbered(kinds: DataFrame, numbers: dict[tuple[str, int | None], int]) -> DataFrame:
-    """The findings with `incident`; null where what fits is not proven by any violation."""
-    incident = F.lit(None).cast("int")
-    for (kind, broker), number in numbers.items():
-        mine = (F.col("kind") == kind) & F.col("incident_broker").eqNullSafe(
-            F.lit(broker).cast("int")
-        )
-        incident = F.when(mine, F.lit(number)).otherwise(incident)
-    return kinds.withColumn("incident", incident)

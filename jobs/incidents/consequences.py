@@ -1,56 +1,64 @@
 """What an incident did to readers: decisions of the coordinator beside what the logs have."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
+from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.incidents.assign import PLACE, VIOLATION, at_places
+from jobs.incidents.assign import PLACE, VIOLATION
 from jobs.incidents.signature import LOST
 from jobs.spark.joins import small
+from jobs.spark.kept import Kept
 from schemas.incident import CONSEQUENCE
-from schemas.violation import FINDING_PLACE
 
 COLUMNS = [field for field in CONSEQUENCE if field.name != "audit_id"]
+TWICE = "duplicate_batch"
+WENT_BACK = frozenset({"offset_commit_regression", "offset_commit_outcome_mismatch"})
 EPOCH = ("producer_id", "producer_epoch")
 
 
 @dataclass(frozen=True)
 class Known:
-    """What the replay knows. `decisions`: of the producers of findings, completed or not.
+    """What the replay knows of the producers of findings.
 
-    `runs`: data runs (`jobs.replay.producers`); `transactions`: of `jobs.replay.transactions`;
-    `regular`: folded transactions of these producers; `info`: partition_info; `states`: rows of
-    the table partition_state with partition_index.
+    `decisions`: of `jobs.replay.decisions`, completed or not, kept, None for none; `runs`: data
+    runs (`jobs.replay.producers`); `transactions`: of `jobs.replay.transactions`; `regular`: folded
+    ones; `info`: partition_info; `states`: rows of the table partition_state with partition_index;
+    `files`: the listing.
     """
 
-    decisions: DataFrame
+    decisions: DataFrame | None
     runs: DataFrame
     transactions: DataFrame
     regular: DataFrame
     info: DataFrame
     states: DataFrame
+    files: DataFrame
 
 
-def consequences(findings: DataFrame, known: Known) -> DataFrame:
-    """Rows of CONSEQUENCE without audit_id. `findings`: rows with the column incident."""
-    mine = findings.filter(F.col("incident").isNotNull())
-    placed = at_places(
-        mine.select("incident", "label", "verdict", *EPOCH, *FINDING_PLACE.names, "places")
-    )
-    data = _data(known)
-    decided = _decided(known.decisions)
-    frames = [
-        _misdecided(placed, data, decided, known.states),
-        _lost(placed, data, decided),
-        _blocked(placed, known.states),
-        _twice(placed),
-        _went_back(placed),
-    ]
-    everything = frames[0]
-    for frame in frames[1:]:
-        everything = everything.unionByName(frame)
-    return everything
+def consequences(placed: DataFrame, labels: Collection[str], known: Known, kept: Kept) -> DataFrame:
+    """Rows of CONSEQUENCE without audit_id.
+
+    `placed`: see `jobs.incidents.assign`; `labels`: of all findings of incidents. Of what no
+    finding speaks nothing is asked.
+    """
+    mine = placed.filter(F.col("incident").isNotNull())
+    frames = [_blocked(mine, known.states)]
+    decided = known.decisions
+    completed = decided is not None and _decided(decided).limit(1).count() > 0
+    if decided is not None and completed:
+        named = _decided(decided)
+        fates = kept.keep(_fates(_data(known), named, mine))
+        frames.append(_misdecided(mine, fates, known.states))
+        if LOST in labels:
+            frames.append(_lost(mine, fates, named))
+    if TWICE in labels:
+        frames.append(_twice(mine))
+    if not WENT_BACK.isdisjoint(labels):
+        frames.append(_went_back(mine))
+    return reduce(DataFrame.unionByName, frames)
 
 
 def _shaped(rows: DataFrame, kind: Column, **values: Column) -> DataFrame:
@@ -110,24 +118,50 @@ def _decided(decisions: DataFrame) -> DataFrame:
     )
 
 
-def _misdecided(
-    placed: DataFrame, data: DataFrame, decided: DataFrame, states: DataFrame
-) -> DataFrame:
+def _fates(data: DataFrame, decided: DataFrame, placed: DataFrame) -> DataFrame:
+    """What a partition made of a decision, where it matters: columns of both.
+
+    Outcomes that contradict it, and whatever a copy has of transactions that another one lost.
+    """
+    both = data.join(decided, on=[*EPOCH, "listed"])
+    committed = F.col("outcome") == "commit"
+    gone = _gone(placed).select(*EPOCH, "listed", F.lit(True).alias("gone"))
+    known = both.join(small(gone.distinct()), on=[*EPOCH, "listed"], how="left")
+    wrong = F.col("decided_commit") != committed
+    return known.filter(wrong | (F.col("gone") & F.col("decided_commit")))
+
+
+def _whose(placed: DataFrame, name: str) -> DataFrame:
+    """One row a place and producer: its incidents, and by the values of a column (`name`)."""
+    known = placed.filter(F.col("producer_id").isNotNull())
+    return known.groupBy(*PLACE, "producer_id").agg(
+        F.min("incident").alias("any_incident"),
+        F.collect_set(F.struct(F.col(name).alias("value"), "incident")).alias("by_value"),
+    )
+
+
+def _nearest(value: str) -> Column:
+    """The incident of that value, of a row of `_whose` named w; else the first of its producer."""
+    mine = F.filter("w.by_value", lambda one: one["value"] == F.col(value))
+    exact = F.array_min(F.transform(mine, lambda one: one["incident"]))
+    return F.coalesce(exact, F.col("w.any_incident"))
+
+
+def _misdecided(placed: DataFrame, fates: DataFrame, states: DataFrame) -> DataFrame:
     """Records that readers get, or do not get, against the decision of the coordinator."""
-    whose = placed.filter(F.col("producer_id").isNotNull()).groupBy(*PLACE, "producer_id")
+    whose = _whose(placed, "producer_epoch")
     stable = states.select("partition_index", "last_stable_offset")
     rows = (
-        data.join(decided, on=[*EPOCH, "listed"])
-        .join(stable, on="partition_index")
+        fates.join(small(stable), on="partition_index")
         .alias("d")
         .join(
-            small(whose.agg(F.min("incident").alias("incident"))).alias("w"),
+            small(whose).alias("w"),
             F.col("d.broker").eqNullSafe(F.col("w.broker"))
             & (F.col("d.topic") == F.col("w.topic"))
             & (F.col("d.partition") == F.col("w.partition"))
             & (F.col("d.producer_id") == F.col("w.producer_id")),
         )
-        .select("d.*", "w.incident")
+        .select("d.*", _nearest("d.producer_epoch").alias("incident"))
     )
     reached = F.col("last_offset") < F.col("last_stable_offset")
     kind = F.when(
@@ -148,19 +182,22 @@ def _misdecided(
     return _shaped(summed, F.col("kind"), provable=F.lit(True))
 
 
-def _lost(placed: DataFrame, data: DataFrame, decided: DataFrame) -> DataFrame:
+def _gone(placed: DataFrame) -> DataFrame:
+    """Transactions of which a partition has nothing: incident, topic, partition, listed, EPOCH."""
+    lost = placed.filter((F.col("label") == LOST) & (F.col("verdict") == VIOLATION))
+    named = lost.withColumn("listed", F.concat_ws("-", "topic", "partition"))
+    return named.groupBy("topic", "partition", "listed", *EPOCH).agg(
+        F.min("incident").alias("incident")
+    )
+
+
+def _lost(placed: DataFrame, fates: DataFrame, decided: DataFrame) -> DataFrame:
     """Committed transactions of which a partition has nothing; counted where a copy has them.
 
     Offsets and records are those of the copy that has most of them; broker is the one that has.
     """
-    gone = (
-        placed.filter((F.col("label") == LOST) & (F.col("verdict") == VIOLATION))
-        .withColumn("listed", F.concat_ws("-", "topic", "partition"))
-        .groupBy("topic", "partition", "listed", *EPOCH)
-        .agg(F.min("incident").alias("incident"))
-        .join(decided.filter("decided_commit"), on=[*EPOCH, "listed"])
-    )
-    kept = data.filter(F.col("outcome") == "commit").select(
+    gone = _gone(placed).join(decided.filter("decided_commit"), on=[*EPOCH, "listed"])
+    kept = fates.filter(F.col("outcome") == "commit").select(
         "broker", "listed", *EPOCH, "first_offset", "last_offset", "records", "since_ms"
     )
     copy = F.struct("records", "first_offset", "last_offset", "since_ms", "broker")
@@ -189,19 +226,18 @@ def _lost(placed: DataFrame, data: DataFrame, decided: DataFrame) -> DataFrame:
 
 def _blocked(placed: DataFrame, states: DataFrame) -> DataFrame:
     """Offsets behind a last stable offset that a transaction of the incident holds."""
-    holders = placed.filter(F.col("producer_id").isNotNull()).groupBy(*PLACE, "producer_id")
-    held = holders.agg(F.min("incident").alias("incident")).alias("h")
+    held = _whose(placed, "offset_first").alias("w")
     end = F.coalesce("high_watermark", "log_end_offset")
     waiting = states.filter(
         F.col("lso_producer_id").isNotNull() & (F.col("last_stable_offset") < end)
     ).alias("s")
     rows = waiting.join(
         small(held),
-        F.col("s.broker").eqNullSafe(F.col("h.broker"))
-        & (F.col("s.topic") == F.col("h.topic"))
-        & (F.col("s.partition") == F.col("h.partition"))
-        & (F.col("s.lso_producer_id") == F.col("h.producer_id")),
-    ).select("s.*", "h.incident")
+        F.col("s.broker").eqNullSafe(F.col("w.broker"))
+        & (F.col("s.topic") == F.col("w.topic"))
+        & (F.col("s.partition") == F.col("w.partition"))
+        & (F.col("s.lso_producer_id") == F.col("w.producer_id")),
+    ).select("s.*", _nearest("s.first_unstable_offset").alias("incident"))
     return _shaped(
         rows,
         F.lit("records_blocked"),
@@ -214,7 +250,7 @@ def _blocked(placed: DataFrame, states: DataFrame) -> DataFrame:
 
 def _twice(placed: DataFrame) -> DataFrame:
     """Batches that are stored a second time."""
-    rows = placed.filter((F.col("label") == "duplicate_batch") & (F.col("verdict") == VIOLATION))
+    rows = placed.filter((F.col("label") == TWICE) & (F.col("verdict") == VIOLATION))
     size = F.sum(F.col("offset_last") - F.col("offset_first") + 1)
     return _shaped(
         _spanned(rows, size.alias("records")),
@@ -225,8 +261,7 @@ def _twice(placed: DataFrame) -> DataFrame:
 
 def _went_back(placed: DataFrame) -> DataFrame:
     """Commits of offsets that went back, or that do not share the fate of their output."""
-    codes = ("offset_commit_regression", "offset_commit_outcome_mismatch")
-    rows = placed.filter(F.col("label").isin(*codes))
+    rows = placed.filter(F.col("label").isin(*WENT_BACK))
     number = F.count("*").alias("records")
     proven = F.max(F.col("verdict") == VIOLATION).alias("proven")
     return _shaped(

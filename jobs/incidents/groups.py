@@ -8,7 +8,19 @@ from schemas.incident import AFFECTED_GROUP
 from schemas.topics import OFFSETS_TOPIC
 
 COLUMNS = [field for field in AFFECTED_GROUP if field.name != "audit_id"]
+# Kind of the ranges that applications derived of affected ones.
+DERIVED = "derived_records"
 KEY = ("group", "committed_topic", "committed_partition")
+
+
+def furthest_offsets(info: DataFrame) -> DataFrame:
+    """partition_index: the copy of each partition of `__consumer_offsets` that reaches furthest."""
+    offsets = info.filter(F.col("topic") == OFFSETS_TOPIC)
+    furthest = Window.partitionBy("topic", "partition").orderBy(
+        F.desc("log_end_offset"), "partition_index"
+    )
+    chosen = offsets.withColumn("turn", F.row_number().over(furthest)).filter("turn = 1")
+    return chosen.select("partition_index")
 
 
 def newest_offsets(commits: DataFrame, info: DataFrame) -> DataFrame:
@@ -17,12 +29,7 @@ def newest_offsets(commits: DataFrame, info: DataFrame) -> DataFrame:
     `commits`: `Decoded.effective_commits`. Of several copies of a partition of
     `__consumer_offsets` the one that reaches furthest is asked.
     """
-    offsets = info.filter(F.col("topic") == OFFSETS_TOPIC)
-    furthest = Window.partitionBy("topic", "partition").orderBy(
-        F.desc("log_end_offset"), "partition_index"
-    )
-    chosen = offsets.withColumn("turn", F.row_number().over(furthest)).filter("turn = 1")
-    mine = commits.join(small(chosen.select("partition_index")), on="partition_index")
+    mine = commits.join(small(furthest_offsets(info)), on="partition_index")
     newest = F.max(F.struct("commit.effective_offset", "commit.committed_offset"))
     return (
         mine.groupBy(*KEY)
@@ -32,14 +39,16 @@ def newest_offsets(commits: DataFrame, info: DataFrame) -> DataFrame:
     )
 
 
-def affected_groups(consequences: DataFrame, offsets: DataFrame) -> DataFrame:
+def affected_groups(consequences: DataFrame, derived: DataFrame, offsets: DataFrame) -> DataFrame:
     """Rows of AFFECTED_GROUP without audit_id: each group with each range of its partitions.
 
-    A committed offset is the next one to be read: beyond the last of a range all of it was read.
+    `derived`: rows of AFFECTED. A committed offset is the next one to be read: beyond the last of a
+    range all of it was read.
     """
-    ranges = consequences.filter(F.col("first_offset").isNotNull()).groupBy(
-        "incident", "topic", "partition", "kind"
-    )
+    names = ("incident", "topic", "partition", "kind", "first_offset", "last_offset")
+    of_derived = derived.withColumn("kind", F.lit(DERIVED)).select(*names)
+    both = consequences.select(*names).unionByName(of_derived)
+    ranges = both.filter(F.col("first_offset").isNotNull()).groupBy(*names[:4])
     affected = ranges.agg(
         F.min("first_offset").alias("first_offset"), F.max("last_offset").alias("last_offset")
     )

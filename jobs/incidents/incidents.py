@@ -1,9 +1,10 @@
 """The stage: findings and what the replay knows in, the tables of incidents out.
 
-Of an audit without a violation nothing is asked. The number of incidents is bounded: one a
-signature, or one a signature and broker; only their sums come to the driver.
+Of an audit without a violation nothing is asked. The number of incidents is bounded
+(`causes.MOST_OF_A_KIND`); only their sums come to the driver.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -12,15 +13,20 @@ from pyspark.sql import DataFrame, Row, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from jobs.incidents.assign import KEY, assigned, counted, numbered
+from jobs.incidents.assign import placed, summed
 from jobs.incidents.catalogue import SIGNATURES
 from jobs.incidents.consequences import Known, consequences
+from jobs.incidents.events import Logs, events
+from jobs.incidents.evidence import evidence
 from jobs.incidents.groups import affected_groups
+from jobs.incidents.lineage import CLEAN, SUSPECT, TAKEN_OVER, Followed, Traffic, affected
+from jobs.incidents.moments import moments
 from jobs.incidents.plan import MOST_PLACES, Place, plan
-from jobs.incidents.signature import UNEXPLAINED, Signature
+from jobs.incidents.signature import BROKER, MOMENT, PRODUCER, PROVEN, UNEXPLAINED, Signature
 from jobs.model.incident import CONSEQUENCES, Effect, IncidentLine
+from jobs.model.moment import moment
 from jobs.spark.kept import Kept
-from schemas.incident import INCIDENT
+from schemas.incident import AFFECTED, AFFECTED_GROUP, INCIDENT, INCIDENT_EVENT
 
 BY_NAME = {signature.name: signature for signature in SIGNATURES}
 NOT_EXPLAINED = Signature(
@@ -30,7 +36,15 @@ NOT_EXPLAINED = Signature(
     explains=lambda finding: finding.one_of(),
 )
 MOST_NAMED = 5
-Numbers = dict[tuple[str, int | None], int]
+
+
+@dataclass(frozen=True)
+class Offsets:
+    """Committed offsets: `known`, the dump has any; `newest`: see `newest_offsets`; `traffic`."""
+
+    known: bool
+    newest: Callable[[], DataFrame]
+    traffic: Traffic
 
 
 @dataclass(frozen=True)
@@ -40,50 +54,86 @@ class Incidents:
     incident: DataFrame
     incident_finding: DataFrame
     consequence: DataFrame
+    affected: DataFrame
     affected_group: DataFrame
+    incident_event: DataFrame
     lines: tuple[IncidentLine, ...]
 
 
 def incidents(
     findings: DataFrame,
     known: Callable[[DataFrame], Known],
-    offsets: Callable[[], DataFrame],
+    offsets: Offsets,
+    logs: Callable[[DataFrame | None], Logs],
     kept: Kept,
-    groups_known: bool,
 ) -> Incidents:
     """The incidents of an audit with at least one violation.
 
     `findings`: rows of VIOLATION without audit_id, kept. `known`: what the replay knows of the
-    producers (distinct, column producer_id) of a frame. `offsets`: see `newest_offsets`;
-    `groups_known`: the dump has any.
+    producers (distinct, column producer_id) of a frame. `logs`: where events stand, with the
+    decisions about these producers.
     """
-    kinds = kept.keep(assigned(findings))
-    sums = sorted(counted(kinds).collect(), key=_in_order)
-    numbers: Numbers = {
-        (row.kind, row.incident_broker): number for number, row in enumerate(sums, 1)
-    }
-    mine = kept.keep(numbered(kinds, numbers))
-    producers = mine.filter("incident is not null and producer_id is not null")
-    effects = kept.keep(consequences(mine, known(producers.select("producer_id").distinct())))
-    groups = kept.keep(affected_groups(effects, offsets()))
-    places = _places(effects)
-    rows = [_row(number, row, places.get(number, [])) for number, row in enumerate(sums, 1)]
-    schema = StructType([field for field in INCIDENT.fields if field.name != "audit_id"])
+    of_producers = findings.filter(F.col("producer_id").isNotNull())
+    replayed = known(of_producers.select("producer_id").distinct())
+    dated = moments(replayed.decisions, replayed.transactions, replayed.info, replayed.files)
+    rows = kept.keep(placed(findings, dated))
+    sums = {row.incident: row for row in summed(rows).collect()}
+    labels = {label for row in sums.values() for label in row.labels}
+    effects = kept.keep(consequences(rows, labels, replayed, kept))
+    effect_sums = _sums(effects).collect()
+    followed = Followed([], [])
+    if offsets.known and any(row.kind in TAKEN_OVER for row in effect_sums):
+        followed = affected(effects, offsets.traffic)
+    derived = _frame(findings, followed.rows, AFFECTED)
+    groups = _frame(findings, [], AFFECTED_GROUP)
+    if offsets.known and any(row.with_offsets for row in effect_sums):
+        groups = kept.keep(affected_groups(effects, derived, offsets.newest()))
+    around = events(rows, sums, logs(replayed.decisions), followed.reads)
+    told = _told(sums, _places(effects) if effect_sums else {}, around)
     return Incidents(
-        incident=findings.sparkSession.createDataFrame(rows, schema),
-        incident_finding=mine.select("incident", *KEY),
+        incident=_frame(findings, told, INCIDENT),
+        incident_finding=rows.filter("first").select("incident", "key.*"),
         consequence=effects,
+        affected=derived,
         affected_group=groups,
-        lines=tuple(_lines(rows, effects, groups, groups_known)),
+        incident_event=_frame(findings, around, INCIDENT_EVENT),
+        lines=tuple(_lines(told, effect_sums, groups, followed, offsets.known)),
     )
 
 
+def _told(
+    sums: dict[int, Row],
+    places: dict[int, list[tuple[Place, int | None]]],
+    around: list[dict[str, Any]],
+) -> list[dict[str, Any]]:
+    """Rows of INCIDENT by number."""
+    several = Counter(row.kind for row in sums.values())
+    rows = []
+    for number in sorted(sums):
+        mine = [one for one in around if one["incident"] == number]
+        seen = evidence(sums[number].kind, mine)
+        row = _row(number, sums[number], places.get(number, []), several[sums[number].kind] > 1)
+        if seen is not None:
+            row |= {"grade": PROVEN, "why": f"{row['why']} {seen}"}
+        rows.append(row)
+    return rows
+
+
+def _frame(like: DataFrame, rows: list[dict[str, Any]], schema: StructType) -> DataFrame:
+    own = StructType([field for field in schema.fields if field.name != "audit_id"])
+    return like.sparkSession.createDataFrame(rows, own)
+
+
 def _lines(
-    rows: list[dict[str, Any]], effects: DataFrame, groups: DataFrame, groups_known: bool
+    rows: list[dict[str, Any]],
+    effects: list[Row],
+    groups: DataFrame,
+    followed: Followed,
+    groups_known: bool,
 ) -> Iterator[IncidentLine]:
-    """The incidents in short, in their order."""
+    """The incidents in short, in their order. `effects`: rows of `_sums`."""
     told: dict[int, list[Effect]] = {}
-    for row in _sums(effects).collect():
+    for row in effects:
         number = row.offsets if row.kind == "records_blocked" else row.records
         effect = Effect(row.kind, row.partitions, number, row.transactions, row.since_ms)
         told.setdefault(row.incident, []).append(effect)
@@ -101,8 +151,19 @@ def _lines(
             groups=tuple(mine.named) if mine else (),
             group_count=mine.number if mine else 0,
             groups_known=groups_known,
+            followed=followed.whole,
+            suspect_topics=_topics(followed.rows, one["incident"], SUSPECT),
+            clean_topics=_topics(followed.rows, one["incident"], CLEAN),
             first_step=one["steps"][0]["what"] if one["steps"] else None,
         )
+
+
+def _topics(derived: list[dict[str, Any]], incident: int, state: str) -> tuple[str, ...]:
+    """Topics downstream of an incident; one with a suspect partition is not clean."""
+    mine = [row for row in derived if row["incident"] == incident]
+    suspect = {row["topic"] for row in mine if row["state"] == SUSPECT}
+    found = suspect if state == SUSPECT else {row["topic"] for row in mine} - suspect
+    return tuple(sorted(found))
 
 
 def _sums(effects: DataFrame) -> DataFrame:
@@ -112,6 +173,7 @@ def _sums(effects: DataFrame) -> DataFrame:
     """
     span = F.col("last_offset") - F.col("first_offset") + 1
     by_partition = effects.groupBy("incident", "kind", "topic", "partition").agg(
+        F.min("first_offset").alias("first_offset"),
         F.max("records").alias("records"),
         F.max(span).alias("offsets"),
         F.max("transactions").alias("transactions"),
@@ -119,6 +181,7 @@ def _sums(effects: DataFrame) -> DataFrame:
         F.bool_and("provable").alias("provable"),
     )
     return by_partition.groupBy("incident", "kind").agg(
+        (F.count("first_offset") > 0).alias("with_offsets"),
         F.count("*").alias("partitions"),
         F.when(F.bool_and("provable"), F.sum("records")).alias("records"),
         F.sum("offsets").alias("offsets"),
@@ -134,12 +197,6 @@ def _hit(groups: DataFrame) -> DataFrame:
     return reached.groupBy("incident").agg(
         F.count_distinct("group").alias("number"), F.slice(names, 1, MOST_NAMED).alias("named")
     )
-
-
-def _in_order(row: Row) -> tuple[Any, ...]:
-    """Most violations first; what nothing explains is last."""
-    broker = -1 if row.incident_broker is None else row.incident_broker
-    return (row.kind == UNEXPLAINED, -row.violations, row.kind, broker)
 
 
 def _places(effects: DataFrame) -> dict[int, list[tuple[Place, int | None]]]:
@@ -160,17 +217,21 @@ def _places(effects: DataFrame) -> dict[int, list[tuple[Place, int | None]]]:
     return found
 
 
-def _row(number: int, row: Row, places: list[tuple[Place, int | None]]) -> dict[str, Any]:
+def _row(
+    number: int, row: Row, places: list[tuple[Place, int | None]], several: bool
+) -> dict[str, Any]:
+    """A row of INCIDENT; one of `several` of its kind is told apart from the others."""
     signature = BY_NAME.get(row.kind, NOT_EXPLAINED)
+    which = _which(signature, row) if several else None
     explained = signature is not NOT_EXPLAINED
     return {
         "incident": number,
         "kind": row.kind,
         "grade": signature.grade(frozenset(row.codes)) if explained else UNEXPLAINED,
-        "title": signature.title,
+        "title": signature.title if which is None else f"{signature.title} ({which})",
         "why": signature.why,
         "known_bug": signature.known_bug,
-        "broker": row.incident_broker,
+        "broker": row.broker if signature.key == BROKER else None,
         "findings": row.findings,
         "violations": row.violations,
         "places": row.places,
@@ -178,3 +239,14 @@ def _row(number: int, row: Row, places: list[tuple[Place, int | None]]) -> dict[
         "since_ms": next((oldest for _, oldest in places), None),
         "steps": plan(signature, [place for place, _ in places]),
     }
+
+
+def _which(signature: Signature, row: Row) -> str | None:
+    """What tells an incident apart from others of its signature, in words."""
+    if signature.key == BROKER and row.broker is not None:
+        return f"broker {row.broker}"
+    if signature.key == PRODUCER and row.producer_id is not None:
+        return f"producer {row.producer_id}"
+    if signature.key == MOMENT and row.first_ms is not None:
+        return moment(row.first_ms)
+    return None

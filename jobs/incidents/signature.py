@@ -1,6 +1,6 @@
-"""What a signature is: a rule over traits of a finding, evaluated by Spark or on plain values.
+"""What a signature is: a rule over traits of findings, and what tells two causes apart.
 
-A rule uses `&`, `|` and `~` only, so that the same rule works on columns and on NumPy booleans.
+A rule uses `&`, `|` and `~` only, so that it works on one finding and on arrays of all.
 """
 
 from collections.abc import Callable
@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 PROVEN, CONSISTENT, UNEXPLAINED = "proven", "consistent", "unexplained"
+# What makes two incidents of one signature: see `Signature.key`.
+ONE, BROKER, PRODUCER, MOMENT = "one", "broker", "producer", "moment"
 MISSING_MARKER = "missing_marker_in_listed_partition"
 # A finding of that check where neither data nor marker of the transaction are there.
 LOST = f"{MISSING_MARKER}/lost"
 
 
 class Traits(Protocol):
-    """What a rule may ask of a finding; every answer is a boolean column or a NumPy boolean."""
+    """What a rule may ask of a finding; every answer is a NumPy boolean, or an array of them."""
 
     def one_of(self, *codes: str) -> Any:
         """Whether the finding has one of the codes; LOST is a code, too."""
@@ -49,7 +51,9 @@ class Signature:
 
     `explains`: whether a finding belongs to it; of several signatures the first of the catalogue
     takes it. `proven_by`: codes of which one violation proves the cause; with others only it is
-    consistent. `by_broker`: each broker has an incident of its own.
+    consistent. `key`: what tells two causes of it apart. MOMENT: findings of moments that follow
+    each other closely have one, in however many partitions they show; BROKER and PRODUCER: each
+    has its own; ONE: a dump has one at most.
     """
 
     name: str
@@ -58,7 +62,7 @@ class Signature:
     explains: Callable[[Traits], Any]
     proven_by: tuple[str, ...] = ()
     known_bug: str | None = None
-    by_broker: bool = False
+    key: str = ONE
     steps: tuple[Step, ...] = ()
 
     def grade(self, violated: frozenset[str]) -> str:

@@ -13,7 +13,13 @@ from jobs.model.cluster import Clusters
 from schemas import log_row
 from schemas.columns import binary, table
 from schemas.log_row import LOG_ROW
-from udfs.arrow.blocks import Unpack, unpack_blocks, unpack_epochs, unpack_raised
+from udfs.arrow.blocks import (
+    Unpack,
+    unpack_blocks,
+    unpack_epochs,
+    unpack_raised,
+    unpack_rows_of_producers,
+)
 
 OF_PARTITION = [LOG_ROW["partition_index"], LOG_ROW["file_index"]]
 UNPACKED = StructType([*OF_PARTITION, *log_row.REGULAR_TXN.fields])
@@ -120,6 +126,26 @@ class Decoded:
     def regular_transactions(self) -> DataFrame:
         """Transactions that were folded away: partition, file and `log_row.REGULAR_TXN`."""
         return self._unpacked(self.regular, log_row.REGULAR, "regular.transactions", UNPACKED)
+
+    def regular_of(self, producers: DataFrame) -> DataFrame:
+        """Those of the producers (distinct, column producer_id); the others never leave Python."""
+        if not self.regular:
+            return self.regular_transactions()
+        wanted = producers.agg(F.array_sort(F.collect_set("producer_id")).alias("wanted"))
+        blocks = (
+            self.kind(log_row.REGULAR)
+            .select("partition_index", "file_index", "regular.transactions")
+            .filter(F.col("transactions").isNotNull())
+        )
+        asked = blocks.crossJoin(F.broadcast(wanted)).select("wanted", *blocks.columns)
+        return asked.mapInArrow(unpack_rows_of_producers, UNPACKED)
+
+    def regular_blocks(self) -> DataFrame | None:
+        """All of them, packed: partition_index and the block; None where there are none."""
+        if not self.regular:
+            return None
+        blocks = self.kind(log_row.REGULAR).select("partition_index", "regular.transactions")
+        return blocks.filter(F.col("transactions").isNotNull())
 
     def commits_of(self, epochs: NDArray[np.uint64] | None) -> DataFrame:
         """Those of them that were committed, the same columns; with `epochs` of those only.

@@ -5,6 +5,7 @@ from typing import Any
 
 from schemas.topics import OFFSETS_TOPIC
 
+MOST_TOPICS = 5
 # Kind of a consequence -> words after its number; the unit is records, or offsets where blocked.
 CONSEQUENCES = {
     "records_lost": "records of committed transactions are lost",
@@ -46,8 +47,10 @@ class Effect:
 class IncidentLine:
     """An incident in short; `groups`: names of groups that read or stand in affected ranges.
 
-    `group_count`: how many there are; `first_step`: what to do first; `groups_known`: the dump has
-    offsets of groups at all.
+    `group_count`: how many groups there are; `first_step`: what to do first; `groups_known`: the
+    dump has offsets of groups at all. `new`: the audit before this one had none of its violations;
+    None where there was none before. `suspect_topics`, `clean_topics`: topics downstream with and
+    without records derived of affected ones; not `followed`: nobody looked for them.
     """
 
     incident: int
@@ -61,6 +64,10 @@ class IncidentLine:
     group_count: int = 0
     first_step: str | None = None
     groups_known: bool = True
+    new: bool | None = None
+    followed: bool = True
+    suspect_topics: tuple[str, ...] = field(default=())
+    clean_topics: tuple[str, ...] = field(default=())
 
     @property
     def consequence(self) -> str:
@@ -81,8 +88,27 @@ class IncidentLine:
         one = self.group_count == 1
         return f"group{'' if one else 's'} {named}{rest} read affected ranges"
 
+    @property
+    def derived(self) -> str | None:
+        """What applications made of affected records, in one sentence; None for nothing."""
+        if not self.followed:
+            return "what was derived of them was not followed: there are too many applications"
+        parts = []
+        if self.suspect_topics:
+            parts.append(f"derived of them and suspect: {_some(self.suspect_topics)}")
+        if self.clean_topics:
+            parts.append(f"downstream without any: {_some(self.clean_topics)}")
+        return "; ".join(parts) or None
+
     @classmethod
     def of(cls, stored: dict[str, Any]) -> "IncidentLine":
         """From `dataclasses.asdict`, also through JSON."""
         effects = tuple(Effect(**effect) for effect in stored["effects"])
-        return cls(**stored | {"effects": effects, "groups": tuple(stored["groups"])})
+        names = ("groups", "suspect_topics", "clean_topics")
+        lists = {name: tuple(stored.get(name, ())) for name in names}
+        return cls(**stored | lists | {"effects": effects})
+
+
+def _some(names: tuple[str, ...]) -> str:
+    more = len(names) - MOST_TOPICS
+    return ", ".join(names[:MOST_TOPICS]) + (f" and {more:,} more" if more > 0 else "")

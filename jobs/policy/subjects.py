@@ -33,6 +33,8 @@ KEYS = {
     "incident": ["incident"],
     "incident_finding": ["incident", "code", "broker", "topic", "partition", "offset_first"],
     "consequence": ["incident", "broker", "topic", "partition", "kind", "first_offset"],
+    "affected": ["incident", "topic", "partition"],
+    "incident_event": ["incident", "at_ms", "event", "topic", "partition"],
     "affected_group": ["incident", "group", "topic", "partition", "kind"],
     "audit": ["audit_id"],
 }

@@ -10,9 +10,9 @@ import struct
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 
+from jobs.model.moment import moment
 from jobs.report.facts import Field, Finding, Proof
 from schemas.dump_file import IN_TEXT
 from udfs.storage.open_file import open_file
@@ -196,11 +196,3 @@ def attribute_names(attributes: int) -> list[str]:
         (layout.UNUSED_ATTRIBUTES_MASK, "unknown bits"),
     )
     return names + [name for mask, name in flags if attributes & mask]
-
-
-def moment(milliseconds: int) -> str:
-    """A time in ms since 1970 for a person, UTC; "no date" where it is none."""
-    try:
-        return f"{datetime.fromtimestamp(milliseconds / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
-    except (OverflowError, OSError, ValueError):
-        return "no date"

@@ -235,8 +235,50 @@ class AffectedGroup:
 
 
 @dataclass(frozen=True)
+class Derived:
+    """A row of the table `affected`."""
+
+    topic: str
+    partition: int
+    state: str
+    application: str
+    first_offset: int | None
+    last_offset: int | None
+    transactions: int | None
+    records: int
+    path: str
+
+
+@dataclass(frozen=True)
+class Event:
+    """A row of the table `incident_event`."""
+
+    at_ms: int
+    event: str
+    broker: int | None
+    topic: str | None
+    partition: int | None
+    offset: int | None
+    producer_id: int | None
+    producer_epoch: int | None
+    detail: str | None
+
+    @property
+    def where(self) -> str:
+        """Place and producer in words."""
+        parts = [] if self.topic is None else [f"{self.topic}-{self.partition}"]
+        if self.broker is not None:
+            parts.append(f"broker {self.broker}")
+        if self.offset is not None:
+            parts.append(f"offset {self.offset:,}")
+        if self.producer_id is not None:
+            parts.append(f"producer {self.producer_id}, epoch {self.producer_epoch}")
+        return ", ".join([*parts, *([self.detail] if self.detail else [])])
+
+
+@dataclass(frozen=True)
 class Incident:
-    """A row of the table `incident` with some of its consequences and groups; numbers are exact."""
+    """A row of the table `incident` with some rows of its other tables; numbers are exact."""
 
     incident: int
     kind: str
@@ -255,6 +297,9 @@ class Incident:
     consequence_count: int = 0
     groups: tuple[AffectedGroup, ...] = ()
     group_count: int = 0
+    derived: tuple[Derived, ...] = ()
+    derived_count: int = 0
+    events: tuple[Event, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -70,6 +70,17 @@ def since(previous_audit_id: str, findings: DataFrame, before: DataFrame) -> Sin
     return Since(previous_audit_id, numbers["new"], numbers["gone"])
 
 
+def new_incidents(explained: DataFrame, before: DataFrame) -> dict[int, bool]:
+    """Number of an incident -> whether the audit before had none of its violations.
+
+    `explained`: rows of the table incident_finding; `before`: of violation.
+    """
+    proven = explained.filter(F.col("incident").isNotNull() & (F.col("verdict") == "violation"))
+    known = marked(proven, before.filter(F.col("verdict") == "violation"))
+    rows = known.groupBy("incident").agg(F.bool_and("new").alias("new")).collect()
+    return {row.incident: row.new for row in rows}
+
+
 def lag() -> Column:
     """Offsets that read_committed consumers wait for, of a row of `partition_state`."""
     end = F.coalesce("high_watermark", "log_end_offset")

@@ -4,11 +4,12 @@ from collections.abc import Iterator
 from textwrap import wrap
 
 from jobs.model.incident import IncidentLine
-from jobs.report.evidence import moment
-from jobs.report.facts import AffectedGroup, Consequence, Incident, RepairStep
+from jobs.model.moment import moment
+from jobs.report.facts import AffectedGroup, Consequence, Derived, Event, Incident, RepairStep
 from jobs.report.visible import visible
 
 WIDTH = 100
+MOST_EVENTS = 30
 STANDS = {"read": "has read it", "inside": "stands in it", "before": "has not read it yet"}
 
 
@@ -30,6 +31,13 @@ def told(one: Incident, line: IncidentLine) -> str:
     lines += ["", "Groups", f"  {line.who}"]
     lines += [f"    {_group(row)}" for row in one.groups]
     lines += _rest(one.group_count - len(one.groups), "affected_group")
+    if line.derived is not None:
+        lines += ["", "Downstream", *_wrapped(line.derived, "  ")]
+        lines += [f"    {_derived(row)}" for row in one.derived]
+        lines += _rest(one.derived_count - len(one.derived), "affected")
+    if one.events:
+        lines += ["", "Around it", *[f"  {_event(row)}" for row in one.events[:MOST_EVENTS]]]
+        lines += _rest(len(one.events) - MOST_EVENTS, "incident_event")
     lines += ["", "What to do, in this order"]
     lines += [text for number, step in enumerate(one.steps, 1) for text in _step(number, step)]
     if not one.steps:
@@ -64,6 +72,19 @@ def _group(row: AffectedGroup) -> str:
         f"{row.group} {STANDS[row.position]}: {row.topic}-{row.partition} at "
         f"{row.committed_offset}, {row.kind} at {row.first_offset} to {row.last_offset}"
     )
+
+
+def _derived(row: Derived) -> str:
+    if row.first_offset is None:
+        return f"{row.topic}-{row.partition} is {row.state}: {row.path}"
+    return (
+        f"{row.topic}-{row.partition} is {row.state}, offsets {row.first_offset} to "
+        f"{row.last_offset}: {row.records:,} records, {row.path}"
+    )
+
+
+def _event(row: Event) -> str:
+    return f"{moment(row.at_ms)}  {row.event.replace('_', ' ')}: {row.where}"
 
 
 def _step(number: int, step: RepairStep) -> Iterator[str]:

@@ -6,11 +6,21 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, Row, Window
 from pyspark.sql import functions as F
 
-from jobs.report.facts import AffectedGroup, Consequence, Incident, RepairStep
+from jobs.report.facts import (
+    AffectedGroup,
+    Consequence,
+    Derived,
+    Event,
+    Incident,
+    RepairStep,
+)
 
 MAX_INCIDENTS = 50
 MAX_CONSEQUENCES = 20
 MAX_GROUPS = 20
+MAX_DERIVED = 20
+# More than the table has of an incident (`jobs.incidents.events`).
+MAX_EVENTS = 200
 # By these the rows of `incident_finding` meet those of `violation`.
 KEY = (
     "code", "verdict", "reason", "broker", "topic", "partition", "offset_first", "producer_id",
@@ -33,7 +43,14 @@ def incidents(table: Callable[[str], DataFrame], only: int | None = None) -> tup
     groups = _some(
         mine("affected_group"), MAX_GROUPS, (position == 0), "group", "topic", "partition", "kind"
     )
-    return tuple(_incident(row, effects, groups) for row in told)
+    derived = _some(mine("affected"), MAX_DERIVED, F.desc("state"), "depth", "topic", "partition")
+    events = _some(
+        mine("incident_event"), MAX_EVENTS, "at_ms", "event", "broker", "topic", "offset"
+    )
+    return tuple(
+        _incident(row, *[some.get(row.incident, []) for some in (effects, groups, derived, events)])
+        for row in told
+    )
 
 
 def _some(rows: DataFrame, most: int, *order: str | Column) -> dict[int, list[Row]]:
@@ -49,8 +66,9 @@ def _some(rows: DataFrame, most: int, *order: str | Column) -> dict[int, list[Ro
     return found
 
 
-def _incident(row: Row, effects: dict[int, list[Row]], groups: dict[int, list[Row]]) -> Incident:
-    mine, hit = effects.get(row.incident, []), groups.get(row.incident, [])
+def _incident(
+    row: Row, mine: list[Row], hit: list[Row], derived: list[Row], events: list[Row]
+) -> Incident:
     own: dict[str, Any] = {name: row[name] for name in Incident.__dataclass_fields__ if name in row}
     return Incident(
         **own
@@ -61,6 +79,9 @@ def _incident(row: Row, effects: dict[int, list[Row]], groups: dict[int, list[Ro
             "consequence_count": mine[0].number if mine else 0,
             "groups": tuple(_filled(AffectedGroup, one) for one in hit),
             "group_count": hit[0].number if hit else 0,
+            "derived": tuple(_filled(Derived, one) for one in derived),
+            "derived_count": derived[0].number if derived else 0,
+            "events": tuple(_filled(Event, one) for one in events),
         }
     )
 

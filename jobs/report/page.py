@@ -15,8 +15,9 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
+from jobs.model.moment import moment
 from jobs.report import pictures
-from jobs.report.evidence import moment
+from jobs.report.around import around_incident
 from jobs.report.facts import CheckManual, Facts, Finding, Proof
 from jobs.report.summary import TITLES, since_line
 from jobs.report.verdict import VERDICT_ORDER
@@ -170,6 +171,9 @@ def render(facts: Facts) -> str:
             groups={kind: groups(facts, kind) for kind in VERDICT_ORDER},
             titles=TITLES,
             lines={one.incident: one for one in facts.verdict.incidents},
+            around={
+                one.incident: Markup(around_incident(one)) for one in facts.incidents if one.events
+            },
             matrix=counted,
             pictures=drawn,
             timelines=timelines,

@@ -79,9 +79,12 @@ def _incidents(verdict: Verdict, detail: Detail) -> list[str]:
     whole = 1 if detail.sentences == 1 else 2
     for one in verdict.incidents[:MOST_INCIDENTS]:
         plural = "finding" if one.findings == 1 else "findings"
-        lines.append(f"  {one.incident}. {one.title} ({one.grade}): {one.findings:,} {plural}")
+        fresh = ", new" if one.new else ""
+        told = f"{one.title} ({one.grade}{fresh}): {one.findings:,} {plural}"
+        lines.append(f"  {one.incident}. {told}")
         if one.incident <= whole:
-            lines.append(f"     {one.consequence}; {one.who}")
+            derived = f"; {one.derived}" if one.derived else ""
+            lines.append(f"     {one.consequence}; {one.who}{derived}")
             lines += [f"     first: {one.first_step}"] if one.first_step else []
     left_out = len(verdict.incidents) - MOST_INCIDENTS
     return lines + ([f"  … and {left_out:,} more in report.html"] if left_out > 0 else [])

@@ -13,17 +13,13 @@ from typing import Any, NamedTuple
 
 import oracle
 import pytest
-from plain_traits import kind_of
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
-from test_signatures import TWINS
 
 from jobs import main
 from jobs.audit.audit import Request
 from jobs.audit.incidents import with_incidents
 from jobs.audit.write import result_tables
 from jobs.cli.progress import Progress
-from jobs.incidents.assign import FindingTraits, first_kind
 from jobs.model.settings import load as load_settings
 from udfs.rules.extent import MAX_OFFSET
 
@@ -80,7 +76,10 @@ def told(
     wanted = Request([scenario / "dump"], "", as_of, "records", load_settings())
     audit = main.audit(spark, wanted, Progress(None, quiet=True))
     _, tables = with_incidents(audit, result_tables(spark, audit))
-    names = ("incident", "incident_finding", "consequence", "affected_group")
+    names = (
+        "incident", "incident_finding", "consequence", "affected_group", "affected",
+        "incident_event",
+    )  # fmt: skip
     rows = {name: tables[name].collect() for name in names if name in tables}
     yield Told(name, scenario, audit.verified.findings.collect(), rows)
     audit.release()
@@ -182,16 +181,17 @@ def test_groups_stand_where_the_brokers_say(told: Told) -> None:
     assert {key: known.get(key) for key in mine} == mine
 
 
-def test_spark_and_plain_values_agree_on_every_twin(spark: SparkSession) -> None:
-    rows = [
-        (number, code, sorted({*here, code}), sorted(producer))
-        for number, (_, code, here, producer) in enumerate(TWINS)
-    ]
-    schema = "number int, label string, beside array<string>, mine array<string>"
-    traits = FindingTraits(F.col("label"), F.col("beside"), F.col("mine"))
-    frame = spark.createDataFrame(rows, schema).withColumn("kind", first_kind(traits))
-    found = {row.number: row.kind for row in frame.collect()}
-    assert found == {
-        number: kind_of(code, here, producer)
-        for number, (_, code, here, producer) in enumerate(TWINS)
-    }
+def test_the_metadata_log_shows_what_the_scenario_did(told: Told) -> None:
+    expected = {"unclean_election": "leader_elected_uncleanly", "skipped_markers": "broker_fenced"}
+    cause = CAUSES[told.name]
+    if cause not in expected:
+        pytest.skip("nothing happened to brokers or leaders")
+    first, *_ = told.rows["incident"]
+    mine = [row for row in told.rows["incident_event"] if row.incident == first.incident]
+    decisive = [row for row in mine if row.event == expected[cause]]
+    new_leader = oracle.about(told.scenario).get("new_leader")
+    assert decisive and (new_leader is None or {row.broker for row in decisive} == {new_leader})
+    assert first.grade == "proven" and "The metadata log has it" in first.why
+    moments = [row.at_ms for row in mine]
+    assert moments == sorted(moments) and len(moments) <= 200
+    assert {"first_affected", "last_affected"} <= {row.event for row in mine}

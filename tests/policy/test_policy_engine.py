@@ -258,3 +258,23 @@ def test_a_program_that_the_import_would_end_is_no_pass(tmp_path: Path) -> None:
         "print(len(told.outcome.not_evaluated))"
     )
     assert python(tmp_path, "-c", program).stdout == "1\n"
+
+
+def test_incidents_have_sentences_that_hold_where_there_are_none() -> None:
+    refused = (
+        ("incident", "kind", "unclean_election"),
+        ("consequence", "kind", "aborted_records_visible"),
+        ("affected", "state", "suspect"),
+    )
+    for subject, column, value in refused:
+        no = expectation("expect_column_values_to_not_be_in_set", column=column, value_set=[value])
+        rows = pd.DataFrame([dict.fromkeys(KEYS[subject], 1) | {column: value}])
+        other = rows.assign(**{column: "another"})
+        suite = Suite(subject, subject, [no])
+        outcomes = [evaluate(suite, some, KEYS[subject])[0] for some in (rows, other, rows[:0])]
+        assert [one.status for one in outcomes] == ["failed", "met", "met"], subject
+    none = expectation("expect_table_row_count_to_equal", value=0)
+    group = pd.DataFrame([dict.fromkeys(KEYS["affected_group"], "g")])
+    suite = Suite("affected_group", "affected_group", [none])
+    outcomes = [evaluate(suite, some, KEYS["affected_group"])[0] for some in (group, group[:0])]
+    assert [one.status for one in outcomes] == ["failed", "met"]

@@ -112,6 +112,32 @@ def test_new_and_gone_are_told_by_place_and_producer(spark: SparkSession) -> Non
     assert now.columns == names
 
 
+def test_an_incident_is_new_if_the_audit_before_had_none_of_its_violations(
+    spark: SparkSession,
+) -> None:
+    kinds = "incident int, code string, topic string, partition int, offset_first long, "
+    kinds += "producer_id long, verdict string"
+    place = ("h", 0, 59, 5)
+    now = [
+        (1, "hanging_transaction", *place, "violation"),
+        (1, "lso_stuck", "h", 0, 59, 6, "violation"),
+        (2, "batch_crc_mismatch", *place, "violation"),
+        # What was only suspected before is proven for the first time.
+        (3, "replica_divergence", *place, "violation"),
+        (3, "leader_epoch_regression", *place, "suspect"),
+        (None, "offset_gap", *place, "suspect"),
+    ]
+    before = [
+        (None, "hanging_transaction", *place, "violation"),
+        (None, "replica_divergence", *place, "suspect"),
+        (None, "leader_epoch_regression", *place, "suspect"),
+    ]
+    told = history.new_incidents(
+        spark.createDataFrame(now, kinds), spark.createDataFrame(before, kinds).drop("incident")
+    )
+    assert told == {1: False, 2: True, 3: True}
+
+
 def test_open_transactions_are_summed_over_partitions(spark: SparkSession) -> None:
     states = large(spark)["partition_state"]
     told = history.open_transactions(states)

@@ -105,9 +105,14 @@ def unpack_raised(
     return unpack
 
 
-def _rows(block: pa.Scalar) -> Iterator[pa.RecordBatch]:
-    with pa.ipc.open_stream(block.as_buffer()) as stream:
+def block_rows(block: bytes | pa.Buffer) -> Iterator[pa.RecordBatch]:
+    """The rows of one cell."""
+    with pa.ipc.open_stream(block) as stream:
         yield from stream
+
+
+def _rows(block: pa.Scalar) -> Iterator[pa.RecordBatch]:
+    return block_rows(block.as_buffer())
 
 
 def _beside(

@@ -164,6 +164,10 @@ class OffsetsSplit:
         )
         return commits, record
 
+    def batch_of(self, record: Int64s) -> Int64s:
+        """The batch that each of some records lies in, its number in the split."""
+        return self._read.batch[record]
+
     def markers(self) -> Markers:
         """COMMIT and ABORT markers of the split."""
         headers, kind = self._decoded.headers, self._decoded.control_type

@@ -15,7 +15,7 @@ acknowledged data is whole up to the cut.
 Known bug: none; hardware, file system, or the copying of the dump.
 """
 
-from jobs.incidents.signature import Signature, Step
+from jobs.incidents.signature import BROKER, Signature, Step
 
 DAMAGED = (
     "batch_crc_mismatch", "batch_length_invalid", "batch_count_below_range",
@@ -33,7 +33,7 @@ SIGNATURE = Signature(
     why="Brokers check a batch before they store it, so it was whole when it was appended.",
     explains=lambda finding: finding.one_of(*DAMAGED),
     proven_by=("batch_crc_mismatch",),
-    by_broker=True,
+    key=BROKER,
     steps=(
         Step(
             "Check that another replica has the damaged offsets whole, and stop the broker with "

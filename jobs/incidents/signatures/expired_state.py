@@ -14,7 +14,7 @@ counts wrongly.
 Known bug: KAFKA-9144 (markers do not renew the state, before 2.4.1 and 2.5.0).
 """
 
-from jobs.incidents.signature import Signature, Step
+from jobs.incidents.signature import MOMENT, Signature, Step
 
 SEQUENCES = (
     "duplicate_batch", "first_sequence_nonzero", "sequence_regression", "sequence_gap",
@@ -26,6 +26,7 @@ SIGNATURE = Signature(
     title="A broker no longer knew a producer and took its batches unchecked",
     why="Sequences are compared with the state of the producer; without it any batch is taken.",
     explains=lambda finding: finding.one_of(*SEQUENCES),
+    key=MOMENT,
     steps=(
         Step(
             "Remove the records that are stored twice from what was derived of them; the table "

@@ -18,7 +18,7 @@ transaction with a new epoch (KIP-890); with
 `transaction.partition.verification.enable=false`, or an older protocol, it still happens.
 """
 
-from jobs.incidents.signature import MISSING_MARKER, Signature, Step
+from jobs.incidents.signature import MISSING_MARKER, MOMENT, Signature, Step
 from jobs.model.commands import ABORT_BY_START, DESCRIBE_PRODUCERS
 
 LATE = (
@@ -43,6 +43,7 @@ SIGNATURE = Signature(
     ),
     proven_by=LATE,
     known_bug="KAFKA-12671, KAFKA-15449; prevented by KIP-890 (verification from 3.6, 4.0)",
+    key=MOMENT,
     steps=(
         Step(
             "Check that the transaction is still open, and abort it",

@@ -15,7 +15,7 @@ of the tool and no finding. Skipped markers: there no marker is in the partition
 Known bug: none; `kafka-transactions.sh abort` since 3.0 (KIP-664) does what it says.
 """
 
-from jobs.incidents.signature import MISSING_MARKER, Signature, Step
+from jobs.incidents.signature import MISSING_MARKER, MOMENT, Signature, Step
 
 TORN = ("torn_transaction", "epoch_committed_and_aborted")
 FOLLOWS = (
@@ -35,6 +35,7 @@ SIGNATURE = Signature(
         & ~finding.of_producer(MISSING_MARKER)
     ),
     proven_by=(),
+    key=MOMENT,
     steps=(
         Step(
             "Read the records that were committed but are not delivered, with "

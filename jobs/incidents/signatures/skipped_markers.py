@@ -16,7 +16,7 @@ Known bug: KAFKA-20734, seen in 4.3.0. 3.9 queues the markers of such partitions
 (`TransactionMarkerChannelManager`, `Node.noNode`).
 """
 
-from jobs.incidents.signature import LOST, MISSING_MARKER, Signature, Step
+from jobs.incidents.signature import LOST, MISSING_MARKER, MOMENT, Signature, Step
 from jobs.model.commands import ABORT_BY_START, DESCRIBE_PRODUCERS
 
 OPEN_DATA = "open_data_of_completed_transaction"
@@ -41,6 +41,7 @@ SIGNATURE = Signature(
     ),
     proven_by=(MISSING_MARKER, OPEN_DATA),
     known_bug="KAFKA-20734, seen in 4.3.0",
+    key=MOMENT,
     steps=(
         Step(
             "Check that the transaction is still open, and abort it, before the producer's next "

@@ -15,7 +15,7 @@ histories are whole.
 Known bug: KAFKA-7866 and other failed appends to side files.
 """
 
-from jobs.incidents.signature import Signature, Step
+from jobs.incidents.signature import BROKER, Signature, Step
 
 STALE = (
     "replica_range_hole", "replica_divergence", "offset_gap", "hw_beyond_log_end",
@@ -32,7 +32,7 @@ SIGNATURE = Signature(
     title="A copy and its side files do not fit together: fetch or rebuild it",
     why="Indexes, snapshots and checkpoints follow from the batches, and here they do not.",
     explains=lambda finding: finding.one_of(*STALE),
-    by_broker=True,
+    key=BROKER,
     steps=(
         Step(
             "Stop the broker, move the index, snapshot and txnindex files of the partition away "

@@ -18,7 +18,7 @@ Known bug: none; `unclean.leader.election.enable=true`, elections forced by an o
 whose disk was lost or restored from an older state.
 """
 
-from jobs.incidents.signature import LOST, MISSING_MARKER, Signature, Step
+from jobs.incidents.signature import LOST, MISSING_MARKER, MOMENT, Signature, Step
 from jobs.model.commands import EXPORT_TOPIC
 
 CUT = ("replica_divergence", LOST)
@@ -42,6 +42,7 @@ SIGNATURE = Signature(
         finding.one_of(*CUT) | (finding.one_of(*FOLLOWS) & finding.beside(*CUT))
     ),
     proven_by=("replica_divergence",),
+    key=MOMENT,
     steps=(
         Step(
             "Keep the old leader's copy: stop that broker before it truncates its log, or copy its "

@@ -13,7 +13,7 @@ there two transactional ids share it.
 Known bug: none of its own; see KAFKA-9144 for state that expires early (before 2.4.1, 2.5.0).
 """
 
-from jobs.incidents.signature import Signature, Step
+from jobs.incidents.signature import PRODUCER, Signature, Step
 
 ZOMBIE = ("zombie_write_after_fence", "producer_epoch_regression", "marker_epoch_regression")
 
@@ -23,6 +23,7 @@ SIGNATURE = Signature(
     why="A broker took batches of an epoch below one that it had already seen of this producer.",
     explains=lambda finding: finding.one_of(*ZOMBIE),
     proven_by=("zombie_write_after_fence",),
+    key=PRODUCER,
     steps=(
         Step("Find and stop the second instance with this transactional id"),
         Step(

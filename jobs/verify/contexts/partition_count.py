@@ -9,7 +9,6 @@ partitions: with a wrong one few of them do.
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-
 DEFAULT_COUNT = 50
 # More than any cluster has; without a limit the search for one odd id would take minutes.
 HIGHEST_COUNT = 5_000

@@ -96,7 +96,8 @@ def decode(value: bytes | None) -> Fact | None:
         return Undecodable(error.reason)
 
 
-def _topic_id(fields: FieldReader) -> str:
+def read_topic_id(fields: FieldReader) -> str:
+    """A topic id as in `partition.metadata`."""
     return base64.urlsafe_b64encode(fields.take(16)).decode("ascii").rstrip("=")
 
 
@@ -105,12 +106,12 @@ def _registered_broker(fields: FieldReader) -> Fact:
 
 
 def _created_topic(fields: FieldReader) -> Fact:
-    return CreatedTopic(fields.string(flexible=True), _topic_id(fields))
+    return CreatedTopic(fields.string(flexible=True), read_topic_id(fields))
 
 
 def _created_partition(fields: FieldReader) -> Fact:
     partition = fields.int32()
-    return CreatedPartition(_topic_id(fields), partition)
+    return CreatedPartition(read_topic_id(fields), partition)
 
 
 def _configured(fields: FieldReader) -> Fact:

@@ -1,0 +1,180 @@
+"""Which signature takes which finding, and which findings have one cause: over all at once.
+
+Pure: NumPy arrays in and out. Every row is a finding at one of its places.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jobs.incidents.catalogue import SIGNATURES
+from jobs.incidents.signature import (
+    BROKER,
+    LOST,
+    MISSING_MARKER,
+    MOMENT,
+    ONE,
+    PRODUCER,
+    UNEXPLAINED,
+)
+
+# What happened nearer to each other has one cause, as far as the dump tells, ms.
+GAP_MS = 300_000
+# So many incidents of a signature are told apart; the rest, smallest first, is one more.
+MOST_OF_A_KIND = 40
+NO_INCIDENT = 0
+KINDS = (*[one.name for one in SIGNATURES], UNEXPLAINED)
+KEYS = (*[one.key for one in SIGNATURES], ONE)
+Booleans = NDArray[np.bool_]
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Findings by number, from 0. `label`: code or LOST; `weighty`: a violation or suspect.
+
+    `producer`, `broker`: numbers, -1 for none; `at`: when its transaction was decided or began,
+    ms, -1 for unknown. Of each row: `row_finding`, `row_place` (numbers of the finding and of the
+    topic partition) and `row_offset`, the first offset there.
+    """
+
+    label: NDArray[Any]
+    violation: Booleans
+    weighty: Booleans
+    producer: Numbers
+    broker: Numbers
+    at: Numbers
+    row_finding: Numbers
+    row_place: Numbers
+    row_offset: Numbers
+
+
+class ArrayTraits:
+    """`Traits` of all findings: every answer is one boolean a finding."""
+
+    def __init__(self, findings: Findings) -> None:
+        """Labels are compared once each, not once a finding."""
+        self._findings = findings
+        self._labels, self._label = np.unique(findings.label, return_inverse=True)
+        self._places = int(findings.row_place.max(initial=-1)) + 1
+        self._ids, self._id = np.unique(findings.producer, return_inverse=True)
+
+    def one_of(self, *codes: str) -> Booleans:
+        """See `Traits`."""
+        wanted = (*codes, LOST) if MISSING_MARKER in codes else codes
+        found: Booleans = np.isin(self._labels, wanted)[self._label]
+        return found
+
+    def beside(self, *codes: str) -> Booleans:
+        """See `Traits`."""
+        rows = self._findings.row_finding
+        here = np.zeros(self._places, dtype=bool)
+        here[self._findings.row_place[(self.one_of(*codes) & self._findings.weighty)[rows]]] = True
+        found = np.zeros(self._label.size, dtype=bool)
+        found[rows[here[self._findings.row_place]]] = True
+        return found
+
+    def of_producer(self, *codes: str) -> Booleans:
+        """See `Traits`."""
+        mine = np.zeros(self._ids.size, dtype=bool)
+        mine[self._id[self.one_of(*codes) & self._findings.weighty]] = True
+        mine[self._ids < 0] = False
+        return mine[self._id]
+
+
+def kinds(findings: Findings) -> Numbers:
+    """The signature that takes each finding, its place in KINDS: the first of the catalogue."""
+    traits = ArrayTraits(findings)
+    kind = np.full(findings.label.size, len(SIGNATURES), dtype=np.int64)
+    for number in reversed(range(len(SIGNATURES))):
+        kind[SIGNATURES[number].explains(traits)] = number
+    return kind
+
+
+def incidents(findings: Findings, kind: Numbers) -> Numbers:
+    """The number of the incident of each finding, from 1; NO_INCIDENT where nothing is proven.
+
+    The one with most violations is first, what nothing explains is last.
+    """
+    cause = np.zeros(kind.size, dtype=np.int64)
+    for number in np.unique(kind):
+        mine = np.flatnonzero(kind == number)
+        cause[mine] = _bounded(OF_KEY[KEYS[number]](findings, mine), findings.violation[mine])
+    both, index = np.unique(np.stack([kind, cause]), axis=1, return_inverse=True)
+    index = index.reshape(-1)
+    violations = np.bincount(index, weights=findings.violation, minlength=both.shape[1])
+    names = np.array([KINDS[number] for number in both[0]])
+    order = np.lexsort((both[1], names, -violations, names == UNEXPLAINED))
+    order = order[violations[order] > 0]
+    numbers = np.full(both.shape[1], NO_INCIDENT, dtype=np.int64)
+    numbers[order] = np.arange(1, order.size + 1)
+    return numbers[index]
+
+
+def _bounded(cause: Numbers, violation: Booleans) -> Numbers:
+    """Causes by number; those beyond MOST_OF_A_KIND, by violations, are one."""
+    names, index = np.unique(cause, return_inverse=True)
+    if names.size <= MOST_OF_A_KIND:
+        return index.astype(np.int64)
+    heavy = np.argsort(-np.bincount(index, weights=violation), kind="stable")[: MOST_OF_A_KIND - 1]
+    numbers = np.full(names.size, MOST_OF_A_KIND, dtype=np.int64)
+    numbers[heavy] = heavy.argsort().argsort()
+    return numbers[index]
+
+
+def _by_moment(findings: Findings, mine: Numbers) -> Numbers:
+    """Findings whose moments follow each other closely; an undated one goes with its neighbour.
+
+    That is the nearest dated one of its topic partition, or one of its producer; what has neither
+    goes with most.
+    """
+    at = findings.at[mine]
+    dated = at >= 0
+    if not dated.any():
+        return np.zeros(mine.size, dtype=np.int64)
+    order = np.flatnonzero(dated)[np.argsort(at[dated], kind="stable")]
+    cause = np.full(mine.size, -1, dtype=np.int64)
+    cause[order] = np.cumsum(np.diff(at[order], prepend=at[order[0]]) > GAP_MS)
+    if dated.all():
+        return cause
+    _next_to_dated(findings, mine, cause)
+    of_producer = dict(zip(findings.producer[mine[dated]], cause[dated], strict=True))
+    most = np.bincount(cause[dated]).argmax()
+    for left in np.flatnonzero(cause < 0):
+        producer = findings.producer[mine[left]]
+        cause[left] = of_producer.get(producer, most) if producer >= 0 else most
+    return cause
+
+
+def _next_to_dated(findings: Findings, mine: Numbers, cause: Numbers) -> None:
+    """Gives undated findings the cause of the dated one with the nearest offset of a partition."""
+    position = np.full(findings.label.size, -1, dtype=np.int64)
+    position[mine] = np.arange(mine.size)
+    rows = np.flatnonzero(position[findings.row_finding] >= 0)
+    rows = rows[np.lexsort((findings.row_offset[rows], findings.row_place[rows]))]
+    whose = position[findings.row_finding[rows]]
+    known = cause.copy()
+    nearest: dict[int, tuple[int, int]] = {}
+    for way in (1, -1):
+        place, offset, last = -1, 0, -1
+        for row, one in zip(rows[::way], whose[::way], strict=True):
+            if findings.row_place[row] != place:
+                place, last = int(findings.row_place[row]), -1
+            if known[one] >= 0:
+                last, offset = int(known[one]), int(findings.row_offset[row])
+            elif last >= 0:
+                here = (abs(int(findings.row_offset[row]) - offset), last)
+                nearest[int(one)] = min(nearest.get(int(one), here), here)
+    for one, (_, taken) in nearest.items():
+        cause[one] = taken
+
+
+OF_KEY: dict[str, Callable[[Findings, Numbers], Numbers]] = {
+    ONE: lambda _, mine: np.zeros(mine.size, dtype=np.int64),
+    BROKER: lambda findings, mine: findings.broker[mine],
+    PRODUCER: lambda findings, mine: findings.producer[mine],
+    MOMENT: _by_moment,
+}

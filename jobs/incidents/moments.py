@@ -1,0 +1,63 @@
+"""When what a finding is about happened, as far as the logs date it: it tells causes apart.
+
+A decision has the coordinator's clock. Open data that nobody decided about have only the timestamp
+of their first batch, which may be a client's, and the marker before it.
+"""
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from jobs.spark.joins import small
+
+KEYS = (
+    "prepare_file", "prepare_position", "producer_id", "producer_epoch", "broker", "topic",
+    "partition", "offset_first",
+)  # fmt: skip
+# What a moment is found by, the best first: the record that decided, the epoch where it is that of
+# one transaction, and where the data begin.
+BY_RECORD, BY_EPOCH, BY_START = (
+    ("prepare_file", "prepare_position"),
+    ("producer_id", "producer_epoch"),
+    ("broker", "topic", "partition", "producer_id", "offset_first"),
+)
+
+
+def moments(
+    decisions: DataFrame | None, transactions: DataFrame, info: DataFrame, files: DataFrame
+) -> DataFrame:
+    """Moments of some producers: at, and the columns of BY_RECORD, BY_EPOCH or BY_START.
+
+    `decisions`: rows of `jobs.replay.decisions` about them, None for none; `transactions`: of
+    `jobs.replay.transactions`; `info`: partition_info; `files`: the listing.
+    """
+    place = info.select("partition_index", "broker", "topic", "partition")
+    of_start = (
+        transactions.filter(F.col("first_offset").isNotNull())
+        .join(small(place), on="partition_index")
+        .select(
+            "broker",
+            "topic",
+            "partition",
+            "producer_id",
+            F.col("first_offset").alias("offset_first"),
+            # A client's clock may be wrong; what is behind a marker is not older than that.
+            F.greatest(
+                F.coalesce("last_append_ms", "first_timestamp"), "opening_marker.timestamp"
+            ).alias("at"),
+        )
+    )
+    if decisions is None:
+        return of_start
+    paths = files.select(F.col("file_index").alias("record_file_index"), "path")
+    of_record = decisions.join(small(paths), on="record_file_index").select(
+        F.col("path").alias("prepare_file"),
+        F.col("record_position").alias("prepare_position"),
+        F.col("prepare_timestamp").alias("at"),
+    )
+    of_epoch = decisions.filter(~F.col("shares_epoch")).select(
+        "producer_id",
+        F.col("data_epoch").alias("producer_epoch"),
+        F.col("prepare_timestamp").alias("at"),
+    )
+    both = of_record.unionByName(of_epoch, allowMissingColumns=True)
+    return both.unionByName(of_start, allowMissingColumns=True)

@@ -1,0 +1,53 @@
+"""What applications read and wrote in transactions, as tasks pass it on; not Delta tables."""
+
+from schemas.columns import binary, integer, long, string, table
+
+INPUT_COMMIT = table(
+    long("record_offset", "offset of the commit's record"),
+    long("committed_offset", "the offset committed: the next one to be read"),
+    integer("producer_epoch", "producer epoch of the transaction"),
+    long("timestamp", "timestamp of the commit's batch, ms, broker clock"),
+)
+"""A commit of input offsets in a transaction that was not aborted in its split."""
+
+INPUT_COMMITS = table(
+    string("group", "consumer group"),
+    string("topic", "topic of the committed partition"),
+    integer("partition", "number of the committed partition"),
+    long("producer_id", "producer id of the transactions"),
+    binary("commits", "Arrow stream of INPUT_COMMIT rows in the order of the log"),
+)
+"""The commits of one key and producer in one split of `__consumer_offsets`."""
+
+FIRST_READ = table(
+    integer("incident", "number of the incident"),
+    string("group", "consumer group"),
+    string("topic", "topic that was read"),
+    integer("partition", "its partition"),
+    long("producer_id", "producer id of the transaction"),
+    integer("producer_epoch", "its producer epoch"),
+    long("since_ms", "timestamp of its commit, ms"),
+)
+"""The first transaction that committed an offset beyond the first affected one."""
+
+WRITTEN = table(
+    integer("incident", "number of the incident; null where nobody asked for one"),
+    integer("partition_index", "numbered by collect"),
+    long("producer_id", "producer id"),
+    long("first_offset", "first offset of data, inclusive"),
+    long("last_offset", "last offset of data, inclusive"),
+    long("transactions", "committed transactions"),
+    long("records", "records in them"),
+)
+"""What a producer wrote to a copy of a partition, in committed transactions."""
+
+METADATA_CHANGE = table(
+    string("event", "broker_registered, broker_fenced, broker_unfenced, broker_stopping, "
+           "leader_elected, leader_elected_uncleanly, no_leader, or topic"),
+    long("at_ms", "timestamp of its batch, ms, controller clock"),
+    integer("broker", "the broker, or the new leader; null for none"),
+    string("topic_id", "topic id as in partition.metadata; null of a broker"),
+    string("name", "of a topic its name"),
+    integer("partition", "partition number; null of brokers and topics"),
+)  # fmt: skip
+"""A change of brokers or leaders in `__cluster_metadata`, and the names of topics."""

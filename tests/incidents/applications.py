@@ -1,0 +1,167 @@
+"""A dump of applications that read, process and write in transactions (transaction.version 2).
+
+All topics have one partition and lie on one broker that was stopped cleanly.
+"""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from schemas.coordinator_states import EMPTY, ONGOING, PREPARE_ABORT, PREPARE_COMMIT
+from udfs.wire.batches import writer
+from udfs.wire.coordinator import txn_log
+from udfs.wire.offsets import offsets_log
+
+T0 = 1_700_000_000_000
+AS_OF = T0 + 4 * 3_600_000
+COORDINATOR, OFFSETS = "__transaction_state", "__consumer_offsets"
+COMMIT_VERSION = 3
+AN_HOUR_MS = 3_600_000
+
+
+@dataclass
+class Log:
+    """The batches of one partition, and its log end offset."""
+
+    parts: list[bytes] = field(default_factory=list)
+    end: int = 0
+
+
+@dataclass
+class Application:
+    """A transactional id; `group`: that of its consumer."""
+
+    name: str
+    producer_id: int
+    epoch: int = 0
+
+    @property
+    def group(self) -> str:
+        return self.name
+
+
+class Applications:
+    """Writes transactions as brokers and their coordinator do."""
+
+    def __init__(self) -> None:
+        self.logs: dict[str, Log] = {COORDINATOR: Log()}
+        self.now = T0
+        self._ids = 4_000
+
+    def application(self, name: str) -> Application:
+        """A new transactional id."""
+        self._ids += 1
+        made = Application(name, self._ids)
+        self._state(made, EMPTY, [], 0)
+        return made
+
+    def _append(self, topic: str, batch: bytes, offsets: int) -> None:
+        log = self.logs[topic]
+        log.parts.append(batch)
+        log.end += offsets
+        self.now += 1_000
+
+    def _data(self, one: Application, topic: str, records: list[bytes]) -> None:
+        log = self.logs.setdefault(topic, Log())
+        batch = writer.batch(
+            log.end, records, base_timestamp=self.now, transactional=True,
+            producer_id=one.producer_id, producer_epoch=one.epoch, base_sequence=0,
+        )  # fmt: skip
+        self._append(topic, batch, len(records))
+
+    def _state(self, one: Application, status: int, listed: list[str], began: int) -> None:
+        value = txn_log.TxnLogValue(
+            1, one.producer_id, one.epoch, 60_000, status,
+            tuple((topic, (0,)) for topic in listed) or None,
+            self.now, began or -1, client_transaction_version=2,
+        )  # fmt: skip
+        key = txn_log.encode_key(one.name)
+        log = self.logs[COORDINATOR]
+        record = writer.record(0, 0, key, txn_log.encode_value(value))
+        self._append(COORDINATOR, writer.batch(log.end, [record], base_timestamp=self.now), 1)
+
+    def transaction(
+        self,
+        one: Application,
+        writes: dict[str, int],
+        reads: dict[str, int] | None = None,
+        commit: bool = True,
+        unmarked: tuple[str, ...] = (),
+    ) -> None:
+        """`writes`: topic -> records; `reads`: topic -> committed offset.
+
+        Of the topics in `unmarked` the coordinator completes it without a marker.
+        """
+        began = self.now
+        listed = [*writes, *([OFFSETS] if reads else [])]
+        self._state(one, ONGOING, listed, began)
+        for topic, number in writes.items():
+            self._data(one, topic, [writer.record(n) for n in range(number)])
+        if reads:
+            self._data(
+                one, OFFSETS, [_commit(n, one.group, *r) for n, r in enumerate(reads.items())]
+            )
+        one.epoch += 1
+        self._state(one, PREPARE_COMMIT if commit else PREPARE_ABORT, listed, began)
+        for topic in listed:
+            if topic not in unmarked:
+                end = self.logs[topic].end
+                marker = writer.marker(end, one.producer_id, one.epoch, commit, 0, self.now)
+                self._append(topic, marker, 1)
+        self._state(one, (PREPARE_COMMIT if commit else PREPARE_ABORT) + 2, [], began)
+
+    def write(self, folder: Path) -> None:
+        """Writes the log directory of the broker."""
+        folder.mkdir(parents=True)
+        for topic, log in self.logs.items():
+            partition = folder / f"{topic}-0"
+            partition.mkdir()
+            (partition / f"{0:020d}.log").write_bytes(b"".join(log.parts))
+        ends = [f"{topic} 0 {log.end}" for topic, log in self.logs.items()]
+        for name in ("replication-offset-checkpoint", "recovery-point-offset-checkpoint"):
+            (folder / name).write_text("\n".join(["0", str(len(ends)), *ends]) + "\n")
+        (folder / "meta.properties").write_text("version=1\nnode.id=1\ncluster.id=c\n")
+        (folder / ".kafka_cleanshutdown").write_text("")
+
+
+def _commit(number: int, group: str, topic: str, offset: int) -> bytes:
+    key = offsets_log.encode_key(offsets_log.GroupKey(1, group, topic, 0))
+    value = offsets_log.encode_offset_commit(
+        offsets_log.OffsetCommit(COMMIT_VERSION, offset, "", T0)
+    )
+    return writer.record(number, 0, key, value)
+
+
+def chain() -> Applications:
+    """Three applications over four topics; one aborted record is visible at the head of them.
+
+    `notes` has output of the first from before it read that record, `other` no input at all. A
+    fourth application writes what it reads of the last topic into the first.
+    """
+    made = Applications()
+    source, third, fourth = (made.application(name) for name in ("source", "sums-3", "again-4"))
+    first, second = made.application("first-1"), made.application("next-2")
+    made.transaction(source, {"orders": 3})
+    made.transaction(first, {"enriched": 1, "notes": 1}, {"orders": 4})
+    made.transaction(second, {"joined": 1}, {"enriched": 2})
+    made.transaction(third, {"sums": 1}, {"joined": 2})
+    # Aborted, but without a marker: the next COMMIT of the producer makes it visible.
+    made.transaction(source, {"orders": 1}, commit=False, unmarked=("orders",))
+    made.transaction(source, {"orders": 2, "other": 1})
+    made.transaction(first, {"enriched": 2}, {"orders": 5})
+    made.transaction(second, {"joined": 2}, {"enriched": 5})
+    made.transaction(third, {"sums": 3}, {"joined": 5})
+    made.transaction(fourth, {"orders": 1}, {"sums": 6})
+    made.transaction(first, {"enriched": 1}, {"orders": 9})
+    return made
+
+
+def two_breaks() -> Applications:
+    """One producer, twice without a marker, an hour apart."""
+    made = Applications()
+    source = made.application("source")
+    made.transaction(source, {"orders": 1}, commit=False, unmarked=("orders",))  # 0
+    made.transaction(source, {"orders": 2})  # 1, 2, and a marker
+    made.now += AN_HOUR_MS
+    made.transaction(source, {"orders": 2}, commit=False, unmarked=("orders",))  # 4, 5
+    made.transaction(source, {"orders": 1})
+    return made

@@ -1,0 +1,121 @@
+"""Which findings have one cause: arrays of all findings, beside what each alone would say."""
+
+from typing import NamedTuple
+
+import numpy as np
+from test_signatures import TWINS
+
+from jobs.incidents.causes import (
+    GAP_MS,
+    KINDS,
+    MOST_OF_A_KIND,
+    NO_INCIDENT,
+    Findings,
+    incidents,
+    kinds,
+)
+from jobs.incidents.signature import LOST
+
+HANGS, OPEN_DATA, DIVERGED = (
+    "hanging_transaction", "open_data_of_completed_transaction", "replica_divergence",
+)  # fmt: skip
+CRC, ZOMBIE = "batch_crc_mismatch", "zombie_write_after_fence"
+AN_HOUR_MS = 3_600_000
+
+
+class One(NamedTuple):
+    """A finding; `places`: (topic partition, first offset) of each of its places."""
+
+    label: str
+    at: int = -1
+    places: tuple[tuple[int, int], ...] = ((0, 0),)
+    producer: int = -1
+    broker: int = 1
+    violation: bool = True
+
+
+def findings(*given: One) -> Findings:
+    rows = [(number, *place) for number, one in enumerate(given) for place in one.places]
+    finding, place, offset = np.array(rows, dtype=np.int64).T
+    violation = np.array([one.violation for one in given])
+    return Findings(
+        np.array([one.label for one in given]), violation, violation,
+        *[np.array([getattr(one, name) for one in given]) for name in ("producer", "broker", "at")],
+        finding, place, offset,
+    )  # fmt: skip
+
+
+def numbers(*given: One) -> list[int]:
+    made = findings(*given)
+    return incidents(made, kinds(made)).tolist()
+
+
+def test_all_at_once_are_explained_as_each_alone() -> None:
+    given: list[One] = []
+    own = []
+    for number, (_, code, here, producer) in enumerate(TWINS):
+        own.append(len(given))
+        given.append(One(code, places=((2 * number, 0),), producer=number))
+        given += [One(other, places=((2 * number, 0),)) for other in sorted(here)]
+        given += [
+            One(other, places=((2 * number + 1, 0),), producer=number) for other in sorted(producer)
+        ]
+    kind = kinds(findings(*given))
+    assert [KINDS[kind[at]] for at in own] == [kind for kind, *_ in TWINS]
+
+
+def test_a_finding_that_proves_nothing_is_no_evidence_beside_another() -> None:
+    made = findings(One(HANGS), One(DIVERGED, violation=False))
+    assert KINDS[kinds(made)[0]] == "late_write"
+
+
+def test_two_elections_are_two_incidents_and_one_over_many_partitions_is_one() -> None:
+    first = [One(LOST, at=1_000 + n, places=((n, 10 * n),)) for n in range(20)]
+    second = [One(LOST, at=AN_HOUR_MS + n, places=((n, 5_000),)) for n in range(5)]
+    assert numbers(*first) == [1] * 20
+    assert numbers(*first, *second) == [1] * 20 + [2] * 5
+
+
+def test_moments_that_follow_each_other_are_one_cause_however_long_it_goes_on() -> None:
+    assert numbers(*[One(LOST, at=n * GAP_MS) for n in range(30)]) == [1] * 30
+    assert len(set(numbers(One(LOST, at=0), One(LOST, at=GAP_MS + 1)))) == 2
+
+
+def test_two_transactions_that_hang_an_hour_apart_are_two_incidents() -> None:
+    one = One(HANGS, at=0, producer=5)
+    assert len({*numbers(one, One(HANGS, at=AN_HOUR_MS, places=((1, 0),), producer=6))}) == 2
+    assert len({*numbers(one, One(HANGS, at=1_000, places=((1, 0),), producer=6))}) == 1
+
+
+def test_undated_findings_go_with_the_nearest_of_their_partition_or_of_their_producer() -> None:
+    early = One(LOST, at=0, places=((0, 100),), producer=1)
+    late = One(LOST, at=AN_HOUR_MS, places=((0, 900),), producer=2)
+    near_early = One(DIVERGED, places=((0, 101),))
+    near_late = One(DIVERGED, places=((7, 0), (0, 880)))
+    elsewhere = One(LOST, places=((5, 0),), producer=2)
+    alone = One(LOST, places=((6, 0),), producer=9)
+    found = numbers(early, late, near_early, near_late, elsewhere, alone, early)
+    assert found[2] == found[0] == found[6] != found[1] == found[3] == found[4]
+    assert found[5] == found[0]
+
+
+def test_brokers_and_producers_have_incidents_of_their_own_where_the_signature_says_so() -> None:
+    assert len({*numbers(One(CRC, broker=1), One(CRC, broker=2), One(CRC, broker=2))}) == 2
+    assert len({*numbers(One(ZOMBIE, producer=1), One(ZOMBIE, producer=2))}) == 2
+
+
+def test_most_violations_come_first_and_what_nothing_explains_last() -> None:
+    unexplained = [One("lso_stuck")] * 3
+    assert numbers(*unexplained, One(CRC), One(CRC), One(ZOMBIE)) == [3, 3, 3, 1, 1, 2]
+
+
+def test_without_a_violation_there_is_no_incident() -> None:
+    assert numbers(One(HANGS, violation=False)) == [NO_INCIDENT]
+    assert numbers(One(CRC), One(HANGS, violation=False)) == [1, NO_INCIDENT]
+
+
+def test_incidents_of_a_kind_are_bounded_and_the_smallest_are_together() -> None:
+    many = [One(ZOMBIE, producer=n) for n in range(3 * MOST_OF_A_KIND)]
+    found = numbers(*many, One(ZOMBIE, producer=77))
+    assert len(set(found)) == MOST_OF_A_KIND
+    assert found.count(found[77]) == 2

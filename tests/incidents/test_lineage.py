@@ -1,0 +1,99 @@
+"""What was derived of affected records: applications that read, process and write."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import applications
+import pytest
+from pyspark.sql import SparkSession
+
+from jobs import main
+from jobs.audit.audit import Request
+from jobs.audit.incidents import with_incidents
+from jobs.audit.write import result_tables
+from jobs.cli.progress import Progress
+from jobs.incidents.downstream import Reads, downstream
+from jobs.model.settings import load as load_settings
+
+pytestmark = pytest.mark.spark
+Tables = dict[str, list[Any]]
+
+
+@pytest.fixture
+def told(spark: SparkSession, tmp_path: Path) -> Callable[..., Tables]:
+    """The tables of the incidents of made applications."""
+
+    def audited(made: applications.Applications) -> Tables:
+        made.write(tmp_path / "broker-1")
+        wanted = Request([tmp_path], "", applications.AS_OF, "records", load_settings())
+        audit = main.audit(spark, wanted, Progress(None, quiet=True))
+        _, tables = with_incidents(audit, result_tables(spark, audit))
+        names = (
+            "violation",
+            "incident",
+            "consequence",
+            "affected",
+            "affected_group",
+            "incident_event",
+        )
+        rows = {name: tables[name].collect() for name in names if name in tables}
+        audit.release()
+        return rows
+
+    return audited
+
+
+def test_one_visible_aborted_record_is_followed_through_three_applications_and_a_cycle(
+    told: Callable[..., Tables],
+) -> None:
+    tables = told(applications.chain())
+    (visible,) = tables["consequence"]
+    assert (visible.kind, visible.topic) == ("aborted_records_visible", "orders")
+    assert (visible.first_offset, visible.last_offset, visible.records) == (4, 4, 1)
+    found = {row.topic: row for row in tables["affected"]}
+    # Only what was written since: the first transaction of each had read nothing wrong.
+    ranges = {
+        topic: (row.state, row.first_offset, row.last_offset, row.transactions, row.records)
+        for topic, row in found.items()
+    }
+    assert ranges == {
+        "enriched": ("suspect", 2, 5, 2, 3),
+        "joined": ("suspect", 2, 3, 1, 2),
+        "sums": ("suspect", 2, 4, 1, 3),
+        "orders": ("suspect", 8, 8, 1, 1),
+        "notes": ("clean", None, None, None, 0),
+    }
+    steps = ["orders-0", "first-1", "enriched-0", "next-2", "joined-0", "sums-3", "sums-0"]
+    assert found["sums"].path == " > ".join(steps)
+    assert (found["sums"].depth, found["sums"].application) == (3, "sums-3")
+    assert found["orders"].path == " > ".join([*steps, "again-4", "orders-0"])
+    derived = {row.group for row in tables["affected_group"] if row.kind == "derived_records"}
+    assert derived == {"first-1", "next-2", "sums-3", "again-4"}
+    reads = [row for row in tables["incident_event"] if row.event == "read_by_group"]
+    assert {row.detail for row in reads} == derived
+    assert min(row.at_ms for row in reads) > visible.since_ms
+
+
+def test_two_breaks_an_hour_apart_are_two_incidents_with_their_own_consequences(
+    told: Callable[..., Tables],
+) -> None:
+    tables = told(applications.two_breaks())
+    first, second = tables["incident"]
+    assert first.kind == second.kind == "skipped_markers"
+    assert first.title != second.title
+    assert tables["affected"] == []
+    effects = {row.incident: row for row in tables["consequence"]}
+    ranges = [(effects[n].first_offset, effects[n].last_offset, effects[n].records) for n in (1, 2)]
+    assert sorted(ranges) == [(0, 0, 1), (4, 5, 2)]
+    assert {row.incident for row in tables["incident_event"]} == {1, 2}
+
+
+def test_downstream_is_what_any_reader_wrote_and_never_the_root_itself() -> None:
+    a, b, c, d = (("a", 0), ("b", 0), ("c", 0), ("d", 0))
+    reads = [Reads("one", a, 1), Reads("two", b, 2), Reads("other", d, 3)]
+    outputs = {1: {b, a}, 2: {c, a}, 3: {d}}
+    assert downstream([a], reads, outputs) == {
+        b: ("a-0", "one", "b-0"),
+        c: ("a-0", "one", "b-0", "two", "c-0"),
+    }

@@ -1,0 +1,91 @@
+"""What happened to brokers and leaders, from records of `__cluster_metadata` (KRaft).
+
+The messages are those of Kafka's module metadata: RegisterBrokerRecord, FenceBrokerRecord,
+UnfenceBrokerRecord, BrokerRegistrationChangeRecord and PartitionChangeRecord. Fields that are read
+come first in every version, or have a tag.
+"""
+
+import struct
+from typing import NamedTuple
+
+from udfs.wire.errors import WireError
+from udfs.wire.fields import FieldReader
+from udfs.wire.metadata.metadata_log import FRAME_VERSION, read_topic_id
+from udfs.wire.varint import decode_unsigned_varint
+
+REGISTERED, FENCED, UNFENCED, STOPPING = (
+    "broker_registered", "broker_fenced", "broker_unfenced", "broker_stopping",
+)  # fmt: skip
+REGISTER, PARTITION_CHANGE, FENCE, UNFENCE, REGISTRATION_CHANGE = 0, 5, 7, 8, 17
+API_KEYS = (REGISTER, PARTITION_CHANGE, FENCE, UNFENCE, REGISTRATION_CHANGE)
+# Tags of PartitionChangeRecord.
+ISR, LEADER, RECOVERY = 0, 1, 5
+RECOVERING = 1
+# Tags of BrokerRegistrationChangeRecord.
+TAG_FENCED, TAG_STOPPING = 0, 1
+NO_LEADER = -1
+
+
+class BrokerChange(NamedTuple):
+    """A broker was registered, fenced, unfenced, or began to stop (one of the names above)."""
+
+    broker: int
+    event: str
+
+
+class LeaderChange(NamedTuple):
+    """A partition has another leader, NO_LEADER for none.
+
+    `recovering`: it was elected though it was not in sync (`LeaderRecoveryState.RECOVERING`).
+    """
+
+    topic_id: str
+    partition: int
+    leader: int
+    recovering: bool
+
+
+Change = BrokerChange | LeaderChange
+
+
+def decode_change(value: bytes | None) -> Change | None:
+    """The change that a record is; None for any other, and for what cannot be read."""
+    if not value:
+        return None
+    try:
+        frame_version, at = decode_unsigned_varint(value, 0)
+        api_key, at = decode_unsigned_varint(value, at)
+        _, at = decode_unsigned_varint(value, at)
+        if frame_version != FRAME_VERSION or api_key not in API_KEYS:
+            return None
+        return _change(api_key, FieldReader(value, at))
+    except (WireError, struct.error):
+        return None
+
+
+def _change(api_key: int, fields: FieldReader) -> Change | None:
+    if api_key == PARTITION_CHANGE:
+        return _leader_change(fields)
+    broker = fields.int32()
+    if api_key == REGISTER:
+        return BrokerChange(broker, REGISTERED)
+    if api_key in (FENCE, UNFENCE):
+        return BrokerChange(broker, FENCED if api_key == FENCE else UNFENCED)
+    fields.int64()  # broker epoch
+    tags = {
+        tag: int.from_bytes(content, "big", signed=True) for tag, content in fields.tagged_fields()
+    }
+    if tags.get(TAG_FENCED):
+        return BrokerChange(broker, FENCED if tags[TAG_FENCED] > 0 else UNFENCED)
+    return BrokerChange(broker, STOPPING) if tags.get(TAG_STOPPING) else None
+
+
+def _leader_change(fields: FieldReader) -> LeaderChange | None:
+    partition = fields.int32()
+    topic_id = read_topic_id(fields)
+    tags = dict(fields.tagged_fields())
+    if LEADER not in tags:
+        return None
+    leader = int.from_bytes(tags[LEADER], "big", signed=True)
+    recovering = int.from_bytes(tags.get(RECOVERY, b"\x00"), "big", signed=True) == RECOVERING
+    return LeaderChange(topic_id, partition, leader, recovering)
