@@ -39,6 +39,7 @@ from jobs.verify.contexts.replicas import replicas_context
 from jobs.verify.contexts.run import run_context
 from jobs.verify.contexts.side_fault import side_fault_context
 from jobs.verify.contexts.snapshot import snapshot_context
+from jobs.verify.contexts.told import told_context, told_partitions
 from jobs.verify.contexts.torn_epoch import torn_epoch_context
 from jobs.verify.contexts.transaction import Ages, transaction_context
 from jobs.verify.contexts.txn_index_entry import IndexedAborts, txn_index_entry_context
@@ -133,6 +134,7 @@ def _contexts_of_producers(made: Made) -> list[Context]:
         if reused
         else no_rows("producer_block", known, copies),
         _snapshot_context(made),
+        _told_context(made),
     ]  # fmt: skip
 
 
@@ -150,6 +152,16 @@ def _snapshot_context(made: Made) -> Context:
         states, faults, decoded.snapshot_entries, known, made.read.files,
         made.ages.producer_expiration, made.now,
     )  # fmt: skip
+
+
+def _told_context(made: Made) -> Context:
+    """What leaders said; a dump of disks has no answers."""
+    known, files = made.replayed.partition_info, made.read.files
+    if not any(one.told for one in made.dump.partitions):
+        return no_rows("told", known)
+    states = made.read.decoded.nested(log_row.PRODUCER_STATES, "producer_states")
+    told = told_partitions(files.sparkSession, made.dump.partitions)
+    return told_context(told, states, known, files)
 
 
 def _contexts_of_coordinators(made: Made) -> list[Context]:
