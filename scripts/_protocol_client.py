@@ -38,6 +38,8 @@ READ_UNCOMMITTED = 0
 # Since this version topics are named by their id, so that one made again is noticed.
 FETCH_BY_NAME = 12
 FETCH_BY_ID = 17
+# kafka-python tries a token again that was refused, until its time is up.
+LOGIN_REFUSED = "SaslAuthenticationFailedError"
 NO_ID = uuid.UUID(int=0)
 
 
@@ -62,11 +64,13 @@ class LastWords(logging.Handler):
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
-        self.said = ""
+        self.said = self.refused = ""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keeps it."""
+        """Keeps it; also by itself that the login is refused, after which others still follow."""
         self.said = record.getMessage()
+        if LOGIN_REFUSED in self.said:
+            self.refused = self.said
 
     def in_brackets(self) -> str:
         """It, as the end of a sentence."""
@@ -112,6 +116,8 @@ class Cluster:
         try:
             self._call(manager.bootstrap_async, BOOTSTRAP_MS)
         except PassingError as error:
+            if self._words.refused:
+                raise CopyError(f"{','.join(self.bootstrap)}: {self._words.refused}") from error
             protocol = self._options.get("security_protocol", "PLAINTEXT")
             raise PassingError(
                 f"no broker answers at {','.join(self.bootstrap)} in {BOOTSTRAP_MS // 1000} s; "

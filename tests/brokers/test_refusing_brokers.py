@@ -1,5 +1,7 @@
 """What a broker refuses or slows down: SASL/PLAIN, ACLs, quotas. For `make test-brokers`."""
 
+import base64
+import json
 import os
 import time
 from collections.abc import Iterator
@@ -26,6 +28,7 @@ from kafka.admin import (  # noqa: E402
 )
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+BEARER = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required"
 THROTTLED = 200_000  # bytes a second
 
 
@@ -43,7 +46,9 @@ class Guarded(Cluster):
                 "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,"
                 "SASL_PLAINTEXT:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT",
                 "controller.quorum.voters": f"1@127.0.0.1:{controller}",
-                "sasl.enabled.mechanisms": "PLAIN",
+                "sasl.enabled.mechanisms": "PLAIN,OAUTHBEARER",
+                "listener.name.sasl_plaintext.oauthbearer.sasl.jaas.config": f"{BEARER} "
+                'unsecuredLoginStringClaim_sub="broker";',
                 "listener.name.sasl_plaintext.plain.sasl.jaas.config": f"{PLAIN} "
                 'user_ann="secret" user_bob="secret";',
                 "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
@@ -63,6 +68,20 @@ class Guarded(Cluster):
         file.write_text(
             "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\n"
             f'sasl.jaas.config={PLAIN} username="{user}" password="{password}";\n'
+        )
+        return str(file)
+
+    def token(self, user: str, lasts: int) -> str:
+        """A client.properties with a token for so many s; the broker wants no signature."""
+        claims = {"sub": user, "iat": time.time() - 60, "exp": time.time() + lasts}
+        parts = [base64.urlsafe_b64encode(json.dumps(one).encode()).decode().rstrip("=")
+                 for one in ({"alg": "none"}, claims)]  # fmt: skip
+        (self.folder / f"{user}-{lasts}.token").write_text(".".join([*parts, ""]))
+        file = self.folder / f"{user}-{lasts}.properties"
+        file.write_text(
+            "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=OAUTHBEARER\n"
+            f"sasl.jaas.config={BEARER};\nsasl.oauthbearer.token.endpoint.url="
+            f"file://{self.folder}/{user}-{lasts}.token\n"
         )
         return str(file)
 
@@ -120,6 +139,16 @@ def test_what_the_acls_refuse_is_not_looked_at_and_weakens_verdicts(
     assert {entry["topic"] for entry in told["directories"]} == {"orders"}
     assert verdicts(partly, "hanging_transaction") == {"inconclusive": 1}
     assert any("__transaction_state" in line for line in partly["not_looked_at"])
+
+
+def test_a_token_opens_the_door_as_long_as_it_lasts(guarded: Guarded, tmp_path: Path) -> None:
+    create(guarded, orders=1)
+    write_transactions(guarded, "orders", 2)
+    at = ["--bootstrap", guarded.users, "--config"]
+    said = take(guarded, tmp_path / "no", *at, guarded.token("bob", -30), code=2)
+    assert "Traceback" not in said
+    take(guarded, tmp_path / "d", *at, guarded.token("bob", 600))
+    assert differing(guarded, tmp_path / "d") == []
 
 
 def test_a_broker_that_throttles_is_waited_for(tmp_path: Path) -> None:
