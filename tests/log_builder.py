@@ -60,8 +60,8 @@ Options of a case, all optional
     told: what the leader said before and after a fetch, a list of `stable 7` (last stable offset),
             `mark 9` (high watermark; default the log end), `producer pid=1 epoch=0 seq=3 open=5`
             (one that it remembers; without open: no transaction), `refused` (nothing of producers),
-            `leader 2` (its epoch), each also with moment=before or moment=after. hw: and
-            log_start: are those of the fetch
+            `leader 2` (its epoch), `transaction id=x pid=1 state=Ongoing` (of a coordinator), each
+            also with moment=before or moment=after. hw: and log_start: are those of the fetch
     hw: 7 | none         replication checkpoint; default the log end; none: not listed
     cleaner: 7           cleaner checkpoint; default: not listed, so never compacted
     log_start: 3         log start checkpoint; default: not listed
@@ -120,12 +120,13 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import google_crc32c
 from snapshot_files import snapshot_files
-from told_answers import answers_of
+from told_answers import answers_of, of_coordinator, transactions_of
 
 from udfs.wire import codecs
 from udfs.wire.batches import batch_layout as layout
@@ -891,7 +892,7 @@ class CoordinatorLog:
         loses = any("skip=" in text or "stored=" in text for text in case.given["coordinator"])
         return partition < COORDINATOR_PARTITIONS and (partition == LOSSY_PARTITION) == loses
 
-    def _identity(self, case: Case, name: str) -> str:
+    def identity(self, case: Case, name: str) -> str:
         """The id of a case, with a tail that brings it to the right partition."""
         for number in range(1000):
             tail = f".{number * 40503 % 65536:04x}" if number else ""
@@ -904,7 +905,7 @@ class CoordinatorLog:
         """Adds the record of one line, and before the first of an id those that lead up to it."""
         line = Line(f"state {text}")
         state = line.text_of("state", "Ongoing") or ""
-        identity = self._identity(case, line.text_of("id", "id") or "")
+        identity = self.identity(case, line.text_of("id", "id") or "")
         moment = line.moment("at")
         at = T0 if moment is None else moment
         known = any(record.identity == identity for record in self._records)
@@ -1123,7 +1124,7 @@ class DumpWriter:
                 "end_offset": log.end,
             }
         )
-        lines = [Line(text) for text in given.get("told", ())]
+        lines = [Line(text) for text in given.get("told", ()) if not of_coordinator(text)]
         self._told += answers_of(topic, partition, lines, mark, log.pid)
 
     def _coordinator_logs(self, cases: Sequence[Case]) -> None:
@@ -1135,6 +1136,8 @@ class DumpWriter:
             for text in case.given.get("coordinator", ()):
                 with told_of(case, f"coordinator: {text!r}"):
                     states.add(case, text)
+            lines = [Line(text) for text in case.given.get("told", ()) if of_coordinator(text)]
+            self._told += transactions_of(lines, partial(states.identity, case), case.builder.pid)
         for number, batches in enumerate(states.logs()):
             self._coordinator_partition("clean", number, batches, batches.end)
         for case in with_own:

@@ -78,3 +78,34 @@ def _answer(
         "broker": BROKER,
         "answer": {"topics": [{"name": topic, "partitions": [of_partition]}]},
     }
+
+
+def of_coordinator(text: str) -> bool:
+    """Whether a line is told by a coordinator; it needs the ids of the whole dump."""
+    return text.split(maxsplit=1)[0] == "transaction"
+
+
+def transactions_of(
+    lines: Iterable[Any], identity: Callable[[str], str], pid: Callable[[int], int]
+) -> list[dict[str, Any]]:
+    """Answers to ListTransactions. `identity`: an id of the case as that of the dump."""
+    found = []
+    for line in lines:
+        told = {
+            "transactional_id": identity(line.text_of("id", "id")),
+            "producer_id": pid(line.number("pid", 1)),
+            "transaction_state": line.text_of("state", "Ongoing"),
+        }
+        only = line.text_of("moment")
+        line.end()
+        found += [
+            {
+                "moment": moment,
+                "request": "ListTransactions",
+                "broker": BROKER,
+                "answer": {"error_code": 0, "transaction_states": [told]},
+            }
+            for moment in MOMENTS
+            if only in (None, moment)
+        ]
+    return found

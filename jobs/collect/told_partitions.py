@@ -28,7 +28,7 @@ def partitions_told(answers: list[dict[str, Any]]) -> Mapping[Key, PartitionTold
         for key, facts in _facts(one):
             there = found[str(one["moment"]), key]
             # Two that answer as leaders: it moved in between.
-            there["leaders"].add((_integer(one["broker"]), facts.pop("leader_epoch", None)))
+            there["leaders"].add((whole_number(one["broker"]), facts.pop("leader_epoch", None)))
             there |= facts
     told = {}
     for moment, key in list(found):
@@ -56,7 +56,7 @@ def _facts(one: dict[str, Any]) -> Iterator[tuple[Key, dict[str, Any]]]:
     for topic in one["answer"]["topics"]:
         for partition in topic["partitions"]:
             if partition["error_code"] == 0:
-                key = str(topic["name"]), _integer(partition["partition_index"])
+                key = str(topic["name"]), whole_number(partition["partition_index"])
                 yield key, _of_partition(one, partition)
 
 
@@ -64,23 +64,23 @@ def _of_partition(one: dict[str, Any], partition: dict[str, Any]) -> dict[str, A
     if one["request"] == LIST_OFFSETS:
         epoch = partition.get("leader_epoch", NONE)
         return {
-            OFFSETS[one["isolation"]]: _integer(partition["offset"]),
-            "leader_epoch": _integer(epoch, LARGEST_EPOCH),
+            OFFSETS[one["isolation"]]: whole_number(partition["offset"]),
+            "leader_epoch": whole_number(epoch, LARGEST_EPOCH),
         }
     return {
         "producers": tuple(
             ProducerTold(
-                _integer(active["producer_id"]),
-                _integer(active["producer_epoch"], LARGEST_EPOCH),
-                _integer(active["last_sequence"], LARGEST_EPOCH),
-                _integer(active["current_txn_start_offset"]),
+                whole_number(active["producer_id"]),
+                whole_number(active["producer_epoch"], LARGEST_EPOCH),
+                whole_number(active["last_sequence"], LARGEST_EPOCH),
+                whole_number(active["current_txn_start_offset"]),
             )
             for active in partition["active_producers"]
         )
     }
 
 
-def _integer(value: Any, largest: int = bounds.HIGHEST) -> int:
+def whole_number(value: Any, largest: int = bounds.HIGHEST) -> int:
     """A number of NONE to `largest`: JSON has others, too."""
     if isinstance(value, bool) or not isinstance(value, int) or not NONE <= value <= largest:
         raise ValueError(f"{str(value)[:40]!r} is no number that a broker tells")

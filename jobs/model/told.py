@@ -37,6 +37,15 @@ class PartitionTold(NamedTuple):
     after: Answered
 
 
+class TransactionTold(NamedTuple):
+    """What the coordinator `broker` said of a transactional id before the fetch and after it."""
+
+    transactional_id: str
+    broker: int
+    producer_id: int
+    state: str
+
+
 @dataclass(frozen=True)
 class BrokersTold:
     """Facts of broker-answers.json; empty for what no broker said.
@@ -44,7 +53,7 @@ class BrokersTold:
     `partitions`: topic -> number of partitions. `compacted`: topics whose cleanup.policy names
     compact. `expirations_ms`, `timeouts_ms`: each producer.id.expiration.ms and
     transaction.max.timeout.ms that a broker has. `states`: (topic, partition) -> what its leader
-    said, for those whose leader stayed the same.
+    said, for those whose leader stayed the same. `transactions`: see TransactionTold.
     """
 
     cluster_id: str | None
@@ -53,3 +62,4 @@ class BrokersTold:
     expirations_ms: frozenset[int]
     timeouts_ms: frozenset[int]
     states: Mapping[tuple[str, int], PartitionTold] = field(default_factory=dict)
+    transactions: tuple[TransactionTold, ...] = ()

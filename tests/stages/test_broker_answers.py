@@ -10,7 +10,7 @@ from jobs.collect.broker_answers import NAME, AnswersError, read_answers
 from jobs.collect.collect import collect
 from jobs.model.cluster import Cluster, Clusters
 from jobs.model.dump import cleaned_below
-from jobs.model.told import Answered, BrokersTold, PartitionTold, ProducerTold
+from jobs.model.told import Answered, BrokersTold, PartitionTold, ProducerTold, TransactionTold
 
 
 def configs(kind: int, resource: str, **values: Any) -> dict[str, Any]:
@@ -114,6 +114,36 @@ def test_a_leader_that_moved_says_nothing_of_the_time_between(
 def test_producers_that_are_not_told_are_not_none(tmp_path: Path) -> None:
     (told,) = states(tmp_path, offsets("before", 9), offsets("after", 9)).values()
     assert (told.before.producers, told.after.producers) == (None, None)
+
+
+def listed(
+    moment: str, *ids: tuple[str, int, str], broker: int = 1, code: int = 0
+) -> dict[str, Any]:
+    names = ("transactional_id", "producer_id", "transaction_state")
+    states = [dict(zip(names, one, strict=True)) for one in ids]
+    return {"moment": moment, "request": "ListTransactions", "broker": broker,
+            "answer": {"error_code": code, "transaction_states": states}}  # fmt: skip
+
+
+def test_transactional_ids_of_which_one_coordinator_said_the_same_twice_are_kept(
+    tmp_path: Path,
+) -> None:
+    told = [
+        listed("before", ("same", 1, "Ongoing"), ("ended", 2, "Ongoing"), ("gone", 3, "Empty")),
+        listed(
+            "after", ("same", 1, "Ongoing"), ("ended", 2, "CompleteCommit"), ("new", 4, "Empty")
+        ),
+        listed("before", ("two", 5, "Empty"), broker=1),
+        listed("before", ("two", 5, "Ongoing"), broker=2),
+        listed("after", ("two", 5, "Ongoing"), broker=2),
+        listed("before", ("loading", 6, "Empty"), code=14),
+        listed("after", ("loading", 6, "Empty"), code=14),
+        {"moment": "after", "request": "ListTransactions", "broker": 3, "failure": "unknown"},
+    ]
+    (tmp_path / NAME).write_text(answers(*told))
+    read = read_answers(tmp_path)
+    assert read is not None
+    assert read.transactions == (TransactionTold("same", 1, 1, "Ongoing"),)
 
 
 @pytest.mark.parametrize("odd", [1 << 64, -2, 1.5, True, None, "7"])

@@ -39,7 +39,7 @@ def differences(folder: Path, split_bytes: int) -> dict[str, list[dict[str, Any]
                     if row["producer_states"] is not None:
                         there = row["producer_states"] | {"split_start": row["split_start"]}
                         states.setdefault(row["partition_index"], []).append(there)
-    found = {}
+    found: dict[str, list[dict[str, Any]]] = {}
     for one in dump.partitions:
         if one.told is None:
             continue
@@ -55,7 +55,8 @@ def differences(folder: Path, split_bytes: int) -> dict[str, list[dict[str, Any]
             {**named, **{name: row.get(name) for name in STATES_OF_SPLIT.names}}
             for row in states.get(one.partition_index, [{}])
         ]
-        found[one.topic] = compare_told(pa.Table.from_pylist(given)).to_pylist()
+        rows = compare_told(pa.Table.from_pylist(given)).to_pylist()
+        found.setdefault(one.topic, []).extend(rows)
     return found
 
 
