@@ -78,6 +78,10 @@ test-brokers: setup ## Fetch from real brokers of several versions, and audit wh
 	@scripts/fetch_kafka.sh 3.9.1 4.1.0
 	EOSAUDIT_BROKERS=1 $(BIN)/python -m pytest tests/brokers
 
+.PHONY: test-kfake
+test-kfake: setup ## Fetch from a broker that is not Kafka: kfake of franz-go; needs Go
+	EOSAUDIT_KFAKE=1 $(BIN)/python -m pytest tests/brokers/test_kfake.py
+
 .PHONY: test-airflow
 test-airflow: setup .venv-airflow/.done ## Test the DAG under a real Airflow, with real audits
 	@scripts/test_airflow.sh

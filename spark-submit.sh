@@ -24,6 +24,8 @@ examples:
   ./spark-submit.sh --master yarn --conf spark.executor.memory=8g -- \
       audit --dump /copies --out hdfs:///audits --as-of 1795236470221
       a folder of brokers, on a cluster
+  ./spark-submit.sh audit --bootstrap kafka-1:9092 --out /audits
+      a live cluster, over the Kafka protocol
   ./spark-submit.sh checks hanging_transaction
       what this finding proves, and when it is legal
   ./spark-submit.sh --dry-run --driver-memory 8g -- audit --dump /copies --out /audits
@@ -338,6 +340,7 @@ is_short_work() { # MASTER
         case ${words[0]} in
             --dump) paths+=("${words[1]:-}") ;;
             --dump=*) paths+=("${words[0]#*=}") ;;
+            --bootstrap | --bootstrap=*) return 1 ;; # nobody knows yet how much there is
         esac
         words=("${words[@]:1}")
     done

@@ -7,7 +7,8 @@
 Each cluster has its own chain; a bad one holds up no other. What to audit comes from the run's
 parameter `clusters`, else from the Airflow variable `eosaudit_clusters`, a JSON list:
 
-    [{"name": "east", "dump": ["/copies/{{ ds }}/east"], "out": "/audits/east"}]
+    [{"name": "east", "dump": ["/copies/{{ ds }}/east"], "out": "/audits/east"},
+     {"name": "west", "bootstrap": "kafka-1:9092", "out": "/audits/west"}]
 
 Where Spark runs comes from the connection `spark_default`. docs/operations.md tells how to set up.
 """
@@ -43,11 +44,17 @@ BROKEN, WRONG_CALL, INCOMPLETE = 1, 2, 3  # exit codes of spark-submit.sh
 TEXT = {"type": "string", "minLength": 1}
 CLUSTER = {
     "type": "object",
-    "required": ["name", "dump", "out"],
+    "required": ["name", "out"],
+    "oneOf": [{"required": ["dump"]}, {"required": ["bootstrap"]}],
+    "dependentRequired": {key: ["bootstrap"] for key in ("command_config", "cache", "topics")},
     "additionalProperties": False,
     "properties": {
         "name": TEXT | {"description": "how the cluster is called in the log"},
         "dump": {"type": "array", "items": TEXT, "minItems": 1, "description": "folders to audit"},
+        "bootstrap": TEXT | {"description": "brokers of a live cluster, instead of dump"},
+        "command_config": TEXT | {"description": "client.properties of a live cluster"},
+        "cache": TEXT | {"description": "folder of what is fetched of it; the same every night"},
+        "topics": {"type": "array", "items": TEXT, "minItems": 1, "description": "patterns"},
         "out": TEXT | {"description": "folder of the tables; one a cluster, the same every night"},
         "policy": TEXT | {"description": "folder of an acceptance policy, or default"},
         "config": TEXT | {"description": "TOML file with options of the audit"},
@@ -60,11 +67,13 @@ CLUSTER = {
 def audit_arguments(cluster: Mapping[str, Any]) -> list[str]:
     """The arguments of spark-submit.sh behind `--` that audit a cluster."""
     arguments = ["audit", "--quiet", "--out", cluster["out"]]
-    for dump in cluster["dump"]:
+    for dump in cluster.get("dump", ()):
         arguments += ["--dump", dump]
-    for key in ("policy", "config", "as_of"):
+    for key in ("bootstrap", "command_config", "cache", "policy", "config", "as_of"):
         if key in cluster:
             arguments += [f"--{key.replace('_', '-')}", str(cluster[key])]
+    if "topics" in cluster:
+        arguments += ["--topics", *cluster["topics"]]
     return arguments
 
 

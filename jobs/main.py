@@ -27,13 +27,14 @@ from jobs.cli.commands.export import check_has_bytes, closing_words, configurati
 from jobs.cli.commands.incident import explain_incident
 from jobs.cli.commands.report import Finished, finished, write_report
 from jobs.cli.failures import sentence
+from jobs.cli.live import fetched
 from jobs.cli.progress import Progress
 from jobs.collect.collect import collect
 from jobs.collect.listing import files_table, partitions_table
 from jobs.decode.decode import decode, failures
 from jobs.export.export import Wanted, ranges
 from jobs.model.dump import Dump
-from jobs.model.errors import UsageError
+from jobs.model.errors import NotFinishedError, UsageError
 from jobs.model.replicas import clusters
 from jobs.model.settings import load as load_settings
 from jobs.policy import suites
@@ -146,11 +147,13 @@ def run_audit(arguments: Arguments) -> int:
     """The subcommand `audit`: audits, writes, tells; returns the exit code."""
     settings = load_settings(arguments.config)
     check_key(arguments.sign_key)
-    dump = collect(arguments.dump)  # what is no dump ends here, before Spark is started
     policy = suites.chosen(arguments.policy)
-    request = Request(
-        arguments.dump, arguments.out, arguments.as_of, arguments.depth, settings, policy
-    )
+    dumps, as_of = arguments.dump, arguments.as_of
+    if arguments.bootstrap:
+        live = fetched(arguments)
+        dumps, as_of = [live.dump], live.moment if as_of is None else as_of
+    dump = collect(dumps)  # what is no dump ends here, before Spark is started
+    request = Request(dumps, arguments.out, as_of, arguments.depth, settings, policy)
     per_code = settings.examples_per_code
     with spark_session() as spark:
         progress = Progress(spark, arguments.quiet)
@@ -277,6 +280,9 @@ def main(argv: list[str] | None = None) -> int:
     except UsageError as error:
         sys.stderr.write(f"eosaudit: {error}\n")
         return 2
+    except NotFinishedError as error:
+        sys.stderr.write(f"eosaudit: {error}\n")
+        return 3
     except Exception as error:
         # 1 is kept for violations: what broke down on the way is an audit that is incomplete.
         known = sentence(error)

@@ -38,6 +38,8 @@ READ_UNCOMMITTED = 0
 # Since this version topics are named by their id, so that one made again is noticed.
 FETCH_BY_NAME = 12
 FETCH_BY_ID = 17
+# kafka-python tries a token again that was refused, until its time is up.
+LOGIN_REFUSED = "SaslAuthenticationFailedError"
 NO_ID = uuid.UUID(int=0)
 
 
@@ -62,11 +64,17 @@ class LastWords(logging.Handler):
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
-        self.said = ""
+        self.said = self.refused = ""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keeps it."""
+        """Keeps it; also by itself that the login is refused, after which others still follow."""
         self.said = record.getMessage()
+        if LOGIN_REFUSED in self.said:
+            self.refused = self.said
+
+    def in_brackets(self) -> str:
+        """It, as the end of a sentence."""
+        return f" ({self.said})" if self.said else ""
 
 
 class Cluster:
@@ -99,8 +107,23 @@ class Cluster:
             manager.cluster.config["allow_auto_create_topics"] = False
             there = self._own.manager = (loop, manager)
             self._managers.append(there)
-            self._call(manager.bootstrap_async, BOOTSTRAP_MS)
+            self._find_brokers()
         return there
+
+    def _find_brokers(self) -> None:
+        """Asks the bootstrap servers for all others. Raises CopyError, PassingError."""
+        _, manager = self._own.manager
+        try:
+            self._call(manager.bootstrap_async, BOOTSTRAP_MS)
+        except PassingError as error:
+            if self._words.refused:
+                raise CopyError(f"{','.join(self.bootstrap)}: {self._words.refused}") from error
+            protocol = self._options.get("security_protocol", "PLAINTEXT")
+            raise PassingError(
+                f"no broker answers at {','.join(self.bootstrap)} in {BOOTSTRAP_MS // 1000} s; "
+                f"check that the address is one of a listener that speaks {protocol}"
+                f"{self._words.in_brackets()}"
+            ) from error
 
     def _call(self, call: Any, *arguments: Any) -> Any:
         try:
@@ -114,8 +137,9 @@ class Cluster:
         except errors.IncompatibleBrokerVersion as error:
             raise UnsupportedError(f"{','.join(self.bootstrap)}: {error}") from error
         except (errors.KafkaError, OSError, RuntimeError, ValueError) as error:
-            said = f" ({self._words.said})" if self._words.said else ""
-            raise PassingError(f"{','.join(self.bootstrap)}: {error}{said}") from error
+            raise PassingError(
+                f"{','.join(self.bootstrap)}: {error}{self._words.in_brackets()}"
+            ) from error
 
     def ask(self, request: Any, node: int | None = None) -> Any:
         """The answer of a broker, of any one without `node`. Raises CopyError, PassingError."""
@@ -132,7 +156,7 @@ class Cluster:
         try:
             self._call(manager.cluster.refresh_metadata)
         except PassingError:
-            self._call(manager.bootstrap_async, BOOTSTRAP_MS)
+            self._find_brokers()
 
     def metadata(self, topics: Iterable[str] | None = None) -> Any:
         """Answer to a Metadata request; of all topics without `topics`."""

@@ -31,6 +31,7 @@ FOLDER = "cluster"
 # A follower that is in sync has what was appended before so long (replica.lag.time.max.ms, ms):
 # the high watermark is past it. Without followers it is at the end.
 REPLICATION_MS = 30_000
+NOT_FINISHED = "not finished; give the same command again to go on."
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ Tell = Callable[[str], None]
 
 
 def start(options: ClusterOptions, choose: Choose, tell: Tell) -> int:
-    """A run; the exit code. Raises CopyError where the cluster cannot be asked at all.
+    """A run; the exit code. Raises CopyError where the cluster refuses to be asked.
 
     `choose`: which of the topics that there are.
     """
@@ -59,7 +60,9 @@ def start(options: ClusterOptions, choose: Choose, tell: Tell) -> int:
     try:
         return ClusterDump(cluster, options, tell).run(choose)
     except PassingError as error:
-        raise CopyError(str(error)) from error
+        tell(f"{error}.")
+        tell(NOT_FINISHED)
+        return 3
     finally:
         cluster.close()
 
@@ -90,7 +93,7 @@ class ClusterDump:
         self.cluster_id = str(cluster.metadata([]).cluster_id or "") or None
         self.partitions = [one for one in cluster.partitions() if one.number >= 0]
         source = f"protocol:{','.join(options.bootstrap)}"
-        self._content = FetchedManifest(self.cluster_id, source, options.topics)
+        self._content = FetchedManifest(self.cluster_id, source, options.topics, _now())
         self._complaints: list[str] = []
 
     def run(self, choose: Choose) -> int:
@@ -130,7 +133,7 @@ class ClusterDump:
         if self._complaints:
             for complaint in self._complaints:
                 self._tell(f"{complaint}.")
-            self._tell("not finished; give the same command again to go on.")
+            self._tell(NOT_FINISHED)
             return 3
         content.finished = True
         self.manifest.save()

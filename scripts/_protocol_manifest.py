@@ -20,12 +20,14 @@ SAVE_SECONDS = 5.0
 class FetchedManifest:
     """Content of dump-manifest.json; docs/operations.md and docs/live-clusters.md define it.
 
-    `broker` is null: a partition is of its leader, which its entry names.
+    `begun_ms`: when the run began, ms since 1970. `broker` is null: a partition is of its leader,
+    which its entry names.
     """
 
     cluster_id: str | None
     source: str
     topics: list[str]
+    begun_ms: int
     broker: int | None = None
     fetched: bool = True
     taken_at_ms: int | None = None

@@ -42,9 +42,9 @@ def read_properties(path: Path) -> dict[str, str]:
         return dict(parse_properties(path.read_text("utf-8")))
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else error
-        raise CopyError(f"--config {path} cannot be read: {why}") from error
+        raise CopyError(f"the client properties {path} cannot be read: {why}") from error
     except WireError as error:
-        raise CopyError(f"--config {path}: {error.reason}: {error.detail}") from error
+        raise CopyError(f"the client properties {path}: {error.reason}: {error.detail}") from error
 
 
 def connection_options(properties: Mapping[str, str]) -> dict[str, Any]:

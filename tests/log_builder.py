@@ -56,7 +56,12 @@ On commit and abort
 Options of a case, all optional
     broker: clean | live | bare   clean: all checkpoint files and the clean-shutdown marker
             (default); live: no clean-shutdown marker; bare: no side files at all; foreign: clean,
-            of another cluster
+            of another cluster; fetched: over the protocol, by `told`
+    told: what the leader said before and after a fetch, a list of `stable 7` (last stable offset),
+            `mark 9` (high watermark; default the log end), `producer pid=1 epoch=0 seq=3 open=5`
+            (one that it remembers; without open: no transaction), `refused` (nothing of producers),
+            `leader 2` (its epoch), `transaction id=x pid=1 state=Ongoing` (of a coordinator), each
+            also with moment=before or moment=after. hw: and log_start: are those of the fetch
     hw: 7 | none         replication checkpoint; default the log end; none: not listed
     cleaner: 7           cleaner checkpoint; default: not listed, so never compacted
     log_start: 3         log start checkpoint; default: not listed
@@ -115,11 +120,13 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import google_crc32c
 from snapshot_files import snapshot_files
+from told_answers import answers_of, of_coordinator, transactions_of
 
 from udfs.wire import codecs
 from udfs.wire.batches import batch_layout as layout
@@ -155,7 +162,7 @@ OPTIONS = {
     "first_base", "txnindex", "index", "indexed", "timeindex", "epochs", "snapshots", "coordinator",
     "topic",
     "copied_at", "alone", "copy", "output", "replica", "policy",
-    "partitions", "before",
+    "partitions", "before", "told",
 }  # fmt: skip
 VERBS = {
     "data", "txn", "plain", "offsets", "ids", "commit", "abort", "v0", "v1", "skip", "roll",
@@ -170,7 +177,7 @@ LED_UP_BY: dict[str, tuple[str, ...]] = {
     "CompleteCommit": ("Empty", "Ongoing", "PrepareCommit"),
     "CompleteAbort": ("Empty", "Ongoing", "PrepareAbort"),
 }
-BROKERS = {"clean": 1, "live": 2, "bare": 3, "second": 4, "foreign": 5}
+BROKERS = {"clean": 1, "live": 2, "bare": 3, "second": 4, "foreign": 5, "fetched": 6}
 CLEANLY_STOPPED = ("clean", "second", "foreign")
 TOPIC_IDS = {"same": "AAAAAAAAAAAAAAAAAAAAAQ", "other": "AAAAAAAAAAAAAAAAAAAAAg"}
 
@@ -885,7 +892,7 @@ class CoordinatorLog:
         loses = any("skip=" in text or "stored=" in text for text in case.given["coordinator"])
         return partition < COORDINATOR_PARTITIONS and (partition == LOSSY_PARTITION) == loses
 
-    def _identity(self, case: Case, name: str) -> str:
+    def identity(self, case: Case, name: str) -> str:
         """The id of a case, with a tail that brings it to the right partition."""
         for number in range(1000):
             tail = f".{number * 40503 % 65536:04x}" if number else ""
@@ -898,7 +905,7 @@ class CoordinatorLog:
         """Adds the record of one line, and before the first of an id those that lead up to it."""
         line = Line(f"state {text}")
         state = line.text_of("state", "Ongoing") or ""
-        identity = self._identity(case, line.text_of("id", "id") or "")
+        identity = self.identity(case, line.text_of("id", "id") or "")
         moment = line.moment("at")
         at = T0 if moment is None else moment
         known = any(record.identity == identity for record in self._records)
@@ -992,6 +999,7 @@ class DumpWriter:
             for broker in BROKERS
         }  # fmt: skip
         self._copies: dict[str, list[dict[str, Any]]] = {broker: [] for broker in BROKERS}
+        self._told: list[dict[str, Any]] = []
         self._of_groups = 1
         self._used: dict[str, int] = {COORDINATOR_TOPIC: COORDINATOR_PARTITIONS}
 
@@ -1032,7 +1040,7 @@ class DumpWriter:
         groups = GroupNames(f"{case.code}.{case.number}.", case.partition, self._of_groups)
         case.builder = LogBuilder(case.pid_base, case.given.get("first_base", 0), groups)
         self._add_lines(case, case.builder, case.given["log"])
-        broker = case.given.get("broker", "clean")
+        broker = "fetched" if "told" in case.given else case.given.get("broker", "clean")
         for partition in case.partitions:
             self._partition(broker, case.topic, partition, case.builder, case.given)
         if "output" in case.given:
@@ -1087,6 +1095,8 @@ class DumpWriter:
         )
         for offset, content in snapshots.items():
             (folder / f"{offset:020}.snapshot").write_bytes(content)
+        if broker == "fetched":
+            self._fetched(folder, topic, partition, log, given)
         if "copied_at" in given:
             moment = T0 + int(given["copied_at"]) * 1000
             self._copies[broker].append({"path": folder.name, "copy_start_ms": moment})
@@ -1100,6 +1110,23 @@ class DumpWriter:
             if value is not None:
                 self._checkpoints[broker][file].append(f"{topic} {partition} {value}")
 
+    def _fetched(
+        self, folder: Path, topic: str, partition: int, log: LogBuilder, given: dict[str, Any]
+    ) -> None:
+        """What the manifest has of a copy over the protocol, and what its leader said."""
+        mark = given.get("hw", log.end)
+        self._copies["fetched"].append(
+            {
+                "path": folder.name,
+                "copy_start_ms": AS_OF,
+                "high_watermark": mark,
+                "log_start": given.get("log_start", given.get("first_base", 0)),
+                "end_offset": log.end,
+            }
+        )
+        lines = [Line(text) for text in given.get("told", ()) if not of_coordinator(text)]
+        self._told += answers_of(topic, partition, lines, mark, log.pid)
+
     def _coordinator_logs(self, cases: Sequence[Case]) -> None:
         """The coordinator log of all cases, and the further copies that some have."""
         with_own = [case for case in cases if "copy" in case.given or case.given.get("alone")]
@@ -1109,6 +1136,8 @@ class DumpWriter:
             for text in case.given.get("coordinator", ()):
                 with told_of(case, f"coordinator: {text!r}"):
                     states.add(case, text)
+            lines = [Line(text) for text in case.given.get("told", ()) if of_coordinator(text)]
+            self._told += transactions_of(lines, partial(states.identity, case), case.builder.pid)
         for number, batches in enumerate(states.logs()):
             self._coordinator_partition("clean", number, batches, batches.end)
         for case in with_own:
@@ -1150,13 +1179,18 @@ class DumpWriter:
         folder = self.folder / broker
         if broker == "bare" or not folder.exists():
             return
+        fetched = broker == "fetched"
         (folder / "meta.properties").write_text(
-            f"version=1\nnode.id={identity}\n"
+            f"version=1\n{'' if fetched else f'node.id={identity}'}\n"
             f"cluster.id={'elsewhere' if broker == 'foreign' else 'cases'}\n",
             encoding="utf-8",
         )
-        manifest = {"format": 1, "directories": self._copies[broker]}
+        manifest = {"format": 1, "fetched": fetched, "directories": self._copies[broker]}
         (folder / "dump-manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+        if fetched:
+            told = {"format": 1, "cluster_id": "cases", "partitions": {}, "answers": self._told}
+            (folder / "broker-answers.json").write_text(json.dumps(told), encoding="utf-8")
+            return
         for name, entries in self._checkpoints[broker].items():
             lines = ["0", str(len(entries)), *entries]
             (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")

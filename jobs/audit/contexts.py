@@ -39,6 +39,8 @@ from jobs.verify.contexts.replicas import replicas_context
 from jobs.verify.contexts.run import run_context
 from jobs.verify.contexts.side_fault import side_fault_context
 from jobs.verify.contexts.snapshot import snapshot_context
+from jobs.verify.contexts.told import told_context, told_partitions
+from jobs.verify.contexts.told_transaction import told_transaction_context, told_transactions
 from jobs.verify.contexts.torn_epoch import torn_epoch_context
 from jobs.verify.contexts.transaction import Ages, transaction_context
 from jobs.verify.contexts.txn_index_entry import IndexedAborts, txn_index_entry_context
@@ -133,6 +135,7 @@ def _contexts_of_producers(made: Made) -> list[Context]:
         if reused
         else no_rows("producer_block", known, copies),
         _snapshot_context(made),
+        _told_context(made),
     ]  # fmt: skip
 
 
@@ -152,6 +155,16 @@ def _snapshot_context(made: Made) -> Context:
     )  # fmt: skip
 
 
+def _told_context(made: Made) -> Context:
+    """What leaders said; a dump of disks has no answers."""
+    known, files = made.replayed.partition_info, made.read.files
+    if not any(one.told for one in made.dump.partitions):
+        return no_rows("told", known)
+    states = made.read.decoded.nested(log_row.PRODUCER_STATES, "producer_states")
+    told = told_partitions(files.sparkSession, made.dump.partitions)
+    return told_context(told, states, known, files)
+
+
 def _contexts_of_coordinators(made: Made) -> list[Context]:
     replayed, files = made.replayed, made.read.files
     known, log = replayed.partition_info, replayed.coordinator_log
@@ -169,7 +182,18 @@ def _contexts_of_coordinators(made: Made) -> list[Context]:
         decided_partition_context(decided, known, files, made.ages),
         coordinator_step_context(log, replayed.transactions, known, files, made.ages),
         coordinator_copies_context(log.txn_log_records, copies, known, files),
+        _told_transaction_context(made),
     ]
+
+
+def _told_transaction_context(made: Made) -> Context:
+    """What coordinators said; a dump of disks has no answers."""
+    known = made.replayed.partition_info
+    told = [one for answers in made.dump.told for one in answers.transactions]
+    if not told:
+        return no_rows("told_transaction", known)
+    listed = told_transactions(known.sparkSession, told)
+    return told_transaction_context(listed, made.replayed.coordinator, known)
 
 
 def _contexts_of_transactions(made: Made) -> list[Context]:

@@ -68,6 +68,11 @@ class Arguments(argparse.Namespace):
 
     command: str = ""
     dump: list[DumpPath] = field(default_factory=list)
+    bootstrap: str | None = None
+    command_config: Path | None = None
+    cache: Path | None = None
+    jobs: str | None = None
+    max_rate: str | None = None
     out: str = ""
     as_of: int | None = None
     depth: str = "records"
@@ -94,6 +99,10 @@ def parse(argv: list[str]) -> Arguments:
     lacks_place = not arguments.topic or arguments.partition is None
     if arguments.command == "explain" and arguments.incident is None and lacks_place:
         made.error("the following arguments are required: --topic and --partition, or --incident")
+    if arguments.command == "audit" and arguments.bootstrap is None:
+        for name in ("command_config", "cache", "topics", "jobs", "max_rate"):
+            if getattr(arguments, name):
+                made.error(f"--{name.replace('_', '-')} goes only with --bootstrap")
     return arguments
 
 
@@ -246,16 +255,25 @@ def _add_audit(commands: "argparse._SubParsersAction[Parser]") -> None:
         "audit copies of brokers' log directories and write Delta tables",
         f"{EXAMPLES}\n{EXIT_CODES}",
     )
-    _add_dump(audit)
+    source = audit.add_mutually_exclusive_group(required=True)
+    _add_dump(source, required=False)
+    source.add_argument(
+        "--bootstrap",
+        metavar="HOST:PORT[,…]",
+        help="brokers of a live cluster instead of a dump: one is fetched over the Kafka protocol, "
+        "and nothing is changed (docs/live-clusters.md)",
+    )
     audit.add_argument(
         "--out", required=True, metavar="DIR", help="folder of the Delta tables; made if missing"
     )
+    _add_live(audit)
     audit.add_argument(
         "--as-of",
         type=_milliseconds,
         metavar="MS",
         help="moment of the dump, ms since 1970; ages are measured against it "
-        "(default: the newest broker timestamp in the dump)",
+        "(default: the newest broker timestamp in the dump; of a live cluster the beginning of the "
+        "fetch)",
     )
     audit.add_argument(
         "--depth",
@@ -268,11 +286,40 @@ def _add_audit(commands: "argparse._SubParsersAction[Parser]") -> None:
     _add_sign_key(audit)
 
 
-def _add_dump(command: argparse.ArgumentParser) -> None:
+def _add_live(audit: argparse.ArgumentParser) -> None:
+    live = audit.add_argument_group(
+        "with --bootstrap", "These are handed to scripts/take_dump.py, whose --help tells more."
+    )
+    live.add_argument(
+        "--command-config",
+        type=Path,
+        metavar="FILE",
+        help="client.properties of Kafka's own tools: TLS and SASL",
+    )
+    live.add_argument(
+        "--cache",
+        type=Path,
+        metavar="DIR",
+        help="folder of the fetched dump, where a later audit fetches only what is new "
+        "(default: the folder `fetched` in --out)",
+    )
+    live.add_argument(
+        "--topics",
+        nargs="+",
+        default=[],
+        metavar="PATTERN",
+        help="only these topics, and the internal ones (default: all)",
+    )
+    live.add_argument("--jobs", metavar="N", help="partitions at once (default: 2)")
+    live.add_argument("--max-rate", metavar="RATE", help="bytes a second, such as 20M")
+
+
+def _add_dump(command: "argparse._ActionsContainer", required: bool = True) -> None:
     command.add_argument(
         "--dump",
         action="append",
-        required=True,
+        required=required,
+        default=[],
         type=_dump,
         metavar="DIR",
         help="a broker's log directory, a folder of them, one partition folder, or texts of "

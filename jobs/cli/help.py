@@ -11,6 +11,8 @@ EXAMPLES = """examples:
       from an object store (also gs:// and hdfs://), with the credentials of the environment
   ./spark-submit.sh audit --dump /copies --out /audits --policy default
       also judge the result by the acceptance policy in conf/policy
+  ./spark-submit.sh audit --bootstrap kafka-1:9093 --command-config client.properties --out /audits
+      a live cluster: fetched into /audits/fetched, the next time only what is new, then audited
 """
 EXPLAIN_HELP = """examples:
   ./spark-submit.sh explain --out /audits --incident 1

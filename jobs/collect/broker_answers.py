@@ -1,12 +1,16 @@
 """`broker-answers.json`: what brokers said beside a dump that was fetched from them.
 
-Only configuration is read here; docs/live-clusters.md describes the file.
+Configuration is read here, what leaders said of partitions in told_partitions.py,
+coordinators of transactional ids in told_transactions.py.
+docs/live-clusters.md describes the file.
 """
 
 import json
 from collections.abc import Iterator
 from typing import Any
 
+from jobs.collect.told_partitions import partitions_told
+from jobs.collect.told_transactions import transactions_told
 from jobs.model.told import BrokersTold
 from udfs.storage.dump_path import DumpPath
 from udfs.storage.small_file import read_small
@@ -63,6 +67,8 @@ def _facts(told: dict[str, Any]) -> BrokersTold:
         ),
         expirations_ms=_of_brokers(configs, EXPIRATION),
         timeouts_ms=_of_brokers(configs, MAX_TIMEOUT),
+        states=partitions_told(told["answers"]),
+        transactions=transactions_told(told["answers"]),
     )
 
 

@@ -123,6 +123,7 @@ def _partition(number: int, folder: Folder) -> DumpPartition:
     log_start = (directory.log_starts or {}).get(key)
     if log_start is None and copied:
         log_start = copied.log_start
+    fetched_end = copied.fetched_end if copied else None
     return DumpPartition(
         partition_index=number,
         broker=directory.broker,
@@ -137,8 +138,9 @@ def _partition(number: int, folder: Folder) -> DumpPartition:
         clean_shutdown=directory.clean_shutdown,
         copied_at_ms=copied.at_ms if copied else None,
         cluster_id=directory.cluster_id,
-        fetched_end=copied.fetched_end if copied else None,
+        fetched_end=fetched_end,
         compacted=directory.told is not None and folder.topic in directory.told.compacted,
+        told=directory.told.states.get(key) if directory.told and fetched_end is not None else None,
     )
 
 

@@ -10,6 +10,7 @@ TOOL = f"kafka-transactions.sh {_BROKER}"
 _PLACE = "--topic {topic} --partition {partition}"
 
 DESCRIBE_PRODUCERS = f"{TOOL} describe-producers {_PLACE}"
+DESCRIBE_TRANSACTION = f"{TOOL} describe --transactional-id {{transactional_id}}"
 FIND_HANGING = f"{TOOL} find-hanging {_PLACE}"
 ABORT_BY_START = f"{TOOL} abort {_PLACE} --start-offset {{first_offset}}"
 ABORT_BY_PRODUCER = (

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from jobs.model.told import BrokersTold
+from jobs.model.told import BrokersTold, PartitionTold
 from schemas.topics import CLEANED_TOPICS
 from udfs.wire.text.text_sections import Section
 
@@ -50,7 +50,7 @@ class DumpPartition:
     partition.metadata says and its number. `cleaner_reach`: offset below which the cleaner of any
     of the copies came, 0 without a replica_set. `fetched_end`: the offset behind a copy that was
     fetched over the protocol: its segments are not the broker's. `compacted`: a broker said that
-    the topic is.
+    the topic is. `told`: what its leader said of a fetched copy, None for nothing.
     """
 
     partition_index: int
@@ -72,6 +72,7 @@ class DumpPartition:
     cleaner_reach: int = 0
     fetched_end: int | None = None
     compacted: bool = False
+    told: PartitionTold | None = None
     segments: list[DumpFile] = field(default_factory=list)
 
     def chain(self, files: Iterable[DumpFile]) -> None:

@@ -3,3 +3,7 @@
 
 class UsageError(Exception):
     """Wrong arguments, configuration, or a folder that is no dump: exit code 2."""
+
+
+class NotFinishedError(Exception):
+    """Something that the same command may finish later: exit code 3."""

@@ -14,6 +14,7 @@ from jobs.verify.verdict import (
     CONFIG_UNKNOWN,
     DUMP_BEFORE_EVENT,
     MISSING_RANGE,
+    NO_INITIAL_STATE,
     OPERATOR_ABORT,
     OTHER_OUTCOME,
     REPLICA_LAGS,
@@ -170,6 +171,32 @@ def judged_on_a_longer_copy() -> Excuse:
 def state_may_have_expired() -> Excuse:
     """The broker may have forgotten the producer in between (producer.id.expiration.ms)."""
     return inconclusive(STATE_MAY_HAVE_EXPIRED, lambda: F.col("state_may_have_expired"))
+
+
+def lies_in_told_copy() -> tuple[Excuse, ...]:
+    """What a leader told can be compared with its copy from `begins` on (context `told`).
+
+    The copy begins there or before, lacks nothing behind it, and goes up to the high watermark
+    that was told before it was fetched. A copy that was damaged or cut later does not.
+    """
+    return (
+        inconclusive(
+            NO_INITIAL_STATE,
+            lambda: F.col("begins") < F.greatest("first_base", "log_start_offset"),
+        ),
+        inconclusive(
+            DUMP_BEFORE_EVENT,
+            lambda: F.coalesce(
+                F.col("data_end_offset") < F.col("told_high_watermark"), F.lit(True)
+            ),
+        ),
+        inconclusive(MISSING_RANGE, lambda: missing_behind(F.col("begins") - 1)),
+    )
+
+
+def not_replicated_yet(when: Callable[[], Column]) -> Excuse:
+    """A leader knows what lies above its high watermark, which nobody can fetch."""
+    return inconclusive(UNSTABLE_TAIL, when)
 
 
 def _below_the_start(offset: str) -> Column:

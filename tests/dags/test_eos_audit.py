@@ -103,6 +103,20 @@ def test_an_accepted_audit_is_published(pretend: Any, tmp_path: Path) -> None:
     assert published["exit_code"] == 0
 
 
+def test_a_live_cluster_needs_no_dump(pretend: Any) -> None:
+    checkout = pretend("verdict 0")
+    live = {
+        "name": "west", "out": str(checkout.folder / "out"), "bootstrap": "kafka-1:9093",
+        "command_config": "/c.properties", "cache": "/fetched", "topics": ["orders*", "p"],
+    }  # fmt: skip
+    assert checkout.run(live).chain() == ["success", "success", "success"]
+    (call,) = checkout.calls()
+    assert call.split(" -- ")[1] == (
+        f"audit --quiet --out {checkout.folder}/out --bootstrap kafka-1:9093 "
+        "--command-config /c.properties --cache /fetched --topics orders* p"
+    )
+
+
 def updates(asset: str) -> list[dict[str, Any]]:
     """What was told with each update of an asset, the oldest first."""
     with create_session() as session:
@@ -172,7 +186,8 @@ def test_a_wrong_call_is_not_tried_again(pretend: Any) -> None:
 
 def test_a_cluster_is_described_in_full_or_not_at_all(pretend: Any) -> None:
     checkout = pretend("verdict 0")
-    for wrong in ({"dumps": ["/d"]}, {"out": ""}):
+    both, no_cluster = {"bootstrap": "b:1"}, {"cache": "/fetched"}
+    for wrong in ({"dumps": ["/d"]}, {"out": ""}, both, no_cluster):
         with pytest.raises(Exception, match="Invalid input for param"):
             checkout.run(checkout.cluster(**wrong))
     assert not (checkout.folder / "calls").exists()

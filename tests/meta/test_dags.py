@@ -56,6 +56,18 @@ def functions() -> dict[str, Any]:
     return space
 
 
+def test_a_live_cluster_is_audited_by_its_bootstrap_servers() -> None:
+    cluster = {
+        "name": "west", "bootstrap": "kafka-1:9093", "command_config": "c.properties",
+        "cache": "/fetched", "topics": ["orders*", "payments"], "out": "/audits",
+    }  # fmt: skip
+    parsed = parse(functions()["audit_arguments"](cluster))
+    assert (parsed.bootstrap, str(parsed.command_config), str(parsed.cache), parsed.topics) == (
+        "kafka-1:9093", "c.properties", "/fetched", ["orders*", "payments"],
+    )  # fmt: skip
+    assert parsed.dump == []
+
+
 @pytest.mark.parametrize(
     "more",
     [{}, {"config": "audit.toml", "policy": "default", "as_of": 1795240070221}],

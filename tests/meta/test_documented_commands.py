@@ -30,6 +30,7 @@ EXPORT = (
     "test_uncommitted_records_of_one_topic_once_and_what_is_lost_is_told"
 )
 FETCHED = "tests/brokers/test_fetched_dump.py::test_"
+LIVE = "tests/brokers/test_live_audit.py::test_"
 TAKE_DUMP = "tests/scripts/test_take_dump.py::test_"
 HERE = "tests/meta/test_documented_commands.py::test_what_needs_no_spark_does_what_is_written"
 REMOTE = "tests/storage/test_remote_audit.py::test_"
@@ -61,6 +62,15 @@ RUN_BY = {
     "--topics 'orders*' payments --jobs 4 --max-rate 50M":
         FETCHED + "fetched_segments_are_the_brokers_own_bytes",
     "./spark-submit.sh audit --dump /copies/today --out /audits": "make test-brokers",
+    "./spark-submit.sh audit --bootstrap kafka-1:9092 --out /audits":
+        LIVE + "a_live_cluster_is_audited_by_one_command_and_again_by_what_is_new",
+    "./spark-submit.sh audit --bootstrap kafka-1:9093 --command-config client.properties "
+    "--cache /copies/live --topics 'orders*' payments --jobs 4 --max-rate 50M --out /audits":
+        LIVE + "a_live_cluster_is_audited_by_one_command_and_again_by_what_is_new",
+    "./spark-submit.sh explain --out /audits --topic orders --partition 0":
+        LIVE + "a_hanging_transaction_is_found_explained_aborted_and_gone",
+    "kafka-transactions.sh --bootstrap-server kafka-1:9092 abort --topic orders --partition 0 "
+    "--start-offset 42": LIVE + "a_hanging_transaction_is_found_explained_aborted_and_gone",
     "./spark-submit.sh doctor":
         "tests/stages/test_doctor.py::test_nothing_is_missing_here_and_the_trial_leaves_nothing",
     "./spark-submit.sh --master spark://host:7077 -- doctor --dump /copies/today --out /audits":

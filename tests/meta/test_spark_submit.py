@@ -259,6 +259,11 @@ def test_a_dump_that_is_not_there_is_no_short_work(checkout: Checkout) -> None:
     assert "TieredStopAtLevel" not in conf(given)["spark.driver.defaultJavaOptions"]
 
 
+def test_a_live_cluster_is_no_short_work(checkout: Checkout) -> None:
+    given = checkout.submitted("audit", "--bootstrap", "127.0.0.1:1")
+    assert "TieredStopAtLevel" not in conf(given)["spark.driver.defaultJavaOptions"]
+
+
 def test_logging_of_the_user_is_kept(checkout: Checkout) -> None:
     option = "-Dlog4j2.configurationFile=mine.xml"
     given = checkout.submitted("--driver-java-options", option, "--", "audit")

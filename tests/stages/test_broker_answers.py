@@ -10,7 +10,7 @@ from jobs.collect.broker_answers import NAME, AnswersError, read_answers
 from jobs.collect.collect import collect
 from jobs.model.cluster import Cluster, Clusters
 from jobs.model.dump import cleaned_below
-from jobs.model.told import BrokersTold
+from jobs.model.told import Answered, BrokersTold, PartitionTold, ProducerTold, TransactionTold
 
 
 def configs(kind: int, resource: str, **values: Any) -> dict[str, Any]:
@@ -58,6 +58,100 @@ def test_a_file_that_cannot_be_used_says_why(tmp_path: Path, content: str) -> No
     (tmp_path / NAME).write_text(content)
     with pytest.raises(AnswersError, match=r"is damaged|has format"):
         read_answers(tmp_path)
+
+
+def offsets(moment: str, offset: Any, isolation: int = 0, **facts: Any) -> dict[str, Any]:
+    told = {"partition_index": 0, "error_code": 0, "offset": offset, "leader_epoch": 4} | facts
+    broker = told.pop("broker", 1)
+    topics = [{"name": "orders", "partitions": [told]}]
+    return {"moment": moment, "request": "ListOffsets", "broker": broker, "isolation": isolation,
+            "answer": {"topics": topics}}  # fmt: skip
+
+
+def producers(moment: str, *active: tuple[Any, Any, Any, Any]) -> dict[str, Any]:
+    names = ("producer_id", "producer_epoch", "last_sequence", "current_txn_start_offset")
+    told = [dict(zip(names, one, strict=True)) for one in active]
+    partition = {"partition_index": 0, "error_code": 0, "active_producers": told}
+    topics = [{"name": "orders", "partitions": [partition]}]
+    return {"moment": moment, "request": "DescribeProducers", "broker": 1,
+            "answer": {"topics": topics}}  # fmt: skip
+
+
+def states(folder: Path, *told: dict[str, Any]) -> dict[tuple[str, int], PartitionTold]:
+    (folder / NAME).write_text(answers(*told))
+    read = read_answers(folder)
+    assert read is not None
+    return dict(read.states)
+
+
+def test_what_a_leader_said_at_both_moments_is_kept(tmp_path: Path) -> None:
+    earliest = {key: value for key, value in offsets("before", 3).items() if key != "isolation"}
+    told = states(
+        tmp_path, offsets("before", 9), offsets("before", 7, 1), producers("before", (5, 0, 3, 7)),
+        offsets("after", 9), offsets("after", 8, 1), producers("after"), earliest,
+    )  # fmt: skip
+    before = Answered(1, 4, 9, 7, (ProducerTold(5, 0, 3, 7),))
+    assert told == {("orders", 0): PartitionTold(before, Answered(1, 4, 9, 8, ()))}
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        [],
+        [offsets("after", 9, broker=2)],
+        [offsets("after", 9, leader_epoch=5)],
+        [offsets("after", 9), offsets("after", 9, 1, broker=2)],
+        [offsets("after", -1, error_code=6)],
+    ],
+    ids=["none", "another broker", "another leader epoch", "two leaders", "no leader any more"],
+)
+def test_a_leader_that_moved_says_nothing_of_the_time_between(
+    tmp_path: Path, after: list[dict[str, Any]]
+) -> None:
+    assert states(tmp_path, offsets("before", 9), *after) == {}
+
+
+def test_producers_that_are_not_told_are_not_none(tmp_path: Path) -> None:
+    (told,) = states(tmp_path, offsets("before", 9), offsets("after", 9)).values()
+    assert (told.before.producers, told.after.producers) == (None, None)
+
+
+def listed(
+    moment: str, *ids: tuple[str, int, str], broker: int = 1, code: int = 0
+) -> dict[str, Any]:
+    names = ("transactional_id", "producer_id", "transaction_state")
+    states = [dict(zip(names, one, strict=True)) for one in ids]
+    return {"moment": moment, "request": "ListTransactions", "broker": broker,
+            "answer": {"error_code": code, "transaction_states": states}}  # fmt: skip
+
+
+def test_transactional_ids_of_which_one_coordinator_said_the_same_twice_are_kept(
+    tmp_path: Path,
+) -> None:
+    told = [
+        listed("before", ("same", 1, "Ongoing"), ("ended", 2, "Ongoing"), ("gone", 3, "Empty")),
+        listed(
+            "after", ("same", 1, "Ongoing"), ("ended", 2, "CompleteCommit"), ("new", 4, "Empty")
+        ),
+        listed("before", ("two", 5, "Empty"), broker=1),
+        listed("before", ("two", 5, "Ongoing"), broker=2),
+        listed("after", ("two", 5, "Ongoing"), broker=2),
+        listed("before", ("loading", 6, "Empty"), code=14),
+        listed("after", ("loading", 6, "Empty"), code=14),
+        {"moment": "after", "request": "ListTransactions", "broker": 3, "failure": "unknown"},
+    ]
+    (tmp_path / NAME).write_text(answers(*told))
+    read = read_answers(tmp_path)
+    assert read is not None
+    assert read.transactions == (TransactionTold("same", 1, 1, "Ongoing"),)
+
+
+@pytest.mark.parametrize("odd", [1 << 64, -2, 1.5, True, None, "7"])
+def test_numbers_that_no_broker_tells_make_the_file_unusable(tmp_path: Path, odd: Any) -> None:
+    for one in (offsets("before", odd), producers("before", (1, 0, odd, -1))):
+        (tmp_path / NAME).write_text(answers(one))
+        with pytest.raises(AnswersError, match="is damaged"):
+            read_answers(tmp_path)
 
 
 def fetched(folder: Path) -> None:

@@ -1,0 +1,83 @@
+"""A live cluster as a source: its dump is fetched by scripts/take_dump.py, then audited.
+
+The script is a process of its own. It needs no library of an audit, and an audit none of its
+own; what interrupts the one ends the other, and its memory is gone before Spark wants it.
+"""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+from jobs.cli.arguments import Arguments
+from jobs.model.errors import NotFinishedError, UsageError
+from udfs.storage.places import is_remote
+
+SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "take_dump.py"
+CACHE = "fetched"  # below --out
+MANIFEST = "cluster/dump-manifest.json"
+# How the script ends (its --help).
+DONE, REFUSED = 0, 2
+COMPLAINT = "take_dump: "
+
+
+class Live(NamedTuple):
+    """A fetched dump. `moment`: when its fetch began, ms since 1970; ages refer to it."""
+
+    dump: Path
+    moment: int
+
+
+def fetched(arguments: Arguments) -> Live:
+    """Brings the cache of a live cluster up to date.
+
+    Raises UsageError where the cluster refuses or something is missing here, NotFinishedError
+    where the same command may succeed later.
+    """
+    if not SCRIPT.is_file():
+        raise UsageError(
+            "--bootstrap needs the checkout on the driver, with scripts/take_dump.py: use deploy "
+            "mode client"
+        )
+    cache = _cache(arguments)
+    # What it tells is progress, and in the end the reason: without progress only that.
+    done = subprocess.run(
+        [sys.executable, str(SCRIPT), *_words(arguments, cache)],
+        check=False,
+        stderr=subprocess.PIPE if arguments.quiet else None,
+        encoding="utf-8",
+        errors="replace",
+    )
+    if done.returncode != DONE:
+        said = done.stderr.strip().splitlines()[-2:] if done.stderr else ["see above"]
+        reason = " ".join(line.removeprefix(COMPLAINT) for line in said).rstrip(".")
+        kind = UsageError if done.returncode == REFUSED else NotFinishedError
+        raise kind(f"no dump of {arguments.bootstrap}: {reason}")
+    manifest = json.loads((cache / MANIFEST).read_text("utf-8"))
+    return Live(cache, int(manifest["begun_ms"]))
+
+
+def _cache(arguments: Arguments) -> Path:
+    if arguments.cache is not None:
+        return arguments.cache
+    if is_remote(arguments.out):
+        raise UsageError(
+            f"--out {arguments.out} is no folder of this machine: name one for the fetched dump "
+            "with --cache, which all executors see"
+        )
+    return Path(arguments.out) / CACHE
+
+
+def _words(arguments: Arguments, cache: Path) -> list[str]:
+    """The script's command line."""
+    words = ["--to", str(cache), "--bootstrap", arguments.bootstrap or ""]
+    if arguments.command_config is not None:
+        words += ["--config", str(arguments.command_config)]
+    for pattern in arguments.topics:
+        words += ["--topic", pattern]
+    if arguments.jobs is not None:
+        words += ["--jobs", arguments.jobs]
+    if arguments.max_rate is not None:
+        words += ["--max-rate", arguments.max_rate]
+    return words

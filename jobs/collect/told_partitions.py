@@ -1,0 +1,87 @@
+"""What leaders said of their partitions: high watermark, last stable offset, producers.
+
+Each was asked before the data were fetched and after. Only a leader that answered both times, in
+one leader epoch, says what it had in between.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from jobs.model.told import NONE, Answered, PartitionTold, ProducerTold
+from udfs.wire import bounds
+
+LIST_OFFSETS, DESCRIBE_PRODUCERS = "ListOffsets", "DescribeProducers"
+BEFORE, AFTER = "before", "after"
+# The isolation of ListOffsets -> what its answer is.
+OFFSETS = {0: "high_watermark", 1: "stable"}
+LARGEST_EPOCH = (1 << 31) - 1
+Key = tuple[str, int]
+
+
+def partitions_told(answers: list[dict[str, Any]]) -> Mapping[Key, PartitionTold]:
+    """(topic, partition) -> what its leader said. Raises ValueError, KeyError, TypeError."""
+    found: dict[tuple[str, Key], dict[str, Any]] = defaultdict(lambda: {"leaders": set()})
+    for one in answers:
+        if "answer" not in one or one["request"] not in (LIST_OFFSETS, DESCRIBE_PRODUCERS):
+            continue
+        for key, facts in _facts(one):
+            there = found[str(one["moment"]), key]
+            # Two that answer as leaders: it moved in between.
+            there["leaders"].add((whole_number(one["broker"]), facts.pop("leader_epoch", None)))
+            there |= facts
+    told = {}
+    for moment, key in list(found):
+        if moment == BEFORE and (AFTER, key) in found:
+            before, after = _answered(found[BEFORE, key]), _answered(found[AFTER, key])
+            if before and after and before[:2] == after[:2]:
+                told[key] = PartitionTold(before, after)
+    return told
+
+
+def _answered(facts: dict[str, Any]) -> Answered | None:
+    """None where more than one leader answered."""
+    brokers = {broker for broker, _ in facts["leaders"]}
+    epochs = {epoch for _, epoch in facts["leaders"]} - {None}
+    if len(brokers) != 1 or len(epochs) > 1:
+        return None
+    known = {name: value for name, value in facts.items() if name != "leaders"}
+    return Answered(brokers.pop(), epochs.pop() if epochs else NONE, **known)
+
+
+def _facts(one: dict[str, Any]) -> Iterator[tuple[Key, dict[str, Any]]]:
+    """(topic, partition) and what an answer says of it, for those without an error."""
+    if one["request"] == LIST_OFFSETS and one.get("isolation") not in OFFSETS:
+        return
+    for topic in one["answer"]["topics"]:
+        for partition in topic["partitions"]:
+            if partition["error_code"] == 0:
+                key = str(topic["name"]), whole_number(partition["partition_index"])
+                yield key, _of_partition(one, partition)
+
+
+def _of_partition(one: dict[str, Any], partition: dict[str, Any]) -> dict[str, Any]:
+    if one["request"] == LIST_OFFSETS:
+        epoch = partition.get("leader_epoch", NONE)
+        return {
+            OFFSETS[one["isolation"]]: whole_number(partition["offset"]),
+            "leader_epoch": whole_number(epoch, LARGEST_EPOCH),
+        }
+    return {
+        "producers": tuple(
+            ProducerTold(
+                whole_number(active["producer_id"]),
+                whole_number(active["producer_epoch"], LARGEST_EPOCH),
+                whole_number(active["last_sequence"], LARGEST_EPOCH),
+                whole_number(active["current_txn_start_offset"]),
+            )
+            for active in partition["active_producers"]
+        )
+    }
+
+
+def whole_number(value: Any, largest: int = bounds.HIGHEST) -> int:
+    """A number of NONE to `largest`: JSON has others, too."""
+    if isinstance(value, bool) or not isinstance(value, int) or not NONE <= value <= largest:
+        raise ValueError(f"{str(value)[:40]!r} is no number that a broker tells")
+    return value

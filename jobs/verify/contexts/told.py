@@ -1,0 +1,55 @@
+"""Context `told`: one row is a difference between what a leader said and what its log says."""
+
+from collections.abc import Iterable
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from jobs.model.dump import DumpPartition
+from jobs.verify.contexts.context import Context, with_paths
+from udfs.arrow.told_differences import STATES_OF_SPLIT, TOLD, TOLD_DIFFERENCE, compare_told
+
+
+def told_partitions(spark: SparkSession, partitions: Iterable[DumpPartition]) -> DataFrame:
+    """Rows of TOLD."""
+    rows = []
+    for one in partitions:
+        if one.told is None:
+            continue
+        before, after = one.told
+        rows.append(
+            (
+                one.partition_index, one.fetched_end, before.broker, before.high_watermark,
+                before.stable, after.stable, before.producers, after.producers,
+            )
+        )  # fmt: skip
+    return spark.createDataFrame(rows, TOLD)
+
+
+def told_context(
+    told: DataFrame, states: DataFrame, partition_info: DataFrame, files: DataFrame
+) -> Context:
+    """Rows of TOLD_DIFFERENCE. `states`: of LOG_ROW, what the splits of fetched copies change."""
+    of_batches = states.filter(~F.coalesce("of_snapshot", F.lit(False))).select(
+        "partition_index", "end_offset", *STATES_OF_SPLIT.names
+    )
+    rows = (
+        told.join(of_batches, on=["partition_index", "end_offset"], how="left")
+        .select(*TOLD.names, *STATES_OF_SPLIT.names)
+        .groupBy("partition_index")
+        .applyInArrow(compare_told, TOLD_DIFFERENCE)
+    )
+
+    def enrich(selected: DataFrame) -> DataFrame:
+        known = partition_info.drop("batches", "records")
+        joined = selected.join(F.broadcast(known), on="partition_index", how="inner")
+        return with_paths(joined, files, file="file_index").select(
+            "*",
+            F.col("begins").alias("offset_first"),
+            F.lit(None).cast("long").alias("offset_last"),
+            F.col("position").alias("byte_position"),
+            F.col("length").alias("byte_length"),
+            F.lit(None).cast("string").alias("transactional_id"),
+        )
+
+    return Context("told", rows, lambda: F.lit(False), enrich)

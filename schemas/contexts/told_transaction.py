@@ -1,0 +1,9 @@
+"""The context `told_transaction`: what one row is, and its columns as Spark SQL declares them."""
+
+ROW = "what a coordinator said of a transactional id beside the last record of that id in its log"
+COLUMNS = """
+    transactional_id string, partition int, answering_broker int, told_producer_id bigint,
+    told_state string, earlier_end bigint, record_offset bigint, broker int, producer_id bigint,
+    producer_epoch int, state string, quiet boolean, topic string, offset_first bigint,
+    offset_last bigint, file string, byte_position bigint, byte_length bigint
+"""
