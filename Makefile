@@ -71,6 +71,15 @@ laws: setup ## Degrade all legal dumps as production does: no law may make a vio
 	PYTHONPATH=.:tests $(BIN)/python -m laws.run --samples 1000 --cases 3
 	PYTHONPATH=.:tests $(BIN)/python -m laws.run --broken
 
+.PHONY: second-opinion
+second-opinion: setup ## 100,000 random logs, and all dumps, held against a second opinion
+	PYTHONPATH=.:tests $(BIN)/python -m second_opinion.run --logs $(or $(LOGS),100000) --dumps
+
+.PHONY: fuzz
+fuzz: setup ## Feed changed files to all decoders: make fuzz INPUTS=1000000 FUZZ_SECONDS=36000 SEED=1
+	PYTHONPATH=.:tests $(BIN)/python -m fuzz.run --inputs $(or $(INPUTS),1000000) \
+		--seconds $(or $(FUZZ_SECONDS),36000) --seed $(or $(SEED),1)
+
 .PHONY: test-brokers
 test-brokers: setup ## Fetch from real brokers of several versions, and audit what was fetched
 	@scripts/fetch_kafka.sh 3.9.1 4.1.0
