@@ -44,7 +44,7 @@ audit-sample: setup ## Audit the sample dump: one hanging transaction must be fo
 .PHONY: sample-report
 sample-report: audit-sample ## Write docs/sample-report anew: the report of the sample dump
 	mkdir -p docs/sample-report
-	cp build/sample/{report.{html,json,sarif,junit.xml},repair.json,verdict.json,manifest.json,SHA256SUMS} \
+	cp build/sample/{report.{html,json,sarif,junit.xml},recheck.py,repair.json,verdict.json,manifest.json,SHA256SUMS} \
 		docs/sample-report/
 	@scripts/picture_report.sh docs/sample-report
 
