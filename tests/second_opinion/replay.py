@@ -241,12 +241,10 @@ class State:
 
     def append(self, batch: Batch) -> None:
         """`LogSegment.updateProducerState`, as recovery and followers do: epochs only warn."""
-        if batch.producer < 0:
-            return
-        if not batch.control:
+        if batch.producer >= 0 and not batch.control:
             self._data(batch)
-        elif batch.marker is not None:
-            # A control batch without a record is what the cleaner left, and does nothing.
+        # A control batch without a record is what the cleaner left, and does nothing.
+        elif batch.producer >= 0 and batch.marker is not None:
             self._marker(batch)
 
     def _data(self, batch: Batch) -> None:
