@@ -46,7 +46,7 @@ audit-sample: setup ## Audit the sample dump: one hanging transaction must be fo
 .PHONY: sample-report
 sample-report: audit-sample ## Write docs/sample-report anew: the report of the sample dump
 	mkdir -p docs/sample-report
-	cp build/sample/{report.{html,json,sarif,junit.xml},repair.json,verdict.json,manifest.json,SHA256SUMS} \
+	cp build/sample/{report.{html,json,sarif,junit.xml},recheck.py,repair.json,verdict.json,manifest.json,SHA256SUMS} \
 		docs/sample-report/
 	@scripts/picture_report.sh docs/sample-report
 
@@ -72,6 +72,15 @@ test-corpus: setup ## Audit all dumps, and the larger corpus beside the checkout
 laws: setup ## Degrade all legal dumps as production does: no law may make a violation
 	PYTHONPATH=.:tests $(BIN)/python -m laws.run --samples 1000 --cases 3
 	PYTHONPATH=.:tests $(BIN)/python -m laws.run --broken
+
+.PHONY: second-opinion
+second-opinion: setup ## 100,000 random logs, and all dumps, held against a second opinion
+	PYTHONPATH=.:tests $(BIN)/python -m second_opinion.run --logs $(or $(LOGS),100000) --dumps
+
+.PHONY: fuzz
+fuzz: setup ## Feed changed files to all decoders: make fuzz INPUTS=1000000 FUZZ_SECONDS=36000 SEED=1
+	PYTHONPATH=.:tests $(BIN)/python -m fuzz.run --inputs $(or $(INPUTS),1000000) \
+		--seconds $(or $(FUZZ_SECONDS),36000) --seed $(or $(SEED),1)
 
 .PHONY: test-brokers
 test-brokers: setup ## Fetch from real brokers of several versions, and audit what was fetched

@@ -37,7 +37,8 @@ REPORT_HELP = """examples:
 
 The files are report.html, report.json, report.sarif (SARIF 2.1.0), report.junit.xml,
 repair.json, verdict.json, manifest.json (what each file is, by SHA-256) and SHA256SUMS; with
---sign-key also manifest.sig. To check them:
+--sign-key also manifest.sig; beside report.json also recheck.py, which checks its findings against
+the dump with nothing but Python. To check them:
   sha256sum -c SHA256SUMS
   openssl pkeyutl -verify -pubin -inkey public.pem -rawin -in manifest.json -sigfile manifest.sig
 

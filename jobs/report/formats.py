@@ -1,6 +1,7 @@
 """The files of a report by the name of their format."""
 
 from collections.abc import Callable, Iterable
+from importlib import resources
 from pathlib import Path
 
 from jobs.report import junit, repair, report_json, sarif
@@ -24,10 +25,16 @@ FORMATS: dict[str, tuple[str, Callable[[Facts], str]]] = {
 }
 
 
+# Checks report.json against the dump without this project, so it is written beside it.
+RECHECK, RECHECKED = "recheck.py", "json"
+
+
 def files(facts: Facts, formats: Iterable[str], sign_key: Path | None = None) -> dict[str, bytes]:
     """File name -> content: verdict.json, the formats asked for, and what seals them."""
     texts = {"verdict.json": facts.verdict.as_json()}
     for name in formats:
         file, render = FORMATS[name]
         texts[file] = render(facts)
+        if name == RECHECKED:
+            texts[RECHECK] = resources.files("jobs.report").joinpath(RECHECK).read_text("utf-8")
     return seal({name: text.encode() for name, text in texts.items()}, facts.verdict, sign_key)

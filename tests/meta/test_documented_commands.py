@@ -105,6 +105,8 @@ RUN_BY = {
     "openssl genpkey -algorithm ed25519 -out key.pem": SIGNATURE,
     "openssl pkey -in key.pem -pubout -out public.pem": SIGNATURE,
     "./spark-submit.sh report --out /audits --format html --sign-key key.pem": MADE_AGAIN,
+    "python3 recheck.py report.json /copies":
+        "tests/report/test_recheck.py::test_the_sample_report_is_rechecked_with_python_alone",
     "sha256sum -c SHA256SUMS":
         "tests/report/test_report_formats.py::"
         "test_sums_and_manifest_name_every_file_and_notice_a_change",

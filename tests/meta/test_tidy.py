@@ -226,8 +226,9 @@ def files(*options: str) -> list[str]:
 
 
 def is_ours(name: str) -> bool:
-    """Text that we write: no recorded dumps and goldens, no license, no lock file."""
-    return not name.startswith(("tests/dumps/", "tests/golden/")) and name != "LICENSE"
+    """Text that we write: no recorded dumps, failures and goldens, no license, no lock file."""
+    recorded = ("tests/dumps/", "tests/fuzz/failures/", "tests/golden/")
+    return not name.startswith(recorded) and name != "LICENSE"
 
 
 def texts() -> Iterable[tuple[str, str]]:

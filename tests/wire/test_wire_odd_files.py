@@ -148,3 +148,11 @@ def test_the_walk_takes_no_number_for_a_size() -> None:
     data = np.frombuffer(b"\xff" * 100, dtype=np.uint8)
     end = walk.frame_end(data, 0, 100, 1 << 20, walk.CRC32C_TABLE, walk.CRC32_TABLE)
     assert end == -1
+
+
+def test_damage_behind_a_base_offset_at_the_end_of_its_range() -> None:
+    """No checksum covers a base offset; what follows is bounded by it, and there is none above."""
+    file, split, content = next(one for one in samples() if one[0].kind == "segment")
+    (first, end), *_ = batches(content)
+    odd = ((1 << 63) - 1).to_bytes(8, "big")
+    decoded(file, split, odd + content[first + 8 : end] + b"damage" * 9 + content)

@@ -14,6 +14,7 @@ from jobs.collect.manifest import NAME, ManifestError, read_manifest
 from udfs.wire import bounds
 from udfs.wire.errors import WireError
 from udfs.wire.side_files import checkpoints, leader_epochs
+from udfs.wire.text import text_offsets
 
 WORDS = st.sampled_from(
     ["0", "1", "-1", "2", "t", "²", "٣", "9" * 5000, str(1 << 63), str((1 << 63) - 1), str(1 << 31),
@@ -120,3 +121,13 @@ def test_a_log_directory_of_odd_files(properties: bytes, checkpoint: bytes, copi
         (one,) = collect([folder]).partitions
     assert one.broker is None or 0 <= one.broker < 1 << 31
     (one.cluster_id or "").encode()
+
+
+@pytest.mark.parametrize("number", ["1e999", "-1e999", "NaN", "9" * 5000])
+def test_numbers_of_a_printed_record_that_are_none(number: str) -> None:
+    offset = f'{{"version":"3","data":{{"offset":{number}}}}}'
+    with pytest.raises(WireError):
+        text_offsets.read_offset(offset.encode())
+    key = f'{{"type":"1","data":{{"group":"g","topic":"t","partition":{number}}}}}'
+    with pytest.raises(WireError):
+        text_offsets.read_key(key.encode())

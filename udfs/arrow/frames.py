@@ -167,7 +167,9 @@ class FrameWalker:
         elif base_offsets:
             self._offset_min = min(self._offset_min, *base_offsets)
             span = layout.MAX_OFFSET_SPAN + 1
-            self._offset_max = max(self._offset_max, *(one + span for one in base_offsets))
+            highest = max(self._offset_max, *(one + span for one in base_offsets))
+            # A base offset is any 64 bits.
+            self._offset_max = min(highest, layout.HIGHEST_OFFSET)
 
     def _chain_to(self, end: int, at: int) -> int:
         """First batch in [at, end) from which batches follow each other to `end`; else `end`.

@@ -1,6 +1,7 @@
 """What a split of `__cluster_metadata`, log or snapshot, says of the cluster."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -64,7 +65,9 @@ def metadata_rows(
     the last, and those that do not follow the one before. Damage is an Undecodable fact.
     """
     frames = FrameWalker(source, options.max_batch_bytes, 0, MAX_OFFSET_SPAN).walk()
-    decoded = decode_batches(source, frames.positions, METADATA_TOPIC, options)
+    # Its records are read at any depth, so those that cannot be must be known.
+    with_records = replace(options, with_records=True)
+    decoded = decode_batches(source, frames.positions, METADATA_TOPIC, with_records)
     headers = decoded.headers
     facts = _facts(source, decoded, options.max_decompressed_bytes)
     damaged = [

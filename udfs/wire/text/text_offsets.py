@@ -93,7 +93,9 @@ def _json_key(text: bytes) -> GroupKey:
         if "topic" in data and kind <= WRITTEN_OFFSET_COMMIT_TYPE:
             return GroupKey(kind, str(group), str(data["topic"]), int(data["partition"]))
         return GroupKey(kind, None if group is None else str(group))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (
+        ArithmeticError, ValueError, KeyError, TypeError, AttributeError, RecursionError,
+    ) as error:  # fmt: skip
         raise WireError("text_unreadable", f"key: {error!r}"[:200]) from None
 
 
@@ -104,7 +106,7 @@ def read_offset(text: bytes) -> int:
             # Nothing in it breaks its line; what stands after is no part of it.
             value = json.loads(text.partition(b"\n")[0])
             return _stored(int(value["data"]["offset"]))
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ArithmeticError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise WireError("text_unreadable", f"value: {error!r}"[:200]) from None
     plain = PLAIN_OFFSET.match(text)
     if plain is None:

@@ -82,7 +82,9 @@ def read_state(printed: bytes, key_size: int, value_size: int) -> tuple[str, Tex
         if value.startswith("{"):
             return name, _json_value(value)
         return name, _plain_value(value, value_size)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (
+        ArithmeticError, ValueError, KeyError, TypeError, AttributeError, RecursionError,
+    ) as error:  # fmt: skip
         if isinstance(error, WireError):
             raise
         raise WireError("text_unreadable", f"{type(error).__name__}: {error}"[:200]) from None

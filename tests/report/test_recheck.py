@@ -1,0 +1,148 @@
+"""recheck.py: findings again, from the bytes that they name and from nothing else."""
+
+import json
+import shutil
+import struct
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from log_builder import LogBuilder
+
+from jobs.report import recheck
+
+ROOT = Path(__file__).resolve().parents[2]
+SAMPLE = ROOT / "tests/dumps/hanging-sample"
+REPORT = ROOT / "docs/sample-report/report.json"
+FILE = "t-0/00000000000000000000.log"
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    """Without site-packages, and without this project in sight."""
+    command = [sys.executable, "-I", "-S", recheck.__file__, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_the_sample_report_is_rechecked_with_python_alone(tmp_path: Path) -> None:
+    code, told = run(str(REPORT), str(SAMPLE))
+    assert (code, told.splitlines()[-1]) == (0, "1 holds")
+    assert run(str(REPORT), str(tmp_path))[0] == 3
+    assert run(str(REPORT))[0] == 2
+
+
+@pytest.mark.parametrize("at", range(0, 91, 7))
+def test_a_byte_of_the_evidence_that_changed_refutes(tmp_path: Path, at: int) -> None:
+    dump = tmp_path / "dump"
+    shutil.copytree(SAMPLE, dump)
+    (finding,) = recheck.findings_of(REPORT)
+    first, last = finding["evidence"]
+    path = dump / first["file"]
+    content = bytearray(path.read_bytes())
+    content[first["byte_position"] + at] ^= 1
+    path.write_bytes(content)
+    assert recheck.recheck(finding, [dump])[0] == recheck.REFUTED
+    # Rows of the table quote no bytes: there the length and the checksum tell.
+    for one in finding["evidence"]:
+        del one["fields"]
+    crc_covers = at >= 16 or 8 <= at < 12
+    wanted = recheck.REFUTED if crc_covers else recheck.HOLDS
+    assert recheck.recheck(finding, [dump])[0] == wanted
+    path.write_bytes(content[: last["byte_position"] + 10])
+    assert recheck.recheck(finding, [dump])[0] == recheck.REFUTED
+    path.unlink()
+    assert recheck.recheck(finding, [dump])[0] == recheck.UNDECIDED
+
+
+def test_what_lies_elsewhere_does_not_matter(tmp_path: Path) -> None:
+    shutil.copytree(SAMPLE, tmp_path / "dump")
+    (finding,) = recheck.findings_of(REPORT)
+    path = tmp_path / "dump" / finding["file"]
+    path.write_bytes(b"\xff" * 100 + path.read_bytes()[100:])
+    assert recheck.recheck(finding, [tmp_path / "dump"])[0] == recheck.HOLDS
+
+
+def finding_of(code: str, folder: Path, *lines: str, **more: Any) -> dict[str, Any]:
+    """A finding whose evidence are all batches of a log, in their order."""
+    log = LogBuilder()
+    for line in lines:
+        log.add(line)
+    (folder / "t-0").mkdir(exist_ok=True)
+    (folder / FILE).write_bytes(log.segments[0])
+    evidence = [
+        {"file": FILE, "byte_position": one.start, "byte_length": one.end - one.start, "role": ""}
+        for one in log.placed
+    ]
+    return {"code": code, "topic": "t", "partition": 0, "offset_first": 0, "producer_id": None,
+            "evidence": evidence} | more  # fmt: skip
+
+
+# code, the log that shows it, the most similar one that does not.
+SHOWN = [
+    ("sequence_gap", ["data pid=1", "data pid=1 seq=5"], ["data pid=1", "data pid=1"]),
+    ("sequence_regression", ["data pid=1 n=3", "data pid=1 seq=1"], ["data pid=1", "data pid=1"]),
+    ("producer_epoch_regression", ["data pid=1 epoch=3", "data pid=1 epoch=2"],
+     ["data pid=1 epoch=3", "data pid=1 epoch=3"]),
+    ("offset_gap", ["plain", "plain offset=5"], ["plain", "plain"]),
+    ("offset_not_increasing", ["plain n=3", "plain offset=1"], ["plain n=3", "plain"]),
+    ("leader_epoch_regression", ["plain leader=3", "plain leader=2"],
+     ["plain leader=3", "plain leader=3"]),
+    ("conflicting_markers", ["commit pid=1 epoch=0", "abort pid=1 epoch=0"],
+     ["commit pid=1 epoch=0", "commit pid=1 epoch=0"]),
+    ("duplicate_marker", ["commit pid=1 epoch=0", "commit pid=1 epoch=0"],
+     ["commit pid=1 epoch=0", "commit pid=1 epoch=1"]),
+    ("coordinator_epoch_regression", ["commit pid=1 cepoch=3", "commit pid=1 cepoch=2"],
+     ["commit pid=1 cepoch=3", "commit pid=1 cepoch=3"]),
+    ("zombie_write_after_fence", ["commit pid=1 epoch=3", "data pid=1 epoch=2"],
+     ["commit pid=1 epoch=3", "data pid=1 epoch=3"]),
+    ("batch_crc_mismatch", ["plain crc=bad"], ["plain"]),
+    ("batch_magic_unknown", ["plain poke=16:07"], ["plain"]),
+    ("batch_count_exceeds_range", ["plain n=2 lod=0"], ["plain n=2"]),
+    ("batch_empty_unexpected", ["plain empty"], ["plain"]),
+    ("batch_attribute_bits_unknown", ["plain attributes=0x0080"], ["plain"]),
+    ("batch_max_timestamp_mismatch", ["plain max=900"], ["plain"]),
+    ("batch_record_malformed", ["plain section=00ff"], ["plain"]),
+    ("batch_record_offset_order", ["plain deltas=2,1 lod=2"], ["plain deltas=1,2 lod=2"]),
+    ("batch_decompression_failed", ["plain codec=gzip section=1f8b0000"], ["plain codec=gzip"]),
+    ("control_type_unknown", ["commit pid=1 type=5"], ["commit pid=1"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "log", "twin"), SHOWN, ids=[one[0] for one in SHOWN])
+def test_what_bytes_show_is_confirmed_and_their_twin_refutes(
+    tmp_path: Path, code: str, log: list[str], twin: list[str]
+) -> None:
+    assert recheck.recheck(finding_of(code, tmp_path, *log), [tmp_path])[0] == recheck.CONFIRMED
+    assert recheck.recheck(finding_of(code, tmp_path, *twin), [tmp_path])[0] == recheck.REFUTED
+
+
+def test_what_python_cannot_decompress_is_undecided(tmp_path: Path) -> None:
+    finding = finding_of("batch_decompression_failed", tmp_path, "plain codec=zstd")
+    told = recheck.recheck(finding, [tmp_path])
+    assert told == (recheck.UNDECIDED, "cannot be rechecked without codec zstd")
+    finding = finding_of("sequence_gap", tmp_path, "data pid=1 codec=lz4", "data pid=1 seq=7")
+    assert recheck.recheck(finding, [tmp_path])[0] == recheck.CONFIRMED
+
+
+def test_the_producer_of_the_batch_at_the_place_is_that_of_the_finding(tmp_path: Path) -> None:
+    finding = finding_of("hanging_transaction", tmp_path, "txn pid=7", producer_id=7)
+    finding |= {"file": FILE, "byte_position": 0}
+    assert recheck.recheck(finding, [tmp_path])[0] == recheck.HOLDS
+    assert recheck.recheck(finding | {"producer_id": 8}, [tmp_path])[0] == recheck.REFUTED
+
+
+def test_rows_of_the_table_are_taken_as_an_array_or_one_a_line(tmp_path: Path) -> None:
+    rows = [finding_of("offset_gap", tmp_path, "plain", "plain offset=5")] * 2
+    (tmp_path / "array.json").write_text(json.dumps(rows))
+    (tmp_path / "lines.json").write_text("\n".join(json.dumps(one) for one in rows))
+    for name in ("array.json", "lines.json"):
+        code, told = run(str(tmp_path / name), str(tmp_path))
+        assert (code, told.splitlines()[-1]) == (0, "2 confirmed")
+    assert run(str(tmp_path / "lines.json"), str(tmp_path), "offset_gap")[0] == 0
+
+
+def test_checksums_are_those_of_kafka() -> None:
+    assert recheck.crc32c(b"123456789") == 0xE3069283
+    assert struct.calcsize(recheck.HEADER.format) == 61
