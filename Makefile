@@ -71,6 +71,14 @@ laws: setup ## Degrade all legal dumps as production does: no law may make a vio
 	PYTHONPATH=.:tests $(BIN)/python -m laws.run --samples 1000 --cases 3
 	PYTHONPATH=.:tests $(BIN)/python -m laws.run --broken
 
+.PHONY: model
+model: setup ## Audit seeded legal histories: make model TRANSACTIONS=10000000
+	PYTHONPATH=.:tests $(BIN)/python -m model.run --transactions $(or $(TRANSACTIONS),100000)
+
+.PHONY: mutants
+mutants: setup ## One deliberate fault in each of many histories: is it named, and only it?
+	PYTHONPATH=.:tests $(BIN)/python -m mutants.run $(MUTANTS)
+
 .PHONY: test-brokers
 test-brokers: setup ## Fetch from real brokers of several versions, and audit what was fetched
 	@scripts/fetch_kafka.sh 3.9.1 4.1.0
