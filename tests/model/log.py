@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from laws.dump_files import Partition
+
 from udfs.wire.batches import writer
 from udfs.wire.side_files import producer_snapshot, txn_index
 from udfs.wire.side_files.producer_snapshot import ProducerSnapshotEntry

@@ -17,11 +17,11 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
 
+from laws.dump_files import Dump
+from laws.run import MEMORY, Finding, audit_findings
 from pyspark.sql import SparkSession
 
 from jobs.spark.session import spark_session
-from laws.dump_files import Dump
-from laws.run import MEMORY, Finding, audit_findings
 from model.world import Plan, World, metadata_of
 from schemas.coordinator_states import COMPLETE_ABORT, COMPLETE_COMMIT
 

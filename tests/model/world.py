@@ -24,6 +24,7 @@ from laws.dump_files import (
 )
 from laws.rename import BROKER_STEP, PRODUCER_STEP
 from log_builder import LogBuilder
+
 from model.clients import TransactionalId, idempotent, plain
 from model.log import Log
 from udfs.wire.coordinator.txn_log import partition_for
