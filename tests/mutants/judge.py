@@ -1,4 +1,4 @@
-"""What became of a mutant: named at its place, weaker than owed, not at all; who else was accused."""
+"""What became of a mutant: named at its place, weaker than owed, or not; who else was accused."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence

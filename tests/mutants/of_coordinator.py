@@ -266,7 +266,7 @@ def producer_id_shared(scene: Scene) -> Mutant | None:
     at = _any_state(scene, EMPTY)
     if at is None:
         return None
-    view, states, number = at
+    view, states, _ = at
     other = scene.choose([
         one for log in scene.coordinators if log.whole
         for name, of in scene.states(log).items() if name != states[0].name for one in of

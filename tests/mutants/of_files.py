@@ -530,7 +530,7 @@ def replica_hole(scene: Scene) -> Mutant | None:
 def replica_of_another_topic(scene: Scene) -> Mutant | None:
     if (at := _replicated(scene)) is None:
         return None
-    view, _, one = at
+    view, _, _ = at
     for (_, copy), name in zip(
         view.copies, ("AAAAAAAAAAAAAAAAAAAAAQ", "AAAAAAAAAAAAAAAAAAAAAg"), strict=False
     ):

@@ -1,4 +1,4 @@
-"""Faults of producers' data: lost, repeated, out of order, in a wrong epoch or outside of it all."""
+"""Faults of producers' data: lost, repeated, out of order, in a wrong epoch."""
 
 from laws.log_batches import Batch
 

@@ -151,10 +151,7 @@ class View:
         if redo and LEADER_EPOCHS in files:
             self.partition.set_leader_epochs(self._leader_epochs())
         for directory, one in self.copies if everywhere else ():
-            one.files = dict(kept) | {
-                LEADER_EPOCHS: self.partition.files[LEADER_EPOCHS]
-                for _ in range(LEADER_EPOCHS in files)
-            }
+            one.files = dict(self.partition.files)
             for name in (HIGH_WATERMARK, RECOVERY_POINT):
                 if directory.checkpoint(name).get(self.place) is not None:
                     directory.put(name, self.place, self.end)
