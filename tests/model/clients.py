@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 TIMEOUT_MS = 900_000
 SHORT_TIMEOUT_MS = 30_000
-CODECS = (0, 0, 0, 0, 1, 2, 3, 4)
 RECORDS = tuple(
     tuple(writer.record(i, i, b"key-%d" % (i * size % 7), b"v" * size) for i in range(4))
     for size in (1, 20, 70)
@@ -148,7 +147,7 @@ class TransactionalId:
         sequence = self.sequences.get(log.place, 0)
         log.data(
             chance.choice(RECORDS)[:count], self.world.now - chance.choice((0, 0, 3, 400)),
-            (self.producer_id, self.epoch, sequence), True, chance.choice(CODECS),
+            (self.producer_id, self.epoch, sequence), True, chance.choice(self.world.plan.codecs),
         )  # fmt: skip
         self.sequences[log.place] = sequence + count
 
@@ -207,7 +206,7 @@ def idempotent(world: "World", batches: int) -> Iterator[None]:
         sequence = sequences.get(log.place, 0)
         log.data(
             chance.choice(RECORDS)[:count], world.now, (producer_id, epoch, sequence), False,
-            chance.choice(CODECS),
+            chance.choice(world.plan.codecs),
         )  # fmt: skip
         sequences[log.place] = sequence + count
         yield
@@ -219,6 +218,6 @@ def plain(world: "World", batches: int) -> Iterator[None]:
     for _ in range(batches):
         count = chance.choice((1, 2, 4))
         chance.choice(world.topics).data(
-            chance.choice(RECORDS)[:count], world.now, codec=chance.choice(CODECS)
+            chance.choice(RECORDS)[:count], world.now, codec=chance.choice(world.plan.codecs)
         )
         yield

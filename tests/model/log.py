@@ -88,6 +88,10 @@ class Log:
             for offset in range(one.first, one.last + 1)
         ]
 
+    def written(self) -> list[int]:
+        """Offsets of all records of clients."""
+        return [offset for one in self.sent for offset in range(one.first, one.last + 1)]
+
     def data(
         self,
         records: Sequence[bytes],

@@ -44,7 +44,7 @@ def write_world(seed: str, plan: Plan, folder: Path, count: int, index: int) -> 
     world = World(seed_of(seed, index), plan, index, count)
     directories = list(world.directories())
     if index == 0:
-        directories[0].partitions.append(metadata_of(plan, count))
+        directories[0].partitions.append(metadata_of([plan.copies] * count))
     Dump(directories).write(folder)
     ended = sum(world.decided[status] for status in (COMPLETE_COMMIT, COMPLETE_ABORT))
     return Written(world.now, ended, sum(log.batches for log in world.logs))

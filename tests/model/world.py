@@ -6,7 +6,7 @@ dump do in `laws.rename`. So an audit takes many of them, and what is wrong in o
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -50,6 +50,7 @@ class Plan:
     left_open: float = 0.3
     leader_changes: float = 0.01
     versions: tuple[int, ...] = (0, 1, 2, 2)
+    codecs: tuple[int, ...] = (0, 0, 0, 0, 1, 2, 3, 4)
 
 
 class World:
@@ -141,15 +142,18 @@ class World:
             yield told
 
 
-def metadata_of(plan: Plan, count: int) -> Partition:
-    """The partition of `__cluster_metadata`: brokers, topics and their policy, producer ids."""
+def metadata_of(copies: Sequence[int]) -> Partition:
+    """`__cluster_metadata` of worlds: brokers, topics and their policy, producer ids.
+
+    `copies`: how many brokers each world has.
+    """
     log = LogBuilder()
-    for index in range(count):
-        for copy in range(plan.copies):
+    for index, brokers in enumerate(copies):
+        for copy in range(brokers):
             log.register_broker(index * BROKER_STEP + copy + 1)
-    for index in range(count):
+    for index in range(len(copies)):
         log.create_topic(topic_of(index), "delete")
-    log.add(f"ids {(1 + count) * PRODUCER_STEP}")
+    log.add(f"ids {(1 + len(copies)) * PRODUCER_STEP}")
     files = {f"{base:020}.log": bytes(content) for base, content in log.segments.items()}
     return Partition(METADATA, 0, files)
 

@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -57,15 +58,20 @@ class Chooser:
         return None
 
 
+def plan_of(index: int) -> Plan:
+    """The plan of a history."""
+    return PLANS[index % len(PLANS)]
+
+
 def of_model(seed: str, count: int, chooser: Chooser) -> tuple[Dump, list[Mutant], int]:
     """Worlds of the model with a fault each; the last moment, ms."""
     directories, mutants, moment = [], [], 0
     for index in range(count):
-        world = World(f"{seed} {index}", SMALL, index, count)
+        world = World(f"{seed} {index}", plan_of(index), index, count)
         mine = list(world.directories())
         moment = max(moment, world.now)
         if index == 0:
-            mine[0].partitions.append(metadata_of(SMALL, count))
+            mine[0].partitions.append(metadata_of([plan_of(n).copies for n in range(count)]))
         scene = Scene(mine, {TXN_LOG: count, OFFSETS: count}, Random(f"{seed} {index} mutant"))
         mutant = chooser.mutate(scene, index)
         if mutant is not None:
