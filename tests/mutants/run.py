@@ -35,7 +35,9 @@ from mutants.judge import Result, by_check, by_operator
 from mutants.mutant import OPERATORS, Mutant
 from mutants.scene import Scene
 
-SMALL = Plan(ids=4, transactions=7, batches=12, copies=2, segment_bytes=6_000, leader_changes=0.02)
+SMALL = Plan(ids=4, transactions=7, batches=12, leader_changes=0.02)
+# Index entries come every 4 KiB: many segments, or few with entries.
+PLANS = (SMALL, replace(SMALL, copies=2), replace(SMALL, segment_bytes=6_000))
 TRIES = 12
 
 
