@@ -82,6 +82,14 @@ fuzz: setup ## Feed changed files to all decoders: make fuzz INPUTS=1000000 FUZZ
 	PYTHONPATH=.:tests $(BIN)/python -m fuzz.run --inputs $(or $(INPUTS),1000000) \
 		--seconds $(or $(FUZZ_SECONDS),36000) --seed $(or $(SEED),1)
 
+.PHONY: model
+model: setup ## Audit seeded legal histories: make model TRANSACTIONS=10000000
+	PYTHONPATH=.:tests $(BIN)/python -m model.run --transactions $(or $(TRANSACTIONS),100000)
+
+.PHONY: mutants
+mutants: setup ## One deliberate fault in each of many histories: is it named, and only it?
+	PYTHONPATH=.:tests $(BIN)/python -m mutants.run $(MUTANTS)
+
 .PHONY: test-brokers
 test-brokers: setup ## Fetch from real brokers of several versions, and audit what was fetched
 	@scripts/fetch_kafka.sh 3.9.1 4.1.0

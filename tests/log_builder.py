@@ -452,6 +452,11 @@ class LogBuilder:
         contents: Contents = [(None, metadata_value(2, topic)), (None, metadata_value(4, option))]
         self._append_data(Line("plain"), transactional=False, contents=contents)
 
+    def register_broker(self, broker: int) -> None:
+        """A batch of __cluster_metadata: a broker, as far as an audit reads the record."""
+        value = metadata_value(0, struct.pack(">i", broker))
+        self._append_data(Line("plain"), transactional=False, contents=[(None, value)])
+
     def _ids(self, line: Line) -> None:
         message = struct.pack(">iqq", BROKERS["clean"], 1, int(line.word()))
         self._append_data(line, transactional=False, contents=[(None, metadata_value(15, message))])

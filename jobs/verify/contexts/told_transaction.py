@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.model.told import TransactionTold
+from jobs.spark.joins import small
 from jobs.verify.contexts.context import Context
 from schemas.columns import integer, long, string, table
 from schemas.topics import TXN_LOG_TOPIC
@@ -48,7 +49,7 @@ def told_transaction_context(
         ).alias("record")
     )
     rows = (
-        newest.join(F.broadcast(earlier), on="partition", how="inner")
+        newest.join(small(earlier), on="partition", how="inner")
         .join(told, on="transactional_id", how="inner")
         .select(
             "transactional_id", "partition", *TOLD_TRANSACTION.names[1:], "earlier_end",

@@ -1,0 +1,440 @@
+"""Faults of markers: lost, wrong, too early, too late, where none belongs."""
+
+from collections.abc import Callable
+
+from laws.dump_files import OFFSETS
+
+from mutants.mutant import INFO, SUSPECT, Mutant, codes, operator, pids, places
+from mutants.scene import Decision, Scene, Txn, View, coordinator_epoch, marker_with, transactions
+
+LOST = """missing_marker_in_listed_partition open_data_of_completed_transaction
+    epoch_bump_inside_open_txn hanging_transaction marker_epoch_invalid torn_transaction
+    marker_outcome_mismatch epoch_committed_and_aborted"""
+CONTRADICTS = """marker_outcome_mismatch torn_transaction epoch_committed_and_aborted
+    marker_without_prepare offset_commit_outcome_mismatch missing_marker_in_listed_partition"""
+Wanted = Callable[[Decision, View, Txn], bool]
+
+
+def _mutant(found: tuple[Decision, View, Txn], what: str, **more: object) -> Mutant:
+    """A fault of one marker; the same transaction may show it in its other partitions."""
+    one, view, txn = found
+    first = view.batches[txn.data[0]].base_offset if txn.data else None
+    at = view.batches[min(txn.marker or 0, len(view.batches) - 1)]
+    span = (at.base_offset if first is None else first, at.last_offset)
+    given = {"span": span} | more
+    return Mutant(
+        codes(what), places(view.place, [*one.listed, one.view.place]),
+        pids=pids(txn.producer_id), ids=frozenset([one.name]), **given,
+    )  # type: ignore[arg-type] # fmt: skip
+
+
+def _marker(
+    scene: Scene, wanted: Wanted = lambda one, view, txn: True
+) -> tuple[Decision, View, Txn] | None:
+    return scene.decided(
+        lambda one, view, txn: (
+            one.complete is not None
+            and (view in scene.client or view in scene.groups)
+            and wanted(one, view, txn)
+        )
+    )
+
+
+def _followed(one: Decision, view: View, txn: Txn) -> bool:
+    return (txn.marker or 0) + 1 < len(view.batches)
+
+
+@operator
+def marker_lost_with_gap(scene: Scene) -> Mutant | None:
+    found = _marker(scene, lambda one, view, txn: _followed(one, view, txn) and bool(txn.data))
+    if found is None:
+        return None
+    _, view, txn = found
+    mutant = _mutant(found, f"offset_gap segment_missing {LOST}", told=SUSPECT, wide=True)
+    assert txn.marker is not None
+    view.drop(txn.marker, close=False)
+    view.store()
+    return mutant
+
+
+@operator
+def marker_lost(scene: Scene) -> Mutant | None:
+    """The coordinator completed, and the marker was never written (KAFKA-20734)."""
+    found = _marker(scene, lambda one, view, txn: bool(txn.data))
+    if found is None:
+        return None
+    _, view, txn = found
+    mutant = _mutant(found, LOST)
+    assert txn.marker is not None
+    view.drop(txn.marker, close=True)
+    view.store()
+    return mutant
+
+
+@operator
+def marker_lost_without_data(scene: Scene) -> Mutant | None:
+    """A partition was listed, and nothing was written there: nor the marker."""
+    found = _marker(scene, lambda one, view, txn: not txn.data)
+    if found is None:
+        return None
+    _, view, txn = found
+    mutant = _mutant(found, LOST)
+    assert txn.marker is not None
+    mutant.span = None
+    view.drop(txn.marker, close=True)
+    view.store()
+    return mutant
+
+
+@operator
+def marker_flipped(scene: Scene) -> Mutant | None:
+    found = _marker(scene, lambda one, view, txn: bool(txn.data))
+    if found is None:
+        return None
+    one, view, txn = found
+    mutant = _mutant(found, CONTRADICTS)
+    assert txn.marker is not None
+    view.put(txn.marker, marker_with(view.batches[txn.marker], commit=not one.commit))
+    view.store()
+    return mutant
+
+
+@operator
+def marker_flipped_on_disk(scene: Scene) -> Mutant | None:
+    """Only the marker: the index of aborted transactions still tells the truth."""
+    found = _marker(scene, lambda one, view, txn: bool(txn.data))
+    if found is None:
+        return None
+    one, view, txn = found
+    mutant = _mutant(found, CONTRADICTS + " txnindex_extra_entry txnindex_missing_entry")
+    assert txn.marker is not None
+    view.put(txn.marker, marker_with(view.batches[txn.marker], commit=not one.commit))
+    view.store(redo=False)
+    return mutant
+
+
+@operator
+def all_markers_flipped(scene: Scene) -> Mutant | None:
+    found = _marker(scene, lambda one, view, txn: len(one.markers) == len(one.listed))
+    if found is None:
+        return None
+    one, _, _ = found
+    mutant = _mutant(found, CONTRADICTS, span=None)
+    for view, txn in one.markers.values():
+        assert txn.marker is not None
+        view.put(txn.marker, marker_with(view.batches[txn.marker], commit=not one.commit))
+        view.store()
+    return mutant
+
+
+@operator
+def marker_written_twice(scene: Scene) -> Mutant | None:
+    found = _marker(scene, _followed)
+    if found is None:
+        return None
+    _, view, txn = found
+    assert txn.marker is not None
+    mutant = _mutant(found, "duplicate_marker marker_without_transaction", told=INFO, span=None)
+    view.insert(txn.marker + 1, view.batches[txn.marker].content)
+    view.store()
+    return mutant
+
+
+@operator
+def marker_contradicted(scene: Scene) -> Mutant | None:
+    """A second marker of the other outcome follows directly."""
+    found = _marker(scene, lambda one, view, txn: _followed(one, view, txn) and bool(txn.data))
+    if found is None:
+        return None
+    one, view, txn = found
+    assert txn.marker is not None
+    older = not one.second and one.commit
+    mutant = _mutant(
+        found, "conflicting_markers " + CONTRADICTS, span=None,
+        why="an ABORT of the epoch of its data may be an operator's" if older else "",
+    )  # fmt: skip
+    again = marker_with(view.batches[txn.marker], commit=not one.commit)
+    view.insert(txn.marker + 1, again)
+    view.store()
+    return mutant
+
+
+@operator
+def marker_too_late(scene: Scene) -> Mutant | None:
+    """Under version 2: behind the first data of the producer's next transaction."""
+
+    def after(view: View, txn: Txn) -> int | None:
+        for index in range((txn.marker or 0) + 1, len(view.batches) - 1):
+            if view.batches[index].producer_id == txn.producer_id:
+                return None if view.batches[index].control else index
+        return None
+
+    found = _marker(
+        scene,
+        lambda one, view, txn: one.second and bool(txn.data) and after(view, txn) is not None,
+    )
+    if found is None:
+        return None
+    _, view, txn = found
+    mutant = _mutant(found, "epoch_bump_inside_open_txn late_write_after_marker " + LOST, span=None)
+    behind = after(view, txn)
+    assert txn.marker is not None and behind is not None
+    content = view.batches[txn.marker].content
+    view.drop(txn.marker, close=True)
+    view.insert(behind, content)
+    view.store()
+    return mutant
+
+
+@operator
+def marker_too_early(scene: Scene) -> Mutant | None:
+    """Between the data of its transaction, though the epoch that it raises forbids the rest."""
+    found = _marker(
+        scene,
+        lambda one, view, txn: (
+            len(txn.data) > 1
+            and view.batches[txn.data[-1]].producer_epoch < one.prepare.value.producer_epoch
+        ),
+    )
+    if found is None:
+        return None
+    _, view, txn = found
+    mutant = _mutant(found, "zombie_write_after_fence producer_epoch_regression", span=None)
+    assert txn.marker is not None
+    content = view.batches[txn.marker].content
+    if txn.marker + 1 >= len(view.batches):
+        return None
+    view.drop(txn.marker, close=True)
+    view.insert(txn.data[-1], content)
+    view.store()
+    return mutant
+
+
+@operator
+def marker_epoch_too_high(scene: Scene) -> Mutant | None:
+    found = _marker(scene, lambda one, view, txn: bool(txn.data))
+    if found is None:
+        return None
+    _, view, txn = found
+    assert txn.marker is not None
+    batch = view.batches[txn.marker]
+    mutant = _mutant(found, f"marker_epoch_invalid marker_without_prepare {LOST}")
+    view.put(txn.marker, marker_with(batch, producer_epoch=batch.producer_epoch + 5))
+    view.store()
+    return mutant
+
+
+@operator
+def marker_epoch_lower(scene: Scene) -> Mutant | None:
+    found = _marker(
+        scene,
+        lambda one, view, txn: bool(txn.data) and view.batches[txn.data[-1]].producer_epoch > 0,
+    )
+    if found is None:
+        return None
+    _, view, txn = found
+    assert txn.marker is not None
+    lower = view.batches[txn.data[-1]].producer_epoch - 1
+    mutant = _mutant(found, f"marker_epoch_regression {LOST}")
+    view.put(txn.marker, marker_with(view.batches[txn.marker], producer_epoch=lower))
+    view.store()
+    return mutant
+
+
+@operator
+def marker_epoch_not_raised(scene: Scene) -> Mutant | None:
+    """Version 2 decided, the marker has the epoch of the data."""
+    found = _marker(
+        scene,
+        lambda one, view, txn: (
+            one.second
+            and bool(txn.data)
+            and view.batches[txn.data[-1]].producer_epoch < one.prepare.value.producer_epoch
+        ),
+    )
+    if found is None:
+        return None
+    _, view, txn = found
+    assert txn.marker is not None
+    epoch = view.batches[txn.data[-1]].producer_epoch
+    mutant = _mutant(found, f"marker_protocol_mixed marker_without_prepare marker_stale {LOST}")
+    view.put(txn.marker, marker_with(view.batches[txn.marker], producer_epoch=epoch))
+    view.store()
+    return mutant
+
+
+@operator
+def marker_of_another_producer(scene: Scene) -> Mutant | None:
+    found = _marker(scene, lambda one, view, txn: bool(txn.data))
+    if found is None:
+        return None
+    _, view, txn = found
+    assert txn.marker is not None
+    mutant = _mutant(found, f"marker_without_prepare {LOST}")
+    other = txn.producer_id + 8_888
+    mutant.pids |= {other}
+    view.put(txn.marker, marker_with(view.batches[txn.marker], producer_id=other))
+    view.store()
+    return mutant
+
+
+@operator
+def coordinator_epoch_lower(scene: Scene) -> Mutant | None:
+    found = _marker(
+        scene,
+        lambda one, view, txn: coordinator_epoch(view.batches[txn.marker or 0]) > 0,
+    )
+    if found is None:
+        return None
+    _, view, txn = found
+    assert txn.marker is not None
+    batch = view.batches[txn.marker]
+    before = max(
+        (
+            coordinator_epoch(one)
+            for one in view.batches[: txn.marker]
+            if one.control and one.producer_id == txn.producer_id
+        ),
+        default=-1,
+    )
+    lower = coordinator_epoch(batch) - 1
+    told = "violation" if before > lower else SUSPECT
+    mutant = _mutant(
+        found, "coordinator_epoch_regression marker_coordinator_epoch_mismatch", told=told
+    )
+    view.put(txn.marker, marker_with(batch, coordinator_epoch=lower))
+    view.store()
+    return mutant
+
+
+@operator
+def coordinator_epoch_higher(scene: Scene) -> Mutant | None:
+    found = _marker(scene)
+    if found is None:
+        return None
+    _, view, txn = found
+    assert txn.marker is not None
+    batch = view.batches[txn.marker]
+    mutant = _mutant(
+        found, "coordinator_epoch_regression marker_coordinator_epoch_mismatch", told=SUSPECT,
+        span=None,
+    )  # fmt: skip
+    higher = coordinator_epoch(batch) + 50
+    view.put(txn.marker, marker_with(batch, coordinator_epoch=higher))
+    view.store()
+    return mutant
+
+
+@operator
+def marker_before_its_decision(scene: Scene) -> Mutant | None:
+    """The marker is stamped an hour before the coordinator decided."""
+    found = _marker(scene, lambda one, view, txn: one.second)
+    if found is None:
+        return None
+    _, view, txn = found
+    assert txn.marker is not None
+    batch = view.batches[txn.marker]
+    mutant = _mutant(found, f"marker_before_prepare {LOST}", told=SUSPECT)
+    view.put(txn.marker, marker_with(batch, timestamp=batch.max_timestamp - 3_600_000))
+    view.store()
+    return mutant
+
+
+@operator
+def marker_where_none_belongs(scene: Scene) -> Mutant | None:
+    """The marker is written to a partition that the transaction does not list, too."""
+    found = _marker(scene, lambda one, view, txn: one.second and view in scene.client)
+    if found is None:
+        return None
+    one, view, txn = found
+    # Where the producer has newer epochs behind it, the marker would be late as well.
+    others = [v for v in scene.client if v.whole and v.place not in one.listed and len(v.batches)]
+    other = scene.choose(others)
+    if other is None:
+        return None
+    assert txn.marker is not None
+    content = view.batches[txn.marker].content
+    stamp = view.batches[txn.marker].max_timestamp
+    at = next((i for i, b in enumerate(other.batches) if b.control and b.max_timestamp > stamp), 0)
+    if at == 0:
+        return None
+    other.insert(at, content)
+    other.store()
+    offset = other.batches[at].base_offset
+    return Mutant(
+        codes("marker_in_unlisted_partition marker_epoch_regression"), places(other.place),
+        (offset, offset), pids(txn.producer_id), frozenset([one.name]),
+    )  # fmt: skip
+
+
+@operator
+def commit_without_decision(scene: Scene) -> Mutant | None:
+    """An open transaction that nobody decided has a COMMIT."""
+    found = [
+        (view, txn)
+        for view in scene.client + scene.groups
+        if view.whole
+        for txn in transactions(view)
+        if txn.marker is None
+    ]
+    at = scene.choose(found)
+    if at is None:
+        return None
+    view, txn = at
+    last = view.batches[txn.data[-1]]
+    template = next((b for b in view.batches if b.control and b.commit), None)
+    if template is None or not any(
+        one.value.producer_id == txn.producer_id
+        for log in scene.coordinators
+        for states in scene.states(log).values()
+        for one in states
+    ):
+        return None
+    content = marker_with(
+        template, producer_id=txn.producer_id, producer_epoch=last.producer_epoch,
+        timestamp=view.batches[-1].max_timestamp,
+    )  # fmt: skip
+    where = len(view.batches) - 1
+    if where <= txn.data[-1]:
+        return None
+    view.insert(where, content)
+    view.store()
+    offset = view.batches[where].base_offset
+    return Mutant(
+        codes("marker_without_prepare offset_commit_outcome_mismatch"), places(view.place),
+        (view.batches[txn.data[0]].base_offset, offset), pids(txn.producer_id),
+    )  # fmt: skip
+
+
+@operator
+def aborted_offsets_committed(scene: Scene) -> Mutant | None:
+    """Offsets of an aborted transaction count: COMMIT in __consumer_offsets, ABORT elsewhere."""
+    found = _marker(
+        scene,
+        lambda one, view, txn: view.place[0] == OFFSETS and not one.commit and bool(txn.data),
+    )
+    if found is None:
+        return None
+    _, view, txn = found
+    assert txn.marker is not None
+    mutant = _mutant(found, CONTRADICTS)
+    view.put(txn.marker, marker_with(view.batches[txn.marker], commit=True))
+    view.store()
+    return mutant
+
+
+@operator
+def committed_offsets_dropped(scene: Scene) -> Mutant | None:
+    """Output is committed, its offsets are aborted: the input is processed twice."""
+    found = _marker(
+        scene,
+        lambda one, view, txn: view.place[0] == OFFSETS and one.commit and bool(txn.data),
+    )
+    if found is None:
+        return None
+    _, view, txn = found
+    assert txn.marker is not None
+    mutant = _mutant(found, CONTRADICTS)
+    view.put(txn.marker, marker_with(view.batches[txn.marker], commit=False))
+    view.store()
+    return mutant

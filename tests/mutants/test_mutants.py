@@ -1,0 +1,71 @@
+"""Each operator makes a fault and tells of it; a seeded slice of `make mutants` and the model."""
+
+from random import Random
+
+import pytest
+from laws.dump_files import OFFSETS, TXN_LOG, Dump
+from model.world import World, metadata_of
+from pyspark.sql import SparkSession
+
+from jobs.verify.catalogue import CHECKS
+from mutants.judge import Result
+from mutants.mutant import OPERATORS
+from mutants.run import Chooser, audited, judge, of_model, plan_of
+from mutants.scene import Scene
+
+SEED = "slice"
+LEGAL, MUTATED = 12, 66
+WORLDS = 40
+
+
+def scene(name: str, index: int) -> Scene:
+    world = World(f"{name} {index}", plan_of(index), 0, 3)
+    total = {TXN_LOG: 3, OFFSETS: 3}
+    directories = list(world.directories())
+    directories[0].partitions.append(metadata_of([1, 1, 1]))
+    return Scene(directories, total, Random(f"{name} {index}"))
+
+
+@pytest.mark.parametrize("name", sorted(OPERATORS))
+def test_an_operator_changes_what_it_says(name: str) -> None:
+    known = {check.code for check in CHECKS}
+    for index in range(WORLDS):
+        one = scene(name, index)
+        before = Dump(one.directories).copy()
+        mutant = OPERATORS[name](one)
+        if mutant is not None:
+            changed = {
+                copy.place
+                for (_, copy), (_, old) in zip(
+                    Dump(one.directories).copies(), before.copies(), strict=True
+                )
+                if copy.files != old.files
+            }
+            assert mutant.codes <= known
+            assert changed <= set(mutant.places)
+            assert Dump(one.directories) != before
+            return
+    pytest.fail(f"{name}: no place in {WORLDS} histories")
+
+
+def test_a_seed_makes_the_same_mutants_again() -> None:
+    twice = [of_model("twice", 20, Chooser(sorted(OPERATORS))) for _ in range(2)]
+    assert twice[0] == twice[1]
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_mutants_are_named_and_no_bystander_is_accused(spark: SparkSession) -> None:
+    class Spared(Chooser):
+        """The first histories stay as they are: the slice of the model."""
+
+        def mutate(self, scene: Scene, index: int):  # type: ignore[no-untyped-def]
+            return None if index < LEGAL else super().mutate(scene, index)
+
+    chooser = Spared(sorted(OPERATORS))
+    dump, mutants, moment = of_model(SEED, LEGAL + MUTATED, chooser)
+    result = Result()
+    judge(result, SEED, mutants, audited(spark, dump, moment, {TXN_LOG: 1, OFFSETS: 1}))
+    assert result.accused == []
+    assert result.survivors == []
+    assert result.number == len(mutants) > MUTATED // 2
