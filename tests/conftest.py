@@ -32,8 +32,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         "spark.master": "local[2]",
         "spark.sql.shuffle.partitions": "2",
         "spark.ui.enabled": "false",
-        # One driver for the whole run; an audit of its own needs less.
-        "spark.driver.memory": "8g",
+        # One driver for the whole run of a process; an audit of its own needs less.
+        "spark.driver.memory": "5g",
         "spark.local.dir": str(scratch),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
     }

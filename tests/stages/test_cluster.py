@@ -18,6 +18,8 @@ def test_executors_run_the_shipped_zip(tmp_path: Path) -> None:
         str(ROOT / "spark-submit.sh"),
         "--master", "local-cluster[2,1,1024]",
         "--conf", f"spark.local.dir={tmp_path / 'scratch'}",
+        # They live for a minute: the second tier of the compiler would cost a quarter of it.
+        "--conf", "spark.executor.extraJavaOptions=-XX:TieredStopAtLevel=1",
         "--", "audit", "--dump", str(ROOT / "tests/dumps/hanging-sample"),
         "--out", str(tmp_path / "out"), "--as-of", "1795240070221", "--quiet",
     ]  # fmt: skip
