@@ -3,13 +3,15 @@
 import base64
 import json
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from brokers.kafka_broker import Cluster, free_ports
+from brokers.kafka_broker import ROOT, Cluster, free_ports
 from brokers.test_fetched_dump import create, differing, manifest, take, write_transactions
 from brokers.test_live_audit import audit, write_late
 
@@ -149,6 +151,20 @@ def test_a_token_opens_the_door_as_long_as_it_lasts(guarded: Guarded, tmp_path: 
     assert "Traceback" not in said
     take(guarded, tmp_path / "d", *at, guarded.token("bob", 600))
     assert differing(guarded, tmp_path / "d") == []
+
+
+def test_where_nobody_listens_the_same_command_may_do_it_later(tmp_path: Path) -> None:
+    (port,) = free_ports(1)
+    out = str(tmp_path / "out")
+    done = subprocess.run(
+        [sys.executable, "jobs/main.py", "audit", "--bootstrap", f"127.0.0.1:{port}", "--out", out,
+         "--quiet"],
+        check=False, capture_output=True, text=True, cwd=ROOT, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 3
+    (said,) = done.stderr.splitlines()
+    assert f"no broker answers at 127.0.0.1:{port}" in said
+    assert "give the same command again" in said
 
 
 def test_a_broker_that_throttles_is_waited_for(tmp_path: Path) -> None:
