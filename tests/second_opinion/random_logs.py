@@ -161,9 +161,9 @@ class RandomLog:
 
     def _data_batch(self, one: Producer, transactional: bool, count: int) -> bytes:
         chance = self.chance
-        kept = range(count)
+        kept = list(range(count))
         if chance.random() < 0.1:
-            kept = sorted(chance.sample(range(count), chance.randint(1, count)))  # type: ignore[assignment]
+            kept = sorted(chance.sample(kept, chance.randint(1, count)))
         codec = chance.choice((GZIP, SNAPPY, LZ4, ZSTD)) if chance.random() < 0.2 else NONE
         return writer.batch(
             self.offset,
