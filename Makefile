@@ -74,7 +74,7 @@ laws: setup ## Degrade all legal dumps as production does: no law may make a vio
 .PHONY: second-opinion
 second-opinion: setup ## 100,000 random logs, and all dumps, held against a second opinion
 	PYTHONPATH=.:tests $(BIN)/python -m second_opinion.run --logs $(or $(LOGS),100000) --dumps \
-		--answers
+		--exports $(or $(LOGS),100000) --answers
 
 .PHONY: fuzz
 fuzz: setup ## Feed a million changed files to all decoders; INPUTS, SEED and FUZZ_SECONDS bound it
