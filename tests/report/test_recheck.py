@@ -177,3 +177,8 @@ def test_a_marker_is_held_against_the_prepare_record(tmp_path: Path) -> None:
     lacking["evidence"][0]["role"] = ""
     assert recheck.recheck(lacking, [tmp_path])[0] == recheck.HOLDS
     assert recheck.recheck(lacking | {"topic": "elsewhere"}, [tmp_path])[0] == recheck.REFUTED
+
+
+def test_the_sample_report_has_it_beside_it() -> None:
+    beside = REPORT.with_name("recheck.py").read_bytes()
+    assert beside == Path(recheck.__file__).read_bytes(), "run `make sample-report`, and commit it"
