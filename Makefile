@@ -20,7 +20,7 @@ LOCK_AIRFLOW := $(LOCK_COMMAND) --output-file conf/airflow-requirements.txt \
 
 .PHONY: help
 help: ## Show this list
-	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: setup
 setup: .venv/.done .jars/.done ## Install all that is needed into .venv and .jars
@@ -75,10 +75,11 @@ laws: setup ## Degrade all legal dumps as production does: no law may make a vio
 
 .PHONY: second-opinion
 second-opinion: setup ## 100,000 random logs, and all dumps, held against a second opinion
-	PYTHONPATH=.:tests $(BIN)/python -m second_opinion.run --logs $(or $(LOGS),100000) --dumps
+	PYTHONPATH=.:tests $(BIN)/python -m second_opinion.run --logs $(or $(LOGS),100000) --dumps \
+		--exports $(or $(LOGS),100000) --answers
 
 .PHONY: fuzz
-fuzz: setup ## Feed changed files to all decoders: make fuzz INPUTS=1000000 FUZZ_SECONDS=36000 SEED=1
+fuzz: setup ## Feed a million changed files to all decoders; INPUTS, SEED and FUZZ_SECONDS bound it
 	PYTHONPATH=.:tests $(BIN)/python -m fuzz.run --inputs $(or $(INPUTS),1000000) \
 		--seconds $(or $(FUZZ_SECONDS),36000) --seed $(or $(SEED),1)
 
@@ -89,6 +90,17 @@ model: setup ## Audit seeded legal histories: make model TRANSACTIONS=10000000
 .PHONY: mutants
 mutants: setup ## One deliberate fault in each of many histories: is it named, and only it?
 	PYTHONPATH=.:tests $(BIN)/python -m mutants.run $(MUTANTS)
+
+.PHONY: fuzz-coverage
+fuzz-coverage: setup build/atheris/.done ## The same, led by the code that an input reaches
+	PYTHONPATH=.:tests:build/atheris $(BIN)/python -m fuzz.coverage \
+		-runs=$(or $(INPUTS),100000) -max_total_time=$(or $(FUZZ_SECONDS),3600)
+
+build/atheris/.done: conf/fuzz-requirements.txt
+	rm -rf build/atheris
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary :all: --no-deps \
+		--require-hashes --target build/atheris -r conf/fuzz-requirements.txt
+	@touch $@
 
 .PHONY: test-brokers
 test-brokers: setup ## Fetch from real brokers of several versions, and audit what was fetched

@@ -43,6 +43,16 @@ OF_DAMAGE = {
 }  # fmt: skip
 
 
+# What a batch with such a role is, whatever the finding.
+ABORT_MARKER = "the ABORT marker"
+MARKERS = {
+    "the marker", ABORT_MARKER, "the marker before", "the repeated marker",
+    "the first marker", "the second marker", "the marker of the same epoch",
+    "the marker of the lower epoch", "the marker of the lower coordinator epoch",
+}  # fmt: skip
+OF_TRANSACTION = {"first batch of the transaction", "last batch of the transaction"}
+
+
 class RefutedError(Exception):
     """The bytes are not what the finding says."""
 
@@ -232,7 +242,7 @@ def of_batch(says: Callable[[Batch], bool]) -> "Claim":
     return lambda finding, proofs: says(proofs[-1].batch)
 
 
-def of_two(says: Callable[[Batch, Batch], bool]) -> "Claim":
+def of_two(says: Callable[[Batch, Batch], bool | None]) -> "Claim":
     """A claim about two batches of one partition: the first and the last that are named."""
 
     def claim(finding: dict[str, Any], proofs: list[Proof]) -> bool | None:
@@ -370,12 +380,43 @@ def corrupt_snapshot(finding: dict[str, Any], proofs: list[Proof]) -> bool | Non
     return version != 1 or crc != crc32c(data[6:]) or len(data) != 10 + 46 * count or None
 
 
-def decided(finding: dict[str, Any], proofs: list[Proof]) -> bool | None:
-    """A marker is one. What was decided otherwise, and where it is missing, is told elsewhere."""
+def prepared(proofs: list[Proof], producer: int | None) -> State | None:
+    """The Prepare record that is named, of the producer; None where none is."""
     for one in proofs:
-        if "marker" in one.role and is_log(one.file) and not one.batch.control:
-            return False
+        if one.role == "the Prepare record":
+            found = [state_of(record.value) for record in one.batch.records()]
+            mine = [state for state in found if state and state.producer == producer]
+            if not any(state.state in (PREPARE_COMMIT, PREPARE_ABORT) for state in mine):
+                raise RefutedError("the batch has no Prepare record of the producer")
+            return mine[-1]
     return None
+
+
+def other_outcome(finding: dict[str, Any], proofs: list[Proof]) -> bool | None:
+    """A marker of the other outcome than the Prepare record; None where that is not named."""
+    state = prepared(proofs, finding.get("producer_id"))
+    markers = [one.batch.marker()[0] for one in proofs if "marker" in one.role]
+    if state is None or not markers:
+        return None
+    return (markers[0] == 1) != (state.state == PREPARE_COMMIT) or None
+
+
+def listed(finding: dict[str, Any], proofs: list[Proof]) -> bool | None:
+    """The Prepare record names the topic. That no marker is there, no bytes show."""
+    prepared(proofs, finding.get("producer_id"))
+    topic = str(finding.get("topic")).encode()
+    values = [
+        record.value or b""
+        for one in proofs
+        if one.role == "the Prepare record"
+        for record in one.batch.records()
+    ]
+    return None if not values or any(topic in value for value in values) else False
+
+
+def copies_differ(a: Batch, b: Batch) -> bool | None:
+    """Whether two copies of the same offsets have other bytes; None where the offsets differ."""
+    return None if (a.base, a.last) != (b.base, b.last) else a.data[12:] != b.data[12:] or None
 
 
 Claim = Callable[[dict[str, Any], list[Proof]], bool | None]
@@ -470,11 +511,13 @@ CLAIMS: dict[str, Claim] = {
     "txnlog_pid_regression": of_states(lambda a, b: b.producer < a.producer),
     "txnlog_state_invalid": of_state(lambda s: s.state not in range(8)),
     "snapshot_corrupt": corrupt_snapshot,
-    "marker_in_unlisted_partition": decided,
-    "marker_outcome_mismatch": decided,
-    "marker_without_prepare": decided,
-    "marker_stale": decided,
-    "torn_transaction": decided,
+    "marker_outcome_mismatch": other_outcome,
+    "torn_transaction": other_outcome,
+    "missing_marker_in_listed_partition": listed,
+    "replica_divergence": of_two(copies_differ),
+    "mixed_transactional_mode": of_two(
+        lambda a, b: a.producer == b.producer and not a.transactional and b.transactional
+    ),
     "txnindex_wrong_lso": index_entry,
     "txnindex_wrong_first_offset": index_entry,
     "txnindex_extra_entry": index_entry,
@@ -524,14 +567,21 @@ def proof_of(evidence: dict[str, Any], dumps: list[Path], damaged: bool) -> Proo
 
 
 def named(finding: dict[str, Any], proofs: list[Proof]) -> None:
-    """The batch at the place of the finding is of its producer and has its offset."""
+    """Each batch is what it is named for, and that at the place is of the producer."""
     for one in proofs:
-        own = (one.file, one.position) == (finding.get("file"), finding.get("byte_position"))
-        batch = one.batch if own and is_log(one.file) else None
-        if batch is None or not batch.whole or batch.magic < 2 or "__" in one.file:
+        batch = one.batch if is_log(one.file) else None
+        if batch is None or not batch.whole or batch.magic < 2:
             continue
-        producer = finding.get("producer_id")
-        if producer is not None and batch.producer not in (producer, -1):
+        if one.role in MARKERS and not batch.control:
+            raise RefutedError(f"the batch at {one.position} is no marker")
+        if one.role == ABORT_MARKER and batch.marker()[0] != 0:
+            raise RefutedError(f"the marker at {one.position} is no ABORT")
+        if one.role in OF_TRANSACTION and (batch.control or not batch.transactional):
+            raise RefutedError(f"the batch at {one.position} is not of a transaction")
+        own = (one.file, one.position) == (finding.get("file"), finding.get("byte_position"))
+        # Batches of the coordinator have no producer, those of a plain producer neither.
+        others = {finding.get("producer_id"), -1}
+        if own and finding.get("producer_id") is not None and batch.producer not in others:
             raise RefutedError(f"the batch at {one.position} is of producer {batch.producer}")
 
 

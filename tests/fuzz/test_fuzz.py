@@ -58,7 +58,9 @@ def test_most_changed_batches_are_read_beyond_their_checksum() -> None:
     assert read > whole / 2
 
 
-def test_what_takes_too_long_or_breaks_is_a_failure(tmp_path: Path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+def test_what_takes_too_long_or_breaks_is_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(run, "SECONDS_AN_INPUT", 0.1)
     monkeypatch.setattr(run, "FAILURES", tmp_path)
     run.signal.signal(run.signal.SIGVTALRM, run.too_slow)

@@ -12,6 +12,9 @@ import pytest
 from log_builder import LogBuilder
 
 from jobs.report import recheck
+from jobs.verify.catalogue import CHECKS
+from udfs.wire.batches import writer
+from udfs.wire.coordinator import txn_log
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "tests/dumps/hanging-sample"
@@ -146,3 +149,36 @@ def test_rows_of_the_table_are_taken_as_an_array_or_one_a_line(tmp_path: Path) -
 def test_checksums_are_those_of_kafka() -> None:
     assert recheck.crc32c(b"123456789") == 0xE3069283
     assert struct.calcsize(recheck.HEADER.format) == 61
+
+
+def test_its_codes_and_roles_are_those_of_the_checks() -> None:
+    codes = {check.code for check in CHECKS}
+    roles = {proof.role for check in CHECKS for proof in check.proofs}
+    assert {*recheck.CLAIMS, *recheck.OF_DAMAGE} <= codes
+    assert {*recheck.MARKERS, *recheck.OF_TRANSACTION, "the Prepare record"} <= roles
+
+
+def test_a_marker_is_held_against_the_prepare_record(tmp_path: Path) -> None:
+    value = txn_log.TxnLogValue(0, 7, 0, 60_000, 2, (("t", (0,)),), 0, 0, -1, 0)
+    record = writer.record(0, 0, txn_log.encode_key("x"), txn_log.encode_value(value))
+    prepare = writer.batch(0, [record], base_timestamp=0)
+    (tmp_path / "log-0").mkdir()
+    (tmp_path / "log-0" / "0.log").write_bytes(prepare)
+    named = {"file": "log-0/0.log", "byte_position": 0, "byte_length": len(prepare),
+             "role": "the Prepare record"}  # fmt: skip
+    results = []
+    for verb in ("abort", "commit", "txn"):
+        finding = finding_of("torn_transaction", tmp_path, f"{verb} pid=7", producer_id=7)
+        finding["evidence"][0]["role"] = "the ABORT marker"
+        finding["evidence"].append(named)
+        results.append(recheck.recheck(finding, [tmp_path])[0])
+    assert results == [recheck.CONFIRMED, recheck.REFUTED, recheck.REFUTED]
+    lacking = finding | {"code": "missing_marker_in_listed_partition"}
+    lacking["evidence"][0]["role"] = ""
+    assert recheck.recheck(lacking, [tmp_path])[0] == recheck.HOLDS
+    assert recheck.recheck(lacking | {"topic": "elsewhere"}, [tmp_path])[0] == recheck.REFUTED
+
+
+def test_the_sample_report_has_it_beside_it() -> None:
+    beside = REPORT.with_name("recheck.py").read_bytes()
+    assert beside == Path(recheck.__file__).read_bytes(), "run `make sample-report`, and commit it"

@@ -71,7 +71,7 @@ def _of_partition(place: str, told: dict[str, Any], ours: Opinion) -> Iterator[A
 
 
 def _of_index(place: str, folder: Path, ours: Opinion) -> Iterator[Answer]:
-    """Entries of the `.txnindex` files that lie in the log, but for empty ones (up to 2.7)."""
+    """Entries of the `.txnindex` files whose data and marker lie in the log."""
     aborted = {(one.producer, one.last): one for one in ours.aborted}
     there = {one.base for one in batches_of(folder)[0]}
     for path in sorted(folder.glob("*.txnindex")):
@@ -79,7 +79,7 @@ def _of_index(place: str, folder: Path, ours: Opinion) -> Iterator[Answer]:
         for entry in TXNINDEX_ENTRY.iter_unpack(data[: len(data) // 34 * 34]):
             _, producer, first, last, stable = entry
             mine = aborted.get((producer, last))
-            if first == last or mine is None or mine.first < ours.log_start:
+            if mine is None or mine.first < ours.log_start or first not in there:
                 # The cleaner and the log start take data; their entry may remain.
                 continue
             yield Answer(place, f"first offset of the abort at {last}", first, mine.first)

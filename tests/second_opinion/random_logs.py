@@ -161,9 +161,9 @@ class RandomLog:
 
     def _data_batch(self, one: Producer, transactional: bool, count: int) -> bytes:
         chance = self.chance
-        kept = range(count)
+        kept = list(range(count))
         if chance.random() < 0.1:
-            kept = sorted(chance.sample(range(count), chance.randint(1, count)))  # type: ignore[assignment]
+            kept = sorted(chance.sample(kept, chance.randint(1, count)))
         codec = chance.choice((GZIP, SNAPPY, LZ4, ZSTD)) if chance.random() < 0.2 else NONE
         return writer.batch(
             self.offset,
@@ -241,8 +241,9 @@ def partition_name(number: int) -> tuple[str, int]:
     return f"random.{number // PARTITIONS_A_TOPIC}", number % PARTITIONS_A_TOPIC
 
 
-def write_logs(folder: Path, seeds: range) -> None:
-    """A log directory of one broker with a partition for each seed."""
+def write_logs(folder: Path, seeds: range) -> list[Path]:
+    """A log directory of one broker with a partition for each seed; their folders."""
+    places = []
     folder.mkdir(parents=True)
     checkpoints: dict[str, list[str]] = {
         "replication-offset-checkpoint": [], "log-start-offset-checkpoint": [],
@@ -252,6 +253,7 @@ def write_logs(folder: Path, seeds: range) -> None:
         topic, partition = partition_name(number)
         place = folder / f"{topic}-{partition}"
         place.mkdir()
+        places.append(place)
         log = RandomLog(random.Random(seed))
         log.current += log.tail
         for base, content in log.segments.items():
@@ -267,3 +269,4 @@ def write_logs(folder: Path, seeds: range) -> None:
     (folder / "meta.properties").write_text("version=1\nnode.id=1\ncluster.id=random\n")
     for name, lines in checkpoints.items():
         (folder / name).write_text("\n".join(["0", str(len(lines)), *lines]) + "\n")
+    return places

@@ -2,16 +2,20 @@
 
     python -m second_opinion.run --logs 100000      random logs, many in one audit
     python -m second_opinion.run --dumps            every dump of tests/dumps and of the corpus
+    python -m second_opinion.run --exports 100000   the export's kernel on random logs; no Spark
+    python -m second_opinion.run --answers          what brokers answered about these; no Spark
 
 Exit code 1 where any answer differs.
 """
 
 import argparse
+import re
 import shutil
 import sys
 import tarfile
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,6 +27,9 @@ from jobs.cli.progress import Progress
 from jobs.model.settings import load
 from jobs.replay.aborted_lists import aborted_lists
 from jobs.spark.session import spark_session
+from second_opinion import exports
+from second_opinion.answers import answers as answers_of
+from second_opinion.answers import unpacked
 from second_opinion.compare import Compared, by_kind, compare, folders, told_by_audit
 from second_opinion.random_logs import T0, write_logs
 
@@ -109,17 +116,56 @@ def dumps(spark: SparkSession, only: str) -> int:
     return differing
 
 
+def broker_answers(only: str) -> int:
+    """Holds the opinion against the brokers' own answers; returns how many differ."""
+    counts: Counter[str] = Counter()
+    differing = 0
+    for path in archives(only):
+        scratch = Path(tempfile.mkdtemp())
+        try:
+            told = list(answers_of(unpacked(path, scratch)))
+        finally:
+            shutil.rmtree(scratch)
+        counts.update(re.sub(r"the abort at \d+", "an abort", one.what) for one in told)
+        for one in [one for one in told if one.differs]:
+            differing += 1
+            say(f"  {one.place}, {one.what}: broker {one.broker} opinion {one.opinion}")
+        say(f"{path.name}: {len(told):,} answers")
+    say("; ".join(f"{number:,} {what}" for what, number in counts.items()))
+    return differing
+
+
+def kernel(logs: int, first: int) -> int:
+    """Holds the kernel of the export against the opinion; returns how many logs differ."""
+    wrong: list[int] = []
+    total, began = 0, time.monotonic()
+    for start in range(first, first + logs, exports.EACH):
+        seeds = range(start, min(start + exports.EACH, first + logs))
+        found, offsets = exports.differing(seeds)
+        wrong += found
+        total += offsets
+        if (start - first) // exports.EACH % 10 == 9 or seeds.stop == first + logs:
+            rate = (seeds.stop - first) / (time.monotonic() - began)
+            say(f"{seeds.stop - first:,} logs, {total:,} offsets, {rate:,.0f} a second; {wrong}")
+    return len(wrong)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--logs", type=int, default=0)
     parser.add_argument("--each", type=int, default=10_000)
     parser.add_argument("--first-seed", type=int, default=1)
     parser.add_argument("--dumps", action="store_true")
+    parser.add_argument("--exports", type=int, default=0)
+    parser.add_argument("--answers", action="store_true")
     parser.add_argument("--only", default="")
     asked = parser.parse_args()
-    with spark_session() as spark:
-        differing = random_logs(spark, asked.logs, asked.each, asked.first_seed)
-        differing += dumps(spark, asked.only) if asked.dumps else 0
+    differing = broker_answers(asked.only) if asked.answers else 0
+    differing += kernel(asked.exports, asked.first_seed)
+    if asked.logs or asked.dumps:
+        with spark_session() as spark:
+            differing += random_logs(spark, asked.logs, asked.each, asked.first_seed)
+            differing += dumps(spark, asked.only) if asked.dumps else 0
     say(f"{differing} partitions differ")
     return 1 if differing else 0
 

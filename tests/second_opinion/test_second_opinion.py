@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from log_builder import LogBuilder
 
-from second_opinion import replay
+from second_opinion import exports, replay
 from second_opinion.answers import answers, unpacked
 from second_opinion.random_logs import RandomLog, write_logs
 
@@ -38,6 +38,12 @@ def test_brokers_say_the_same_of_their_dumps(name: str, tmp_path: Path) -> None:
     told = list(answers(unpacked(DUMPS / f"{name}.tar.gz", tmp_path)))
     assert [one for one in told if one.differs] == []
     assert {"last stable offset", "read_committed offsets"} <= {one.what for one in told}
+
+
+def test_the_kernel_of_the_export_gives_what_the_opinion_gives() -> None:
+    wrong, offsets = exports.differing(range(500_000, 500_000 + LOGS))
+    assert wrong == []
+    assert offsets > LOGS
 
 
 def folder_of(tmp_path: Path, *lines: str) -> Path:
