@@ -38,7 +38,7 @@ def received(cluster: Cluster, isolation: str, logs: list[Log]) -> dict[tuple[st
     named = [f"{log.topic}:{log.number}" for log in logs]
     done = subprocess.run(
         ["java", "-cp", cluster.classes, CONSUMER, cluster.bootstrap, isolation, *named],
-        check=True, capture_output=True, text=True, timeout=300,
+        check=True, capture_output=True, text=True, timeout=900,
     )  # fmt: skip
     lines = [line.split() for line in done.stdout.splitlines()]
     return {

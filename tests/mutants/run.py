@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
-from laws.dump_files import OFFSETS, TXN_LOG, Dump
+from laws.dump_files import METADATA, OFFSETS, TXN_LOG, Dump
 from laws.rename import NotPlacedError, internal_partitions, packed
 from laws.run import MEMORY, Finding, audit_findings, copy_of, is_legal, read_scenario, scenarios
 from model.world import Plan, World, metadata_of
@@ -109,7 +109,8 @@ def audited(
         found = audit_findings(spark, Path(folder), moment)
     by_history: dict[int | None, list[Finding]] = defaultdict(list)
     for one in found:
-        by_history[copy_of(one, each)].append(one)
+        of_cluster = one["topic"] == METADATA
+        by_history[None if of_cluster else copy_of(one, each)].append(one)
     return by_history
 
 
