@@ -45,7 +45,8 @@ class TransactionalId:
         self.world, self.name, self.version, self.group = world, name, version, group
         self.producer_id, self.epoch = world.next_producer_id(), 0
         self.log = world.coordinator_of(name)
-        self.timeout = world.chance.choice((TIMEOUT_MS, TIMEOUT_MS, SHORT_TIMEOUT_MS))
+        self.short = min(SHORT_TIMEOUT_MS * world.plan.pace, TIMEOUT_MS)
+        self.timeout = world.chance.choice((TIMEOUT_MS, TIMEOUT_MS, self.short))
         self.sequences: dict[tuple[str, int], int] = {}
         self.listed: list[Log] = []
         self.began = -1
@@ -189,7 +190,7 @@ class TransactionalId:
 
     def _timed_out(self) -> bool:
         """Lets the time pass where it is short; else the client aborts."""
-        if self.timeout != SHORT_TIMEOUT_MS and not self.expired:
+        if self.timeout != self.short and not self.expired:
             return False
         self.world.now = max(self.world.now, self.began + self.timeout + 5_000)
         return True

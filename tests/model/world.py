@@ -36,7 +36,10 @@ FIRST_PRODUCER_ID = 1_000
 
 @dataclass(frozen=True)
 class Plan:
-    """How large a world is, and what it does. `copies`: replicas of each client partition."""
+    """How large a world is, and what it does.
+
+    `copies`: replicas of each client partition. `pace`: how much slower than `STEPS_MS` it goes.
+    """
 
     ids: int = 4
     transactions: int = 8
@@ -50,6 +53,7 @@ class Plan:
     left_open: float = 0.3
     leader_changes: float = 0.01
     versions: tuple[int, ...] = (0, 1, 2, 2)
+    pace: int = 1
     codecs: tuple[int, ...] = (0, 0, 0, 0, 1, 2, 3, 4)
 
 
@@ -120,7 +124,7 @@ class World:
             except StopIteration:
                 alive[chosen] = alive[-1]
                 alive.pop()
-            self.now += chance.choice(STEPS_MS)
+            self.now += chance.choice(STEPS_MS) * self.plan.pace
             if chance.random() < self.plan.leader_changes:
                 chance.choice(self.logs).leader_epoch += 1
         self.now += 60_000
