@@ -295,7 +295,11 @@ def offset_lowered(scene: Scene) -> Mutant | None:
         return None
     view, index, batch = at
     content = moved(batch.content, batch.base_offset - scene.rng.randint(1, 3))
-    return _spoilt(scene, "offset_not_increasing segment_offset_out_of_range", content, view, index)
+    mutant = _spoilt(
+        scene, "offset_not_increasing segment_offset_out_of_range", content, view, index
+    )
+    mutant.span = (batch.base_offset - 3, batch.last_offset)
+    return mutant
 
 
 @operator

@@ -517,6 +517,7 @@ def coordinator_record_lost_with_gap(scene: Scene) -> Mutant | None:
     mutant = _told(
         view, states, number, "offset_gap segment_missing", told=SUSPECT, wide=True,
         span=(offset - 1, offset + 1),
+        why="the topic is compacted, and a cleaner leaves such gaps",
     )  # fmt: skip
     view.drop(states[number].index, close=False)
     view.store()

@@ -120,7 +120,15 @@ def index_producer_changed(scene: Scene) -> Mutant | None:
 
 @operator
 def index_stable_offset_higher(scene: Scene) -> Mutant | None:
-    return _entry_changed(scene, told=SUSPECT, last_stable_offset=scene.rng.randint(1, 40))
+    if (at := _indexed(scene)) is None:
+        return None
+    view, base, entries = at
+    number = scene.rng.randrange(len(entries))
+    old = entries[number]
+    # Behind the marker lies what a leader writes where nothing was open.
+    higher = old.last_offset + scene.rng.randint(2, 40)
+    entries[number] = old._replace(last_stable_offset=higher)
+    return _reindexed(view, base, entries, old, SUSPECT)
 
 
 @operator

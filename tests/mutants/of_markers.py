@@ -5,7 +5,16 @@ from collections.abc import Callable
 from laws.dump_files import OFFSETS
 
 from mutants.mutant import INFO, SUSPECT, Mutant, codes, operator, pids, places
-from mutants.scene import Decision, Scene, Txn, View, coordinator_epoch, marker_with, transactions
+from mutants.scene import (
+    Decision,
+    Scene,
+    Txn,
+    View,
+    coordinator_epoch,
+    led_by,
+    marker_with,
+    transactions,
+)
 
 LOST = """missing_marker_in_listed_partition open_data_of_completed_transaction
     epoch_bump_inside_open_txn hanging_transaction marker_epoch_invalid torn_transaction
@@ -282,7 +291,12 @@ def marker_of_another_producer(scene: Scene) -> Mutant | None:
 def coordinator_epoch_lower(scene: Scene) -> Mutant | None:
     found = _marker(
         scene,
-        lambda one, view, txn: coordinator_epoch(view.batches[txn.marker or 0]) > 0,
+        # A marker may also be of the coordinator that decided, before it was deposed.
+        lambda one, view, txn: (
+            0
+            < coordinator_epoch(view.batches[txn.marker or 0])
+            == one.view.batches[one.prepare.index].leader_epoch
+        ),
     )
     if found is None:
         return None
@@ -358,7 +372,7 @@ def marker_where_none_belongs(scene: Scene) -> Mutant | None:
     at = next((i for i, b in enumerate(other.batches) if b.control and b.max_timestamp > stamp), 0)
     if at == 0:
         return None
-    other.insert(at, content)
+    other.insert(at, led_by(content, other.batches[at].leader_epoch))
     other.store()
     offset = other.batches[at].base_offset
     return Mutant(
@@ -393,6 +407,8 @@ def commit_without_decision(scene: Scene) -> Mutant | None:
     content = marker_with(
         template, producer_id=txn.producer_id, producer_epoch=last.producer_epoch,
         timestamp=view.batches[-1].max_timestamp,
+        partition_leader_epoch=view.batches[-1].leader_epoch,
+        coordinator_epoch=scene.newest_coordinator_epoch,
     )  # fmt: skip
     where = len(view.batches) - 1
     if where <= txn.data[-1]:

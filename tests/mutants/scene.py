@@ -315,6 +315,10 @@ class Scene:
         self.coordinators = [v for place, v in self.views.items() if place[0] == TXN_LOG]
         self.decisions = [one for view in self.coordinators for one in self._decisions(view)]
 
+    @property
+    def newest_coordinator_epoch(self) -> int:
+        return max((b.leader_epoch for view in self.coordinators for b in view.batches), default=0)
+
     def choose(self, among: Sequence[Any]) -> Any:
         return self.rng.choice(among) if among else None
 
