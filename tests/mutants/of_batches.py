@@ -1,5 +1,6 @@
 """Faults of single batches: frames, headers, records. The disk or the broker spoilt them."""
 
+from laws.dump_files import CLEAN_SHUTDOWN
 from laws.log_batches import Batch
 
 from mutants.mutant import INFO, SUSPECT, Mutant, codes, operator, pids, places
@@ -356,3 +357,27 @@ def leader_epoch_spike(scene: Scene) -> Mutant | None:
     newest = max(one.leader_epoch for one in view.batches)
     content = led_by(batch.content, newest + scene.rng.randint(1, 3))
     return _spoilt(scene, "leader_epoch_regression", content, view, index)
+
+
+@operator
+def last_offset_lower(scene: Scene) -> Mutant | None:
+    """A batch has more records than its header has offsets."""
+    if (at := _plain(scene, least=2)) is None:
+        return None
+    view, index, batch = at
+    content = header(batch, delta=batch.last_offset - batch.base_offset - 1)
+    what = "batch_count_exceeds_range batch_record_offset_order offset_gap"
+    return _spoilt(scene, what, content, view, index)
+
+
+@operator
+def tail_torn(scene: Scene) -> Mutant | None:
+    """A broker that was killed leaves half a batch: legal, and only observed."""
+    if (at := _data(scene)) is None:
+        return None
+    view, _, batch = at
+    for directory, one in view.copies:
+        directory.files.pop(CLEAN_SHUTDOWN, None)
+        half = moved(batch.content, view.end)[: len(batch.content) // 2]
+        one.files[f"{view.segments[-1][0]:020}.log"] += half
+    return Mutant(codes("active_tail_torn"), places(view.place), None, told=INFO, wide=True)

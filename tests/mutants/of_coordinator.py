@@ -5,7 +5,7 @@ from typing import Any
 from laws.dump_files import OFFSETS
 from laws.log_batches import LIMIT
 
-from mutants.mutant import SUSPECT, Mutant, codes, operator, pids, places
+from mutants.mutant import INFO, SUSPECT, Mutant, codes, operator, pids, places
 from mutants.scene import Decision, Scene, State, View
 from schemas.coordinator_states import (
     COMPLETE_ABORT,
@@ -18,6 +18,7 @@ from schemas.coordinator_states import (
 from udfs.wire.batches import writer
 from udfs.wire.batches.batch_records import iter_batch
 from udfs.wire.coordinator import txn_log
+from udfs.wire.fields import encode_tagged_fields
 from udfs.wire.offsets import offsets_log
 
 STEP = """txnlog_invalid_transition txnlog_complete_without_prepare txnlog_partitions_invalid
@@ -596,3 +597,50 @@ def offset_commit_undecodable(scene: Scene) -> Mutant | None:
         codes("offsets_undecodable"), places(view.place), (batch.base_offset, batch.last_offset),
         pids(batch.producer_id),
     )  # fmt: skip
+
+
+@operator
+def offset_committed_lower(scene: Scene) -> Mutant | None:
+    """A transaction commits an offset before those that were committed already."""
+    found = scene.decided(
+        lambda one, view, txn: (
+            one.commit
+            and view in scene.groups
+            and bool(txn.data)
+            and any(batch.control and batch.commit for batch in view.batches[: txn.data[0]])
+        )
+    )
+    if found is None:
+        return None
+    _, view, txn = found
+    index = txn.data[-1]
+    batch = view.batches[index]
+    record = next(iter_batch(batch.content, LIMIT))
+    if record.key is None or record.value is None:
+        return None
+    value = offsets_log.decode_offset_commit(record.value)._replace(offset=0)
+    view.put(index, _rewritten(view, index, record.key, offsets_log.encode_offset_commit(value)))
+    view.store()
+    return Mutant(
+        codes("offset_commit_regression"), places(view.place), None, pids(txn.producer_id),
+        told=SUSPECT,
+        why="an application may go back, or this is the first commit of its group",
+    )  # fmt: skip
+
+
+@operator
+def tag_unknown(scene: Scene) -> Mutant | None:
+    """A newer broker wrote a field that this program does not know: only observed."""
+    at = _any_state(scene, ONGOING, PREPARE_COMMIT, COMPLETE_COMMIT)
+    if at is None or at[1][at[2]].value.version < 1:
+        return None
+    view, states, number = at
+    one = states[number]
+    bare = one.value._replace(client_transaction_version=0)
+    if one.value.client_transaction_version:
+        return None
+    value = txn_log.encode_value(bare)[:-1] + encode_tagged_fields([(9, b"new")])
+    mutant = _told(view, states, number, "txnlog_unknown_tag", told=INFO)
+    view.put(one.index, _record(view, one.index, one.name, value))
+    view.store()
+    return mutant
