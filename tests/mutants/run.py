@@ -47,16 +47,20 @@ TRIES = 12
 class Chooser:
     """Gives each history an operator; those that were rarest so far first.
 
-    An operator that concerns the whole dump is used once and only if no other is asked for.
+    An operator that concerns the whole dump is used only if no other is asked for. The first
+    `spared` histories stay as they are.
     """
 
-    def __init__(self, names: Sequence[str]) -> None:
+    def __init__(self, names: Sequence[str], spared: int = 0) -> None:
+        self.spared = spared
         alone = set(names) <= set(ALONE)
         self.names = [name for name in names if alone or name not in ALONE]
         self.made = Counter[str]()
 
     def mutate(self, scene: Scene, index: int) -> Mutant | None:
         """Applies the first operator that has a place in the history."""
+        if index < self.spared:
+            return None
         order = sorted(self.names, key=lambda name: (self.made[name], scene.rng.random()))
         for name in order[:TRIES]:
             mutant = OPERATORS[name](scene)
@@ -172,8 +176,9 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--dumps", nargs="*", default=(), help="names; all legal ones by default")
     parser.add_argument("--only", nargs="*", default=sorted(OPERATORS), help="operators")
     parser.add_argument("--keep", type=Path, help="a file for mutants and findings, JSON lines")
+    parser.add_argument("--spared", type=int, default=0, help="histories without a fault")
     asked = parser.parse_args(arguments)
-    result, chooser = Result(), Chooser(asked.only)
+    result, chooser = Result(), Chooser(asked.only, asked.spared)
     with spark_session({"spark.driver.memory": MEMORY}) as spark:
         started = time.monotonic()
         for source, mutants, found in rounds(spark, asked, chooser):
