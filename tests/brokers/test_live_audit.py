@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from brokers.kafka_broker import ROOT, Cluster
 from brokers.test_fetched_dump import create, take, write_transactions
 
 from udfs.wire.batches import writer
+from udfs.wire.coordinator.txn_log import partition_for
 
 pytest.importorskip("kafka", reason="the clients of these tests are those of kafka-python")
 pytestmark = pytest.mark.skipif(
@@ -23,6 +25,8 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+COORDINATORS = 3  # transaction.state.log.num.partitions of these brokers
+CLOCKS_DIFFER = 65.0  # s; clock_tolerance_ms of conf/audit.toml, and some more
 # Transactions until it is killed, in one of them.
 WRITES_ON = """
 import sys; from kafka import KafkaProducer
@@ -113,6 +117,20 @@ def write_late(cluster: Cluster, topic: str, sequence: int) -> None:
     assert [one.error_code for one in answer.responses[0].partition_responses] == [0]
 
 
+def leave_hanging(cluster: Cluster, topic: str) -> None:
+    """A transaction that hangs from offset 42 on, provably: its logs go on for a minute.
+
+    So much the clocks of two brokers may differ. The other id is one of the same coordinator.
+    """
+    write_transactions(cluster, topic, 2, "hangs")
+    write_late(cluster, topic, 40)
+    place = partition_for("hangs", COORDINATORS)
+    others = next(one for one in map(str, count()) if partition_for(one, COORDINATORS) == place)
+    write_transactions(cluster, topic, 2, others)
+    time.sleep(CLOCKS_DIFFER)
+    write_transactions(cluster, topic, 2, others)
+
+
 def kafkas_tool(cluster: Cluster, words: str) -> str:
     """Runs a command of kafka-transactions.sh as it is printed."""
     given = words.replace("HOST:PORT", cluster.bootstrap).split()
@@ -129,9 +147,7 @@ def test_a_hanging_transaction_is_found_explained_aborted_and_gone(
     cluster: Cluster, tmp_path: Path
 ) -> None:
     create(cluster, hanging=1)
-    write_transactions(cluster, "hanging", 2, "hangs")
-    write_late(cluster, "hanging", 40)
-    write_transactions(cluster, "hanging", 2, "others")
+    leave_hanging(cluster, "hanging")
     out = tmp_path / "audits"
     live = ["--bootstrap", cluster.bootstrap, "--topics", "hanging"]
     later = str(time.time_ns() // 1_000_000 + 3_600_000)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from brokers.kafka_broker import ROOT, Cluster, free_ports
 from brokers.test_fetched_dump import create, differing, manifest, take, write_transactions
-from brokers.test_live_audit import audit, write_late
+from brokers.test_live_audit import audit, leave_hanging
 
 pytest.importorskip("kafka", reason="the clients of these tests are those of kafka-python")
 pytestmark = pytest.mark.skipif(
@@ -115,9 +115,7 @@ def test_what_the_acls_refuse_is_not_looked_at_and_weakens_verdicts(
     guarded: Guarded, tmp_path: Path
 ) -> None:
     create(guarded, orders=1)
-    write_transactions(guarded, "orders", 2, "hangs")
-    write_late(guarded, "orders", 40)
-    write_transactions(guarded, "orders", 2, "others")
+    leave_hanging(guarded, "orders")
     guarded.allow("ann", "orders", ACLOperation.READ)
     # Named in the metadata, and not to be read; __consumer_offsets is not even named.
     guarded.allow("ann", "__transaction_state", ACLOperation.DESCRIBE)
