@@ -1,6 +1,7 @@
 """What many tests share: one Spark session, and one audit of the sample dump with its policy."""
 
 import io
+import sys
 from collections.abc import Iterator
 from contextlib import redirect_stdout
 from dataclasses import dataclass
@@ -15,6 +16,11 @@ from jobs.spark.session import _embedded_defaults, get_session
 
 # A conftest.py of its own in that folder would hide this one from those who import from it.
 pytest_plugins = ["storage.s3_fixtures"]
+
+# In a process of pytest-xdist the main module has no file, which pyspark.sql.connect takes for a run
+# of its own doctests: it would end the process (Great Expectations imports it).
+if not hasattr(sys.modules["__main__"], "__file__"):
+    sys.modules["__main__"].__file__ = pytest.__file__
 
 # How long an example takes is a question for benchmarks.
 hypothesis_settings.register_profile("untimed", deadline=None)
