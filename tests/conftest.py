@@ -17,7 +17,7 @@ from jobs.spark.session import _embedded_defaults, get_session
 # A conftest.py of its own in that folder would hide this one from those who import from it.
 pytest_plugins = ["storage.s3_fixtures"]
 
-# In a process of pytest-xdist the main module has no file, which pyspark.sql.connect takes for a run
+# In a process of pytest-xdist the main module has no file: pyspark.sql.connect takes that for a run
 # of its own doctests: it would end the process (Great Expectations imports it).
 if not hasattr(sys.modules["__main__"], "__file__"):
     sys.modules["__main__"].__file__ = pytest.__file__
