@@ -35,8 +35,13 @@ def _unclean(elections: Sequence[Event]) -> str | None:
 
 
 def _without_leader(events: Sequence[Event]) -> str | None:
-    """A partition concerned without a leader and a fenced broker, when decisions were completed."""
-    decided = [one["at_ms"] for one in events if one["event"].startswith("complete_")]
+    """A partition concerned without a leader and a fenced broker, when decisions were completed.
+
+    Where the coordinator's log no longer has them, near the data concerned.
+    """
+    completed = [one["at_ms"] for one in events if one["event"].startswith("complete_")]
+    affected = [one["at_ms"] for one in events if one["event"].endswith("_affected")]
+    decided = completed or affected
     gone = [
         one
         for one in events

@@ -20,6 +20,7 @@ from jobs.audit.audit import aborts_of
 from jobs.audit.contexts import Made, build_contexts
 from jobs.model import decoded
 from jobs.verify.catalogue import CHECKS
+from jobs.verify.contexts.context import Context
 from jobs.verify.verify import verify
 from schemas.contexts import CONTEXTS
 
@@ -66,23 +67,29 @@ def test_no_check_crashed_and_the_frame_of_the_dump_is_clean(audited: AuditedCas
             assert [one for one in nobodys if one["severity"] != "info"] == [], place
 
 
+@pytest.fixture(scope="module")
+def rebuilt(audited: AuditedCases) -> list[Context]:
+    """The contexts of the audit, built once more."""
+    done = audited.done
+    return build_contexts(
+        Made(done.request, done.dump, done.read, done.replayed, done.aborts, AS_OF)
+    )
+
+
 @pytest.mark.spark
 def test_findings_are_the_same_without_the_shortcut_over_regular_rows(
-    spark: SparkSession, audited: AuditedCases
+    spark: SparkSession, audited: AuditedCases, rebuilt: list[Context]
 ) -> None:
     done = audited.done
-    made = Made(done.request, done.dump, done.read, done.replayed, done.aborts, AS_OF)
-    everything = verify(spark, build_contexts(made), "records", done.read.kept, keep_regular=True)
+    everything = verify(spark, rebuilt, "records", done.read.kept, keep_regular=True)
     assert told(everything.findings) == told(done.verified.findings)
 
 
 @pytest.mark.spark
 def test_contexts_give_the_columns_that_they_declare(
-    spark: SparkSession, audited: AuditedCases
+    spark: SparkSession, rebuilt: list[Context]
 ) -> None:
-    done = audited.done
-    made = Made(done.request, done.dump, done.read, done.replayed, done.aborts, AS_OF)
-    for context in build_contexts(made):
+    for context in rebuilt:
         assert not context.empty, context.name
         given = context.enrich(context.rows).schema
         declared = spark.createDataFrame([], CONTEXTS[context.name].COLUMNS).schema

@@ -30,6 +30,14 @@ def test_a_fenced_broker_proves_skipped_markers_where_they_were_due() -> None:
     assert told is not None and "broker 2 was fenced at 2026-11-21 05:46:40 UTC" in told
 
 
+def test_near_the_data_where_the_log_of_the_coordinator_has_no_decision_any_more() -> None:
+    gone, data = [event("broker_fenced"), event("no_leader")], event("last_affected", AT - 10_000)
+    assert evidence("skipped_markers", [*gone, data]) is not None
+    long_ago = event("last_affected", AT - NEAR_MS - 1)
+    assert evidence("skipped_markers", [*gone, long_ago]) is None
+    assert evidence("skipped_markers", [*gone, data, event("complete_abort", AT * 2)]) is None
+
+
 def test_a_broker_that_was_fenced_at_another_time_or_without_effect_proves_nothing() -> None:
     early = AT - NEAR_MS
     at_another_time = [event("broker_fenced", early), event("no_leader", early), COMPLETED]
