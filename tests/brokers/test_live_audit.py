@@ -143,9 +143,6 @@ def kafkas_tool(cluster: Cluster, words: str) -> str:
     return done.stdout
 
 
-@pytest.mark.xfail(
-    reason="udfs.rules.extent.manifest_counts: the moment of a fetched copy is no extent of it"
-)
 def test_a_hanging_transaction_is_found_explained_aborted_and_gone(
     cluster: Cluster, tmp_path: Path
 ) -> None:

@@ -111,9 +111,6 @@ def verdicts(verdict: dict[str, Any], code: str) -> dict[str, int]:
     return {one["verdict"]: one["count"] for one in verdict["findings"] if one["code"] == code}
 
 
-@pytest.mark.xfail(
-    reason="udfs.rules.extent.manifest_counts: the moment of a fetched copy is no extent of it"
-)
 def test_what_the_acls_refuse_is_not_looked_at_and_weakens_verdicts(
     guarded: Guarded, tmp_path: Path
 ) -> None:

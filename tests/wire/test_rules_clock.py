@@ -25,9 +25,10 @@ MAY_READ = {
 }
 
 
-def test_brokers_stamp_markers_and_what_has_log_append_time() -> None:
+def test_brokers_stamp_markers_what_has_log_append_time_and_logs_of_coordinators() -> None:
     marker, appended = np.array([True, False, False]), np.array([False, True, False])
-    assert is_broker_clock(marker, appended).tolist() == [True, True, False]
+    assert is_broker_clock(marker, appended, False).tolist() == [True, True, False]
+    assert is_broker_clock(marker, appended, True).tolist() == [True, True, True]
 
 
 def test_a_copy_holds_what_another_clock_saw_only_with_the_tolerance() -> None:

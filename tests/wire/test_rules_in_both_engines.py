@@ -46,7 +46,7 @@ RULES: tuple[tuple[Callable[..., Any], str], ...] = (
     (attribution.room_before, "nn"),
     (attribution.lacks_marker, "nnn"),
     (attribution.too_many_commits, "nn"),
-    (clock.is_broker_clock, "ff"),
+    (clock.is_broker_clock, "fff"),
     (clock.covers, "nnn"),
     (clock.counted_pause, "n"),
     (extent.is_outlasted, "nn"),

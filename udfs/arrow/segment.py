@@ -1,6 +1,6 @@
 """One split of one segment: batches, faults, damage, runs and transaction log entries as rows."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -8,7 +8,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from schemas import log_row
-from schemas.topics import OFFSETS_TOPIC, TXN_LOG_TOPIC
+from schemas.topics import OFFSETS_TOPIC, STAMPED_BY_COORDINATOR, TXN_LOG_TOPIC
 from udfs.arrow.batches import Decoded, DecodeOptions, decode_batches
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.frames import Frames, FrameWalker
@@ -178,14 +178,14 @@ def summary_row(
     decoded: Decoded,
     dropped: int,
     missing: list[dict[str, Any]],
-    next_base: int | None,
+    split: Mapping[str, Any],
 ) -> dict[str, Any]:
     """What the split that begins at `start` holds, and where the chain of batches runs.
 
-    `missing`: see `missing_ranges`; `next_base`: base offset of the next segment, None for the
-    newest.
+    `missing`: see `missing_ranges`; `split`: its topic, and the base offset of the next segment,
+    None for the newest.
     """
-    headers = decoded.headers
+    headers, next_base = decoded.headers, split["next_base_offset"]
     row: dict[str, Any] = {
         "first_found": None if frames.first is None else frames.first + start,
         "end": None if frames.end is None else frames.end + start,
@@ -198,11 +198,7 @@ def summary_row(
     if not headers.record_count.size:
         return row
     low, high = int(headers.base_offset.argmin()), int(headers.last_offset.argmax())
-    markers = decoded.control_type >= 0
-    stamped = np.where(headers.log_append_time, headers.max_timestamp, decoded.marker_timestamp)
-    broker_clock = np.where(is_broker_clock(markers, headers.log_append_time), stamped, -1)
-    # A moment that cannot be is no clock: it would make every other one of the dump long ago.
-    newest = int(np.where(broker_clock < bounds.LATEST, broker_clock, -1).max())
+    newest = newest_broker_moment(decoded, split["topic"])
     legacy = headers.last_offset[headers.magic < 2]
     reached = next_base is not None and int(headers.last_offset[high]) >= next_base
     return row | {
@@ -226,6 +222,15 @@ def summary_row(
             or _lack_records(headers).any()
         ),
     }
+
+
+def newest_broker_moment(decoded: Decoded, topic: str) -> int:
+    """The largest timestamp of a broker's clock in the batches of a split, ms; -1 for none."""
+    headers, markers = decoded.headers, decoded.control_type >= 0
+    own = is_broker_clock(markers, headers.log_append_time, topic in STAMPED_BY_COORDINATOR)
+    stamped = np.where(markers, decoded.marker_timestamp, headers.max_timestamp)
+    # A moment that cannot be is no clock: it would make every other one of the dump long ago.
+    return int(np.where(own & (stamped < bounds.LATEST), stamped, -1).max(initial=-1))
 
 
 def segment_frames(source: ByteRange, split: dict[str, Any], options: DecodeOptions) -> Frames:
@@ -277,7 +282,6 @@ def read_segment(
             builder, source, decoded, len(damaged), split["cleaner_reach"], split["buckets"], limit
         )
     missing = missing_ranges(decoded, after_damage, topic)
-    next_base = split["next_base_offset"]
-    summary = summary_row(source.start, frames, decoded, dropped, missing, next_base) | of_topic
+    summary = summary_row(source.start, frames, decoded, dropped, missing, split) | of_topic
     summary |= {"length": source.length, "digests": source.digests(), "shrank": source.shrank}
     yield builder.nested(log_row.SUMMARY, "summary", [summary])

@@ -28,9 +28,12 @@ from udfs.rules.logic import Values, clipped
 LONGEST_PAUSE_MS = 60_000
 
 
-def is_broker_clock(marker: Values, log_append_time: Values) -> Values:
-    """Whether the timestamp of a batch in a topic of clients is a moment of a broker."""
-    return marker | log_append_time
+def is_broker_clock(marker: Values, log_append_time: Values, of_coordinator: Values) -> Values:
+    """Whether the timestamp of a batch is a moment of a broker.
+
+    `of_coordinator`: it lies in a topic whose records their coordinator stamps.
+    """
+    return marker | log_append_time | of_coordinator
 
 
 def covers(up_to_ms: Values, moment_ms: Values, tolerance_ms: Values) -> Values:
