@@ -110,8 +110,9 @@ class ClusterDump:
                 self._step("before", wanted)
                 answers.ask("before", wanted)
                 self._step("data", wanted)
-                answers.ask("after", wanted)
                 self._step("after", wanted)
+                # Behind all that was fetched: what both answers agree on was so meanwhile.
+                answers.ask("after", wanted)
                 answers.write(self._folder)
             finally:
                 self.manifest.save()

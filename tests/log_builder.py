@@ -61,7 +61,8 @@ Options of a case, all optional
             `mark 9` (high watermark; default the log end), `producer pid=1 epoch=0 seq=3 open=5`
             (one that it remembers; without open: no transaction), `refused` (nothing of producers),
             `leader 2` (its epoch), `transaction id=x pid=1 state=Ongoing` (of a coordinator), each
-            also with moment=before or moment=after. hw: and log_start: are those of the fetch
+            also with moment=before or moment=after. hw: and log_start: are those of the fetch.
+            `fetched later`: after both answers
     hw: 7 | none         replication checkpoint; default the log end; none: not listed
     cleaner: 7           cleaner checkpoint; default: not listed, so never compacted
     log_start: 3         log start checkpoint; default: not listed
@@ -126,7 +127,7 @@ from typing import Any, NamedTuple
 
 import google_crc32c
 from snapshot_files import snapshot_files
-from told_answers import answers_of, of_coordinator, transactions_of
+from told_answers import FETCHED_LATER, answers_of, of_coordinator, transactions_of
 
 from udfs.wire import codecs
 from udfs.wire.batches import batch_layout as layout
@@ -1119,18 +1120,20 @@ class DumpWriter:
         self, folder: Path, topic: str, partition: int, log: LogBuilder, given: dict[str, Any]
     ) -> None:
         """What the manifest has of a copy over the protocol, and what its leader said."""
-        mark = given.get("hw", log.end)
+        mark, told = given.get("hw", log.end), list(given.get("told", ()))
+        later = FETCHED_LATER in told
         self._copies["fetched"].append(
             {
                 "path": folder.name,
                 "copy_start_ms": AS_OF,
+                "copy_end_ms": AS_OF + 10 * later,
                 "high_watermark": mark,
                 "log_start": given.get("log_start", given.get("first_base", 0)),
                 "end_offset": log.end,
             }
         )
-        lines = [Line(text) for text in given.get("told", ()) if not of_coordinator(text)]
-        self._told += answers_of(topic, partition, lines, mark, log.pid)
+        lines = [Line(one) for one in told if one != FETCHED_LATER and not of_coordinator(one)]
+        self._told += answers_of(topic, partition, lines, mark, log.pid, AS_OF)
 
     def _coordinator_logs(self, cases: Sequence[Case]) -> None:
         """The coordinator log of all cases, and the further copies that some have."""

@@ -7,17 +7,26 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 MOMENTS = ("before", "after")
+# ms from the moment of the fetch.
+ASKED = {"before": -2, "after": 1}
+FETCHED_LATER = "fetched later"
 # The isolation with which ListOffsets tells it.
 ISOLATIONS = {"mark": 0, "stable": 1}
 BROKER = 1
 
 
 def answers_of(
-    topic: str, partition: int, lines: Iterable[Any], end: int, pid: Callable[[int], int]
+    topic: str,
+    partition: int,
+    lines: Iterable[Any],
+    end: int,
+    pid: Callable[[int], int],
+    at_ms: int,
 ) -> list[dict[str, Any]]:
     """Answers as broker-answers.json has them. `end`: the high watermark, where no line tells it.
 
-    `lines`: of the type `Line` there; `pid`: a producer id of the case as that of the dump.
+    `lines`: of the type `Line` there; `pid`: a producer id of the case as that of the dump;
+    `at_ms`: when the partition was fetched.
     """
     offsets = {moment: {"mark": end} for moment in MOMENTS}
     leader = dict.fromkeys(MOMENTS, 0)
@@ -37,6 +46,9 @@ def answers_of(
         if producers[moment] is not None:
             told = {"active_producers": producers[moment]}
             found.append(_answer(moment, "DescribeProducers", topic, partition, told))
+    for one in found:
+        asked_ms = at_ms + ASKED[one["moment"]]
+        one |= {"asked_ms": asked_ms, "answered_ms": asked_ms + 1}
     return found
 
 

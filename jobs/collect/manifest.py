@@ -20,14 +20,15 @@ LARGEST_PARTITION = (1 << 31) - 1
 class Copied:
     """One copied directory. `at_ms`: all that was appended before it is in the copy.
 
-    Of one that was fetched over the protocol, `log_start` is what the leader said, and
-    `fetched_end` the offset behind it: its segments are not the broker's.
+    Of one that was fetched over the protocol, `log_start` is what the leader said, `fetched_end`
+    the offset behind it (its segments are not the broker's), and `end_ms` when that was reached.
     """
 
     at_ms: int
     high_watermark: int | None
     log_start: int | None = None
     fetched_end: int | None = None
+    end_ms: int | None = None
 
 
 class NotFetched(NamedTuple):
@@ -87,7 +88,14 @@ def _copied(one: dict[str, Any], fetched: bool) -> Copied:
     at_ms, mark = _number(one["copy_start_ms"], bounds.LATEST), _offset(one.get("high_watermark"))
     if not fetched:
         return Copied(at_ms, mark)
-    return Copied(at_ms, mark, _offset(one.get("log_start")), _offset(one["end_offset"]))
+    end_ms = one.get("copy_end_ms")
+    return Copied(
+        at_ms,
+        mark,
+        _offset(one.get("log_start")),
+        _offset(one["end_offset"]),
+        None if end_ms is None else _number(end_ms, bounds.LATEST),
+    )
 
 
 def _refused(one: dict[str, Any]) -> NotFetched:

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from jobs.collect.folders import PROPERTIES, printable_name
 from jobs.collect.listed import Folder, Item, ListedFile, Role
-from jobs.collect.log_directory import LogDirectory
+from jobs.collect.log_directory import Key, LogDirectory
+from jobs.collect.manifest import Copied
 from jobs.collect.second_copies import missing_partitions, second_copies
 from jobs.model.dump import (
     Dump,
@@ -15,6 +16,7 @@ from jobs.model.dump import (
     DumpMetadataLog,
     DumpPartition,
 )
+from jobs.model.told import PartitionTold
 from schemas.topics import TXN_LOG_TOPIC
 from udfs.storage.dump_path import root_and_below
 
@@ -44,7 +46,8 @@ def listing_of(items: Iterable[Item]) -> Listing:
 
 def dump_of(listing: Listing) -> Dump:
     """The rows of a listing; file_index and partition_index count from 0 in its order."""
-    left_out = second_copies(listing.folders, _segments(listing.files))
+    segments = _segments(listing.files)
+    left_out = second_copies(listing.folders, segments)
     audited = [one for one in listing.folders if one.role is Role.PARTITION and one not in left_out]
     partitions = {folder: _partition(number, folder) for number, folder in enumerate(audited)}
     logs = {
@@ -70,7 +73,7 @@ def dump_of(listing: Listing) -> Dump:
         partitions=list(partitions.values()),
         metadata_logs=list(logs.values()),
         told=[one.told for one in listing.directories if one.told],
-        missing=missing_partitions(listing.directories, listing.folders),
+        missing=missing_partitions(listing.directories, listing.folders, segments),
     )
 
 
@@ -140,8 +143,16 @@ def _partition(number: int, folder: Folder) -> DumpPartition:
         cluster_id=directory.cluster_id,
         fetched_end=fetched_end,
         compacted=directory.told is not None and folder.topic in directory.told.compacted,
-        told=directory.told.states.get(key) if directory.told and fetched_end is not None else None,
+        told=_told(directory, key, copied),
     )
+
+
+def _told(directory: LogDirectory, key: Key, copied: Copied | None) -> PartitionTold | None:
+    """What the leader said before and after the end of this copy was fetched."""
+    told = directory.told.states.get(key) if directory.told else None
+    if told is None or copied is None or copied.fetched_end is None or copied.end_ms is None:
+        return None
+    return told if told.answered_ms <= copied.end_ms <= told.asked_ms else None
 
 
 def _is_listed(directory: LogDirectory) -> bool:

@@ -38,16 +38,22 @@ def second_copies(
 
 
 def missing_partitions(
-    directories: Sequence[LogDirectory], folders: Sequence[Folder]
+    directories: Sequence[LogDirectory],
+    folders: Sequence[Folder],
+    segments: Mapping[Folder, Sequence[ListedFile]],
 ) -> list[MissingPartition]:
     """Partitions that the dump has no folder of, although a checkpoint of a broker lists them.
 
-    The manifest of a fetched dump lists those that could not be fetched.
+    The manifest of a fetched dump lists those that could not be fetched: a folder of one of them
+    may be left without a segment. `segments`: of each folder.
     """
     present: dict[object, set[Key]] = defaultdict(set)
+    with_data: dict[object, set[Key]] = defaultdict(set)
     for one in folders:
         if one.topic is not None and one.partition is not None:
             present[one.directory.owner].add((one.topic, one.partition))
+            if segments.get(one):
+                with_data[one.directory.owner].add((one.topic, one.partition))
     listed = [
         (directory, (topic, partition), name)
         for directory in directories
@@ -58,5 +64,5 @@ def missing_partitions(
     return [
         MissingPartition(*key, directory.broker, f"{directory.label}{name}")
         for directory, key, name in listed
-        if key not in present[directory.owner]
+        if key not in (with_data if name == NAME else present)[directory.owner]
     ]

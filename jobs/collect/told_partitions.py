@@ -21,7 +21,9 @@ Key = tuple[str, int]
 
 def partitions_told(answers: list[dict[str, Any]]) -> Mapping[Key, PartitionTold]:
     """(topic, partition) -> what its leader said. Raises ValueError, KeyError, TypeError."""
-    found: dict[tuple[str, Key], dict[str, Any]] = defaultdict(lambda: {"leaders": set()})
+    found: dict[tuple[str, Key], dict[str, Any]] = defaultdict(
+        lambda: {"leaders": set(), "asked": [], "answered": []}
+    )
     for one in answers:
         if "answer" not in one or one["request"] not in (LIST_OFFSETS, DESCRIBE_PRODUCERS):
             continue
@@ -29,13 +31,17 @@ def partitions_told(answers: list[dict[str, Any]]) -> Mapping[Key, PartitionTold
             there = found[str(one["moment"]), key]
             # Two that answer as leaders: it moved in between.
             there["leaders"].add((whole_number(one["broker"]), facts.pop("leader_epoch", None)))
+            there["asked"].append(whole_number(one["asked_ms"]))
+            there["answered"].append(whole_number(one["answered_ms"]))
             there |= facts
     told = {}
     for moment, key in list(found):
         if moment == BEFORE and (AFTER, key) in found:
             before, after = _answered(found[BEFORE, key]), _answered(found[AFTER, key])
             if before and after and before[:2] == after[:2]:
-                told[key] = PartitionTold(before, after)
+                answered_ms = max(found[BEFORE, key]["answered"])
+                asked_ms = min(found[AFTER, key]["asked"])
+                told[key] = PartitionTold(before, after, answered_ms, asked_ms)
     return told
 
 
@@ -45,7 +51,7 @@ def _answered(facts: dict[str, Any]) -> Answered | None:
     epochs = {epoch for _, epoch in facts["leaders"]} - {None}
     if len(brokers) != 1 or len(epochs) > 1:
         return None
-    known = {name: value for name, value in facts.items() if name != "leaders"}
+    known = {name: value for name, value in facts.items() if name in Answered._fields}
     return Answered(brokers.pop(), epochs.pop() if epochs else NONE, **known)
 
 

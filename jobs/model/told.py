@@ -31,10 +31,16 @@ class Answered(NamedTuple):
 
 
 class PartitionTold(NamedTuple):
-    """What one leader said of a partition before its data were fetched, and after that."""
+    """What one leader said of a partition at two moments.
+
+    `answered_ms`: when the last answer of the first came, `asked_ms`: when the first question of
+    the second was put, ms by the clock of who asked. What was fetched in between is bracketed.
+    """
 
     before: Answered
     after: Answered
+    answered_ms: int
+    asked_ms: int
 
 
 class TransactionTold(NamedTuple):

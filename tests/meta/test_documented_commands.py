@@ -67,6 +67,10 @@ RUN_BY = {
     "./spark-submit.sh audit --bootstrap kafka-1:9093 --command-config client.properties "
     "--cache /copies/live --topics 'orders*' payments --jobs 4 --max-rate 50M --out /audits":
         LIVE + "a_live_cluster_is_audited_by_one_command_and_again_by_what_is_new",
+    "./spark-submit.sh explain --out /audits --topic orders --partition 0":
+        LIVE + "a_hanging_transaction_is_found_explained_aborted_and_gone",
+    "kafka-transactions.sh --bootstrap-server kafka-1:9092 abort --topic orders --partition 0 "
+    "--start-offset 42": LIVE + "a_hanging_transaction_is_found_explained_aborted_and_gone",
     "./spark-submit.sh doctor":
         "tests/stages/test_doctor.py::test_nothing_is_missing_here_and_the_trial_leaves_nothing",
     "./spark-submit.sh --master spark://host:7077 -- doctor --dump /copies/today --out /audits":

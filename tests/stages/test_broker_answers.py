@@ -60,12 +60,18 @@ def test_a_file_that_cannot_be_used_says_why(tmp_path: Path, content: str) -> No
         read_answers(tmp_path)
 
 
+MOMENTS = {
+    "before": {"asked_ms": 100, "answered_ms": 101},
+    "after": {"asked_ms": 200, "answered_ms": 201},
+}
+
+
 def offsets(moment: str, offset: Any, isolation: int = 0, **facts: Any) -> dict[str, Any]:
     told = {"partition_index": 0, "error_code": 0, "offset": offset, "leader_epoch": 4} | facts
     broker = told.pop("broker", 1)
     topics = [{"name": "orders", "partitions": [told]}]
     return {"moment": moment, "request": "ListOffsets", "broker": broker, "isolation": isolation,
-            "answer": {"topics": topics}}  # fmt: skip
+            "answer": {"topics": topics}} | MOMENTS[moment]  # fmt: skip
 
 
 def producers(moment: str, *active: tuple[Any, Any, Any, Any]) -> dict[str, Any]:
@@ -73,8 +79,9 @@ def producers(moment: str, *active: tuple[Any, Any, Any, Any]) -> dict[str, Any]
     told = [dict(zip(names, one, strict=True)) for one in active]
     partition = {"partition_index": 0, "error_code": 0, "active_producers": told}
     topics = [{"name": "orders", "partitions": [partition]}]
+    asked = {name: value + 2 for name, value in MOMENTS[moment].items()}
     return {"moment": moment, "request": "DescribeProducers", "broker": 1,
-            "answer": {"topics": topics}}  # fmt: skip
+            "answer": {"topics": topics}} | asked  # fmt: skip
 
 
 def states(folder: Path, *told: dict[str, Any]) -> dict[tuple[str, int], PartitionTold]:
@@ -91,7 +98,7 @@ def test_what_a_leader_said_at_both_moments_is_kept(tmp_path: Path) -> None:
         offsets("after", 9), offsets("after", 8, 1), producers("after"), earliest,
     )  # fmt: skip
     before = Answered(1, 4, 9, 7, (ProducerTold(5, 0, 3, 7),))
-    assert told == {("orders", 0): PartitionTold(before, Answered(1, 4, 9, 8, ()))}
+    assert told == {("orders", 0): PartitionTold(before, Answered(1, 4, 9, 8, ()), 103, 200)}
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ def told_partitions(spark: SparkSession, partitions: Iterable[DumpPartition]) ->
     for one in partitions:
         if one.told is None:
             continue
-        before, after = one.told
+        before, after = one.told.before, one.told.after
         rows.append(
             (
                 one.partition_index, one.fetched_end, before.broker, before.high_watermark,
