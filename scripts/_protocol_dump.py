@@ -215,6 +215,9 @@ class ClusterDump:
         if (partition.topic, partition.number) not in known:
             self.manifest.refuse(partition.topic, partition.number, why)
             self._tell(f"{partition.name}: not fetched: {why}")
+        folder = self._folder / partition.name
+        if folder.exists() and not any(one.stat().st_size for one in folder.glob("*.log")):
+            shutil.rmtree(folder)
 
     def _keep_as_before(self, log: PartitionLog, known: Known, partition: Partition) -> None:
         """The newest segment as it ends before the data: where it ends is all an audit asks."""

@@ -8,7 +8,7 @@ from jobs.collect.folders import PROPERTIES, printable_name
 from jobs.collect.listed import Folder, Item, ListedFile, Role
 from jobs.collect.log_directory import Key, LogDirectory
 from jobs.collect.manifest import Copied
-from jobs.collect.second_copies import missing_partitions, second_copies
+from jobs.collect.second_copies import missing_partitions, refused_partitions, second_copies
 from jobs.model.dump import (
     Dump,
     DumpDirectory,
@@ -21,6 +21,7 @@ from schemas.topics import TXN_LOG_TOPIC
 from udfs.storage.dump_path import root_and_below
 
 SECOND_COPY = "a second copy of the partition on its broker, in another log directory"
+REFUSED = "of a partition that could not be fetched"
 
 
 class Listing(NamedTuple):
@@ -47,7 +48,9 @@ def listing_of(items: Iterable[Item]) -> Listing:
 def dump_of(listing: Listing) -> Dump:
     """The rows of a listing; file_index and partition_index count from 0 in its order."""
     segments = _segments(listing.files)
-    left_out = second_copies(listing.folders, segments)
+    refused = refused_partitions(listing.folders, segments)
+    left_out = dict.fromkeys(second_copies(listing.folders, segments), SECOND_COPY)
+    left_out |= dict.fromkeys(refused, REFUSED)
     audited = [one for one in listing.folders if one.role is Role.PARTITION and one not in left_out]
     partitions = {folder: _partition(number, folder) for number, folder in enumerate(audited)}
     logs = {
@@ -59,7 +62,7 @@ def dump_of(listing: Listing) -> Dump:
     files: list[DumpFile] = []
     for number, listed in enumerate(listing.files):
         partition = partitions.get(listed.folder)
-        row = _file(number, listed, partition, second_copy=listed.folder in left_out)
+        row = _file(number, listed, partition, left_out.get(listed.folder))
         files.append(row)
         rows[listed.folder].append(row)
     for folder, partition in partitions.items():
@@ -73,7 +76,9 @@ def dump_of(listing: Listing) -> Dump:
         partitions=list(partitions.values()),
         metadata_logs=list(logs.values()),
         told=[one.told for one in listing.directories if one.told],
-        missing=missing_partitions(listing.directories, listing.folders, segments),
+        missing=missing_partitions(
+            listing.directories, [one for one in listing.folders if one not in refused]
+        ),
     )
 
 
@@ -92,7 +97,7 @@ def _is_audited(row: DumpFile, kind: str) -> bool:
 
 
 def _file(
-    number: int, listed: ListedFile, partition: DumpPartition | None, second_copy: bool
+    number: int, listed: ListedFile, partition: DumpPartition | None, left_out: str | None
 ) -> DumpFile:
     folder, classified = listed.folder, listed.classified
     root, below_root = root_and_below(listed.path)
@@ -108,8 +113,8 @@ def _file(
         kind=classified.kind,
         base_offset=classified.base_offset,
         size=listed.size,
-        status="skipped" if second_copy else classified.status,
-        note=SECOND_COPY if second_copy else classified.note,
+        status="skipped" if left_out else classified.status,
+        note=left_out or classified.note,
         text=listed.text,
     )
 

@@ -1,7 +1,7 @@
 """Partitions that a listing has twice of one broker, or not at all."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from jobs.collect.listed import Folder, ListedFile, Role
 from jobs.collect.log_directory import Key, LogDirectory
@@ -37,23 +37,32 @@ def second_copies(
     return left_out
 
 
+def refused_partitions(
+    folders: Sequence[Folder], segments: Mapping[Folder, Sequence[ListedFile]]
+) -> set[Folder]:
+    """Folders of partitions that the manifest says could not be fetched, without a byte of them.
+
+    `segments`: of each folder. What an earlier fetch left of such a partition is audited.
+    """
+    return {
+        one
+        for one in folders
+        if (one.topic, one.partition) in one.directory.not_fetched
+        and not any(segment.size for segment in segments.get(one, ()))
+    }
+
+
 def missing_partitions(
-    directories: Sequence[LogDirectory],
-    folders: Sequence[Folder],
-    segments: Mapping[Folder, Sequence[ListedFile]],
+    directories: Sequence[LogDirectory], folders: Iterable[Folder]
 ) -> list[MissingPartition]:
     """Partitions that the dump has no folder of, although a checkpoint of a broker lists them.
 
-    The manifest of a fetched dump lists those that could not be fetched: a folder of one of them
-    may be left without a segment. `segments`: of each folder.
+    The manifest of a fetched dump lists those that could not be fetched.
     """
     present: dict[object, set[Key]] = defaultdict(set)
-    with_data: dict[object, set[Key]] = defaultdict(set)
     for one in folders:
         if one.topic is not None and one.partition is not None:
             present[one.directory.owner].add((one.topic, one.partition))
-            if segments.get(one):
-                with_data[one.directory.owner].add((one.topic, one.partition))
     listed = [
         (directory, (topic, partition), name)
         for directory in directories
@@ -64,5 +73,5 @@ def missing_partitions(
     return [
         MissingPartition(*key, directory.broker, f"{directory.label}{name}")
         for directory, key, name in listed
-        if key not in (with_data if name == NAME else present)[directory.owner]
+        if key not in present[directory.owner]
     ]

@@ -29,6 +29,9 @@ DEFAULTS = {
     "spark.ui.retainedJobs": "20",
     "spark.ui.retainedStages": "20",
     "spark.ui.retainedTasks": "1000",
+    # The text of each plan is made although nobody opens the UI.
+    "spark.sql.ui.explainMode": "simple",
+    "spark.sql.maxPlanStringLength": "1000",
     "spark.sql.codegen.cache.maxEntries": "100",
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     # Spark would take 32 MB for the first row of every sort, aggregate and hash join.

@@ -127,6 +127,7 @@ def test_nothing_depends_on_how_files_are_split(
     done, again = audited.done, audit_dump(spark, dump, split_bytes=TINY_SPLIT_BYTES)
     assert done.replayed.regular > HISTORIES * 10
     assert again.replayed.regular < done.replayed.regular / 2
+    assert again.read.decoded.folded_rows < done.read.decoded.folded_rows / 2
     assert told(done.verified.findings.filter("topic like 'random%'")).total() > HISTORIES
     for name, rows in tables(done).items():
         assert told(tables(again)[name]) == told(rows), name

@@ -195,6 +195,18 @@ def test_what_could_not_be_fetched_is_not_looked_at(tmp_path: Path) -> None:
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("content", [b"", b"\0"])
+def test_a_partition_that_was_refused_is_missing_unless_there_is_older_data(
+    tmp_path: Path, content: bytes
+) -> None:
+    fetched(tmp_path)
+    (tmp_path / "secret-1").mkdir()
+    (tmp_path / "secret-1/00000000000000000000.log").write_bytes(content)
+    dump = collect([tmp_path])
+    assert ("secret" in {one.topic for one in dump.partitions}) == bool(content)
+    assert [one.topic for one in dump.missing] == ([] if content else ["secret"])
+
+
 def test_the_metadata_log_knows_better_than_answers() -> None:
     known = Clusters({"c": Cluster(partitions={"keys": 1}, expirations_ms=frozenset({5}))})
     told = BrokersTold("c", {"keys": 2, "orders": 3}, frozenset(), frozenset({4}), frozenset())

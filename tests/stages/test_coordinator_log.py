@@ -54,11 +54,11 @@ def run(spark: SparkSession, dump: Path, **changes: Any) -> Audit:
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("few_rows", [coordinator_log.FEW_ROWS, 0], ids=["kept", "when asked"])
-def test_folding_changes_no_finding(
-    spark: SparkSession, dump: Path, unfolded: Audit, few_rows: int, monkeypatch: pytest.MonkeyPatch
+def test_folding_and_unpacking_when_asked_changes_no_finding(
+    spark: SparkSession, dump: Path, unfolded: Audit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(coordinator_log, "FEW_ROWS", few_rows)
+    """Records that are unpacked at once: tests/checks/test_cases.py, where files are split."""
+    monkeypatch.setattr(coordinator_log, "FEW_ROWS", 0)
     done = run(spark, dump)
     assert done.read.decoded.folded_rows > 0
     assert unfolded.read.decoded.folded_rows == 0

@@ -80,7 +80,6 @@ def test_no_number_ends_an_audit(spark: SparkSession, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("files", "said"),
     [
-        ({"kafka-0/h-0/00000000000000000000.log": b""}, "1 segment, all empty"),
         ({"h-0/00000000000000000000.log": b"no batch"}, "1 segment without a readable batch"),
         ({"__cluster_metadata-0/00000000000000000000.log": b""}, "only __cluster_metadata"),
     ],
