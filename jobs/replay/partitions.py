@@ -304,6 +304,8 @@ def partition_info(
     seen = splits.groupBy("partition_index").agg(
         F.max("last_offset").alias("last_offset"),
         F.max("broker_timestamp").alias("broker_timestamp"),
+        F.max("replicated_timestamp").alias("replicated_timestamp"),
+        F.max("final_leader_epoch").alias("final_leader_epoch"),
         F.max(F.col("cleaner_traces").cast("int")).alias("cleaner_traces"),
         F.max("last_legacy_offset").alias("last_legacy_offset"),
         F.sum("batches").alias("batches"),
@@ -392,7 +394,8 @@ def partition_info(
             "broker_timestamp",
             F.greatest(
                 F.when(F.col("clean_shutdown") & alone, F.max("broker_timestamp").over(by_broker)),
-                "broker_timestamp",
+                # Nobody else can have led what a broker alone in its cluster has.
+                F.when(alone, F.col("broker_timestamp")).otherwise(F.col("replicated_timestamp")),
                 F.when(counts, dated),
             ).alias("complete_up_to_ms"),
             is_outlasted(F.col("log_end_offset"), longest).alias("outlasted"),

@@ -49,6 +49,7 @@ RULES: tuple[tuple[Callable[..., Any], str], ...] = (
     (clock.is_broker_clock, "fff"),
     (clock.covers, "nnn"),
     (clock.counted_pause, "n"),
+    (extent.is_replicated, "nn"),
     (extent.is_outlasted, "nn"),
     (extent.manifest_counts, "fnn"),
     (extent.is_one_moment, "fffff"),

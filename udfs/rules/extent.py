@@ -27,6 +27,14 @@ from udfs.wire import bounds
 MAX_OFFSET = bounds.HIGHEST
 
 
+def is_replicated(last_offset: Values, high_watermark: Values) -> Values:
+    """Whether a batch lies below the high watermark of its copy, so that every leader has it.
+
+    `last_offset` is inclusive, `high_watermark` is not.
+    """
+    return last_offset < high_watermark
+
+
 def is_outlasted(log_end: Values, longest_log_end: Values) -> Values:
     """Whether another copy of the partition goes on after the end of this one.
 
