@@ -355,11 +355,18 @@ def partition_info(
     )
     by_broker = Window.partitionBy("broker")
     copies = Window.partitionBy(F.coalesce("replica_set", -1 - F.col("partition_index")))
-    longest = F.max("log_end_offset").over(copies)
+    leader_epoch = F.coalesce("final_leader_epoch", F.lit(-1))
+    newest = F.max(F.struct(leader_epoch.alias("epoch"), "log_end_offset")).over(copies)
+    outlasted = is_outlasted(
+        leader_epoch, F.col("log_end_offset"), newest["epoch"], newest["log_end_offset"]
+    )
     # As late as the copy that was begun first; where one is not dated, nothing is known.
     undated = F.max(F.col("copied_at_ms").isNull()).over(copies)
     dated = F.when(~undated, F.min("copied_at_ms").over(copies))
-    counts = manifest_counts(F.col("every_broker"), F.col("log_end_offset"), longest)
+    longest_of_all = F.max("log_end_offset").over(copies)
+    counts = manifest_counts(
+        F.col("every_broker"), outlasted, F.col("log_end_offset"), longest_of_all
+    )
     from_beginning = F.coalesce("first_base", F.lit(0)) == 0
     of_cluster = (
         bounded.join(small(brokers), on="broker", how="left")
@@ -398,7 +405,7 @@ def partition_info(
                 F.when(alone, F.col("broker_timestamp")).otherwise(F.col("replicated_timestamp")),
                 F.when(counts, dated),
             ).alias("complete_up_to_ms"),
-            is_outlasted(F.col("log_end_offset"), longest).alias("outlasted"),
+            outlasted.alias("outlasted"),
             alone.alias("alone"),
             *LOOKED_UP,
             (F.col("one_broker") & alone).alias("single_broker"),
