@@ -12,7 +12,6 @@ from udfs.rules.extent import (
     outlived,
 )
 
-
 EPOCH = np.int64(3)
 
 
