@@ -384,6 +384,7 @@ SUMMARY_TYPE = table(
     long("lowest_position", "byte position of the batch with the smallest base offset"),
     long("highest_position", "byte position of the batch with the largest last offset"),
     long("broker_timestamp", "largest timestamp of the broker clock, ms; null: none seen"),
+    long("replicated_timestamp", "the same below the high watermark, where that is known"),
     boolean("cleaner_traces", "a batch with delete horizon, without records or with some missing"),
     boolean("reaches_next", "a batch has an offset at or after the start of the next segment"),
     array(

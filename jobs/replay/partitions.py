@@ -304,6 +304,8 @@ def partition_info(
     seen = splits.groupBy("partition_index").agg(
         F.max("last_offset").alias("last_offset"),
         F.max("broker_timestamp").alias("broker_timestamp"),
+        F.max("replicated_timestamp").alias("replicated_timestamp"),
+        F.max("final_leader_epoch").alias("final_leader_epoch"),
         F.max(F.col("cleaner_traces").cast("int")).alias("cleaner_traces"),
         F.max("last_legacy_offset").alias("last_legacy_offset"),
         F.sum("batches").alias("batches"),
@@ -351,13 +353,7 @@ def partition_info(
     lost_at_ends = F.filter(
         at_ends, lambda one: ~within_reach(one["first"], F.col("cleaned_below"))
     )
-    by_broker = Window.partitionBy("broker")
-    copies = Window.partitionBy(F.coalesce("replica_set", -1 - F.col("partition_index")))
-    longest = F.max("log_end_offset").over(copies)
-    # As late as the copy that was begun first; where one is not dated, nothing is known.
-    undated = F.max(F.col("copied_at_ms").isNull()).over(copies)
-    dated = F.when(~undated, F.min("copied_at_ms").over(copies))
-    counts = manifest_counts(F.col("every_broker"), F.col("log_end_offset"), longest)
+    complete_up_to, outlasted = _extent()
     from_beginning = F.coalesce("first_base", F.lit(0)) == 0
     of_cluster = (
         bounded.join(small(brokers), on="broker", how="left")
@@ -390,12 +386,8 @@ def partition_info(
             _ranges("missing", at_ends).alias("missing"),
             _ranges("holes", lost_at_ends).alias("holes"),
             "broker_timestamp",
-            F.greatest(
-                F.when(F.col("clean_shutdown") & alone, F.max("broker_timestamp").over(by_broker)),
-                "broker_timestamp",
-                F.when(counts, dated),
-            ).alias("complete_up_to_ms"),
-            is_outlasted(F.col("log_end_offset"), longest).alias("outlasted"),
+            complete_up_to.alias("complete_up_to_ms"),
+            outlasted.alias("outlasted"),
             alone.alias("alone"),
             *LOOKED_UP,
             (F.col("one_broker") & alone).alias("single_broker"),
@@ -407,6 +399,32 @@ def partition_info(
             "misplaced_ids",
         )
     )
+
+
+def _extent() -> tuple[Column, Column]:
+    """complete_up_to_ms and outlasted: see `udfs.rules.extent`."""
+    alone = F.coalesce("alone", F.lit(False))
+    by_broker = Window.partitionBy("broker")
+    copies = Window.partitionBy(F.coalesce("replica_set", -1 - F.col("partition_index")))
+    leader_epoch = F.coalesce("final_leader_epoch", F.lit(-1))
+    newest = F.max(F.struct(leader_epoch.alias("epoch"), "log_end_offset")).over(copies)
+    outlasted: Column = is_outlasted(
+        leader_epoch, F.col("log_end_offset"), newest["epoch"], newest["log_end_offset"]
+    )
+    # As late as the copy that was begun first; where one is not dated, nothing is known.
+    undated = F.max(F.col("copied_at_ms").isNull()).over(copies)
+    dated = F.when(~undated, F.min("copied_at_ms").over(copies))
+    longest_of_all = F.max("log_end_offset").over(copies)
+    counts = manifest_counts(
+        F.col("every_broker"), outlasted, F.col("log_end_offset"), longest_of_all
+    )
+    complete_up_to: Column = F.greatest(
+        F.when(F.col("clean_shutdown") & alone, F.max("broker_timestamp").over(by_broker)),
+        # Nobody else can have led what a broker alone in its cluster has.
+        F.when(alone, F.col("broker_timestamp")).otherwise(F.col("replicated_timestamp")),
+        F.when(counts, dated),
+    )
+    return complete_up_to, outlasted
 
 
 def _missing_at_ends() -> Column:

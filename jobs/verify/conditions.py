@@ -190,7 +190,17 @@ def lies_in_told_copy() -> tuple[Excuse, ...]:
                 F.col("data_end_offset") < F.col("told_high_watermark"), F.lit(True)
             ),
         ),
-        inconclusive(MISSING_RANGE, lambda: missing_behind(F.col("begins") - 1)),
+        # An emptied marker still ended something: the leader knows what.
+        inconclusive(
+            MISSING_RANGE,
+            lambda: (
+                missing_behind(F.col("begins") - 1)
+                | (
+                    F.col("producer_id").isNotNull()
+                    & marker_missing_between(F.col("begins"), F.lit(MAX_OFFSET))
+                )
+            ),
+        ),
     )
 
 

@@ -4,18 +4,32 @@ from itertools import product
 
 import numpy as np
 
-from udfs.rules.extent import is_one_moment, is_outlasted, manifest_counts, outlived
+from udfs.rules.extent import (
+    is_one_moment,
+    is_outlasted,
+    is_replicated,
+    manifest_counts,
+    outlived,
+)
+
+EPOCH = np.int64(3)
 
 
-def test_a_copy_is_outlasted_by_one_that_is_longer_only() -> None:
-    ends = np.array([3, 5])
-    assert is_outlasted(ends, np.int64(5)).tolist() == [True, False]
+def test_a_copy_is_outlasted_by_one_that_is_longer_or_of_a_later_leader() -> None:
+    epochs, ends = np.array([3, 3, 2]), np.array([3, 5, 9])
+    assert is_outlasted(epochs, ends, EPOCH, np.int64(5)).tolist() == [True, False, True]
 
 
 def test_a_manifest_dates_the_longest_copy_of_a_dump_with_every_broker() -> None:
-    ends = np.array([3, 5, 5])
-    every = np.array([True, True, False])
-    assert manifest_counts(every, ends, np.int64(5)).tolist() == [False, True, False]
+    outlasted = np.array([True, False, False, False])
+    every = np.array([True, True, False, True])
+    ends = np.array([3, 5, 5, 4])
+    counts = manifest_counts(every, outlasted, ends, np.int64(5))
+    assert counts.tolist() == [False, True, False, False]
+
+
+def test_what_a_high_watermark_passed_is_replicated() -> None:
+    assert is_replicated(np.array([3, 4, 5]), np.int64(5)).tolist() == [True, True, False]
 
 
 def test_one_moment_needs_one_broker_alone_and_its_clean_stop() -> None:
@@ -34,6 +48,9 @@ def test_a_lagging_follower_never_passes_for_complete() -> None:
         leader_end, leader_copied = 10, 100
         follower_end, follower_copied = leader_end - lag, leader_copied + copied_later
         earliest = min(leader_copied, follower_copied)
-        counts = manifest_counts(np.bool_(True), np.int64(follower_end), np.int64(leader_end))
+        ends = np.int64(follower_end), EPOCH, np.int64(leader_end)
+        counts = manifest_counts(
+            np.bool_(True), is_outlasted(EPOCH, *ends), ends[0], np.int64(leader_end)
+        )
         # Where it counts the copy holds all that the leader had when the first copy was begun.
         assert not counts or (follower_end >= leader_end and earliest <= leader_copied)

@@ -21,7 +21,7 @@ from udfs.arrow.rows import RowBuilder
 from udfs.arrow.run_rows import replayable, run_rows
 from udfs.arrow.side_files import faults_beside
 from udfs.arrow.txn_log_rows import txn_log_rows
-from udfs.rules import absence, batch_order
+from udfs.rules import absence, batch_order, extent
 from udfs.rules.clock import is_broker_clock
 from udfs.wire import bounds
 from udfs.wire.batches import batch_layout as layout
@@ -182,8 +182,8 @@ def summary_row(
 ) -> dict[str, Any]:
     """What the split that begins at `start` holds, and where the chain of batches runs.
 
-    `missing`: see `missing_ranges`; `split`: its topic, and the base offset of the next segment,
-    None for the newest.
+    `missing`: see `missing_ranges`; `split`: its topic, its high watermark, and the base offset of
+    the next segment, None for the newest.
     """
     headers, next_base = decoded.headers, split["next_base_offset"]
     row: dict[str, Any] = {
@@ -198,7 +198,7 @@ def summary_row(
     if not headers.record_count.size:
         return row
     low, high = int(headers.base_offset.argmin()), int(headers.last_offset.argmax())
-    newest = newest_broker_moment(decoded, split["topic"])
+    newest, replicated = newest_broker_moments(decoded, split["topic"], split["high_watermark"])
     legacy = headers.last_offset[headers.magic < 2]
     reached = next_base is not None and int(headers.last_offset[high]) >= next_base
     return row | {
@@ -214,7 +214,8 @@ def summary_row(
         "lowest_offset": int(headers.base_offset[low]),
         "lowest_position": int(headers.position[low]) + start,
         "highest_position": int(headers.position[high]) + start,
-        "broker_timestamp": newest if newest >= 0 else None,
+        "broker_timestamp": newest,
+        "replicated_timestamp": replicated,
         "last_legacy_offset": int(legacy.max()) if legacy.size else None,
         "cleaner_traces": bool(
             headers.delete_horizon.any()
@@ -224,13 +225,22 @@ def summary_row(
     }
 
 
-def newest_broker_moment(decoded: Decoded, topic: str) -> int:
-    """The largest timestamp of a broker's clock in the batches of a split, ms; -1 for none."""
+def newest_broker_moments(
+    decoded: Decoded, topic: str, high_watermark: int | None
+) -> tuple[int | None, int | None]:
+    """The largest timestamps of a broker's clock in a split, of all batches and of replicated ones.
+
+    In ms, None for none. `high_watermark`: None where it is not known, then all count.
+    """
     headers, markers = decoded.headers, decoded.control_type >= 0
     own = is_broker_clock(markers, headers.log_append_time, topic in STAMPED_BY_COORDINATOR)
     stamped = np.where(markers, decoded.marker_timestamp, headers.max_timestamp)
     # A moment that cannot be is no clock: it would make every other one of the dump long ago.
-    return int(np.where(own & (stamped < bounds.LATEST), stamped, -1).max(initial=-1))
+    moments = np.where(own & (stamped < bounds.LATEST), stamped, -1)
+    mark = np.int64(bounds.HIGHEST if high_watermark is None else high_watermark)
+    replicated = np.where(extent.is_replicated(headers.last_offset, mark), moments, -1)
+    newest, below = int(moments.max(initial=-1)), int(replicated.max(initial=-1))
+    return newest if newest >= 0 else None, below if below >= 0 else None
 
 
 def segment_frames(source: ByteRange, split: dict[str, Any], options: DecodeOptions) -> Frames:

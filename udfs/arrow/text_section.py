@@ -157,8 +157,8 @@ def _rows(
         if rows:
             yield builder.nested(kind, column, rows)
     missing = missing_ranges(decoded, after_damage, split["topic"])
-    newest = {"topic": split["topic"], "next_base_offset": None}
-    summary = summary_row(start, frames, decoded, dropped, missing, newest) | of_topic
+    alone = split | {"next_base_offset": None}
+    summary = summary_row(start, frames, decoded, dropped, missing, alone) | of_topic
     summary |= {"length": 0, "digests": b""} | of_section
     if part.alone:
         # Any gap may be batches that the cleaner emptied.

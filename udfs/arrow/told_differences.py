@@ -62,6 +62,7 @@ TOLD_DIFFERENCE = table(
     long("log_open", "the same in the log"),
     long("begins", "the smallest offset that the difference is about"),
     boolean("log_ahead", "the log has something newer of the producer"),
+    boolean("known_by_marker", "as told it may be one that expired and got a marker after that"),
     boolean("passed", "the last stable offset told before the fetch is behind log_open"),
     string("expected", "what the log says"),
     string("found", "what the leader said"),
@@ -205,9 +206,13 @@ def _of_state(memory: Memory, told: dict[str, Any], log: np.void) -> dict[str, A
     def words(epoch: int, sequence: int) -> str:
         return f"epoch {epoch}, last sequence {'none' if sequence < 0 else sequence}"
 
-    newest = max(int(log["last_offset"]), int(log["marker_offset"]))
+    data, newest = int(log["last_offset"]), max(int(log["last_offset"]), int(log["marker_offset"]))
+    same_epoch = epoch == told["epoch"]
     return _row(memory, STATE_DIFFERS, log) | {
-        "begins": newest,
+        # A marker that ended data of its epoch leaves their sequence, which is the data's.
+        "begins": data if same_epoch and data >= 0 else newest,
+        # Nothing expires while it is open, so not before the marker that ends the data.
+        "known_by_marker": same_epoch and told["last_sequence"] < 0 and newest > data + 1,
         "log_ahead": _is_ahead((epoch, sequence), (told["epoch"], told["last_sequence"])),
         "expected": words(epoch, sequence),
         "found": words(told["epoch"], told["last_sequence"]),

@@ -1,20 +1,27 @@
 """Up to which offset and moment a copy of a replica is complete.
 
-A copy holds a prefix of what the leader wrote, so it is complete up to the newest moment of a
-broker's clock in itself. Beyond that:
+Below its high watermark a copy holds a prefix of what every later leader has, so it is complete up
+to the newest moment of a broker's clock there. What lies above it may be of a leader that had been
+replaced without knowing: cut off from controller and followers it goes on to append
+(`Partition.appendRecordsToLeader`), and truncates that when it is back
+(`ReplicaFetcherThread.truncate`). The new leader has other batches there, of a higher leader epoch.
+Where the high watermark is not known, or the broker is alone in its cluster, all of the copy
+counts. Beyond that:
 - The copy of a follower was made at some moment, but a follower lags: one out of the in-sync set
   (`Partition.maybeShrinkIsr`), and the disk of a stopped broker, end where they were left. "Copied
   at" is the extent of a leader, and nothing in a folder tells which replica that was: leader epochs
   are the same on all, and a high watermark is at most the end of its own log.
 - Where the dump has all brokers that the cluster ever registered (`RegisterBrokerRecord` in
-  `__cluster_metadata`, KRaft), the leader's copy is one of those of the partition. None of them is
-  longer than what it had when it was copied or what was fetched from it later, so the longest one
-  is complete up to the earliest moment at which one of them was copied.
+  `__cluster_metadata`, KRaft), the leader's copy is one of those of the partition. No copy with
+  batches of that leader is longer than what it had when it was copied or what was fetched from it
+  later, so the longest one of the newest leader epoch is complete up to the earliest moment at
+  which one of them was copied, unless another copy is longer still.
 - A broker that is alone in its cluster has no follower. If it was stopped cleanly, all its copies
   are of one moment, and the newest broker's timestamp of any counts for each.
 
 What lies at the end of a copy that another copy of the partition outlasts is judged on that one:
-the marker of a transaction that is open here may lie there.
+the marker of a transaction that is open here may lie there. A copy that ends in batches of an
+older leader is outlasted, however long it is.
 
 What cannot be known: of a dump with some of the brokers, or of a cluster with ZooKeeper, whether a
 copy is the leader's; then its own timestamps count, and a manifest adds nothing.
@@ -27,20 +34,35 @@ from udfs.wire import bounds
 MAX_OFFSET = bounds.HIGHEST
 
 
-def is_outlasted(log_end: Values, longest_log_end: Values) -> Values:
-    """Whether another copy of the partition goes on after the end of this one.
+def is_replicated(last_offset: Values, high_watermark: Values) -> Values:
+    """Whether a batch lies below the high watermark of its copy, so that every leader has it.
 
-    Exclusive offsets; `longest_log_end` of all copies in the dump, this one among them.
+    `last_offset` is inclusive, `high_watermark` is not.
     """
-    return log_end < longest_log_end
+    return last_offset < high_watermark
 
 
-def manifest_counts(every_broker: Values, log_end: Values, longest_log_end: Values) -> Values:
+def is_outlasted(
+    leader_epoch: Values, log_end: Values, newest_epoch: Values, longest_log_end: Values
+) -> Values:
+    """Whether another copy of the partition goes on after what this one has of the log.
+
+    That has batches of a later leader, or more of the same one. `leader_epoch`: of the last batch,
+    -1 for none; `newest_epoch`: the highest of all copies in the dump; `longest_log_end`: of those
+    with that epoch; ends are exclusive.
+    """
+    return (leader_epoch < newest_epoch) | (log_end < longest_log_end)
+
+
+def manifest_counts(
+    every_broker: Values, outlasted: Values, log_end: Values, longest_of_all: Values
+) -> Values:
     """Whether the moment at which all copies of a partition were begun is an extent of this one.
 
-    `every_broker`: the dump has every broker of the cluster.
+    `every_broker`: the dump has every broker of the cluster. `longest_of_all`: whatever its leader
+    epoch, which no checksum covers.
     """
-    return every_broker & ~is_outlasted(log_end, longest_log_end)
+    return every_broker & ~outlasted & (log_end >= longest_of_all)
 
 
 def is_one_moment(

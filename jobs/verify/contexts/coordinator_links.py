@@ -11,6 +11,7 @@ from jobs.spark.joins import small
 from jobs.verify.contexts.partition_count import known_count, partition_count
 from schemas.coordinator_states import PREPARE_ABORT, PREPARE_COMMIT
 from schemas.topics import TXN_LOG_TOPIC
+from udfs.rules.extent import is_replicated
 
 
 def with_links(
@@ -73,12 +74,14 @@ def _with_copies(rows: DataFrame) -> DataFrame:
     """Adds what is later than the record.
 
     end_timestamp: the newest one of the partition. alive_for_ms: how long after the record the
-    partition was written at least, pauses counted as `alive_ms` does. last_of_all: no copy of the
-    partition has a later record of the id, and of the copies that have this one it is the copy
-    that says most.
+    partition was written at least, pauses counted as `alive_ms` does; both as far as the copy is
+    replicated (`udfs.rules.extent`). last_of_all: no copy of the partition has a later record of
+    the id, and of the copies that have this one it is the copy that says most.
     """
-    # The last record of a partition is the newest of its id, so it is among these rows.
-    end = F.max(F.struct("ordinal", "alive_ms", "latest_timestamp"))
+    # The last record of a partition is the newest of its id, so it is among these rows. With a tail
+    # that is not replicated another one is the last, perhaps an earlier one: that proves less.
+    counts = F.coalesce(is_replicated(F.col("offset"), F.col("replicated_below")), F.lit(True))
+    end = F.max(F.when(counts, F.struct("ordinal", "alive_ms", "latest_timestamp")))
     ended = rows.withColumn("end", end.over(Window.partitionBy("partition_index")))
     lived = ended.select(
         *rows.columns,

@@ -133,6 +133,7 @@ def follow(states: States, changed: States) -> States:
     kept = (own["keeps_data"] == 1) & (own["epoch"] == before["epoch"])
     for name in OF_NEWEST_DATA:
         after[name] = np.where(kept, before[name], own[name])
+    after["keeps_data"] = np.where(kept, before["keeps_data"], 0)
     no_data = own["data_timestamp"] == NONE
     after["data_timestamp"] = np.where(no_data, before["data_timestamp"], own["data_timestamp"])
     no_marker = own["marker_offset"] < 0

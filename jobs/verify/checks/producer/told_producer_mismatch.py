@@ -10,7 +10,7 @@ a batch twice, or refuses the next one.
 When it is legal: a producer that wrote meanwhile: only what both answers agree on is compared. The
 leader may know more than the copy: what lies above the high watermark cannot be fetched. What lies
 below the log start it may have forgotten; and a producer that it does not know any more has
-expired.
+expired. One that got another marker after that is known again, without a sequence.
 
 Evidence: the newest batch of the producer in the log.
 """
@@ -20,6 +20,7 @@ from pyspark.sql import functions as F
 from jobs.model.commands import DESCRIBE_PRODUCERS
 from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.conditions import lies_in_told_copy, not_replicated_yet
+from jobs.verify.verdict import STATE_MAY_HAVE_EXPIRED, inconclusive
 from udfs.arrow.told_differences import STATE_DIFFERS
 
 CHECK = Check(
@@ -31,6 +32,7 @@ CHECK = Check(
     excuses=(
         not_replicated_yet(lambda: ~F.col("log_ahead")),
         *lies_in_told_copy(),
+        inconclusive(STATE_MAY_HAVE_EXPIRED, lambda: F.col("known_by_marker")),
     ),
     expected=lambda: text("{expected}"),
     found=lambda: text("{found}"),
