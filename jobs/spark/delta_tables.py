@@ -78,12 +78,7 @@ def stamped(rows: DataFrame, name: str, audit_id: str) -> DataFrame:
 
 def as_schema(rows: DataFrame, schema: StructType) -> DataFrame:
     """The columns of a schema in its order, types and comments, nothing else."""
-    return rows.select(
-        *[
-            F.col(field.name).cast(field.dataType).alias(field.name, metadata=field.metadata)
-            for field in schema
-        ]
-    )
+    return rows.to(schema)
 
 
 def try_out(spark: SparkSession, out: str) -> None:

@@ -9,6 +9,8 @@ from pathlib import Path
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
+from jobs.spark.java_names import remember
+
 # Packs of splits for each core: enough for an even load, few enough for the start of a task.
 TASKS_A_CORE = 3
 # Must hold for the results to be right; set on every session, whoever started it.
@@ -70,6 +72,7 @@ def get_session(extra: dict[str, str] | None = None) -> tuple[SparkSession, bool
             if not given.contains(key):
                 builder = builder.config(key, value)
     spark = active or builder.getOrCreate()
+    remember(spark)
     for key, value in REQUIRED.items():
         spark.conf.set(key, value)
     return spark, started

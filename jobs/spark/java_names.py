@@ -1,0 +1,41 @@
+"""Names of Java classes and methods that PySpark looks up at every call: looked up once.
+
+For each function of a column PySpark asks the JVM what the name of the class is and whether it has
+that method, before it calls it. The plans of one audit ask 17,000 times for some hundred names.
+"""
+
+from typing import Any
+
+from py4j.java_gateway import JavaClass, JavaMember
+from pyspark.sql import SparkSession
+
+# Those that PySpark asks for while it builds plans.
+CLASSES = (
+    "PythonUtils",
+    "functions",
+    "org.apache.spark.api.python.PythonUtils",
+    "org.apache.spark.sql.api.python.PythonSQLUtils",
+    "org.apache.spark.sql.classic.SparkSession",
+    "org.apache.spark.sql.functions",
+    "org.apache.spark.sql.types.Metadata",
+)
+
+
+class KnownClass(JavaClass):  # type: ignore[misc]
+    """A class whose static methods are looked up once each."""
+
+    def __getattr__(self, name: str) -> Any:
+        found = super().__getattr__(name)
+        if isinstance(found, JavaMember):
+            self.__dict__[name] = found
+        return found
+
+
+def remember(spark: SparkSession) -> None:
+    """Lets the session's gateway know the classes of its plans; asks for each once."""
+    jvm: Any = spark.sparkContext._jvm
+    for name in CLASSES:
+        if name not in jvm.__dict__:
+            found = getattr(jvm, name)
+            if isinstance(found, JavaClass):
+                jvm.__dict__[name] = KnownClass(found._fqn, found._gateway_client)
