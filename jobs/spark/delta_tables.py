@@ -78,7 +78,15 @@ def stamped(rows: DataFrame, name: str, audit_id: str) -> DataFrame:
 
 def as_schema(rows: DataFrame, schema: StructType) -> DataFrame:
     """The columns of a schema in its order, types and comments, nothing else."""
-    return rows.to(schema)
+    return rows.select(
+        *[
+            # By name: PySpark would ask the JVM six times for each type.
+            F.col(field.name)
+            .cast(field.dataType.simpleString())
+            .alias(field.name, metadata=field.metadata)
+            for field in schema
+        ]
+    )
 
 
 def try_out(spark: SparkSession, out: str) -> None:

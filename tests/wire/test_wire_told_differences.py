@@ -43,12 +43,12 @@ def differences(folder: Path, split_bytes: int) -> dict[str, list[dict[str, Any]
     for one in dump.partitions:
         if one.told is None:
             continue
-        before, after = one.told
+        before, after = one.told.before, one.told.after
         told = (
             one.partition_index, one.fetched_end, before.broker, before.high_watermark,
             before.stable, after.stable,
             *([p._asdict() for p in moment.producers] if moment.producers is not None else None
-              for moment in one.told),
+              for moment in (before, after)),
         )  # fmt: skip
         named = dict(zip(TOLD.names, told, strict=True))
         given = [
