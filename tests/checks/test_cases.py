@@ -18,10 +18,11 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from jobs import main as jobs_main
-from jobs.audit.audit import aborts_of
+from jobs.audit.audit import Aborts, aborts_of
 from jobs.audit.contexts import Made, build_contexts
 from jobs.model import decoded
 from jobs.verify.catalogue import CHECKS
+from jobs.verify.contexts.context import Context
 from jobs.verify.verify import verify
 from schemas.contexts import CONTEXTS
 
@@ -68,13 +69,23 @@ def test_no_check_crashed_and_the_frame_of_the_dump_is_clean(audited: AuditedCas
             assert [one for one in nobodys if one["severity"] != "info"] == [], place
 
 
+@pytest.fixture(scope="module")
+def packed(audited: AuditedCases) -> Iterator[tuple[Aborts, list[Context]]]:
+    """The aborts, matched where they are packed, and all contexts built on them."""
+    done, settings = audited.done, audited.done.request.settings
+    assert not done.read.decoded.aborts_are_many()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(decoded, "MANY_ABORTS", 1)
+        found = aborts_of(done.dump, done.read, done.replayed, settings.clock_tolerance_ms)
+        made = Made(done.request, done.dump, done.read, done.replayed, found, AS_OF)
+        yield found, build_contexts(made)
+
+
 @pytest.mark.spark
 def test_contexts_give_the_columns_that_they_declare(
-    spark: SparkSession, audited: AuditedCases
+    spark: SparkSession, packed: tuple[Aborts, list[Context]]
 ) -> None:
-    done = audited.done
-    made = Made(done.request, done.dump, done.read, done.replayed, done.aborts, AS_OF)
-    for context in build_contexts(made):
+    for context in packed[1]:
         assert not context.empty, context.name
         given = context.enrich(context.rows).schema
         declared = spark.createDataFrame([], CONTEXTS[context.name].COLUMNS).schema
@@ -87,19 +98,14 @@ def types(schema: StructType) -> dict[str, str]:
 
 @pytest.mark.spark
 def test_findings_are_the_same_where_aborts_are_matched_packed(
-    spark: SparkSession, audited: AuditedCases, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, audited: AuditedCases, packed: tuple[Aborts, list[Context]]
 ) -> None:
-    done = audited.done
-    assert not done.read.decoded.aborts_are_many()
-    monkeypatch.setattr(decoded, "MANY_ABORTS", 1)
-    read = done.read
-    found = aborts_of(done.dump, read, done.replayed, done.request.settings.clock_tolerance_ms)
-    assert found.lists.number > read.decoded.aborts / 2
+    done, (found, contexts) = audited.done, packed
+    assert found.lists.number > done.read.decoded.aborts / 2
     assert told(found.lists.aborted()) == told(done.aborts.lists.aborted())
-    made = Made(done.request, done.dump, read, done.replayed, found, AS_OF)
-    contexts = [one for one in build_contexts(made) if one.name in PACKED_CONTEXTS]
+    mine = [one for one in contexts if one.name in PACKED_CONTEXTS]
     checks = tuple(check for check in CHECKS if check.context in PACKED_CONTEXTS)
-    again = verify(spark, contexts, "records", read.kept, checks)
+    again = verify(spark, mine, "records", done.read.kept, checks)
     wanted = done.verified.findings.filter(F.col("code").isin([check.code for check in checks]))
     assert told(wanted).total() > len(checks)
     assert told(again.findings) == told(wanted)
