@@ -31,7 +31,10 @@ FOLLOWER = 900
 
 
 def cut(one: Partition, end: int, torn: int = 0) -> None:
-    """Leaves what the folder held when the log ended at `end`; `torn` bytes of the next batch."""
+    """Leaves what the folder held when the log ended at `end`; `torn` bytes of the next batch.
+
+    Where the cleaner has taken the last batches below `end`, an empty newest segment begins there.
+    """
     for base in one.bases():
         inside = list(batches(one.segment(base)))
         if base >= end and base > one.bases()[0]:
@@ -46,6 +49,8 @@ def cut(one: Partition, end: int, torn: int = 0) -> None:
         entries = logs.aborted(one, base)
         if any(entry.last_offset >= end for entry in entries):
             logs.set_aborted(one, base, [entry for entry in entries if entry.last_offset < end])
+    if logs.log_end(one) < end:
+        one.files[f"{end:020}.log"] = b""
     for offset in one.snapshots():
         if offset > end:
             one.drop(offset, (".snapshot",))
