@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from laws import head, logs
 from laws.dump_files import CLEANER, METADATA, Directory, Dump, Partition
-from laws.log_batches import LIMIT, Batch, batches
+from laws.log_batches import LIMIT, Batch, batches, sound
 from udfs.wire.batches import batch_layout as layout
 from udfs.wire.batches import writer
 from udfs.wire.batches.batch_records import iter_batch
@@ -243,9 +243,8 @@ def _uniform(one: Partition) -> Iterator[bool]:
     """Whether each segment can be walked to its end, all of magic 2 and free of damage."""
     for base in one.bases():
         content = one.segment(base)
-        inside = list(batches(content))
-        yield all(batch.magic == 2 for batch in inside)
-        yield sum(len(batch.content) for batch in inside) == len(content)
+        yield all(batch.magic == 2 for batch in batches(content))
+        yield sound(content)
 
 
 def clean(

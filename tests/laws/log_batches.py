@@ -98,15 +98,17 @@ def rewritten(
     return with_checksum(batch, checked)
 
 
+def intact(batch: Batch) -> bool:
+    """Whether a batch of magic 2 has the checksum that it tells; a torn one before zeros has not."""
+    stored = int.from_bytes(batch.content[layout.CRC : layout.ATTRIBUTES], "big")
+    return batch.magic < 2 or stored == google_crc32c.value(batch.content[layout.ATTRIBUTES :])
+
+
 def sound(segment: bytes) -> bool:
-    """Whether the batches of magic 2 fill a segment and have the checksum that they tell."""
-    at = 0
-    for batch in batches(segment):
-        at += len(batch.content)
-        stored = int.from_bytes(batch.content[layout.CRC : layout.ATTRIBUTES], "big")
-        if batch.magic == 2 and stored != google_crc32c.value(batch.content[layout.ATTRIBUTES :]):
-            return False
-    return at == len(segment)
+    """Whether intact batches fill a segment."""
+    inside = list(batches(segment))
+    whole = sum(len(batch.content) for batch in inside) == len(segment)
+    return whole and all(intact(batch) for batch in inside)
 
 
 def with_checksum(batch: Batch, checked: bytes) -> bytes:

@@ -27,7 +27,7 @@ from laws.dump_files import (
     Partition,
     TopicPartition,
 )
-from laws.log_batches import LIMIT, Batch, batches, rewritten, with_checksum
+from laws.log_batches import LIMIT, Batch, batches, intact, rewritten, with_checksum
 from udfs.wire.batches import batch_layout as layout
 from udfs.wire.batches import writer
 from udfs.wire.batches.batch_records import iter_batch
@@ -137,7 +137,7 @@ def _segment(content: bytes, topic: str, number: int, names: Renaming) -> bytes:
     parts, size = [], 0
     for batch in batches(content):
         size += len(batch.content)
-        if batch.magic < 2:
+        if batch.magic < 2 or not intact(batch):
             parts.append(batch.content)
             continue
         named = batch
