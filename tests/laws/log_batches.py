@@ -99,7 +99,7 @@ def rewritten(
 
 
 def intact(batch: Batch) -> bool:
-    """Whether a batch of magic 2 has the checksum that it tells; a torn one before zeros has not."""
+    """Whether a batch has the checksum that it tells; a torn one in front of zeros has not."""
     stored = int.from_bytes(batch.content[layout.CRC : layout.ATTRIBUTES], "big")
     return batch.magic < 2 or stored == google_crc32c.value(batch.content[layout.ATTRIBUTES :])
 
