@@ -5,7 +5,7 @@ partition.
 """
 
 from collections.abc import Iterator
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -17,12 +17,14 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from jobs import main as jobs_main
-from jobs.audit.audit import Aborts, aborts_of
+from jobs.audit.audit import Audit, aborts_of
 from jobs.audit.contexts import Made, build_contexts
 from jobs.model import decoded
+from jobs.spark.kept import Kept
 from jobs.verify.catalogue import CHECKS
+from jobs.verify.check import Check
 from jobs.verify.contexts.context import Context
+from jobs.verify.run import Looked, look
 from jobs.verify.verify import verify
 from schemas.contexts import CONTEXTS
 
@@ -69,27 +71,36 @@ def test_no_check_crashed_and_the_frame_of_the_dump_is_clean(audited: AuditedCas
             assert [one for one in nobodys if one["severity"] != "info"] == [], place
 
 
+@dataclass(frozen=True)
+class Again:
+    """The same dump in tiny splits, without the shortcut over regular rows; what it looked at."""
+
+    done: Audit
+    looked: list[Looked]
+
+
 @pytest.fixture(scope="module")
-def packed(audited: AuditedCases) -> Iterator[tuple[Aborts, list[Context]]]:
-    """The aborts, matched where they are packed, and all contexts built on them."""
-    done, settings = audited.done, audited.done.request.settings
-    assert not done.read.decoded.aborts_are_many()
+def again(spark: SparkSession, dump: Path) -> Iterator[Again]:
+    looked: list[Looked] = []
+
+    def look_and_keep(context: Context, checks: list[Check], kept: Kept, _: bool) -> Looked:
+        looked.append(look(context, checks, kept, keep_regular=True))
+        return looked[-1]
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(decoded, "MANY_ABORTS", 1)
-        found = aborts_of(done.dump, done.read, done.replayed, settings.clock_tolerance_ms)
-        made = Made(done.request, done.dump, done.read, done.replayed, found, AS_OF)
-        yield found, build_contexts(made)
+        patch.setattr("jobs.verify.verify.look", look_and_keep)
+        done = audit_dump(spark, dump, split_bytes=TINY_SPLIT_BYTES)
+    yield Again(done, looked)
+    done.release()
 
 
 @pytest.mark.spark
-def test_contexts_give_the_columns_that_they_declare(
-    spark: SparkSession, packed: tuple[Aborts, list[Context]]
-) -> None:
-    for context in packed[1]:
-        assert not context.empty, context.name
-        given = context.enrich(context.rows).schema
-        declared = spark.createDataFrame([], CONTEXTS[context.name].COLUMNS).schema
-        assert types(given) == types(declared), context.name
+def test_contexts_give_the_columns_that_they_declare(spark: SparkSession, again: Again) -> None:
+    assert {one.context.name for one in again.looked} == set(CONTEXTS)
+    for one in again.looked:
+        assert not one.context.empty, one.context.name
+        declared = spark.createDataFrame([], CONTEXTS[one.context.name].COLUMNS).schema
+        assert types(one.rows.schema) == types(declared), one.context.name
 
 
 def types(schema: StructType) -> dict[str, str]:
@@ -97,38 +108,37 @@ def types(schema: StructType) -> dict[str, str]:
 
 
 @pytest.mark.spark
-def test_findings_are_the_same_where_aborts_are_matched_packed(
-    spark: SparkSession, audited: AuditedCases, packed: tuple[Aborts, list[Context]]
+def test_nothing_depends_on_splits_or_on_the_shortcut_over_regular_rows(
+    audited: AuditedCases, again: Again
 ) -> None:
-    done, (found, contexts) = audited.done, packed
-    assert found.lists.number > done.read.decoded.aborts / 2
-    assert told(found.lists.aborted()) == told(done.aborts.lists.aborted())
-    mine = [one for one in contexts if one.name in PACKED_CONTEXTS]
-    checks = tuple(check for check in CHECKS if check.context in PACKED_CONTEXTS)
-    again = verify(spark, mine, "records", done.read.kept, checks)
-    wanted = done.verified.findings.filter(F.col("code").isin([check.code for check in checks]))
-    assert told(wanted).total() > len(checks)
-    assert told(again.findings) == told(wanted)
+    """Both in one audit, for it takes a minute and more; a run with one tells which it was."""
+    done, other = audited.done, again.done
+    assert done.replayed.regular > HISTORIES * 10
+    assert other.replayed.regular < done.replayed.regular / 2
+    assert other.read.decoded.folded_rows < done.read.decoded.folded_rows / 2
+    assert told(done.verified.findings.filter("topic like 'random%'")).total() > HISTORIES
+    for name, rows in tables(done).items():
+        assert told(tables(other)[name]) == told(rows), name
 
 
 @pytest.mark.spark
-def test_nothing_depends_on_splits_or_on_the_shortcut_over_regular_rows(
-    spark: SparkSession, dump: Path, audited: AuditedCases, monkeypatch: pytest.MonkeyPatch
+def test_findings_are_the_same_where_aborts_are_matched_packed(
+    spark: SparkSession, audited: AuditedCases, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Tiny splits, and no shortcut over regular rows: the same tables.
-
-    Both in one audit, for it takes a minute and more; a run with one tells which of them it was.
-    """
     done = audited.done
-    monkeypatch.setattr(jobs_main, "verify", partial(verify, keep_regular=True))
-    again = audit_dump(spark, dump, split_bytes=TINY_SPLIT_BYTES)
-    assert done.replayed.regular > HISTORIES * 10
-    assert again.replayed.regular < done.replayed.regular / 2
-    assert again.read.decoded.folded_rows < done.read.decoded.folded_rows / 2
-    assert told(done.verified.findings.filter("topic like 'random%'")).total() > HISTORIES
-    for name, rows in tables(done).items():
-        assert told(tables(again)[name]) == told(rows), name
-    again.release()
+    assert not done.read.decoded.aborts_are_many()
+    monkeypatch.setattr(decoded, "MANY_ABORTS", 1)
+    read = done.read
+    found = aborts_of(done.dump, read, done.replayed, done.request.settings.clock_tolerance_ms)
+    assert found.lists.number > read.decoded.aborts / 2
+    assert told(found.lists.aborted()) == told(done.aborts.lists.aborted())
+    made = Made(done.request, done.dump, read, done.replayed, found, AS_OF)
+    contexts = [one for one in build_contexts(made) if one.name in PACKED_CONTEXTS]
+    checks = tuple(check for check in CHECKS if check.context in PACKED_CONTEXTS)
+    packed = verify(spark, contexts, "records", read.kept, checks)
+    wanted = done.verified.findings.filter(F.col("code").isin([check.code for check in checks]))
+    assert told(wanted).total() > len(checks)
+    assert told(packed.findings) == told(wanted)
 
 
 @pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])

@@ -13,6 +13,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.mark.submit
 def test_an_executor_runs_the_shipped_zip(tmp_path: Path) -> None:
+    # A run that was interrupted leaves its executors' folders.
+    work = Path(pyspark.__file__).parent / "work"
+    shutil.rmtree(work, ignore_errors=True)
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     command = [
         str(ROOT / "spark-submit.sh"),
@@ -27,7 +30,6 @@ def test_an_executor_runs_the_shipped_zip(tmp_path: Path) -> None:
     done = subprocess.run(
         command, check=False, cwd=tmp_path, env=environment, capture_output=True, text=True
     )
-    work = Path(pyspark.__file__).parent / "work"
     executors = [folder.name for folder in work.glob("app-*/*")]
     shutil.rmtree(work, ignore_errors=True)
     assert done.returncode == 1, done.stderr[-3000:]

@@ -76,24 +76,26 @@ def test_no_number_ends_an_audit(spark: SparkSession, tmp_path: Path) -> None:
         assert rows.count()
 
 
+NOTHING = "No batch was read from the dump"
+
+
 @pytest.mark.spark
-@pytest.mark.parametrize(
-    ("files", "said"),
-    [
-        ({"h-0/00000000000000000000.log": b"no batch"}, "1 segment without a readable batch"),
-        ({"__cluster_metadata-0/00000000000000000000.log": b""}, "only __cluster_metadata"),
-    ],
-)
-def test_an_audit_of_nothing_is_incomplete(
-    spark: SparkSession, tmp_path: Path, files: dict[str, bytes], said: str
-) -> None:
-    for name, content in files.items():
-        (tmp_path / "dump" / name).parent.mkdir(parents=True)
-        (tmp_path / "dump" / name).write_bytes(content)
-    out = tmp_path / "out"
-    code = main(["audit", "--dump", str(tmp_path / "dump"), "--out", str(out), "--quiet"])
-    verdict = json.loads((out / "verdict.json").read_text())
+def test_an_audit_of_nothing_is_incomplete(spark: SparkSession, tmp_path: Path) -> None:
+    segment = put(tmp_path / "dump", "h-0", b"no batch")
+    code = main(["audit", "--dump", str(segment), "--out", str(tmp_path / "out"), "--quiet"])
+    verdict = json.loads((tmp_path / "out/verdict.json").read_text())
     assert code == 3 or verdict["findings"]
     assert verdict["verdict"] != "clean"
-    assert any("No batch was read from the dump" in one and said in one
-               for one in verdict["incomplete"])  # fmt: skip
+    (said,) = (one for one in verdict["incomplete"] if NOTHING in one)
+    assert "1 segment without a readable batch" in said
+
+    done = audit_dump(spark, put(tmp_path / "metadata", "__cluster_metadata-0", b""))
+    (said,) = (one for one in done.verdict.incomplete if NOTHING in one)
+    assert "only __cluster_metadata" in said
+    done.release()
+
+
+def put(dump: Path, partition: str, content: bytes) -> Path:
+    (dump / partition).mkdir(parents=True)
+    (dump / partition / "00000000000000000000.log").write_bytes(content)
+    return dump

@@ -23,9 +23,9 @@ def test_what_only_one_cluster_can_tell_is_inconclusive(
     properties = tmp_path / "older" / "broker-0" / "meta.properties"
     told = properties.read_text()
     properties.write_text(re.sub("cluster.id=.*", "cluster.id=another", told))
-    with tarfile.open(DUMPS / "tv2-basic.tar.gz") as archive:
+    with tarfile.open(DUMPS / "tv2-operator.tar.gz") as archive:
         archive.extractall(tmp_path, filter="data")
-    dumps = [tmp_path / "older", tmp_path / "tv2-basic" / "dump"]
+    dumps = [tmp_path / "older", tmp_path / "tv2-operator" / "dump"]
     request = Request(dumps, "", AN_HOUR_LATER, "records", load_settings())
     audit = main.audit(spark, request, Progress(None, quiet=True))
     rows = audit.verified.findings.select("code", "verdict", "reason").collect()
