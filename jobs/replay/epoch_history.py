@@ -103,7 +103,7 @@ def epoch_histories(txn_log_records: DataFrame, partition_info: DataFrame) -> Da
 
     Columns: producer_id, producer_epoch, transactional_id, listed (topic-partition of all
     partitions that any record of the epoch lists), decisions (transactions decided), moved_on
-    (the id has another epoch by then: nothing can be added), coordinator_up_to_ms and
+    (the id has another epoch by then: nothing can be added), broker, coordinator_up_to_ms and
     coordinator_clean_shutdown (the copy), record (place of the last record of the epoch).
     """
     unreadable = txn_log_records.filter(F.col("error").isNotNull())
@@ -127,6 +127,7 @@ def epoch_histories(txn_log_records: DataFrame, partition_info: DataFrame) -> Da
     complete = whole_to(F.col("last.settled")) | (none_missing & (ends_there | none_lost))
     copies = partition_info.select(
         "partition_index",
+        "broker",
         "holes",
         F.col("complete_up_to_ms").alias("coordinator_up_to_ms"),
         F.col("clean_shutdown").alias("coordinator_clean_shutdown"),
@@ -144,6 +145,7 @@ def epoch_histories(txn_log_records: DataFrame, partition_info: DataFrame) -> Da
             F.coalesce(F.col("last.proven_behind") > F.col("data_epoch"), F.lit(False)).alias(
                 "moved_on"
             ),
+            "broker",
             "coordinator_up_to_ms",
             "coordinator_clean_shutdown",
             F.col("last.here").alias("record"),

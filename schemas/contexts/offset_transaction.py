@@ -10,9 +10,9 @@ COLUMNS = """
     end:bigint>>, start_known boolean, single_broker boolean, clean_shutdown boolean,
     complete_up_to_ms bigint, alone boolean, outlasted boolean, appended_by_ms bigint, history
     struct<producer_id:bigint, producer_epoch:int, transactional_id:string,
-    listed:array<string>, decisions:bigint, moved_on:boolean, coordinator_up_to_ms:bigint,
-    coordinator_clean_shutdown:boolean, record:struct<ordinal:bigint, offset:bigint,
-    file_index:int, position:bigint, length:int>>, output struct<aborted_epoch:int,
+    listed:array<string>, decisions:bigint, moved_on:boolean, broker:int,
+    coordinator_up_to_ms:bigint, coordinator_clean_shutdown:boolean,
+    record:struct<ordinal:bigint, offset:bigint, file_index:int, position:bigint, length:int>>, output struct<aborted_epoch:int,
     committed_epoch:int, aborted_place:string, aborted_previous_epoch:int, place:string,
     file_index:int, position:bigint, length:int, first_offset:bigint, marker_offset:bigint,
     stable_below:bigint, moment:bigint>, outcome string, listed boolean, owned bigint,

@@ -169,7 +169,8 @@ def with_listing(rows: DataFrame, log: CoordinatorLog) -> DataFrame:
     """Adds what the coordinator's log says of the epoch of an open transaction, as a whole.
 
     unlisted: all its records are there and none lists the partition (null where not all are);
-    epoch_record: place of the last of them.
+    epoch_record: place of the last of them; epoch_copy: the copy of the log that tells it, which
+    may end before the one that knows the newest record of the id.
     """
     asked = rows.select("producer_id").distinct()
     whole = log.epochs_of(asked).select(
@@ -177,6 +178,9 @@ def with_listing(rows: DataFrame, log: CoordinatorLog) -> DataFrame:
         F.col("producer_epoch").alias("highest_epoch"),
         F.col("listed").alias("listed_in_epoch"),
         F.col("record").alias("epoch_record"),
+        F.struct("broker", "moved_on", "coordinator_up_to_ms", "coordinator_clean_shutdown").alias(
+            "epoch_copy"
+        ),
     )
     joined = rows.join(whole, on=["producer_id", "highest_epoch"], how="left")
     listed = F.coalesce(F.array_contains("listed_in_epoch", F.col("listed")), F.lit(False))
@@ -291,7 +295,8 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
     partition, so the data may be of that transaction. listing_known: no record of the id after
     that marker is missing. registration_over: nothing that the copy of the coordinator's log lacks
     can have registered the partition for these data. one_clock: timestamps of marker and Prepare
-    records tell their order. behind_gap: offsets after that marker are missing.
+    records tell their order. behind_gap: offsets after that marker are missing. listing_over: the
+    same as registration_over of the copy that tells `unlisted`.
     """
     marked = F.col("opening_marker.timestamp")
     epoch = F.col("highest_epoch")
@@ -307,6 +312,10 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
         F.col("coordinator.complete_up_to_ms"), F.col("appended_by_ms"), clock_tolerance
     )
     fenced = _epoch_of_coordinator() > epoch
+    listed_in_time = covers(
+        F.col("epoch_copy.coordinator_up_to_ms"), F.col("appended_by_ms"), clock_tolerance
+    )
+    same_copy = F.col("epoch_copy.broker").eqNullSafe(F.col("coordinator.broker"))
     # Of several Prepare records near the marker, another clock cannot show which is its own.
     earlier = F.col("decided_before_ms")
     alone = F.col("decided_ms").isNotNull() & (
@@ -323,6 +332,12 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
         surely(one_instant("coordinator.clean_shutdown") | in_time | fenced).alias(
             "registration_over"
         ),
+        (
+            surely(F.col("epoch_copy.moved_on"))
+            | surely(listed_in_time)
+            | surely(one_instant("epoch_copy.coordinator_clean_shutdown"))
+            | surely(same_copy)
+        ).alias("listing_over"),
         surely(F.col("single_broker") | alone).alias("one_clock"),
         missing_behind(F.col("opening_marker.offset")).alias("behind_gap"),
     ]

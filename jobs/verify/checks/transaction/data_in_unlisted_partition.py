@@ -26,7 +26,7 @@ from schemas.topics import OFFSETS_TOPIC
 
 
 def _registration_over() -> Column:
-    return F.col("registration_over") | F.col("copies_agree")
+    return F.col("listing_over") & (F.col("registration_over") | F.col("copies_agree"))
 
 
 def _left_to_hanging() -> Column:
