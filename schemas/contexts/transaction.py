@@ -23,9 +23,8 @@ COLUMNS = f"""
     listed_in_epoch array<string>, epoch_record struct<ordinal:bigint, offset:bigint,
     file_index:int, position:bigint, length:int>, epoch_copy struct<broker:int, moved_on:boolean,
     coordinator_up_to_ms:bigint, coordinator_clean_shutdown:boolean>, unlisted boolean,
-    shared_epoch boolean,
-    epoch_whole boolean, owned bigint, coordinator struct<broker:int, partition:int,
-    transactional_id:string, producer_id:bigint, producer_epoch:int, state:string,
+    shared_epoch boolean, epoch_whole boolean, owned bigint, coordinator struct<broker:int,
+    partition:int, transactional_id:string, producer_id:bigint, producer_epoch:int, state:string,
     partitions:array<string>, timeout_ms:int, start_ms:bigint, last_update_ms:bigint,
     record_timestamp:bigint, record_offset:bigint, client_transaction_version:int,
     tombstone:boolean, complete_up_to_ms:bigint, clean_shutdown:boolean, alone:boolean,
@@ -39,8 +38,8 @@ COLUMNS = f"""
     has_data boolean, held_ms bigint, holds_lso boolean, missing_before_marker boolean,
     behind_data_gap boolean, ended_in_snapshot boolean, open_at_the_stop boolean,
     state_may_have_expired boolean, offset_first bigint, offset_last bigint, producer_epoch int,
-    file string, byte_position bigint, byte_length int, previous_marker_position bigint, previous_marker_length int,
-    opening_marker_position bigint, opening_marker_length int, epoch_record_position bigint,
-    epoch_record_length int, age_ms bigint, hangs boolean, overdue boolean, start_untold
-    boolean,{OF_PARTITION}
+    file string, byte_position bigint, byte_length int, previous_marker_position bigint,
+    previous_marker_length int, opening_marker_position bigint, opening_marker_length int,
+    epoch_record_position bigint, epoch_record_length int, age_ms bigint, hangs boolean, overdue
+    boolean, start_untold boolean,{OF_PARTITION}
 """
