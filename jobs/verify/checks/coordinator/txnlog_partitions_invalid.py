@@ -1,7 +1,8 @@
 """The partitions that a state record lists do not fit its state.
 
 What it finds: partitions in an Empty or Complete record; an Ongoing record that drops a partition;
-a Prepare record whose list differs from that of the Ongoing record before it.
+a Prepare record whose list differs from that of the Ongoing record before it; a PrepareAbort record
+with partitions that no Ongoing record added.
 
 Why it is wrong: markers go to the partitions of the Prepare record. In a partition that is missing
 there, the transaction stays open; a surplus partition gets a marker without data.
@@ -17,7 +18,13 @@ from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.conditions import unstable_tail
-from jobs.verify.transitions import is_decoded, lacks, number_of, taken_from_the_older_state
+from jobs.verify.transitions import (
+    is_decoded,
+    lacks,
+    may_follow,
+    number_of,
+    taken_from_the_older_state,
+)
 from schemas.coordinator_states import AT_REST, ONGOING, PREPARE_ABORT, PREPARE_COMMIT
 
 
@@ -28,6 +35,16 @@ def _continues(*states: int) -> Column:
 
 def _rests_with_partitions() -> Column:
     return F.col("state").isin(*AT_REST) & (number_of("partitions") > 0)
+
+
+def _aborts_what_was_never_added() -> Column:
+    """Whether an abort from rest, which transaction.version 2 allows, lists partitions.
+
+    A record at rest has cleared them (`TransactionMetadata.completeTransitionTo`). Where it is no
+    step at all, txnlog_invalid_transition says so.
+    """
+    from_rest = F.col("adjacent") & F.col("previous.state").isin(*AT_REST) & may_follow("previous")
+    return from_rest & (F.col("state") == PREPARE_ABORT) & (number_of("partitions") > 0)
 
 
 def _differs() -> Column:
@@ -51,6 +68,7 @@ CHECK = Check(
             _rests_with_partitions()
             | (_continues(ONGOING) & lacks("partitions", "previous.partitions"))
             | (_continues(PREPARE_COMMIT, PREPARE_ABORT) & _differs())
+            | _aborts_what_was_never_added()
         )
     ),
     excuses=(
