@@ -214,8 +214,10 @@ def offsets_never_listed(scene: Scene) -> Mutant | None:
         return None
     place = next(place for place in one.listed if place[0] == OFFSETS)
     mutant = _of(
-        one, "marker_in_unlisted_partition offset_commit_unlisted torn_transaction", span=None
-    )
+        one, span=None,
+        what="""marker_in_unlisted_partition offset_commit_unlisted torn_transaction
+            marker_without_prepare""",
+    )  # fmt: skip
     for state in [*one.ongoing, one.prepare]:
         if not _without(state, place):
             return None
