@@ -30,6 +30,14 @@ SAMPLE = Path(__file__).parent / "dumps/hanging-sample"
 LOGGING = Path(__file__).parent.parent / "conf" / "log4j2.properties"
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest files first, so that no worker ends alone with one (`--dist loadfile`)."""
+    long = {"slow", "submit"}
+    first = {item.path for item in items if long & {mark.name for mark in item.iter_markers()}}
+    then = {item.path for item in items if "spark" in getattr(item, "fixturenames", ())}
+    items.sort(key=lambda item: 0 if item.path in first else 1 if item.path in then else 2)
+
+
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A local session on two cores with the defaults of an embedded audit."""

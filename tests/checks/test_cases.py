@@ -61,6 +61,7 @@ def test_the_findings_of_a_case_are_exactly_those_it_names(
     assert difference(case, audited) == ""
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_no_check_crashed_and_the_frame_of_the_dump_is_clean(audited: AuditedCases) -> None:
     crashed = [one for one in audited.done.verified.outcomes if one.status != "ran"]

@@ -16,7 +16,7 @@ from jobs.cli.progress import Progress
 from jobs.incidents.downstream import Reads, downstream
 from jobs.model.settings import load as load_settings
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
 Tables = dict[str, list[Any]]
 
 

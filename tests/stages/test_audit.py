@@ -39,6 +39,7 @@ def golden_report() -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in GOLDEN.iterdir() if path.suffix != ".png"}
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_the_sample_hangs_and_a_second_run_changes_nothing(
     spark: SparkSession, sample_audit: SampleAudit, tmp_path: Path

@@ -98,6 +98,7 @@ def by_place(rows: list[Any]) -> dict[tuple[int, str, int], list[dict[str, Any]]
     return grouped
 
 
+@pytest.mark.slow
 def test_a_legal_history_has_no_violation(audited: Any) -> None:
     _, about, audit = audited
     if not about["legal"]:

@@ -78,6 +78,7 @@ def test_the_copy_that_reaches_furthest_and_then_holds_most_is_taken(
     assert taken.broker == broker
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_committed_records_are_those_that_consumers_received(
     spark: SparkSession, scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

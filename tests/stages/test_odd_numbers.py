@@ -65,6 +65,7 @@ def given() -> Iterator[dict[str, object]]:
         yield {"name": f"other {number}", "finds": [], **case}
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_no_number_ends_an_audit(spark: SparkSession, tmp_path: Path) -> None:
     DumpWriter(tmp_path).write([Case("odd", number, one) for number, one in enumerate(given())])
