@@ -143,6 +143,15 @@ def kafkas_tool(cluster: Cluster, words: str) -> str:
     return done.stdout
 
 
+def plans(out: Path) -> list[tuple[str, list[str]]]:
+    """Of each incident its kind and the commands of its plan."""
+    (file,) = out.rglob("repair.json")
+    return [
+        (one["kind"], [step["command"] for step in one["steps"] if step["command"]])
+        for one in json.loads(file.read_text())["incidents"]
+    ]
+
+
 def test_a_hanging_transaction_is_found_explained_aborted_and_gone(
     cluster: Cluster, tmp_path: Path
 ) -> None:
@@ -159,6 +168,7 @@ def test_a_hanging_transaction_is_found_explained_aborted_and_gone(
     commands = re.findall(r"kafka-transactions.sh --bootstrap-server [^;\n]*", said)
     (abort,) = {one.strip() for one in commands if " abort " in one and "start-offset" in one}
     assert abort.endswith("abort --topic hanging --partition 0 --start-offset 42")
+    assert plans(out) == [("late_write", [abort])]
     kafkas_tool(cluster, abort)
 
     again = audit(out, *live, "--as-of", later, code=0)
