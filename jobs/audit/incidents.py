@@ -59,6 +59,7 @@ def _found(audit: Audit, states: DataFrame) -> Incidents | None:
             info=replayed.partition_info,
             states=states,
             files=audit.read.files,
+            splits=replayed.splits,
         )
 
     offsets = Offsets(

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from functools import reduce
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.incidents.assign import PLACE, VIOLATION
@@ -14,7 +14,8 @@ from jobs.spark.kept import Kept
 from schemas.incident import CONSEQUENCE
 
 COLUMNS = [field for field in CONSEQUENCE if field.name != "audit_id"]
-TWICE = "duplicate_batch"
+TWICE, DIFFERS = "duplicate_batch", "replica_divergence"
+CUT = frozenset({LOST, DIFFERS})
 WENT_BACK = frozenset({"offset_commit_regression", "offset_commit_outcome_mismatch"})
 EPOCH = ("producer_id", "producer_epoch")
 
@@ -26,7 +27,7 @@ class Known:
     `decisions`: of `jobs.replay.decisions`, completed or not, kept, None for none; `runs`: data
     runs (`jobs.replay.producers`); `transactions`: of `jobs.replay.transactions`; `regular`: folded
     ones; `info`: partition_info; `states`: rows of the table partition_state with partition_index;
-    `files`: the listing.
+    `files`: the listing; `splits`: summaries.
     """
 
     decisions: DataFrame | None
@@ -36,6 +37,7 @@ class Known:
     info: DataFrame
     states: DataFrame
     files: DataFrame
+    splits: DataFrame
 
 
 def consequences(placed: DataFrame, labels: Collection[str], known: Known, kept: Kept) -> DataFrame:
@@ -49,11 +51,11 @@ def consequences(placed: DataFrame, labels: Collection[str], known: Known, kept:
     decided = known.decisions
     completed = decided is not None and _decided(decided).limit(1).count() > 0
     if decided is not None and completed:
-        named = _decided(decided)
-        fates = kept.keep(_fates(_data(known), named, mine))
+        named, cuts = _decided(decided), _cuts(mine)
+        fates = kept.keep(_fates(_data(known), named, mine, cuts))
         frames.append(_misdecided(mine, fates, known.states))
-        if LOST in labels:
-            frames.append(_lost(mine, fates, named))
+        if not CUT.isdisjoint(labels):
+            frames.append(_lost(_gone(mine, fates, known), fates, named))
     if TWICE in labels:
         frames.append(_twice(mine))
     if not WENT_BACK.isdisjoint(labels):
@@ -118,17 +120,68 @@ def _decided(decisions: DataFrame) -> DataFrame:
     )
 
 
-def _fates(data: DataFrame, decided: DataFrame, placed: DataFrame) -> DataFrame:
-    """What a partition made of a decision, where it matters: columns of both.
+def _fates(data: DataFrame, decided: DataFrame, placed: DataFrame, cuts: DataFrame) -> DataFrame:
+    """What a partition made of a decision, where it matters: columns of both, cut and cut_by.
 
-    Outcomes that contradict it, and whatever a copy has of transactions that another one lost.
+    Outcomes that contradict it, whatever a copy has of transactions that another one lost, and
+    what lies behind the offset (`cut`) from which on copies have different batches.
     """
     both = data.join(decided, on=[*EPOCH, "listed"])
     committed = F.col("outcome") == "commit"
-    gone = _gone(placed).select(*EPOCH, "listed", F.lit(True).alias("gone"))
+    gone = _named_lost(placed).select(*EPOCH, "listed", F.lit(True).alias("gone"))
     known = both.join(small(gone.distinct()), on=[*EPOCH, "listed"], how="left")
+    beside = known.join(small(cuts), on=["topic", "partition"], how="left")
     wrong = F.col("decided_commit") != committed
-    return known.filter(wrong | (F.col("gone") & F.col("decided_commit")))
+    behind = F.coalesce(F.col("first_offset") >= F.col("cut"), F.lit(False))
+    kept = F.col("decided_commit") & (F.coalesce("gone", F.lit(False)) | behind)
+    return beside.filter(wrong | kept)
+
+
+def _cuts(placed: DataFrame) -> DataFrame:
+    """topic, partition, cut, cut_by: from where copies differ, and the incident that tells."""
+    differ = placed.filter((F.col("label") == DIFFERS) & (F.col("verdict") == VIOLATION))
+    return differ.groupBy("topic", "partition").agg(
+        F.min("offset_first").alias("cut"), F.min("incident").alias("cut_by")
+    )
+
+
+def _outlived(known: Known) -> DataFrame:
+    """partition_index of copies that end in an older leader epoch than another of the partition."""
+    newest = known.splits.groupBy("partition_index").agg(
+        F.max("final_leader_epoch").alias("leader_epoch")
+    )
+    place = known.info.select("partition_index", "topic", "partition")
+    of_partition = Window.partitionBy("topic", "partition")
+    compared = newest.join(small(place), on="partition_index").withColumn(
+        "highest", F.max("leader_epoch").over(of_partition)
+    )
+    return compared.filter("leader_epoch < highest").select(
+        "partition_index", F.lit(True).alias("outlived")
+    )
+
+
+def _gone(placed: DataFrame, fates: DataFrame, known: Known) -> DataFrame:
+    """Transactions that a partition lost: incident, topic, partition, listed, EPOCH.
+
+    Those that findings name, and those behind a cut that only outlived copies have.
+    """
+    key = ("topic", "partition", "listed", *EPOCH)
+    behind = fates.filter(
+        F.col("decided_commit")
+        & (F.col("outcome") == "commit")
+        & (F.col("first_offset") >= F.col("cut"))
+    )
+    only_old = (
+        behind.join(small(_outlived(known)), on="partition_index", how="left")
+        .groupBy(*key)
+        .agg(
+            F.min("cut_by").alias("incident"),
+            F.bool_and(F.coalesce("outlived", F.lit(False))).alias("gone"),
+        )
+        .filter("gone")
+    )
+    both = _named_lost(placed).unionByName(only_old.select(*key, "incident"))
+    return both.groupBy(*key).agg(F.min("incident").alias("incident"))
 
 
 def _whose(placed: DataFrame, name: str) -> DataFrame:
@@ -182,8 +235,8 @@ def _misdecided(placed: DataFrame, fates: DataFrame, states: DataFrame) -> DataF
     return _shaped(summed, F.col("kind"), provable=F.lit(True))
 
 
-def _gone(placed: DataFrame) -> DataFrame:
-    """Transactions of which a partition has nothing: incident, topic, partition, listed, EPOCH."""
+def _named_lost(placed: DataFrame) -> DataFrame:
+    """Transactions of which findings say that a partition has nothing: the columns of `_gone`."""
     lost = placed.filter((F.col("label") == LOST) & (F.col("verdict") == VIOLATION))
     named = lost.withColumn("listed", F.concat_ws("-", "topic", "partition"))
     return named.groupBy("topic", "partition", "listed", *EPOCH).agg(
@@ -191,18 +244,18 @@ def _gone(placed: DataFrame) -> DataFrame:
     )
 
 
-def _lost(placed: DataFrame, fates: DataFrame, decided: DataFrame) -> DataFrame:
+def _lost(gone: DataFrame, fates: DataFrame, decided: DataFrame) -> DataFrame:
     """Committed transactions of which a partition has nothing; counted where a copy has them.
 
     Offsets and records are those of the copy that has most of them; broker is the one that has.
     """
-    gone = _gone(placed).join(decided.filter("decided_commit"), on=[*EPOCH, "listed"])
+    known = gone.join(decided.filter("decided_commit"), on=[*EPOCH, "listed"])
     kept = fates.filter(F.col("outcome") == "commit").select(
         "broker", "listed", *EPOCH, "first_offset", "last_offset", "records", "since_ms"
     )
     copy = F.struct("records", "first_offset", "last_offset", "since_ms", "broker")
     one = (
-        gone.join(kept, on=[*EPOCH, "listed"], how="left")
+        known.join(kept, on=[*EPOCH, "listed"], how="left")
         .groupBy("incident", "topic", "partition", *EPOCH)
         .agg(F.max(copy).alias("copy"))
     )

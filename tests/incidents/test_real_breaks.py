@@ -195,3 +195,31 @@ def test_the_metadata_log_shows_what_the_scenario_did(told: Told) -> None:
     moments = [row.at_ms for row in mine]
     assert moments == sorted(moments) and len(moments) <= 200
     assert {"first_affected", "last_affected"} <= {row.event for row in mine}
+
+
+def test_committed_records_that_only_the_old_leader_has_are_counted(told: Told) -> None:
+    old_leader = oracle.about(told.scenario).get("old_leader")
+    cuts = {
+        (row.topic, row.partition): row.offset_first
+        for row in told.findings
+        if row.code == "replica_divergence" and row.verdict == "violation"
+    }
+    if old_leader is None or not cuts:
+        pytest.skip("no copy of an old leader")
+    lost = {}
+    for place, cut in cuts.items():
+        folder = oracle.folder_of(told.scenario, old_leader, f"{place[0]}-{place[1]}")
+        numbers: Counter[int] = Counter()
+        lost[place] = 0
+        for batch in oracle.stored_batches(folder):
+            if batch.control:
+                written = numbers.pop(batch.producer_id, 0)
+                lost[place] += written if batch.commit else 0
+            elif batch.transactional and batch.first_offset >= cut:
+                numbers[batch.producer_id] += len(batch.offsets)
+    counted = {
+        (row.topic, row.partition): row.records
+        for row in told.rows["consequence"]
+        if row.kind == "records_lost"
+    }
+    assert counted == lost
