@@ -5,14 +5,16 @@ from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from jobs.audit.audit import Audit
 from jobs.decode.decode import decode_options
-from jobs.incidents.consequences import Known
+from jobs.incidents.consequences import Known, first_differences
 from jobs.incidents.events import Logs
 from jobs.incidents.groups import furthest_offsets, newest_offsets
 from jobs.incidents.incidents import Incidents, Offsets, incidents
 from jobs.incidents.lineage import Traffic
+from jobs.spark.joins import small
 from jobs.spark.session import TASKS_A_CORE
 from schemas.lineage import INPUT_COMMITS, METADATA_CHANGE
 from schemas.log_row import SPLIT
@@ -50,7 +52,8 @@ def _found(audit: Audit, states: DataFrame) -> Incidents | None:
 
     kept = audit.read.kept
 
-    def known(producers: DataFrame) -> Known:
+    def known(of_findings: DataFrame) -> Known:
+        producers = _concerned(audit, of_findings)
         return Known(
             decisions=_decisions(audit, producers),
             runs=replayed.states.join(producers, on="producer_id", how="left_semi"),
@@ -81,6 +84,24 @@ def _found(audit: Audit, states: DataFrame) -> Incidents | None:
         return Logs(decisions, records, changes)
 
     return incidents(audit.verified.findings, known, offsets, logs, kept)
+
+
+def _concerned(audit: Audit, of_findings: DataFrame) -> DataFrame:
+    """producer_id: of findings, and of those who wrote where copies differ, from there on.
+
+    Their transactions may be in one copy alone, and nothing is wrong with them there.
+    """
+    replayed, found = audit.replayed, first_differences(audit.verified.findings)
+    if not found.limit(1).count():
+        return of_findings
+    cuts = replayed.partition_info.join(small(found), on=["topic", "partition"])
+    names = ("partition_index", "producer_id", "last_offset")
+    written = replayed.states.select(*names).unionByName(
+        audit.read.decoded.regular_transactions().select(*names)
+    )
+    behind = written.join(small(cuts.select("partition_index", "cut")), on="partition_index")
+    beside = behind.filter(F.col("last_offset") >= F.col("cut")).select("producer_id")
+    return of_findings.unionByName(beside).distinct()
 
 
 def _decisions(audit: Audit, producers: DataFrame) -> DataFrame | None:

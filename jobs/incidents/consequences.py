@@ -137,6 +137,12 @@ def _fates(data: DataFrame, decided: DataFrame, placed: DataFrame, cuts: DataFra
     return beside.filter(wrong | kept)
 
 
+def first_differences(findings: DataFrame) -> DataFrame:
+    """topic, partition, cut: the offset from which on copies provably differ."""
+    differ = findings.filter((F.col("code") == DIFFERS) & (F.col("verdict") == VIOLATION))
+    return differ.groupBy("topic", "partition").agg(F.min("offset_first").alias("cut"))
+
+
 def _cuts(placed: DataFrame) -> DataFrame:
     """topic, partition, cut, cut_by: from where copies differ, and the incident that tells."""
     differ = placed.filter((F.col("label") == DIFFERS) & (F.col("verdict") == VIOLATION))
