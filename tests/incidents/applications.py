@@ -1,8 +1,10 @@
 """A dump of applications that read, process and write in transactions (transaction.version 2).
 
-All topics have one partition and lie on one broker that was stopped cleanly.
+All topics have one partition and lie on one broker that was stopped cleanly, or on each of two.
 """
 
+import base64
+from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,10 +22,11 @@ AN_HOUR_MS = 3_600_000
 
 @dataclass
 class Log:
-    """The batches of one partition, and its log end offset."""
+    """The batches of one partition, its log end offset, and the epoch of its leader."""
 
     parts: list[bytes] = field(default_factory=list)
     end: int = 0
+    leader_epoch: int = 0
 
 
 @dataclass
@@ -65,6 +68,7 @@ class Applications:
         batch = writer.batch(
             log.end, records, base_timestamp=self.now, transactional=True,
             producer_id=one.producer_id, producer_epoch=one.epoch, base_sequence=0,
+            partition_leader_epoch=log.leader_epoch,
         )  # fmt: skip
         self._append(topic, batch, len(records))
 
@@ -104,22 +108,28 @@ class Applications:
         self._state(one, PREPARE_COMMIT if commit else PREPARE_ABORT, listed, began)
         for topic in listed:
             if topic not in unmarked:
-                end = self.logs[topic].end
-                marker = writer.marker(end, one.producer_id, one.epoch, commit, 0, self.now)
+                log = self.logs[topic]
+                marker = writer.marker(
+                    log.end, one.producer_id, one.epoch, commit, 0, self.now,
+                    partition_leader_epoch=log.leader_epoch,
+                )  # fmt: skip
                 self._append(topic, marker, 1)
         self._state(one, (PREPARE_COMMIT if commit else PREPARE_ABORT) + 2, [], began)
 
-    def write(self, folder: Path) -> None:
-        """Writes the log directory of the broker."""
+    def write(self, folder: Path, node: int = 1) -> None:
+        """Writes the log directory of a broker."""
         folder.mkdir(parents=True)
         for topic, log in self.logs.items():
             partition = folder / f"{topic}-0"
             partition.mkdir()
             (partition / f"{0:020d}.log").write_bytes(b"".join(log.parts))
+            topic_id = base64.urlsafe_b64encode(f"{topic:16.16}".encode()).decode().rstrip("=")
+            (partition / "partition.metadata").write_text(f"version: 0\ntopic_id: {topic_id}\n")
         ends = [f"{topic} 0 {log.end}" for topic, log in self.logs.items()]
         for name in ("replication-offset-checkpoint", "recovery-point-offset-checkpoint"):
             (folder / name).write_text("\n".join(["0", str(len(ends)), *ends]) + "\n")
-        (folder / "meta.properties").write_text("version=1\nnode.id=1\ncluster.id=c\n")
+        (folder / "meta.properties").write_text(f"version=1\nnode.id={node}\ncluster.id=c\n")
+        (folder / "cleaner-offset-checkpoint").write_text("0\n0\n")
         (folder / ".kafka_cleanshutdown").write_text("")
 
 
@@ -165,3 +175,24 @@ def two_breaks() -> Applications:
     made.transaction(source, {"orders": 2}, commit=False, unmarked=("orders",))  # 4, 5
     made.transaction(source, {"orders": 1})
     return made
+
+
+def unclean_election() -> tuple[Applications, Applications]:
+    """The old leader of `orders`, and the new one, which has only its first transaction.
+
+    Two more were committed (3 and 2 records) and one was aborted; nothing is wrong with them on the
+    old leader. The producer of the second of them never wrote again.
+    """
+    old = Applications()
+    source, once = old.application("source"), old.application("once")
+    old.transaction(source, {"orders": 2})
+    log = old.logs["orders"]
+    kept = Log(list(log.parts), log.end, leader_epoch=1)
+    old.transaction(source, {"orders": 3})
+    old.transaction(once, {"orders": 2})
+    old.transaction(source, {"orders": 1}, commit=False)
+    new = deepcopy(old)
+    new.logs["orders"] = kept
+    new.now += 2 * AN_HOUR_MS
+    new.transaction(source, {"orders": 4})
+    return old, new

@@ -24,8 +24,9 @@ Tables = dict[str, list[Any]]
 def told(spark: SparkSession, tmp_path: Path) -> Callable[..., Tables]:
     """The tables of the incidents of made applications."""
 
-    def audited(made: applications.Applications) -> Tables:
-        made.write(tmp_path / "broker-1")
+    def audited(*copies: applications.Applications) -> Tables:
+        for node, made in enumerate(copies, start=1):
+            made.write(tmp_path / f"broker-{node}", node)
         wanted = Request([tmp_path], "", applications.AS_OF, "records", load_settings())
         audit = main.audit(spark, wanted, Progress(None, quiet=True))
         _, tables = with_incidents(audit, result_tables(spark, audit))
@@ -87,6 +88,17 @@ def test_two_breaks_an_hour_apart_are_two_incidents_with_their_own_consequences(
     ranges = [(effects[n].first_offset, effects[n].last_offset, effects[n].records) for n in (1, 2)]
     assert sorted(ranges) == [(0, 0, 1), (4, 5, 2)]
     assert {row.incident for row in tables["incident_event"]} == {1, 2}
+
+
+def test_what_only_the_old_leader_has_is_lost_whoever_wrote_it(
+    told: Callable[..., Tables],
+) -> None:
+    tables = told(*applications.unclean_election())
+    (incident,) = tables["incident"]
+    assert incident.kind == "unclean_election"
+    (lost,) = (row for row in tables["consequence"] if row.kind == "records_lost")
+    assert (lost.topic, lost.broker, lost.transactions, lost.records) == ("orders", 1, 2, 5)
+    assert (lost.first_offset, lost.last_offset) == (3, 8)
 
 
 def test_downstream_is_what_any_reader_wrote_and_never_the_root_itself() -> None:
