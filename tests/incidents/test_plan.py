@@ -33,6 +33,15 @@ def test_a_command_about_a_topic_is_told_once_a_topic() -> None:
     ]
 
 
+def test_what_the_new_leader_waits_for_is_aborted_where_there_is_any() -> None:
+    signature = BY_NAME["unclean_election"]
+    steps = plan(signature, [blocked(0), Place("records_lost", 1, "u", 0, 3, 8)])
+    aborts = [one for one in steps if one["command"] and " abort " in one["command"]]
+    assert len(aborts) == 1 and not aborts[0]["reversible"]
+    lost_alone = plan(signature, [Place("records_lost", 1, "u", 0, 3, 8)])
+    assert len(lost_alone) == len(steps) - 1
+
+
 def test_many_places_are_cut_and_counted() -> None:
     places = [blocked(n) for n in range(MOST_PLACES + 5)]
     lines = plan(BY_NAME["late_write"], places)[0]["command"].splitlines()

@@ -19,7 +19,7 @@ whose disk was lost or restored from an older state.
 """
 
 from jobs.incidents.signature import LOST, MISSING_MARKER, MOMENT, Signature, Step
-from jobs.model.commands import EXPORT_TOPIC
+from jobs.model.commands import ABORT_BY_START, DESCRIBE_PRODUCERS, EXPORT_TOPIC
 
 CUT = ("replica_divergence", LOST)
 FOLLOWS = (
@@ -58,6 +58,16 @@ SIGNATURE = Signature(
             before="the copy is readable",
             check="the table record has the offsets that are listed as lost",
             of="records_lost",
+        ),
+        Step(
+            "Check that what is open on the new leader is still open, and abort it: its marker was "
+            "cut off, and consumers wait for it",
+            command=ABORT_BY_START,
+            before=f"it is listed by: {DESCRIBE_PRODUCERS}",
+            check="the last stable offset of the partition moves on",
+            cannot="a transaction that was committed: save its records first (read_uncommitted)",
+            reversible=False,
+            of="records_blocked",
         ),
         Step(
             "Produce them again, at the end of the partition; consumers get them later than they "
