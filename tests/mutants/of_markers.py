@@ -55,6 +55,16 @@ def _followed(one: Decision, view: View, txn: Txn) -> bool:
     return (txn.marker or 0) + 1 < len(view.batches)
 
 
+def _has_older(view: View, marker: int) -> bool:
+    """Whether something of the partition is older than a marker, whichever clocks told it."""
+    at = view.batches[marker]
+    return any(
+        one.producer_id == at.producer_id
+        or (one.control and one.max_timestamp < at.max_timestamp - CLOCK_TOLERANCE_MS)
+        for one in view.batches[:marker]
+    )
+
+
 @operator
 def marker_lost_with_gap(scene: Scene) -> Mutant | None:
     found = _marker(scene, lambda one, view, txn: _followed(one, view, txn) and bool(txn.data))
@@ -92,6 +102,8 @@ def marker_lost_without_data(scene: Scene) -> Mutant | None:
     mutant = _mutant(found, LOST)
     assert txn.marker is not None
     mutant.span = None
+    if not _has_older(view, txn.marker):
+        mutant.why = "the partition may have been made after the decision"
     view.drop(txn.marker, close=True)
     view.store()
     return mutant
@@ -376,10 +388,15 @@ def marker_where_none_belongs(scene: Scene) -> Mutant | None:
         return None
     other.insert(at, led_by(content, other.batches[at].leader_epoch))
     other.store()
-    offset = other.batches[at].base_offset
+    marker = other.batches[at]
+    abortable = not marker.commit and any(
+        b.producer_id == txn.producer_id and b.producer_epoch == marker.producer_epoch
+        for b in other.batches[:at]
+    )
     return Mutant(
         codes("marker_in_unlisted_partition marker_epoch_regression"), places(other.place),
-        (offset, offset), pids(txn.producer_id), frozenset([one.name]),
+        (marker.base_offset, marker.base_offset), pids(txn.producer_id), frozenset([one.name]),
+        why="an ABORT of the epoch of data may be an operator's" if abortable else "",
     )  # fmt: skip
 
 
@@ -420,7 +437,9 @@ def commit_without_decision(scene: Scene) -> Mutant | None:
     told_until = min(log.batches[-1].max_timestamp for log in scene.coordinators)
     late = told_until - last.max_timestamp < 2 * CLOCK_TOLERANCE_MS
     return Mutant(
-        codes("marker_without_prepare offset_commit_outcome_mismatch"), places(view.place),
+        # With the epoch of its data it is no marker of transaction.version 2 either.
+        codes("marker_without_prepare offset_commit_outcome_mismatch marker_protocol_mixed"),
+        places(view.place),
         (view.batches[txn.data[0]].base_offset, offset), pids(txn.producer_id),
         why="the coordinator's log may end in front of its decision" if late else "",
     )  # fmt: skip
