@@ -39,6 +39,8 @@ DEFAULTS = {
     # Spark would take 32 MB for the first row of every sort, aggregate and hash join.
     "spark.buffer.pageSize": "4m",
 }
+# The class that warns of each plan whose text is cut short.
+CUT_SHORT = "org.apache.spark.sql.catalyst.util.StringUtils"
 # Where each column expression came from in the Python code: for debugging, and it takes time.
 QUIET = {"spark.sql.dataFrameQueryContext.enabled": "false"}
 SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
@@ -72,6 +74,8 @@ def get_session(extra: dict[str, str] | None = None) -> tuple[SparkSession, bool
             if not given.contains(key):
                 builder = builder.config(key, value)
     spark = active or builder.getOrCreate()
+    if started:
+        _hush(spark)
     remember(spark)
     for key, value in REQUIRED.items():
         spark.conf.set(key, value)
@@ -118,6 +122,12 @@ def spark_session(extra: dict[str, str] | None = None) -> Iterator[SparkSession]
     finally:
         if started:
             spark.stop()
+
+
+def _hush(spark: SparkSession) -> None:
+    """Spark warns of each plan whose text it cuts short: dozens of lines, of no consequence."""
+    log4j = spark.sparkContext._jvm.org.apache.logging.log4j  # type: ignore[union-attr]
+    log4j.core.config.Configurator.setLevel(CUT_SHORT, log4j.Level.ERROR)
 
 
 def _given() -> SparkConf:
