@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
+from jobs.model.commands import ABORT_BY_START, DESCRIBE_PRODUCERS
+
 PROVEN, CONSISTENT, UNEXPLAINED = "proven", "consistent", "unexplained"
 # What makes two incidents of one signature: see `Signature.key`.
 ONE, BROKER, PRODUCER, MOMENT = "one", "broker", "producer", "moment"
@@ -43,6 +45,19 @@ class Step(NamedTuple):
     reversible: bool = True
     # The consequence that calls for it; None: always.
     of: str | None = None
+
+
+def abort_step(what: str, cannot: str) -> Step:
+    """The step that ends what blocks the readers of a partition: the same for every cause."""
+    return Step(
+        what,
+        command=ABORT_BY_START,
+        before=f"it is listed by: {DESCRIBE_PRODUCERS}",
+        check="the last stable offset of the partition moves on",
+        cannot=cannot,
+        reversible=False,
+        of="records_blocked",
+    )
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,7 @@ transaction with a new epoch (KIP-890); with
 `transaction.partition.verification.enable=false`, or an older protocol, it still happens.
 """
 
-from jobs.incidents.signature import MISSING_MARKER, MOMENT, Signature, Step
-from jobs.model.commands import ABORT_BY_START, DESCRIBE_PRODUCERS
+from jobs.incidents.signature import MISSING_MARKER, MOMENT, Signature, Step, abort_step
 
 LATE = (
     "late_write_after_marker", "hanging_transaction", "data_in_unlisted_partition",
@@ -45,14 +44,9 @@ SIGNATURE = Signature(
     known_bug="KAFKA-12671, KAFKA-15449; prevented by KIP-890 (verification from 3.6, 4.0)",
     key=MOMENT,
     steps=(
-        Step(
+        abort_step(
             "Check that the transaction is still open, and abort it",
-            command=ABORT_BY_START,
-            before=f"it is listed by: {DESCRIBE_PRODUCERS}",
-            check="the last stable offset of the partition moves on",
             cannot="its records are lost for read_committed consumers; save them before",
-            reversible=False,
-            of="records_blocked",
         ),
         Step(
             "Set transaction.partition.verification.enable=true on brokers from 3.6 on, and move "

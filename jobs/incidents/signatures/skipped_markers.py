@@ -16,8 +16,7 @@ Known bug: KAFKA-20734, seen in 4.3.0. 3.9 queues the markers of such partitions
 (`TransactionMarkerChannelManager`, `Node.noNode`).
 """
 
-from jobs.incidents.signature import LOST, MISSING_MARKER, MOMENT, Signature, Step
-from jobs.model.commands import ABORT_BY_START, DESCRIBE_PRODUCERS
+from jobs.incidents.signature import LOST, MISSING_MARKER, MOMENT, Signature, Step, abort_step
 
 OPEN_DATA = "open_data_of_completed_transaction"
 FOLLOWS = (
@@ -43,15 +42,10 @@ SIGNATURE = Signature(
     known_bug="KAFKA-20734, seen in 4.3.0",
     key=MOMENT,
     steps=(
-        Step(
+        abort_step(
             "Check that the transaction is still open, and abort it, before the producer's next "
             "marker decides its records",
-            command=ABORT_BY_START,
-            before=f"it is listed by: {DESCRIBE_PRODUCERS}",
-            check="the last stable offset of the partition moves on",
             cannot="a COMMIT that was skipped: save those records first (read_uncommitted)",
-            reversible=False,
-            of="records_blocked",
         ),
         Step(
             "Correct what consumers made of the aborted records that they got; the table "

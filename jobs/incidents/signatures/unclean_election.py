@@ -18,8 +18,8 @@ Known bug: none; `unclean.leader.election.enable=true`, elections forced by an o
 whose disk was lost or restored from an older state.
 """
 
-from jobs.incidents.signature import LOST, MISSING_MARKER, MOMENT, Signature, Step
-from jobs.model.commands import ABORT_BY_START, DESCRIBE_PRODUCERS, EXPORT_TOPIC
+from jobs.incidents.signature import LOST, MISSING_MARKER, MOMENT, Signature, Step, abort_step
+from jobs.model.commands import EXPORT_TOPIC
 
 CUT = ("replica_divergence", LOST)
 FOLLOWS = (
@@ -59,15 +59,10 @@ SIGNATURE = Signature(
             check="the table record has the offsets that are listed as lost",
             of="records_lost",
         ),
-        Step(
+        abort_step(
             "Check that what is open on the new leader is still open, and abort it: its marker was "
             "cut off, and consumers wait for it",
-            command=ABORT_BY_START,
-            before=f"it is listed by: {DESCRIBE_PRODUCERS}",
-            check="the last stable offset of the partition moves on",
             cannot="a transaction that was committed: save its records first (read_uncommitted)",
-            reversible=False,
-            of="records_blocked",
         ),
         Step(
             "Produce them again, at the end of the partition; consumers get them later than they "
