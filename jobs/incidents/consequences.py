@@ -51,7 +51,8 @@ def consequences(placed: DataFrame, labels: Collection[str], known: Known, kept:
     decided = known.decisions
     completed = decided is not None and _decided(decided).limit(1).count() > 0
     if decided is not None and completed:
-        named, cuts = _decided(decided), _cuts(mine)
+        named = _decided(decided)
+        cuts = first_differences(mine, "label", F.min("incident").alias("cut_by"))
         fates = kept.keep(_fates(_data(known), named, mine, cuts))
         frames.append(_misdecided(mine, fates, known.states))
         if not CUT.isdisjoint(labels):
@@ -137,18 +138,10 @@ def _fates(data: DataFrame, decided: DataFrame, placed: DataFrame, cuts: DataFra
     return beside.filter(wrong | kept)
 
 
-def first_differences(findings: DataFrame) -> DataFrame:
-    """topic, partition, cut: the offset from which on copies provably differ."""
-    differ = findings.filter((F.col("code") == DIFFERS) & (F.col("verdict") == VIOLATION))
-    return differ.groupBy("topic", "partition").agg(F.min("offset_first").alias("cut"))
-
-
-def _cuts(placed: DataFrame) -> DataFrame:
-    """topic, partition, cut, cut_by: from where copies differ, and the incident that tells."""
-    differ = placed.filter((F.col("label") == DIFFERS) & (F.col("verdict") == VIOLATION))
-    return differ.groupBy("topic", "partition").agg(
-        F.min("offset_first").alias("cut"), F.min("incident").alias("cut_by")
-    )
+def first_differences(rows: DataFrame, code: str = "code", *told: Column) -> DataFrame:
+    """topic, partition, cut (the offset from which on copies provably differ), and what is told."""
+    differ = rows.filter((F.col(code) == DIFFERS) & (F.col("verdict") == VIOLATION))
+    return differ.groupBy("topic", "partition").agg(F.min("offset_first").alias("cut"), *told)
 
 
 def _outlived(known: Known) -> DataFrame:
