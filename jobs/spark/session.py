@@ -39,8 +39,11 @@ DEFAULTS = {
     # Spark would take 32 MB for the first row of every sort, aggregate and hash join.
     "spark.buffer.pageSize": "4m",
 }
-# The class that warns of each plan whose text is cut short.
-CUT_SHORT = "org.apache.spark.sql.catalyst.util.StringUtils"
+# The classes that warn of each plan whose text is cut short: at a length, at a number of fields.
+CUT_SHORT = (
+    "org.apache.spark.sql.catalyst.util.StringUtils",
+    "org.apache.spark.util.SparkStringUtils",
+)
 # Where each column expression came from in the Python code: for debugging, and it takes time.
 QUIET = {"spark.sql.dataFrameQueryContext.enabled": "false"}
 SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
@@ -127,7 +130,8 @@ def spark_session(extra: dict[str, str] | None = None) -> Iterator[SparkSession]
 def _hush(spark: SparkSession) -> None:
     """Spark warns of each plan whose text it cuts short: dozens of lines, of no consequence."""
     log4j = spark.sparkContext._jvm.org.apache.logging.log4j  # type: ignore[union-attr]
-    log4j.core.config.Configurator.setLevel(CUT_SHORT, log4j.Level.ERROR)
+    for name in CUT_SHORT:
+        log4j.core.config.Configurator.setLevel(name, log4j.Level.ERROR)
 
 
 def _given() -> SparkConf:
