@@ -117,18 +117,22 @@ def write_late(cluster: Cluster, topic: str, sequence: int) -> None:
     assert [one.error_code for one in answer.responses[0].partition_responses] == [0]
 
 
+def neighbour(transactional_id: str) -> str:
+    """Another id of the same coordinator partition."""
+    place = partition_for(transactional_id, COORDINATORS)
+    return next(one for one in map(str, count()) if partition_for(one, COORDINATORS) == place)
+
+
 def leave_hanging(cluster: Cluster, topic: str) -> None:
     """A transaction that hangs from offset 42 on, provably: its logs go on for a minute.
 
-    So much the clocks of two brokers may differ. The other id is one of the same coordinator.
+    So much the clocks of two brokers may differ.
     """
     write_transactions(cluster, topic, 2, "hangs")
     write_late(cluster, topic, 40)
-    place = partition_for("hangs", COORDINATORS)
-    others = next(one for one in map(str, count()) if partition_for(one, COORDINATORS) == place)
-    write_transactions(cluster, topic, 2, others)
+    write_transactions(cluster, topic, 2, neighbour("hangs"))
     time.sleep(CLOCKS_DIFFER)
-    write_transactions(cluster, topic, 2, others)
+    write_transactions(cluster, topic, 2, neighbour("hangs"))
 
 
 def kafkas_tool(cluster: Cluster, words: str) -> str:

@@ -4,15 +4,12 @@ import os
 import re
 import time
 from collections.abc import Iterator
-from itertools import count
 from pathlib import Path
 
 import pytest
 from brokers.kafka_broker import Cluster
 from brokers.test_fetched_dump import create, write_transactions
-from brokers.test_live_audit import CLOCKS_DIFFER, COORDINATORS, audit, kafkas_tool, plans
-
-from udfs.wire.coordinator.txn_log import partition_for
+from brokers.test_live_audit import CLOCKS_DIFFER, audit, kafkas_tool, neighbour, plans
 
 pytest.importorskip("kafka", reason="the clients of these tests are those of kafka-python")
 pytestmark = pytest.mark.skipif(
@@ -49,16 +46,14 @@ def test_the_plan_for_a_skipped_marker_mends_it(cluster: Cluster, tmp_path: Path
     partition lacks is neither older than the log nor under way.
     """
     create(cluster, skipped=1)
-    place = partition_for("skips", COORDINATORS)
-    others = next(one for one in map(str, count()) if partition_for(one, COORDINATORS) == place)
-    write_transactions(cluster, "skipped", 1, others)
+    write_transactions(cluster, "skipped", 1, neighbour("skips"))
     time.sleep(CLOCKS_DIFFER)
     write_transactions(cluster, "skipped", 4, "skips")
     cluster.stop(1)
     lose_last_batch(cluster.data() / "skipped-0")
     cluster.start_all()
     time.sleep(CLOCKS_DIFFER)
-    write_transactions(cluster, "skipped", 2, others)
+    write_transactions(cluster, "skipped", 2, neighbour("skips"))
     out, live = tmp_path / "audits", ["--bootstrap", cluster.bootstrap, "--topics", "skipped"]
 
     found = audit(out, *live, code=1)
