@@ -10,19 +10,18 @@ from jobs.spark.joins import small
 def last_states(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFrame:
     """One row a transactional id and broker: its last record (see schemas/coordinator_txn.py).
 
-    Additionally complete_up_to_ms, clean_shutdown and alone of the partition it lies in, and
-    whole_since_ms: from that moment on no record of that partition is missing (0: none ever was).
+    Additionally complete_up_to_ms, clean_shutdown and alone of the partition it lies in;
+    whole_since_ms: from that moment on no record of that partition is missing (0: none ever was);
+    replicated: no leader can take the record back.
     """
     newest = (
         txn_log_records.filter(F.col("transactional_id").isNotNull())
         .groupBy("partition_index", "transactional_id")
         .agg(F.max(F.struct("offset", F.struct("*").alias("record"))).alias("newest"))
     )
-    place = small(
-        partition_info.select(
-            "partition_index", "broker", "partition", "complete_up_to_ms", "clean_shutdown", "alone"
-        )
-    )
+    names = ("partition_index", "broker", "partition", "complete_up_to_ms", "clean_shutdown",
+             "alone", "stable_below")  # fmt: skip
+    place = small(partition_info.select(*names))
     placed = newest.join(place, on="partition_index", how="inner").join(
         small(_whole_since(txn_log_records, partition_info)), on="partition_index", how="left"
     )
@@ -45,6 +44,7 @@ def last_states(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFr
         "clean_shutdown",
         "alone",
         "whole_since_ms",
+        (F.col("newest.record.offset") < F.col("stable_below")).alias("replicated"),
     )
 
 
@@ -65,11 +65,17 @@ def _whole_since(txn_log_records: DataFrame, partition_info: DataFrame) -> DataF
 
 
 def owners(states: DataFrame) -> DataFrame:
-    """One row a producer id: the newest last record that names it, over all brokers' copies."""
+    """One row a producer id: the newest last record that names it, over all brokers' copies.
+
+    Of several copies with the same record the one that is complete up to the latest moment.
+    """
     named = states.filter(F.col("producer_id").isNotNull())
     newest = named.groupBy("producer_id").agg(
-        F.max(F.struct("record_timestamp", "record_offset", F.struct("*").alias("state"))).alias(
-            "newest"
-        )
-    )
+        F.max(
+            F.struct(
+                "record_timestamp", "record_offset", "complete_up_to_ms",
+                F.struct("*").alias("state"),
+            )
+        ).alias("newest")
+    )  # fmt: skip
     return newest.select("newest.state.*")

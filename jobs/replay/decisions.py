@@ -7,7 +7,6 @@ from jobs.spark.joins import small
 from schemas.coordinator_states import (
     COMPLETE_ABORT,
     COMPLETE_COMMIT,
-    EMPTY,
     PREPARE_ABORT,
     PREPARE_COMMIT,
 )
@@ -139,9 +138,7 @@ def histories(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFram
         "producer_id", "partition_index", "tail_from", "history_covers_ms", "history_clean_shutdown"
     ).agg(
         F.min(F.when(in_tail, F.col("producer_epoch"))).alias("lowest_epoch"),
-        F.max(epoch_in_effect(F.col("producer_epoch"), F.col("status") == EMPTY)).alias(
-            "newest_epoch"
-        ),
+        F.max(epoch_in_effect(_recorded(""))).alias("newest_epoch"),
         F.min(F.struct(*OF_FIRST)).alias("first"),
     )
     known_above = (

@@ -13,16 +13,23 @@ from schemas.coordinator_states import (
     PREPARE_COMMIT,
 )
 from udfs.rules.absence import reaches_behind
-from udfs.rules.coordinator_step import EXHAUSTED_EPOCH, epoch_in_effect
+from udfs.rules.coordinator_step import EXHAUSTED_EPOCH, Recorded, epoch_in_effect
 from udfs.rules.producer_step import LAST_EPOCH
 
 PREPARED = (PREPARE_COMMIT, PREPARE_ABORT)
+PLACE_OF_RECORD = ("ordinal", "offset", "file_index", "position", "length")
+# Epochs of one producer id, as a number that rises with the producer ids of an id, too.
+EPOCHS = LAST_EPOCH + 1
+# So many records behind the last of an epoch are asked whether the id moved on.
+LOOKED_AHEAD = 3
+# delete.retention.ms of the topic, by default: so long a tombstone stays, at least.
+TOMBSTONES_STAY_MS = 86_400_000
 
 
 def _epoch_of_data() -> Column:
     """Epoch of the data that a record is about: a Prepare record may raise it by one or two."""
     return F.when(
-        F.col("state").isin(*PREPARED), F.coalesce("previous_epoch", "producer_epoch")
+        F.col("state").isin(*PREPARED), F.coalesce("previous.producer_epoch", "producer_epoch")
     ).otherwise(F.col("producer_epoch"))
 
 
@@ -30,65 +37,110 @@ def _begins() -> Column:
     """Whether no transaction of the epoch can lie before this record.
 
     InitProducerId gives an epoch that no data have; under transaction.version 2 so does every
-    end of a transaction. A Complete record of the older protocols goes on with its epoch.
+    end of a transaction. A Complete record of the older protocols goes on with its epoch. A client
+    that asks again gets the same epoch in a second Empty record
+    (`TransactionMetadata.prepareIncrementProducerEpoch`), perhaps after a transaction in it, which
+    under version 2 would have raised the epoch. So the record before must be there, and be of
+    another epoch, unless the id is one of version 2.
     """
     completed = F.col("state").isin(COMPLETE_COMMIT, COMPLETE_ABORT)
-    return (F.col("state") == EMPTY) | (completed & (F.col("client_transaction_version") >= 2))
+    previous_next_to_it = (F.col("offset") - F.col("previous.offset")) == (
+        F.col("ordinal") - F.col("previous.ordinal")
+    )
+    given_before = (F.col("previous.producer_id") == F.col("producer_id")) & (
+        F.col("previous.producer_epoch") == F.col("producer_epoch")
+    )
+    first = previous_next_to_it & ~F.coalesce(given_before, F.lit(False))
+    of_version_2 = F.col("ahead")[0]["client_transaction_version"] >= 2
+    given = F.coalesce(
+        (F.col("producer_epoch") == 0) | of_version_2 | first, F.col("producer_epoch") == 0
+    )
+    return F.when(F.col("state") == EMPTY, given).otherwise(
+        completed & (F.col("client_transaction_version") >= 2)
+    )
 
 
-def _proven(previous_state: Column) -> Column:
-    """The epoch that a record proves to be in effect for data of other epochs before it, at least.
+def _proven() -> Column:
+    """The epoch that a record proves to be in effect, as a number that `own` is compared with.
 
     A tombstone proves nothing: where its append failed late the id stays in the coordinator's
     cache (`TransactionStateManager.writeTombstonesForExpiredTransactionalIds`), and the producer
     goes on. An Empty record of epoch 0 after it proves that the id was gone, unless its epochs
-    were used up. Any other record is of an epoch that the id moved on to.
+    were used up. An Empty record of another producer id proves nothing alone, and so does what a
+    new leader of the partition may take back.
     """
     empty = F.col("state") == EMPTY
-    given_anew = empty & (previous_state == NO_STATE) & (F.col("producer_epoch") == 0)
+    given_anew = empty & (F.col("previous.state") == NO_STATE) & (F.col("producer_epoch") == 0)
+    names = ("state", "producer_id", "producer_epoch", "client_transaction_version")
+    in_effect = epoch_in_effect(Recorded(*map(F.col, names)))
+    nothing = (F.col("state") == NO_STATE) | (F.col("offset") >= F.col("stable_below"))
+    before = F.col("generation") * EPOCHS
     return (
-        F.when(F.col("state") == NO_STATE, F.lit(-1))
-        .when(given_anew, F.lit(EXHAUSTED_EPOCH))
-        .when(empty, epoch_in_effect(F.col("producer_epoch"), empty))
-        .otherwise(LAST_EPOCH)
+        F.when(nothing, F.lit(-1))
+        .when(given_anew, before + EXHAUSTED_EPOCH)
+        .when(empty & F.col("another"), F.lit(-1))
+        .otherwise(before + in_effect)
+    )
+
+
+def _numbered(readable: DataFrame) -> DataFrame:
+    """Adds to each record of an id its state, the record before (`previous`) and what it proves.
+
+    generation: producer ids that a record other than Empty shows to be in use; another: the
+    record is Empty and has one that is not yet.
+    """
+    by_id = Window.partitionBy("partition_index", "transactional_id").orderBy("ordinal", "offset")
+    state = F.when(F.col("tombstone"), F.lit(NO_STATE)).otherwise(F.col("status"))
+    in_use = F.when(~F.col("state").isin(EMPTY, NO_STATE), F.col("producer_id"))
+    before = F.struct(
+        "offset", "ordinal", "state", "producer_id", "producer_epoch", "client_transaction_version"
+    )
+    used = (
+        readable.withColumn("state", state)
+        .withColumn("used", F.last(in_use, ignorenulls=True).over(by_id))
+        .select("*", F.lag(before).over(by_id).alias("previous"))
+    )
+    changed = F.coalesce(F.col("used") != F.lag("used").over(by_id), F.lit(False))
+    return (
+        used.withColumn("generation", F.sum(changed.cast("long")).over(by_id))
+        .withColumn(
+            "another",
+            F.coalesce(
+                (F.col("state") == EMPTY) & (F.col("producer_id") != F.col("used")), F.lit(False)
+            ),
+        )
+        .withColumn("proven", _proven())
+        .withColumn("here", F.struct(*PLACE_OF_RECORD))
     )
 
 
 def _by_epoch(readable: DataFrame) -> DataFrame:
     """One row an id, producer id and epoch of data in a copy: its first and last record."""
-    state = F.when(F.col("tombstone"), F.lit(NO_STATE)).otherwise(F.col("status"))
-    stated = readable.withColumn("state", state)
     by_id = Window.partitionBy("partition_index", "transactional_id").orderBy("ordinal", "offset")
-    place = F.struct("ordinal", "offset", "file_index", "position", "length")
-    linked = stated.select(
-        "*",
-        place.alias("here"),
-        F.lag("producer_epoch").over(by_id).alias("previous_epoch"),
-        F.lag("state").over(by_id).alias("previous_state"),
-        F.lead(place).over(by_id).alias("next"),
-    ).withColumn("proven", _proven(F.col("previous_state")))
     behind = by_id.rowsBetween(1, Window.unboundedFollowing)
-    stepped = linked.select(
-        "*",
-        F.lead("proven").over(by_id).alias("proven_next"),
-        F.max("proven").over(behind).alias("proven_behind"),
-        F.first(F.when(F.col("proven") == LAST_EPOCH, F.col("here")), ignorenulls=True)
-        .over(behind)
-        .alias("settled"),
-    ).filter(F.col("producer_id").isNotNull())
-    repeated = F.col("previous_state") == F.col("state")
-    decides = F.col("state").isin(*PREPARED) & ~F.coalesce(repeated, F.lit(False))
-    return (
-        stepped.withColumn("data_epoch", _epoch_of_data())
-        .groupBy("partition_index", "transactional_id", "producer_id", "data_epoch")
-        .agg(
-            F.min(F.struct("here", _begins().alias("begins"))).alias("first"),
-            F.max(F.struct("here", "next", "settled", "proven_next", "proven_behind")).alias(
-                "last"
-            ),
-            F.array_distinct(F.flatten(F.collect_set("partitions"))).alias("listed"),
-            F.sum(decides.cast("int")).alias("decisions"),
+    record = F.struct("here", "proven", "client_transaction_version")
+    ahead = F.array(*[F.lead(record, n).over(by_id) for n in range(1, LOOKED_AHEAD + 1)])
+    newest = F.struct("here", "timestamp")
+    stepped = (
+        _numbered(readable)
+        .select(
+            "*",
+            ahead.alias("ahead"),
+            F.max("proven").over(behind).alias("proven_behind"),
+            F.last(newest).over(by_id.rowsBetween(0, Window.unboundedFollowing)).alias("newest"),
         )
+        .filter(F.col("producer_id").isNotNull())
+        .withColumn("data_epoch", _epoch_of_data())
+    )
+    repeated = F.col("previous.state") == F.col("state")
+    decides = F.col("state").isin(*PREPARED) & ~F.coalesce(repeated, F.lit(False))
+    own = (F.col("generation") + F.col("another").cast("long")) * EPOCHS + F.col("data_epoch")
+    last = F.struct("here", "ahead", "newest", "proven_behind", own.alias("own"))
+    return stepped.groupBy("partition_index", "transactional_id", "producer_id", "data_epoch").agg(
+        F.min(F.struct("here", _begins().alias("begins"))).alias("first"),
+        F.max(last).alias("last"),
+        F.array_distinct(F.flatten(F.collect_set("partitions"))).alias("listed"),
+        F.sum(decides.cast("int")).alias("decisions"),
     )
 
 
@@ -96,10 +148,10 @@ def epoch_histories(txn_log_records: DataFrame, partition_info: DataFrame) -> Da
     """One row a producer id and epoch of its data, from the copy that knows most.
 
     Only epochs whose records are all there: the first gives the epoch out, and no offset of the
-    partition is missing from it to the record with which the id moved on. Where the next record
-    does not prove that it did, none is missing up to that one; after it the cleaner may have
-    passed, since it never takes the last record, but nothing may be lost or unreadable
-    (`udfs.rules.absence`).
+    partition is missing from it to the record that proves that the id moved on. Where none does,
+    none is missing up to the last record of the id: after that the cleaner may have passed, since
+    it never takes the last record, but nothing may be lost or unreadable (`udfs.rules.absence`).
+    If the log goes on so long that a tombstone may have come and gone, nothing may be missing.
 
     Columns: producer_id, producer_epoch, transactional_id, listed (topic-partition of all
     partitions that any record of the epoch lists), decisions (transactions decided), moved_on
@@ -110,39 +162,31 @@ def epoch_histories(txn_log_records: DataFrame, partition_info: DataFrame) -> Da
     last_unreadable = unreadable.groupBy("partition_index").agg(
         F.max("offset").alias("last_unreadable")
     )
-    # A record that cannot be read is one that is missing, and has no number of its own.
-    grouped = _by_epoch(txn_log_records.filter(F.col("error").isNull()))
-
-    def whole_to(record: Column) -> Column:
-        distance = record["offset"] - F.col("first.here.offset")
-        whole: Column = distance == record["ordinal"] - F.col("first.here.ordinal")
-        return F.coalesce(whole, F.lit(False))
-
-    none_missing = whole_to(F.coalesce("last.next", "last.here"))
-    final = F.col("last.here.offset")
-    none_lost = ~F.exists("holes", lambda hole: reaches_behind(hole["end"], final)) & F.coalesce(
-        F.col("last_unreadable") < final, F.lit(True)
-    )
-    ends_there = F.coalesce(F.col("last.proven_next") > F.col("data_epoch"), F.lit(False))
-    complete = whole_to(F.col("last.settled")) | (none_missing & (ends_there | none_lost))
     copies = partition_info.select(
         "partition_index",
         "broker",
         "holes",
+        "missing",
+        "stable_below",
         F.col("complete_up_to_ms").alias("coordinator_up_to_ms"),
         F.col("clean_shutdown").alias("coordinator_clean_shutdown"),
     )
+    # A record that cannot be read is one that is missing, and has no number of its own.
+    readable = txn_log_records.filter(F.col("error").isNull()).join(
+        small(copies.select("partition_index", "stable_below")), on="partition_index"
+    )
     known = (
-        grouped.join(small(copies), on="partition_index", how="inner")
+        _by_epoch(readable)
+        .join(small(copies), on="partition_index", how="inner")
         .join(small(last_unreadable), on="partition_index", how="left")
-        .filter(F.col("first.begins") & complete)
+        .filter(F.col("first.begins") & _is_whole())
         .select(
             "producer_id",
             F.col("data_epoch").alias("producer_epoch"),
             "transactional_id",
             "listed",
             "decisions",
-            F.coalesce(F.col("last.proven_behind") > F.col("data_epoch"), F.lit(False)).alias(
+            F.coalesce(F.col("last.proven_behind") > F.col("last.own"), F.lit(False)).alias(
                 "moved_on"
             ),
             "broker",
@@ -155,3 +199,33 @@ def epoch_histories(txn_log_records: DataFrame, partition_info: DataFrame) -> Da
         F.max_by(F.struct("*"), F.struct("moved_on", "coordinator_up_to_ms")).alias("best")
     )
     return best.select("best.*")
+
+
+def _is_whole() -> Column:
+    """Whether all records of the epoch of a row of `_by_epoch` are there."""
+
+    def whole_to(record: Column) -> Column:
+        distance = record["offset"] - F.col("first.here.offset")
+        whole: Column = distance == record["ordinal"] - F.col("first.here.ordinal")
+        return F.coalesce(whole, F.lit(False))
+
+    moved_on = F.exists(
+        "last.ahead",
+        lambda one: (
+            F.coalesce(one["proven"] > F.col("last.own"), F.lit(False)) & whole_to(one["here"])
+        ),
+    )
+    newest = F.col("last.newest.here")
+    behind = newest["offset"]
+    none_lost = ~F.exists("holes", lambda hole: reaches_behind(hole["end"], behind)) & F.coalesce(
+        F.col("last_unreadable") < behind, F.lit(True)
+    )
+    cleaned = F.coalesce(
+        F.exists("missing", lambda gap: reaches_behind(gap["end"], behind)), F.lit(False)
+    )
+    not_long = F.coalesce(
+        F.try_subtract(F.col("coordinator_up_to_ms"), F.col("last.newest.timestamp"))
+        < TOMBSTONES_STAY_MS,
+        F.lit(False),
+    )
+    return moved_on | (whole_to(newest) & none_lost & (~cleaned | not_long))

@@ -240,9 +240,12 @@ def test_a_decision_is_about_the_data_of_the_record_before(
     assert int(epoch_by_protocol(prepare)) == epoch
 
 
-def test_an_empty_record_proves_only_the_epoch_before() -> None:
-    told = epoch_in_effect(np.array([4, 4, 0]), np.array([False, True, True]))
-    assert told.tolist() == [4, 3, -1]
+def test_what_raises_the_epoch_proves_only_the_one_before() -> None:
+    state = [ONGOING, EMPTY, EMPTY, PREPARE_ABORT, PREPARE_ABORT, COMPLETE_ABORT]
+    epoch, protocol = [4, 4, 0, 4, 4, 4], [2, 0, 0, 1, 2, 2]
+    same = np.ones(len(state), dtype=np.int64)
+    told = epoch_in_effect(Recorded(np.array(state), same, np.array(epoch), np.array(protocol)))
+    assert told.tolist() == [4, 3, -1, 4, 3, 4]
 
 
 OF_STEP = {
@@ -316,6 +319,4 @@ def test_columns_say_what_arrays_say_of_a_decision(spark: SparkSession) -> None:
             spark, lambda row, rule=rule: rule(recorded(row, 1), recorded(row, 2)), choices, UNTOLD
         )
     check_in_both_engines(spark, lambda row: epoch_by_protocol(recorded(row, 1)), choices, UNTOLD)
-    check_in_both_engines(
-        spark, lambda row: epoch_in_effect(row["epoch1"], row["state1"] == EMPTY), choices, UNTOLD
-    )
+    check_in_both_engines(spark, lambda row: epoch_in_effect(recorded(row, 1)), choices, UNTOLD)

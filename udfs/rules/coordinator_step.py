@@ -158,14 +158,19 @@ def shares_epoch(prepare: Recorded, before: Recorded) -> Values:
     return ~surely(prepare.protocol >= PROTOCOL_2) | older_client
 
 
-def epoch_in_effect(epoch: Values, empty: Values) -> Values:
+def epoch_in_effect(record: Recorded) -> Values:
     """The epoch that a record proves to be in effect, or one above it.
 
-    `empty`: it is an Empty record. InitProducerId raises the epoch by one in it, and where that
-    append failed the producer goes on in the epoch before: nobody was given the new one. A fence
-    counts although its append failed (`TransactionCoordinator.endTransaction`).
+    An Empty record and the Prepare record of transaction.version 2 raise the epoch by one. Where
+    that append failed, late or not, the producer goes on in the epoch before: the coordinator takes
+    the new one over only when the append succeeds (`TransactionMetadata.completeTransitionTo`). A
+    fence counts although its append failed (`TransactionCoordinator.endTransaction`); under
+    version 2 its record looks like that of a client's own abort.
     """
-    return epoch - as_number(surely(empty))
+    raised = (record.state == EMPTY) | (
+        is_in(record.state, (PREPARE_COMMIT, PREPARE_ABORT)) & surely(record.protocol >= PROTOCOL_2)
+    )
+    return record.producer_epoch - as_number(surely(raised))
 
 
 def may_follow(state: Values, protocol: Values, last: Values) -> Values:

@@ -10,6 +10,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.model.coordinator_log import CoordinatorLog
+from jobs.model.state_names import STATES
 from jobs.spark.joins import small
 from jobs.verify.conditions import missing_behind, one_instant
 from jobs.verify.contexts.append_bound import broker_moments
@@ -17,7 +18,7 @@ from schemas.coordinator_states import TWO_PHASE_COMMIT_TIMEOUT
 from schemas.topics import TXN_LOG_TOPIC
 from udfs.rules.absence import partitions_proven
 from udfs.rules.clock import covers
-from udfs.rules.coordinator_step import epoch_in_effect
+from udfs.rules.coordinator_step import Recorded, epoch_in_effect
 from udfs.rules.extent import is_one_moment, outlived
 
 # transaction.abort.timed.out.transaction.cleanup.interval.ms by default.
@@ -178,7 +179,7 @@ def with_listing(rows: DataFrame, log: CoordinatorLog) -> DataFrame:
         F.col("producer_epoch").alias("highest_epoch"),
         F.col("listed").alias("listed_in_epoch"),
         F.col("record").alias("epoch_record"),
-        F.struct("broker", "moved_on", "coordinator_up_to_ms", "coordinator_clean_shutdown").alias(
+        F.struct("moved_on", "coordinator_up_to_ms", "coordinator_clean_shutdown").alias(
             "epoch_copy"
         ),
     )
@@ -188,10 +189,19 @@ def with_listing(rows: DataFrame, log: CoordinatorLog) -> DataFrame:
 
 
 def _epoch_of_coordinator() -> Column:
-    """The epoch that the last record of the coordinator proves to be in effect, at least."""
-    epoch: Column = epoch_in_effect(
-        F.col("coordinator.producer_epoch"), F.col("coordinator.state") == "Empty"
+    """The epoch that the last record of the coordinator proves to be in effect, at least.
+
+    Null for none, and where a new leader may take the record back.
+    """
+    status = F.array_position(F.array(*map(F.lit, STATES)), F.col("coordinator.state")) - 1
+    record = Recorded(
+        status,
+        *[
+            F.col(f"coordinator.{name}")
+            for name in ("producer_id", "producer_epoch", "client_transaction_version")
+        ],
     )
+    epoch: Column = F.when(F.col("coordinator.replicated"), epoch_in_effect(record))
     return epoch
 
 
@@ -236,6 +246,7 @@ def coordinator_columns(
     rests_above = (
         (F.col("coordinator.state") == "Empty")
         & (F.col("coordinator.producer_epoch") > F.col(epoch))
+        & F.col("coordinator.replicated")
         & (F.coalesce(one_moment, F.lit(False)) | coordinator_covers)
     )
     limit = F.col("coordinator.timeout_ms").cast("long") + F.lit(LOOKED_EVERY_MS + late_slack)
@@ -296,7 +307,7 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
     that marker is missing. registration_over: nothing that the copy of the coordinator's log lacks
     can have registered the partition for these data. one_clock: timestamps of marker and Prepare
     records tell their order. behind_gap: offsets after that marker are missing. listing_over: the
-    same as registration_over of the copy that tells `unlisted`.
+    same as registration_over of the copy that tells `unlisted`, or both copies end in one record.
     """
     marked = F.col("opening_marker.timestamp")
     epoch = F.col("highest_epoch")
@@ -315,7 +326,8 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
     listed_in_time = covers(
         F.col("epoch_copy.coordinator_up_to_ms"), F.col("appended_by_ms"), clock_tolerance
     )
-    same_copy = F.col("epoch_copy.broker").eqNullSafe(F.col("coordinator.broker"))
+    # Both copies have that record; what follows it in the one cannot be of another history.
+    same_record = F.col("epoch_record.offset") == F.col("coordinator.record_offset")
     # Of several Prepare records near the marker, another clock cannot show which is its own.
     earlier = F.col("decided_before_ms")
     alone = F.col("decided_ms").isNotNull() & (
@@ -336,7 +348,7 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
             surely(F.col("epoch_copy.moved_on"))
             | surely(listed_in_time)
             | surely(one_instant("epoch_copy.coordinator_clean_shutdown"))
-            | surely(same_copy)
+            | surely(same_record)
         ).alias("listing_over"),
         surely(F.col("single_broker") | alone).alias("one_clock"),
         missing_behind(F.col("opening_marker.offset")).alias("behind_gap"),
