@@ -38,7 +38,9 @@ def with_counts(
     (short_next). odd_*: the first marker of a coordinator that had none of the transactions it can
     be of (odd_place, odd_offset, odd_epoch, odd_lowest, odd_highest).
     """
-    wanted = (lacks_markers() & F.col("markers").isNotNull()) | has_too_many()
+    # Where neither marker nor data are there, all is lost, and no order tells more.
+    here = F.col("markers").isNotNull() | F.col("data_run").isNotNull()
+    wanted = (lacks_markers() & here) | has_too_many()
     keys = (
         rows.filter(wanted | changes_coordinator())
         .groupBy(*OF_EPOCH, "listed")

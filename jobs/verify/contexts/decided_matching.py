@@ -243,7 +243,7 @@ def first_ended(rows: DataFrame, coordinators: DataFrame) -> DataFrame:
 def lacks_markers() -> Column:
     """Whether transactions share the epoch, and fewer were ended here than were completed."""
     shared = F.col("with_transaction_version_1") == 1
-    return F.coalesce(shared & (F.col("closing") < F.col("completes")), F.lit(False))
+    return F.coalesce(shared & (F.coalesce("closing", F.lit(0)) < F.col("completes")), F.lit(False))
 
 
 def has_too_many() -> Column:

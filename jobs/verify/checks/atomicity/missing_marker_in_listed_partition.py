@@ -77,6 +77,10 @@ CHECK = Check(
     expected=lambda: text("{decision} marker of epoch {marker_epoch}"),
     found=lambda: (
         F.when(
+            F.col("short_place").isNotNull() & F.col("markers").isNull(),
+            text("no {decision} marker of that epoch instead of {completes}"),
+        )
+        .when(
             F.col("short_place").isNotNull(),
             text("{markers} {decision} markers of that epoch instead of {completes}"),
         )
