@@ -53,7 +53,8 @@ CONSEQUENCE = table(
     *PLACE,
     string(
         "kind",
-        "aborted_records_visible, committed_records_invisible, records_blocked, records_lost, "
+        "aborted_records_visible, committed_records_invisible, records_blocked, records_lost (of "
+        "committed transactions), plain_records_lost (written outside of transactions), "
         "records_stored_twice or offsets_went_back",
     ),
     long("first_offset", "first offset concerned, inclusive; null where none is left"),
@@ -61,7 +62,11 @@ CONSEQUENCE = table(
     long("transactions", "transactions concerned; null where it is not about transactions"),
     long("records", "records concerned; null where the dump does not show how many"),
     long("since_ms", "timestamp of the first batch concerned, ms; null: unknown"),
-    boolean("provable", "false where the dump shows that it happened, but not how much of it"),
+    boolean(
+        "provable",
+        "false where the dump shows that it happened, but not how much of it; records, if there "
+        "are any, are then the most that it may be",
+    ),
 )
 
 AFFECTED_GROUP = table(

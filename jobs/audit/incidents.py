@@ -1,6 +1,6 @@
 """The incidents of an audit: which of the stages' results they are made of."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -9,18 +9,20 @@ from pyspark.sql import functions as F
 
 from jobs.audit.audit import Audit
 from jobs.decode.decode import decode_options
-from jobs.incidents.consequences import Known, first_differences
 from jobs.incidents.events import Logs
 from jobs.incidents.groups import furthest_offsets, newest_offsets
 from jobs.incidents.incidents import Incidents, Offsets, incidents
+from jobs.incidents.known import Known
 from jobs.incidents.lineage import Traffic
+from jobs.incidents.lost import first_differences
 from jobs.spark.joins import small
 from jobs.spark.session import TASKS_A_CORE
-from schemas.lineage import INPUT_COMMITS, METADATA_CHANGE
+from schemas.lineage import INPUT_COMMITS, METADATA_CHANGE, OUTSIDE
 from schemas.log_row import SPLIT
 from schemas.topics import OFFSETS_TOPIC, TXN_LOG_TOPIC
 from udfs.arrow.input_commits import read_input_commits
 from udfs.arrow.metadata_changes import read_changes
+from udfs.arrow.outside_transactions import read_outside
 
 
 def with_incidents(
@@ -63,6 +65,7 @@ def _found(audit: Audit, states: DataFrame) -> Incidents | None:
             states=states,
             files=audit.read.files,
             splits=replayed.splits,
+            outside=lambda begins: _outside(audit, begins),
         )
 
     offsets = Offsets(
@@ -125,6 +128,18 @@ def _input_commits(audit: Audit) -> DataFrame:
     return _again(
         audit, lambda split: split["partition_index"] in chosen and split["kind"] == "segment"
     ).mapInArrow(read, INPUT_COMMITS)
+
+
+def _outside(audit: Audit, begins: Mapping[int, int]) -> DataFrame:
+    """Rows of OUTSIDE of some copies, each from an offset on."""
+    options = decode_options(audit.request.settings, "records")
+
+    def read(batches: Iterator) -> Iterator:  # type: ignore[type-arg]
+        return read_outside(batches, begins, options)
+
+    return _again(
+        audit, lambda split: split["partition_index"] in begins and split["kind"] == "segment"
+    ).mapInArrow(read, OUTSIDE)
 
 
 def _metadata_files(audit: Audit) -> set[int]:

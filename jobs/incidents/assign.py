@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from jobs.incidents.causes import KINDS, NO_INCIDENT, Findings, incidents, kinds
 from jobs.incidents.moments import BY_EPOCH, BY_RECORD, BY_START, KEYS
 from jobs.incidents.signature import LOST, MISSING_MARKER
-from jobs.model.found import NO_DATA
+from jobs.model.found import DECIDED_COMMIT, NO_DATA
 from schemas.violation import FINDING_PLACE
 
 VIOLATION = "violation"
@@ -36,6 +36,7 @@ UNKNOWN = -1
 def placed(findings: DataFrame, moments: DataFrame) -> DataFrame:
     """One row a finding and place: `incident` (null: none), kind, label, finding, verdict, at.
 
+    decided_commit: of a finding about a decision, whether that was COMMIT; else it says nothing.
     The place is in the columns broker, topic, partition, offset_first and offset_last; `key` has
     the columns of KEY, and `first` is true in one row a finding. `findings`: rows of VIOLATION
     without audit_id, kept; `moments`: see `jobs.incidents.moments`.
@@ -56,6 +57,7 @@ def _rows(findings: DataFrame) -> DataFrame:
         F.monotonically_increasing_id().alias("finding"),
         F.when(lost, F.lit(LOST)).otherwise(F.col("code")).alias("label"),
         F.struct(*KEY).alias("key"),
+        F.col("expected").startswith(DECIDED_COMMIT).alias("decided_commit"),
         "verdict",
         "producer_id",
         "producer_epoch",

@@ -15,10 +15,11 @@ from pyspark.sql.types import StructType
 
 from jobs.incidents.assign import placed, summed
 from jobs.incidents.catalogue import SIGNATURES
-from jobs.incidents.consequences import Known, consequences
+from jobs.incidents.consequences import consequences
 from jobs.incidents.events import Logs, events
 from jobs.incidents.evidence import evidence
 from jobs.incidents.groups import affected_groups
+from jobs.incidents.known import Known
 from jobs.incidents.lineage import CLEAN, SUSPECT, TAKEN_OVER, Followed, Traffic, affected
 from jobs.incidents.moments import moments
 from jobs.incidents.plan import MOST_PLACES, Place, plan

@@ -32,8 +32,8 @@ def plan(signature: Signature, places: Sequence[Place]) -> list[dict[str, Any]]:
     """
     steps = []
     for step in signature.steps:
-        wanted = [place for place in places if step.of in (None, place.kind)]
-        if step.of is not None and not wanted:
+        wanted = [place for place in places if not step.of or place.kind in step.of]
+        if step.of and not wanted:
             continue
         commands = _commands(step, wanted)
         more = len(commands) - MOST_PLACES

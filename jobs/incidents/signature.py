@@ -13,6 +13,7 @@ PROVEN, CONSISTENT, UNEXPLAINED = "proven", "consistent", "unexplained"
 # What makes two incidents of one signature: see `Signature.key`.
 ONE, BROKER, PRODUCER, MOMENT = "one", "broker", "producer", "moment"
 MISSING_MARKER = "missing_marker_in_listed_partition"
+DIFFERS = "replica_divergence"
 # A finding of that check where neither data nor marker of the transaction are there.
 LOST = f"{MISSING_MARKER}/lost"
 
@@ -43,8 +44,8 @@ class Step(NamedTuple):
     check: str | None = None
     cannot: str | None = None
     reversible: bool = True
-    # The consequence that calls for it; None: always.
-    of: str | None = None
+    # The consequences that call for it; none: always.
+    of: tuple[str, ...] = ()
 
 
 def abort_step(what: str, cannot: str) -> Step:
@@ -56,7 +57,7 @@ def abort_step(what: str, cannot: str) -> Step:
         check="the last stable offset of the partition moves on",
         cannot=cannot,
         reversible=False,
-        of="records_blocked",
+        of=("records_blocked",),
     )
 
 

@@ -2,3 +2,5 @@
 
 # missing_marker_in_listed_partition: neither data nor marker are in the log.
 NO_DATA = "no marker and no data of it after offset "
+# Findings about a decision expect COMMIT or ABORT first.
+DECIDED_COMMIT = "COMMIT"

@@ -9,6 +9,7 @@ MOST_TOPICS = 5
 # Kind of a consequence -> words after its number; the unit is records, or offsets where blocked.
 CONSEQUENCES = {
     "records_lost": "records of committed transactions are lost",
+    "plain_records_lost": "records that were written outside of transactions are lost",
     "aborted_records_visible": "aborted records are delivered to read_committed consumers",
     "committed_records_invisible": "committed records are not delivered",
     "records_blocked": "offsets wait behind the last stable offset",

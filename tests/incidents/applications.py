@@ -1,4 +1,4 @@
-"""A dump of applications that read, process and write in transactions (transaction.version 2).
+"""A dump of applications that read, process and write in transactions.
 
 All topics have one partition and lie on one broker that was stopped cleanly, or on each of two.
 """
@@ -31,11 +31,12 @@ class Log:
 
 @dataclass
 class Application:
-    """A transactional id; `group`: that of its consumer."""
+    """A transactional id; `group`: that of its consumer; `sequences`: the next one by topic."""
 
     name: str
     producer_id: int
     epoch: int = 0
+    sequences: dict[str, int] = field(default_factory=dict)
 
     @property
     def group(self) -> str:
@@ -43,9 +44,10 @@ class Application:
 
 
 class Applications:
-    """Writes transactions as brokers and their coordinator do."""
+    """Writes transactions as brokers and their coordinator do, under a transaction.version."""
 
-    def __init__(self) -> None:
+    def __init__(self, version: int = 2) -> None:
+        self.version = version
         self.logs: dict[str, Log] = {COORDINATOR: Log()}
         self.now = T0
         self._ids = 4_000
@@ -67,16 +69,26 @@ class Applications:
         log = self.logs.setdefault(topic, Log())
         batch = writer.batch(
             log.end, records, base_timestamp=self.now, transactional=True,
-            producer_id=one.producer_id, producer_epoch=one.epoch, base_sequence=0,
-            partition_leader_epoch=log.leader_epoch,
+            producer_id=one.producer_id, producer_epoch=one.epoch,
+            base_sequence=one.sequences.get(topic, 0), partition_leader_epoch=log.leader_epoch,
         )  # fmt: skip
+        one.sequences[topic] = one.sequences.get(topic, 0) + len(records)
         self._append(topic, batch, len(records))
+
+    def plain(self, topic: str, number: int) -> None:
+        """Records outside of transactions, of a producer without an id."""
+        log = self.logs.setdefault(topic, Log())
+        records = [writer.record(n) for n in range(number)]
+        batch = writer.batch(
+            log.end, records, base_timestamp=self.now, partition_leader_epoch=log.leader_epoch
+        )
+        self._append(topic, batch, number)
 
     def _state(self, one: Application, status: int, listed: list[str], began: int) -> None:
         value = txn_log.TxnLogValue(
             1, one.producer_id, one.epoch, 60_000, status,
             tuple((topic, (0,)) for topic in listed) or None,
-            self.now, began or -1, client_transaction_version=2,
+            self.now, began or -1, client_transaction_version=self.version,
         )  # fmt: skip
         key = txn_log.encode_key(one.name)
         log = self.logs[COORDINATOR]
@@ -90,10 +102,12 @@ class Applications:
         reads: dict[str, int] | None = None,
         commit: bool = True,
         unmarked: tuple[str, ...] = (),
+        opposite: tuple[str, ...] = (),
     ) -> None:
         """`writes`: topic -> records; `reads`: topic -> committed offset.
 
-        Of the topics in `unmarked` the coordinator completes it without a marker.
+        Of the topics in `unmarked` the coordinator completes it without a marker; in those of
+        `opposite` the marker says the opposite.
         """
         began = self.now
         listed = [*writes, *([OFFSETS] if reads else [])]
@@ -104,13 +118,14 @@ class Applications:
             self._data(
                 one, OFFSETS, [_commit(n, one.group, *r) for n, r in enumerate(reads.items())]
             )
-        one.epoch += 1
+        if self.version == 2:
+            one.epoch, one.sequences = one.epoch + 1, {}
         self._state(one, PREPARE_COMMIT if commit else PREPARE_ABORT, listed, began)
         for topic in listed:
             if topic not in unmarked:
                 log = self.logs[topic]
                 marker = writer.marker(
-                    log.end, one.producer_id, one.epoch, commit, 0, self.now,
+                    log.end, one.producer_id, one.epoch, commit ^ (topic in opposite), 0, self.now,
                     partition_leader_epoch=log.leader_epoch,
                 )  # fmt: skip
                 self._append(topic, marker, 1)
@@ -177,18 +192,21 @@ def two_breaks() -> Applications:
     return made
 
 
-def unclean_election() -> tuple[Applications, Applications]:
+def unclean_election(version: int) -> tuple[Applications, Applications]:
     """The old leader of `orders`, and the new one, which has only its first transaction.
 
     Two more were committed (3 and 2 records) and one was aborted; nothing is wrong with them on the
-    old leader. The producer of the second of them never wrote again.
+    old leader. The producer of the second of them never wrote again. Five records in front of the
+    cut and seven behind it were written outside of transactions.
     """
-    old = Applications()
+    old = Applications(version)
     source, once = old.application("source"), old.application("once")
     old.transaction(source, {"orders": 2})
+    old.plain("orders", 5)
     log = old.logs["orders"]
     kept = Log(list(log.parts), log.end, leader_epoch=1)
     old.transaction(source, {"orders": 3})
+    old.plain("orders", 7)
     old.transaction(once, {"orders": 2})
     old.transaction(source, {"orders": 1}, commit=False)
     new = deepcopy(old)
@@ -196,3 +214,23 @@ def unclean_election() -> tuple[Applications, Applications]:
     new.now += 2 * AN_HOUR_MS
     new.transaction(source, {"orders": 4})
     return old, new
+
+
+def merged_epochs() -> Applications:
+    """transaction.version 1: markers of one epoch are skipped, or say what nobody decided.
+
+    In `orders` the aborted second transaction has no marker, and the third one's COMMIT ended both.
+    In `parts` all were committed, and an ABORT stands where the marker of the second belongs.
+    """
+    made = Applications(1)
+    source, other = made.application("source"), made.application("other")
+    for topic in ("orders", "parts"):
+        made.transaction(other, {topic: 1})
+    made.now += AN_HOUR_MS
+    made.transaction(source, {"orders": 2})
+    made.transaction(source, {"orders": 3}, commit=False, unmarked=("orders",))
+    made.transaction(source, {"orders": 4})
+    made.transaction(other, {"parts": 2}, opposite=("parts",))
+    made.now += AN_HOUR_MS
+    made.transaction(other, {"orders": 1, "parts": 1})
+    return made

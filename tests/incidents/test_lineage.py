@@ -90,15 +90,36 @@ def test_two_breaks_an_hour_apart_are_two_incidents_with_their_own_consequences(
     assert {row.incident for row in tables["incident_event"]} == {1, 2}
 
 
+@pytest.mark.parametrize("version", [1, 2])
 def test_what_only_the_old_leader_has_is_lost_whoever_wrote_it(
-    told: Callable[..., Tables],
+    told: Callable[..., Tables], version: int
 ) -> None:
-    tables = told(*applications.unclean_election())
+    tables = told(*applications.unclean_election(version))
     (incident,) = tables["incident"]
     assert incident.kind == "unclean_election"
-    (lost,) = (row for row in tables["consequence"] if row.kind == "records_lost")
+    effects = {row.kind: row for row in tables["consequence"]}
+    lost = effects["records_lost"]
     assert (lost.topic, lost.broker, lost.transactions, lost.records) == ("orders", 1, 2, 5)
-    assert (lost.first_offset, lost.last_offset) == (3, 8)
+    assert (lost.first_offset, lost.last_offset, lost.provable) == (8, 20, True)
+    plain = effects["plain_records_lost"]
+    assert (plain.topic, plain.broker, plain.transactions, plain.records) == ("orders", 1, None, 7)
+    assert (plain.first_offset, plain.last_offset, plain.provable) == (12, 18, True)
+
+
+def test_transactions_that_share_an_epoch_are_counted_where_the_log_shows_them(
+    told: Callable[..., Tables],
+) -> None:
+    tables = told(applications.merged_epochs())
+    found = {(row.topic, row.kind): row for row in tables["consequence"]}
+    assert set(found) == {
+        ("orders", "aborted_records_visible"), ("parts", "committed_records_invisible"),
+    }  # fmt: skip
+    merged = found["orders", "aborted_records_visible"]
+    # Which of the records between two markers were the aborted ones, nothing tells.
+    assert (merged.transactions, merged.records, merged.provable) == (1, None, False)
+    assert (merged.first_offset, merged.last_offset) == (5, 11)
+    hidden = found["parts", "committed_records_invisible"]
+    assert (hidden.transactions, hidden.records, hidden.provable) == (1, 2, True)
 
 
 def test_downstream_is_what_any_reader_wrote_and_never_the_root_itself() -> None:

@@ -29,6 +29,7 @@ MAY_COLLECT = {
     "jobs/incidents/incidents.py": "sums an incident, and MOST_PLACES of each kind",
     "jobs/incidents/events.py": "MOST_AT_AN_END of each incident and event",
     "jobs/incidents/lineage.py": "partitions of incidents, and sums of the MOST_READS applications",
+    "jobs/incidents/lost.py": "copies that another one outlived, no more than the listing",
     "jobs/model/decoded.py": "epochs in blocks, bounded by MOST_CHOSEN",
     "jobs/decode/decode.py": "one row a kind of row, and the few files whose splits were given up",
     "jobs/replay/aborted_lists.py": "three rows a partition: how many aborts and entries agree",

@@ -32,7 +32,7 @@ SIGNATURE = Signature(
             "Remove the records that are stored twice from what was derived of them; the table "
             "consequence has their offsets",
             cannot="the log keeps both",
-            of="records_stored_twice",
+            of=("records_stored_twice",),
         ),
         Step(
             "Raise producer.id.expiration.ms above the longest pause after which a client may "

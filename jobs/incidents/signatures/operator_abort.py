@@ -43,7 +43,7 @@ SIGNATURE = Signature(
             before="no application has written them again by itself",
             cannot="their order among newer records",
             reversible=False,
-            of="committed_records_invisible",
+            of=("committed_records_invisible",),
         ),
         Step(
             "Before an abort by hand, make sure that the producer is stopped: describe shows no "

@@ -51,13 +51,13 @@ SIGNATURE = Signature(
             "Correct what consumers made of the aborted records that they got; the table "
             "consequence has their offsets",
             cannot="the marker that delivered them: the log keeps it",
-            of="aborted_records_visible",
+            of=("aborted_records_visible",),
         ),
         Step(
             "Produce the committed records that are not delivered again, in a new transaction",
             before="no application has written them again by itself",
             reversible=False,
-            of="committed_records_invisible",
+            of=("committed_records_invisible",),
         ),
         Step(
             "Until the release with the correction: stop brokers cleanly, and wait until a killed "

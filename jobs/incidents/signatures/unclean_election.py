@@ -18,10 +18,19 @@ Known bug: none; `unclean.leader.election.enable=true`, elections forced by an o
 whose disk was lost or restored from an older state.
 """
 
-from jobs.incidents.signature import LOST, MISSING_MARKER, MOMENT, Signature, Step, abort_step
+from jobs.incidents.signature import (
+    DIFFERS,
+    LOST,
+    MISSING_MARKER,
+    MOMENT,
+    Signature,
+    Step,
+    abort_step,
+)
 from jobs.model.commands import EXPORT_TOPIC
 
-CUT = ("replica_divergence", LOST)
+CUT = (DIFFERS, LOST)
+LOSSES = ("records_lost", "plain_records_lost")
 FOLLOWS = (
     MISSING_MARKER, "hanging_transaction", "open_data_of_completed_transaction",
     "epoch_bump_inside_open_txn", "lso_stuck", "sequence_gap", "sequence_nonzero_at_new_epoch",
@@ -41,7 +50,7 @@ SIGNATURE = Signature(
     explains=lambda finding: (
         finding.one_of(*CUT) | (finding.one_of(*FOLLOWS) & finding.beside(*CUT))
     ),
-    proven_by=("replica_divergence",),
+    proven_by=(DIFFERS,),
     key=MOMENT,
     steps=(
         Step(
@@ -50,14 +59,14 @@ SIGNATURE = Signature(
             before="the broker that lost the election has not come back yet, or its copy is kept",
             check="the folder still has the offsets that are listed as lost",
             cannot="what no broker has any more",
-            of="records_lost",
+            of=LOSSES,
         ),
         Step(
             "Take the lost records out of that copy",
             command=EXPORT_TOPIC,
             before="the copy is readable",
             check="the table record has the offsets that are listed as lost",
-            of="records_lost",
+            of=LOSSES,
         ),
         abort_step(
             "Check that what is open on the new leader is still open, and abort it: its marker was "
@@ -70,7 +79,7 @@ SIGNATURE = Signature(
             before="no application has produced them again by itself",
             cannot="their order among the records written since",
             reversible=False,
-            of="records_lost",
+            of=LOSSES,
         ),
         Step(
             "Set unclean.leader.election.enable=false and min.insync.replicas of at least 2 for "

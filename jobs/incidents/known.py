@@ -1,0 +1,81 @@
+"""What consequences are counted from, and the shape of their rows."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from jobs.incidents.assign import PLACE
+from jobs.spark.joins import small
+from schemas.incident import CONSEQUENCE
+
+COLUMNS = [field for field in CONSEQUENCE if field.name != "audit_id"]
+EPOCH = ("producer_id", "producer_epoch")
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the replay knows of the producers of findings.
+
+    `decisions`: of `jobs.replay.decisions`, completed or not, kept, None for none; `runs`: data
+    runs (`jobs.replay.producers`); `transactions`: of `jobs.replay.transactions`; `regular`: folded
+    ones; `info`: partition_info; `states`: rows of the table partition_state with partition_index;
+    `files`: the listing; `splits`: summaries; `outside`: partition_index -> offset in, rows of
+    `schemas.lineage.OUTSIDE` out.
+    """
+
+    decisions: DataFrame | None
+    runs: DataFrame
+    transactions: DataFrame
+    regular: DataFrame
+    info: DataFrame
+    states: DataFrame
+    files: DataFrame
+    splits: DataFrame
+    outside: Callable[[Mapping[int, int]], DataFrame]
+
+
+def written(known: Known) -> DataFrame:
+    """One row a transaction, epoch of its data and copy.
+
+    Columns: partition_index, PLACE, `listed` (topic-partition), EPOCH, outcome (commit, abort,
+    open), first_offset, last_offset (inclusive), records, since_ms (first timestamp).
+    """
+    transaction = ["partition_index", "producer_id", "transaction_number"]
+    ended = known.transactions.select(*transaction, "outcome")
+    in_log = known.runs.filter(F.col("has_data") & F.col("transactional") & ~F.col("initial"))
+    replayed = (
+        in_log.join(ended, on=transaction)
+        .groupBy(*transaction, "producer_epoch", "outcome")
+        .agg(
+            F.min("first_offset").alias("first_offset"),
+            F.max("last_offset").alias("last_offset"),
+            F.sum("records").alias("records"),
+            F.min("first_timestamp").alias("since_ms"),
+        )
+    )
+    names = ("partition_index", *EPOCH, "outcome", "first_offset", "last_offset", "records",
+             "since_ms")  # fmt: skip
+    outcome = F.when(F.col("marker_commit"), "commit").otherwise("abort")
+    folded = known.regular.withColumnsRenamed({"first_timestamp": "since_ms"})
+    place = known.info.select("partition_index", *PLACE)
+    return (
+        replayed.select(*names)
+        .unionByName(folded.withColumn("outcome", outcome).select(*names))
+        .join(small(place), on="partition_index")
+        .withColumn("listed", F.concat_ws("-", "topic", "partition"))
+    )
+
+
+def shaped(rows: DataFrame, kind: Column, **values: Column) -> DataFrame:
+    """The columns of the table; what is not given is null."""
+    given = {"kind": kind, **values}
+    return rows.select(
+        *[
+            given.get(field.name, F.col(field.name) if field.name in rows.columns else F.lit(None))
+            .cast(field.dataType)
+            .alias(field.name)
+            for field in COLUMNS
+        ]
+    )

@@ -1,0 +1,127 @@
+"""Records that were stored, and that the copy which outlived the others does not have."""
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from jobs.incidents.assign import PLACE, VIOLATION
+from jobs.incidents.known import EPOCH, Known, shaped, written
+from jobs.incidents.signature import DIFFERS, LOST
+from jobs.spark.joins import small
+from jobs.spark.kept import Kept
+
+LOST_RECORDS, PLAIN_LOST = "records_lost", "plain_records_lost"
+PARTITION = ("topic", "partition")
+
+
+def first_differences(rows: DataFrame, code: str = "code", *told: Column) -> DataFrame:
+    """topic, partition, cut (the offset from which on copies provably differ), and what is told."""
+    differ = rows.filter((F.col(code) == DIFFERS) & (F.col("verdict") == VIOLATION))
+    return differ.groupBy(*PARTITION).agg(F.min("offset_first").alias("cut"), *told)
+
+
+def lost(placed: DataFrame, known: Known, kept: Kept) -> list[DataFrame]:
+    """Rows of CONSEQUENCE without audit_id. `placed`: see `jobs.incidents.assign`."""
+    cuts = first_differences(placed, "label", F.min("incident").alias("cut_by"))
+    outlived = kept.keep(_outlived(known).join(small(cuts), on=[*PARTITION]))
+    return [_committed(placed, outlived, known), _plain(outlived, known)]
+
+
+def _outlived(known: Known) -> DataFrame:
+    """Copies that end in an older leader epoch than another one: partition_index and PLACE."""
+    newest = known.splits.groupBy("partition_index").agg(
+        F.max("final_leader_epoch").alias("leader_epoch")
+    )
+    place = known.info.select("partition_index", *PLACE)
+    compared = newest.join(small(place), on="partition_index").withColumn(
+        "highest", F.max("leader_epoch").over(Window.partitionBy(*PARTITION))
+    )
+    return compared.filter("leader_epoch < highest").select("partition_index", *PLACE)
+
+
+def _named(placed: DataFrame) -> DataFrame:
+    """Committed transactions of which findings say that a partition has nothing."""
+    found = placed.filter(
+        (F.col("label") == LOST) & (F.col("verdict") == VIOLATION) & F.col("decided_commit")
+    )
+    return found.groupBy(*PARTITION, *EPOCH).agg(F.min("incident").alias("named_by"))
+
+
+def _committed(placed: DataFrame, outlived: DataFrame, known: Known) -> DataFrame:
+    """Committed transactions that findings name, and those that only outlived copies have.
+
+    A COMMIT marker in a copy proves the decision. Offsets and records are those of the copy that
+    has most of a transaction; broker is the one that has. What begins in front of the cut is not
+    counted: the log does not show how many of its records lie behind.
+    """
+    named = _named(placed)
+    # Behind a cut another transaction of the epoch may begin at the offset of a lost one.
+    transaction = [*PARTITION, *EPOCH, "first_offset", "since_ms"]
+    behind = small(outlived.select("partition_index", "cut", "cut_by"))
+    stored = (
+        written(known)
+        .filter(F.col("outcome") == "commit")
+        .join(behind, on="partition_index", how="left")
+        .join(small(named), on=[*PARTITION, *EPOCH], how="left")
+    )
+    whole = F.coalesce(F.col("first_offset") >= F.col("cut"), F.lit(True))
+    copy = F.struct(F.when(whole, F.col("records")).alias("records"), "last_offset", "broker")
+    gone = (
+        stored.groupBy(*transaction)
+        .agg(
+            F.min(F.coalesce("named_by", "cut_by")).alias("incident"),
+            F.max("named_by").isNotNull().alias("named"),
+            F.bool_and(F.coalesce(F.col("last_offset") >= F.col("cut"), F.lit(False))).alias("cut"),
+            F.max(copy).alias("copy"),
+        )
+        .filter(F.col("incident").isNotNull() & (F.col("named") | F.col("cut")))
+        .select(*transaction, "incident", "copy.*")
+    )
+    nowhere = named.join(gone, on=[*PARTITION, *EPOCH], how="left_anti")
+    both = gone.unionByName(nowhere.withColumnsRenamed({"named_by": "incident"}), True)
+    return _summed(both)
+
+
+def _summed(gone: DataFrame) -> DataFrame:
+    """Transactions that a partition lost; `records` is null where they are not counted."""
+    summed = gone.groupBy("incident", *PARTITION).agg(
+        F.count("*").alias("transactions"),
+        F.count("records").alias("counted"),
+        F.sum("records").alias("records"),
+        F.min("first_offset").alias("first_offset"),
+        F.max("last_offset").alias("last_offset"),
+        F.min("since_ms").alias("since_ms"),
+        F.min("broker").alias("broker"),
+    )
+    whole = F.col("counted") == F.col("transactions")
+    records = F.when(whole, F.col("records"))
+    return shaped(summed, F.lit(LOST_RECORDS), records=records, provable=whole)
+
+
+def _plain(outlived: DataFrame, known: Known) -> DataFrame:
+    """Records outside of transactions that only outlived copies have: those of the longest copy.
+
+    What lies below its high watermark was acknowledged, whatever the producers asked for. Above
+    it the producers may have got an error, and have written the records again.
+    """
+    behind = {row.partition_index: row.cut for row in outlived.collect()}
+    high_watermarks = known.states.select("partition_index", "high_watermark")
+    rows = (
+        known.outside(behind)
+        .groupBy("partition_index")
+        .agg(
+            F.min("first_offset").alias("first_offset"),
+            F.max("last_offset").alias("last_offset"),
+            F.sum("records").alias("records"),
+            F.min("since_ms").alias("since_ms"),
+        )
+        .join(small(outlived), on="partition_index")
+        .join(small(high_watermarks), on="partition_index")
+        .withColumn("provable", F.col("last_offset") < F.col("high_watermark"))
+    )
+    names = ("records", "first_offset", "last_offset", "since_ms", "broker", "provable")
+    longest = rows.groupBy(*PARTITION).agg(
+        F.min("cut_by").alias("incident"), F.max(F.struct(*names)).alias("copy")
+    )
+    told = longest.select(*PARTITION, "incident", "copy.*")
+    proven = F.coalesce("provable", F.lit(False))
+    return shaped(told, F.lit(PLAIN_LOST), provable=proven)

@@ -1,0 +1,137 @@
+"""Records that readers get, or do not get, against the decision of the coordinator.
+
+Under transaction.version 2 a decision is about one producer epoch. Under 0 and 1 transactions share
+an epoch; there it is known of a partition where no decision of an epoch had the outcome that its
+markers have, and where a marker is missing only that something took another one's outcome.
+"""
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from jobs.incidents.assign import PLACE, VIOLATION
+from jobs.incidents.known import EPOCH, Known, shaped, written
+from jobs.incidents.signature import MISSING_MARKER
+from jobs.incidents.whose import nearest, whose
+from jobs.spark.joins import small
+
+VISIBLE, INVISIBLE = "aborted_records_visible", "committed_records_invisible"
+KEY = (*EPOCH, "listed")
+# Findings that no decision of the epoch had the outcome of a marker.
+CONTRADICTED = ("torn_transaction", "marker_outcome_mismatch")
+
+
+def misdecided(placed: DataFrame, decisions: DataFrame, known: Known) -> list[DataFrame]:
+    """Rows of CONSEQUENCE without audit_id.
+
+    `placed`: see `jobs.incidents.assign`; `decisions`: those of `known`.
+    """
+    completed = _completed(decisions)
+    named = completed.filter(~F.col("shared")).select(*KEY, "decided_commit", "shared").distinct()
+    found = _in_shared_epochs(placed, completed)
+    if found is None:
+        return [_counted(named, placed, known)]
+    contradicted = found.filter(F.col("label").isin(*CONTRADICTED)).select(*named.columns)
+    return [
+        _counted(named.unionByName(contradicted.distinct()), placed, known),
+        _counted_in_part(_merged(found.filter(F.col("label") == MISSING_MARKER), known)),
+    ]
+
+
+def _completed(decisions: DataFrame) -> DataFrame:
+    """One row a decision and partition: KEY, decided_commit, shared (transactions share it)."""
+    exploded = decisions.filter(F.col("complete_offset").isNotNull()).select(
+        "producer_id",
+        F.col("data_epoch").alias("producer_epoch"),
+        F.col("commit").alias("decided_commit"),
+        "shares_epoch",
+        F.explode("partitions").alias("listed"),
+    )
+    shared = F.max("shares_epoch").over(Window.partitionBy(*KEY))
+    return exploded.withColumn("shared", shared)
+
+
+def _in_shared_epochs(placed: DataFrame, completed: DataFrame) -> DataFrame | None:
+    """Violations about epochs that several transactions share; None where there is no epoch."""
+    shared = completed.filter("shared").select(*KEY, "shared").distinct()
+    if not shared.limit(1).count():
+        return None
+    listed = placed.withColumn("listed", F.concat_ws("-", "topic", "partition"))
+    return listed.filter(F.col("verdict") == VIOLATION).join(small(shared), on=[*KEY])
+
+
+def _kind() -> Column:
+    """Null where readers get what they should, or do not reach it yet."""
+    committed = F.col("outcome") == "commit"
+    return F.when(
+        ~F.col("decided_commit") & committed & (F.col("last_offset") < F.col("last_stable_offset")),
+        F.lit(VISIBLE),
+    ).when(F.col("decided_commit") & ~committed, F.lit(INVISIBLE))
+
+
+def _counted(named: DataFrame, placed: DataFrame, known: Known) -> DataFrame:
+    """Transactions with an outcome that nobody decided, each counted whole.
+
+    `named`: KEY, shared, and decided_commit: what no transaction of the partition may differ from.
+    """
+    rows = written(known).join(named, on=[*KEY])
+    wrong = rows.filter(F.col("decided_commit") != (F.col("outcome") == "commit"))
+    stable = known.states.select("partition_index", "last_stable_offset")
+    mine = (
+        wrong.join(small(stable), on="partition_index")
+        .alias("d")
+        .join(
+            small(whose(placed, "producer_epoch")).alias("w"),
+            F.col("d.broker").eqNullSafe(F.col("w.broker"))
+            & (F.col("d.topic") == F.col("w.topic"))
+            & (F.col("d.partition") == F.col("w.partition"))
+            & (F.col("d.producer_id") == F.col("w.producer_id")),
+        )
+        .select("d.*", nearest("d.producer_epoch").alias("incident"))
+    )
+    # Of an epoch with one transaction, data behind its marker are part of it.
+    own = F.when(F.col("shared"), F.col("first_offset")).otherwise(-1)
+    summed = (
+        mine.withColumns({"kind": _kind(), "own": own})
+        .filter(F.col("kind").isNotNull())
+        .groupBy("incident", *PLACE, "kind")
+        .agg(
+            F.min("first_offset").alias("first_offset"),
+            F.max("last_offset").alias("last_offset"),
+            F.count_distinct(*EPOCH, "own").alias("transactions"),
+            F.sum("records").alias("records"),
+            F.min("since_ms").alias("since_ms"),
+        )
+    )
+    return shaped(summed, F.col("kind"), provable=F.lit(True))
+
+
+def _merged(lacking: DataFrame, known: Known) -> DataFrame:
+    """What took the outcome of a later marker of its epoch: a finding, and what it lies in."""
+    stable = known.states.select("partition_index", "last_stable_offset")
+    rows = written(known).join(small(stable), on="partition_index").alias("d")
+    names = (*PLACE, "producer_id", "offset_first", "decided_commit", "incident")
+    found = small(lacking.select(*names)).alias("f")
+    joined = rows.join(
+        found,
+        F.col("d.broker").eqNullSafe(F.col("f.broker"))
+        & (F.col("d.topic") == F.col("f.topic"))
+        & (F.col("d.partition") == F.col("f.partition"))
+        & (F.col("d.producer_id") == F.col("f.producer_id"))
+        & F.col("f.offset_first").between(F.col("d.first_offset"), F.col("d.last_offset")),
+    )
+    return joined.select("d.*", "f.decided_commit", "f.incident").withColumn("kind", _kind())
+
+
+def _counted_in_part(merged: DataFrame) -> DataFrame:
+    """The log does not show which records between two markers were the first transaction's."""
+    summed = (
+        merged.filter(F.col("kind").isNotNull())
+        .groupBy("incident", *PLACE, "kind")
+        .agg(
+            F.min("first_offset").alias("first_offset"),
+            F.max("last_offset").alias("last_offset"),
+            F.count("*").alias("transactions"),
+            F.min("since_ms").alias("since_ms"),
+        )
+    )
+    return shaped(summed, F.col("kind"), provable=F.lit(False))

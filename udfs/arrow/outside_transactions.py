@@ -1,0 +1,52 @@
+"""Data that were written outside of transactions behind an offset: headers, read for this alone."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from schemas.lineage import OUTSIDE
+from udfs.arrow.batches import DecodeOptions, decode_batches
+from udfs.arrow.byte_range import ByteRange
+from udfs.arrow.sections import readable
+from udfs.arrow.segment import segment_frames
+from udfs.storage.open_file import open_file
+
+SCHEMA: pa.Schema = to_arrow_schema(OUTSIDE)
+
+
+def read_outside(
+    batches: Iterator[pa.RecordBatch], begins: Mapping[int, int], options: DecodeOptions
+) -> Iterator[pa.RecordBatch]:
+    """For `mapInArrow` over rows of SPLIT: rows of OUTSIDE, at most one a split.
+
+    `begins`: partition_index -> first offset, inclusive, of the batches that count.
+    """
+    for batch in batches:
+        for split in batch.to_pylist():
+            with open_file(split["root"], split["path"]) as file:
+                source = ByteRange(file, split["start"], split["length"], split["file_size"])
+                row = _of_split(source, split, begins[split["partition_index"]], options)
+            if row is not None:
+                yield pa.RecordBatch.from_pylist([row], schema=SCHEMA)
+
+
+def _of_split(
+    source: ByteRange, split: dict[str, Any], begin: int, options: DecodeOptions
+) -> dict[str, Any] | None:
+    frames = segment_frames(source, split, options)
+    decoded = decode_batches(source, frames.positions, split["topic"], options)
+    headers = decoded.headers
+    wanted = readable(decoded) & ~headers.transactional & (headers.base_offset >= begin)
+    mine = np.flatnonzero(wanted)
+    if not mine.size:
+        return None
+    return {
+        "partition_index": split["partition_index"],
+        "first_offset": int(headers.base_offset[mine].min()),
+        "last_offset": int(headers.last_offset[mine].max()),
+        "records": int(headers.record_count[mine].sum()),
+        "since_ms": int(headers.max_timestamp[mine[0]]),
+    }
