@@ -20,5 +20,5 @@ def seal(data, starts, sizes, table):  # type: ignore[no-untyped-def]
 
 def put(block: NDArray[np.uint8], at: int, values: NDArray[np.int64], size: int) -> None:
     """Writes big-endian integers of `size` bytes at byte `at` of every batch of a block."""
-    raw = values.astype(f">i{size}").view(np.uint8).reshape(*values.shape, size)
+    raw = values.astype(f">i{size}", order="C").view(np.uint8).reshape(*values.shape, size)
     block[..., at : at + size] = raw
