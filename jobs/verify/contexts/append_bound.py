@@ -50,9 +50,10 @@ def with_latest_append(rows: DataFrame, states: DataFrame, now: int | None) -> D
         ),
         allowMissingColumns=True,
     )
-    order = Window.partitionBy("partition_index").orderBy("at", "turn")
-    from_here = order.rowsBetween(0, Window.unboundedFollowing)
-    with_next = both.withColumn("next_ms", F.first("moment_ms", ignorenulls=True).over(from_here))
+    # From the end of the log: Spark reads a frame that ends there anew for each of its rows.
+    backwards = Window.partitionBy("partition_index").orderBy(F.desc("at"), F.desc("turn"))
+    from_here = backwards.rowsBetween(Window.unboundedPreceding, 0)
+    with_next = both.withColumn("next_ms", F.last("moment_ms", ignorenulls=True).over(from_here))
     bounds = with_next.filter(F.col("turn") == 0).select(
         F.col("partition_index").alias("bound_partition"), F.col("at").alias("bound_at"), "next_ms"
     )
