@@ -38,7 +38,7 @@ def audit(made: Path, side: str, memory: str) -> dict[str, float]:
         start, before = time.monotonic(), sum(processes().values())
         followed = Followed([], []) if side == "without" else follow(*given)
         lineage["lineage_seconds"] = time.monotonic() - start
-        lineage["lineage_processor"] = float(sum(processes().values()) - before)
+        lineage["lineage_processor"] = sum(processes().values()) - before
         return followed
 
     incidents.affected = timed
@@ -47,7 +47,7 @@ def audit(made: Path, side: str, memory: str) -> dict[str, float]:
     with PeakMemory() as peak, spark_session({"spark.driver.memory": memory}) as spark:
         code = eosaudit(["audit", "--dump", str(made / "broker-1"), "--out", str(out), "--quiet"])
         seconds = time.monotonic() - start
-        used = float(sum(processes().values()))
+        used = sum(processes().values())
         if code != VIOLATIONS:
             raise SystemExit(f"The made dump has a violation, and the audit ended with {code}.")
         if side == "with":
