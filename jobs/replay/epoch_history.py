@@ -116,8 +116,11 @@ def _numbered(readable: DataFrame) -> DataFrame:
 
 def _by_epoch(readable: DataFrame) -> DataFrame:
     """One row an id, producer id and epoch of data in a copy: its first and last record."""
-    by_id = Window.partitionBy("partition_index", "transactional_id").orderBy("ordinal", "offset")
-    behind = by_id.rowsBetween(1, Window.unboundedFollowing)
+    of_id = Window.partitionBy("partition_index", "transactional_id")
+    by_id = of_id.orderBy("ordinal", "offset")
+    # From the end: Spark reads a frame that ends there anew for each of its rows.
+    backwards = of_id.orderBy(F.desc("ordinal"), F.desc("offset"))
+    behind = backwards.rowsBetween(Window.unboundedPreceding, -1)
     record = F.struct("here", "proven", "client_transaction_version")
     ahead = F.array(*[F.lead(record, n).over(by_id) for n in range(1, LOOKED_AHEAD + 1)])
     newest = F.struct("here", "timestamp")
@@ -127,7 +130,7 @@ def _by_epoch(readable: DataFrame) -> DataFrame:
             "*",
             ahead.alias("ahead"),
             F.max("proven").over(behind).alias("proven_behind"),
-            F.last(newest).over(by_id.rowsBetween(0, Window.unboundedFollowing)).alias("newest"),
+            F.max(newest).over(of_id).alias("newest"),
         )
         .filter(F.col("producer_id").isNotNull())
         .withColumn("data_epoch", _epoch_of_data())

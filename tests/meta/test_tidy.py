@@ -100,7 +100,18 @@ def is_delta_format(call: ast.Call) -> bool:
     return named and [ast.unparse(argument) for argument in call.args] == ["'delta'"]
 
 
+def reads_to_the_end(call: ast.Call) -> bool:
+    named = isinstance(call.func, ast.Attribute) and call.func.attr == "rowsBetween"
+    return named and ast.unparse(call.args[-1]) == "Window.unboundedFollowing"
+
+
 FORBIDDEN = (
+    Forbidden(
+        "Window.unboundedFollowing",
+        reads_to_the_end,
+        "order backwards up to the row: Spark reads such a frame anew for each of its rows",
+        {"jobs/decode/decode.py": "the splits of one file"},
+    ),
     Forbidden(
         ".collect()",
         calls_method("collect"),

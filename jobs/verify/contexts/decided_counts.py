@@ -138,7 +138,9 @@ def _counted(events: DataFrame) -> DataFrame:
     """Adds the counts up to each event, and what comes next."""
     order = Window.partitionBy(*OF_EPOCH).orderBy("time", "kind", "at")
     so_far = order.rowsBetween(Window.unboundedPreceding, 0)
-    following = order.rowsBetween(1, Window.unboundedFollowing)
+    # From the end: Spark reads a frame that ends there anew for each of its rows.
+    backwards = Window.partitionBy(*OF_EPOCH).orderBy(F.desc("time"), F.desc("kind"), F.desc("at"))
+    following = backwards.rowsBetween(Window.unboundedPreceding, -1)
     is_marker, commit = F.col("kind") == MARKER, F.col("commit")
     ended = is_marker & F.col("marker.first").isNotNull()
     allowed, opens = F.col("kind") == ALLOWED, F.col("kind") == OPENS
@@ -168,7 +170,8 @@ def _counted(events: DataFrame) -> DataFrame:
 
 
 def _next(value: Column, following: WindowSpec) -> Column:
-    return F.first(value, ignorenulls=True).over(following)
+    """The nearest value behind a row; `following`: what lies there, from the end on."""
+    return F.last(value, ignorenulls=True).over(following)
 
 
 def _of_markers(counted: DataFrame) -> DataFrame:
@@ -221,7 +224,9 @@ def _of_decisions(counted: DataFrame) -> DataFrame:
     )
     order = Window.partitionBy(*KEY).orderBy("at")
     so_far = order.rowsBetween(Window.unboundedPreceding, 0)
-    onward = order.rowsBetween(0, Window.unboundedFollowing)
+    onward = (
+        Window.partitionBy(*KEY).orderBy(F.desc("at")).rowsBetween(Window.unboundedPreceding, 0)
+    )
     # Clocks may go back from one coordinator to the next, moments that fit do not.
     numbered = must.select(
         "*",
