@@ -16,8 +16,8 @@ from pyspark.sql import functions as F
 
 from jobs.incidents.causes import KINDS, NO_INCIDENT, Findings, incidents, kinds
 from jobs.incidents.moments import BY_EPOCH, BY_RECORD, BY_START, KEYS
-from jobs.incidents.signature import LOST, MISSING_MARKER
-from jobs.model.found import DECIDED_COMMIT, NO_DATA
+from jobs.incidents.signature import DIVERGED, DIVERGED_CLEANED, LOST, MISSING_MARKER
+from jobs.model.found import DECIDED_COMMIT, LACK_THE_VALUE, LACK_THEIR_MARKER, NO_DATA
 from schemas.violation import FINDING_PLACE
 
 VIOLATION = "violation"
@@ -41,21 +41,29 @@ def placed(findings: DataFrame, moments: DataFrame) -> DataFrame:
     the columns of KEY, and `first` is true in one row a finding. `findings`: rows of VIOLATION
     without audit_id, kept; `moments`: see `jobs.incidents.moments`.
     """
-    rows = _rows(findings)
-    both = rows.unionByName(moments, allowMissingColumns=True).coalesce(1)
+    both = with_moments(findings, moments)
     kept = [one for one in both.schema if not one.name.startswith("prepare_")]
     columns = ", ".join(f"`{one.name}` {one.dataType.simpleString()}" for one in kept)
-    return both.mapInArrow(_assign, f"{columns}, incident int, kind string")
+    return both.mapInArrow(assign, f"{columns}, incident int, kind string")
+
+
+def with_moments(findings: DataFrame, moments: DataFrame) -> DataFrame:
+    """What `assign` takes: a row a finding and place, and the moments, in one partition."""
+    return _rows(findings).unionByName(moments, allowMissingColumns=True).coalesce(1)
 
 
 def _rows(findings: DataFrame) -> DataFrame:
     """One row a finding and place, with where its Prepare record lies."""
     lost = (F.col("code") == MISSING_MARKER) & F.col("found").startswith(NO_DATA)
+    cleaned = (F.col("code") == DIVERGED) & (
+        F.col("found").endswith(LACK_THEIR_MARKER) | F.col("found").endswith(LACK_THE_VALUE)
+    )
+    label = F.when(lost, LOST).when(cleaned, DIVERGED_CLEANED).otherwise(F.col("code"))
     prepare = F.get(F.filter("evidence", lambda proof: proof["role"] == PREPARE), 0)
     own = F.array(F.struct(*FINDING_PLACE.names))
     exploded = findings.select(
         F.monotonically_increasing_id().alias("finding"),
-        F.when(lost, F.lit(LOST)).otherwise(F.col("code")).alias("label"),
+        label.alias("label"),
         F.struct(*KEY).alias("key"),
         F.col("expected").startswith(DECIDED_COMMIT).alias("decided_commit"),
         "verdict",
@@ -70,7 +78,7 @@ def _rows(findings: DataFrame) -> DataFrame:
     return exploded.select(*names, (F.col("turn") == 0).alias("first"), *place)
 
 
-def _assign(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def assign(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Findings at their places and moments in, the findings with at, incident and kind out."""
     given = list(batches)
     if not given:

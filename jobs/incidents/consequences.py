@@ -10,13 +10,13 @@ from jobs.incidents.assign import PLACE, VIOLATION
 from jobs.incidents.known import Known, shaped
 from jobs.incidents.lost import lost
 from jobs.incidents.misdecided import misdecided
-from jobs.incidents.signature import DIFFERS, LOST
+from jobs.incidents.signature import DIVERGED, LOST
 from jobs.incidents.whose import nearest, whose
 from jobs.spark.joins import small
 from jobs.spark.kept import Kept
 
 TWICE = "duplicate_batch"
-CUT = frozenset({LOST, DIFFERS})
+CUT = frozenset({LOST, DIVERGED})
 WENT_BACK = frozenset({"offset_commit_regression", "offset_commit_outcome_mismatch"})
 
 

@@ -5,7 +5,7 @@ from pyspark.sql import functions as F
 
 from jobs.incidents.assign import PLACE, VIOLATION
 from jobs.incidents.known import EPOCH, Known, shaped, written
-from jobs.incidents.signature import DIFFERS, LOST
+from jobs.incidents.signature import DIVERGED, LOST
 from jobs.spark.joins import small
 from jobs.spark.kept import Kept
 
@@ -15,7 +15,7 @@ PARTITION = ("topic", "partition")
 
 def first_differences(rows: DataFrame, code: str = "code", *told: Column) -> DataFrame:
     """topic, partition, cut (the offset from which on copies provably differ), and what is told."""
-    differ = rows.filter((F.col(code) == DIFFERS) & (F.col("verdict") == VIOLATION))
+    differ = rows.filter((F.col(code) == DIVERGED) & (F.col("verdict") == VIOLATION))
     return differ.groupBy(*PARTITION).agg(F.min("offset_first").alias("cut"), *told)
 
 

@@ -13,22 +13,37 @@ PROVEN, CONSISTENT, UNEXPLAINED = "proven", "consistent", "unexplained"
 # What makes two incidents of one signature: see `Signature.key`.
 ONE, BROKER, PRODUCER, MOMENT = "one", "broker", "producer", "moment"
 MISSING_MARKER = "missing_marker_in_listed_partition"
-DIFFERS = "replica_divergence"
 # A finding of that check where neither data nor marker of the transaction are there.
 LOST = f"{MISSING_MARKER}/lost"
+DIVERGED = "replica_divergence"
+# A finding of that check where one copy was offline while the cleaner passed the other.
+DIVERGED_CLEANED = f"{DIVERGED}/cleaned"
+CLEANED_DATA = "cleaned_data_without_marker"
+OPEN_DATA = "open_data_of_completed_transaction"
+# Data of a partition that no record of the coordinator lists; and a marker of it there.
+UNLISTED = ("data_in_unlisted_partition", "offset_commit_unlisted")
+UNLISTED_MARKER = "marker_in_unlisted_partition"
 
 
 class Traits(Protocol):
     """What a rule may ask of a finding; every answer is a NumPy boolean, or an array of them."""
 
     def one_of(self, *codes: str) -> Any:
-        """Whether the finding has one of the codes; LOST is a code, too."""
+        """Whether the finding has one of the codes; LOST is a code, too.
+
+        DIVERGED_CLEANED is one of its own: such a finding has not the code DIVERGED.
+        """
 
     def beside(self, *codes: str) -> Any:
         """Whether the topic partition has such a finding in any copy, suspect or proven."""
 
     def of_producer(self, *codes: str) -> Any:
         """Whether the producer id has such a finding anywhere, suspect or proven."""
+
+
+def of_both(finding: Traits, *codes: str) -> Any:
+    """Whether its topic partition and its producer have such a finding: data have one fate."""
+    return finding.beside(*codes) & finding.of_producer(*codes)
 
 
 class Step(NamedTuple):

@@ -4,3 +4,6 @@
 NO_DATA = "no marker and no data of it after offset "
 # Findings about a decision expect COMMIT or ABORT first.
 DECIDED_COMMIT = "COMMIT"
+# replica_divergence: the cleaner passed both copies, and one was offline while it did.
+LACK_THEIR_MARKER = " transactions lack their marker"
+LACK_THE_VALUE = " keys whose newest value only one copy has"

@@ -1,21 +1,21 @@
 """A coordinator lost or forgot what it had written.
 
 What it looks like: records of `__transaction_state` that may not follow each other, markers of a
-coordinator epoch that went back, markers without a Prepare record, a Prepare record that is never
-completed, copies of the coordinator's log that differ.
+coordinator epoch that went back, markers without a Prepare record or of both outcomes, a Prepare
+record that is never completed, copies of the coordinator's log that differ.
 
 Why: the log of the coordinator was cut or compacted wrongly, or a coordinator that had lost its
 partition went on.
 
 Evidence: the two records of the id, or the marker and the place where its decision should be.
 
-Look-alikes: an unclean election of a topic partition: there the coordinator's own log is whole. A
-dump that was copied over some time.
+Look-alikes: an unclean election of a topic partition: there the coordinator's own log is whole. An
+operator's abort: its marker has the epoch of the data. A dump that was copied over some time.
 
 Known bug: KAFKA-16352, KAFKA-19999, KAFKA-9777 for decisions that are never completed.
 """
 
-from jobs.incidents.signature import Signature, Step
+from jobs.incidents.signature import UNLISTED, UNLISTED_MARKER, Signature, Step, of_both
 
 STATE = (
     "txnlog_invalid_transition", "txnlog_pid_regression", "txnlog_epoch_regression",
@@ -26,15 +26,17 @@ STATE = (
     "txnlog_tombstone_invalid", "txnlog_unknown_tag", "txnlog_update_timestamp_regression",
     "txnlog_overdue_transaction", "coordinator_epoch_regression", "prepare_never_completed",
     "marker_pending", "marker_before_prepare", "marker_coordinator_epoch_mismatch",
-    "marker_without_prepare", "marker_in_unlisted_partition", "marker_protocol_mixed",
-    "marker_outcome_mismatch",
+    "marker_without_prepare", UNLISTED_MARKER, "marker_protocol_mixed",
+    "marker_outcome_mismatch", "epoch_committed_and_aborted", "conflicting_markers",
 )  # fmt: skip
 
 SIGNATURE = Signature(
     name="coordinator_lost_state",
     title="A transaction coordinator lost or contradicted its own state",
     why="The coordinator's log and the markers it sent do not fit together.",
-    explains=lambda finding: finding.one_of(*STATE),
+    explains=lambda finding: (
+        finding.one_of(*STATE) | (finding.one_of(*UNLISTED) & of_both(finding, UNLISTED_MARKER))
+    ),
     proven_by=("txnlog_replica_divergence", "txnlog_invalid_transition"),
     known_bug="KAFKA-16352, KAFKA-19999 and KAFKA-9777, where a decision is never completed",
     steps=(

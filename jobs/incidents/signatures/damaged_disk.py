@@ -10,7 +10,8 @@ Evidence: the damaged ranges, byte by byte; the same offsets in a replica on ano
 
 Look-alikes: the torn tail of a broker that was killed, which recovery cuts off; a file that was
 copied while it was written. Both are at the end of the newest segment only. A log cut below
-acknowledged data is whole up to the cut.
+acknowledged data is whole up to the cut. An offset that comes again behind a marker that the index
+did not take: there an append failed.
 
 Known bug: none; hardware, file system, or the copying of the dump.
 """
@@ -26,12 +27,18 @@ DAMAGED = (
     "closed_segment_tail_garbage", "offset_not_increasing", "segment_offset_out_of_range",
     "snapshot_corrupt", "txnindex_malformed",
 )  # fmt: skip
+# Where the end of a log cannot be read, its checkpoints lie beyond it.
+UNREADABLE = ("batch_crc_mismatch", "batch_length_invalid", "batch_magic_unknown")
+FOLLOWS = ("hw_beyond_log_end", "recovery_point_beyond_log_end")
 
 SIGNATURE = Signature(
     name="damaged_disk",
     title="Bytes on the disk of one broker changed after they were written",
     why="Brokers check a batch before they store it, so it was whole when it was appended.",
-    explains=lambda finding: finding.one_of(*DAMAGED),
+    explains=lambda finding: (
+        (finding.one_of(*DAMAGED) | (finding.one_of(*FOLLOWS) & finding.beside(*UNREADABLE)))
+        & ~(finding.one_of("offset_not_increasing") & finding.beside("txnindex_missing_entry"))
+    ),
     proven_by=("batch_crc_mismatch",),
     key=BROKER,
     steps=(

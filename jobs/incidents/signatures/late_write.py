@@ -11,23 +11,46 @@ Evidence: the first batch of the data, the marker before it, and the coordinator
 not list the partition.
 
 Look-alikes: a slow producer: its coordinator lists the partition. Skipped markers: the coordinator
-completed that very transaction, and lists the partition.
+completed that very transaction, and lists the partition. A coordinator that lost its state: it sent
+a marker to the partition that its records do not list.
 
 Known bug: KAFKA-12671, KAFKA-15449. Brokers of 3.6 and newer verify partitions, 4.0 ends every
 transaction with a new epoch (KIP-890); with
 `transaction.partition.verification.enable=false`, or an older protocol, it still happens.
 """
 
-from jobs.incidents.signature import MISSING_MARKER, MOMENT, Signature, Step, abort_step
+from typing import Any
+
+from jobs.incidents.signature import (
+    CLEANED_DATA,
+    MISSING_MARKER,
+    MOMENT,
+    OPEN_DATA,
+    UNLISTED,
+    UNLISTED_MARKER,
+    Signature,
+    Step,
+    Traits,
+    abort_step,
+    of_both,
+)
 
 LATE = (
-    "late_write_after_marker", "hanging_transaction", "data_in_unlisted_partition",
-    "offset_commit_unlisted", "epoch_bump_inside_open_txn", "marker_stale",
+    "late_write_after_marker", "hanging_transaction", *UNLISTED,
+    "epoch_bump_inside_open_txn", "marker_stale",
 )  # fmt: skip
 FOLLOWS = (
     "pending_offsets_stuck", "lso_stuck", "marker_epoch_invalid",
-    "open_transaction_overdue", "marker_without_prepare",
+    "open_transaction_overdue", "marker_without_prepare", OPEN_DATA,
 )  # fmt: skip
+
+
+def _explains(finding: Traits) -> Any:
+    late = finding.one_of(*LATE) | (finding.one_of(*FOLLOWS) & finding.of_producer(*LATE))
+    had_marker = finding.of_producer(MISSING_MARKER) | of_both(finding, CLEANED_DATA)
+    ended = finding.one_of(*UNLISTED) & of_both(finding, UNLISTED_MARKER)
+    return late & ~had_marker & ~ended
+
 
 SIGNATURE = Signature(
     name="late_write",
@@ -36,10 +59,7 @@ SIGNATURE = Signature(
         "The broker took data of a transaction that had ended, or that never listed the "
         "partition. No coordinator knows of them, so nobody ends them."
     ),
-    explains=lambda finding: (
-        (finding.one_of(*LATE) | (finding.one_of(*FOLLOWS) & finding.of_producer(*LATE)))
-        & ~finding.of_producer(MISSING_MARKER)
-    ),
+    explains=_explains,
     proven_by=LATE,
     known_bug="KAFKA-12671, KAFKA-15449; prevented by KIP-890 (verification from 3.6, 4.0)",
     key=MOMENT,

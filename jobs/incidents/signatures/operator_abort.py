@@ -10,17 +10,19 @@ Evidence: the ABORT marker with the epoch of the data and no Prepare record of i
 record of the COMMIT.
 
 Look-alikes: an abort of a transaction that hangs, after which nobody commits: that is the right use
-of the tool and no finding. Skipped markers: there no marker is in the partition at all.
+of the tool and no finding. Skipped markers: there no marker is in the partition at all. A
+coordinator that contradicts itself: its markers raise the epoch of the data, the tool's does not.
 
 Known bug: none; `kafka-transactions.sh abort` since 3.0 (KIP-664) does what it says.
 """
 
 from jobs.incidents.signature import MISSING_MARKER, MOMENT, Signature, Step
 
-TORN = ("torn_transaction", "epoch_committed_and_aborted")
+TORN = ("torn_transaction",)
 FOLLOWS = (
     "offset_commit_outcome_mismatch", "committed_output_without_offsets", "marker_outcome_mismatch",
     "marker_without_transaction", "marker_without_prepare", "late_write_after_marker",
+    "epoch_committed_and_aborted", "conflicting_markers",
 )  # fmt: skip
 
 SIGNATURE = Signature(

@@ -10,21 +10,45 @@ Evidence: the Prepare and Complete records that list the partition, and the firs
 that is still open, or was ended by a marker of a later epoch.
 
 Look-alikes: a log that was cut: there the data are gone, too. A late write: there the coordinator
-never listed the data. A transaction that is being completed: its Complete record is not there.
+never listed the data. A transaction that is being completed: its Complete record is not there. Data
+that the cleaner has passed: it passes decided ones only, so their marker was there and is lost.
 
 Known bug: KAFKA-20734, seen in 4.3.0. 3.9 queues the markers of such partitions and tries again
 (`TransactionMarkerChannelManager`, `Node.noNode`).
 """
 
-from jobs.incidents.signature import LOST, MISSING_MARKER, MOMENT, Signature, Step, abort_step
+from typing import Any
 
-OPEN_DATA = "open_data_of_completed_transaction"
+from jobs.incidents.signature import (
+    CLEANED_DATA,
+    LOST,
+    MISSING_MARKER,
+    MOMENT,
+    OPEN_DATA,
+    UNLISTED,
+    Signature,
+    Step,
+    Traits,
+    abort_step,
+    of_both,
+)
+
 FOLLOWS = (
     "hanging_transaction", "epoch_bump_inside_open_txn",
     "pending_offsets_stuck", "lso_stuck", "marker_outcome_mismatch", "marker_epoch_invalid",
     "offset_commit_outcome_mismatch", "committed_output_without_offsets", "torn_transaction",
     "marker_without_transaction", "open_transaction_overdue", "epoch_committed_and_aborted",
 )  # fmt: skip
+
+
+def _explains(finding: Traits) -> Any:
+    listed = ~of_both(finding, *UNLISTED)
+    skipped = (finding.one_of(MISSING_MARKER) & ~finding.one_of(LOST)) | (
+        finding.one_of(OPEN_DATA) & listed
+    )
+    completed = finding.of_producer(MISSING_MARKER) | (finding.of_producer(OPEN_DATA) & listed)
+    return (skipped | (finding.one_of(*FOLLOWS) & completed)) & ~of_both(finding, CLEANED_DATA)
+
 
 SIGNATURE = Signature(
     name="skipped_markers",
@@ -33,11 +57,7 @@ SIGNATURE = Signature(
         "While a broker was fenced its partitions had no leader, and the coordinator counted "
         "their markers as done. The open data take the outcome of the producer's next marker."
     ),
-    explains=lambda finding: (
-        (finding.one_of(MISSING_MARKER) & ~finding.one_of(LOST))
-        | finding.one_of(OPEN_DATA)
-        | (finding.one_of(*FOLLOWS) & finding.of_producer(MISSING_MARKER, OPEN_DATA))
-    ),
+    explains=_explains,
     proven_by=(MISSING_MARKER, OPEN_DATA),
     known_bug="KAFKA-20734, seen in 4.3.0",
     key=MOMENT,

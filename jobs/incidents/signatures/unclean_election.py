@@ -19,7 +19,7 @@ whose disk was lost or restored from an older state.
 """
 
 from jobs.incidents.signature import (
-    DIFFERS,
+    DIVERGED,
     LOST,
     MISSING_MARKER,
     MOMENT,
@@ -29,7 +29,7 @@ from jobs.incidents.signature import (
 )
 from jobs.model.commands import EXPORT_TOPIC
 
-CUT = (DIFFERS, LOST)
+CUT = (DIVERGED, LOST)
 LOSSES = ("records_lost", "plain_records_lost")
 FOLLOWS = (
     MISSING_MARKER, "hanging_transaction", "open_data_of_completed_transaction",
@@ -50,7 +50,7 @@ SIGNATURE = Signature(
     explains=lambda finding: (
         finding.one_of(*CUT) | (finding.one_of(*FOLLOWS) & finding.beside(*CUT))
     ),
-    proven_by=(DIFFERS,),
+    proven_by=(DIVERGED,),
     key=MOMENT,
     steps=(
         Step(

@@ -29,6 +29,7 @@ Evidence: the batch in both copies.
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from jobs.model.found import LACK_THE_VALUE, LACK_THEIR_MARKER
 from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.verdict import (
     CLEANED_RANGE,
@@ -77,8 +78,8 @@ CHECK = Check(
     found=lambda: _by_kind(
         text("leader epochs {one_text} and {other_text}; the copies of brokers {pairs} differ"),
         text("{contradicting} offsets with different records"),
-        text("{one_text}; {contradicting} transactions lack their marker"),
-        text("{contradicting} keys whose newest value only one copy has"),
+        text("{one_text}; {contradicting}" + LACK_THEIR_MARKER),
+        text("{contradicting}" + LACK_THE_VALUE),
     ),
     proofs=(
         Proof("the batch in one copy"),
