@@ -21,11 +21,11 @@ COLUMNS = f"""
     decided_before_ms bigint, begun_by_ms bigint, behind_data_ms bigint, appended_by_ms bigint,
     logs_until_ms bigint, logs_stopped boolean, coordinator_log_complete boolean, limit_ms int,
     listed_in_epoch array<string>, epoch_record struct<ordinal:bigint, offset:bigint,
-    file_index:int, position:bigint, length:int>, epoch_copy struct<broker:int,
-    moved_on:boolean, coordinator_up_to_ms:bigint, coordinator_clean_shutdown:boolean>, unlisted
-    boolean, shared_epoch boolean, epoch_whole boolean, owned bigint, coordinator
-    struct<broker:int, partition:int, transactional_id:string, producer_id:bigint,
-    producer_epoch:int, state:string, partitions:array<string>, timeout_ms:int, start_ms:bigint,
+    file_index:int, position:bigint, length:int>, epoch_copy struct<moved_on:boolean,
+    coordinator_up_to_ms:bigint, coordinator_clean_shutdown:boolean>, unlisted boolean,
+    shared_epoch boolean, epoch_whole boolean, owned bigint, coordinator struct<broker:int,
+    partition:int, transactional_id:string, producer_id:bigint, producer_epoch:int,
+    state:string, partitions:array<string>, timeout_ms:int, start_ms:bigint,
     last_update_ms:bigint, record_timestamp:bigint, record_offset:bigint,
     client_transaction_version:int, tombstone:boolean, complete_up_to_ms:bigint,
     clean_shutdown:boolean, alone:boolean, whole_since_ms:bigint, replicated:boolean>,
