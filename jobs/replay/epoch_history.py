@@ -159,7 +159,8 @@ def epoch_histories(txn_log_records: DataFrame, partition_info: DataFrame) -> Da
     Columns: producer_id, producer_epoch, transactional_id, listed (topic-partition of all
     partitions that any record of the epoch lists), decisions (transactions decided), moved_on
     (the id has another epoch by then: nothing can be added), broker, coordinator_up_to_ms and
-    coordinator_clean_shutdown (the copy), record (place of the last record of the epoch).
+    coordinator_clean_shutdown (the copy), record (place of the last record of the epoch),
+    replicated (no leader can take that one back).
     """
     unreadable = txn_log_records.filter(F.col("error").isNotNull())
     last_unreadable = unreadable.groupBy("partition_index").agg(
@@ -196,6 +197,7 @@ def epoch_histories(txn_log_records: DataFrame, partition_info: DataFrame) -> Da
             "coordinator_up_to_ms",
             "coordinator_clean_shutdown",
             F.col("last.here").alias("record"),
+            (F.col("last.here.offset") < F.col("stable_below")).alias("replicated"),
         )
     )
     best = known.groupBy("producer_id", "producer_epoch").agg(

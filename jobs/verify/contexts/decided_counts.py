@@ -52,15 +52,16 @@ def with_counts(
     counted = _counted(_events(keys, decided, markers, tolerance))
     found = _of_markers(counted).join(_of_decisions(counted), on=KEY, how="full")
     # A row gets the reason for which it was counted: the other outcome of its epoch may be regular.
-    asked = {"short": lacks_markers(), "odd": changes_coordinator(),
-             "stale": has_too_many() | F.col("prepares").isNull()}  # fmt: skip
+    # Where no marker of it is left, the number proves no more; what comes next tells where.
+    marked = F.col("markers").isNotNull()
+    asked = {"short_next": lacks_markers(), "short": lacks_markers() & marked,
+             "odd": changes_coordinator(), "stale": has_too_many() | F.col("prepares").isNull()}  # fmt: skip
     joined = rows.join(found, on=KEY, how="left")
     return joined.withColumns(
         {
-            name: F.when(condition, F.col(name))
-            for prefix, condition in asked.items()
+            name: F.when(next(asked[one] for one in asked if name.startswith(one)), F.col(name))
             for name in found.columns
-            if name.startswith(f"{prefix}_")
+            if name.startswith(tuple(asked))
         }
     )
 

@@ -109,7 +109,7 @@ def _enriched(located: DataFrame, ages: Ages) -> DataFrame:
     """The place of a finding, and how long it waits."""
     now = F.least("history_covers_ms", F.lit(ages.now).cast("long"))
     marked = F.col("markers").isNotNull()
-    short = F.col("short_place").isNotNull()
+    short = F.col("short_next").isNotNull()
     first = F.when(marked, F.coalesce("data_first", "marker_offset")).otherwise(
         F.coalesce("data_run.first_offset", "later_run.run_first", "held_from")
     )

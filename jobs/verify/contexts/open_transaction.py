@@ -179,9 +179,9 @@ def with_listing(rows: DataFrame, log: CoordinatorLog) -> DataFrame:
         F.col("producer_epoch").alias("highest_epoch"),
         F.col("listed").alias("listed_in_epoch"),
         F.col("record").alias("epoch_record"),
-        F.struct("moved_on", "coordinator_up_to_ms", "coordinator_clean_shutdown").alias(
-            "epoch_copy"
-        ),
+        F.struct(
+            "moved_on", "replicated", "coordinator_up_to_ms", "coordinator_clean_shutdown"
+        ).alias("epoch_copy"),
     )
     joined = rows.join(whole, on=["producer_id", "highest_epoch"], how="left")
     listed = F.coalesce(F.array_contains("listed_in_epoch", F.col("listed")), F.lit(False))
@@ -326,8 +326,12 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
     listed_in_time = covers(
         F.col("epoch_copy.coordinator_up_to_ms"), F.col("appended_by_ms"), clock_tolerance
     )
-    # Both copies have that record; what follows it in the one cannot be of another history.
-    same_record = F.col("epoch_record.offset") == F.col("coordinator.record_offset")
+    # What is replicated in both copies is one record, and no later one is of another history.
+    same_record = (
+        (F.col("epoch_record.offset") == F.col("coordinator.record_offset"))
+        & F.col("epoch_copy.replicated")
+        & F.col("coordinator.replicated")
+    )
     # Of several Prepare records near the marker, another clock cannot show which is its own.
     earlier = F.col("decided_before_ms")
     alone = F.col("decided_ms").isNotNull() & (

@@ -77,10 +77,6 @@ CHECK = Check(
     expected=lambda: text("{decision} marker of epoch {marker_epoch}"),
     found=lambda: (
         F.when(
-            F.col("short_place").isNotNull() & F.col("markers").isNull(),
-            text("no {decision} marker of that epoch instead of {completes}"),
-        )
-        .when(
             F.col("short_place").isNotNull(),
             text("{markers} {decision} markers of that epoch instead of {completes}"),
         )
@@ -88,7 +84,7 @@ CHECK = Check(
             F.col("data_run").isNull(),
             text(NO_DATA + "{held_from}"),
         )
-        .otherwise(text("none; data of epoch {producer_epoch} from offset {offset_first}"))
+        .otherwise(text("none; data of epoch {producer_epoch} from offset {lacking_first}"))
     ),
     proofs=(
         Proof("the first batch of the transaction, or where its data and marker were lost"),
