@@ -54,8 +54,12 @@ def with_counts(
     # A row gets the reason for which it was counted: the other outcome of its epoch may be regular.
     # Where no marker of it is left, the number proves no more; what comes next tells where.
     marked = F.col("markers").isNotNull()
-    asked = {"short_next": lacks_markers(), "short": lacks_markers() & marked,
-             "odd": changes_coordinator(), "stale": has_too_many() | F.col("prepares").isNull()}  # fmt: skip
+    asked = {
+        "short_next": lacks_markers(),
+        "short": lacks_markers() & marked,
+        "odd": changes_coordinator(),
+        "stale": has_too_many() | F.col("prepares").isNull(),
+    }
     joined = rows.join(found, on=KEY, how="left")
     return joined.withColumns(
         {
