@@ -52,9 +52,7 @@ def _begins() -> Column:
     )
     first = previous_next_to_it & ~F.coalesce(given_before, F.lit(False))
     of_version_2 = F.col("ahead")[0]["client_transaction_version"] >= 2
-    given = F.coalesce(
-        (F.col("producer_epoch") == 0) | of_version_2 | first, F.col("producer_epoch") == 0
-    )
+    given = (F.col("producer_epoch") == 0) | F.coalesce(of_version_2 | first, F.lit(False))
     return F.when(F.col("state") == EMPTY, given).otherwise(
         completed & (F.col("client_transaction_version") >= 2)
     )
@@ -158,7 +156,7 @@ def epoch_histories(txn_log_records: DataFrame, partition_info: DataFrame) -> Da
 
     Columns: producer_id, producer_epoch, transactional_id, listed (topic-partition of all
     partitions that any record of the epoch lists), decisions (transactions decided), moved_on
-    (the id has another epoch by then: nothing can be added), broker, coordinator_up_to_ms and
+    (the id has another epoch by then: nothing can be added), coordinator_up_to_ms and
     coordinator_clean_shutdown (the copy), record (place of the last record of the epoch),
     replicated (no leader can take that one back).
     """
@@ -168,7 +166,6 @@ def epoch_histories(txn_log_records: DataFrame, partition_info: DataFrame) -> Da
     )
     copies = partition_info.select(
         "partition_index",
-        "broker",
         "holes",
         "missing",
         "stable_below",
@@ -193,7 +190,6 @@ def epoch_histories(txn_log_records: DataFrame, partition_info: DataFrame) -> Da
             F.coalesce(F.col("last.proven_behind") > F.col("last.own"), F.lit(False)).alias(
                 "moved_on"
             ),
-            "broker",
             "coordinator_up_to_ms",
             "coordinator_clean_shutdown",
             F.col("last.here").alias("record"),
