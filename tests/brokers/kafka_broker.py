@@ -49,18 +49,50 @@ class Cluster:
         brokers: int = 1,
         properties: Mapping[str, object] | None = None,
         users: Sequence[str] = (),
+        controllers: int | None = None,
+        directories: int = 1,
     ) -> None:
-        """Formats the log directories. `users`: of SCRAM, as kafka-storage.sh takes them."""
-        self.folder, self.classes = folder, jars(version)
+        """Formats the log directories.
+
+        `users`: of SCRAM, as kafka-storage.sh takes them. `controllers`: so many brokers, the first
+        ones, are controllers too (default: all). `directories`: log directories of each broker.
+        """
+        self.folder, self.classes, self.directories = folder, jars(version), directories
+        self._running: dict[int, subprocess.Popen[bytes]] = {}
+        self._format(brokers, properties or {}, users, controllers or brokers)
+
+    def _format(
+        self, brokers: int, properties: Mapping[str, object], users: Sequence[str], voters: int
+    ) -> None:
+        """Writes the properties of each broker and formats its log directories."""
         free = free_ports(2 * brokers)
         self.ports, controllers = free[:brokers], free[brokers:]
         copies = min(brokers, 3)
-        shared = {
-            "process.roles": "broker,controller",
+        shared = self._shared(copies) | {
             "controller.quorum.voters": ",".join(
-                f"{n}@127.0.0.1:{port}" for n, port in enumerate(controllers, start=1)
+                f"{n}@127.0.0.1:{port}" for n, port in enumerate(controllers[:voters], start=1)
             ),
             "controller.listener.names": "CONTROLLER",
+        }
+        for number, (port, controller) in enumerate(
+            zip(self.ports, controllers, strict=True), start=1
+        ):
+            plain = f"PLAINTEXT://127.0.0.1:{port}"
+            votes = number <= voters
+            own = {
+                "process.roles": "broker,controller" if votes else "broker",
+                "node.id": number,
+                "listeners": f"{plain},CONTROLLER://127.0.0.1:{controller}" if votes else plain,
+                "log.dirs": self._log_dirs(number),
+            }
+            self._write_properties(number, shared | own | properties)
+            scram = [word for user in users for word in ("--add-scram", user)]
+            self._java("kafka.tools.StorageTool", "format", "-t", CLUSTER, "-c", number, *scram)
+
+    @staticmethod
+    def _shared(copies: int) -> dict[str, object]:
+        """Properties of all brokers, however they are governed."""
+        return {
             "offsets.topic.replication.factor": copies,
             "offsets.topic.num.partitions": 3,
             "transaction.state.log.replication.factor": copies,
@@ -71,27 +103,20 @@ class Cluster:
             "log.cleaner.backoff.ms": 500,
             "replica.high.watermark.checkpoint.interval.ms": 200,
         }
-        self._running: dict[int, subprocess.Popen[bytes]] = {}
-        for number, (port, controller) in enumerate(
-            zip(self.ports, controllers, strict=True), start=1
-        ):
-            own = {
-                "node.id": number,
-                "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}",
-                "log.dirs": self.data(number),
-            }
-            text = "".join(f"{k}={v}\n" for k, v in (shared | own | (properties or {})).items())
-            self._file(number).write_text(text)
-            scram = [word for user in users for word in ("--add-scram", user)]
-            self._java("kafka.tools.StorageTool", "format", "-t", CLUSTER, "-c", number, *scram)
+
+    def _write_properties(self, number: int, properties: Mapping[str, object]) -> None:
+        self._file(number).write_text("".join(f"{k}={v}\n" for k, v in properties.items()))
+
+    def _log_dirs(self, number: int) -> str:
+        return ",".join(str(self.data(number, one)) for one in range(self.directories))
 
     @property
     def bootstrap(self) -> str:
         return ",".join(f"127.0.0.1:{port}" for port in self.ports)
 
-    def data(self, number: int = 1) -> Path:
-        """The log directory of a broker."""
-        return self.folder / f"data-{number}"
+    def data(self, number: int = 1, directory: int = 0) -> Path:
+        """A log directory of a broker."""
+        return self.folder / (f"data-{number}" + (f"-{directory}" if directory else ""))
 
     def _file(self, number: int) -> Path:
         return self.folder / f"server-{number}.properties"
@@ -129,12 +154,12 @@ class Cluster:
                     assert time.monotonic() < until, f"broker {number} does not start"
                     time.sleep(0.2)
 
-    def stop(self, number: int, how: int = signal.SIGTERM) -> None:
-        """Ends a broker."""
+    def stop(self, number: int, how: int = signal.SIGTERM, seconds: float = 20) -> None:
+        """Ends a broker; one that does not stop in time is killed."""
         process = self._running.pop(number)
         process.send_signal(how)
         try:
-            process.wait(20)
+            process.wait(seconds)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()

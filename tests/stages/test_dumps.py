@@ -1,13 +1,15 @@
 """Audits dumps of real brokers and holds every table against what the broker itself answered.
 
 One audit takes a minute and more, so a test run has only some of the dumps in tests/dumps.
-`make test-corpus` audits all of them, and those of the larger corpus beside the checkout.
+`make test-corpus` audits all of them, and those of the larger corpus beside the checkout; with
+EOSAUDIT_DUMPS those of that folder, and no others (`make soak`).
 """
 
 import json
 import os
 import tarfile
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +29,12 @@ from schemas.record import READ_COMMITTED, READ_UNCOMMITTED
 from schemas.violation import FINDING_PLACE
 
 HERE = Path(__file__).resolve().parent.parent
-ALL = os.environ.get("EOSAUDIT_CORPUS")
+ONLY = os.environ.get("EOSAUDIT_DUMPS")
+ALL = os.environ.get("EOSAUDIT_CORPUS") or ONLY
 # Clients of seven kinds in one log; partitions copied one after another under load; a broker that
 # was aged on purpose (compacted coordinator's log, retention, event times, expiry).
 IN_EVERY_RUN = {"mixed-clients", "tv2-staggered", "aged-tv1-1"}
-OWN = sorted((HERE / "dumps").glob("*.tar.gz"))
+OWN = sorted((Path(ONLY) if ONLY else HERE / "dumps").glob("*.tar.gz"))
 COMMITTED = [path for path in OWN if ALL or path.name.removesuffix(".tar.gz") in IN_EVERY_RUN]
 CORPUS = HERE.parent.parent / "shared" / "corpus"
 # Too large for a test run.
@@ -39,7 +42,7 @@ LEFT_OUT = {"tv2-defaults"}
 BESIDE = [
     path
     for path in sorted([*CORPUS.glob("*.tar.gz"), *CORPUS.glob("aged/*.tar.gz")])
-    if ALL
+    if (ALL and not ONLY)
     and path.name not in {own.name for own in OWN}
     and path.name.removesuffix(".tar.gz") not in LEFT_OUT
 ]
@@ -63,10 +66,14 @@ def newest_copy(about: dict[str, Any]) -> int | None:
 def audited(
     request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
 ) -> Any:
-    folder = tmp_path_factory.mktemp(name_of(request.param))
-    with tarfile.open(request.param) as archive:
-        archive.extractall(folder, filter="data")
-    scenario = folder / name_of(request.param)
+    yield from audit_of(spark, request.param, tmp_path_factory.mktemp(name_of(request.param)))
+
+
+def audit_of(spark: SparkSession, archive: Path, folder: Path) -> Iterator[Any]:
+    """The audit of a dump: its scenario, what `about.json` tells and its states, the audit."""
+    with tarfile.open(archive) as opened:
+        opened.extractall(folder, filter="data")
+    scenario = folder / name_of(archive)
     about = oracle.about(scenario)
     moment = newest_copy(about)
     as_of = None if moment is None else moment + AN_HOUR_MS

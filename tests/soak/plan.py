@@ -1,0 +1,113 @@
+"""What one run is: all that is drawn from its seed, before anything is started."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from random import Random
+
+# Releases, each with what the others have not: 2.8 has ZooKeeper and no way to ask for producers;
+# 3.3 is the first KRaft of production; 3.7 verifies partitions of transactions (KIP-890, part 1);
+# 4.0 has transaction.version 2.
+VERSIONS = ("2.8.2", "3.3.2", "3.7.2", "3.9.1", "4.0.0", "4.1.0")
+NEWEST = VERSIONS[-1]
+OF_ZOOKEEPER = ("2.8.2",)
+# KRaft has several log directories since KIP-858, in 3.7 as a preview.
+WITHOUT_SECOND_DIRECTORY = ("3.3.2", "3.7.2")
+FAULTS = ("delete_records", "recreate", "partitions", "fence", "zombie", "event_times")
+# How the log directories are copied: all brokers stopped and asked before; under load, one
+# directory after another; by the tool, under load; after all brokers were killed.
+COPIES = ("clean_stop", "clean_stop", "clean_stop", "staggered", "take_dump", "killed")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One run.
+
+    `properties`: of the brokers. `topics`: words of Load. `kills`: moments (s) at which a broker is
+    ended without warning. `restarts`: the same, cleanly. `versions_of_transactions`: what
+    `transaction.version` becomes at a moment (s).
+    """
+
+    seed: int
+    version: str
+    brokers: int
+    directories: int
+    seconds: int
+    faults: tuple[str, ...]
+    properties: Mapping[str, object]
+    topics: tuple[str, ...]
+    kills: tuple[float, ...]
+    restarts: tuple[float, ...]
+    versions_of_transactions: tuple[tuple[float, int], ...]
+    copied: str
+
+    @property
+    def zookeeper(self) -> bool:
+        return self.version in OF_ZOOKEEPER
+
+
+def plan_of(seed: int, version: str | None = None, seconds: int | None = None) -> Plan:
+    """The run of a seed; a version or a length that is given takes the place of the drawn one."""
+    chance = Random(f"soak {seed}")
+    chosen = version or chance.choice(VERSIONS)
+    brokers = chance.choice((1, 1, 3))
+    directories = 2 if brokers == 1 and chance.random() < 0.25 else 1
+    if chosen in WITHOUT_SECOND_DIRECTORY:
+        directories = 1
+    length = seconds or chance.choice((15, 20, 30))
+    faults = tuple(one for one in FAULTS if chance.random() < 0.5)
+    if directories > 1:
+        faults += ("dirs",)
+    moments = sorted(chance.uniform(3, length - 4) for _ in range(2))
+    kills = tuple(moments[:1]) if chance.random() < 0.5 else ()
+    restarts = tuple(moments[1:]) if chance.random() < 0.4 else ()
+    versions: tuple[tuple[float, int], ...] = ()
+    if chosen >= "4" and chance.random() < 0.4:
+        versions = ((0, chance.choice((0, 1))), (length / 2, 2))
+        versions = versions if chance.random() < 0.5 else ((length / 2, chance.choice((0, 1))),)
+    return Plan(
+        seed, chosen, brokers, directories, length, faults or ("pause",), _properties(chance),
+        _topics(chance, brokers), kills, restarts, versions, chance.choice(COPIES),
+    )  # fmt: skip
+
+
+def _properties(chance: Random) -> dict[str, object]:
+    """Settings that age a log within seconds."""
+    drawn: dict[str, object] = {
+        "log.retention.check.interval.ms": 1000,
+        "transaction.abort.timed.out.transaction.cleanup.interval.ms": 1000,
+        "log.cleaner.backoff.ms": 500,
+        "auto.create.topics.enable": "false",
+        "log.message.timestamp.difference.max.ms": 1 << 60,
+    }
+    if chance.random() < 0.4:
+        drawn["producer.id.expiration.ms"] = chance.choice((5_000, 10_000))
+        drawn["producer.id.expiration.check.interval.ms"] = 1000
+    if chance.random() < 0.3:
+        drawn["transactional.id.expiration.ms"] = 8_000
+        drawn["transaction.remove.expired.transaction.cleanup.interval.ms"] = 1000
+    if chance.random() < 0.5:
+        # Applies to the internal topics too: they are cleaned as a log of months is.
+        drawn["log.roll.ms"] = chance.choice((2_000, 5_000))
+        drawn["log.cleaner.min.cleanable.ratio"] = "0.01"
+    if chance.random() < 0.3:
+        drawn["log.cleaner.delete.retention.ms"] = 2_000
+    return drawn
+
+
+def _topics(chance: Random, brokers: int) -> tuple[str, ...]:
+    """Topics of each policy; `again` is deleted and made again, `grows` gets partitions."""
+    policies = {
+        "plain": "",
+        "grows": "",
+        "again": "",
+        "rolls": "segment.ms=2000",
+        "trimmed": "segment.ms=1500;retention.ms=6000",
+        "keys": "cleanup.policy=compact;segment.ms=1500;min.cleanable.dirty.ratio=0.01",
+        "both": "cleanup.policy=compact,delete;segment.ms=1500;min.cleanable.dirty.ratio=0.01"
+        ";retention.ms=8000",
+    }
+    extra = [name for name in ("rolls", "trimmed", "keys", "both") if chance.random() < 0.6]
+    return tuple(
+        f"{name}:{chance.choice((1, 2))}:{brokers}:{policies[name]}"
+        for name in ["plain", "grows", "again", *extra]
+    )

@@ -1,0 +1,269 @@
+"""`make soak`: real brokers under a seeded load and seeded faults; what they leave is audited.
+
+    python -m soak.run --first-seed 1 --seeds 20 --to build/soak
+
+Each run makes SEED.tar.gz in the layout of the dumps in tests/dumps: the log directories, what the
+brokers answered about them, and what was done. All histories are legal, so no audit may report a
+violation; tests/stages/test_dumps.py holds every table against the answers (`make soak` calls it
+on the folder). A run takes about a minute. The same seed makes the same plan, not the same bytes.
+"""
+
+import argparse
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from random import Random
+
+from brokers.kafka_broker import ROOT, Cluster
+
+from soak.plan import VERSIONS, Plan, plan_of
+from soak.zookeeper import ZooKeeperCluster
+
+HERE = Path(__file__).resolve().parent
+REST_SECONDS = 9  # the longest brief transaction.timeout.ms, and the coordinator's next look
+CALM_SECONDS = 3
+STOP_SECONDS = 60
+
+
+class Run:
+    """One history: brokers, load, faults, copy."""
+
+    def __init__(self, plan: Plan, folder: Path) -> None:
+        self.plan, self.folder = plan, folder
+        self.scenario = folder / f"soak-{plan.seed}"
+        self.chance = Random(f"run {plan.seed}")
+        (folder / "brokers").mkdir(parents=True)
+        kind = ZooKeeperCluster if plan.zookeeper else Cluster
+        self.cluster = kind(
+            plan.version, folder / "brokers", plan.brokers, plan.properties,
+            controllers=1, directories=plan.directories,
+        )  # fmt: skip
+        self.dumped: dict[str, int] = {}
+        self.acts: list[str] = []
+
+    def make(self) -> Path:
+        """Runs it to its end; the scenario's folder."""
+        began = time.monotonic()
+        self.oracle.mkdir(parents=True)
+        try:
+            self.cluster.start_all()
+            time.sleep(2)
+            self._load(began)
+            if self.plan.copied == "clean_stop":
+                self._stop_cleanly()
+            elif self.plan.copied == "killed":
+                self._kill_all()
+        finally:
+            self.cluster.stop_all()
+        self._describe()
+        return self.scenario
+
+    @property
+    def oracle(self) -> Path:
+        return self.scenario / "oracle"
+
+    def _say(self, what: str) -> None:
+        self.acts.append(f"{time.time_ns() // 1_000_000}\tsoak\t{what}")
+
+    def _java(self, program: str, *words: str, **options: object) -> "subprocess.Popen[bytes]":
+        command = ["java", "-Xmx256m", "-cp", self.cluster.classes, str(HERE / f"{program}.java")]
+        return subprocess.Popen([*command, *words], **options)  # type: ignore[call-overload,no-any-return]
+
+    def _asked(self, *words: str) -> None:
+        with (self.folder / "answers.log").open("ab") as log:
+            done = self._java("Answers", *words, stdout=log, stderr=log)
+            if done.wait(240):
+                raise RuntimeError(f"no answers: {(self.folder / 'answers.log').read_text()}")
+
+    def _load(self, began: float) -> None:
+        plan = self.plan
+        folders = [str(self.cluster.data(1, one)) for one in range(plan.directories)]
+        words = [self.cluster.bootstrap, str(plan.seed), str(plan.seconds), ",".join(plan.faults)]
+        told, failed = self.oracle / "journal.txt", self.folder / "load.log"
+        with told.open("wb") as journal, failed.open("wb") as log:
+            load = self._java(
+                "Load", *words, ",".join(folders), *plan.topics, stdout=journal, stderr=log
+            )
+        self._say(f"load after {time.monotonic() - began:.1f} s")
+        self._faults()
+        if plan.copied in ("staggered", "take_dump"):
+            self._copy_under_load()
+        if load.wait(plan.seconds + 90):
+            raise RuntimeError(f"the load failed: {failed.read_text()}")
+
+    def _faults(self) -> None:
+        """All that happens to brokers, in the order of its moments."""
+        plan = self.plan
+        acts = [(moment, self._kill, 0) for moment in plan.kills]
+        acts += [(moment, self._restart, 0) for moment in plan.restarts]
+        acts += [(at, self._set_version, to) for at, to in plan.versions_of_transactions]
+        began = time.monotonic()
+        for moment, act, value in sorted(acts, key=lambda one: one[0]):
+            time.sleep(max(0.0, moment - (time.monotonic() - began)))
+            act(value)
+
+    def _any_broker(self) -> int:
+        return self.chance.randint(1, self.plan.brokers)
+
+    def _kill(self, _: int) -> None:
+        self._again(self._any_broker(), signal.SIGKILL)
+
+    def _restart(self, _: int) -> None:
+        self._again(self._any_broker(), signal.SIGTERM)
+
+    def _again(self, number: int, how: int) -> None:
+        self._say(f"broker {number} ended by signal {int(how)}")
+        self.cluster.stop(number, how, STOP_SECONDS)
+        time.sleep(self.chance.uniform(0, 3))
+        self.cluster.start(number)
+        self.cluster.wait()
+
+    def _set_version(self, version: int) -> None:
+        for turn in ("upgrade", "downgrade"):
+            words = [turn, "--feature", f"transaction.version={version}"]
+            done = subprocess.run(
+                ["java", "-Xmx128m", "-cp", self.cluster.classes,
+                 "org.apache.kafka.tools.FeatureCommand", "--bootstrap-server",
+                 self.cluster.bootstrap, *words],
+                check=False, capture_output=True, text=True,
+            )  # fmt: skip
+            self._say(f"{' '.join(words)}: {done.stdout.strip()}")
+            if done.returncode == 0:
+                return
+
+    def _stop_cleanly(self) -> None:
+        """At rest, asked, stopped: the answers describe the copy."""
+        time.sleep(REST_SECONDS)
+        self._asked("calm", self.cluster.bootstrap)
+        time.sleep(CALM_SECONDS)
+        self._asked("ask", self.cluster.bootstrap, str(self.oracle))
+        for number in range(self.plan.brokers, 0, -1):
+            self.cluster.stop(number, signal.SIGTERM, STOP_SECONDS)
+        self._copy_all()
+
+    def _kill_all(self) -> None:
+        threads = [
+            threading.Thread(target=self.cluster.stop, args=(number, signal.SIGKILL))
+            for number in range(1, self.plan.brokers + 1)
+        ]
+        for one in threads:
+            one.start()
+        for one in threads:
+            one.join()
+        self._copy_all()
+
+    def _copy_under_load(self) -> None:
+        for number in self._in_any_order():
+            if self.plan.copied == "take_dump":
+                self._copy_by_tool(number)
+            else:
+                for source, to in self._directories(number):
+                    self._copy_staggered(source, to)
+            self.dumped[str(number)] = time.time_ns() // 1_000_000
+            time.sleep(self.chance.uniform(0, 2))
+
+    def _in_any_order(self) -> list[int]:
+        return self.chance.sample(range(1, self.plan.brokers + 1), self.plan.brokers)
+
+    def _directories(self, number: int) -> list[tuple[Path, Path]]:
+        """Each log directory of a broker, and where it goes."""
+        names = [f"broker-{number}", f"broker-b-{number}"]
+        return [
+            (self.cluster.data(number, one), self.scenario / "dump" / names[one])
+            for one in range(self.plan.directories)
+        ]
+
+    def _copy_by_tool(self, number: int) -> None:
+        for source, to in self._directories(number):
+            with tempfile.TemporaryDirectory(dir=self.folder) as folder:
+                command = [sys.executable, str(ROOT / "scripts/take_dump.py"), "--to", folder]
+                subprocess.run([*command, str(source)], check=True, capture_output=True)
+                (made,) = Path(folder).iterdir()
+                shutil.copytree(made, to)
+
+    def _copy_staggered(self, source: Path, to: Path) -> None:
+        """One partition after another, and the checkpoints at any moment; nothing is locked."""
+        names = [one.name for one in source.iterdir()]
+        self.chance.shuffle(names)
+        to.mkdir(parents=True)
+        for name in names:
+            # Files vanish meanwhile, and cp copies the others.
+            subprocess.run(["cp", "-a", name, to], cwd=source, check=False, capture_output=True)
+            time.sleep(self.chance.uniform(0, 0.2))
+
+    def _copy_all(self) -> None:
+        for number in range(1, self.plan.brokers + 1):
+            for source, to in self._directories(number):
+                shutil.copytree(source, to)
+            self.dumped[str(number)] = time.time_ns() // 1_000_000
+
+    def _describe(self) -> None:
+        kinds = {"clean_stop": "clean_stop", "killed": "killed"}
+        about = {
+            "name": self.scenario.name,
+            "kafka_version": self.plan.version,
+            "legal": True,
+            "dump": kinds.get(self.plan.copied, "live_copy"),
+            "dumped_at_ms": self.dumped,
+            "plan": asdict(self.plan),
+            "acts": self.acts,
+        }
+        (self.scenario / "about.json").write_text(json.dumps(about, indent=1) + "\n")
+        (self.scenario / "expected.json").write_text("[]\n")
+
+
+def make(plan: Plan, to: Path, keep: bool = False) -> Path:
+    """The archive of a run; what a failed run leaves is kept as SEED.failed."""
+    folder = Path(tempfile.mkdtemp(prefix=f"soak-{plan.seed}-"))
+    archive = to / f"soak-{plan.seed}.tar.gz"
+    to.mkdir(parents=True, exist_ok=True)
+    try:
+        scenario = Run(plan, folder).make()
+    except BaseException:
+        shutil.move(folder, to / f"soak-{plan.seed}.failed")
+        raise
+    with tarfile.open(archive, "w:gz") as packed:
+        packed.add(scenario, scenario.name)
+    if not keep:
+        shutil.rmtree(folder)
+    return archive
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--first-seed", type=int, default=1)
+    parser.add_argument("--seeds", type=int, default=20, help="so many runs (default: 20)")
+    parser.add_argument("--version", choices=VERSIONS, help="of Kafka, for all (default: drawn)")
+    parser.add_argument("--seconds", type=int, help="of load in each run (default: drawn)")
+    parser.add_argument("--to", type=Path, default=ROOT / "build/soak", metavar="DIR")
+    asked = parser.parse_args(arguments)
+    failed = 0
+    for seed in range(asked.first_seed, asked.first_seed + asked.seeds):
+        plan = plan_of(seed, asked.version, asked.seconds)
+        began = time.monotonic()
+        try:
+            archive = make(plan, asked.to)
+            told = f"{archive.stat().st_size >> 10:,} KiB"
+        except (RuntimeError, AssertionError, OSError, subprocess.SubprocessError) as error:
+            failed, told = failed + 1, f"FAILED: {error}"
+        sys.stdout.write(
+            f"seed {seed}: Kafka {plan.version}, {plan.brokers} brokers, {plan.copied}, "
+            f"{','.join(plan.faults)}, {time.monotonic() - began:.0f} s: {told}\n"
+        )
+        sys.stdout.flush()
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
