@@ -144,15 +144,20 @@ class Cluster:
 
     def wait(self) -> None:
         """Until all running brokers take connections."""
-        until = time.monotonic() + START_SECONDS
         for number in self._running:
-            while True:
-                try:
-                    socket.create_connection(("127.0.0.1", self.ports[number - 1]), 1).close()
-                    break
-                except OSError:
-                    assert time.monotonic() < until, f"broker {number} does not start"
-                    time.sleep(0.2)
+            if number:
+                self._wait_for(self.ports[number - 1])
+
+    @staticmethod
+    def _wait_for(port: int) -> None:
+        until = time.monotonic() + START_SECONDS
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", port), 1).close()
+                return
+            except OSError:
+                assert time.monotonic() < until, f"nobody listens on port {port}"
+                time.sleep(0.2)
 
     def stop(self, number: int, how: int = signal.SIGTERM, seconds: float = 20) -> None:
         """Ends a broker; one that does not stop in time is killed."""

@@ -2,7 +2,6 @@ import java.io.PrintStream;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -10,11 +9,7 @@ import java.util.Properties;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicLong;
 import org.apache.kafka.clients.admin.Admin;
-import org.apache.kafka.clients.admin.AlterConfigOp;
-import org.apache.kafka.clients.admin.ConfigEntry;
-import org.apache.kafka.clients.admin.DescribeLogDirsResult;
 import org.apache.kafka.clients.admin.NewPartitions;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.OffsetSpec;
@@ -27,7 +22,6 @@ import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.TopicPartitionReplica;
-import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
@@ -44,7 +38,8 @@ class Load {
 
     final String bootstrap;
     final long seed;
-    final long end;
+    final long seconds;
+    volatile long end;
     final List<String> faults;
     final String[] folders;
     final Map<String, Topic> topics = new HashMap<>();
@@ -75,7 +70,7 @@ class Load {
     Load(String[] words) {
         bootstrap = words[0];
         seed = Long.parseLong(words[1]);
-        end = System.currentTimeMillis() + 1000 * Long.parseLong(words[2]);
+        seconds = Long.parseLong(words[2]);
         faults = Arrays.asList(words[3].split(","));
         folders = words[4].split(",");
         for (int i = 5; i < words.length; i++) {
@@ -90,6 +85,8 @@ class Load {
             List<NewTopic> made = new ArrayList<>();
             load.topics.values().forEach(topic -> made.add(topic.made()));
             admin.createTopics(made).all().get(60, TimeUnit.SECONDS);
+            load.end = System.currentTimeMillis() + 1000 * load.seconds;
+            load.say("load", "topics made");
             load.run(admin);
         }
         System.out.flush();
@@ -167,7 +164,7 @@ class Load {
         Properties given = new Properties();
         given.put("bootstrap.servers", bootstrap);
         given.put("request.timeout.ms", "5000");
-        given.put("default.api.timeout.ms", "15000");
+        given.put("default.api.timeout.ms", "45000");
         return Admin.create(given);
     }
 

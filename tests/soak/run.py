@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from random import Random
+from typing import BinaryIO
 
 from brokers.kafka_broker import ROOT, Cluster
 
@@ -74,13 +75,15 @@ class Run:
     def _say(self, what: str) -> None:
         self.acts.append(f"{time.time_ns() // 1_000_000}\tsoak\t{what}")
 
-    def _java(self, program: str, *words: str, **options: object) -> "subprocess.Popen[bytes]":
+    def _java(
+        self, program: str, *words: str, told: BinaryIO, failed: BinaryIO
+    ) -> "subprocess.Popen[bytes]":
         command = ["java", "-Xmx256m", "-cp", self.cluster.classes, str(HERE / f"{program}.java")]
-        return subprocess.Popen([*command, *words], **options)  # type: ignore[call-overload,no-any-return]
+        return subprocess.Popen([*command, *words], stdout=told, stderr=failed)
 
     def _asked(self, *words: str) -> None:
         with (self.folder / "answers.log").open("ab") as log:
-            done = self._java("Answers", *words, stdout=log, stderr=log)
+            done = self._java("Answers", *words, told=log, failed=log)
             if done.wait(240):
                 raise RuntimeError(f"no answers: {(self.folder / 'answers.log').read_text()}")
 
@@ -91,8 +94,10 @@ class Run:
         told, failed = self.oracle / "journal.txt", self.folder / "load.log"
         with told.open("wb") as journal, failed.open("wb") as log:
             load = self._java(
-                "Load", *words, ",".join(folders), *plan.topics, stdout=journal, stderr=log
+                "Load", *words, ",".join(folders), *plan.topics, told=journal, failed=log
             )
+        while not told.stat().st_size and load.poll() is None:
+            time.sleep(0.1)
         self._say(f"load after {time.monotonic() - began:.1f} s")
         self._faults()
         if plan.copied in ("staggered", "take_dump"):
