@@ -91,6 +91,10 @@ model: setup ## Audit seeded legal histories: make model TRANSACTIONS=10000000
 mutants: setup ## One deliberate fault in each of many histories: is it named, and only it?
 	PYTHONPATH=.:tests $(BIN)/python -m mutants.run $(MUTANTS)
 
+.PHONY: faults
+faults: setup ## Kill processes of an audit at seeded moments; the rerun must be whole: FAULTS="--moments 20"
+	PYTHONPATH=.:tests $(BIN)/python -m faults.run $(FAULTS)
+
 .PHONY: fuzz-coverage
 fuzz-coverage: setup build/atheris/.done ## The same, led by the code that an input reaches
 	PYTHONPATH=.:tests:build/atheris $(BIN)/python -m fuzz.coverage \

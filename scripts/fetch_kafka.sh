@@ -17,9 +17,14 @@ for version; do
     target=$here/.kafka/$version
     [[ ! -f $target/.done ]] || continue
     command -v mvn >/dev/null || fail "Kafka's brokers come by Maven, and there is no mvn on PATH"
-    mkdir -p "$target"
+    mkdir -p "$here/.kafka"
+    # Tests fetch side by side: whoever is first puts a whole folder there.
+    part=$(mktemp -d "$here/.kafka/$version.XXXXXX")
     mvn --batch-mode --quiet --file "$here/conf/kafka/pom.xml" "-Dkafka.version=$version" \
-        dependency:copy-dependencies "-DoutputDirectory=$target" >"$target/fetch.log" 2>&1 ||
-        fail "Maven brought no Kafka $version (log: $target/fetch.log)"
-    touch "$target/.done"
+        dependency:copy-dependencies "-DoutputDirectory=$part" >"$part/fetch.log" 2>&1 ||
+        fail "Maven brought no Kafka $version (log: $part/fetch.log)"
+    touch "$part/.done"
+    chmod 755 "$part"
+    mv --no-target-directory "$part" "$target" 2>/dev/null || rm -rf "$part"
+    [[ -f $target/.done ]] || fail "$target is not whole; remove it and try again"
 done

@@ -16,8 +16,20 @@ from pyspark.sql import functions as F
 
 from jobs.incidents.causes import KINDS, NO_INCIDENT, Findings, incidents, kinds
 from jobs.incidents.moments import BY_EPOCH, BY_RECORD, BY_START, KEYS
-from jobs.incidents.signature import DIVERGED, DIVERGED_CLEANED, LOST, MISSING_MARKER
-from jobs.model.found import DECIDED_COMMIT, LACK_THE_VALUE, LACK_THEIR_MARKER, NO_DATA
+from jobs.incidents.signature import (
+    DIVERGED,
+    DIVERGED_ALIKE,
+    DIVERGED_CLEANED,
+    LOST,
+    MISSING_MARKER,
+)
+from jobs.model.found import (
+    DECIDED_COMMIT,
+    LACK_THE_VALUE,
+    LACK_THEIR_MARKER,
+    NO_DATA,
+    ONE_LEADER_EPOCH,
+)
 from schemas.violation import FINDING_PLACE
 
 VIOLATION = "violation"
@@ -58,7 +70,13 @@ def _rows(findings: DataFrame) -> DataFrame:
     cleaned = (F.col("code") == DIVERGED) & (
         F.col("found").endswith(LACK_THEIR_MARKER) | F.col("found").endswith(LACK_THE_VALUE)
     )
-    label = F.when(lost, LOST).when(cleaned, DIVERGED_CLEANED).otherwise(F.col("code"))
+    alike = (F.col("code") == DIVERGED) & F.col("found").rlike(ONE_LEADER_EPOCH)
+    label = (
+        F.when(lost, LOST)
+        .when(cleaned, DIVERGED_CLEANED)
+        .when(alike, DIVERGED_ALIKE)
+        .otherwise(F.col("code"))
+    )
     prepare = F.get(F.filter("evidence", lambda proof: proof["role"] == PREPARE), 0)
     own = F.array(F.struct(*FINDING_PLACE.names))
     exploded = findings.select(

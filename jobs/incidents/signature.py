@@ -18,6 +18,8 @@ LOST = f"{MISSING_MARKER}/lost"
 DIVERGED = "replica_divergence"
 # A finding of that check where one copy was offline while the cleaner passed the other.
 DIVERGED_CLEANED = f"{DIVERGED}/cleaned"
+# One where both batches have one leader epoch: no election parted the copies.
+DIVERGED_ALIKE = f"{DIVERGED}/alike"
 CLEANED_DATA = "cleaned_data_without_marker"
 OPEN_DATA = "open_data_of_completed_transaction"
 # Data of a partition that no record of the coordinator lists; and a marker of it there.
@@ -31,7 +33,8 @@ class Traits(Protocol):
     def one_of(self, *codes: str) -> Any:
         """Whether the finding has one of the codes; LOST is a code, too.
 
-        DIVERGED_CLEANED is one of its own: such a finding has not the code DIVERGED.
+        DIVERGED_CLEANED and DIVERGED_ALIKE are codes of their own: such a finding has not the
+        code DIVERGED.
         """
 
     def beside(self, *codes: str) -> Any:

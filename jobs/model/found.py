@@ -7,3 +7,5 @@ DECIDED_COMMIT = "COMMIT"
 # replica_divergence: the cleaner passed both copies, and one was offline while it did.
 LACK_THEIR_MARKER = " transactions lack their marker"
 LACK_THE_VALUE = " keys whose newest value only one copy has"
+# replica_divergence: the first batch that differs, by leader epoch in both copies, as a pattern.
+ONE_LEADER_EPOCH = r"^leader epochs (-?\d+) and \1;"

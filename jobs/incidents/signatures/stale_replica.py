@@ -19,6 +19,7 @@ markers of data that it kept (up to 2.2.1).
 from jobs.incidents.signature import (
     BROKER,
     CLEANED_DATA,
+    DIVERGED_ALIKE,
     DIVERGED_CLEANED,
     MISSING_MARKER,
     OPEN_DATA,
@@ -29,7 +30,8 @@ from jobs.incidents.signature import (
 )
 
 STALE = (
-    "replica_range_hole", "replica_divergence", DIVERGED_CLEANED, "offset_gap", "hw_beyond_log_end",
+    "replica_range_hole", "replica_divergence", DIVERGED_CLEANED, DIVERGED_ALIKE, "offset_gap",
+    "hw_beyond_log_end",
     "hw_below_log_start", "log_start_beyond_end", "recovery_point_beyond_log_end",
     "leader_epoch_checkpoint_mismatch", "leader_epoch_regression", "index_entry_invalid",
     "timeindex_invalid", "txnindex_missing_entry", "txnindex_extra_entry",

@@ -12,7 +12,7 @@ nothing; where the old leader's copy is in the dump, the batches that it alone h
 
 Look-alikes: skipped markers: there the data are in the log and only the marker is not. Retention:
 it takes the beginning of a log, never the end. A lagging follower: its copy only ends earlier.
-Two clusters in one dump.
+Two clusters in one dump. Copies that differ first under one leader epoch: no election parted them.
 
 Known bug: none; `unclean.leader.election.enable=true`, elections forced by an operator, or a broker
 whose disk was lost or restored from an older state.
@@ -20,6 +20,7 @@ whose disk was lost or restored from an older state.
 
 from jobs.incidents.signature import (
     DIVERGED,
+    DIVERGED_ALIKE,
     LOST,
     MISSING_MARKER,
     MOMENT,
@@ -37,7 +38,7 @@ FOLLOWS = (
     "offset_commit_outcome_mismatch", "committed_output_without_offsets", "torn_transaction",
     "marker_outcome_mismatch", "txnindex_missing_entry", "txnindex_extra_entry",
     "leader_epoch_regression", "hw_beyond_log_end", "pending_offsets_stuck",
-    "marker_without_transaction", "open_transaction_overdue",
+    "marker_without_transaction", "open_transaction_overdue", DIVERGED_ALIKE,
 )  # fmt: skip
 
 SIGNATURE = Signature(
