@@ -274,6 +274,9 @@ class Load {
         given.put("isolation.level", "read_committed");
         given.put("auto.offset.reset", "earliest");
         given.put("enable.auto.commit", "false");
+        // A member that died leaves its group while the cluster comes to rest, not while it is asked.
+        given.put("session.timeout.ms", "6000");
+        given.put("heartbeat.interval.ms", "1500");
         ByteArrayDeserializer bytes = new ByteArrayDeserializer();
         try (KafkaConsumer<byte[], byte[]> consumer = new KafkaConsumer<>(given, bytes, bytes)) {
             consumer.subscribe(topics.keySet());
