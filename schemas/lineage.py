@@ -41,14 +41,14 @@ WRITTEN = table(
 )
 """What a producer wrote to a copy of a partition, in committed transactions."""
 
-OUTSIDE = table(
+BETWEEN = table(
     integer("partition_index", "numbered by collect"),
     long("first_offset", "first offset, inclusive"),
     long("last_offset", "last offset, inclusive"),
     long("records", "records that the headers of their batches announce"),
     long("since_ms", "largest timestamp of the first batch, ms"),
 )
-"""Data outside of transactions behind an offset, of one split."""
+"""Data of one split between two offsets (`udfs.arrow.data_between`)."""
 
 METADATA_CHANGE = table(
     string("event", "broker_registered, broker_fenced, broker_unfenced, broker_stopping, "

@@ -17,12 +17,12 @@ from jobs.incidents.lineage import Traffic
 from jobs.incidents.lost import first_differences
 from jobs.spark.joins import small
 from jobs.spark.session import TASKS_A_CORE
-from schemas.lineage import INPUT_COMMITS, METADATA_CHANGE, OUTSIDE
+from schemas.lineage import BETWEEN, INPUT_COMMITS, METADATA_CHANGE
 from schemas.log_row import SPLIT
 from schemas.topics import OFFSETS_TOPIC, TXN_LOG_TOPIC
+from udfs.arrow.data_between import Between, read_between
 from udfs.arrow.input_commits import read_input_commits
 from udfs.arrow.metadata_changes import read_changes
-from udfs.arrow.outside_transactions import read_outside
 
 
 def with_incidents(
@@ -65,7 +65,7 @@ def _found(audit: Audit, states: DataFrame) -> Incidents | None:
             states=states,
             files=audit.read.files,
             splits=replayed.splits,
-            outside=lambda begins: _outside(audit, begins),
+            between=lambda ranges: _between(audit, ranges),
         )
 
     offsets = Offsets(
@@ -130,16 +130,16 @@ def _input_commits(audit: Audit) -> DataFrame:
     ).mapInArrow(read, INPUT_COMMITS)
 
 
-def _outside(audit: Audit, begins: Mapping[int, int]) -> DataFrame:
-    """Rows of OUTSIDE of some copies, each from an offset on."""
+def _between(audit: Audit, ranges: Mapping[int, Between]) -> DataFrame:
+    """Rows of BETWEEN of some copies, by partition_index."""
     options = decode_options(audit.request.settings, "records")
 
     def read(batches: Iterator) -> Iterator:  # type: ignore[type-arg]
-        return read_outside(batches, begins, options)
+        return read_between(batches, ranges, options)
 
     return _again(
-        audit, lambda split: split["partition_index"] in begins and split["kind"] == "segment"
-    ).mapInArrow(read, OUTSIDE)
+        audit, lambda split: split["partition_index"] in ranges and split["kind"] == "segment"
+    ).mapInArrow(read, BETWEEN)
 
 
 def _metadata_files(audit: Audit) -> set[int]:

@@ -14,6 +14,7 @@ from jobs.incidents.signature import DIVERGED, LOST
 from jobs.incidents.whose import nearest, whose
 from jobs.spark.joins import small
 from jobs.spark.kept import Kept
+from udfs.arrow.data_between import Between
 
 TWICE = "duplicate_batch"
 CUT = frozenset({LOST, DIVERGED})
@@ -27,7 +28,7 @@ def consequences(placed: DataFrame, labels: Collection[str], known: Known, kept:
     finding speaks nothing is asked.
     """
     mine = placed.filter(F.col("incident").isNotNull())
-    frames = [_blocked(mine, known.states)]
+    frames = [_blocked(mine, known, kept)]
     if known.decisions is not None:
         frames += misdecided(mine, known.decisions, known)
     if not CUT.isdisjoint(labels):
@@ -39,28 +40,46 @@ def consequences(placed: DataFrame, labels: Collection[str], known: Known, kept:
     return reduce(DataFrame.unionByName, frames)
 
 
-def _blocked(placed: DataFrame, states: DataFrame) -> DataFrame:
-    """Offsets behind a last stable offset that a transaction of the incident holds."""
+def _blocked(placed: DataFrame, known: Known, kept: Kept) -> DataFrame:
+    """Offsets behind a last stable offset that a transaction of the incident holds.
+
+    `records` are all data there, of every producer: consumers at read_committed get none of them.
+    """
     held = whose(placed, "offset_first").alias("w")
     end = F.coalesce("high_watermark", "log_end_offset")
-    waiting = states.filter(
-        F.col("lso_producer_id").isNotNull() & (F.col("last_stable_offset") < end)
-    ).alias("s")
-    rows = waiting.join(
-        small(held),
-        F.col("s.broker").eqNullSafe(F.col("w.broker"))
-        & (F.col("s.topic") == F.col("w.topic"))
-        & (F.col("s.partition") == F.col("w.partition"))
-        & (F.col("s.lso_producer_id") == F.col("w.producer_id")),
-    ).select("s.*", nearest("s.first_unstable_offset").alias("incident"))
+    waiting = (
+        known.states.drop("records")
+        .withColumn("end", end)
+        .filter(F.col("lso_producer_id").isNotNull() & (F.col("last_stable_offset") < F.col("end")))
+        .alias("s")
+    )
+    rows = kept.keep(
+        waiting.join(
+            small(held),
+            F.col("s.broker").eqNullSafe(F.col("w.broker"))
+            & (F.col("s.topic") == F.col("w.topic"))
+            & (F.col("s.partition") == F.col("w.partition"))
+            & (F.col("s.lso_producer_id") == F.col("w.producer_id")),
+        ).select("s.*", nearest("s.first_unstable_offset").alias("incident"))
+    )
     return shaped(
-        rows,
+        rows.join(small(_records_behind(rows, known)), on="partition_index", how="left"),
         F.lit("records_blocked"),
         first_offset=F.col("last_stable_offset"),
-        last_offset=end - 1,
+        last_offset=F.col("end") - 1,
         since_ms=F.col("lso_since_ms"),
         provable=F.lit(True),
     )
+
+
+def _records_behind(rows: DataFrame, known: Known) -> DataFrame:
+    """partition_index and records between the last stable offset and the end."""
+    asked = rows.select("partition_index", "last_stable_offset", "end").collect()
+    ranges = {
+        row.partition_index: Between(row.last_stable_offset, row.end, transactional=True)
+        for row in asked
+    }
+    return known.between(ranges).groupBy("partition_index").agg(F.sum("records").alias("records"))
 
 
 def _twice(placed: DataFrame) -> DataFrame:

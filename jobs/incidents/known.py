@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 from jobs.incidents.assign import PLACE
 from jobs.spark.joins import small
 from schemas.incident import CONSEQUENCE
+from udfs.arrow.data_between import Between
 
 COLUMNS = [field for field in CONSEQUENCE if field.name != "audit_id"]
 EPOCH = ("producer_id", "producer_epoch")
@@ -21,8 +22,8 @@ class Known:
     `decisions`: of `jobs.replay.decisions`, completed or not, kept, None for none; `runs`: data
     runs (`jobs.replay.producers`); `transactions`: of `jobs.replay.transactions`; `regular`: folded
     ones; `info`: partition_info; `states`: rows of the table partition_state with partition_index;
-    `files`: the listing; `splits`: summaries; `outside`: partition_index -> offset in, rows of
-    `schemas.lineage.OUTSIDE` out.
+    `files`: the listing; `splits`: summaries; `between`: partition_index -> range in, rows of
+    `schemas.lineage.BETWEEN` out.
     """
 
     decisions: DataFrame | None
@@ -33,7 +34,7 @@ class Known:
     states: DataFrame
     files: DataFrame
     splits: DataFrame
-    outside: Callable[[Mapping[int, int]], DataFrame]
+    between: Callable[[Mapping[int, Between]], DataFrame]
 
 
 def written(known: Known) -> DataFrame:

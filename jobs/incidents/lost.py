@@ -8,6 +8,7 @@ from jobs.incidents.known import EPOCH, Known, shaped, written
 from jobs.incidents.signature import DIVERGED, LOST
 from jobs.spark.joins import small
 from jobs.spark.kept import Kept
+from udfs.arrow.data_between import Between
 
 LOST_RECORDS, PLAIN_LOST = "records_lost", "plain_records_lost"
 PARTITION = ("topic", "partition")
@@ -103,10 +104,10 @@ def _plain(outlived: DataFrame, known: Known) -> DataFrame:
     What lies below its high watermark was acknowledged, whatever the producers asked for. Above
     it the producers may have got an error, and have written the records again.
     """
-    behind = {row.partition_index: row.cut for row in outlived.collect()}
+    behind = {row.partition_index: Between(row.cut) for row in outlived.collect()}
     high_watermarks = known.states.select("partition_index", "high_watermark")
     rows = (
-        known.outside(behind)
+        known.between(behind)
         .groupBy("partition_index")
         .agg(
             F.min("first_offset").alias("first_offset"),

@@ -166,6 +166,20 @@ def test_what_is_blocked_is_behind_the_brokers_last_stable_offset(told: Told) ->
     assert {key[1:] for key in of_leaders} == {key[1:] for key in blocked}
 
 
+def test_records_that_are_blocked_are_those_of_read_uncommitted_alone(told: Told) -> None:
+    if oracle.about(told.scenario)["dump"] != "clean_stop":
+        pytest.skip("the broker was asked at another moment")
+    leaders = {
+        (one["topic"], one["partition"]): one["leader"] for one in oracle.partitions(told.scenario)
+    }
+    for row in told.rows.get("consequence", []):
+        answer = told.scenario / f"oracle/read_uncommitted/{row.topic}-{row.partition}.txt"
+        leader = leaders.get((row.topic, row.partition))
+        if row.kind == "records_blocked" and row.broker == leader and answer.exists():
+            got = [one for one in oracle.read_offsets(answer) if one >= row.first_offset]
+            assert (row.records, row.last_offset >= got[-1]) == (len(got), True), row
+
+
 def test_groups_stand_where_the_brokers_say(told: Told) -> None:
     answers = told.scenario / "oracle/groups.json"
     if not told.rows or not answers.exists():

@@ -26,6 +26,7 @@ MAY_COLLECT = {
     "jobs/audit/finished.py": "one audit, or at most 20 names to choose from",
     "jobs/cli/commands/explain.py": "one partition: a bounded number of its rows and findings",
     "jobs/audit/incidents.py": "one copy of each partition of __consumer_offsets",
+    "jobs/incidents/consequences.py": "copies whose last stable offset an incident holds",
     "jobs/incidents/incidents.py": "sums an incident, and MOST_PLACES of each kind",
     "jobs/incidents/events.py": "MOST_AT_AN_END of each incident and event",
     "jobs/incidents/lineage.py": "partitions of incidents, and sums of the MOST_READS applications",

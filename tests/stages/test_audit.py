@@ -133,7 +133,7 @@ def test_the_sample_is_explained_and_its_report_made_again(
     assert main(["explain", *one, "--incident", "1"]) == 0
     incident = capsys.readouterr().out
     assert incident.startswith("Incident 1: Data were written outside of every transaction")
-    assert "records_blocked: h-0 on broker 0, offsets 59 to 125" in incident
+    assert "records_blocked: h-0 on broker 0, offsets 59 to 125, 49 records" in incident
     assert "abort --topic h --partition 0 --start-offset 59" in incident
     for wrong, hint in MISTAKES:
         assert main(["explain", *one, *wrong]) == 2

@@ -1,45 +1,60 @@
-"""Data that were written outside of transactions behind an offset: headers, read for this alone."""
+"""Data of partitions between two offsets: headers of batches, read for this alone."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from schemas.lineage import OUTSIDE
+from schemas.lineage import BETWEEN
 from udfs.arrow.batches import DecodeOptions, decode_batches
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.sections import readable
 from udfs.arrow.segment import segment_frames
 from udfs.storage.open_file import open_file
 
-SCHEMA: pa.Schema = to_arrow_schema(OUTSIDE)
+SCHEMA: pa.Schema = to_arrow_schema(BETWEEN)
 
 
-def read_outside(
-    batches: Iterator[pa.RecordBatch], begins: Mapping[int, int], options: DecodeOptions
+class Between(NamedTuple):
+    """Which batches of a partition count: base offsets from `begin` on, and below `end`.
+
+    `end` None: to the end of the log. `transactional`: those of transactions as well.
+    """
+
+    begin: int
+    end: int | None = None
+    transactional: bool = False
+
+
+def read_between(
+    batches: Iterator[pa.RecordBatch], ranges: Mapping[int, Between], options: DecodeOptions
 ) -> Iterator[pa.RecordBatch]:
-    """For `mapInArrow` over rows of SPLIT: rows of OUTSIDE, at most one a split.
+    """For `mapInArrow` over rows of SPLIT: rows of BETWEEN, at most one a split.
 
-    `begins`: partition_index -> first offset, inclusive, of the batches that count.
+    `ranges`: partition_index -> the batches that count.
     """
     for batch in batches:
         for split in batch.to_pylist():
             with open_file(split["root"], split["path"]) as file:
                 source = ByteRange(file, split["start"], split["length"], split["file_size"])
-                row = _of_split(source, split, begins[split["partition_index"]], options)
+                row = _of_split(source, split, ranges[split["partition_index"]], options)
             if row is not None:
                 yield pa.RecordBatch.from_pylist([row], schema=SCHEMA)
 
 
 def _of_split(
-    source: ByteRange, split: dict[str, Any], begin: int, options: DecodeOptions
+    source: ByteRange, split: dict[str, Any], asked: Between, options: DecodeOptions
 ) -> dict[str, Any] | None:
     frames = segment_frames(source, split, options)
     decoded = decode_batches(source, frames.positions, split["topic"], options)
     headers = decoded.headers
-    wanted = readable(decoded) & ~headers.transactional & (headers.base_offset >= begin)
+    wanted = readable(decoded) & ~headers.control & (headers.base_offset >= asked.begin)
+    if asked.end is not None:
+        wanted &= headers.base_offset < asked.end
+    if not asked.transactional:
+        wanted &= ~headers.transactional
     mine = np.flatnonzero(wanted)
     if not mine.size:
         return None
