@@ -7,7 +7,14 @@ import pytest
 from plain_traits import kind_of
 
 from jobs.incidents.catalogue import SIGNATURES, manual
-from jobs.incidents.signature import CONSISTENT, DIVERGED_CLEANED, LOST, MISSING_MARKER, PROVEN
+from jobs.incidents.signature import (
+    CONSISTENT,
+    DIVERGED_ALIKE,
+    DIVERGED_CLEANED,
+    LOST,
+    MISSING_MARKER,
+    PROVEN,
+)
 from jobs.model.incident import CONSEQUENCES
 from jobs.verify.catalogue import CHECKS
 
@@ -42,7 +49,9 @@ def test_signatures_name_checks_and_consequences_that_exist() -> None:
         for value in vars(module).values():
             names = isinstance(value, tuple) and all(isinstance(one, str) for one in value)
             if names and not set(value) <= set(CONSEQUENCES):
-                assert set(value) - {LOST, DIVERGED_CLEANED} <= CODES, signature.name
+                assert set(value) - {LOST, DIVERGED_CLEANED, DIVERGED_ALIKE} <= CODES, (
+                    signature.name
+                )
         assert set(signature.proven_by) <= CODES | {LOST}
         assert {one for step in signature.steps for one in step.of} <= set(CONSEQUENCES)
 
