@@ -145,8 +145,10 @@ class Cluster:
     def wait(self) -> None:
         """Until all running brokers take connections."""
         for number in self._running:
-            if number:
-                self._wait_for(self.ports[number - 1])
+            self._wait_for(self._port(number))
+
+    def _port(self, number: int) -> int:
+        return self.ports[number - 1]
 
     @staticmethod
     def _wait_for(port: int) -> None:

@@ -75,7 +75,6 @@ def _properties(chance: Random) -> dict[str, object]:
     drawn: dict[str, object] = {
         "log.retention.check.interval.ms": 1000,
         "transaction.abort.timed.out.transaction.cleanup.interval.ms": 1000,
-        "log.cleaner.backoff.ms": 500,
         "auto.create.topics.enable": "false",
         "log.message.timestamp.difference.max.ms": 1 << 60,
     }

@@ -20,6 +20,7 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import BinaryIO
@@ -33,6 +34,7 @@ HERE = Path(__file__).resolve().parent
 REST_SECONDS = 9  # the longest brief transaction.timeout.ms, and the coordinator's next look
 CALM_SECONDS = 3
 STOP_SECONDS = 60
+UNDER_LOAD = ("staggered", "take_dump")
 
 
 class Run:
@@ -100,7 +102,7 @@ class Run:
             time.sleep(0.1)
         self._say(f"load after {time.monotonic() - began:.1f} s")
         self._faults()
-        if plan.copied in ("staggered", "take_dump"):
+        if plan.copied in UNDER_LOAD:
             self._copy_under_load()
         if load.wait(plan.seconds + 90):
             raise RuntimeError(f"the load failed: {failed.read_text()}")
@@ -108,24 +110,17 @@ class Run:
     def _faults(self) -> None:
         """All that happens to brokers, in the order of its moments."""
         plan = self.plan
-        acts = [(moment, self._kill, 0) for moment in plan.kills]
-        acts += [(moment, self._restart, 0) for moment in plan.restarts]
-        acts += [(at, self._set_version, to) for at, to in plan.versions_of_transactions]
+        acts = [(moment, partial(self._again, signal.SIGKILL)) for moment in plan.kills]
+        acts += [(moment, partial(self._again, signal.SIGTERM)) for moment in plan.restarts]
+        acts += [(at, partial(self._set_version, to)) for at, to in plan.versions_of_transactions]
         began = time.monotonic()
-        for moment, act, value in sorted(acts, key=lambda one: one[0]):
+        for moment, act in sorted(acts, key=lambda one: one[0]):
             time.sleep(max(0.0, moment - (time.monotonic() - began)))
-            act(value)
+            act()
 
-    def _any_broker(self) -> int:
-        return self.chance.randint(1, self.plan.brokers)
-
-    def _kill(self, _: int) -> None:
-        self._again(self._any_broker(), signal.SIGKILL)
-
-    def _restart(self, _: int) -> None:
-        self._again(self._any_broker(), signal.SIGTERM)
-
-    def _again(self, number: int, how: int) -> None:
+    def _again(self, how: int) -> None:
+        """Ends a broker by a signal and starts it again."""
+        number = self.chance.randint(1, self.plan.brokers)
         self._say(f"broker {number} ended by signal {int(how)}")
         self.cluster.stop(number, how, STOP_SECONDS)
         time.sleep(self.chance.uniform(0, 3))
@@ -212,12 +207,12 @@ class Run:
             self.dumped[str(number)] = time.time_ns() // 1_000_000
 
     def _describe(self) -> None:
-        kinds = {"clean_stop": "clean_stop", "killed": "killed"}
+        under_load = self.plan.copied in UNDER_LOAD
         about = {
             "name": self.scenario.name,
             "kafka_version": self.plan.version,
             "legal": True,
-            "dump": kinds.get(self.plan.copied, "live_copy"),
+            "dump": "live_copy" if under_load else self.plan.copied,
             "dumped_at_ms": self.dumped,
             "plan": asdict(self.plan),
             "acts": self.acts,
@@ -226,7 +221,7 @@ class Run:
         (self.scenario / "expected.json").write_text("[]\n")
 
 
-def make(plan: Plan, to: Path, keep: bool = False) -> Path:
+def make(plan: Plan, to: Path) -> Path:
     """The archive of a run; what a failed run leaves is kept as SEED.failed."""
     folder = Path(tempfile.mkdtemp(prefix=f"soak-{plan.seed}-"))
     archive = to / f"soak-{plan.seed}.tar.gz"
@@ -238,8 +233,7 @@ def make(plan: Plan, to: Path, keep: bool = False) -> Path:
         raise
     with tarfile.open(archive, "w:gz") as packed:
         packed.add(scenario, scenario.name)
-    if not keep:
-        shutil.rmtree(folder)
+    shutil.rmtree(folder)
     return archive
 
 

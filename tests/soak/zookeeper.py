@@ -26,6 +26,9 @@ class ZooKeeperCluster(Cluster):
             }
             self._write_properties(number, self._shared(min(brokers, 3)) | own | properties)
 
+    def _port(self, number: int) -> int:
+        return self.zookeeper if number == ZOOKEEPER else super()._port(number)
+
     def start_all(self) -> Cluster:
         self._file(ZOOKEEPER).write_text(
             f"dataDir={self.folder}/zookeeper\nclientPort={self.zookeeper}\n"
