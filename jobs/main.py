@@ -167,7 +167,8 @@ def run_audit(arguments: Arguments) -> int:
             verdict = write(spark, done, tables)
         with progress.stage("report"), planned_for(spark, 0):
             # Looking for a few transactions among many is what a stored table is good at.
-            at_hand = {name: rows for name, rows in tables.items() if name != "txn"}
+            few = done.read.decoded.fits_one_task()
+            at_hand = {name: rows for name, rows in tables.items() if few or name != "txn"}
             result = Finished(
                 spark, request.out, verdict, request.depth, request.configuration(), per_code,
                 at_hand,

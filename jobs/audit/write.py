@@ -40,18 +40,19 @@ def write(spark: SparkSession, audit: Audit, tables: dict[str, DataFrame]) -> Ve
     if [*rows, "audit"] != [name for name in TABLES if name in rows or name == "audit"]:
         raise AssertionError("tables are written in the order of schemas/tables.py")
 
+    small = audit.read.decoded.fits_one_task()
+
     def append(name: str) -> None:
-        delta_tables.append(rows[name], out, name, identity)
+        delta_tables.append(rows[name], out, name, identity, few=small)
 
     # Of many transactions the table is written with code that is compiled for it.
-    small = audit.read.decoded.fits_one_task()
     with audit.read.planned(spark), ThreadPoolExecutor(TABLES_AT_ONCE) as pool:
         list(pool.map(append, [name for name in rows if small or name != "txn"]))
         verdict = _with_history(spark, audit, audits, rows)
     if not small:
         append("txn")
     with audit.read.planned(spark):
-        delta_tables.append(audit_row(spark, audit, verdict), out, "audit", identity)
+        delta_tables.append(audit_row(spark, audit, verdict), out, "audit", identity, few=True)
     return verdict
 
 

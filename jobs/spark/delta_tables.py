@@ -10,7 +10,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from jobs.spark.files import remove_folder
+from jobs.spark import delta_by_driver
+from jobs.spark.files import local_folder, remove_folder
 from schemas.record import RECORD
 from schemas.tables import TABLES
 
@@ -53,20 +54,29 @@ def rows_or_none(spark: SparkSession, out: str, name: str, audit_id: str) -> Dat
     return table.filter(F.col("audit_id") == audit_id)
 
 
-def append(rows: DataFrame, out: str, name: str, audit_id: str) -> None:
-    """Appends the rows of one audit to a table, once, in the columns of its schema."""
+def append(rows: DataFrame, out: str, name: str, audit_id: str, few: bool = False) -> None:
+    """Appends the rows of one audit to a table, once, in the columns of its schema.
+
+    `few` rows are written by the driver where the table lies on a disk of its machine.
+    """
     skipped_by = [column for column in SKIPPED_BY if column in SCHEMAS[name].names]
+    app = f"eosaudit/{name}/{audit_id}"
+    properties = {"delta.dataSkippingStatsColumns": ",".join(skipped_by)}
+    folder = local_folder(rows.sparkSession, path_of(out, name)) if few else None
+    if folder is not None and delta_by_driver.is_there():
+        delta_by_driver.append(rows, folder, SCHEMAS[name], app, audit_id, properties)
+        return
     writer = (
         stamped(rows, name, audit_id)
         .write.format("delta")
         .mode("append")
-        .option("txnAppId", f"eosaudit/{name}/{audit_id}")
-        .option("txnVersion", 1)
+        .option("txnAppId", app)
+        .option("txnVersion", delta_by_driver.VERSION)
         .option("userMetadata", audit_id)
         # Tables of an earlier version may lack a column.
         .option("mergeSchema", "true")
         # Of the table that is made; one that is there keeps its own.
-        .option("delta.dataSkippingStatsColumns", ",".join(skipped_by))
+        .options(**properties)
     )
     writer.save(path_of(out, name))
 

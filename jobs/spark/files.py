@@ -22,3 +22,16 @@ def remove_folder(spark: SparkSession, folder: str) -> None:
     jvm: Any = spark.sparkContext._jvm
     path = jvm.org.apache.hadoop.fs.Path(folder)
     path.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration()).delete(path, True)
+
+
+def local_folder(spark: SparkSession, folder: str) -> str | None:
+    """The path of a folder on a disk of the driver's machine; None where it lies elsewhere.
+
+    What an address without a scheme means is the choice of Hadoop's configuration.
+    """
+    jvm: Any = spark.sparkContext._jvm
+    path = jvm.org.apache.hadoop.fs.Path(folder)
+    system = path.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())
+    if system.getUri().getScheme() != "file":
+        return None
+    return str(system.makeQualified(path).toUri().getPath())

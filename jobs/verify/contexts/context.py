@@ -63,4 +63,4 @@ def with_paths(rows: DataFrame, files: DataFrame, **paths: str) -> DataFrame:
     numbered = F.array_sort(F.collect_list(F.struct("file_index", "path")))
     names = files.agg(numbered.getField("path").alias("all_paths"))
     added = [F.expr(f"all_paths[{index}]").alias(path) for path, index in paths.items()]
-    return rows.crossJoin(F.broadcast(names)).select(*rows.columns, *added)
+    return rows.crossJoin(F.broadcast(names)).select("*", *added).drop("all_paths")
