@@ -5,6 +5,8 @@ interrupted audit had already written is not written again, and running an audit
 adds nothing.
 """
 
+from pathlib import Path
+
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -30,6 +32,9 @@ def path_of(out: str, name: str) -> str:
 
 def read(spark: SparkSession, out: str, name: str) -> DataFrame | None:
     """A table, None where it does not exist yet."""
+    folder = local_folder(spark, path_of(out, name))
+    if folder is not None and not Path(folder).is_dir():
+        return None
     try:
         return spark.read.format("delta").load(path_of(out, name))
     except AnalysisException as error:

@@ -1,16 +1,20 @@
 """Frames that are computed once and read often, each the beginning of a new plan."""
 
 import re
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from jobs.spark.session import shuffle_partitions
+from jobs.spark.session import INTERPRETED, shuffle_partitions
 
 # One process: what it holds cannot be lost without the audit.
 IN_ONE_PROCESS = re.compile(r"local(\[.*)?")
 
 FRAMES_AT_ONCE = 3
+# What the expressions of a plan look up while they run.
+TOLD_TO_TASKS = tuple(INTERPRETED)
 
 
 class Kept:
@@ -28,20 +32,23 @@ class Kept:
         self._checkpoints: list[int] = []
         self._persisted: list[DataFrame] = []
 
-    def keep(self, frame: DataFrame) -> DataFrame:
+    def keep(self, frame: DataFrame, observed: Callable[[], int] | None = None) -> DataFrame:
         """The rows of the frame, computed now and kept, with a new plan.
 
         Few rows are kept in one partition: a query over them is one task without a shuffle.
+        `observed`: their number, told by an Observation of the frame once they are computed.
         """
         if shuffle_partitions(frame.sparkSession) == 1:
             frame = frame.coalesce(1)
         if _is_known_empty(frame):
             return _no_rows(frame)
         if self._in_one_process:
-            kept = frame.localCheckpoint(eager=True)
+            # An observation is told what a query of Spark's own has seen, not what a job has.
+            kept = frame.localCheckpoint(eager=observed is not None)
             rows = kept._jdf.logicalPlan().rdd()
             self._checkpoints.append(rows.id())
-            return _no_rows(frame) if rows.isEmpty() else kept
+            number = observed() if observed is not None else _computed(rows, frame.sparkSession)
+            return kept if number else _no_rows(frame)
         self._persisted.append(frame.persist())
         return _without_past(frame) if frame.count() else _no_rows(frame)
 
@@ -57,6 +64,14 @@ class Kept:
         # RDD.unpersist would warn of each that it cannot be computed again.
         while self._checkpoints:
             self._context.unpersistRDD(self._checkpoints.pop(), False)
+
+
+def _computed(rows: Any, session: SparkSession) -> int:
+    """How many rows there are: the job that counts them computes and keeps them."""
+    for key in TOLD_TO_TASKS:
+        # Spark gives all settings to the tasks of its own queries.
+        session.sparkContext.setLocalProperty(key, session.conf.get(key))  # type: ignore[arg-type]
+    return int(rows.count())
 
 
 def _is_known_empty(frame: DataFrame) -> bool:

@@ -53,6 +53,8 @@ INTERPRETED = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
+# Filters that could be inferred from others spare rows, of which there are few.
+PLANNED_FAST = {"spark.sql.constraintPropagation.enabled": "false"}
 # Where both sides of a join have one partition, a broadcast is a job of its own for nothing.
 IN_ONE_TASK = {"spark.sql.autoBroadcastJoinThreshold": "-1"}
 # Spark's 200 are 200 times the start of a task.
@@ -96,7 +98,8 @@ def planned_for(spark: SparkSession, rows: int, in_one_task: bool = False) -> It
     wanted = dict(QUIET)
     if rows <= INTERPRETED_ROWS:
         fewest = 1 if in_one_task else FEWEST_SHUFFLE_PARTITIONS
-        wanted |= INTERPRETED | {SHUFFLE_PARTITIONS: str(min(shuffle_partitions(spark), fewest))}
+        wanted |= INTERPRETED | PLANNED_FAST
+        wanted |= {SHUFFLE_PARTITIONS: str(min(shuffle_partitions(spark), fewest))}
         wanted |= IN_ONE_TASK if in_one_task else {}
     before = {key: spark.conf.get(key, None) for key in wanted}
     for key, value in wanted.items():

@@ -136,7 +136,7 @@ def look(context: Context, checks: list[Check], kept: Kept, keep_regular: bool =
     rows = context.rows.observe(
         counted, F.count(F.lit(1)).alias("rows"), F.count_if(wanted).alias("irregular")
     )
-    irregular = kept.keep(rows.filter(wanted))
+    irregular = kept.keep(rows.filter(wanted), lambda: int(counted.get["irregular"]))
     examined = int(counted.get["rows"]) + context.folded
     number = int(counted.get["irregular"])
     if not number:
@@ -168,7 +168,7 @@ def _kept_and_asked(
 ) -> tuple[DataFrame, frozenset[str]]:
     """Both in one query: findings do not plan and run the joins of the context again."""
     answer = Observation()
-    enriched = kept.keep(rows.observe(answer, *_rules(checks)))
+    enriched = kept.keep(rows.observe(answer, *_rules(checks)), lambda: int(answer.get["rows"]))
     return enriched, frozenset(check.code for check in checks if answer.get[check.code])
 
 
