@@ -8,12 +8,15 @@ so that what lies in an object store stays Spark's.
 
 import json
 from importlib.util import find_spec
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql.types import StructType
+from pyspark.sql.types import StructField, StructType
 
 VERSION = 1
+# Audits that end in the same moment, and write into one table.
+MOST_TURNS = 50
 
 
 def is_there() -> bool:
@@ -26,41 +29,55 @@ def append(
 ) -> None:
     """Appends rows to the table at `path`, a folder of this machine, once for each `app`.
 
-    `rows`: at least the columns of `schema` but `audit_id`; `options`: properties of a table that is
-    made. Raises what deltalake raises.
+    `rows`: at least the columns of `schema` but `audit_id`; `options`: properties of a table that
+    does not exist yet. Raises what deltalake raises.
     """
     # Takes a tenth of a second, and only an audit needs it.
     from deltalake import CommitProperties, Transaction, write_deltalake  # noqa: PLC0415
     from deltalake.exceptions import CommitFailedError  # noqa: PLC0415
 
-    if _is_written(path, app):
-        return
-    table = _typed(rows, schema, audit_id)
+    found = _typed(rows, schema, audit_id)
+    # A commit that was overtaken is not just repeated: what overtook it may be this very audit.
     once = CommitProperties(
-        custom_metadata={"userMetadata": audit_id}, app_transactions=[Transaction(app, VERSION)]
+        custom_metadata={"userMetadata": audit_id},
+        app_transactions=[Transaction(app, VERSION)],
+        max_commit_retries=0,
     )
-    try:
-        write_deltalake(
-            path, table, mode="append", schema_mode="merge", configuration=options,
-            commit_properties=once,
-        )  # fmt: skip
-    except CommitFailedError:
-        # The same audit, running beside this one, was faster.
-        if not _is_written(path, app):
-            raise
+    for turn in range(1, MOST_TURNS + 1):
+        table = _opened(path, found.schema, options)
+        if table.transaction_version(app) is not None:
+            return
+        try:
+            write_deltalake(
+                table, found, mode="append", schema_mode="merge", commit_properties=once
+            )
+            return
+        except CommitFailedError:
+            if turn == MOST_TURNS:
+                raise
 
 
-def _is_written(path: str, app: str) -> bool:
+def _opened(path: str, schema: pa.Schema, options: dict[str, str]) -> Any:
+    """The newest version of the table, which is made where there is none."""
     from deltalake import DeltaTable  # noqa: PLC0415
+    from deltalake.exceptions import DeltaError  # noqa: PLC0415
 
-    return DeltaTable.is_deltatable(path) and DeltaTable(path).transaction_version(app) is not None
+    if not DeltaTable.is_deltatable(path):
+        try:
+            DeltaTable.create(path, schema, mode="error", configuration=options)
+        except DeltaError:
+            # Another audit has made it meanwhile.
+            if not DeltaTable.is_deltatable(path):
+                raise
+    return DeltaTable(path)
 
 
 def _typed(rows: DataFrame, schema: StructType, audit_id: str) -> pa.Table:
-    """The columns of the schema in its order, types and comments."""
+    """The columns, types and comments of the schema; all are nullable, as Spark makes them."""
     from deltalake import Schema  # noqa: PLC0415
 
-    wanted = pa.schema(Schema.from_json(json.dumps(schema.jsonValue())).to_arrow())
+    nullable = StructType([StructField(f.name, f.dataType, True, f.metadata) for f in schema])
+    wanted = pa.schema(Schema.from_json(json.dumps(nullable.jsonValue())).to_arrow())
     found = rows.select(*[name for name in schema.names if name != "audit_id"]).toArrow()
     identity = pa.array([audit_id] * found.num_rows, pa.string())
     columns = [identity if name == "audit_id" else found[name] for name in wanted.names]

@@ -1,5 +1,6 @@
 """Small files in the folder of the tables, through Hadoop's file systems as Spark uses them."""
 
+from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -30,8 +31,9 @@ def local_folder(spark: SparkSession, folder: str) -> str | None:
     What an address without a scheme means is the choice of Hadoop's configuration.
     """
     jvm: Any = spark.sparkContext._jvm
-    path = jvm.org.apache.hadoop.fs.Path(folder)
-    system = path.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())
-    if system.getUri().getScheme() != "file":
+    fs = jvm.org.apache.hadoop.fs
+    address = fs.Path(folder).toUri()
+    default = fs.FileSystem.getDefaultUri(spark.sparkContext._jsc.hadoopConfiguration())
+    if (address.getScheme() or default.getScheme()) != "file":
         return None
-    return str(system.makeQualified(path).toUri().getPath())
+    return str(Path(address.getPath()).absolute())

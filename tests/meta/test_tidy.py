@@ -124,6 +124,7 @@ FORBIDDEN = (
         calls_method("toArrow"),
         "stay in Spark; where few rows are certain, say why in MAY_COLLECT",
         {
+            "jobs/spark/delta_by_driver.py": "tables of an audit whose rows one task goes through",
             "jobs/policy/subjects.py": "bounded by TABLE_ROWS and VIEW_ROWS",
             "jobs/audit/torn_epochs.py": "two numbers a transaction, bounded by MOST_CHOSEN",
             "jobs/replay/aborted_lists.py": "three numbers a transaction that is not regular, "

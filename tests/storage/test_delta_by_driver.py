@@ -1,0 +1,121 @@
+"""Tables that the driver writes and tables that Spark writes are the same tables."""
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deltalake import DeltaTable
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql.types import StructType
+
+from jobs.spark import delta_by_driver, delta_tables
+from jobs.spark.files import local_folder
+from schemas.tables import TABLES
+
+pytestmark = pytest.mark.spark
+NAME = "violation"
+DRIVER, SPARK = True, False
+
+
+@pytest.fixture(scope="module")
+def finding(spark: SparkSession) -> Iterator[DataFrame]:
+    """One row of the table with lists of structs in it, wider types than its own, and a null."""
+    made = spark.range(1).selectExpr(
+        "'hanging_transaction' AS code", "'error' AS severity", "'violation' AS verdict",
+        "string(null) AS reason", "'t' AS topic", "3 AS partition", "1 AS broker",
+        "59 AS offset_first", "64L AS offset_last", "5 AS producer_id", "0 AS producer_epoch",
+        "string(null) AS transactional_id", "'f' AS file", "4976 AS byte_position",
+        "'a marker' AS expected", "'none' AS found",
+        "array(named_struct('file', 'f', 'byte_position', 4976L, 'byte_length', 91L, 'role', 'r'))"
+        " AS evidence",
+        "'it hangs' AS message", "string(null) AS remedy", "string(null) AS cause_id",
+        "cast(array() AS array<struct<topic:string,partition:int,broker:int,offset_first:long,"
+        "offset_last:long,file:string,byte_position:long>>) AS places",
+    )  # fmt: skip
+    yield made
+
+
+def append(rows: DataFrame, out: Path, audit_id: str, few: bool) -> None:
+    delta_tables.append(rows, str(out), NAME, audit_id, few)
+
+
+def stored(spark: SparkSession, out: Path) -> list[Row]:
+    table = delta_tables.read(spark, str(out), NAME)
+    assert table is not None
+    return table.orderBy("audit_id").collect()
+
+
+def fields(out: Path) -> list[tuple[Any, ...]]:
+    """Name, type, whether it may be null, and comment; Spark leaves comments within lists out."""
+    schema = StructType.fromJson(json.loads(DeltaTable(out / NAME).schema().to_json()))
+    return [
+        (f.name, f.dataType.simpleString(), f.nullable, f.metadata.get("comment")) for f in schema
+    ]
+
+
+def test_the_driver_has_what_it_needs() -> None:
+    assert delta_by_driver.is_there()
+
+
+@pytest.mark.parametrize("order", [(DRIVER, SPARK, DRIVER), (SPARK, DRIVER, SPARK)])
+def test_either_appends_to_what_the_other_wrote(
+    spark: SparkSession, finding: DataFrame, tmp_path: Path, order: tuple[bool, ...]
+) -> None:
+    for number, few in enumerate(order):
+        append(finding, tmp_path, f"audit-{number}", few)
+    rows = stored(spark, tmp_path)
+    assert [row.audit_id for row in rows] == ["audit-0", "audit-1", "audit-2"]
+    assert len({repr(row[1:]) for row in rows}) == 1
+    assert rows[0].evidence[0].byte_length == 91
+    history = DeltaTable(tmp_path / NAME).history()
+    audits = [one["userMetadata"] for one in history if "userMetadata" in one]
+    assert audits == ["audit-2", "audit-1", "audit-0"]
+
+
+def test_columns_types_comments_and_statistics_are_the_same(
+    spark: SparkSession, finding: DataFrame, tmp_path: Path
+) -> None:
+    made = {}
+    for name, few in (("driver", DRIVER), ("spark", SPARK)):
+        append(finding, tmp_path / name, "audit-0", few)
+        table = DeltaTable(tmp_path / name / NAME)
+        [file] = table.get_add_actions(flatten=True).to_struct_array().to_pylist()
+        made[name] = (
+            fields(tmp_path / name),
+            table.metadata().configuration,
+            {key: value for key, value in file.items() if key.startswith(("min.", "max."))},
+        )
+    assert made["driver"] == made["spark"]
+    told = {name: comment for name, _, _, comment in made["driver"][0]}
+    assert told == {one.name: one.metadata.get("comment") for one in TABLES[NAME]}
+
+
+@pytest.mark.parametrize("first", [DRIVER, SPARK])
+@pytest.mark.parametrize("second", [DRIVER, SPARK])
+def test_an_audit_is_added_once_whoever_writes_it(
+    spark: SparkSession, finding: DataFrame, tmp_path: Path, first: bool, second: bool
+) -> None:
+    append(finding, tmp_path, "audit-0", first)
+    append(finding, tmp_path, "audit-0", second)
+    assert len(stored(spark, tmp_path)) == 1
+
+
+def test_audits_that_end_at_the_same_time(
+    spark: SparkSession, finding: DataFrame, tmp_path: Path
+) -> None:
+    names = ["one", "one", "two", "two", "three", "three"]
+    append(finding, tmp_path, "zero", DRIVER)
+    with ThreadPoolExecutor(len(names)) as pool:
+        list(pool.map(lambda name: append(finding, tmp_path, name, DRIVER), names))
+    assert [row.audit_id for row in stored(spark, tmp_path)] == ["one", "three", "two", "zero"]
+
+
+def test_only_a_folder_of_this_machine_is_written_by_the_driver(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    assert local_folder(spark, f"file:{tmp_path}/a b") == f"{tmp_path}/a b"
+    assert local_folder(spark, str(tmp_path)) == str(tmp_path)
+    assert local_folder(spark, "hdfs://nowhere:8020/audits") is None
