@@ -19,6 +19,7 @@ Kind = tuple[type[OSError], int]
 MISSING: Kind = (FileNotFoundError, errno.ENOENT)
 DENIED: Kind = (PermissionError, errno.EACCES)
 UNREACHABLE: Kind = (ConnectionError, errno.EHOSTUNREACH)
+BUSY: Kind = (OSError, errno.EBUSY)
 UNKNOWN: Kind = (OSError, errno.EIO)
 
 NOT_THERE = os.strerror(errno.ENOENT)
@@ -54,6 +55,11 @@ KNOWN: tuple[tuple[str, Kind, str], ...] = (
         UNREACHABLE,
         "the endpoint does not answer, after several tries; check ?endpoint_override=… or "
         "AWS_ENDPOINT_URL, and the network",
+    ),
+    (
+        r"INTERNAL_FAILURE|INTERNAL_ERROR|SERVICE_UNAVAILABLE|SLOW_?DOWN|HTTP status (?:429|5\d\d)",
+        BUSY,
+        "the store answers with errors, after several tries; run the same command again later",
     ),
     (
         r"Unable to load lib(?:jvm|hdfs)",
