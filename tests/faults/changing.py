@@ -17,16 +17,18 @@ from typing import Any
 from laws import catalogue, tail
 from laws.catalogue import Source
 from laws.dump_files import Directory, Dump
-from laws.rename import internal_partitions, packed
-from laws.run import AN_HOUR_MS, Scenario, copy_of
+from laws.rename import NotPlacedError, internal_partitions, packed
+from laws.run import AN_HOUR_MS, Scenario, copy_of, is_legal, read_scenario, scenarios
 from pyspark.sql import SparkSession
 
+from faults.tally import Tally
 from jobs import main as stages
 from jobs.audit.audit import Request
 from jobs.cli.progress import Progress
 from jobs.collect.collect import collect
 from jobs.model.settings import load
 from jobs.model.unread import UNREAD
+from jobs.spark.session import spark_session
 from schemas.violation import FINDING_PLACE
 
 # The beginning of a batch that a broker had not written to its end.
@@ -105,6 +107,8 @@ OF_FILES: dict[str, Callable[[Sequence[Directory], Random], None]] = {
 CHANGES = (*OF_BROKERS, *OF_FILES)
 # After these nothing is missing of what was listed.
 HARMLESS = ("grown", "appended")
+COPIES = 2
+INCOMPLETE = 3
 Key = tuple[str, int]
 
 
@@ -157,20 +161,17 @@ class Told:
     exit_code: int
 
 
-def audit_changed(
-    spark: SparkSession, scenario: Scenario, keys: Sequence[Key], split_bytes: int | None = None
-) -> Told:
+def audit_changed(spark: SparkSession, scenario: Scenario, keys: Sequence[Key]) -> Told:
     """Lists the copies in one state and audits them in the other."""
     before, after = states(scenario, keys)
     partitions = internal_partitions(scenario.dump)
-    settings = load(None)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         before.write(folder)
         listed = collect([folder])
         write_over(after, folder)
         moment = scenario.source.moment + AN_HOUR_MS
-        request = Request([folder], "unused", moment, "records", settings)
+        request = Request([folder], "unused", moment, "records", load(None))
         done = stages.audit(spark, request, Progress(None, quiet=True), listed)
         crashed = [one.check.code for one in done.verified.outcomes if one.status == "crashed"]
         rows = [row.asDict(recursive=True) for row in done.verified.findings.collect()]
@@ -198,3 +199,31 @@ def _places(rows: Sequence[Finding]) -> Iterator[Finding]:
         for place in row["places"] or [row]:
             if row["verdict"] == "violation":
                 yield row | {name: place[name] for name in FINDING_PLACE.names}
+
+
+def wrong_in(told: Told) -> str | None:
+    """What is wrong with an audit of changed copies of a legal history."""
+    if told.violations:
+        named = [f"{key}: {one['code']}: {one['message']}" for key, one in told.violations[:5]]
+        return f"{len(told.violations)} violations: {'; '.join(named)}"
+    if told.left_out and told.exit_code != INCOMPLETE:
+        return f"partitions are left out, and the exit code is {told.exit_code}"
+    harmed = [key for key in told.left_out if key[0] in HARMLESS]
+    return f"partitions are left out after {harmed}" if harmed else None
+
+
+def change_dumps(moments: int, first_seed: int, tally: Tally) -> None:
+    """So many seeds of every change, in one legal dump of this checkout after the other."""
+    legal = [path for path in scenarios() if is_legal(path)]
+    with spark_session({"spark.driver.memory": "4g"}) as spark:
+        for seed in range(first_seed, first_seed + moments):
+            scenario = read_scenario(legal[seed % len(legal)])
+            keys = [(change, seed * 10 + one) for change in CHANGES for one in range(COPIES)]
+            try:
+                told = audit_changed(spark, scenario, keys)
+            except NotPlacedError as error:
+                tally.say(f"{scenario.name}: left out: {error}")
+                continue
+            where = f"seed {seed}, {scenario.name}, {len(keys)} copies"
+            left_out = f"{sum(told.left_out.values())} partitions not judged"
+            tally.judge("changed copies", wrong_in(told), f"{where}, {left_out}")

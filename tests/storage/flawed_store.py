@@ -37,7 +37,8 @@ LISTING = (
 class FlawedStore:
     """Objects by key. `listed`: what listings show of them, the present where it is None.
 
-    `share`: of the requests that go wrong; `made`: how many did, by flaw.
+    `share`: of the requests that go wrong; `made`: how many did, by flaw. `spoiled`: keys that
+    are never given out.
     """
 
     def __init__(self, objects: Mapping[str, bytes], seed: int = 1, share: float = 0.0) -> None:
@@ -45,6 +46,7 @@ class FlawedStore:
         self.listed: Mapping[str, int] | None = None
         self.share = share
         self.flaws = FLAWS
+        self.spoiled: set[str] = set()
         self.made: Counter[str] = Counter()
         self.endpoint = ""
         self._rng = Random(f"store {seed}")
@@ -117,12 +119,14 @@ class _Handler(BaseHTTPRequestHandler):
         if flaw == RESET:
             self.close_connection = True
             return
+        asked = urlsplit(self.path)
+        key = unquote(asked.path).removeprefix(f"/{BUCKET}").lstrip("/")
+        if key in self.of.spoiled and self.command == "GET":
+            flaw = BUSY
         if flaw in STATUS:
             status, code = STATUS[flaw]
             self._send(status, ERROR.format(code).encode(), "application/xml")
             return
-        asked = urlsplit(self.path)
-        key = unquote(asked.path).removeprefix(f"/{BUCKET}").lstrip("/")
         if not key:
             prefix = parse_qs(asked.query).get("prefix", [""])[0]
             self._send(200, self.of.listing(prefix).encode(), "application/xml", flaw == SHORT)

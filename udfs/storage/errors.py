@@ -50,16 +50,16 @@ KNOWN: tuple[tuple[str, Kind, str], ...] = (
         "the bucket is in another region; name it with ?region=… or AWS_REGION",
     ),
     (
+        r"INTERNAL_FAILURE|INTERNAL_ERROR|SERVICE_UNAVAILABLE|SLOW_?DOWN|HTTP status (?:429|5\d\d)",
+        BUSY,
+        "the store answers with errors, after several tries; run the same command again later",
+    ),
+    (
         r"NETWORK_CONNECTION|curlCode|UNAVAILABLE|could not (?:re)?connect|Connection refused"
         r"|UnknownHost|timed? ?out|Retry policy exhausted",
         UNREACHABLE,
         "the endpoint does not answer, after several tries; check ?endpoint_override=… or "
         "AWS_ENDPOINT_URL, and the network",
-    ),
-    (
-        r"INTERNAL_FAILURE|INTERNAL_ERROR|SERVICE_UNAVAILABLE|SLOW_?DOWN|HTTP status (?:429|5\d\d)",
-        BUSY,
-        "the store answers with errors, after several tries; run the same command again later",
     ),
     (
         r"Unable to load lib(?:jvm|hdfs)",
