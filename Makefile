@@ -92,7 +92,7 @@ mutants: setup ## One deliberate fault in each of many histories: is it named, a
 	PYTHONPATH=.:tests $(BIN)/python -m mutants.run $(MUTANTS)
 
 .PHONY: faults
-faults: setup ## Kill processes of an audit at seeded moments; the rerun must be whole: FAULTS="--moments 20"
+faults: setup ## Kills, full disks, changing files, a failing store while it runs: FAULTS="--moments 20"
 	PYTHONPATH=.:tests $(BIN)/python -m faults.run $(FAULTS)
 
 .PHONY: fuzz-coverage

@@ -286,7 +286,7 @@ def main(argv: list[str] | None = None) -> int:
         return 3
     except Exception as error:
         # 1 is kept for violations: what broke down on the way is an audit that is incomplete.
-        known = sentence(error)
+        known = sentence(error, arguments.out)
         if known is None:
             traceback.print_exc()
             known = "the command failed with the error above"

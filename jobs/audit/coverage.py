@@ -9,12 +9,14 @@ from pyspark.sql import functions as F
 from jobs.audit.audit import Request
 from jobs.model.cluster import Clusters
 from jobs.model.dump import Dump, DumpPartition, MissingPartition, cleaned_below
+from jobs.model.unread import UNREAD
 from jobs.verify.run import CRASHED, SKIPPED, Outcome
 from schemas.topics import COORDINATOR_TOPICS, TXN_LOG_TOPIC
 
 # A sentence names so many partitions.
 NAMED = 10
 MOST_PROBLEMS = 100
+UNJUDGED = "; its partition is not judged, audit again when it can be read"
 
 
 def _files(number: int) -> str:
@@ -227,12 +229,14 @@ def incomplete(dump: Dump, digests: DataFrame, outcomes: list[Outcome], batches:
     if len(dump.unreadable) > MOST_PROBLEMS:
         sentences.append(f"{len(dump.unreadable) - MOST_PROBLEMS:,} more such files.")
     paths = {file.file_index: file.path for file in dump.files}
+    notes = {file.file_index: file.note for file in dump.files}
     bad = digests.filter(F.col("error").isNotNull() | F.col("shrank")).select(
         "file_index", "error", "shrank"
     )
     for row in bad.orderBy("file_index").limit(100).collect():
         what = row.error or "became shorter while it was read"
-        sentences.append(f"{paths[row.file_index]}: {what}.")
+        rest = UNJUDGED if row.shrank and notes[row.file_index] == UNREAD else ""
+        sentences.append(f"{paths[row.file_index]}: {what}{rest}.")
     for outcome in outcomes:
         if outcome.status == CRASHED:
             sentences.append(f"check {outcome.check.code} crashed: {outcome.detail}.")

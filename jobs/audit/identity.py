@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -36,5 +37,20 @@ def audit_id(dump: Dump, digests: DataFrame, configuration: str) -> str:
         row.file_index: row.sha256 for row in digests.select("file_index", "sha256").collect()
     }
     manifest = sorted([file.path, file.size, content.get(file.file_index)] for file in dump.files)
-    text = json.dumps([__version__, configuration, manifest])
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
+    return _digest([__version__, configuration, manifest])
+
+
+def of_incomplete(identity: str, missing: Sequence[str]) -> str:
+    """The identity of an audit that lacks something for another reason than its input.
+
+    A check that broke down for want of memory or disk, or a file that could not be read for a
+    moment, would else be the result of every later audit of the same input. `missing`: sentences;
+    what they are about counts, not what was said of it, which differs from time to time.
+    """
+    if not missing:
+        return identity
+    return _digest([identity, sorted({sentence.partition(":")[0] for sentence in missing})])
+
+
+def _digest(parts: Sequence[object]) -> str:
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]

@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from jobs.audit.audit import Audit
+from jobs.audit.identity import of_incomplete
 from jobs.model.expectation_results import Result
 from jobs.model.transactions import all_transactions
 from jobs.report import history
@@ -27,7 +28,10 @@ def write(spark: SparkSession, audit: Audit, tables: dict[str, DataFrame]) -> Ve
     Returns the verdict as it was stored: an audit that is there already keeps the place among the
     others, and the comparison with the one before it, that it had when it was finished.
     """
-    out, identity = audit.request.out, audit.verdict.audit_id
+    found = audit.verdict
+    identity = of_incomplete(found.audit_id, found.missing)
+    audit = replace(audit, verdict=replace(found, audit_id=identity))
+    out = audit.request.out
     audits = delta_tables.read(spark, out, "audit")
     stored = None
     if audits is not None:
@@ -66,7 +70,9 @@ def _with_history(
     out, verdict = audit.request.out, audit.verdict
     states = rows["partition_state"]
     known = replace(verdict, open_transactions=history.open_transactions(states))
-    previous = None if audits is None else history.newest(audits)
+    # The same audit may have been finished by another process since.
+    others = None if audits is None else audits.filter(F.col("audit_id") != verdict.audit_id)
+    previous = None if others is None else history.newest(others)
     if previous is None:
         return known
     before = delta_tables.rows_of(spark, out, "violation", previous.audit_id)

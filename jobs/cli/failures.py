@@ -1,7 +1,13 @@
 """What went wrong in Spark, in a sentence for the person who must repair it."""
 
+import os
 import re
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from jobs.spark.session import given_to_spark
+from udfs.storage.places import is_remote
 
 PYTHON_ADVICE = (
     "set spark.pyspark.python or PYSPARK_PYTHON to a Python with pyarrow, numpy and numba that all "
@@ -40,10 +46,6 @@ KNOWN: tuple[tuple[str, Callable[[Match], str]], ...] = (
         lambda _: "Spark has no Delta: run `make setup`, or add its jars with --jars",
     ),
     (
-        r"No space left on device",
-        lambda _: "a disk is full: spark.local.dir names where Spark keeps intermediate results",
-    ),
-    (
         r"(?:Permission denied|AccessControlException)[^\n]*",
         lambda m: f"no permission to read or write a folder ({m[0].strip()})",
     ),
@@ -51,13 +53,48 @@ KNOWN: tuple[tuple[str, Callable[[Match], str]], ...] = (
         r"OutOfMemoryError|exit code 137|exitCode=137",
         lambda _: "out of memory: give more with --driver-memory or --executor-memory",
     ),
+    (
+        r"Python worker exited unexpectedly|ExecutorLostFailure|Answer from Java side is empty"
+        r"|Error while sending or receiving",
+        lambda _: (
+            "a process of Spark ended without a word (killed from outside, or out of memory): run "
+            "the same command again; if it happens again, give more memory with --driver-memory "
+            "or --executor-memory"
+        ),
+    ),
 )
+NO_SPACE = re.compile(r"No space left on device", re.IGNORECASE)
 
 
-def sentence(error: BaseException) -> str | None:
-    """What is to be repaired; None where nothing known is in the error."""
+def sentence(error: BaseException, out: str | None = None) -> str | None:
+    """What is to be repaired; None where nothing known is in the error. `out`: of the command."""
     said = str(error)
+    if NO_SPACE.search(said):
+        return full_disk(out)
     for pattern, tell in KNOWN:
         if found := re.search(pattern, said, re.IGNORECASE):
             return tell(found)
     return None
+
+
+def full_disk(out: str | None) -> str:
+    """Which disk may be full: Spark does not say whose file it could not write."""
+    places = [f"{_free(place):,} bytes are free at {name} {place}" for name, place in _disks(out)]
+    return (
+        f"a disk is full: {', '.join(places)}; make room, or name other places, and run the same "
+        "command again: what it has written is not written twice"
+    )
+
+
+def _disks(out: str | None) -> Iterator[tuple[str, Path]]:
+    if out and not is_remote(out):
+        yield "--out", Path(out)
+    scratch = os.environ.get("SPARK_LOCAL_DIRS") or given_to_spark().get("spark.local.dir", "/tmp")
+    for folder in (scratch or "/tmp").split(","):
+        yield "spark.local.dir", Path(folder)
+
+
+def _free(place: Path) -> int:
+    """Bytes; of the folder in which it would be made, where it is not there."""
+    known = (folder for folder in (place.absolute(), *place.absolute().parents) if folder.exists())
+    return shutil.disk_usage(next(known)).free

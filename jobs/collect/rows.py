@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from jobs.collect.classification import GONE
 from jobs.collect.folders import PROPERTIES, printable_name
 from jobs.collect.listed import Folder, Item, ListedFile, Role
 from jobs.collect.log_directory import Key, LogDirectory
@@ -17,6 +18,7 @@ from jobs.model.dump import (
     DumpPartition,
 )
 from jobs.model.told import PartitionTold
+from jobs.model.unread import UNREAD
 from schemas.topics import TXN_LOG_TOPIC
 from udfs.storage.dump_path import root_and_below
 
@@ -51,12 +53,17 @@ def dump_of(listing: Listing) -> Dump:
     refused = refused_partitions(listing.folders, segments)
     left_out = dict.fromkeys(second_copies(listing.folders, segments), SECOND_COPY)
     left_out |= dict.fromkeys(refused, REFUSED)
+    left_out |= {
+        one.folder: UNREAD
+        for one in listing.files
+        if one.classified.note == GONE and one.folder.role in (Role.PARTITION, Role.METADATA_LOG)
+    }
     audited = [one for one in listing.folders if one.role is Role.PARTITION and one not in left_out]
     partitions = {folder: _partition(number, folder) for number, folder in enumerate(audited)}
     logs = {
         one: DumpMetadataLog(one.directory.cluster_id)
         for one in listing.folders
-        if one.role is Role.METADATA_LOG
+        if one.role is Role.METADATA_LOG and one not in left_out
     }
     rows: dict[Folder, list[DumpFile]] = defaultdict(list)
     files: list[DumpFile] = []

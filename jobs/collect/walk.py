@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from jobs.collect.classification import (
+    GONE,
     OUTSIDE,
     REPLACED,
     TOO_LARGE,
@@ -59,6 +60,8 @@ class Walk:
     def partition(self, folder: DumpPath, label: str, directory: LogDirectory) -> Iterator[Item]:
         """A partition folder: itself, the folders in it, then its files."""
         entries = list(self._entries(folder, f"{label}/"))
+        if not entries:
+            return  # it held a segment a moment ago; what became of it has been told
         as_folder = partition_folder(folder.name, directory)
         yield as_folder
         swap = self._swap(folder, label, [path.name for path, _ in entries])
@@ -147,7 +150,7 @@ class Walk:
         name: str | None = None,
         problem: str | None = None,
     ) -> Iterator[ListedFile]:
-        """The file; nothing, and a message, where it cannot be looked at.
+        """The file; a message where it cannot be looked at, and nothing where nobody misses it.
 
         `name`: what it is taken for, where that is not its own name. `problem`: why it is not
         audited.
@@ -157,6 +160,8 @@ class Walk:
             size = path.stat().st_size
         except OSError as error:
             self.tell(f"{label}: {error.strerror}")
+            if classify(folder, name, problem).status == "audited":
+                yield ListedFile(path, label, folder, classify(folder, name, GONE))
             return
         unreadable = why_not_read(path.name, name_file(name).kind, size, path.is_file())
         if unreadable == TOO_LARGE:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import reduce
+from typing import NamedTuple
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
@@ -16,6 +17,7 @@ from jobs.model.decoded import Decoded
 from jobs.model.dump import Dump
 from jobs.model.settings import Settings
 from jobs.model.superseded import Reach, leave_out, superseded
+from jobs.model.unread import LeftOut, leave_out_unread
 from jobs.spark.session import TASKS_A_CORE
 from schemas import log_row
 from schemas.log_row import LOG_ROW, PACK
@@ -41,7 +43,8 @@ def decode_options(
 def decode(spark: SparkSession, dump: Dump, settings: Settings, depth: str) -> Decoded:
     """Reads all files of the dump once; the rows are persisted and complete on return.
 
-    Segments that the cleaner had replaced while the dump was copied are taken out of `dump`.
+    Segments that the cleaner had replaced while the dump was copied are taken out of `dump`, and
+    copies of partitions that were not read as they had been listed.
     """
     splits = plan_splits(dump, settings.split_bytes)
     clusters, parts = _metadata_first(spark, dump, settings, depth, splits)
@@ -51,8 +54,10 @@ def decode(spark: SparkSession, dump: Dump, settings: Settings, depth: str) -> D
     rest = [split for split in splits if not parts or split["kind"] not in METADATA_KINDS]
     parts.append(_read(spark, rest, options))
     rows = reduce(DataFrame.unionByName, parts)
-    broken, reaching = _seams(rows)
-    touched = leave_out(dump, superseded(dump, reaching)) | broken
+    seams = _seams(rows)
+    gone = [leave_out_unread(dump, seams.unread)]
+    broken = seams.broken - gone[0].files
+    touched = leave_out(dump, superseded(dump, seams.reaching)) | broken
     if touched:
         whole, anew = plan_splits(dump, 1 << 62), plan_splits(dump, settings.split_bytes)
         again = [split for split in whole if split["file_index"] in broken]
@@ -61,11 +66,33 @@ def decode(spark: SparkSession, dump: Dump, settings: Settings, depth: str) -> D
         if again:
             parts.append(_read(spark, again, options))
             rows = rows.unionByName(parts[-1])
+            gone.append(leave_out_unread(dump, _seams(parts[-1]).unread))
         if any(split["kind"] in METADATA_KINDS for split in again):
             clusters = read_clusters(dump, rows).with_told(dump.told)
         splits = [split for split in splits if split["file_index"] not in touched] + again
+    for left_out in gone:
+        rows = _without(left_out, rows)
+        splits = [split for split in splits if split["file_index"] not in left_out.files]
+        if left_out.metadata:
+            clusters = read_clusters(dump, rows).with_told(dump.told)
     made = _counted(dump, rows, parts, splits, clusters, options.producer_expiration_ms)
     return replace(made, rows=rows.coalesce(1)) if made.fits_one_task() else made
+
+
+def _without(gone: LeftOut, rows: DataFrame) -> DataFrame:
+    """The rows without those of partitions that were not read as they had been listed.
+
+    The digests of their files stay, so that the audit is another one than that of the whole dump.
+    """
+    if not gone.files:
+        return rows
+    left_out = F.col("file_index").isin(*gone.metadata)
+    if gone.partitions:
+        of_partition = F.col("partition_index").isin(*gone.partitions)
+        left_out |= F.coalesce(of_partition, F.lit(False))
+    summary = F.col("kind") == log_row.SUMMARY
+    kept = rows.filter(~left_out | summary)
+    return kept.withColumn("partition_index", F.when(~left_out, F.col("partition_index")))
 
 
 def _counted(
@@ -152,8 +179,20 @@ def _read(
     return source.mapInArrow(read, LOG_ROW).persist(StorageLevel.MEMORY_AND_DISK)
 
 
-def _seams(rows: DataFrame) -> tuple[set[int], dict[int, Reach]]:
-    """Files with a broken seam, and those that hold offsets of the next segment.
+class Seams(NamedTuple):
+    """Files by what is wrong where their splits meet, or the files themselves: file_index.
+
+    `broken`: with a broken seam. `reaching`: that hold offsets of the next segment. `unread`: that
+    were not read as they had been listed.
+    """
+
+    broken: set[int]
+    reaching: dict[int, Reach]
+    unread: set[int]
+
+
+def _seams(rows: DataFrame) -> Seams:
+    """What the summaries of the splits say when they are held against each other.
 
     A seam is broken where a split did not begin where the batches of those before it ended.
 
@@ -166,7 +205,7 @@ def _seams(rows: DataFrame) -> tuple[set[int], dict[int, Reach]]:
     splits = rows.filter(F.col("kind") == log_row.SUMMARY).select(
         "file_index", "split_start",
         *[f"summary.{name}" for name in ("first_found", "end", "length", "reaches_next",
-                                         "last_offset", "cleaner_traces")],
+                                         "last_offset", "cleaner_traces", "shrank")],
     )  # fmt: skip
     # A split in which no batch starts passes on where the chain before it had arrived.
     arrived = F.when(F.col("first_found").isNotNull(), F.struct("end"))
@@ -177,12 +216,15 @@ def _seams(rows: DataFrame) -> tuple[set[int], dict[int, Reach]]:
         F.col("arrived.end") < F.col("split_start") + F.col("length")
     )
     broken = (F.col("split_start") > 0) & F.coalesce(other_first | nothing_there, F.lit(False))
-    found = judged.withColumn("broken", broken).filter(F.col("broken") | F.col("reaches_next"))
+    found = judged.withColumn("broken", broken).filter(
+        F.col("broken") | F.col("reaches_next") | F.col("shrank")
+    )
     by_file = found.groupBy("file_index").agg(
         F.max("broken").alias("broken"),
         F.max("reaches_next").alias("reaches_next"),
         F.max("last_offset").alias("last_offset"),
         F.max("cleaner_traces").alias("cleaned"),
+        F.max("shrank").alias("shrank"),
     )
     totals = by_file.collect()
     reaching = {
@@ -190,7 +232,11 @@ def _seams(rows: DataFrame) -> tuple[set[int], dict[int, Reach]]:
         for row in totals
         if row.reaches_next
     }
-    return {row.file_index for row in totals if row.broken}, reaching
+    return Seams(
+        broken={row.file_index for row in totals if row.broken},
+        reaching=reaching,
+        unread={row.file_index for row in totals if row.shrank},
+    )
 
 
 def failures(decoded: Decoded, files: DataFrame) -> DataFrame:

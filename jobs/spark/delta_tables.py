@@ -2,12 +2,15 @@
 
 Every row carries its audit id and every write its own transaction id, so that a table that an
 interrupted audit had already written is not written again, and running an audit a second time
-adds nothing.
+adds nothing, nor does running it twice at once.
 """
 
+import random
+import time
 from pathlib import Path
 
-from pyspark.errors import AnalysisException
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
@@ -23,6 +26,12 @@ SCHEMAS = TABLES | {"record": RECORD}
 # By which files are skipped: Delta keeps the smallest and largest value of these a file. Those of
 # all columns cost a fifth of writing the table `txn`.
 SKIPPED_BY = ("audit_id", "topic", "partition", "producer_id", "first_offset", "offset")
+
+
+# Who was overtaken by another audit of the same folder looks at the table anew, and tries again.
+OVERTAKEN = "io.delta.exceptions."
+MOST_TRIES = 10
+LONGEST_PAUSE_SECONDS = 1.0
 
 
 def path_of(out: str, name: str) -> str:
@@ -83,7 +92,13 @@ def append(rows: DataFrame, out: str, name: str, audit_id: str, few: bool = Fals
         # Of the table that is made; one that is there keeps its own.
         .options(**properties)
     )
-    writer.save(path_of(out, name))
+    for tries_left in reversed(range(MOST_TRIES)):
+        try:
+            return writer.save(path_of(out, name))
+        except (PySparkException, Py4JJavaError) as error:
+            if OVERTAKEN not in str(error) or not tries_left:
+                raise
+        time.sleep(random.uniform(0, LONGEST_PAUSE_SECONDS))
 
 
 def stamped(rows: DataFrame, name: str, audit_id: str) -> DataFrame:

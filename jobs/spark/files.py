@@ -1,16 +1,62 @@
 """Small files in the folder of the tables, through Hadoop's file systems as Spark uses them."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from pyspark.sql import SparkSession
 
+# Elsewhere, in stores of objects, a file is there once it is whole, and no rename is one step.
+WITH_RENAME = ("file", "hdfs")
 
-def write_file(spark: SparkSession, folder: str, name: str, content: bytes) -> None:
-    """Writes `content` to folder/name, replacing what was there."""
+
+def write_files(spark: SparkSession, folder: str, files: Mapping[str, bytes]) -> None:
+    """Writes files to a folder in their order, replacing what was there.
+
+    Each is there whole or not at all. The last one vanishes first: where it is, all of them are.
+    """
     jvm: Any = spark.sparkContext._jvm
-    path = jvm.org.apache.hadoop.fs.Path(f"{folder.rstrip('/')}/{name}")
-    system = path.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())
+    system = _path(jvm, folder).getFileSystem(_settings(spark))
+    in_steps = system.getScheme() in WITH_RENAME
+    parts = {name: f".{name}.{uuid4().hex}.part" if in_steps else name for name in files}
+    try:
+        if in_steps:
+            for name, content in files.items():
+                _create(system, _path(jvm, folder, parts[name]), content)
+        system.delete(_path(jvm, folder, [*files][-1]), False)
+        for name, content in files.items():
+            if in_steps:
+                _rename(spark, system, _path(jvm, folder, parts[name]), _path(jvm, folder, name))
+            else:
+                _create(system, _path(jvm, folder, name), content)
+    finally:
+        for part in parts.values() if in_steps else ():
+            system.delete(_path(jvm, folder, part), False)
+
+
+def are_there(spark: SparkSession, folder: str, files: Mapping[str, bytes]) -> bool:
+    """Whether the files of a folder are these, not another process's of the same names."""
+    jvm: Any = spark.sparkContext._jvm
+    system = _path(jvm, folder).getFileSystem(_settings(spark))
+    return all(_content(system, _path(jvm, folder, name)) == files[name] for name in files)
+
+
+def remove_folder(spark: SparkSession, folder: str) -> None:
+    """Removes a folder with all that is in it; it need not exist."""
+    path = _path(spark.sparkContext._jvm, folder)
+    path.getFileSystem(_settings(spark)).delete(path, True)
+
+
+def _path(jvm: Any, folder: str, name: str = "") -> Any:
+    return jvm.org.apache.hadoop.fs.Path(f"{folder.rstrip('/')}/{name}" if name else folder)
+
+
+def _settings(spark: SparkSession) -> Any:
+    return spark.sparkContext._jsc.hadoopConfiguration()
+
+
+def _create(system: Any, path: Any, content: bytes) -> None:
     stream = system.create(path, True)
     try:
         stream.write(bytearray(content))
@@ -18,11 +64,26 @@ def write_file(spark: SparkSession, folder: str, name: str, content: bytes) -> N
         stream.close()
 
 
-def remove_folder(spark: SparkSession, folder: str) -> None:
-    """Removes a folder with all that is in it; it need not exist."""
+def _content(system: Any, path: Any) -> bytes | None:
+    """None where there is no such file."""
+    if not system.exists(path):
+        return None
+    stream = system.open(path)
+    try:
+        return bytes(stream.readAllBytes())
+    finally:
+        stream.close()
+
+
+def _rename(spark: SparkSession, system: Any, old: Any, new: Any) -> None:
+    """In one step, also where there is a file of the new name."""
     jvm: Any = spark.sparkContext._jvm
-    path = jvm.org.apache.hadoop.fs.Path(folder)
-    path.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration()).delete(path, True)
+    context = jvm.org.apache.hadoop.fs.FileContext.getFileContext(system.getUri(), _settings(spark))
+    kind = getattr(jvm.org.apache.hadoop.fs, "Options$Rename")
+    gateway: Any = spark.sparkContext._gateway
+    options = gateway.new_array(kind, 1)
+    options[0] = kind.OVERWRITE
+    context.rename(old, new, options)
 
 
 def local_folder(spark: SparkSession, folder: str) -> str | None:

@@ -74,7 +74,7 @@ def get_session(extra: dict[str, str] | None = None) -> tuple[SparkSession, bool
     builder = SparkSession.builder.appName("eosaudit")
     started = active is None
     if started:
-        given = _given()
+        given = given_to_spark()
         for key, value in (_embedded_defaults() | (extra or {})).items():
             if not given.contains(key):
                 builder = builder.config(key, value)
@@ -137,7 +137,7 @@ def _hush(spark: SparkSession) -> None:
         log4j.core.config.Configurator.setLevel(name, log4j.Level.ERROR)
 
 
-def _given() -> SparkConf:
+def given_to_spark() -> SparkConf:
     """What the user gave to spark-submit: only the JVM that started this process knows it."""
     if "PYSPARK_GATEWAY_PORT" in os.environ:
         SparkContext._ensure_initialized()
@@ -150,7 +150,7 @@ def _embedded_defaults() -> dict[str, str]:
     jars = sorted(str(jar) for jar in (Path(__file__).parents[2] / ".jars").glob("*.jar"))
     if jars:
         defaults["spark.jars"] = ",".join(jars)
-    given = _given()
+    given = given_to_spark()
     master = given.get("spark.master", "local[*]") or "local[*]"
     if not given.contains("spark.master"):
         defaults["spark.master"] = master

@@ -6,6 +6,8 @@ from pathlib import Path
 
 DRIVER_JVM, DRIVER_PYTHON, WORKER = "driver JVM", "driver Python", "Python worker"
 VICTIMS = (DRIVER_JVM, DRIVER_PYTHON, WORKER)
+# Only on a cluster: a local audit is its own.
+EXECUTOR = "executor"
 
 
 def descendants(root: int) -> dict[int, str]:
@@ -36,6 +38,8 @@ def kind_of(command: str) -> str | None:
         return None
     if "org.apache.spark.deploy.SparkSubmit" in words:
         return DRIVER_JVM
+    if "org.apache.spark.executor.CoarseGrainedExecutorBackend" in words:
+        return EXECUTOR
     if "pyspark.daemon" in words or "pyspark.worker" in words:
         return WORKER
     return DRIVER_PYTHON if "python" in words[0] else None

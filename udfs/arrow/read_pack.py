@@ -92,12 +92,16 @@ def read_split(
 def _read_or_report(
     split: dict[str, Any], opened: Opener, options: DecodeOptions
 ) -> Iterator[pa.RecordBatch]:
-    """A file that cannot be read is a summary with an error, not a failed task."""
+    """A file that cannot be read is a summary with an error, not a failed task.
+
+    Rows that it gave before are of no use either: see `jobs.model.unread`.
+    """
     try:
         with opened() as file:
             yield from read_split(file, split, options)
     except OSError as error:
-        row = {"length": 0, "error": f"{type(error).__name__}: {error.strerror}"}
+        said = f"{type(error).__name__}: {error.strerror}"
+        row = {"length": 0, "shrank": True, "error": said}
         yield RowBuilder(split).nested(log_row.SUMMARY, "summary", [row])
 
 

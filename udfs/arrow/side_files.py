@@ -49,7 +49,7 @@ class SideFile(NamedTuple):
 def _files_beside(split: Row) -> Iterator[SideFile]:
     """The side files of a segment, without most of the zeros of a preallocated one.
 
-    One that cannot be opened is reported where it is read for its digest.
+    Raises OSError for one that cannot be read: next time, for its digest, it may be there.
     """
     # No two entries of an index are closer than two batches.
     entries = split["file_size"] // SMALLEST_BATCH + 2
@@ -63,8 +63,9 @@ def _files_beside(split: Row) -> Iterator[SideFile]:
                     named["file_index"],
                     np.frombuffer(file.read(limit), dtype=np.uint8),
                 )
-        except OSError:
-            continue
+        except OSError as error:
+            said = f"{named['path']}, which is read with it: {error.strerror}"
+            raise OSError(error.errno, said) from None
 
 
 def _text(content: NDArray[np.uint8]) -> str:

@@ -19,6 +19,7 @@ Kind = tuple[type[OSError], int]
 MISSING: Kind = (FileNotFoundError, errno.ENOENT)
 DENIED: Kind = (PermissionError, errno.EACCES)
 UNREACHABLE: Kind = (ConnectionError, errno.EHOSTUNREACH)
+BUSY: Kind = (OSError, errno.EBUSY)
 UNKNOWN: Kind = (OSError, errno.EIO)
 
 NOT_THERE = os.strerror(errno.ENOENT)
@@ -47,6 +48,11 @@ KNOWN: tuple[tuple[str, Kind, str], ...] = (
         r"HTTP status 301|PERMANENT_REDIRECT|AuthorizationHeaderMalformed",
         UNREACHABLE,
         "the bucket is in another region; name it with ?region=… or AWS_REGION",
+    ),
+    (
+        r"INTERNAL_FAILURE|INTERNAL_ERROR|SERVICE_UNAVAILABLE|SLOW_?DOWN|HTTP status (?:429|5\d\d)",
+        BUSY,
+        "the store answers with errors, after several tries; run the same command again later",
     ),
     (
         r"NETWORK_CONNECTION|curlCode|UNAVAILABLE|could not (?:re)?connect|Connection refused"

@@ -4,6 +4,7 @@ import errno
 import io
 import os
 import stat
+import time
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -13,6 +14,8 @@ from udfs.storage.places import is_remote
 
 # Left in the last byte of a buffer before it is filled; any other value would do as well.
 NOT_FILLED = 0xA5
+# Before a read of a store that has no answer is tried again.
+PAUSES_SECONDS = (0.1, 0.5, 2.0)
 
 
 class RemoteFile(io.RawIOBase):
@@ -62,11 +65,16 @@ class RemoteFile(io.RawIOBase):
         wanted[-1] = NOT_FILLED
         failed: Exception | None = None
         got = 0
-        try:
-            self._file.seek(self._at)
-            got = int(self._file.readinto(wanted))
-        except OF_PYARROW as error:
-            failed = error
+        # pyarrow gives up at the first error whose text is longer than what was asked for.
+        for pause in (*PAUSES_SECONDS, None):
+            try:
+                self._file.seek(self._at)
+                got, failed = int(self._file.readinto(wanted)), None
+            except OF_PYARROW as error:
+                failed = error
+            if failed is None or pause is None or not _is_of_the_moment(failed):
+                break
+            time.sleep(pause)
         if failed or wanted[-1] == NOT_FILLED:
             there = max(self._size_now() - self._at, 0)
             if failed and there:
@@ -83,6 +91,11 @@ class RemoteFile(io.RawIOBase):
         if not self.closed:
             self._file.close()
         super().close()
+
+
+def _is_of_the_moment(failed: Exception) -> bool:
+    """Whether the store may answer the same request a moment later."""
+    return as_os_error(failed, "").errno == errno.EBUSY
 
 
 def open_file(root: str, below_root: str) -> BinaryIO:

@@ -124,7 +124,8 @@ def _out_problems(spark: SparkSession, out: str) -> Iterator[str]:
     try:
         delta_tables.try_out(spark, out)
     except Exception as error:
-        yield f"--out {out}: no table can be written there: {sentence(error) or _first_line(error)}"
+        said = sentence(error, out) or _first_line(error)
+        yield f"--out {out}: no table can be written there: {said}"
 
 
 def _first_line(error: Exception) -> str:

@@ -1,5 +1,7 @@
 """`eosaudit report`, and the report at the end of an audit: from the tables to text and files."""
 
+import random
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -9,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from jobs.audit.finished import finished_audit
 from jobs.cli.commands.checks import described
 from jobs.model.dump import Dump
+from jobs.model.errors import NotFinishedError
 from jobs.report import history
 from jobs.report.evidence import with_bytes
 from jobs.report.facts import Facts, Finding, PastAudit
@@ -16,9 +19,12 @@ from jobs.report.formats import files
 from jobs.report.gather import Source, examples, gather
 from jobs.report.verdict import Verdict
 from jobs.spark import delta_tables
-from jobs.spark.files import write_file
+from jobs.spark.files import are_there, write_files
 from jobs.verify.catalogue import CHECKS
 from schemas.tables import OF_INCIDENTS
+
+MOST_TRIES = 10
+LONGEST_PAUSE_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -90,8 +96,18 @@ def finished(spark: SparkSession, out: str, audit: str | None, per_code: int) ->
 def write_report(
     spark: SparkSession, folder: str, facts: Facts, formats: Iterable[str], sign_key: Path | None
 ) -> list[str]:
-    """Writes verdict.json, the formats, and what seals them; returns the names of the files."""
+    """Writes verdict.json, the formats, and what seals them; returns the names of the files.
+
+    Two reports that are written to one folder at once do not stay mixed: who finds that files of
+    the other are among its own writes all of its own again.
+    """
     made = files(facts, formats, sign_key)
-    for name, content in made.items():
-        write_file(spark, folder, name, content)
-    return list(made)
+    for _ in range(MOST_TRIES):
+        write_files(spark, folder, made)
+        if are_there(spark, folder, made):
+            return list(made)
+        time.sleep(random.uniform(0, LONGEST_PAUSE_SECONDS))
+    raise NotFinishedError(
+        f"{folder}: other audits go on writing their reports there; run `report` for this one, "
+        f"{facts.verdict.audit_id}, when they have ended"
+    )

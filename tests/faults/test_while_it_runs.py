@@ -1,0 +1,123 @@
+"""What goes wrong while an audit runs: the quick half of `make faults`, without processes."""
+
+import threading
+from pathlib import Path
+
+import pytest
+from laws.run import OWN, read_scenario
+from pyspark.sql import SparkSession
+
+from faults.changing import audit_changed, wrong_in
+from jobs.audit.identity import of_incomplete
+from jobs.cli import failures
+from jobs.collect.collect import collect
+from jobs.model.unread import UNREAD, leave_out_unread
+from jobs.spark import delta_tables
+from jobs.spark.files import are_there, write_files
+from schemas.tables import TABLES
+from udfs.wire.batches import writer
+
+SEGMENT = "00000000000000000000.log"
+BATCH = writer.batch(0, [writer.record(0)], base_timestamp=0)
+# Of every kind one, and one that harms nothing.
+SLICE = [("truncated", 1), ("removed", 1), ("cut", 1), ("grown", 1)]
+
+
+def put(path: Path, content: bytes = b"") -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_files_that_change_before_they_are_read_accuse_nobody(spark: SparkSession) -> None:
+    told = audit_changed(spark, read_scenario(OWN / "mixed-clients.tar.gz"), SLICE)
+    assert wrong_in(told) is None
+    assert {change for change, _ in told.left_out} == {"truncated", "removed", "cut"}
+    assert told.incomplete
+
+
+def test_a_partition_with_a_file_that_was_not_read_is_left_out(tmp_path: Path) -> None:
+    for name in ("a-0", "a-1"):
+        put(tmp_path / name / SEGMENT, BATCH)
+        put(tmp_path / name / "00000000000000000000.txnindex")
+        put(tmp_path / name / "notes.txt")
+    dump = collect([tmp_path])
+    places = {one.path: one.file_index for one in dump.files}
+    assert not leave_out_unread(dump, {places["a-1/notes.txt"]}).files, "nothing is judged by it"
+    gone = leave_out_unread(dump, {places["a-0/00000000000000000000.txnindex"]})
+    assert gone.files == {number for path, number in places.items() if path.startswith("a-0/")}
+    assert [one.partition for one in dump.partitions] == [1]
+    assert {one.note for one in dump.files if one.path.startswith("a-0/")} == {UNREAD}
+
+
+def test_a_partition_of_which_a_file_vanishes_while_it_is_listed_is_left_out(
+    tmp_path: Path,
+) -> None:
+    for name in ("a-0", "a-1"):
+        put(tmp_path / name / SEGMENT, BATCH)
+    # To the listing it is what a file is that is gone a moment later.
+    (tmp_path / "a-0" / "00000000000000000007.log").symlink_to("gone")
+    (tmp_path / "a-1" / "00000000000000000007.log.deleted").symlink_to("gone")
+    dump = collect([tmp_path])
+    assert [one.partition for one in dump.partitions] == [1], "what was deleted is not missed"
+    assert [one.note for one in dump.files if one.path.startswith("a-0/")] == [UNREAD, UNREAD]
+    assert "a-0/00000000000000000007.log: No such file or directory" in dump.unreadable
+
+
+@pytest.mark.spark
+def test_two_audits_at_once_write_each_table_once(spark: SparkSession, tmp_path: Path) -> None:
+    schema = [field for field in TABLES["check_run"] if field.name != "audit_id"]
+    types = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in schema)
+    rows = spark.createDataFrame([tuple(None for _ in schema)], types)
+    failed: list[Exception] = []
+
+    def write(identity: str) -> None:
+        try:
+            delta_tables.append(rows, str(tmp_path), "check_run", identity)
+        except Exception as error:  # a thread would lose it
+            failed.append(error)
+
+    for identities in (("a", "b", "a"), ("c", "c", "d")):
+        writers = [threading.Thread(target=write, args=(one,)) for one in identities]
+        for one in writers:
+            one.start()
+        for one in writers:
+            one.join()
+    assert failed == []
+    table = delta_tables.read(spark, str(tmp_path), "check_run")
+    assert table is not None
+    assert sorted(row.audit_id for row in table.collect()) == ["a", "b", "c", "d"]
+
+
+@pytest.mark.spark
+def test_a_report_is_replaced_as_a_whole_or_not_at_all(spark: SparkSession, tmp_path: Path) -> None:
+    old, new = {"a": b"1", "b": b"2", "sums": b"3"}, {"a": b"4", "b": b"5", "sums": b"6"}
+    write_files(spark, str(tmp_path), old)
+    assert are_there(spark, str(tmp_path), old)
+    broken = {**new, "b": None}  # cannot be written, as on a full disk
+    with pytest.raises(TypeError):
+        write_files(spark, str(tmp_path), broken)  # type: ignore[arg-type]
+    assert are_there(spark, str(tmp_path), old)
+    write_files(spark, str(tmp_path), new)
+    assert are_there(spark, str(tmp_path), new)
+    assert {path.name for path in tmp_path.iterdir() if path.suffix != ".crc"} == set(new)
+    put(tmp_path / "c", b"of another audit")
+    assert not are_there(spark, str(tmp_path), new | {"c": b"7"})
+    assert not are_there(spark, str(tmp_path), new | {"d": b"8"})
+
+
+def test_an_incomplete_audit_is_another_one() -> None:
+    assert of_incomplete("id", []) == "id"
+    crashed = of_incomplete("id", ["check sequence_gap crashed: at 17:04 in task 3."])
+    assert crashed != "id"
+    assert crashed == of_incomplete("id", ["check sequence_gap crashed: at 18:00 in task 9."])
+    assert crashed != of_incomplete("id", ["check offset_gap crashed: at 17:04 in task 3."])
+
+
+def test_what_is_full_is_told_with_its_place(tmp_path: Path) -> None:
+    said = failures.sentence(OSError("No space left on device"), str(tmp_path / "not" / "there"))
+    assert said is not None
+    assert said.startswith("a disk is full: ")
+    assert f"bytes are free at --out {tmp_path}/not/there, " in said
+    assert "at spark.local.dir " in said
