@@ -1,0 +1,68 @@
+"""What makes plans cheap must not change them: remembered columns, kept frames."""
+
+import pytest
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F
+
+from jobs.spark.kept import Kept
+from jobs.spark.session import planned_for
+
+pytestmark = pytest.mark.spark
+
+
+def test_literals_that_are_equal_in_python_keep_their_types(spark: SparkSession) -> None:
+    values = {
+        "number": 1,
+        "truth": True,
+        "zero": 0,
+        "falsehood": False,
+        "nothing": None,
+        "text": "1",
+    }
+    for _ in range(2):
+        made = spark.range(1).select(*[F.lit(value).alias(name) for name, value in values.items()])
+        assert made.collect()[0].asDict() == values
+        assert [field.dataType.simpleString() for field in made.schema] == [
+            "int", "boolean", "int", "boolean", "void", "string",
+        ]  # fmt: skip
+
+
+def test_a_remembered_column_belongs_to_no_frame(spark: SparkSession) -> None:
+    column = F.col("id") + 1
+    assert spark.range(1).select(column.alias("x")).collect()[0].x == 1
+    other = spark.createDataFrame([("a",)], "id string")
+    assert other.select(F.col("id")).collect()[0].id == "a"
+    assert spark.range(5).filter(F.col("id") > 3).count() == 1
+
+
+def numbers(spark: SparkSession, most: int) -> DataFrame:
+    """id and, beside it, how many have the same parity: a window, which interpreted plans sort."""
+    rows = spark.range(10).filter(F.col("id") < most)
+    return rows.withColumn("same", F.expr("count(*) OVER (PARTITION BY id % 2)"))
+
+
+@pytest.mark.parametrize("most", [0, 7])
+@pytest.mark.parametrize("in_one_task", [True, False])
+def test_a_kept_frame_has_the_rows_it_was_made_of(
+    spark: SparkSession, most: int, in_one_task: bool
+) -> None:
+    kept = Kept(spark)
+    with planned_for(spark, 10, in_one_task):
+        frame = kept.keep(numbers(spark, most))
+        assert sorted(frame.collect()) == sorted(numbers(spark, most).collect())
+        assert frame.schema == numbers(spark, most).schema
+        # Where there is none, the optimiser knows.
+        empty = frame._jdf.queryExecution().optimizedPlan().nodeName() == "LocalRelation"
+        assert empty == (most == 0)
+    kept.release()
+
+
+@pytest.mark.parametrize("most", [0, 7])
+def test_an_observed_frame_is_kept_and_observed(spark: SparkSession, most: int) -> None:
+    kept, seen = Kept(spark), Observation()
+    with planned_for(spark, 10, in_one_task=True):
+        rows = numbers(spark, most).observe(seen, F.count("*").alias("rows"))
+        frame = kept.keep(rows.filter(F.col("id") != 3), lambda: int(seen.get["rows"]))
+        assert seen.get["rows"] == most
+        assert frame.count() == max(most - 1, 0)
+    kept.release()
