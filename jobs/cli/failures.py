@@ -30,6 +30,14 @@ KNOWN: tuple[tuple[str, Callable[[Match], str]], ...] = (
         ),
     ),
     (
+        r"OSError: \[Errno \d+\] ([^\n]+) became shorter while it was audited"
+        r"|FileNotFoundError: \[Errno 2\] No such file or directory: '([^'\n]+)'",
+        lambda m: (
+            f"{m[1] or m[2]} was there and is gone or shorter now: run the same command again, "
+            "best on a copy that nobody changes"
+        ),
+    ),
+    (
         r"No module named '(jobs|schemas|udfs)\b",
         lambda _: "the executors do not have the code of eosaudit: start it with spark-submit.sh",
     ),

@@ -8,13 +8,18 @@ from laws.run import OWN, read_scenario
 from pyspark.sql import SparkSession
 
 from faults.changing import audit_changed, wrong_in
+from jobs.audit.audit import Request
 from jobs.audit.identity import of_incomplete
 from jobs.cli import failures
+from jobs.cli.commands.export import Exported, closing_words
 from jobs.collect.collect import collect
+from jobs.export.export import Range, Wanted
+from jobs.model.settings import load
 from jobs.model.unread import UNREAD, leave_out_unread
 from jobs.spark import delta_tables
 from jobs.spark.files import are_there, write_files
 from schemas.tables import TABLES
+from udfs.arrow.read_again import read_again
 from udfs.wire.batches import writer
 
 SEGMENT = "00000000000000000000.log"
@@ -63,6 +68,40 @@ def test_a_partition_of_which_a_file_vanishes_while_it_is_listed_is_left_out(
     assert [one.partition for one in dump.partitions] == [1], "what was deleted is not missed"
     assert [one.note for one in dump.files if one.path.startswith("a-0/")] == [UNREAD, UNREAD]
     assert "a-0/00000000000000000007.log: No such file or directory" in dump.unreadable
+
+
+def test_what_is_not_read_is_not_exported_silently(tmp_path: Path) -> None:
+    for name in ("a-0", "b-0", "__consumer_offsets-0"):
+        put(tmp_path / name / SEGMENT, BATCH)
+    dump = collect([tmp_path])
+    leave_out_unread(dump, {one.file_index for one in dump.files})
+    request = Request([tmp_path], "out", None, "records", load(None))
+    one = Range(0, "c", 0, None, 0, 1, 1, 1)
+    for topics, named in (
+        ((), "2 partition folders"),
+        (("a",), "1 partition folders"),
+        (("c",), ""),
+    ):
+        wanted = Wanted("read_committed", topics)
+        text, code = closing_words(Exported([one], 1, []), request, wanted, dump)
+        assert code == (3 if named else 0)
+        assert f"Lost: {named}" in text if named else "Lost" not in text
+
+
+def test_a_file_that_is_looked_up_again_must_be_as_long_as_it_was(tmp_path: Path) -> None:
+    put(tmp_path / "a-0" / SEGMENT, BATCH)
+    place = str(tmp_path), f"a-0/{SEGMENT}"
+    with read_again(*place, 0, len(BATCH), len(BATCH)) as source:
+        assert source.data.tobytes() == BATCH
+    put(tmp_path / "a-0" / SEGMENT, BATCH[:-1])
+    with (
+        pytest.raises(OSError, match="became shorter") as raised,
+        read_again(*place, 0, len(BATCH), len(BATCH)),
+    ):
+        pass
+    said = failures.sentence(RuntimeError(f"x\nOSError: {raised.value}\n at y"))
+    assert said is not None
+    assert said.startswith(f"a-0/{SEGMENT} was there and is gone or shorter now: run the same")
 
 
 @pytest.mark.spark

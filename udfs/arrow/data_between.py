@@ -10,9 +10,9 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from schemas.lineage import BETWEEN
 from udfs.arrow.batches import DecodeOptions, decode_batches
 from udfs.arrow.byte_range import ByteRange
+from udfs.arrow.read_again import split_again
 from udfs.arrow.sections import readable
 from udfs.arrow.segment import segment_frames
-from udfs.storage.open_file import open_file
 
 SCHEMA: pa.Schema = to_arrow_schema(BETWEEN)
 
@@ -37,8 +37,7 @@ def read_between(
     """
     for batch in batches:
         for split in batch.to_pylist():
-            with open_file(split["root"], split["path"]) as file:
-                source = ByteRange(file, split["start"], split["length"], split["file_size"])
+            with split_again(split) as source:
                 row = _of_split(source, split, ranges[split["partition_index"]], options)
             if row is not None:
                 yield pa.RecordBatch.from_pylist([row], schema=SCHEMA)

@@ -10,10 +10,10 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from schemas.record import RECORD_ROW
 from udfs.arrow.batches import Decoded, DecodeOptions, decode_batches
 from udfs.arrow.byte_range import ByteRange
+from udfs.arrow.read_again import split_again
 from udfs.arrow.run_rows import replayable
 from udfs.arrow.sections import Sections, sections
 from udfs.arrow.segment import segment_frames
-from udfs.storage.open_file import open_file
 from udfs.wire.batches import records
 from udfs.wire.batches.batch_headers import BatchHeaders, Bools, Int64s
 
@@ -161,6 +161,5 @@ def export_splits(
     """For `mapInArrow` over rows of EXPORT_SPLIT. Raises OSError where a file cannot be read."""
     for batch in batches:
         for split in batch.to_pylist():
-            with open_file(split["root"], split["path"]) as file:
-                source = ByteRange(file, split["start"], split["length"], split["file_size"])
+            with split_again(split) as source:
                 yield from export_split(source, split, options)

@@ -16,9 +16,9 @@ from udfs.arrow.blocks import block_rows, pack_block
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.export_split import hidden
 from udfs.arrow.offsets_split import offsets_split
+from udfs.arrow.read_again import split_again
 from udfs.arrow.sections import readable
 from udfs.arrow.segment import segment_frames
-from udfs.storage.open_file import open_file
 
 COMMIT: pa.Schema = to_arrow_schema(INPUT_COMMIT)
 COMMITS: pa.Schema = to_arrow_schema(INPUT_COMMITS)
@@ -31,8 +31,7 @@ def read_input_commits(
     """For `mapInArrow` over rows of SPLIT of `__consumer_offsets`: rows of INPUT_COMMITS."""
     for batch in batches:
         for split in batch.to_pylist():
-            with open_file(split["root"], split["path"]) as file:
-                source = ByteRange(file, split["start"], split["length"], split["file_size"])
+            with split_again(split) as source:
                 rows = list(_of_split(source, split, options))
             if rows:
                 yield pa.RecordBatch.from_pylist(rows, schema=COMMITS)

@@ -12,8 +12,8 @@ from schemas.topics import METADATA_TOPIC
 from udfs.arrow.batches import DecodeOptions, decode_batches
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.frames import FrameWalker
+from udfs.arrow.read_again import split_again
 from udfs.arrow.sections import sections
-from udfs.storage.open_file import open_file
 from udfs.wire.batches.batch_layout import MAX_OFFSET_SPAN
 from udfs.wire.batches.records import SECTION, VALUE_LENGTH, VALUE_START
 from udfs.wire.metadata import changes, metadata_log
@@ -36,8 +36,7 @@ def read_changes(
     """
     for batch in batches:
         for split in batch.to_pylist():
-            with open_file(split["root"], split["path"]) as file:
-                source = ByteRange(file, split["start"], split["length"], split["file_size"])
+            with split_again(split) as source:
                 rows = list(_of_split(source, options))
             if split["kind"] != "metadata_log":
                 rows = [row for row in rows if row["event"] == TOPIC]

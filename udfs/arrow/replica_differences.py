@@ -11,11 +11,10 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from schemas.columns import array, column, integer, long, string, table
-from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.frames import FrameWalker
+from udfs.arrow.read_again import read_again
 from udfs.arrow.replica_blocks import compared, stored_batches
 from udfs.rules.extent import MAX_OFFSET
-from udfs.storage.open_file import open_file
 from udfs.wire.batches.batch_headers import Int64s, read_headers
 from udfs.wire.batches.fingerprints import fingerprints
 
@@ -88,9 +87,9 @@ class Copied(NamedTuple):
 def _read_piece(piece: dict[str, Any], block: dict[str, Any], max_batch_bytes: int) -> Copied:
     """The batches of a piece that are to be compared."""
     start, end = piece["first_position"], piece["end_position"]
-    with open_file(piece["root"], piece["below_root"]) as file:
-        source = ByteRange(file, start, end - start, piece["size_bytes"])
-    positions = FrameWalker(source, max_batch_bytes, 0, MAX_OFFSET).walk().positions
+    place = piece["root"], piece["below_root"]
+    with read_again(*place, start, end - start, piece["size_bytes"]) as source:
+        positions = FrameWalker(source, max_batch_bytes, 0, MAX_OFFSET).walk().positions
     headers = read_headers(source.data, positions)
     batches = stored_batches(headers)
     wanted = compared(batches, block["first_offset"], block["end_offset"])

@@ -13,11 +13,13 @@ from jobs.export.export import Range, Wanted, aborted_behind, records, unread_ma
 from jobs.model.dump import Dump
 from jobs.model.errors import UsageError
 from jobs.model.settings import Settings
+from jobs.model.unread import UNREAD
 from jobs.replay.replay import Replayed
 from jobs.spark import delta_tables
 from jobs.spark.joins import small
 from schemas import log_row
 from schemas.record import READ_COMMITTED
+from schemas.topics import COORDINATOR_TOPICS
 from udfs.arrow.sections import UNREADABLE
 from udfs.wire.batches import batch_layout as layout
 
@@ -164,5 +166,23 @@ def closing_words(done: Exported, request: Request, wanted: Wanted, dump: Dump) 
         )
     if not any(one.log_end_offset > one.from_offset for one in done.ranges):
         lines.append("None of the requested partitions has a batch: there was nothing to export.")
-    lines += [f"Lost: {sentence}" for sentence in done.lost]
-    return "\n".join(lines), 3 if done.lost or not done.ranges else 0
+    lost = [*_not_read(dump, wanted), *done.lost]
+    lines += [f"Lost: {sentence}" for sentence in lost]
+    return "\n".join(lines), 3 if lost or not done.ranges else 0
+
+
+def _not_read(dump: Dump, wanted: Wanted) -> Iterator[str]:
+    """Partitions that changed while they were read, of which nothing is exported."""
+    folders = {
+        one.path.rpartition("/")[0]
+        for one in dump.files
+        if one.note == UNREAD
+        and (one.topic in wanted.topics if wanted.topics else one.topic not in COORDINATOR_TOPICS)
+    }
+    if folders:
+        named = ", ".join(sorted(folders)[:COPIES_NAMED])
+        more = f" and {len(folders) - COPIES_NAMED:,} more" if len(folders) > COPIES_NAMED else ""
+        yield (
+            f"{len(folders):,} partition folders changed, or could not be read, while they were "
+            f"exported: {named}{more}. Nothing of them is in the table; run the same command again."
+        )
