@@ -22,7 +22,9 @@ from schemas.coordinator_states import (
 from udfs.rules import coordinator_step as rules
 from udfs.rules.coordinator_step import (
     LOOKED_BACK,
+    Kept,
     Step,
+    keeps,
     may_have_failed_raise,
     may_share_past,
     takes_up,
@@ -38,6 +40,7 @@ NAMES = (
     "next_producer_id",
     "client_transaction_version",
 )
+KEPT = ("state", "timeout_ms", "start_ms", "last_update_ms", "listed", "partition_number")
 
 
 def _step(record: str = "") -> Step:
@@ -48,6 +51,20 @@ def _step(record: str = "") -> Step:
 
 def _element(record: Column) -> Step:
     return Step(*[record[name] for name in NAMES])
+
+
+def kept_columns() -> list[Column]:
+    """What a step keeps, of a record with its partitions: the columns of KEPT that it has not."""
+    partitions = F.coalesce("partitions", F.array().cast("array<string>"))
+    return [
+        F.col("last_update_ms"),
+        F.xxhash64(F.array_sort(partitions)).alias("listed"),
+        F.size(partitions).alias("partition_number"),
+    ]
+
+
+def _kept(record: Column) -> Kept:
+    return Kept(*[record[name] for name in KEPT])
 
 
 def may_follow(before: str) -> Column:
@@ -71,7 +88,7 @@ def from_older_state() -> Column:
     taken up), `since_complete` (the records after that, at most LOOKED_BACK) and `from_beginning`.
     Where records before those may be missing, any that fits all of them may have been there.
     """
-    here = _step()
+    here, here_kept = _step(), _kept(F.struct(*NAMES, *kept_columns()))
     before = F.concat(
         F.when(F.col("newest_complete").isNotNull(), F.array("newest_complete")).otherwise(
             F.slice("since_complete", 1, 0)
@@ -82,15 +99,17 @@ def from_older_state() -> Column:
     # No record of the partition is missing between these and this one.
     known = F.filter(before, lambda one: one["offset"] - one["ordinal"] == distance)
 
+    def fits(one: Column, older: Column) -> Column:
+        answer: Column = takes_up(_element(one), _element(older)) & keeps(_kept(one), _kept(older))
+        return answer
+
     def is_taken_up(older: Column) -> Column:
         from_older = F.forall(
-            known,
-            lambda one: (
-                (one["ordinal"] <= older["ordinal"]) | takes_up(_element(one), _element(older))
-            ),
+            known, lambda one: (one["ordinal"] <= older["ordinal"]) | fits(one, older)
         )
         earlier = older["ordinal"] < F.col("previous.ordinal")
-        answer: Column = earlier & takes_up(here, _element(older)) & from_older
+        taken = takes_up(here, _element(older)) & keeps(here_kept, _kept(older))
+        answer: Column = earlier & taken & from_older
         return answer
 
     in_reach = F.size("since_complete") < LOOKED_BACK

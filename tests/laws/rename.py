@@ -232,8 +232,11 @@ def internal_partitions(dump: Dump) -> dict[str, int]:
 
 def packed(copies: list[Dump], partitions: dict[str, int]) -> Dump:
     """One dump of all copies; `partitions` as `internal_partitions` tells of the whole dump."""
-    directories = []
-    for index, copy in enumerate(copies):
-        names = Renaming(index, len(copies), partitions)
-        directories += [_directory(one, names) for one in copy.directories]
-    return Dump(directories)
+    each = [renamed(copy, at, len(copies), partitions) for at, copy in enumerate(copies)]
+    return Dump([directory for directories in each for directory in directories])
+
+
+def renamed(copy: Dump, index: int, count: int, partitions: dict[str, int]) -> list[Directory]:
+    """Copy `index` of so many. Raises NotPlacedError."""
+    names = Renaming(index, count, partitions)
+    return [_directory(one, names) for one in copy.directories]

@@ -69,6 +69,7 @@ class TransactionalId:
             client_transaction_version=2 if self.version == 2 and ended else 0,
         )  # fmt: skip
         world.decided[status] += 1
+        world.states[self.name] = self.producer_id, status
         record = writer.record(0, 0, txn_log.encode_key(self.name), txn_log.encode_value(value))
         self.log.data([record], world.now)
 
@@ -97,10 +98,13 @@ class TransactionalId:
         self.world.waiting -= 1
         if self.listed and self.expired:
             yield from self.end("timeout")
+        elif self.listed:
+            self.world.left.append(self)
 
-    def closing(self) -> Iterator[None]:
+    def closing(self, first: bool) -> Iterator[None]:
         """One transaction over partitions of topics, after all others."""
-        self.state(EMPTY, 0)
+        if first:
+            self.state(EMPTY, 0)
         self.listed = []
         for log in self.world.topics:
             yield from self._join(log)

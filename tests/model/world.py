@@ -27,18 +27,22 @@ from log_builder import LogBuilder
 
 from model.clients import TransactionalId, idempotent, plain
 from model.log import Log
+from model.old_format import old_format
 from udfs.wire.coordinator.txn_log import partition_for
 
 T0 = 1_700_000_000_000
 STEPS_MS = (0, 1, 1, 2, 5, 20, 300)
 FIRST_PRODUCER_ID = 1_000
+CLUSTER = "model"
 
 
 @dataclass(frozen=True)
 class Plan:
     """How large a world is, and what it does.
 
-    `copies`: replicas of each client partition. `pace`: how much slower than `STEPS_MS` it goes.
+    `copies`: replicas of each client partition, and with `internal_copies` of the internal topics.
+    `pace`: how much slower than `STEPS_MS` it goes; `rest_ms`: before each of the two transactions
+    that end it. `old`: partitions of a topic in the message formats before 2.
     """
 
     ids: int = 4
@@ -49,11 +53,14 @@ class Plan:
     batches: int = 10
     each: int = 1
     copies: int = 1
+    internal_copies: bool = False
+    old: int = 0
     segment_bytes: int = 3_000
     left_open: float = 0.3
     leader_changes: float = 0.01
     versions: tuple[int, ...] = (0, 1, 2, 2)
     pace: int = 1
+    rest_ms: int = 65_000
     codecs: tuple[int, ...] = (0, 0, 0, 0, 1, 2, 3, 4)
 
 
@@ -70,8 +77,11 @@ class World:
         self.groups = {n: self._log(OFFSETS, n) for n in mine}
         # Clients that have a transaction open and do nothing; how many others there are.
         self.waiting, self.alive = 0, 0
-        # How many records of each state the coordinator wrote.
+        self.left: list[TransactionalId] = []
+        # How many records of each state the coordinator wrote; (producer id, state) of the last
+        # one of each transactional id.
         self.decided: Counter[int] = Counter()
+        self.states: dict[str, tuple[int, int]] = {}
         self._run()
 
     @property
@@ -114,7 +124,7 @@ class World:
         return made
 
     def _run(self) -> None:
-        """All clients to their ends, step by step; then one that shows that time went on."""
+        """All clients to their ends, step by step; then one that shows twice that time went on."""
         chance, alive = self.chance, self._clients()
         while alive:
             self.alive = len(alive)
@@ -127,22 +137,35 @@ class World:
             self.now += chance.choice(STEPS_MS) * self.plan.pace
             if chance.random() < self.plan.leader_changes:
                 chance.choice(self.logs).leader_epoch += 1
-        self.now += 60_000
         last = TransactionalId(self, self._placed(f"last-{self.index}"), 2, None)
-        for _ in last.closing():
-            self.now += 1
+        for first in (True, False):
+            self.now += self.plan.rest_ms
+            self._time_out()
+            for _ in last.closing(first):
+                self.now += 1
+
+    def _time_out(self) -> None:
+        """The coordinator aborts what lasts too long although no client asks."""
+        for one in [one for one in self.left if one.expired]:
+            self.left.remove(one)
+            for _ in one.end("timeout"):
+                self.now += 1
 
     def directories(self) -> Iterator[Directory]:
         """The log directories of the brokers of this world, after a clean shutdown of all."""
         for copy in range(self.plan.copies):
             broker = self.index * BROKER_STEP + copy + 1
             told = Directory(f"{self.index:03}-broker-{copy + 1}", {CLEAN_SHUTDOWN: b""})
-            told.files[META] = f"version=1\nnode.id={broker}\ncluster.id=model\n".encode()
-            logs = self.logs if copy == 0 else self.topics
+            told.files[META] = f"version=1\nnode.id={broker}\ncluster.id={CLUSTER}\n".encode()
+            logs = self.logs if copy == 0 or self.plan.internal_copies else self.topics
             ends = {log.place: log.end for log in logs}
+            told.partitions = [log.files() for log in logs]
+            for number in range(self.plan.old if copy == 0 else 0):
+                old, end = old_format(f"old.{self.index:02}", number, self.index)
+                ends[old.place] = end
+                told.partitions.append(old)
             for name in CHECKPOINTS:
                 told.set_checkpoint(name, ends if name in (HIGH_WATERMARK, RECOVERY_POINT) else {})
-            told.partitions = [log.files() for log in logs]
             yield told
 
 

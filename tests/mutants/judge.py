@@ -8,7 +8,7 @@ from laws.run import Finding
 
 from mutants.mutant import INFO, SUSPECT, VIOLATION, Mutant
 
-NAMED, WEAKER, ELSEWHERE, UNNAMED = "named", "weaker", "elsewhere", "unnamed"
+STRONGEST_FIRST = NAMED, WEAKER, ELSEWHERE, UNNAMED = "named", "weaker", "elsewhere", "unnamed"
 RANK = {INFO: 0, SUSPECT: 1, VIOLATION: 2}
 
 
@@ -127,6 +127,15 @@ def by_operator(result: Result) -> str:
         cells = [one.decidable.total(), *counts, one.open_.total(), one.open_[NAMED]]
         rows.append(f"| `{name}` | " + " | ".join(str(cell) for cell in cells) + " |")
     return "\n".join(rows)
+
+
+def totals(result: Result) -> str:
+    """The table of all operators together."""
+    decidable = sum((one.decidable for one in result.tallies.values()), Counter[str]())
+    rows = [f"| decidable, {name} | {decidable[name]} |" for name in STRONGEST_FIRST]
+    open_ = sum(one.open_.total() for one in result.tallies.values())
+    rows += [f"| not decidable | {open_} |", f"| bystanders accused | {len(result.accused)} |"]
+    return "\n".join(["| | mutants |", "|---|---|", *rows])
 
 
 def by_check(result: Result, codes: Sequence[str]) -> str:

@@ -17,7 +17,7 @@ class Mutant:
     `span`: offsets that a finding in the first place must touch, unless it names one of `pids` or
     `ids`; None: any. `wide`: everything in `places` may suffer, whoever wrote it. `told`: the
     weakest verdict that names it; `info`: an observation is all that there is. `why`: of one that
-    is not decidable.
+    is not decidable. `source`: the dump of real brokers that it is of.
     """
 
     codes: frozenset[str]
@@ -31,6 +31,7 @@ class Mutant:
     why: str = ""
     operator: str = ""
     index: int = -1
+    source: str = ""
     found: list[dict[str, object]] = field(default_factory=list)
 
     @property

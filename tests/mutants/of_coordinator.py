@@ -5,8 +5,9 @@ from typing import Any
 from laws.dump_files import OFFSETS
 from laws.log_batches import LIMIT
 
+from mutants.evidence import SENT_AGAIN, goes_on, may_be_decided, not_owed, raises
 from mutants.mutant import INFO, SUSPECT, Mutant, codes, operator, pids, places
-from mutants.scene import Decision, Scene, State, View
+from mutants.scene import Decision, Scene, State, Txn, View
 from schemas.coordinator_states import (
     COMPLETE_ABORT,
     COMPLETE_COMMIT,
@@ -37,7 +38,8 @@ def _record(view: View, index: int, name: str, value: bytes | None) -> bytes:
     )  # fmt: skip
 
 
-def _change(view: View, one: State, **changed: Any) -> None:
+def rewrite_state(view: View, one: State, **changed: Any) -> None:
+    """Puts a record with other fields in the place of a record of the coordinator."""
     value = txn_log.encode_value(one.value._replace(**changed))
     view.put(one.index, _record(view, one.index, one.name, value))
 
@@ -99,7 +101,8 @@ def prepare_lost(scene: Scene) -> Mutant | None:
 
 @operator
 def complete_lost(scene: Scene) -> Mutant | None:
-    if (one := _decision(scene)) is None:
+    # Where it is the last of its id: see completion_forgotten.
+    if (one := _decision(scene, lambda one: one.following is not None)) is None:
         return None
     assert one.complete is not None
     mutant = _of(one, STEP)
@@ -137,7 +140,7 @@ def complete_contradicts(scene: Scene) -> Mutant | None:
         return None
     assert one.complete is not None
     mutant = _of(one, STEP)
-    _change(one.view, one.complete, status=OTHER[one.complete.value.status])
+    rewrite_state(one.view, one.complete, status=OTHER[one.complete.value.status])
     one.view.store()
     return mutant
 
@@ -149,15 +152,55 @@ def decision_flipped(scene: Scene) -> Mutant | None:
     if one is None:
         return None
     assert one.complete is not None
-    what = "marker_outcome_mismatch marker_without_prepare missing_marker_in_listed_partition"
-    mutant = _of(one, f"{what} torn_transaction offset_commit_outcome_mismatch", span=None)
+    what = """marker_outcome_mismatch marker_without_prepare missing_marker_in_listed_partition
+        torn_transaction offset_commit_outcome_mismatch marker_in_unlisted_partition"""
+    mutant = _of(one, what, span=None)
+    _weigh(scene, one, [at for at in one.markers.values() if at[1].data], mutant)
     for state in (one.prepare, one.complete):
-        _change(one.view, state, status=OTHER[state.value.status])
+        rewrite_state(one.view, state, status=OTHER[state.value.status])
     one.view.store()
     return mutant
 
 
-def _without(one: State, place: tuple[str, int]) -> txn_log.TopicPartitions:
+def _listed(one: State) -> list[tuple[str, int]]:
+    return [(topic, n) for topic, numbers in one.value.partitions or () for n in numbers]
+
+
+def _weigh(scene: Scene, one: Decision, at: list[tuple[View, Txn]], mutant: Mutant) -> None:
+    """How surely markers contradict a decision of the other outcome: in one place it must show.
+
+    A marker that raises the epoch of its data does. A COMMIT may be another one of the epoch, and
+    leaves a doubt; an ABORT may be an operator's, and shows only if a COMMIT is lacking.
+    """
+    if one.second or any(raises(one, *where) for where in at):
+        return
+    told = not_owed if not one.commit else may_be_decided
+    reasons = [told(scene, one, *where) for where in at]
+    if "" in reasons:
+        return
+    mutant.why = reasons[0]
+    if SENT_AGAIN in reasons:
+        mutant.why, mutant.told = "", SUSPECT
+        mutant.codes |= codes("marker_stale")
+
+
+def _unlisted(scene: Scene, one: Decision, place: tuple[str, int]) -> str:
+    """Why a marker proves nothing in a partition that its decision does not list."""
+    if place not in one.markers:
+        return "no marker of it is there"
+    view, txn = one.markers[place]
+    assert txn.marker is not None
+    if not goes_on(one.view, view.batches[txn.marker].max_timestamp):
+        return "the coordinator's log may end before its decision"
+    if raises(one, view, txn) or (one.second and one.commit):
+        return ""
+    if not one.commit:
+        return "an ABORT that raises no epoch of data may be an operator's"
+    return may_be_decided(scene, one, view, txn)
+
+
+def without(one: State, place: tuple[str, int]) -> txn_log.TopicPartitions:
+    """The partitions of a record but one."""
     left: dict[str, tuple[int, ...]] = {}
     for topic, numbers in one.value.partitions or ():
         kept = tuple(number for number in numbers if (topic, number) != place)
@@ -173,7 +216,11 @@ def partition_cut_from_decision(scene: Scene) -> Mutant | None:
         return None
     place = scene.choose(one.listed)
     mutant = _of(one, STEP + " marker_in_unlisted_partition")
-    _change(one.view, one.prepare, partitions=_without(one.prepare, place))
+    left = {at for at in one.listed if at != place}
+    if any(set(_listed(earlier)) == left for earlier in one.ongoing):
+        # As if the append of the last Ongoing record had failed late: only its marker is left.
+        mutant.why = _unlisted(scene, one, place)
+    rewrite_state(one.view, one.prepare, partitions=without(one.prepare, place))
     one.view.store()
     return mutant
 
@@ -191,10 +238,11 @@ def partition_never_listed(scene: Scene) -> Mutant | None:
     if place is None:
         return None
     mutant = _of(one, "marker_in_unlisted_partition", span=None)
+    mutant.why = _unlisted(scene, one, place)
     for state in [*one.ongoing, one.prepare]:
-        _change(one.view, state, partitions=_without(state, place))
+        rewrite_state(one.view, state, partitions=without(state, place))
     first = one.ongoing[0] if one.ongoing else None
-    if first is not None and not _without(first, place):
+    if first is not None and not without(first, place):
         return None
     one.view.store()
     return mutant
@@ -218,10 +266,14 @@ def offsets_never_listed(scene: Scene) -> Mutant | None:
         what="""marker_in_unlisted_partition offset_commit_unlisted torn_transaction
             marker_without_prepare""",
     )  # fmt: skip
+    mutant.why = _unlisted(scene, one, place)
+    if mutant.why == SENT_AGAIN:
+        mutant.why, mutant.told = "", SUSPECT
+        mutant.codes |= codes("marker_stale")
     for state in [*one.ongoing, one.prepare]:
-        if not _without(state, place):
+        if not without(state, place):
             return None
-        _change(one.view, state, partitions=_without(state, place))
+        rewrite_state(one.view, state, partitions=without(state, place))
     one.view.store()
     return mutant
 
@@ -241,7 +293,7 @@ def partition_listed_too_many(scene: Scene) -> Mutant | None:
     for state in [*one.ongoing, one.prepare]:
         listed = dict(state.value.partitions or ())
         listed[place[0]] = (*listed.get(place[0], ()), place[1])
-        _change(one.view, state, partitions=tuple(listed.items()))
+        rewrite_state(one.view, state, partitions=tuple(listed.items()))
     one.view.store()
     return mutant
 
@@ -258,7 +310,7 @@ def producer_id_of_a_record_changed(scene: Scene) -> Mutant | None:
     )
     mutant.pids |= {other}
     mutant.places = (*mutant.places, *scene.views)
-    _change(view, states[number], producer_id=other)
+    rewrite_state(view, states[number], producer_id=other)
     view.store()
     return mutant
 
@@ -283,7 +335,7 @@ def producer_id_shared(scene: Scene) -> Mutant | None:
     mutant.ids |= {other.name}
     mutant.places = (*mutant.places, *scene.views)
     for one in states:
-        _change(view, one, producer_id=other.value.producer_id)
+        rewrite_state(view, one, producer_id=other.value.producer_id)
     view.store()
     return mutant
 
@@ -296,7 +348,7 @@ def record_epoch_lower(scene: Scene) -> Mutant | None:
     view, states, number = at
     mutant = _told(view, states, number, STEP + " txnlog_first_epoch_nonzero")
     mutant.places = (*mutant.places, *scene.views)
-    _change(view, states[number], producer_epoch=states[number].value.producer_epoch - 1)
+    rewrite_state(view, states[number], producer_epoch=states[number].value.producer_epoch - 1)
     view.store()
     return mutant
 
@@ -310,7 +362,7 @@ def record_epoch_higher(scene: Scene) -> Mutant | None:
     mutant = _told(view, states, number, STEP, told=SUSPECT)
     mutant.places = (*mutant.places, *scene.views)
     higher = states[number].value.producer_epoch + scene.rng.randint(3, 9)
-    _change(view, states[number], producer_epoch=higher)
+    rewrite_state(view, states[number], producer_epoch=higher)
     view.store()
     return mutant
 
@@ -323,7 +375,7 @@ def record_epoch_negative(scene: Scene) -> Mutant | None:
     view, states, number = at
     mutant = _told(view, states, number, STEP)
     mutant.places = (*mutant.places, *scene.views)
-    _change(view, states[number], producer_epoch=-2)
+    rewrite_state(view, states[number], producer_epoch=-2)
     view.store()
     return mutant
 
@@ -335,7 +387,7 @@ def timeout_changed(scene: Scene) -> Mutant | None:
         return None
     view, states, number = at
     mutant = _told(view, states, number, "txnlog_timeout_changed")
-    _change(view, states[number], timeout_ms=states[number].value.timeout_ms - 1)
+    rewrite_state(view, states[number], timeout_ms=states[number].value.timeout_ms - 1)
     view.store()
     return mutant
 
@@ -347,7 +399,7 @@ def timeout_invalid(scene: Scene) -> Mutant | None:
         return None
     view, states, number = at
     mutant = _told(view, states, number, "txnlog_timeout_invalid txnlog_timeout_changed")
-    _change(view, states[number], timeout_ms=scene.rng.choice((0, -1, -60_000)))
+    rewrite_state(view, states[number], timeout_ms=scene.rng.choice((0, -1, -60_000)))
     view.store()
     return mutant
 
@@ -359,7 +411,7 @@ def start_timestamp_lost(scene: Scene) -> Mutant | None:
         return None
     view, states, number = at
     mutant = _told(view, states, number, "txnlog_start_timestamp_invalid")
-    _change(view, states[number], start_ms=-1)
+    rewrite_state(view, states[number], start_ms=-1)
     view.store()
     return mutant
 
@@ -374,7 +426,9 @@ def update_timestamp_back(scene: Scene) -> Mutant | None:
         view, states, number, "txnlog_update_timestamp_regression txnlog_start_timestamp_invalid",
         told=SUSPECT,
     )  # fmt: skip
-    _change(view, states[number], last_update_ms=states[number].value.last_update_ms - 3_600_000)
+    rewrite_state(
+        view, states[number], last_update_ms=states[number].value.last_update_ms - 3_600_000
+    )
     view.store()
     return mutant
 
@@ -386,7 +440,7 @@ def state_of_memory(scene: Scene) -> Mutant | None:
         return None
     view, states, number = at
     mutant = _told(view, states, number, "txnlog_state_invalid", wide=True)
-    _change(view, states[number], status=scene.rng.choice((6, 7, 9)))
+    rewrite_state(view, states[number], status=scene.rng.choice((6, 7, 9)))
     view.store()
     return mutant
 
@@ -440,6 +494,9 @@ def tombstone_too_early(scene: Scene) -> Mutant | None:
     if one.index + 1 >= len(view.batches):
         return None
     mutant = _told(view, states, number, "txnlog_tombstone_invalid " + STEP)
+    begins = one.value.status == ONGOING and one.value.start_ms == one.value.last_update_ms
+    if begins and one is states[-1]:
+        mutant.why = "the append that begins a transaction may have failed late"
     view.insert(one.index + 1, _record(view, one.index, one.name, None))
     view.store()
     return mutant
@@ -487,7 +544,7 @@ def first_epoch_not_zero(scene: Scene) -> Mutant | None:
         return None
     view, states, _ = at
     mutant = _told(view, states, 0, "txnlog_first_epoch_nonzero " + STEP, told=SUSPECT)
-    _change(view, states[0], producer_epoch=4)
+    rewrite_state(view, states[0], producer_epoch=4)
     view.store()
     return mutant
 

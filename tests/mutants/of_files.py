@@ -7,15 +7,18 @@ from laws.dump_files import (
     HIGH_WATERMARK,
     LEADER_EPOCHS,
     LOG_START,
-    META,
     RECOVERY_POINT,
     Directory,
     Partition,
 )
+from laws.log_batches import LIMIT
 from laws.logs import aborted, set_aborted
 
-from mutants.mutant import SUSPECT, Mutant, codes, operator, pids, places
-from mutants.scene import Scene, View, header, marker_with
+from mutants.mutant import INFO, SUSPECT, Mutant, codes, operator, pids, places
+from mutants.scene import Scene, View, header, marker_with, transactions
+from udfs.wire.batches import writer
+from udfs.wire.batches.batch_records import iter_batch
+from udfs.wire.coordinator import txn_log
 from udfs.wire.side_files import producer_snapshot
 from udfs.wire.side_files.txn_index import AbortedTxnEntry
 
@@ -128,7 +131,10 @@ def index_stable_offset_higher(scene: Scene) -> Mutant | None:
     # Behind the marker lies what a leader writes where nothing was open.
     higher = old.last_offset + scene.rng.randint(2, 40)
     entries[number] = old._replace(last_stable_offset=higher)
-    return _reindexed(view, base, entries, old, SUSPECT)
+    mutant = _reindexed(view, base, entries, old, SUSPECT)
+    if old.last_stable_offset == old.last_offset + 1:
+        mutant.why = "a follower counts what begins later in a fetch, and may lose it again"
+    return mutant
 
 
 @operator
@@ -156,6 +162,30 @@ def index_file_lost(scene: Scene) -> Mutant | None:
     mutant = _reindexed(view, base, [], entries[0], "violation")
     mutant.pids = pids(*(one.producer_id for one in entries))
     mutant.span = None
+    return mutant
+
+
+@operator
+def index_entry_of_an_empty_abort(scene: Scene) -> Mutant | None:
+    """An ABORT marker that ended nothing has an entry, as up to 2.7: an observation."""
+    found = scene.decided(
+        lambda one, view, txn: not one.commit and not txn.data and view in scene.client
+    )
+    if found is None:
+        return None
+    _, view, txn = found
+    assert txn.marker is not None
+    at = view.batches[txn.marker].base_offset
+    base = view.segments[view.at(txn.marker)[0]][0]
+    opened = [
+        view.batches[one.data[0]].base_offset
+        for one in transactions(view)
+        if one.data and one.data[0] < txn.marker and (one.marker or len(view.batches)) > txn.marker
+    ]
+    new = AbortedTxnEntry(0, txn.producer_id, at, at, min(opened, default=at + 1))
+    entries = sorted([*aborted(view.partition, base), new], key=lambda one: one.last_offset)
+    mutant = _reindexed(view, base, entries, new, INFO)
+    mutant.codes |= codes("txnindex_empty_transaction")
     return mutant
 
 
@@ -438,27 +468,13 @@ def segment_misnamed(scene: Scene) -> Mutant | None:
     return Mutant(codes("segment_offset_out_of_range"), places(view.place), None, wide=True)
 
 
-@operator
-def other_cluster(scene: Scene) -> Mutant | None:
-    directory = scene.choose([one for one in scene.directories if META in one.files])
-    if directory is None:
-        return None
-    lines = [
-        "cluster.id=somewhere-else" if line.startswith("cluster.id") else line
-        for line in directory.files[META].decode().splitlines()
-    ]
-    directory.files[META] = "\n".join(lines).encode()
-    return Mutant(
-        codes("cluster_id_mismatch"), tuple(scene.views), None, wide=True,
-        brokers=frozenset([int(directory.broker())]),
-    )  # fmt: skip
-
-
-def _replicated(scene: Scene) -> tuple[View, Directory, Partition] | None:
+def _replicated(
+    scene: Scene, among: Sequence[View] | None = None
+) -> tuple[View, Directory, Partition] | None:
     """A partition with two copies that are the same, and one of them."""
     found = [
         (view, directory, one)
-        for view in scene.client
+        for view in (scene.client if among is None else among)
         if view.whole and len(view.copies) > 1
         for directory, one in view.copies[1:]
         if CLEAN_SHUTDOWN in directory.files and one.bases() == view.partition.bases()
@@ -544,3 +560,45 @@ def replica_of_another_topic(scene: Scene) -> Mutant | None:
     ):
         copy.files["partition.metadata"] = f"version: 0\ntopic_id: {name}".encode()
     return Mutant(codes("topic_id_mismatch"), places(view.place), None, told=SUSPECT, wide=True)
+
+
+@operator
+def coordinator_replica_differs(scene: Scene) -> Mutant | None:
+    """Two copies of the coordinator's log have other records at one offset."""
+    if (at := _replicated(scene, scene.coordinators)) is None:
+        return None
+    view, _, one = at
+    index = scene.rng.randrange(len(view.batches))
+    batch = view.batches[index]
+    record = next(iter_batch(batch.content, LIMIT))
+    if record.key is None or record.value is None:
+        return None
+    value = txn_log.decode_value(record.value)
+    other = txn_log.encode_value(value._replace(last_update_ms=value.last_update_ms + 1))
+    content = writer.batch(
+        batch.base_offset, [writer.record(0, 0, record.key, other)],
+        base_timestamp=batch.base_timestamp, partition_leader_epoch=batch.leader_epoch,
+    )  # fmt: skip
+    _only(view, one, index, content)
+    name = txn_log.decode_key(record.key).transactional_id
+    return Mutant(
+        codes("txnlog_replica_divergence replica_divergence"), places(view.place),
+        (batch.base_offset, batch.last_offset), pids(value.producer_id), frozenset([name]),
+        wide=True,
+    )  # fmt: skip
+
+
+@operator
+def coordinator_replica_lags(scene: Scene) -> Mutant | None:
+    """A copy lacks the newest records, and its checkpoint tells that it had them."""
+    if (at := _replicated(scene, scene.coordinators)) is None:
+        return None
+    view, _, one = at
+    base, inside = view.segments[-1]
+    if len(inside) < 3:
+        return None
+    left = scene.rng.randrange(1, len(inside) - 1)
+    one.files[f"{base:020}.log"] = b"".join(batch.content for batch in inside[:left])
+    what = """txnlog_replica_divergence hw_beyond_log_end recovery_point_beyond_log_end
+        replica_divergence"""
+    return Mutant(codes(what), places(view.place), None, wide=True)

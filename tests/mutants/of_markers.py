@@ -4,8 +4,10 @@ from collections.abc import Callable
 
 from laws.dump_files import OFFSETS
 
-from mutants.mutant import INFO, SUSPECT, Mutant, codes, operator, pids, places
+from mutants.evidence import SENT_AGAIN, goes_on, may_be_decided, not_owed, raises
+from mutants.mutant import INFO, SUSPECT, VIOLATION, Mutant, codes, operator, pids, places
 from mutants.scene import (
+    CLOCK_TOLERANCE_MS,
     Decision,
     Scene,
     Txn,
@@ -21,8 +23,6 @@ LOST = """missing_marker_in_listed_partition open_data_of_completed_transaction
     marker_outcome_mismatch epoch_committed_and_aborted"""
 CONTRADICTS = """marker_outcome_mismatch torn_transaction epoch_committed_and_aborted
     marker_without_prepare offset_commit_outcome_mismatch missing_marker_in_listed_partition"""
-# clock_tolerance_ms of conf/audit.toml.
-CLOCK_TOLERANCE_MS = 60_000
 Wanted = Callable[[Decision, View, Txn], bool]
 
 
@@ -55,14 +55,25 @@ def _followed(one: Decision, view: View, txn: Txn) -> bool:
     return (txn.marker or 0) + 1 < len(view.batches)
 
 
-def _has_older(view: View, marker: int) -> bool:
-    """Whether something of the partition is older than a marker, whichever clocks told it."""
-    at = view.batches[marker]
-    return any(
-        one.producer_id == at.producer_id
-        or (one.control and one.max_timestamp < at.max_timestamp - CLOCK_TOLERANCE_MS)
-        for one in view.batches[:marker]
-    )
+def _contradiction(
+    scene: Scene, found: tuple[Decision, View, Txn], what: str = CONTRADICTS, **more: object
+) -> Mutant:
+    """A marker of the other outcome, asked before it is one.
+
+    One that raises the epoch of its data is of the one decision that does. A COMMIT of older
+    versions may be another one of the epoch: of that all there can be is a doubt, by clocks and
+    counts. An ABORT of the epoch of its data may be an operator's, and shows only in that a COMMIT
+    is lacking.
+    """
+    one, view, txn = found
+    why, told = "", VIOLATION
+    if not (one.second or raises(one, view, txn)):
+        if one.commit:
+            why = not_owed(scene, one, view, txn)
+        elif (why := may_be_decided(scene, one, view, txn)) == SENT_AGAIN:
+            why, told, what = "", SUSPECT, f"{what} marker_stale"
+    given = {"told": told, "why": why} | more
+    return _mutant(found, what, **given)
 
 
 @operator
@@ -84,8 +95,8 @@ def marker_lost(scene: Scene) -> Mutant | None:
     found = _marker(scene, lambda one, view, txn: bool(txn.data))
     if found is None:
         return None
-    _, view, txn = found
-    mutant = _mutant(found, LOST)
+    one, view, txn = found
+    mutant = _mutant(found, LOST, why=not_owed(scene, one, view, txn))
     assert txn.marker is not None
     view.drop(txn.marker, close=True)
     view.store()
@@ -98,12 +109,9 @@ def marker_lost_without_data(scene: Scene) -> Mutant | None:
     found = _marker(scene, lambda one, view, txn: not txn.data)
     if found is None:
         return None
-    _, view, txn = found
-    mutant = _mutant(found, LOST)
+    one, view, txn = found
+    mutant = _mutant(found, LOST, span=None, why=not_owed(scene, one, view, txn))
     assert txn.marker is not None
-    mutant.span = None
-    if not _has_older(view, txn.marker):
-        mutant.why = "the partition may have been made after the decision"
     view.drop(txn.marker, close=True)
     view.store()
     return mutant
@@ -115,7 +123,7 @@ def marker_flipped(scene: Scene) -> Mutant | None:
     if found is None:
         return None
     one, view, txn = found
-    mutant = _mutant(found, CONTRADICTS)
+    mutant = _contradiction(scene, found)
     assert txn.marker is not None
     view.put(txn.marker, marker_with(view.batches[txn.marker], commit=not one.commit))
     view.store()
@@ -138,11 +146,21 @@ def marker_flipped_on_disk(scene: Scene) -> Mutant | None:
 
 @operator
 def all_markers_flipped(scene: Scene) -> Mutant | None:
-    found = _marker(scene, lambda one, view, txn: len(one.markers) == len(one.listed))
+    found = _marker(
+        scene, lambda one, view, txn: bool(txn.data) and len(one.markers) == len(one.listed)
+    )
     if found is None:
         return None
     one, _, _ = found
-    mutant = _mutant(found, CONTRADICTS, span=None)
+    each = [
+        _contradiction(scene, (one, *at), span=None)
+        for at in one.markers.values()
+        if at[1].data and at[0] in (*scene.client, *scene.groups)
+    ]
+    # In one of its partitions it must show.
+    mutant = next((x for x in each if x.decidable and x.told == VIOLATION), None) or next(
+        (x for x in each if x.decidable), each[0]
+    )
     for view, txn in one.markers.values():
         assert txn.marker is not None
         view.put(txn.marker, marker_with(view.batches[txn.marker], commit=not one.commit))
@@ -389,14 +407,15 @@ def marker_where_none_belongs(scene: Scene) -> Mutant | None:
     other.insert(at, led_by(content, other.batches[at].leader_epoch))
     other.store()
     marker = other.batches[at]
-    abortable = not marker.commit and any(
-        b.producer_id == txn.producer_id and b.producer_epoch == marker.producer_epoch
-        for b in other.batches[:at]
-    )
+    opened = [b for b in other.batches[:at] if b.producer_id == txn.producer_id][-1:]
+    raising = any(not b.control and b.producer_epoch < marker.producer_epoch for b in opened)
+    why = "" if goes_on(one.view, stamp) else "the coordinator's log may end before its decision"
+    if not marker.commit and not raising:
+        why = "an ABORT that raises no epoch of data may be an operator's"
     return Mutant(
         codes("marker_in_unlisted_partition marker_epoch_regression"), places(other.place),
         (marker.base_offset, marker.base_offset), pids(txn.producer_id), frozenset([one.name]),
-        why="an ABORT of the epoch of data may be an operator's" if abortable else "",
+        why=why,
     )  # fmt: skip
 
 
@@ -456,7 +475,7 @@ def aborted_offsets_committed(scene: Scene) -> Mutant | None:
         return None
     _, view, txn = found
     assert txn.marker is not None
-    mutant = _mutant(found, CONTRADICTS)
+    mutant = _contradiction(scene, found)
     view.put(txn.marker, marker_with(view.batches[txn.marker], commit=True))
     view.store()
     return mutant
@@ -473,7 +492,53 @@ def committed_offsets_dropped(scene: Scene) -> Mutant | None:
         return None
     _, view, txn = found
     assert txn.marker is not None
-    mutant = _mutant(found, CONTRADICTS)
+    mutant = _contradiction(scene, found)
     view.put(txn.marker, marker_with(view.batches[txn.marker], commit=False))
     view.store()
     return mutant
+
+
+@operator
+def marker_of_an_earlier_commit(scene: Scene) -> Mutant | None:
+    """A COMMIT that was delayed ends the next transaction of its epoch early (KIP-890).
+
+    By clocks alone it is known: it must be older than the decision by more than they may differ.
+    """
+    found = []
+    for one in scene.decisions:
+        for view, txn in one.markers.values():
+            if one.second or one.complete is None or not one.commit or len(txn.data) < 2:
+                continue
+            earlier = [
+                index
+                for index in range(txn.data[0])
+                if view.batches[index].control
+                and view.batches[index].producer_id == txn.producer_id
+                and view.batches[index].producer_epoch == one.prepare.value.producer_epoch
+                and view.batches[index].commit
+            ]
+            if earlier:
+                found.append((one, view, txn, earlier[-1]))
+
+    def early(at: tuple[Decision, View, Txn, int]) -> bool:
+        data = at[1].batches[at[2].data[-1] - 1].max_timestamp
+        return at[0].prepare.value.last_update_ms - data > CLOCK_TOLERANCE_MS
+
+    if (at := scene.choose([one for one in found if early(one)] or found)) is None:
+        return None
+    one, view, txn, earlier = at
+    where = txn.data[-1]
+    before = view.batches[where - 1]
+    delayed = view.batches[earlier]
+    stamp = max(before.max_timestamp, delayed.max_timestamp)
+    content = marker_with(delayed, timestamp=stamp, partition_leader_epoch=before.leader_epoch)
+    view.insert(where, content)
+    view.store()
+    offset = view.batches[where].base_offset
+    too_near = one.prepare.value.last_update_ms - stamp <= CLOCK_TOLERANCE_MS
+    return Mutant(
+        codes("marker_stale marker_without_prepare"), places(view.place, one.listed),
+        (view.batches[txn.data[0]].base_offset, offset + 1), pids(txn.producer_id),
+        frozenset([one.name]), told=SUSPECT,
+        why="clocks do not tell it from the marker of the decision" if too_near else "",
+    )  # fmt: skip

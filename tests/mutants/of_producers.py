@@ -2,6 +2,7 @@
 
 from laws.log_batches import Batch
 
+from mutants.evidence import appended_by, goes_on, may_be_owned
 from mutants.mutant import INFO, SUSPECT, Mutant, codes, operator, pids, places
 from mutants.scene import Scene, View, header, transactions
 from udfs.wire.batches import batch_layout as layout
@@ -230,9 +231,11 @@ def late_data_after_marker(scene: Scene) -> Mutant | None:
     view.insert(txn.marker + 1, header(batch, base_sequence=batch.base_sequence + batch.count))
     view.store()
     offset = view.batches[txn.marker + 1].base_offset
+    told = goes_on(one.view, appended_by(view, txn.marker + 2))
     return Mutant(
         codes(OPEN), places(view.place), (offset, offset + batch.count - 1),
         pids(batch.producer_id), frozenset([one.name]),
+        why="" if told else "the coordinator's log may end before the transaction that they begin",
     )  # fmt: skip
 
 
@@ -297,11 +300,14 @@ def transactional_bit_set(scene: Scene) -> Mutant | None:
     if at is None:
         return None
     view, index, batch = at
+    after = _same(view, index, 1)
     view.put(index, header(batch, attributes=batch.attributes | layout.TRANSACTIONAL_MASK))
     view.store()
     return Mutant(
-        codes(OPEN + " nontransactional_in_open_txn"), places(view.place),
+        codes(OPEN + " nontransactional_in_open_txn mixed_transactional_mode"), places(view.place),
         (batch.base_offset, view.end), pids(batch.producer_id),
+        # What the producer writes next lies in the transaction, and is of none.
+        why=may_be_owned(scene, view, index) if after is None else "",
     )  # fmt: skip
 
 
@@ -319,11 +325,14 @@ def foreign_producer(scene: Scene) -> Mutant | None:
     index = scene.choose(txn.data)
     batch = view.batches[index]
     other = batch.producer_id + UNKNOWN
+    after = _same(view, index, 1)
     view.put(index, header(batch, producer_id=other, base_sequence=0))
     view.store()
     return Mutant(
-        codes(OPEN), places(view.place), (batch.base_offset, batch.last_offset),
+        # The producer that wrote it lacks it.
+        codes(f"{OPEN} {LOST}"), places(view.place), (batch.base_offset, batch.last_offset),
         pids(batch.producer_id, other),
+        why=may_be_owned(scene, view, index) if after is None else "",
     )  # fmt: skip
 
 
@@ -340,11 +349,10 @@ def producer_never_allocated(scene: Scene) -> Mutant | None:
     other = 1 << 50
     view.put(index, header(batch, producer_id=other))
     view.store()
-    told = any("__cluster_metadata" in one.topic for d in scene.directories for one in d.partitions)
     return Mutant(
         codes("producer_id_unallocated"), places(view.place), (batch.base_offset,
         batch.last_offset), pids(batch.producer_id, other), told=SUSPECT,
-        why="" if told else "the blocks of producer ids are not in the dump",
+        why="" if scene.blocks_told else "the blocks of producer ids are not in the dump",
     )  # fmt: skip
 
 
@@ -388,4 +396,28 @@ def last_epoch(scene: Scene) -> Mutant | None:
     return Mutant(
         codes("producer_epoch_out_of_range " + OPEN), places(view.place),
         (first.base_offset, view.end), pids(txn.producer_id), told=SUSPECT,
+    )  # fmt: skip
+
+
+@operator
+def batch_a_day_too_old(scene: Scene) -> Mutant | None:
+    """A client's clock is two days behind for one batch, and the producer may expire: observed."""
+    at = scene.data(
+        scene.client,
+        lambda v, i, b: b.producer_id >= 0 and not b.transactional and _same(v, i, 1) is not None
+        and not b.attributes & layout.CODEC_MASK,
+    )  # fmt: skip
+    if at is None:
+        return None
+    view, index, batch = at
+    after = _same(view, index, 1)
+    assert after is not None
+    past = {
+        name: getattr(batch, name) - 2 * 86_400_000 for name in ("base_timestamp", "max_timestamp")
+    }
+    view.put(index, header(batch, **past))
+    view.store()
+    return Mutant(
+        codes("producer_timestamp_expired_state"), places(view.place),
+        (after.base_offset, after.last_offset), pids(batch.producer_id), told=INFO,
     )  # fmt: skip

@@ -12,49 +12,80 @@ import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from random import Random
+from typing import Any
 
-from laws.dump_files import METADATA, OFFSETS, TXN_LOG, Dump
-from laws.rename import NotPlacedError, internal_partitions, packed
-from laws.run import MEMORY, Finding, audit_findings, copy_of, is_legal, read_scenario, scenarios
+from laws.dump_files import META, METADATA, OFFSETS, TXN_LOG, Directory, Dump
+from laws.rename import NotPlacedError, internal_partitions, packed, renamed
+from laws.run import (
+    MEMORY,
+    Finding,
+    Scenario,
+    audit_findings,
+    copy_of,
+    is_legal,
+    read_scenario,
+    scenarios,
+)
+from model.fetched import fetched
 from model.world import Plan, World, metadata_of
 from pyspark.sql import SparkSession
 
 from jobs.spark.session import spark_session
 from jobs.verify.catalogue import CHECKS
 from mutants import (  # noqa: F401 - each enters its operators into the table
+    of_answers,
     of_batches,
+    of_cleaner,
+    of_clusters,
     of_coordinator,
+    of_ends,
     of_files,
     of_markers,
+    of_old_formats,
     of_producers,
 )
-from mutants.judge import Result, by_check, by_operator
+from mutants.judge import Result, by_check, by_operator, totals
 from mutants.mutant import OPERATORS, Mutant
 from mutants.scene import Scene
 
 # Slow enough that clocks tell decisions apart.
 SMALL = Plan(ids=4, transactions=7, batches=12, leader_changes=0.02, pace=20)
-# What it breaks is the whole dump, so it is never one of many.
-ALONE = ("other_cluster",)
-# Index entries come every 4 KiB: many segments, or few with entries.
-PLANS = (SMALL, replace(SMALL, copies=2), replace(SMALL, segment_bytes=6_000))
+PLANS = (
+    SMALL,
+    replace(SMALL, copies=2),
+    # Index entries come every 4 KiB: many segments, or few with entries.
+    replace(SMALL, segment_bytes=6_000),
+    # Decisions of one epoch are further from each other than clocks may differ.
+    replace(SMALL, pace=60),
+    # Nothing is open, and every timeout has passed since.
+    replace(SMALL, left_open=0, rest_ms=3_600_000),
+    replace(SMALL, copies=2, internal_copies=True),
+    replace(SMALL, old=1),
+)
 TRIES = 12
+# It runs beside other work, which may hold it up for many minutes.
+PATIENCE = {"spark.sql.broadcastTimeout": "36000", "spark.network.timeout": "36000s"}
+CONF = {"spark.driver.memory": MEMORY, **PATIENCE}
+# Of so many histories one more is fetched over the protocol, in an audit of its own.
+FETCHED_OF = 12
+# Of dumps of real brokers in one audit.
+MOST_BYTES = 400 << 20
+# Histories beside the one in which an operator breaks the whole dump.
+OTHERS = 2
 
 
 class Chooser:
     """Gives each history an operator; those that were rarest so far first.
 
-    An operator that concerns the whole dump is used only if no other is asked for. The first
-    `spared` histories stay as they are.
+    The first `spared` histories stay as they are.
     """
 
     def __init__(self, names: Sequence[str], spared: int = 0) -> None:
-        self.spared = spared
-        alone = set(names) <= set(ALONE)
-        self.names = [name for name in names if alone or name not in ALONE]
+        self.names, self.spared = names, spared
         self.made = Counter[str]()
 
     def mutate(self, scene: Scene, index: int) -> Mutant | None:
@@ -77,16 +108,22 @@ def plan_of(index: int) -> Plan:
     return PLANS[index % len(PLANS)]
 
 
-def of_model(seed: str, count: int, chooser: Chooser) -> tuple[Dump, list[Mutant], int]:
-    """Worlds of the model with a fault each; the last moment, ms."""
+def of_model(
+    seed: str, count: int, chooser: Chooser, of_protocol: bool = False
+) -> tuple[Dump, list[Mutant], int]:
+    """Worlds of the model with a fault each; the last moment, ms.
+
+    `of_protocol`: as they are fetched, with what their brokers answered.
+    """
     directories, mutants, moment = [], [], 0
     for index in range(count):
         world = World(f"{seed} {index}", plan_of(index), index, count)
-        mine = list(world.directories())
+        mine = fetched(world) if of_protocol else list(world.directories())
         moment = max(moment, world.now)
-        if index == 0:
+        if index == 0 and not of_protocol:
             mine[0].partitions.append(metadata_of([plan_of(n).copies for n in range(count)]))
-        scene = Scene(mine, {TXN_LOG: count, OFFSETS: count}, Random(f"{seed} {index} mutant"))
+        rng = Random(f"{seed} {index} mutant")
+        scene = Scene(mine, {TXN_LOG: count, OFFSETS: count}, rng, blocks_told=not of_protocol)
         mutant = chooser.mutate(scene, index)
         if mutant is not None:
             mutants.append(mutant)
@@ -94,22 +131,64 @@ def of_model(seed: str, count: int, chooser: Chooser) -> tuple[Dump, list[Mutant
     return Dump(directories), mutants, moment
 
 
-def of_scenario(
-    path: Path, seed: str, count: int, chooser: Chooser
-) -> tuple[Dump, list[Mutant], int, dict[str, int]]:
-    """Renamed copies of a dump of real brokers with a fault each."""
-    scenario = read_scenario(path)
-    each = internal_partitions(scenario.dump)
-    dump = packed([scenario.dump.copy() for _ in range(count)], each)
-    total = {topic: number * count for topic, number in each.items()}
-    mutants = []
-    for index in range(count):
-        mine = [one for one in dump.directories if one.name.split("-")[0] == f"{index:02}"]
-        rng = Random(f"{scenario.name} {seed} {index} mutant")
-        mutant = chooser.mutate(Scene(mine, total, rng), index)
-        if mutant is not None:
-            mutants.append(mutant)
-    return dump, mutants, scenario.source.moment, each
+@dataclass
+class Pack:
+    """Dumps of real brokers that are audited together; `each`: partitions of internal topics."""
+
+    each: dict[str, int]
+    scenarios: list[Scenario] = field(default_factory=list)
+    size: int = 0
+
+    def dump(self, seed: str, count: int, chooser: Chooser) -> tuple[Dump, list[Mutant]]:
+        """So many renamed copies of each with a fault each; `source` of a mutant is its dump."""
+        copies = [one for one in self.scenarios for _ in range(count)]
+        dump = packed([one.dump for one in copies], self.each)
+        total = {topic: number * len(copies) for topic, number in self.each.items()}
+        mine: dict[int, list[Directory]] = defaultdict(list)
+        for directory in dump.directories:
+            mine[int(directory.name.split("-")[0])].append(directory)
+            if META in directory.files:
+                directory.files[META] = of_one_cluster(directory.files[META])
+        mutants = []
+        for index, scenario in enumerate(copies):
+            rng = Random(f"{scenario.name} {seed} {index} mutant")
+            mutant = chooser.mutate(Scene(mine[index], total, rng), index)
+            if mutant is not None:
+                mutant.source = f"{scenario.name} {seed}"
+                mutants.append(mutant)
+        return dump, mutants
+
+
+def of_one_cluster(properties: bytes) -> bytes:
+    """A `meta.properties` of the cluster of which all dumps of a pack become brokers."""
+    lines = properties.decode().splitlines()
+    return "\n".join(
+        "cluster.id=packed" if line.startswith("cluster.id=") else line for line in lines
+    ).encode()
+
+
+def packs(paths: Sequence[Path], count: int) -> Iterator[Pack]:
+    """Legal dumps in packs of one number of partitions, with at most MOST_BYTES a pack."""
+    filled: dict[tuple[tuple[str, int], ...], Pack] = {}
+    for path in paths:
+        if not is_legal(path):
+            continue
+        scenario = read_scenario(path)
+        each = internal_partitions(scenario.dump)
+        try:
+            renamed(scenario.dump, 0, 1, each)
+        except NotPlacedError as error:
+            sys.stdout.write(f"{path.name}: left out: {error}\n")
+            continue
+        key = tuple(sorted(each.items()))
+        pack = filled.setdefault(key, Pack(each))
+        pack.scenarios.append(scenario)
+        pack.size += count * sum(
+            len(content) for _, one in scenario.dump.copies() for content in one.files.values()
+        )
+        if pack.size > MOST_BYTES:
+            yield filled.pop(key)
+    yield from filled.values()
 
 
 def audited(
@@ -131,7 +210,8 @@ def judge(
 ) -> None:
     """Counts all mutants of one audit; a history without one must stay without a violation."""
     for mutant in mutants:
-        result.take(f"{source} {mutant.index}", mutant, found.get(mutant.index, []))
+        told = f"{mutant.source or source} {mutant.index}"
+        result.take(told, mutant, found.get(mutant.index, []))
     touched = {mutant.index for mutant in mutants}
     for index, of_history in found.items():
         if index not in touched:
@@ -143,27 +223,58 @@ def judge(
             ]
 
 
-def rounds(
-    spark: SparkSession, asked: argparse.Namespace, chooser: Chooser
-) -> Iterator[tuple[str, list[Mutant], dict[int | None, list[Finding]]]]:
-    """Audits of the model until there are enough mutants, then of dumps of real brokers."""
-    number, made = 0, 0
+def groups(names: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
+    """Operators of logs and files, of what brokers answered, and of whole dumps."""
+    at = {name: OPERATORS[name].__module__ for name in names}
+    answers = [name for name in names if at[name] == of_answers.__name__]
+    clusters = [name for name in names if at[name] == of_clusters.__name__]
+    return [name for name in names if name not in {*answers, *clusters}], answers, clusters
+
+
+Round = tuple[str, list[Mutant], dict[int | None, list[Finding]]]
+EACH = {TXN_LOG: 1, OFFSETS: 1}
+
+
+def of_models(spark: SparkSession, asked: argparse.Namespace, chooser: Chooser) -> Iterator[Round]:
+    """Audits of the model until there are enough mutants."""
+    _, answers, clusters = groups(asked.only)
+    of_answers_, number, made = Chooser(answers), 0, 0
     while made < asked.count:
         number += 1
         seed, count = f"{asked.seed}.{number}", min(asked.histories, asked.count - made)
-        dump, mutants, moment = of_model(seed, count, chooser)
+        if chooser.names:
+            dump, mutants, moment = of_model(seed, count, chooser)
+            yield f"model {seed}", mutants, audited(spark, dump, moment, EACH)
+        if answers:
+            seed, less = f"{seed} fetched", -(-count // FETCHED_OF)
+            dump, mutants, moment = of_model(seed, less, of_answers_, of_protocol=True)
+            yield f"model {seed}", mutants, audited(spark, dump, moment, EACH)
         made += count
-        yield f"model {seed}", mutants, audited(spark, dump, moment, {TXN_LOG: 1, OFFSETS: 1})
-    for path in scenarios(asked.dumps) if asked.copies else ():
-        if not is_legal(path):
-            continue
-        try:
-            dump, mutants, moment, each = of_scenario(path, asked.seed, asked.copies, chooser)
-        except NotPlacedError as error:
-            sys.stdout.write(f"{path.name}: left out: {error}\n")
-            continue
-        name = path.name.removesuffix(".tar.gz")
-        yield f"{name} {asked.seed}", mutants, audited(spark, dump, moment, each)
+    for name in clusters if asked.count else ():
+        seed = f"{asked.seed} {name}"
+        dump, _, moment = of_model(seed, 1 + OTHERS, Chooser([]))
+        (mutant,) = mutated_first(dump, seed, name)
+        found = audited(spark, dump, moment, EACH)
+        yield f"model {seed}", [mutant], {0: [one for of in found.values() for one in of]}
+
+
+def mutated_first(dump: Dump, seed: str, name: str) -> list[Mutant]:
+    """The first history of a dump gets a fault of this operator."""
+    mine = [one for one in dump.directories if one.name.startswith("000-")]
+    scene = Scene(mine, {TXN_LOG: 1 + OTHERS, OFFSETS: 1 + OTHERS}, Random(seed))
+    chosen = Chooser([name])
+    mutant = chosen.mutate(scene, 0)
+    return [] if mutant is None else [mutant]
+
+
+def of_brokers(spark: SparkSession, asked: argparse.Namespace, chooser: Chooser) -> Iterator[Round]:
+    """Audits of copies of the dumps of real brokers."""
+    own = scenarios(asked.dumps) if asked.copies and not asked.archives else ()
+    for number, pack in enumerate(packs([*own, *asked.archives], asked.copies)):
+        dump, mutants = pack.dump(f"{asked.seed}", asked.copies, chooser)
+        moment = max(one.source.moment for one in pack.scenarios)
+        if mutants:
+            yield f"brokers {number}", mutants, audited(spark, dump, moment, pack.each)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -174,14 +285,25 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--histories", type=int, default=500, help="so many in one audit")
     parser.add_argument("--copies", type=int, default=0, help="of each dump of real brokers")
     parser.add_argument("--dumps", nargs="*", default=(), help="names; all legal ones by default")
+    parser.add_argument(
+        "--archives",
+        nargs="*",
+        type=Path,
+        default=(),
+        help="these in place of them, as of the soak",
+    )
     parser.add_argument("--only", nargs="*", default=sorted(OPERATORS), help="operators")
     parser.add_argument("--keep", type=Path, help="a file for mutants and findings, JSON lines")
     parser.add_argument("--spared", type=int, default=0, help="histories without a fault")
+    parser.add_argument("--sum", nargs="+", type=Path, help="only the tables of such files")
     asked = parser.parse_args(arguments)
-    result, chooser = Result(), Chooser(asked.only, asked.spared)
-    with spark_session({"spark.driver.memory": MEMORY}) as spark:
+    if asked.sum:
+        return report(kept(asked.sum))
+    result, chooser = Result(), Chooser(groups(asked.only)[0], asked.spared)
+    with spark_session(CONF) as spark:
         started = time.monotonic()
-        for source, mutants, found in rounds(spark, asked, chooser):
+        of_all = [of_models(spark, asked, chooser), of_brokers(spark, asked, chooser)]
+        for source, mutants, found in chain.from_iterable(of_all):
             judge(result, source, mutants, found)
             if asked.keep:
                 _keep(asked.keep, source, mutants, found)
@@ -190,12 +312,17 @@ def main(arguments: Sequence[str]) -> int:
                 f"{result.share:.1%} named so far, {len(result.accused)} bystanders\n"
             )
             sys.stdout.flush()
+    return report(result)
+
+
+def report(result: Result) -> int:
+    """Prints survivors, bystanders and both tables; 1 where there are any of the first."""
     sys.stdout.writelines(f"{one}\n" for one in [*result.survivors, "", *result.accused, ""])
     codes = [check.code for check in CHECKS]
     sys.stdout.write(f"{by_operator(result)}\n\n{by_check(result, codes)}\n\n")
     sys.stdout.write(
-        f"{result.number:,} mutants of {len(result.tallies)} operators, {result.share:.2%} of the "
-        f"decidable named, {len(result.accused)} bystanders accused\n"
+        f"{totals(result)}\n\n{result.number:,} mutants of {len(result.tallies)} operators, "
+        f"{result.share:.2%} of the decidable named, {len(result.accused)} bystanders accused\n"
     )
     return 1 if result.survivors or result.accused else 0
 
@@ -205,14 +332,27 @@ def _keep(
 ) -> None:
     with path.open("a") as file:
         for one in mutants:
-            told = vars(one) | {"source": source, "found": found.get(one.index, [])}
-            file.write(
-                json.dumps(
-                    told,
-                    default=lambda x: sorted(x, key=str) if isinstance(x, frozenset) else str(x),
-                )
-                + "\n"
-            )
+            told = vars(one) | {"audit": source, "found": found.get(one.index, [])}
+            file.write(json.dumps(told, default=_plain) + "\n")
+
+
+def _plain(value: Any) -> Any:
+    return sorted(value, key=str) if isinstance(value, frozenset) else str(value)
+
+
+def kept(paths: Sequence[Path]) -> Result:
+    """What became of the mutants in files of --keep."""
+    result = Result()
+    for path in paths:
+        for line in path.read_text().splitlines():
+            told = json.loads(line)
+            audit, found = told.pop("audit"), told.pop("found")
+            for name in ("codes", "pids", "ids", "brokers"):
+                told[name] = frozenset(told[name])
+            told["places"] = tuple((topic, number) for topic, number in told["places"])
+            mutant = Mutant(**told)
+            result.take(f"{mutant.source or audit} {mutant.index}", mutant, found)
+    return result
 
 
 if __name__ == "__main__":

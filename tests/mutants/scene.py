@@ -44,7 +44,8 @@ FIELDS = (
     "attributes", "delta", "base_timestamp", "max_timestamp", "producer_id", "producer_epoch",
     "base_sequence", "count",
 )  # fmt: skip
-COORDINATOR_EPOCH_SIZE = 4
+# clock_tolerance_ms of conf/audit.toml.
+CLOCK_TOLERANCE_MS = 60_000
 
 
 def header(batch: Batch, **changed: int) -> bytes:
@@ -297,13 +298,19 @@ class Decision:
 class Scene:
     """One history of a dump: `directories` are those of its brokers.
 
-    `partitions`: how many partitions each internal topic has in the whole dump.
+    `partitions`: how many partitions each internal topic has in the whole dump; `blocks_told`:
+    whether it tells the blocks of producer ids that were given out.
     """
 
     def __init__(
-        self, directories: Sequence[Directory], partitions: dict[str, int], rng: Random
+        self,
+        directories: Sequence[Directory],
+        partitions: dict[str, int],
+        rng: Random,
+        blocks_told: bool = False,
     ) -> None:
         self.directories, self.partitions, self.rng = directories, partitions, rng
+        self.blocks_told = blocks_told
         copies: dict[TopicPartition, list[tuple[Directory, Partition]]] = defaultdict(list)
         for directory in directories:
             for one in directory.partitions:

@@ -1,7 +1,7 @@
 """Which record may follow which, held against a coordinator whose appends may fail late."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -18,9 +18,11 @@ from schemas.coordinator_states import (
     ONGOING,
     PREPARE_ABORT,
     PREPARE_COMMIT,
+    TWO_PHASE_COMMIT_TIMEOUT,
 )
 from udfs.rules.coordinator_step import (
     EXHAUSTED_EPOCH,
+    Kept,
     Lists,
     Recorded,
     Step,
@@ -29,6 +31,7 @@ from udfs.rules.coordinator_step import (
     epoch_in_effect,
     is_completed_by,
     is_plain,
+    keeps,
     lacks_raise,
     may_follow,
     may_have_failed_raise,
@@ -190,6 +193,38 @@ def test_only_what_raises_an_epoch_may_be_a_raise_that_failed() -> None:
     assert not holds(may_have_failed_raise(after, step(EMPTY, pid=2)))
 
 
+def kept(
+    state: int, timeout: int = 60_000, start: int = 5, update: int = 5, listed: int = 1
+) -> Kept:
+    given = (state, timeout, start, update, listed, listed)
+    return Kept(*(np.array([value], dtype=np.int64) for value in given))
+
+
+@pytest.mark.parametrize(
+    ("older", "record", "fits"),
+    [
+        (kept(EMPTY, start=-1), kept(ONGOING), True),
+        (kept(EMPTY, start=-1), kept(ONGOING, update=6), False),
+        (kept(COMPLETE_ABORT, listed=0), kept(ONGOING, start=4), False),
+        (kept(ONGOING), kept(ONGOING, update=6, listed=2), True),
+        (kept(ONGOING, listed=2), kept(ONGOING, update=6), False),
+        (kept(ONGOING), kept(PREPARE_COMMIT, update=6), True),
+        (kept(ONGOING), kept(PREPARE_ABORT, update=6, listed=2), False),
+        (kept(ONGOING), kept(PREPARE_COMMIT, timeout=50_000), False),
+        (kept(ONGOING, TWO_PHASE_COMMIT_TIMEOUT), kept(PREPARE_COMMIT, timeout=50_000), True),
+        # An abort from rest begins itself, and what it lists others ask.
+        (kept(COMPLETE_ABORT, listed=0), kept(PREPARE_ABORT), True),
+        (kept(PREPARE_COMMIT), kept(COMPLETE_COMMIT, update=6, listed=0), True),
+        (kept(PREPARE_COMMIT), kept(COMPLETE_COMMIT, timeout=50_000, listed=0), False),
+        (kept(COMPLETE_COMMIT, listed=0), kept(EMPTY, timeout=50_000, listed=0), True),
+        (kept(NO_STATE, timeout=0), kept(EMPTY, listed=0), True),
+        (kept(EMPTY), kept(NO_STATE, timeout=0), True),
+    ],
+)
+def test_a_step_keeps_timeout_start_and_partitions(older: Kept, record: Kept, fits: bool) -> None:
+    assert holds(keeps(record, older)) == fits
+
+
 SAME_LISTS = Lists(np.bool_(False), np.bool_(True), np.bool_(True))
 NO_LIST = Lists(np.bool_(True), np.bool_(False), np.bool_(True))
 
@@ -276,6 +311,24 @@ def test_columns_say_what_arrays_say_of_two_steps(
 ) -> None:
     known = {**OF_TWO_STEPS, "start1": [5, 6], "start2": [5, 6]}
     check_in_both_engines(spark, lambda row: rule(*steps(row)), known, UNTOLD)
+
+
+@pytest.mark.spark
+def test_columns_say_what_arrays_say_of_what_a_step_keeps(spark: SparkSession) -> None:
+    of_one = {
+        "state": OF_STEP["state"], "timeout": [60_000, 60_000, 0, TWO_PHASE_COMMIT_TIMEOUT],
+        "start": [5, 6, None], "update": [5, 6], "listed": [1, 1, 2], "number": [1, 2],
+    }  # fmt: skip
+    choices = {f"{name}{which}": values for name, values in of_one.items() for which in (1, 2)}
+
+    def rule(row: Mapping[str, Any]) -> Any:
+        one, other = (Kept(*[row[f"{name}{which}"] for name in of_one]) for which in (1, 2))
+        return keeps(one, other)
+
+    # A start that is not told differs from nothing.
+    for start in (5, 6):
+        known = choices | {"update1": [start]}
+        check_in_both_engines(spark, rule, known, {"start1": start, "start2": start})
 
 
 @pytest.mark.spark

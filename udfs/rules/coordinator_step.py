@@ -14,6 +14,11 @@ end of a transaction raise it in the Prepare record; nothing lowers it. A Prepar
 announce the producer id that follows (KIP-890). Ids of two-phase commit hold two, and are not
 asked.
 
+What a step keeps (`TransactionMetadata`, all releases): its timeout, but for an Empty
+record, which InitProducerId writes; the start of a transaction, which is the moment of the Ongoing
+record that begins it (`prepareAddPartitions`); and its partitions, which Ongoing adds to and a
+Prepare record takes over. `completeTransitionTo` refuses what does not.
+
 What cannot be known: a record that was cleaned. Where those before the run are gone, the run is
 held against any record that they may have been.
 """
@@ -65,6 +70,20 @@ class Lists(NamedTuple):
     empty: Values
     holds_all: Values
     adds_none: Values
+
+
+class Kept(NamedTuple):
+    """What a record has of that which a step keeps. Null for what is not told.
+
+    `listed`: a number that stands for its partitions, `partitions`: how many they are.
+    """
+
+    state: Values
+    timeout_ms: Values
+    start_ms: Values
+    update_ms: Values
+    listed: Values
+    partitions: Values
 
 
 def lacks_raise(record: Step, last: Step) -> Values:
@@ -236,6 +255,24 @@ def takes_up(record: Step, older: Step) -> Values:
         & (surely(producer) | _two_phase(record, older))
         & ~moved
     )
+
+
+def keeps(record: Kept, older: Kept) -> Values:
+    """Whether `record` may be the step from `older` by what a step keeps."""
+    two_phase = surely(record.timeout_ms == TWO_PHASE_COMMIT_TIMEOUT) | surely(
+        older.timeout_ms == TWO_PHASE_COMMIT_TIMEOUT
+    )
+    stated = (record.state > EMPTY) & (older.state >= EMPTY)
+    other_timeout = stated & (record.timeout_ms != older.timeout_ms)
+    adds = record.state == ONGOING
+    # A transaction begins with the record that says so.
+    begun_before = adds & is_in(older.state, AT_REST) & (record.start_ms != record.update_ms)
+    running = older.state == ONGOING
+    drops = adds & running & (record.partitions < older.partitions)
+    decides = is_in(record.state, (PREPARE_COMMIT, PREPARE_ABORT))
+    others = decides & running & (record.listed != older.listed)
+    changes = surely(other_timeout) | surely(begun_before) | surely(drops) | surely(others)
+    return ~changes | two_phase
 
 
 def may_share_past(one: Step, other: Step) -> Values:

@@ -10,7 +10,7 @@ from jobs.verify.contexts.context import Context, with_paths
 from jobs.verify.contexts.coordinator_links import with_links
 from jobs.verify.contexts.open_transaction import LOOKED_EVERY_MS, latest_start
 from jobs.verify.contexts.transaction import Ages
-from jobs.verify.transitions import NAMES, from_older_state, is_plain
+from jobs.verify.transitions import NAMES, from_older_state, is_plain, kept_columns
 from schemas.coordinator_states import (
     COMPLETE_ABORT,
     COMPLETE_COMMIT,
@@ -48,7 +48,7 @@ def _record() -> Column:
 
 def _taken_up() -> Column:
     """Whether a later step was taken from a record."""
-    return F.struct("offset", "ordinal", *NAMES)
+    return F.struct("offset", "ordinal", *NAMES, *kept_columns())
 
 
 def _regular() -> Column:
