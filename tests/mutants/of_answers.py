@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from model.fetched import ANSWERS, MOMENTS, STABLE
@@ -79,7 +80,10 @@ def told_stable_offset_runs_ahead(scene: Scene) -> Mutant | None:
 
 @operator
 def told_transaction_forgotten(scene: Scene) -> Mutant | None:
-    """A transaction is open in the log, and its leader knows nothing of it."""
+    """A transaction is open in the log, and its leader knows nothing of it.
+
+    Undecidable: its marker may lie above the high watermark, where nothing can be fetched.
+    """
     found = [
         (view, txn)
         for view in _views(scene)
@@ -90,7 +94,8 @@ def told_transaction_forgotten(scene: Scene) -> Mutant | None:
         return None
     view, txn = at
     _set_producer(scene, view, txn.producer_id, current_txn_start_offset=-1)
-    return _of(view, txn.producer_id, "told_open_mismatch")
+    unseen = "the marker may lie above the high watermark"
+    return replace(_of(view, txn.producer_id, "told_open_mismatch"), why=unseen)
 
 
 @operator
@@ -116,14 +121,17 @@ def _of(view: View, producer_id: int, what: str) -> Mutant:
 
 
 def _producer(scene: Scene) -> tuple[View, int, int, int] | None:
-    """A producer whose newest batch is of data: (its partition, id, epoch, last sequence)."""
+    """A producer whose newest batch is of data: (its partition, id, epoch, last sequence).
+
+    Of one that can lag: a leader that is ahead of its copy knows what is not replicated yet.
+    """
     found = []
     for view in _views(scene):
         newest = {one.producer_id: one for one in view.batches if one.producer_id >= 0}
         found += [
             (view, one.producer_id, one.producer_epoch, one.base_sequence + one.count - 1)
             for one in newest.values()
-            if not one.control
+            if not one.control and one.producer_epoch > 0 and one.base_sequence + one.count > 1
         ]
     chosen: tuple[View, int, int, int] | None = scene.choose(found)
     return chosen
@@ -135,16 +143,17 @@ def told_sequence_lags(scene: Scene) -> Mutant | None:
     if (at := _producer(scene)) is None:
         return None
     view, producer_id, _, sequence = at
-    _set_producer(scene, view, producer_id, last_sequence=sequence - 1 if sequence else 7)
+    _set_producer(scene, view, producer_id, last_sequence=sequence - 1)
     return _of(view, producer_id, "told_producer_mismatch")
 
 
 @operator
 def told_epoch_differs(scene: Scene) -> Mutant | None:
+    """A leader that forgot the newest epoch lets the producer in that it fences."""
     if (at := _producer(scene)) is None:
         return None
     view, producer_id, epoch, _ = at
-    _set_producer(scene, view, producer_id, producer_epoch=epoch + 1)
+    _set_producer(scene, view, producer_id, producer_epoch=epoch - 1)
     return _of(view, producer_id, "told_producer_mismatch")
 
 

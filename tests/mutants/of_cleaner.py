@@ -15,15 +15,20 @@ def _pass(view: View, upto: int) -> None:
 
 @operator
 def cleaner_passed_open_data(scene: Scene) -> Mutant | None:
-    """The cleaner stops at the last stable offset, and here it did not."""
-    found = [
-        (view, txn, base)
-        for view in scene.client
-        if view.whole
-        for txn in transactions(view)
-        for base, _ in view.segments
-        if txn.marker is None and base > view.batches[txn.data[0]].base_offset
-    ]
+    """The cleaner stops at the last stable offset, and here it did not.
+
+    It passes one open transaction: each that it passes is a finding of its own.
+    """
+    found = []
+    for view in scene.client:
+        opened = [
+            (view.batches[txn.data[0]].base_offset, txn)
+            for txn in (transactions(view) if view.whole else [])
+            if txn.marker is None
+        ]
+        for base, _ in view.segments:
+            passed = [txn for first, txn in opened if first < base]
+            found += [(view, txn, base) for txn in passed if len(passed) == 1]
     if (at := scene.choose(found)) is None:
         return None
     view, txn, base = at
