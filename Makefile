@@ -113,7 +113,7 @@ test-brokers: setup ## Fetch from real brokers of several versions, and audit wh
 
 .PHONY: soak
 soak: setup ## Real brokers under seeded load and faults, then audited: make soak SOAK="--seeds 5"
-	@scripts/fetch_kafka.sh 2.8.2 3.3.2 3.7.2 3.9.1 4.0.0 4.1.0
+	@scripts/fetch_kafka.sh 2.8.2 3.3.2 3.7.2 3.9.1 4.0.0 4.1.0 4.3.0
 	rm -rf build/soak
 	PYTHONPATH=.:tests $(BIN)/python -m soak.run --to build/soak $(SOAK)
 	EOSAUDIT_DUMPS=build/soak $(BIN)/python -m pytest tests/stages/test_dumps.py
