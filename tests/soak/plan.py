@@ -15,6 +15,7 @@ WITHOUT_SECOND_DIRECTORY = ("3.3.2", "3.7.2")
 FAULTS = ("delete_records", "recreate", "partitions", "fence", "zombie", "event_times", "aborts")
 # Faults of some runs only.
 LEADERS, DIRECTORIES, EPOCHS = "leaders", "dirs", "epochs"
+OTHER_CLIENTS = ("librdkafka", "kafka_python")
 # How the log directories are copied: all brokers stopped and asked before; under load, one
 # directory after another; by the tool, under load; after all brokers were killed; under load, over
 # the protocol, with what the brokers say beside it.
@@ -64,6 +65,7 @@ def plan_of(seed: int, version: str | None = None, seconds: int | None = None) -
         faults += (LEADERS,)
     if chance.random() < 0.15:
         faults += (EPOCHS,)
+    faults += tuple(kind for kind in OTHER_CLIENTS if chance.random() < 0.3)
     moments = sorted(chance.uniform(3, length - 4) for _ in range(2))
     kills = tuple(moments[:1]) if chance.random() < 0.5 else ()
     restarts = tuple(moments[1:]) if chance.random() < 0.4 else ()

@@ -21,6 +21,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from random import Random
 from typing import BinaryIO
@@ -28,7 +29,7 @@ from typing import BinaryIO
 from brokers.kafka_broker import ROOT, Cluster, jars
 
 from soak import epochs, told
-from soak.plan import EPOCHS, NEWEST, VERSIONS, Plan, plan_of
+from soak.plan import EPOCHS, NEWEST, OTHER_CLIENTS, VERSIONS, Plan, plan_of
 from soak.zookeeper import ZooKeeperCluster
 
 HERE = Path(__file__).resolve().parent
@@ -135,20 +136,37 @@ class Run:
         while not acted.stat().st_size and load.poll() is None:
             time.sleep(0.1)
         self._say(f"load after {time.monotonic() - began:.1f} s")
-        beside = self._aborts(words[:3]) if "aborts" in plan.faults else None
+        beside = self._beside(words[:3])
         self._faults()
         if plan.copied in UNDER_LOAD:
             self._copy_under_load()
         if load.wait(plan.seconds + ANSWER_SECONDS):
             raise RuntimeError(f"the load failed: {failed.read_text()}")
-        if beside and beside.wait(ANSWER_SECONDS):
-            raise RuntimeError(f"aborts failed: {(self.folder / 'aborts.log').read_text()}")
+        for one in beside:
+            if one.wait(ANSWER_SECONDS):
+                raise RuntimeError(f"{one.args!r} failed: see {self.folder}/*.log")
 
-    def _aborts(self, words: Sequence[str]) -> "subprocess.Popen[bytes]":
-        """Operators' aborts beside the load."""
-        acted = self.oracle / "aborts.txt"
-        with acted.open("wb") as journal, (self.folder / "aborts.log").open("wb") as log:
-            return self._java("Aborts", *words, *self.plan.topics, told=journal, failed=log)
+    def _beside(self, words: Sequence[str]) -> list["subprocess.Popen[bytes]"]:
+        """Programs beside the load: operators' aborts, and clients that are not Java's."""
+        started = []
+        for name in ("aborts", *OTHER_CLIENTS):
+            if name not in self.plan.faults:
+                continue
+            acted, failed = self.oracle / f"{name}.txt", self.folder / f"{name}.log"
+            with acted.open("wb") as journal, failed.open("wb") as log:
+                if name == "aborts":
+                    given = [*words, *self.plan.topics]
+                    started.append(self._java("Aborts", *given, told=journal, failed=log))
+                elif name != "librdkafka" or find_spec("confluent_kafka"):
+                    command = [sys.executable, "-m", "soak.others", name]
+                    started.append(
+                        subprocess.Popen(
+                            [*command, *words, *self.plan.topics], stdout=journal, stderr=log
+                        )
+                    )
+                else:
+                    self._say("librdkafka is not there: its clients are left out")
+        return started
 
     def _faults(self) -> None:
         """All that happens to brokers, in the order of its moments."""
@@ -186,9 +204,10 @@ class Run:
     def _stop_cleanly(self) -> None:
         """At rest, asked, stopped: the answers describe the copy."""
         expires = "transactional.id.expiration.ms" in self.plan.properties
+        servers = self.cluster.bootstrap.split(",")
+        told.wait_for_leaders(servers, ANSWER_SECONDS)
         time.sleep(REST_SECONDS + expires * EXPIRY_SECONDS)
         self._asked("calm", self.cluster.bootstrap)
-        servers = self.cluster.bootstrap.split(",")
         for _ in range(TRIES):
             time.sleep(CALM_SECONDS)
             before = told.ranges(servers)

@@ -6,6 +6,7 @@ the request leaves no file.
 
 import json
 import sys
+import time
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
@@ -35,6 +36,22 @@ def ask(bootstrap: Sequence[str], brokers: int, folder: Path) -> None:
                 (folder / f"{name}.json").write_text(json.dumps(answers, indent=0) + "\n")
     finally:
         cluster.close()
+
+
+def wait_for_leaders(bootstrap: Sequence[str], seconds: float) -> None:
+    """Until all partitions are led, as they may not be while a killed broker comes back."""
+    until = time.monotonic() + seconds
+    while True:
+        cluster = Cluster(list(bootstrap), {})
+        try:
+            if all(one.leader >= 0 and not one.error for one in cluster.partitions()):
+                return
+        except CopyError:
+            pass
+        finally:
+            cluster.close()
+        assert time.monotonic() < until, "some partitions have no leader"
+        time.sleep(1)
 
 
 def ranges(bootstrap: Sequence[str]) -> dict[tuple[str, int], list[tuple[int, int]]]:
