@@ -16,6 +16,8 @@ FAULTS = ("delete_records", "recreate", "partitions", "fence", "zombie", "event_
 # Faults of some runs only.
 LEADERS, DIRECTORIES, EPOCHS = "leaders", "dirs", "epochs"
 OTHER_CLIENTS = ("librdkafka", "kafka_python")
+# Transactions that hang are a fault until an operator ends them, so the copy is one of the end.
+HANGS = "hangs"
 # How the log directories are copied: all brokers stopped and asked before; under load, one
 # directory after another; by the tool, under load; after all brokers were killed; under load, over
 # the protocol, with what the brokers say beside it.
@@ -73,9 +75,14 @@ def plan_of(seed: int, version: str | None = None, seconds: int | None = None) -
     if chosen >= "4" and chance.random() < 0.4:
         versions = ((0, chance.choice((0, 1))), (length / 2, 2))
         versions = versions if chance.random() < 0.5 else ((length / 2, chance.choice((0, 1))),)
+    properties, topics = _properties(chance), _topics(chance, brokers)
+    copied = chance.choice(COPIES)
+    if copied == "clean_stop" and chance.random() < 0.3:
+        faults += (HANGS,)
+        properties["transaction.partition.verification.enable"] = "false"
     return Plan(
-        seed, chosen, brokers, directories, length, faults or ("pause",), _properties(chance),
-        _topics(chance, brokers), kills, restarts, versions, chance.choice(COPIES),
+        seed, chosen, brokers, directories, length, faults or ("pause",), properties, topics, kills,
+        restarts, versions, copied,
     )  # fmt: skip
 
 

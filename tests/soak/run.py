@@ -10,6 +10,7 @@ on the folder). A run takes about a minute. The same seed makes the same plan, n
 
 import argparse
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -29,7 +30,7 @@ from typing import BinaryIO
 from brokers.kafka_broker import ROOT, Cluster, jars
 
 from soak import epochs, told
-from soak.plan import EPOCHS, NEWEST, OTHER_CLIENTS, VERSIONS, Plan, plan_of
+from soak.plan import EPOCHS, HANGS, NEWEST, OTHER_CLIENTS, VERSIONS, Plan, plan_of
 from soak.zookeeper import ZooKeeperCluster
 
 HERE = Path(__file__).resolve().parent
@@ -37,6 +38,8 @@ REST_SECONDS = 9  # the longest brief transaction.timeout.ms, and the coordinato
 EXPIRY_SECONDS = 10  # a transactional id that expires is told by nobody and is in the copy
 CALM_SECONDS = 3
 TRIES = 5
+# What lives for a minute is not worth the work of a second compiler.
+BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 ANSWER_SECONDS = 600
 STOP_SECONDS = 60
 EXHAUST_SECONDS = 90
@@ -147,23 +150,22 @@ class Run:
                 raise RuntimeError(f"{one.args!r} failed: see {self.folder}/*.log")
 
     def _beside(self, words: Sequence[str]) -> list["subprocess.Popen[bytes]"]:
-        """Programs beside the load: operators' aborts, and clients that are not Java's."""
+        """Starts the programs beside the load, of those faults that have one of their own."""
+        bootstrap, _, seconds = words
+        given = [*words, *self.plan.topics]
         started = []
-        for name in ("aborts", *OTHER_CLIENTS):
+        for name in ("aborts", HANGS, *OTHER_CLIENTS):
             if name not in self.plan.faults:
                 continue
             acted, failed = self.oracle / f"{name}.txt", self.folder / f"{name}.log"
             with acted.open("wb") as journal, failed.open("wb") as log:
                 if name == "aborts":
-                    given = [*words, *self.plan.topics]
                     started.append(self._java("Aborts", *given, told=journal, failed=log))
+                elif name == HANGS:
+                    words = [bootstrap, seconds, "plain"]
+                    started.append(_python("soak.hangs", *words, told=journal, failed=log))
                 elif name != "librdkafka" or find_spec("confluent_kafka"):
-                    command = [sys.executable, "-m", "soak.others", name]
-                    started.append(
-                        subprocess.Popen(
-                            [*command, *words, *self.plan.topics], stdout=journal, stderr=log
-                        )
-                    )
+                    started.append(_python("soak.others", name, *given, told=journal, failed=log))
                 else:
                     self._say("librdkafka is not there: its clients are left out")
         return started
@@ -306,6 +308,12 @@ class Run:
         (self.scenario / "expected.json").write_text("[]\n")
 
 
+def _python(
+    module: str, *words: str, told: BinaryIO, failed: BinaryIO
+) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen([sys.executable, "-m", module, *words], stdout=told, stderr=failed)
+
+
 def make(plan: Plan, to: Path) -> Path:
     """The archive of a run; what a failed run leaves is kept as SEED.failed."""
     folder = Path(tempfile.mkdtemp(prefix=f"soak-{plan.seed}-"))
@@ -332,6 +340,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--seconds", type=int, help="of load in each run (default: drawn)")
     parser.add_argument("--to", type=Path, default=ROOT / "build/soak", metavar="DIR")
     asked = parser.parse_args(arguments)
+    os.environ.setdefault("JDK_JAVA_OPTIONS", BRIEF)
     failed = 0
     for seed in range(asked.first_seed, asked.first_seed + asked.seeds):
         plan = plan_of(seed, asked.version, asked.seconds)

@@ -310,11 +310,12 @@ def test_coordinators_tell_what_they_told(audited: Any) -> None:
             told["transactionTimeoutMs"], sorted(listed),
         )  # fmt: skip
         if found != said:
-            # An append that failed late, for its timeout, took no effect and is in the log.
+            # An append that failed late, for its timeout, took no effect and is in the log; what
+            # it did not replace may be cleaned away.
             records = oracle.told_by_coordinators(
                 scenario, told["coordinatorId"], told["transactionalId"]
             )
-            assert (records[-1], said in records[:-1]) == (found, True), (said, found)
+            assert records == [found] or said in records[:-1], (said, found)
 
 
 def test_leaders_tell_which_transactions_are_open(audited: Any) -> None:
