@@ -12,6 +12,7 @@ import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.CreateTopicsOptions;
 import org.apache.kafka.clients.admin.NewPartitionReassignment;
 import org.apache.kafka.clients.admin.NewPartitions;
 import org.apache.kafka.clients.admin.NewTopic;
@@ -91,7 +92,7 @@ class Load {
         try (Admin admin = load.admin()) {
             List<NewTopic> made = new ArrayList<>();
             load.topics.values().forEach(topic -> made.add(topic.made()));
-            admin.createTopics(made).all().get(60, TimeUnit.SECONDS);
+            admin.createTopics(made, new CreateTopicsOptions().timeoutMs(300_000)).all().get();
             load.end = System.currentTimeMillis() + 1000 * load.seconds;
             load.say("load", "topics made");
             load.run(admin);
@@ -174,7 +175,7 @@ class Load {
     Admin admin() {
         Properties given = new Properties();
         given.put("bootstrap.servers", bootstrap);
-        given.put("request.timeout.ms", "5000");
+        given.put("request.timeout.ms", "40000");
         given.put("default.api.timeout.ms", "45000");
         return Admin.create(given);
     }
