@@ -10,6 +10,7 @@ sys.path.insert(1, str(ROOT / "scripts"))
 
 from _dump_source import CopyError
 from _protocol_client import Cluster
+from _protocol_values import PassingError
 from kafka.protocol.metadata import FindCoordinatorRequest
 from kafka.protocol.producer import InitProducerIdRequest
 
@@ -54,7 +55,7 @@ def _ready(cluster: Cluster, brokers: int, name: str) -> tuple[int, int, int]:
                 # This makes the coordinators' topic.
                 cluster.ask(FindCoordinatorRequest(key=name, key_type=1, max_version=3), broker)
                 answer = cluster.ask(_initialises(name), broker)
-            except CopyError:
+            except (CopyError, PassingError):
                 continue
             if not answer.error_code:
                 return broker, answer.producer_id, answer.producer_epoch

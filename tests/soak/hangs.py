@@ -25,6 +25,7 @@ sys.path.insert(1, str(ROOT / "scripts"))
 
 from _dump_source import CopyError
 from _protocol_client import Cluster
+from _protocol_values import PassingError
 
 PARTITION = 0
 RECORDS = 3
@@ -95,7 +96,7 @@ def end(cluster: Cluster, topic: str, producer_id: int) -> None:
                 return
             cluster.ask(_abort(topic, there), _leader(cluster, topic))
             say("operator", f"abort of {producer_id}, open since {there.current_txn_start_offset}")
-        except (CopyError, StopIteration) as error:
+        except (CopyError, PassingError, StopIteration) as error:
             say("operator", f"again after {error!r}")
         assert time.monotonic() < until, f"the transaction of {producer_id} stays open"
         time.sleep(1)
@@ -128,7 +129,7 @@ def main(words: Sequence[str]) -> None:
         time.sleep(2)
         try:
             write_late(cluster, topic, name, identity)
-        except CopyError as error:
+        except (CopyError, PassingError, StopIteration) as error:
             say(name, f"late batch: {error!r}")
         time.sleep(1)
         end(cluster, topic, int(identity.producer_id))

@@ -18,8 +18,8 @@ sys.path.insert(1, str(ROOT / "scripts"))
 
 from _dump_source import CopyError
 from _protocol_answers import producers_of
-from _protocol_client import Cluster
-from _protocol_values import EARLIEST, LATEST
+from _protocol_client import Cluster, UnsupportedError
+from _protocol_values import EARLIEST, LATEST, PassingError
 from kafka.protocol.admin import DescribeTransactionsRequest, ListTransactionsRequest
 
 
@@ -30,7 +30,7 @@ def ask(bootstrap: Sequence[str], brokers: int, folder: Path) -> None:
         for name, told in (("producers", _of_leaders), ("transactions", _of_coordinators)):
             try:
                 answers = told(cluster, brokers)
-            except CopyError:
+            except UnsupportedError:
                 continue
             if answers:
                 (folder / f"{name}.json").write_text(json.dumps(answers, indent=0) + "\n")
@@ -46,7 +46,7 @@ def wait_for_leaders(bootstrap: Sequence[str], seconds: float) -> None:
         try:
             if all(one.leader >= 0 and not one.error for one in cluster.partitions()):
                 return
-        except CopyError:
+        except (CopyError, PassingError):
             pass
         finally:
             cluster.close()
