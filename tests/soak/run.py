@@ -42,7 +42,7 @@ TRIES = 5
 BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 ANSWER_SECONDS = 600
 STOP_SECONDS = 60
-EXHAUST_SECONDS = 90
+EXHAUST_SECONDS = 300
 UNDER_LOAD = ("staggered", "take_dump", "fetched")
 PROGRAMS = ("Load", "Answers", "Aborts")
 # What they ask clients for came with Kafka 3.0.
