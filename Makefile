@@ -116,6 +116,7 @@ soak: setup build/clients/.done ## Real brokers under seeded load and faults, th
 	@scripts/fetch_kafka.sh 2.8.2 3.3.2 3.7.2 3.9.1 4.0.0 4.1.0 4.3.0
 	rm -rf build/soak
 	PYTHONPATH=.:tests:build/clients $(BIN)/python -m soak.run --to build/soak $(SOAK)
+	EOSAUDIT_DUMPS=build/soak PYTHONPATH=.:tests $(BIN)/python -m second_opinion.run --answers
 	EOSAUDIT_DUMPS=build/soak $(BIN)/python -m pytest tests/stages/test_dumps.py
 
 build/clients/.done: conf/clients-requirements.txt
