@@ -112,11 +112,20 @@ test-brokers: setup ## Fetch from real brokers of several versions, and audit wh
 	EOSAUDIT_BROKERS=1 $(BIN)/python -m pytest tests/brokers
 
 .PHONY: soak
-soak: setup ## Real brokers under seeded load and faults, then audited: make soak SOAK="--seeds 5"
-	@scripts/fetch_kafka.sh 2.8.2 3.3.2 3.7.2 3.9.1 4.0.0 4.1.0
+soak: setup build/clients/.done ## Real brokers under seeded load and faults, then audited: make soak SOAK="--seeds 5"
+	@scripts/fetch_kafka.sh 2.8.2 3.3.2 3.7.2 3.9.1 4.0.0 4.1.0 4.3.0
 	rm -rf build/soak
-	PYTHONPATH=.:tests $(BIN)/python -m soak.run --to build/soak $(SOAK)
+	PYTHONPATH=.:tests:build/clients $(BIN)/python -m soak.run --to build/soak $(SOAK)
+	EOSAUDIT_DUMPS=build/soak PYTHONPATH=.:tests $(BIN)/python -m second_opinion.run --answers
 	EOSAUDIT_DUMPS=build/soak $(BIN)/python -m pytest tests/stages/test_dumps.py
+
+build/clients/.done: conf/clients-requirements.txt
+	rm -rf build/clients
+	mkdir -p build/clients
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary :all: --no-deps \
+		--require-hashes --target build/clients -r $< || \
+		echo "soak: librdkafka cannot be had for this Python; its clients are left out" >&2
+	@touch $@
 
 .PHONY: test-kfake
 test-kfake: setup ## Fetch from a broker that is not Kafka: kfake of franz-go; needs Go

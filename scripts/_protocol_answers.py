@@ -102,7 +102,7 @@ class Answers:
         for isolation in (READ_UNCOMMITTED, READ_COMMITTED):
             self._ask(moment, broker, _offsets(led, LATEST, isolation), isolation=isolation)
         self._ask(moment, broker, _offsets(led, EARLIEST, READ_UNCOMMITTED), timestamp=EARLIEST)
-        self._ask(moment, broker, _producers(led))
+        self._ask(moment, broker, producers_of(led))
 
     def _ask_of_transactions(self, moment: str, broker: int) -> None:
         listed = self._ask(
@@ -206,7 +206,7 @@ def _offsets(led: Sequence[Partition], moment: int, isolation: int) -> Iterator[
         )
 
 
-def _producers(led: Sequence[Partition]) -> Iterator[Any]:
+def producers_of(led: Sequence[Partition]) -> Iterator[Any]:
     of = DescribeProducersRequest.TopicRequest
     for some in _parts(led):
         yield DescribeProducersRequest(

@@ -5,10 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from jobs.model.state_names import STATES
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.frames import FrameWalker
 from udfs.wire.batches.batch_headers import read_headers
 from udfs.wire.batches.batch_records import iter_batch
+from udfs.wire.coordinator import txn_log
 from udfs.wire.legacy.legacy_wrappers import check_messages
 from udfs.wire.side_files import txn_index
 
@@ -31,6 +33,19 @@ def folder_of(scenario: Path, broker: int, name: str) -> Path:
     """The folder of a partition of a broker, in whichever of its log directories it lies."""
     (found,) = (scenario / "dump").glob(f"broker*-{broker}/{name}")
     return found
+
+
+def _records(path: Path) -> Iterator[Any]:
+    """All records of a segment, of control batches too."""
+    size = path.stat().st_size
+    with path.open("rb", buffering=0) as file:
+        source = ByteRange(file, 0, size, size)
+        frames = FrameWalker(source, LIMIT, 0, 1 << 62).walk()
+    headers = read_headers(source.data, frames.positions)
+    for i in range(headers.record_count.size):
+        at, end = int(headers.position[i]), int(headers.position[i] + headers.length[i])
+        if headers.record_count[i]:
+            yield from iter_batch(source.data[at:end].tobytes(), LIMIT)
 
 
 def stored_batches(folder: Path) -> Iterator[StoredBatch]:
@@ -108,6 +123,24 @@ def partitions(scenario: Path) -> list[dict[str, Any]]:
     """Leader, log start, log end and last stable offset of every partition."""
     content: list[dict[str, Any]] = json.loads((scenario / "oracle/partitions.json").read_text())
     return content
+
+
+def told_by_coordinators(scenario: Path, broker: int, transactional_id: str) -> list[Any]:
+    """State, producer id and epoch, timeout and sorted partitions, in every record of an id."""
+    found = []
+    for folder in sorted((scenario / "dump").glob(f"broker*-{broker}/__transaction_state-*")):
+        for path in sorted(folder.glob("*.log")):
+            for record in _records(path):
+                if not record.key or not record.value:
+                    continue
+                if txn_log.decode_key(record.key).transactional_id != transactional_id:
+                    continue
+                value = txn_log.decode_value(record.value)
+                found.append(
+                    (STATES[value.status], value.producer_id, value.producer_epoch,
+                     value.timeout_ms, sorted(txn_log.partition_names(value.partitions or [])))
+                )  # fmt: skip
+    return found
 
 
 def hanging(answer: Path) -> set[tuple[str, int, int, int]]:

@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 CLUSTER = "AAAAAAAAAAAAAAAAAAAAAQ"
-START_SECONDS = 180.0
+START_SECONDS = 600.0
 
 
 def jars(version: str) -> str:
@@ -144,16 +144,17 @@ class Cluster:
 
     def wait(self) -> None:
         """Until all running brokers take connections."""
-        for number in self._running:
-            self._wait_for(self._port(number))
+        for number, process in self._running.items():
+            self._wait_for(self._port(number), process)
 
     def _port(self, number: int) -> int:
         return self.ports[number - 1]
 
     @staticmethod
-    def _wait_for(port: int) -> None:
+    def _wait_for(port: int, process: "subprocess.Popen[bytes]") -> None:
         until = time.monotonic() + START_SECONDS
         while True:
+            assert process.poll() is None, f"what should listen on port {port} has ended"
             try:
                 socket.create_connection(("127.0.0.1", port), 1).close()
                 return

@@ -9,6 +9,7 @@ Exit code 1 where any answer differs.
 """
 
 import argparse
+import os
 import re
 import shutil
 import sys
@@ -91,9 +92,10 @@ def random_logs(spark: SparkSession, logs: int, each: int, first: int) -> int:
 
 
 def archives(only: str) -> Iterator[Path]:
-    """All dumps, each name once."""
+    """All dumps, each name once; with EOSAUDIT_DUMPS those of that folder."""
     seen: set[str] = set()
-    for folder in (HERE / "dumps", CORPUS, CORPUS / "aged"):
+    given = os.environ.get("EOSAUDIT_DUMPS")
+    for folder in (Path(given),) if given else (HERE / "dumps", CORPUS, CORPUS / "aged"):
         for path in sorted(folder.glob("*.tar.gz")):
             if path.name not in seen and only in path.name:
                 seen.add(path.name)

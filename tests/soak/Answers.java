@@ -33,7 +33,9 @@ class Answers {
     static final String UNCOMMITTED = "read_uncommitted";
 
     public static void main(String[] words) throws Exception {
-        try (Admin admin = Admin.create(Map.of("bootstrap.servers", words[1]))) {
+        try (Admin admin = Admin.create(Map.of(
+                "bootstrap.servers", words[1], "request.timeout.ms", 120_000,
+                "default.api.timeout.ms", 300_000))) {
             Map<String, TopicDescription> topics = described(admin);
             if (words[0].equals("calm")) {
                 calm(admin, topics.keySet());
@@ -109,7 +111,7 @@ class Answers {
         ByteArrayDeserializer bytes = new ByteArrayDeserializer();
         return new KafkaConsumer<>(
                 Map.of("bootstrap.servers", bootstrap, "isolation.level", isolation,
-                        "auto.offset.reset", "earliest"), bytes, bytes);
+                        "auto.offset.reset", "earliest", "default.api.timeout.ms", 300_000), bytes, bytes);
     }
 
     static void read(KafkaConsumer<byte[], byte[]> consumer, TopicPartition place, Path folder)

@@ -2,25 +2,32 @@ import java.io.PrintStream;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Properties;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.CreateTopicsOptions;
+import org.apache.kafka.clients.admin.NewPartitionReassignment;
 import org.apache.kafka.clients.admin.NewPartitions;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.admin.RecordsToDelete;
+import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.clients.consumer.ConsumerGroupMetadata;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.ElectionType;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.TopicPartitionInfo;
 import org.apache.kafka.common.TopicPartitionReplica;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
@@ -67,24 +74,25 @@ class Load {
         }
     }
 
-    Load(String[] words) {
-        bootstrap = words[0];
-        seed = Long.parseLong(words[1]);
-        seconds = Long.parseLong(words[2]);
-        faults = Arrays.asList(words[3].split(","));
-        folders = words[4].split(",");
-        for (int i = 5; i < words.length; i++) {
-            Topic topic = new Topic(words[i]);
-            topics.put(topic.name, topic);
+    Load(String bootstrap, String seed, String seconds, String faults, String folders, List<String> topics) {
+        this.bootstrap = bootstrap;
+        this.seed = Long.parseLong(seed);
+        this.seconds = Long.parseLong(seconds);
+        this.faults = Arrays.asList(faults.split(","));
+        this.folders = folders.split(",");
+        for (String word : topics) {
+            Topic topic = new Topic(word);
+            this.topics.put(topic.name, topic);
         }
     }
 
     public static void main(String[] words) throws Exception {
-        Load load = new Load(words);
+        List<String> topics = Arrays.asList(words).subList(5, words.length);
+        Load load = new Load(words[0], words[1], words[2], words[3], words[4], topics);
         try (Admin admin = load.admin()) {
             List<NewTopic> made = new ArrayList<>();
             load.topics.values().forEach(topic -> made.add(topic.made()));
-            admin.createTopics(made).all().get(60, TimeUnit.SECONDS);
+            admin.createTopics(made, new CreateTopicsOptions().timeoutMs(300_000)).all().get();
             load.end = System.currentTimeMillis() + 1000 * load.seconds;
             load.say("load", "topics made");
             load.run(admin);
@@ -100,6 +108,10 @@ class Load {
         }
         if (has("zombie")) {
             start("t-0", chance.nextLong(), this::transactional);
+        }
+        if (has("epochs")) {
+            // Its epoch was raised before: see epochs.py.
+            start("e-0", chance.nextLong(), this::transactional);
         }
         for (int i = 0; i < 2; i++) {
             start("i-" + i, chance.nextLong(), (name, own) -> withoutTransactions(name, own, true));
@@ -163,7 +175,7 @@ class Load {
     Admin admin() {
         Properties given = new Properties();
         given.put("bootstrap.servers", bootstrap);
-        given.put("request.timeout.ms", "5000");
+        given.put("request.timeout.ms", "40000");
         given.put("default.api.timeout.ms", "45000");
         return Admin.create(given);
     }
@@ -261,7 +273,7 @@ class Load {
         try (KafkaProducer<byte[], byte[]> producer = new KafkaProducer<>(given)) {
             for (int turns = 20 + chance.nextInt(100); turns > 0 && left() > 0; turns--) {
                 write(producer, chance);
-                rest(chance.nextInt(idempotent && chance.nextInt(10) == 0 ? 7000 : 200));
+                rest(chance.nextInt(idempotent && chance.nextInt(14) == 0 ? 16_000 : 200));
             }
         }
     }
@@ -321,6 +333,9 @@ class Load {
             case "dirs":
                 move(admin, anyPlace(chance), chance);
                 break;
+            case "leaders":
+                moveLeader(admin, chance);
+                break;
             case "fence":
                 Properties given = producer(chance);
                 given.put("transactional.id", "t-" + chance.nextInt(4));
@@ -340,6 +355,29 @@ class Load {
         admin.deleteRecords(Map.of(place, RecordsToDelete.beforeOffset(before)))
                 .all().get(15, TimeUnit.SECONDS);
         say("delete_records", place + " before " + before);
+    }
+
+    /** Another leader without a restart; of an internal topic, another coordinator. */
+    void moveLeader(Admin admin, Random chance) throws Exception {
+        List<TopicPartition> places = new ArrayList<>();
+        List<Integer> brokers = new ArrayList<>();
+        admin.describeCluster().nodes().get(15, TimeUnit.SECONDS).forEach(one -> brokers.add(one.id()));
+        for (TopicDescription topic : Answers.described(admin).values()) {
+            for (TopicPartitionInfo one : topic.partitions()) {
+                places.add(new TopicPartition(topic.name(), one.partition()));
+            }
+        }
+        TopicPartition place = places.get(chance.nextInt(places.size()));
+        Collections.shuffle(brokers, chance);
+        // Now and then a replica less, which copies all of it again when it is one more.
+        int replicas = brokers.size() - (chance.nextInt(4) == 0 ? 1 : 0);
+        NewPartitionReassignment wanted = new NewPartitionReassignment(brokers.subList(0, replicas));
+        admin.alterPartitionReassignments(Map.of(place, Optional.of(wanted)))
+                .all().get(15, TimeUnit.SECONDS);
+        rest(chance.nextInt(1500));
+        Optional<Throwable> refused = admin.electLeaders(ElectionType.PREFERRED, Set.of(place))
+                .partitions().get(15, TimeUnit.SECONDS).get(place);
+        say("leaders", place + " on " + wanted.targetReplicas() + refused.map(one -> ": " + one).orElse(""));
     }
 
     void move(Admin admin, TopicPartition place, Random chance) throws Exception {

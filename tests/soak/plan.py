@@ -7,15 +7,21 @@ from random import Random
 # Releases, each with what the others have not: 2.8 has ZooKeeper and no way to ask for producers;
 # 3.3 is the first KRaft of production; 3.7 verifies partitions of transactions (KIP-890, part 1);
 # 4.0 has transaction.version 2.
-VERSIONS = ("2.8.2", "3.3.2", "3.7.2", "3.9.1", "4.0.0", "4.1.0")
+VERSIONS = ("2.8.2", "3.3.2", "3.7.2", "3.9.1", "4.0.0", "4.1.0", "4.3.0")
 NEWEST = VERSIONS[-1]
 OF_ZOOKEEPER = ("2.8.2",)
 # KRaft has several log directories since KIP-858, in 3.7 as a preview.
 WITHOUT_SECOND_DIRECTORY = ("3.3.2", "3.7.2")
-FAULTS = ("delete_records", "recreate", "partitions", "fence", "zombie", "event_times")
+FAULTS = ("delete_records", "recreate", "partitions", "fence", "zombie", "event_times", "aborts")
+# Faults of some runs only.
+LEADERS, DIRECTORIES, EPOCHS = "leaders", "dirs", "epochs"
+OTHER_CLIENTS = ("librdkafka", "kafka_python")
+# Transactions that hang are a fault until an operator ends them, so the copy is one of the end.
+HANGS = "hangs"
 # How the log directories are copied: all brokers stopped and asked before; under load, one
-# directory after another; by the tool, under load; after all brokers were killed.
-COPIES = ("clean_stop", "clean_stop", "clean_stop", "staggered", "take_dump", "killed")
+# directory after another; by the tool, under load; after all brokers were killed; under load, over
+# the protocol, with what the brokers say beside it.
+COPIES = ("clean_stop", "clean_stop", "clean_stop", "staggered", "take_dump", "killed", "fetched")
 
 
 @dataclass(frozen=True)
@@ -53,10 +59,15 @@ def plan_of(seed: int, version: str | None = None, seconds: int | None = None) -
     directories = 2 if brokers == 1 and chance.random() < 0.25 else 1
     if chosen in WITHOUT_SECOND_DIRECTORY:
         directories = 1
-    length = seconds or chance.choice((15, 20, 30))
+    length = seconds or chance.choice((20, 30, 40))
     faults = tuple(one for one in FAULTS if chance.random() < 0.5)
     if directories > 1:
-        faults += ("dirs",)
+        faults += (DIRECTORIES,)
+    if brokers > 1 and chance.random() < 0.7:
+        faults += (LEADERS,)
+    if chance.random() < 0.15:
+        faults += (EPOCHS,)
+    faults += tuple(kind for kind in OTHER_CLIENTS if chance.random() < 0.3)
     moments = sorted(chance.uniform(3, length - 4) for _ in range(2))
     kills = tuple(moments[:1]) if chance.random() < 0.5 else ()
     restarts = tuple(moments[1:]) if chance.random() < 0.4 else ()
@@ -64,9 +75,14 @@ def plan_of(seed: int, version: str | None = None, seconds: int | None = None) -
     if chosen >= "4" and chance.random() < 0.4:
         versions = ((0, chance.choice((0, 1))), (length / 2, 2))
         versions = versions if chance.random() < 0.5 else ((length / 2, chance.choice((0, 1))),)
+    properties, topics = _properties(chance), _topics(chance, brokers)
+    copied = chance.choice(COPIES)
+    if copied == "clean_stop" and chance.random() < 0.3:
+        faults += (HANGS,)
+        properties["transaction.partition.verification.enable"] = "false"
     return Plan(
-        seed, chosen, brokers, directories, length, faults or ("pause",), _properties(chance),
-        _topics(chance, brokers), kills, restarts, versions, chance.choice(COPIES),
+        seed, chosen, brokers, directories, length, faults or ("pause",), properties, topics, kills,
+        restarts, versions, copied,
     )  # fmt: skip
 
 
@@ -79,7 +95,8 @@ def _properties(chance: Random) -> dict[str, object]:
         "log.message.timestamp.difference.max.ms": 1 << 60,
     }
     if chance.random() < 0.4:
-        drawn["producer.id.expiration.ms"] = chance.choice((5_000, 10_000))
+        # Longer than the retries of a batch, which a leader that forgot the producer stores twice.
+        drawn["producer.id.expiration.ms"] = chance.choice((13_000, 16_000))
         drawn["producer.id.expiration.check.interval.ms"] = 1000
     if chance.random() < 0.3:
         drawn["transactional.id.expiration.ms"] = 8_000

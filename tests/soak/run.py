@@ -10,6 +10,7 @@ on the folder). A run takes about a minute. The same seed makes the same plan, n
 
 import argparse
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -21,20 +22,31 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from random import Random
 from typing import BinaryIO
 
-from brokers.kafka_broker import ROOT, Cluster
+from brokers.kafka_broker import ROOT, Cluster, jars
 
-from soak.plan import VERSIONS, Plan, plan_of
+from soak import epochs, told
+from soak.plan import EPOCHS, HANGS, NEWEST, OTHER_CLIENTS, VERSIONS, Plan, plan_of
 from soak.zookeeper import ZooKeeperCluster
 
 HERE = Path(__file__).resolve().parent
 REST_SECONDS = 9  # the longest brief transaction.timeout.ms, and the coordinator's next look
+EXPIRY_SECONDS = 10  # a transactional id that expires is told by nobody and is in the copy
 CALM_SECONDS = 3
+TRIES = 5
+# What lives for a minute is not worth the work of a second compiler.
+BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+ANSWER_SECONDS = 600
 STOP_SECONDS = 60
-UNDER_LOAD = ("staggered", "take_dump")
+EXHAUST_SECONDS = 300
+UNDER_LOAD = ("staggered", "take_dump", "fetched")
+PROGRAMS = ("Load", "Answers", "Aborts")
+# What they ask clients for came with Kafka 3.0.
+OF_KIP_664 = ("Aborts",)
 
 
 class Run:
@@ -60,6 +72,8 @@ class Run:
         try:
             self.cluster.start_all()
             time.sleep(2)
+            if EPOCHS in self.plan.faults:
+                self._use_up()
             self._load(began)
             if self.plan.copied == "clean_stop":
                 self._stop_cleanly()
@@ -80,32 +94,81 @@ class Run:
     def _java(
         self, program: str, *words: str, told: BinaryIO, failed: BinaryIO
     ) -> "subprocess.Popen[bytes]":
-        command = ["java", "-Xmx256m", "-cp", self.cluster.classes, str(HERE / f"{program}.java")]
+        """Starts a program of this folder, with the clients of the brokers' release."""
+        newer = program in OF_KIP_664 and self.plan.version < "3"
+        path = self._compiled(NEWEST if newer else self.plan.version)
+        command = ["java", "-Xmx256m", "-cp", path, program]
         return subprocess.Popen([*command, *words], stdout=told, stderr=failed)
+
+    def _compiled(self, version: str) -> str:
+        """The class path of the programs of this folder and of the clients of a release."""
+        classes = self.folder / f"classes-{version}"
+        path = f"{classes}:{jars(version)}"
+        if not classes.exists():
+            known = [one for one in PROGRAMS if version >= "3" or one not in OF_KIP_664]
+            sources = [str(HERE / f"{one}.java") for one in known]
+            subprocess.run(
+                ["javac", "-nowarn", "-cp", jars(version), "-d", str(classes), *sources],
+                check=True, capture_output=True, text=True,
+            )  # fmt: skip
+        return path
 
     def _asked(self, *words: str) -> None:
         with (self.folder / "answers.log").open("ab") as log:
             done = self._java("Answers", *words, told=log, failed=log)
-            if done.wait(240):
+            if done.wait(ANSWER_SECONDS):
                 raise RuntimeError(f"no answers: {(self.folder / 'answers.log').read_text()}")
+
+    def _use_up(self) -> None:
+        """A transactional id that has few epochs left, and a block of producer ids that is over."""
+        servers = self.cluster.bootstrap.split(",")
+        left = self.chance.randint(3, 40)
+        reached = epochs.exhaust(servers, self.plan.brokers, "e-0", left, EXHAUST_SECONDS)
+        self._say(f"e-0 has producer id, epoch {reached}, {left} left at most")
+        self._say(f"producer ids up to {epochs.use_up_a_block(servers)} are taken")
 
     def _load(self, began: float) -> None:
         plan = self.plan
         folders = [str(self.cluster.data(1, one)) for one in range(plan.directories)]
         words = [self.cluster.bootstrap, str(plan.seed), str(plan.seconds), ",".join(plan.faults)]
-        told, failed = self.oracle / "journal.txt", self.folder / "load.log"
-        with told.open("wb") as journal, failed.open("wb") as log:
+        acted, failed = self.oracle / "journal.txt", self.folder / "load.log"
+        with acted.open("wb") as journal, failed.open("wb") as log:
             load = self._java(
                 "Load", *words, ",".join(folders), *plan.topics, told=journal, failed=log
             )
-        while not told.stat().st_size and load.poll() is None:
+        while not acted.stat().st_size and load.poll() is None:
             time.sleep(0.1)
         self._say(f"load after {time.monotonic() - began:.1f} s")
+        beside = self._beside(words[:3])
         self._faults()
         if plan.copied in UNDER_LOAD:
             self._copy_under_load()
-        if load.wait(plan.seconds + 90):
+        if load.wait(plan.seconds + ANSWER_SECONDS):
             raise RuntimeError(f"the load failed: {failed.read_text()}")
+        for one in beside:
+            if one.wait(ANSWER_SECONDS):
+                raise RuntimeError(f"{one.args!r} failed: see {self.folder}/*.log")
+
+    def _beside(self, words: Sequence[str]) -> list["subprocess.Popen[bytes]"]:
+        """Starts the programs beside the load, of those faults that have one of their own."""
+        bootstrap, _, seconds = words
+        given = [*words, *self.plan.topics]
+        started = []
+        for name in ("aborts", HANGS, *OTHER_CLIENTS):
+            if name not in self.plan.faults:
+                continue
+            acted, failed = self.oracle / f"{name}.txt", self.folder / f"{name}.log"
+            with acted.open("wb") as journal, failed.open("wb") as log:
+                if name == "aborts":
+                    started.append(self._java("Aborts", *given, told=journal, failed=log))
+                elif name == HANGS:
+                    words = [bootstrap, seconds, "plain"]
+                    started.append(_python("soak.hangs", *words, told=journal, failed=log))
+                elif name != "librdkafka" or find_spec("confluent_kafka"):
+                    started.append(_python("soak.others", name, *given, told=journal, failed=log))
+                else:
+                    self._say("librdkafka is not there: its clients are left out")
+        return started
 
     def _faults(self) -> None:
         """All that happens to brokers, in the order of its moments."""
@@ -142,10 +205,20 @@ class Run:
 
     def _stop_cleanly(self) -> None:
         """At rest, asked, stopped: the answers describe the copy."""
-        time.sleep(REST_SECONDS)
+        expires = "transactional.id.expiration.ms" in self.plan.properties
+        servers = self.cluster.bootstrap.split(",")
+        told.wait_for_leaders(servers, ANSWER_SECONDS)
+        time.sleep(REST_SECONDS + expires * EXPIRY_SECONDS)
         self._asked("calm", self.cluster.bootstrap)
-        time.sleep(CALM_SECONDS)
-        self._asked("ask", self.cluster.bootstrap, str(self.oracle))
+        for _ in range(TRIES):
+            time.sleep(CALM_SECONDS)
+            before = told.ranges(servers)
+            self._asked("ask", self.cluster.bootstrap, str(self.oracle))
+            told.ask(servers, self.plan.brokers, self.oracle)
+            if told.ranges(servers) == before:
+                break
+        else:
+            raise RuntimeError("the cluster does not come to rest")
         for number in range(self.plan.brokers, 0, -1):
             self.cluster.stop(number, signal.SIGTERM, STOP_SECONDS)
         self._copy_all()
@@ -162,6 +235,9 @@ class Run:
         self._copy_all()
 
     def _copy_under_load(self) -> None:
+        if self.plan.copied == "fetched":
+            self._fetch()
+            return
         for number in self._in_any_order():
             if self.plan.copied == "take_dump":
                 self._copy_by_tool(number)
@@ -189,6 +265,17 @@ class Run:
                 subprocess.run([*command, str(source)], check=True, capture_output=True)
                 (made,) = Path(folder).iterdir()
                 shutil.copytree(made, to)
+
+    def _fetch(self) -> None:
+        """Over the protocol; a second time, only what is new."""
+        for _ in range(2):
+            command = [
+                sys.executable, str(ROOT / "scripts/take_dump.py"),
+                "--to", str(self.scenario / "dump"), "--bootstrap", self.cluster.bootstrap,
+            ]  # fmt: skip
+            subprocess.run(command, check=True, capture_output=True)
+            time.sleep(self.chance.uniform(0, 5))
+        self.dumped["cluster"] = time.time_ns() // 1_000_000
 
     def _copy_staggered(self, source: Path, to: Path) -> None:
         """One partition after another, and the checkpoints at any moment; nothing is locked."""
@@ -221,6 +308,12 @@ class Run:
         (self.scenario / "expected.json").write_text("[]\n")
 
 
+def _python(
+    module: str, *words: str, told: BinaryIO, failed: BinaryIO
+) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen([sys.executable, "-m", module, *words], stdout=told, stderr=failed)
+
+
 def make(plan: Plan, to: Path) -> Path:
     """The archive of a run; what a failed run leaves is kept as SEED.failed."""
     folder = Path(tempfile.mkdtemp(prefix=f"soak-{plan.seed}-"))
@@ -247,18 +340,19 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--seconds", type=int, help="of load in each run (default: drawn)")
     parser.add_argument("--to", type=Path, default=ROOT / "build/soak", metavar="DIR")
     asked = parser.parse_args(arguments)
+    os.environ.setdefault("JDK_JAVA_OPTIONS", BRIEF)
     failed = 0
     for seed in range(asked.first_seed, asked.first_seed + asked.seeds):
         plan = plan_of(seed, asked.version, asked.seconds)
         began = time.monotonic()
         try:
             archive = make(plan, asked.to)
-            told = f"{archive.stat().st_size >> 10:,} KiB"
+            said = f"{archive.stat().st_size >> 10:,} KiB"
         except (RuntimeError, AssertionError, OSError, subprocess.SubprocessError) as error:
-            failed, told = failed + 1, f"FAILED: {error}"
+            failed, said = failed + 1, f"FAILED: {error}"
         sys.stdout.write(
             f"seed {seed}: Kafka {plan.version}, {plan.brokers} brokers, {plan.copied}, "
-            f"{','.join(plan.faults)}, {time.monotonic() - began:.0f} s: {told}\n"
+            f"{','.join(plan.faults)}, {time.monotonic() - began:.0f} s: {said}\n"
         )
         sys.stdout.flush()
     return 1 if failed else 0

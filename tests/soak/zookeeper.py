@@ -40,5 +40,5 @@ class ZooKeeperCluster(Cluster):
                  "org.apache.zookeeper.server.quorum.QuorumPeerMain", self._file(ZOOKEEPER)],
                 stdout=log, stderr=log, env=os.environ,
             )  # fmt: skip
-        self._wait_for(self.zookeeper)
+        self._wait_for(self.zookeeper, self._running[ZOOKEEPER])
         return super().start_all()
