@@ -26,6 +26,7 @@ from udfs.rules.coordinator_step import (
     Step,
     keeps,
     may_have_failed_raise,
+    may_keep_one_past,
     may_share_past,
     takes_up,
 )
@@ -96,8 +97,12 @@ def from_older_state() -> Column:
         "since_complete",
     )
     distance = F.col("offset") - F.col("ordinal")
-    # No record of the partition is missing between these and this one.
-    known = F.filter(before, lambda one: one["offset"] - one["ordinal"] == distance)
+
+    def reaches(one: Column) -> Column:
+        """No record of the partition is missing between that one and this one."""
+        return one["offset"] - one["ordinal"] == distance
+
+    known, since = F.filter(before, reaches), F.filter("since_complete", reaches)
 
     def fits(one: Column, older: Column) -> Column:
         answer: Column = takes_up(_element(one), _element(older)) & keeps(_kept(one), _kept(older))
@@ -116,7 +121,15 @@ def from_older_state() -> Column:
     from_complete = F.col("newest_complete.offset") - F.col("newest_complete.ordinal") == distance
     nothing_before = F.col("newest_complete").isNull() & F.col("from_beginning") & (distance == -1)
     all_known = in_reach & F.coalesce(from_complete | nothing_before, F.lit(False))
-    unknown = ~all_known & F.forall(known, lambda one: may_share_past(here, _element(one)))
+
+    def shares_past(one: Column) -> Column:
+        answer: Column = may_share_past(here, _element(one)) & may_keep_one_past(
+            here_kept, _kept(one)
+        )
+        return answer
+
+    # Out of reach, what is taken up lies behind the newest Complete record.
+    unknown = ~all_known & F.forall(since, shares_past)
     return F.coalesce(F.exists(known, is_taken_up) | unknown, F.lit(False))
 
 

@@ -16,7 +16,8 @@ asked.
 
 What a step keeps (`TransactionMetadata`, all releases): its timeout, but for an Empty
 record, which InitProducerId writes; the start of a transaction, which is the moment of the Ongoing
-record that begins it (`prepareAddPartitions`); and its partitions, which Ongoing adds to and a
+record that begins it (`prepareAddPartitions`), or that of an abort from rest
+(`prepareAbortOrCommit`, transaction.version 2); and its partitions, which Ongoing adds to and a
 Prepare record takes over. `completeTransitionTo` refuses what does not.
 
 What cannot be known: a record that was cleaned. Where those before the run are gone, the run is
@@ -257,22 +258,59 @@ def takes_up(record: Step, older: Step) -> Values:
     )
 
 
+def _of_two_phase(one: Kept, other: Kept) -> Values:
+    return surely(one.timeout_ms == TWO_PHASE_COMMIT_TIMEOUT) | surely(
+        other.timeout_ms == TWO_PHASE_COMMIT_TIMEOUT
+    )
+
+
+def _goes_on(record: Kept) -> Values:
+    """Whether a record proves that it was taken from an Ongoing record: it began nothing itself.
+
+    A transaction begins with the record that says so, be it an abort of nothing: one reading of the
+    clock is its start and its update. What rests has cleared its partitions
+    (`completeTransitionTo`), so an abort from rest has none.
+    """
+    begun_before = is_in(record.state, (ONGOING, PREPARE_ABORT)) & (
+        record.start_ms != record.update_ms
+    )
+    decides = is_in(record.state, (PREPARE_COMMIT, PREPARE_ABORT))
+    return surely(begun_before) | surely(decides & (record.partitions > 0))
+
+
 def keeps(record: Kept, older: Kept) -> Values:
     """Whether `record` may be the step from `older` by what a step keeps."""
-    two_phase = surely(record.timeout_ms == TWO_PHASE_COMMIT_TIMEOUT) | surely(
-        older.timeout_ms == TWO_PHASE_COMMIT_TIMEOUT
-    )
     stated = (record.state > EMPTY) & (older.state >= EMPTY)
     other_timeout = stated & (record.timeout_ms != older.timeout_ms)
-    adds = record.state == ONGOING
-    # A transaction begins with the record that says so.
-    begun_before = adds & is_in(older.state, AT_REST) & (record.start_ms != record.update_ms)
+    begins = surely(is_in(older.state, AT_REST)) & _goes_on(record)
     running = older.state == ONGOING
-    drops = adds & running & (record.partitions < older.partitions)
+    drops = (record.state == ONGOING) & running & (record.partitions < older.partitions)
     decides = is_in(record.state, (PREPARE_COMMIT, PREPARE_ABORT))
     others = decides & running & (record.listed != older.listed)
-    changes = surely(other_timeout) | surely(begun_before) | surely(drops) | surely(others)
-    return ~changes | two_phase
+    changes = surely(other_timeout) | begins | surely(drops) | surely(others)
+    return ~changes | _of_two_phase(record, older)
+
+
+def may_keep_one_past(one: Kept, other: Kept) -> Values:
+    """Whether both may be steps from one record that is not known, by what a step keeps."""
+    decisions = (PREPARE_COMMIT, PREPARE_ABORT)
+    other_timeout = (
+        (one.state > EMPTY) & (other.state > EMPTY) & (one.timeout_ms != other.timeout_ms)
+    )
+    # Where one goes on with a transaction, so does the other.
+    begins = surely(is_in(one.state, (NO_STATE, EMPTY)) | is_in(other.state, (NO_STATE, EMPTY)))
+    apart = begins | surely(one.start_ms != other.start_ms)
+    running_apart = (_goes_on(one) | _goes_on(other)) & apart
+    decided = is_in(one.state, decisions) & is_in(other.state, decisions)
+    others = decided & (one.listed != other.listed)
+
+    def lacks(added: Kept, decision: Kept) -> Values:
+        """Whether an Ongoing record has not all that a decision, of what it adds to, took over."""
+        both = (added.state == ONGOING) & is_in(decision.state, decisions)
+        return surely(both & (added.partitions < decision.partitions))
+
+    changes = surely(other_timeout) | running_apart | surely(others)
+    return ~(changes | lacks(one, other) | lacks(other, one)) | _of_two_phase(one, other)
 
 
 def may_share_past(one: Step, other: Step) -> Values:
