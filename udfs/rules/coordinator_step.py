@@ -322,7 +322,8 @@ def may_share_past(one: Step, other: Step) -> Values:
         decided = is_in(second.state, (PREPARE_COMMIT, PREPARE_ABORT))
         ongoing = first.state == ONGOING
         raised = same & (second.producer_epoch >= first.producer_epoch)
-        unraised = same & (second.producer_epoch == first.producer_epoch)
+        raise_ = second.producer_epoch - first.producer_epoch
+        unraised = same & (raise_ == 0)
         restarted = second.state == EMPTY
         used_up = first.producer_epoch >= EXHAUSTED_EPOCH
         return surely(
@@ -331,8 +332,8 @@ def may_share_past(one: Step, other: Step) -> Values:
             | (ongoing & restarted & (raised | (~same & used_up)))
             | (decided & is_in(first.state, (PREPARE_COMMIT, PREPARE_ABORT)) & same)
             | ((first.state == PREPARE_ABORT) & restarted & (same | used_up))
-            # From one record InitProducerId makes the same epoch each time.
-            | ((first.state == EMPTY) & restarted & unraised)
+            # A retry of what had succeeded keeps the epoch (`prepareIncrementProducerEpoch`).
+            | ((first.state == EMPTY) & restarted & same & is_in(raise_, (0, 1)))
             | ((first.state == EMPTY) & restarted & ~same & _new_or_used_up(first, second))
             | (first.state == NO_STATE)
         )
@@ -368,10 +369,8 @@ def may_have_failed_raise(record: Step, raised: Step) -> Values:
     by_one = (raised.state == EMPTY) | (
         (raised.state == PREPARE_COMMIT) & (raised.protocol >= PROTOCOL_2)
     )
-    # From one record InitProducerId makes the same epoch each time.
-    again = (raised.state == EMPTY) & (record.state == EMPTY)
     return surely(
-        (same & by_one & ~again & (step <= 1))
+        (same & by_one & (step <= 1))
         | (same & (raised.state == PREPARE_ABORT) & (step <= 2))
         | (
             ~same
