@@ -211,8 +211,9 @@ def kept(
         (kept(ONGOING), kept(PREPARE_ABORT, update=6, listed=2), False),
         (kept(ONGOING), kept(PREPARE_COMMIT, timeout=50_000), False),
         (kept(ONGOING, TWO_PHASE_COMMIT_TIMEOUT), kept(PREPARE_COMMIT, timeout=50_000), True),
-        # An abort from rest begins itself, and what it lists others ask.
-        (kept(COMPLETE_ABORT, listed=0), kept(PREPARE_ABORT), True),
+        # An abort from rest begins itself, and has no partitions.
+        (kept(COMPLETE_ABORT, listed=0), kept(PREPARE_ABORT, listed=0), True),
+        (kept(COMPLETE_ABORT, listed=0), kept(PREPARE_ABORT), False),
         (kept(PREPARE_COMMIT), kept(COMPLETE_COMMIT, update=6, listed=0), True),
         (kept(PREPARE_COMMIT), kept(COMPLETE_COMMIT, timeout=50_000, listed=0), False),
         (kept(COMPLETE_COMMIT, listed=0), kept(EMPTY, timeout=50_000, listed=0), True),
