@@ -147,3 +147,20 @@ def hanging(answer: Path) -> set[tuple[str, int, int, int]]:
     """What `kafka-transactions.sh find-hanging` printed: topic, partition, producer id, offset."""
     rows = [line.split("\t") for line in answer.read_text().splitlines()[1:]]
     return {(row[0].strip(), int(row[1]), int(row[2]), int(row[5])) for row in rows if len(row) > 5}
+
+
+def open_transactions(answers: Path) -> set[tuple[str, int, int, int, int]]:
+    """What leaders remember: topic, partition, producer id, producer epoch, first offset.
+
+    Kafka's AdminClient tells null where nothing is open, the protocol itself -1, by other names.
+    """
+    told = json.loads(answers.read_text())
+    names = ("producer_id", "producer_epoch", "current_txn_start_offset")
+    if told and "producerId" in told[0]:
+        names = ("producerId", "producerEpoch", "currentTransactionStartOffset")
+    producer, epoch, start = names
+    return {
+        (one["topic"], one["partition"], one[producer], one[epoch], one[start])
+        for one in told
+        if one[start] is not None and one[start] >= 0
+    }

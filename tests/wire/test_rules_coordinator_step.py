@@ -35,6 +35,7 @@ from udfs.rules.coordinator_step import (
     lacks_raise,
     may_follow,
     may_have_failed_raise,
+    may_keep_one_past,
     may_share_past,
     shares_epoch,
     takes_up,
@@ -329,6 +330,13 @@ def test_columns_say_what_arrays_say_of_what_a_step_keeps(spark: SparkSession) -
     for start in (5, 6):
         known = choices | {"update1": [start]}
         check_in_both_engines(spark, rule, known, {"start1": start, "start2": start})
+
+    def of_one_past(row: Mapping[str, Any]) -> Any:
+        one, other = (Kept(*[row[f"{name}{which}"] for name in of_one]) for which in (1, 2))
+        return may_keep_one_past(one, other)
+
+    told = choices | {"start1": [5, 6], "start2": [5, 6]}
+    check_in_both_engines(spark, of_one_past, told, {})
 
 
 @pytest.mark.spark
