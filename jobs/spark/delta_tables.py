@@ -27,7 +27,6 @@ SCHEMAS = TABLES | {"record": RECORD}
 # all columns cost a fifth of writing the table `txn`.
 SKIPPED_BY = ("audit_id", "topic", "partition", "producer_id", "first_offset", "offset")
 
-
 # Who was overtaken by another audit of the same folder looks at the table anew, and tries again.
 OVERTAKEN = "io.delta.exceptions."
 MOST_TRIES = 10

@@ -137,24 +137,25 @@ def _producer(scene: Scene) -> tuple[View, int, int, int] | None:
     return chosen
 
 
+def _lagging(scene: Scene, less: Callable[[int, int], dict[str, int]]) -> Mutant | None:
+    """A leader that has less of a producer; `less`: what, by its epoch and last sequence."""
+    if (at := _producer(scene)) is None:
+        return None
+    view, producer_id, epoch, sequence = at
+    _set_producer(scene, view, producer_id, **less(epoch, sequence))
+    return _of(view, producer_id, "told_producer_mismatch")
+
+
 @operator
 def told_sequence_lags(scene: Scene) -> Mutant | None:
     """A leader that forgot the newest batch takes it a second time."""
-    if (at := _producer(scene)) is None:
-        return None
-    view, producer_id, _, sequence = at
-    _set_producer(scene, view, producer_id, last_sequence=sequence - 1)
-    return _of(view, producer_id, "told_producer_mismatch")
+    return _lagging(scene, lambda _, sequence: {"last_sequence": sequence - 1})
 
 
 @operator
 def told_epoch_differs(scene: Scene) -> Mutant | None:
     """A leader that forgot the newest epoch lets the producer in that it fences."""
-    if (at := _producer(scene)) is None:
-        return None
-    view, producer_id, epoch, _ = at
-    _set_producer(scene, view, producer_id, producer_epoch=epoch - 1)
-    return _of(view, producer_id, "told_producer_mismatch")
+    return _lagging(scene, lambda epoch, _: {"producer_epoch": epoch - 1})
 
 
 @operator
