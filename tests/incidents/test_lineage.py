@@ -1,7 +1,7 @@
 """What was derived of affected records: applications that read, process and write."""
 
-from collections.abc import Callable
-from pathlib import Path
+from collections import Counter
+from types import SimpleNamespace
 from typing import Any
 
 import applications
@@ -20,35 +20,49 @@ pytestmark = [pytest.mark.slow, pytest.mark.spark]
 Tables = dict[str, list[Any]]
 
 
-@pytest.fixture
-def told(spark: SparkSession, tmp_path: Path) -> Callable[..., Tables]:
-    """The tables of the incidents of made applications."""
+@pytest.fixture(scope="module")
+def told(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Tables:
+    """The tables of the incidents of all stories, which are audited together."""
+    folder = tmp_path_factory.mktemp("applications")
+    applications.write_stories(folder)
+    wanted = Request([folder], "", applications.AS_OF, "records", load_settings())
+    audit = main.audit(spark, wanted, Progress(None, quiet=True))
+    _, tables = with_incidents(audit, result_tables(spark, audit))
+    names = ("incident", "consequence", "affected", "affected_group", "incident_event")
+    rows = {name: tables[name].collect() for name in names if name in tables}
+    audit.release()
+    return rows
 
-    def audited(*copies: applications.Applications) -> Tables:
-        for node, made in enumerate(copies, start=1):
-            made.write(tmp_path / f"broker-{node}", node)
-        wanted = Request([tmp_path], "", applications.AS_OF, "records", load_settings())
-        audit = main.audit(spark, wanted, Progress(None, quiet=True))
-        _, tables = with_incidents(audit, result_tables(spark, audit))
-        names = (
-            "violation",
-            "incident",
-            "consequence",
-            "affected",
-            "affected_group",
-            "incident_event",
+
+def of(story: str, told: Tables) -> Tables:
+    """What the tables tell of one story, without the story in front of the names."""
+
+    def plain(row: Any) -> SimpleNamespace:
+        values = row.asDict().items()
+        return SimpleNamespace(
+            **{key: of.replace(story, "") if isinstance(of, str) else of for key, of in values}
         )
-        rows = {name: tables[name].collect() for name in names if name in tables}
-        audit.release()
-        return rows
 
-    return audited
+    rows = {name: [row for row in told[name] if (row.topic or "").startswith(story)]
+            for name in told if name != "incident"}  # fmt: skip
+    rows["incident"] = [row for row in told["incident"] if story in stories_of(row)]
+    return {name: [plain(row) for row in mine] for name, mine in rows.items()}
+
+
+def stories_of(incident: Any) -> list[str]:
+    return sorted({topic.partition(".")[0] + "." for topic in incident.topics})
+
+
+def test_what_shares_nothing_is_no_incident_together(told: Tables) -> None:
+    """Both logs of the unclean elections were cut by the same leader."""
+    stories = {tuple(stories_of(row)) for row in told["incident"]}
+    assert stories <= {("chain.",), ("merged.",), ("twice.",), tuple(applications.UNCLEAN)}
 
 
 def test_one_visible_aborted_record_is_followed_through_three_applications_and_a_cycle(
-    told: Callable[..., Tables],
+    told: Tables,
 ) -> None:
-    tables = told(applications.chain())
+    tables = of("chain.", told)
     (visible,) = tables["consequence"]
     assert (visible.kind, visible.topic) == ("aborted_records_visible", "orders")
     assert (visible.first_offset, visible.last_offset, visible.records) == (4, 4, 1)
@@ -77,26 +91,23 @@ def test_one_visible_aborted_record_is_followed_through_three_applications_and_a
 
 
 def test_two_breaks_an_hour_apart_are_two_incidents_with_their_own_consequences(
-    told: Callable[..., Tables],
+    told: Tables,
 ) -> None:
-    tables = told(applications.two_breaks())
+    tables = of("twice.", told)
     first, second = tables["incident"]
     assert first.kind == second.kind == "skipped_markers"
     assert first.title != second.title
     assert tables["affected"] == []
     effects = {row.incident: row for row in tables["consequence"]}
-    ranges = [(effects[n].first_offset, effects[n].last_offset, effects[n].records) for n in (1, 2)]
+    ranges = [(one.first_offset, one.last_offset, one.records) for one in effects.values()]
     assert sorted(ranges) == [(0, 0, 1), (4, 5, 2)]
-    assert {row.incident for row in tables["incident_event"]} == {1, 2}
+    assert {row.incident for row in tables["incident_event"]} == set(effects)
 
 
-@pytest.mark.parametrize("version", [1, 2])
-def test_what_only_the_old_leader_has_is_lost_whoever_wrote_it(
-    told: Callable[..., Tables], version: int
-) -> None:
-    tables = told(*applications.unclean_election(version))
-    (incident,) = tables["incident"]
-    assert incident.kind == "unclean_election"
+@pytest.mark.parametrize("story", applications.UNCLEAN)
+def test_what_only_the_old_leader_has_is_lost_whoever_wrote_it(told: Tables, story: str) -> None:
+    tables = of(story, told)
+    assert {row.kind for row in tables["incident"]} == {"unclean_election"}
     effects = {row.kind: row for row in tables["consequence"]}
     lost = effects["records_lost"]
     assert (lost.topic, lost.broker, lost.transactions, lost.records) == ("orders", 1, 2, 5)
@@ -107,9 +118,9 @@ def test_what_only_the_old_leader_has_is_lost_whoever_wrote_it(
 
 
 def test_transactions_that_share_an_epoch_are_counted_where_the_log_shows_them(
-    told: Callable[..., Tables],
+    told: Tables,
 ) -> None:
-    tables = told(applications.merged_epochs())
+    tables = of("merged.", told)
     found = {(row.topic, row.kind): row for row in tables["consequence"]}
     assert set(found) == {
         ("orders", "aborted_records_visible"), ("parts", "committed_records_invisible"),
