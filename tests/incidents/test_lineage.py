@@ -1,6 +1,5 @@
 """What was derived of affected records: applications that read, process and write."""
 
-from collections import Counter
 from types import SimpleNamespace
 from typing import Any
 
