@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import shared_jvm
 from hypothesis import settings as hypothesis_settings
 from pyspark.sql import SparkSession
 
 from jobs.main import main
-from jobs.spark.session import _embedded_defaults, get_session
 
 # A conftest.py of its own in that folder would hide this one from those who import from it.
 pytest_plugins = ["storage.s3_fixtures"]
@@ -27,7 +27,14 @@ hypothesis_settings.register_profile("untimed", deadline=None)
 hypothesis_settings.load_profile("untimed")
 
 SAMPLE = Path(__file__).parent / "dumps/hanging-sample"
-LOGGING = Path(__file__).parent.parent / "conf" / "log4j2.properties"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Processes that share the tests share a JVM, which ends with the one that waits for them."""
+    if hasattr(config, "workerinput"):
+        shared_jvm.take_address()
+    elif getattr(config.option, "numprocesses", None):
+        shared_jvm.start()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -39,28 +46,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+def spark() -> Iterator[SparkSession]:
     """A local session on two cores with the defaults of an embedded audit."""
-    scratch = tmp_path_factory.mktemp("spark")
-    settings = _embedded_defaults() | {
-        "spark.master": "local[2]",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.ui.enabled": "false",
-        # One driver for the whole run of a process; an audit of its own needs less.
-        "spark.driver.memory": "5g",
-        "spark.local.dir": str(scratch),
-        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
-    }
-    settings["spark.driver.extraJavaOptions"] += (
-        f" -Dlog4j2.configurationFile={LOGGING} -Dderby.system.home={scratch}"
-    )
-    builder = SparkSession.builder.appName("eosaudit-tests")
-    for key, value in settings.items():
-        builder = builder.config(key, value)
-    started = builder.getOrCreate()
-    session, _ = get_session()
-    yield session
-    started.stop()
+    yield shared_jvm.session()
 
 
 @dataclass(frozen=True)
