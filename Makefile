@@ -56,7 +56,7 @@ audit-cluster: setup ## Audit the sample on a small Spark cluster of its own
 
 .PHONY: test
 test: setup ## Run all tests
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
 
 .PHONY: cases
 cases: setup ## Audit cases of your own: make cases FILES="a.yaml b.yaml"

@@ -6,6 +6,8 @@ Each process has a session of its own, so settings are its own, too.
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,7 +20,9 @@ from jobs.spark.session import _embedded_defaults, get_session
 TESTS = Path(__file__).parent
 LOGGING = TESTS.parent / "conf" / "log4j2.properties"
 # By these pyspark finds a JVM that runs. Programs that a test starts must not find this one.
-PORT, SECRET = ADDRESS = ("PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET")
+PORT, SECRET = "PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET"
+# Python workers of the JVM import what the tests import, and nothing else that is installed here.
+IMPORTS, OURS = "PYTHONPATH", os.pathsep.join([str(TESTS.parent), str(TESTS)])
 
 _address: dict[str, str] = {}
 
@@ -43,31 +47,37 @@ def _conf() -> SparkConf:
 
 def start() -> None:
     """Starts it; processes that are started from now on find its address in the environment."""
-    # Its Python workers import what the tests import.
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", os.pathsep.join([str(TESTS.parent), str(TESTS)]))
+    with environment({IMPORTS: OURS}):
         parameters = launch_gateway(_conf()).gateway_parameters
     os.environ.update({PORT: str(parameters.port), SECRET: parameters.auth_token})
 
 
 def take_address() -> None:
     """Takes the address out of the environment."""
-    _address.update({name: os.environ.pop(name) for name in ADDRESS})
+    _address.update({name: os.environ.pop(name) for name in (PORT, SECRET)})
 
 
 def session() -> SparkSession:
     """A session of this process, in the shared JVM if there is one."""
     conf = _conf()
-    os.environ.update(_address)
-    SparkContext._ensure_initialized(conf=conf)
-    for name in _address:
-        del os.environ[name]
+    with environment(_address or {IMPORTS: OURS}):
+        SparkContext._ensure_initialized(conf=conf)
     jvm = SparkContext._jvm
     assert jvm is not None
-    java_conf = jvm.SparkConf()
+    settings = jvm.SparkConf()
     for key, value in conf.getAll():
-        java_conf.set(key, value)
-    core = jvm.org.apache.spark.SparkContext.getOrCreate(java_conf)
-    context = SparkContext(jsc=jvm.JavaSparkContext(core), conf=SparkConf(_jconf=java_conf))
+        settings.set(key, value)
+    # The first process makes it, the others find it.
+    shared = jvm.JavaSparkContext(jvm.org.apache.spark.SparkContext.getOrCreate(settings))
+    context = SparkContext(jsc=shared, conf=SparkConf(_jconf=settings))
     SparkSession(context, jvm.SparkSession.builder().getOrCreate().newSession())
     return get_session()[0]
+
+
+@contextmanager
+def environment(added: dict[str, str]) -> Iterator[None]:
+    """Variables that only what is started meanwhile is to see."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in added.items():
+            patch.setenv(name, value)
+        yield

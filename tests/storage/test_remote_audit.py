@@ -1,11 +1,13 @@
 """An audit of a remote dump through Spark finds what the audit of the local one finds."""
 
-import io
+import os
+import shutil
+import subprocess
 from collections.abc import Iterator
-from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
+import pyspark
 import pytest
 from conftest import SampleAudit
 from deltalake import DeltaTable
@@ -14,11 +16,11 @@ from storage.s3_fixtures import READER
 from storage.s3_server import CLOSED_BUCKET, S3Server
 
 from jobs.cli.commands.doctor import examine
-from jobs.main import main
 from udfs.storage.dump_path import dump_at
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("reader")]
 
+ROOT = Path(__file__).resolve().parents[2]
 TABLES = ("dump_file", "partition_state", "violation", "check_run", "txn")
 
 
@@ -43,15 +45,23 @@ def audit_ids(out: Path) -> set[str]:
     }
 
 
-def test_the_sample_on_a_server_gives_the_same_audit(
+@pytest.mark.submit
+def test_an_executor_with_the_shipped_zip_reads_the_sample_from_a_server(
     sample_audit: SampleAudit, sample_uri: str, tmp_path: Path
 ) -> None:
+    """A whole `./spark-submit.sh` finds what the audit of the local files finds."""
     out = tmp_path / "out"
     options = [str(out) if one == str(sample_audit.out) else one for one in sample_audit.options]
-    with redirect_stdout(io.StringIO()) as told:
-        code = main(["audit", "--dump", sample_uri, *options])
-    assert code == sample_audit.code == 1
-    assert told.getvalue().replace(str(out), "OUT") == sample_audit.told.replace(
+    # A run that was interrupted leaves its executors' folders.
+    work = Path(pyspark.__file__).parent / "work"
+    shutil.rmtree(work, ignore_errors=True)
+    done = submitted("--dump", sample_uri, *options, folder=tmp_path)
+    executors = [folder.name for folder in work.glob("app-*/*")]
+    shutil.rmtree(work, ignore_errors=True)
+    assert done.returncode == sample_audit.code == 1, done.stderr[-3000:]
+    assert executors == ["0"], "the audit did not run on the cluster that was asked for"
+    assert "Truncated the string" not in done.stderr, "warnings of no consequence are not shown"
+    assert done.stdout.replace(str(out), "OUT") == sample_audit.told.replace(
         str(sample_audit.out), "OUT"
     )
     # The identity digests paths, sizes and content: where the dump lies is no part of it.
@@ -64,6 +74,24 @@ def test_the_sample_on_a_server_gives_the_same_audit(
     options_of_the_uri = sample_uri.partition("?")[2].encode()
     for file in out.rglob("*"):
         assert not file.is_file() or options_of_the_uri not in file.read_bytes(), file
+
+
+def submitted(*options: str, folder: Path) -> "subprocess.CompletedProcess[str]":
+    """An audit on a Spark cluster of one executor, which is a process of its own."""
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    settings = {
+        "spark.local.dir": folder / "scratch",
+        # Both live for a minute: the second tier of the compiler would cost a quarter of it.
+        "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+        **{f"spark.executorEnv.{name}": value for name, value in READER.items()},
+    }
+    words = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
+    command = [ROOT / "spark-submit.sh", "--master", "local-cluster[1,1,1024]", *words]
+    return subprocess.run(
+        [*command, "--", "audit", *options],
+        check=False, cwd=folder, env=environment, capture_output=True, text=True,
+    )  # fmt: skip
 
 
 def test_doctor_asks_the_executors_whether_they_reach_a_remote_dump(
