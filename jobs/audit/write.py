@@ -14,9 +14,11 @@ from jobs.model.transactions import all_transactions
 from jobs.report import history
 from jobs.report.verdict import Verdict
 from jobs.spark import delta_tables
+from jobs.spark.delta_tables import Part
 from jobs.spark.joins import small
 from jobs.verify.verify import Verified
 from schemas.tables import TABLES
+from udfs.arrow.txn_rows import Place, folded_as_txn
 
 # Most of writing a small table is waiting for its commit.
 TABLES_AT_ONCE = 4
@@ -54,10 +56,29 @@ def write(spark: SparkSession, audit: Audit, tables: dict[str, DataFrame]) -> Ve
         list(pool.map(append, [name for name in rows if small or name != "txn"]))
         verdict = _with_history(spark, audit, audits, rows)
     if not small:
-        append("txn")
+        _append_many(audit, rows["txn"], identity)
     with audit.read.planned(spark):
         delta_tables.append(audit_row(spark, audit, verdict), out, "audit", identity, few=True)
     return verdict
+
+
+def _append_many(audit: Audit, rows: DataFrame, identity: str) -> None:
+    """Appends `rows` of the table `txn`; those that are still packed by the tasks that unpack them.
+
+    On their way through Spark as rows they would take ten times as long.
+    """
+    out, packed = audit.request.out, audit.read.decoded.regular_blocks()
+    if packed is not None:
+        names = ("partition_index", *Place._fields)
+        known = audit.replayed.partition_info.select(*names).collect()
+        places = {row.partition_index: Place(*row[1:]) for row in known}
+        parts = [
+            Part(delta_tables.stamped(_placed(audit, _replayed(audit)), "txn", identity), iter),
+            Part(packed, folded_as_txn(places, identity)),
+        ]
+        if delta_tables.append_by_tasks(parts, out, "txn", identity):
+            return
+    delta_tables.append(rows, out, "txn", identity)
 
 
 def _with_history(
@@ -87,21 +108,22 @@ def _with_history(
 
 def result_tables(spark: SparkSession, audit: Audit) -> dict[str, DataFrame]:
     """Table name -> rows, in the order of writing, of all that does not depend on the policy."""
-    place = audit.replayed.partition_info.select("partition_index", "broker", "topic", "partition")
-
-    def placed(rows: DataFrame) -> DataFrame:
-        return rows.join(small(place), on="partition_index", how="inner")
-
     return {
         "dump_file": _dump_files(audit),
-        "decode_failure": placed(_named(audit.read.damages, audit.read.files)),
-        "txn": placed(_transactions(audit)),
-        "aborted_txn": placed(_aborted(audit)),
+        "decode_failure": _placed(audit, _named(audit.read.damages, audit.read.files)),
+        "txn": _placed(audit, _transactions(audit)),
+        "aborted_txn": _placed(audit, _aborted(audit)),
         "coordinator_txn": audit.replayed.coordinator,
         "partition_state": audit.read.kept.keep(audit.replayed.partition_states()),
         "violation": audit.verified.findings,
         "check_run": _check_runs(spark, audit.verified),
     }
+
+
+def _placed(audit: Audit, rows: DataFrame) -> DataFrame:
+    """The rows with broker, topic and partition."""
+    place = audit.replayed.partition_info.select("partition_index", *Place._fields)
+    return rows.join(small(place), on="partition_index", how="inner")
 
 
 def _named(rows: DataFrame, files: DataFrame) -> DataFrame:
@@ -123,19 +145,24 @@ def _dump_files(audit: Audit) -> DataFrame:
 
 
 def _transactions(audit: Audit) -> DataFrame:
+    """Rows of the table `txn` with partition_index instead of the place."""
+    folded = audit.read.decoded.regular_transactions().withColumn("head_known", F.lit(True))
+    return _replayed(audit, folded)
+
+
+def _replayed(audit: Audit, folded: DataFrame | None = None) -> DataFrame:
+    """The same of transactions that were not folded away, and of `folded` ones."""
     with_data = audit.replayed.transactions.filter(F.col("first_offset").isNotNull())
     starts = audit.replayed.partition_info.select("partition_index", "start_known", "first_base")
     known = with_data.join(small(starts), on="partition_index", how="inner")
     preceded = F.col("previous_marker").isNotNull()
     # If it began before the log, a snapshot has its first offset, but not its batches.
     in_log = F.col("first_offset") >= F.coalesce("first_base", F.lit(0))
-    every = all_transactions(
-        known.withColumn("head_known", in_log & (F.col("start_known") | preceded)),
-        audit.read.decoded.regular_transactions().withColumn("head_known", F.lit(True)),
-        "head_known",
-    ).withColumn("producer_epoch", F.col("highest_epoch"))
-    names = [field.name for field in TABLES["txn"] if field.name in every.columns]
-    return every.select("partition_index", *names)
+    head_known = in_log & (F.col("start_known") | preceded)
+    every = all_transactions(known.withColumn("head_known", head_known), folded, "head_known")
+    of_table = every.withColumn("producer_epoch", F.col("highest_epoch"))
+    names = [field.name for field in TABLES["txn"] if field.name in of_table.columns]
+    return of_table.select("partition_index", *names)
 
 
 def _aborted(audit: Audit) -> DataFrame:

@@ -1,4 +1,4 @@
-"""Tables of few rows on a disk of the driver, written without a job of Spark.
+"""Commits to tables on a disk of the driver without Spark: few rows, or files that are there.
 
 A save by Spark plans, runs and commits some four jobs, however few the rows are; a small audit has
 nine to sixteen tables. delta-rs (package deltalake, by the makers of Delta, Apache-2.0) writes the
@@ -7,11 +7,13 @@ so that what lies in an object store stays Spark's.
 """
 
 import json
+import time
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Row
 from pyspark.sql.types import StructField, StructType
 
 VERSION = 1
@@ -33,10 +35,66 @@ def append(
     does not exist yet. Raises what deltalake raises.
     """
     # Takes a tenth of a second, and only an audit needs it.
-    from deltalake import CommitProperties, Transaction, write_deltalake  # noqa: PLC0415
-    from deltalake.exceptions import CommitFailedError  # noqa: PLC0415
+    from deltalake import write_deltalake  # noqa: PLC0415
 
     found = _typed(rows, schema, audit_id)
+
+    def commit(table: Any, once: Any) -> None:
+        write_deltalake(table, found, mode="append", schema_mode="merge", commit_properties=once)
+
+    _commit_once(path, found.schema, app, audit_id, options, commit)
+
+
+def append_files(
+    files: Sequence[Row],
+    path: str,
+    schema: StructType,
+    app: str,
+    audit_id: str,
+    options: dict[str, str],
+) -> None:
+    """The same of `files`, rows of DATA_FILE, which lie in the folder `path` already."""
+    from deltalake.transaction import AddAction  # noqa: PLC0415
+
+    now = time.time_ns() // 1_000_000
+    actions = [AddAction(one.path, one.size, {}, now, True, one.stats) for one in files]
+
+    def commit(table: Any, once: Any) -> None:
+        table.create_write_transaction(actions, "append", table.schema(), commit_properties=once)
+
+    _commit_once(path, _arrow_schema(schema), app, audit_id, options, commit)
+
+
+def has(path: str, app: str) -> bool:
+    """Whether the table exists and `app` was added to it."""
+    from deltalake import DeltaTable  # noqa: PLC0415
+
+    return DeltaTable.is_deltatable(path) and (
+        DeltaTable(path).transaction_version(app) is not None
+    )
+
+
+def lacks_columns(path: str, schema: StructType) -> bool:
+    """Whether the table exists, and is of an earlier version that had fewer columns."""
+    from deltalake import DeltaTable  # noqa: PLC0415
+
+    if not DeltaTable.is_deltatable(path):
+        return False
+    return not {*schema.names} <= {field.name for field in DeltaTable(path).schema().fields}
+
+
+def _commit_once(
+    path: str,
+    schema: pa.Schema,
+    app: str,
+    audit_id: str,
+    options: dict[str, str],
+    commit: Callable[[Any, Any], None],
+) -> None:
+    """Calls `commit` with the table and the properties of its commit, unless `app` is there."""
+    from deltalake import CommitProperties, Transaction  # noqa: PLC0415
+    from deltalake.exceptions import CommitFailedError  # noqa: PLC0415
+
     # A commit that was overtaken is not just repeated: what overtook it may be this very audit.
     once = CommitProperties(
         custom_metadata={"userMetadata": audit_id},
@@ -44,14 +102,11 @@ def append(
         max_commit_retries=0,
     )
     for turn in range(1, MOST_TURNS + 1):
-        table = _opened(path, found.schema, options)
+        table = _opened(path, schema, options)
         if table.transaction_version(app) is not None:
             return
         try:
-            write_deltalake(
-                table, found, mode="append", schema_mode="merge", commit_properties=once
-            )
-            return
+            return commit(table, once)
         except CommitFailedError:
             if turn == MOST_TURNS:
                 raise
@@ -72,12 +127,17 @@ def _opened(path: str, schema: pa.Schema, options: dict[str, str]) -> Any:
     return DeltaTable(path)
 
 
-def _typed(rows: DataFrame, schema: StructType, audit_id: str) -> pa.Table:
-    """The columns, types and comments of the schema; all are nullable, as Spark makes them."""
+def _arrow_schema(schema: StructType) -> pa.Schema:
+    """Columns, types and comments; all are nullable, as Spark makes them."""
     from deltalake import Schema  # noqa: PLC0415
 
     nullable = StructType([StructField(f.name, f.dataType, True, f.metadata) for f in schema])
-    wanted = pa.schema(Schema.from_json(json.dumps(nullable.jsonValue())).to_arrow())
+    return pa.schema(Schema.from_json(json.dumps(nullable.jsonValue())).to_arrow())
+
+
+def _typed(rows: DataFrame, schema: StructType, audit_id: str) -> pa.Table:
+    """The rows in the columns and types of the schema."""
+    wanted = _arrow_schema(schema)
     found = rows.select(*[name for name in schema.names if name != "audit_id"]).toArrow()
     identity = pa.array([audit_id] * found.num_rows, pa.string())
     columns = [identity if name == "audit_id" else found[name] for name in wanted.names]

@@ -7,7 +7,9 @@ adds nothing, nor does running it twice at once.
 
 import random
 import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, PySparkException
@@ -17,12 +19,25 @@ from pyspark.sql.types import StructType
 
 from jobs.spark import delta_by_driver
 from jobs.spark.files import local_folder, remove_folder
+from jobs.spark.session import in_one_process
+from schemas.data_file import DATA_FILE
 from schemas.record import RECORD
 from schemas.tables import TABLES
+from udfs.arrow.blocks import Unpack
+from udfs.arrow.parquet_files import parquet_files
 
 TRIAL = "_doctor"
 # An export writes a table of its own.
 SCHEMAS = TABLES | {"record": RECORD}
+
+
+class Part(NamedTuple):
+    """Some rows of a table: what `of_batches` makes of `rows`, in all columns of the table."""
+
+    rows: DataFrame
+    of_batches: Unpack
+
+
 # By which files are skipped: Delta keeps the smallest and largest value of these a file. Those of
 # all columns cost a fifth of writing the table `txn`.
 SKIPPED_BY = ("audit_id", "topic", "partition", "producer_id", "first_offset", "offset")
@@ -72,9 +87,7 @@ def append(rows: DataFrame, out: str, name: str, audit_id: str, few: bool = Fals
 
     `few` rows are written by the driver where the table lies on a disk of its machine.
     """
-    skipped_by = [column for column in SKIPPED_BY if column in SCHEMAS[name].names]
-    app = f"eosaudit/{name}/{audit_id}"
-    properties = {"delta.dataSkippingStatsColumns": ",".join(skipped_by)}
+    app, properties = _app(name, audit_id), _properties(name)
     folder = local_folder(rows.sparkSession, path_of(out, name)) if few else None
     if folder is not None and delta_by_driver.is_there():
         delta_by_driver.append(rows, folder, SCHEMAS[name], app, audit_id, properties)
@@ -98,6 +111,45 @@ def append(rows: DataFrame, out: str, name: str, audit_id: str, few: bool = Fals
             if OVERTAKEN not in str(error) or not tries_left:
                 raise
         time.sleep(random.uniform(0, LONGEST_PAUSE_SECONDS))
+
+
+def append_by_tasks(parts: Sequence[Part], out: str, name: str, audit_id: str) -> bool:
+    """The same of very many rows, by the tasks that have them; whether it can be done so.
+
+    It can where tasks and table are on one machine, and the table has all columns.
+    """
+    spark, schema = parts[0].rows.sparkSession, SCHEMAS[name]
+    folder = local_folder(spark, path_of(out, name)) if in_one_process(spark) else None
+    if folder is None or not delta_by_driver.is_there():
+        return False
+    if delta_by_driver.lacks_columns(folder, schema):
+        return False
+    app, properties = _app(name, audit_id), _properties(name)
+    if not delta_by_driver.has(folder, app):
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        files = [
+            file
+            for part in parts
+            for file in part.rows.mapInArrow(
+                parquet_files(folder, _skipped_by(name), part.of_batches), DATA_FILE
+            ).collect()
+        ]
+        delta_by_driver.append_files(files, folder, schema, app, audit_id, properties)
+    return True
+
+
+def _app(name: str, audit_id: str) -> str:
+    """By which a table knows that it has the rows of an audit."""
+    return f"eosaudit/{name}/{audit_id}"
+
+
+def _skipped_by(name: str) -> list[str]:
+    return [column for column in SKIPPED_BY if column in SCHEMAS[name].names]
+
+
+def _properties(name: str) -> dict[str, str]:
+    """Of a table that does not exist yet."""
+    return {"delta.dataSkippingStatsColumns": ",".join(_skipped_by(name))}
 
 
 def stamped(rows: DataFrame, name: str, audit_id: str) -> DataFrame:

@@ -1,16 +1,12 @@
 """Frames that are computed once and read often, each the beginning of a new plan."""
 
-import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from jobs.spark.session import INTERPRETED, shuffle_partitions
-
-# One process: what it holds cannot be lost without the audit.
-IN_ONE_PROCESS = re.compile(r"local(\[.*)?")
+from jobs.spark.session import INTERPRETED, in_one_process, shuffle_partitions
 
 FRAMES_AT_ONCE = 3
 # What the expressions of a plan look up while they run.
@@ -27,7 +23,8 @@ class Kept:
     """
 
     def __init__(self, spark: SparkSession) -> None:
-        self._in_one_process = bool(IN_ONE_PROCESS.fullmatch(spark.sparkContext.master or ""))
+        # What it holds cannot be lost without the audit.
+        self._in_one_process = in_one_process(spark)
         self._context = spark.sparkContext._jsc.sc()
         self._checkpoints: list[int] = []
         self._persisted: list[DataFrame] = []

@@ -1,6 +1,7 @@
 """The Spark session: the one that is active, or an embedded one with the defaults we need."""
 
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from jobs.spark.java_names import remember
 
+IN_ONE_PROCESS = re.compile(r"local(\[.*)?")
 # Packs of splits for each core: enough for an even load, few enough for the start of a task.
 TASKS_A_CORE = 3
 # Must hold for the results to be right; set on every session, whoever started it.
@@ -112,6 +114,11 @@ def planned_for(spark: SparkSession, rows: int, in_one_task: bool = False) -> It
                 spark.conf.unset(key)
             else:
                 spark.conf.set(key, was)
+
+
+def in_one_process(spark: SparkSession) -> bool:
+    """Whether driver and executor are one process, so also on one machine."""
+    return bool(IN_ONE_PROCESS.fullmatch(spark.sparkContext.master or ""))
 
 
 def shuffle_partitions(spark: SparkSession) -> int:

@@ -4,12 +4,14 @@ All cases of all files lie in one dump, which is audited once; a case owns the f
 partition.
 """
 
+import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 from cases import AuditedCases, audit_dump, cases_of, difference, tables, told
+from deltalake import DeltaTable
 from histories import HISTORIES, histories
 from log_builder import AS_OF, CLOCK_TOPIC, COORDINATOR_TOPIC, DumpWriter
 from log_builder import Case as LogCase
@@ -17,9 +19,11 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
+from jobs.audit import write
 from jobs.audit.audit import Audit, aborts_of
 from jobs.audit.contexts import Made, build_contexts
 from jobs.model import decoded
+from jobs.spark import delta_tables
 from jobs.spark.kept import Kept
 from jobs.verify.catalogue import CHECKS
 from jobs.verify.check import Check
@@ -140,6 +144,35 @@ def test_findings_are_the_same_where_aborts_are_matched_packed(
     wanted = done.verified.findings.filter(F.col("code").isin([check.code for check in checks]))
     assert told(wanted).total() > len(checks)
     assert told(packed.findings) == told(wanted)
+
+
+@pytest.mark.spark
+def test_transactions_that_tasks_write_are_those_that_spark_writes(
+    audited: AuditedCases, tmp_path: Path
+) -> None:
+    done = replace(audited.done, request=replace(audited.done.request, out=f"{tmp_path}/tasks"))
+    rows = write._placed(done, write._transactions(done))
+    for _ in range(2):  # the second time adds nothing
+        write._append_many(done, rows, "an audit")
+    delta_tables.append(rows, f"{tmp_path}/spark", "txn", "an audit")
+    made = []
+    for name in ("tasks", "spark"):
+        table = DeltaTable(tmp_path / name / "txn")
+        extremes = table.get_add_actions(flatten=True).to_struct_array().to_pylist()
+        stored = delta_tables.read(rows.sparkSession, f"{tmp_path}/{name}", "txn")
+        assert stored is not None
+        made.append(
+            (
+                told(stored),
+                StructType.fromJson(json.loads(table.schema().to_json())),
+                table.metadata().configuration,
+                {key for file in extremes for key in file if key.startswith(("min.", "max."))},
+                min(file["min.first_offset"] for file in extremes),
+                max(file["max.topic"] for file in extremes),
+            )
+        )
+    assert made[0] == made[1]
+    assert made[0][0].total() > done.replayed.regular > 0
 
 
 @pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
