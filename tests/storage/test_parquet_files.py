@@ -26,7 +26,7 @@ def batches() -> Iterator[pa.RecordBatch]:
     yield pa.record_batch({name: [] for name in ("topic", "offset", "whole")})
 
 
-@pytest.mark.parametrize("rows_of_group", [1, 1 << 19])
+@pytest.mark.parametrize("rows_of_group", [1, 1 << 18])
 def test_what_is_written_is_read_again_and_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows_of_group: int
 ) -> None:

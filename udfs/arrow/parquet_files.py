@@ -15,7 +15,7 @@ from udfs.arrow.blocks import Unpack
 
 SCHEMA: pa.Schema = to_arrow_schema(DATA_FILE)
 # Enough to pack well; a task has so many in memory.
-ROWS_OF_GROUP = 1 << 19
+ROWS_OF_GROUP = 1 << 18
 
 
 def parquet_files(folder: str, skipped_by: Sequence[str], rows: Unpack) -> Unpack:
