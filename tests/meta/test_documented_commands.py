@@ -82,10 +82,10 @@ RUN_BY = {
     "./spark-submit.sh doctor --dump s3://copies/today":
         REMOTE + "doctor_asks_the_executors_whether_they_reach_a_remote_dump",
     "./spark-submit.sh audit --dump s3://copies/today --out /audits":
-        REMOTE + "the_sample_on_a_server_gives_the_same_audit",
+        REMOTE + "an_executor_with_the_shipped_zip_reads_the_sample_from_a_server",
     "./spark-submit.sh audit --out /audits --dump "
     "'s3://copies/today?endpoint_override=storage.internal:9000&scheme=http&region=any'":
-        REMOTE + "the_sample_on_a_server_gives_the_same_audit",
+        REMOTE + "an_executor_with_the_shipped_zip_reads_the_sample_from_a_server",
     'ln -s "$PWD/dags/eos_audit.py" "$AIRFLOW_HOME/dags/"': AIRFLOW,
     'ln -s /opt/eosaudit/dags/eos_audit.py "$AIRFLOW_HOME/dags/"': AIRFLOW,
     "airflow connections add spark_default --conn-type spark --conn-host 'local[*]'": AIRFLOW,

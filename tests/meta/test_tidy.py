@@ -17,6 +17,8 @@ CODE = ("jobs/", "schemas/", "udfs/")
 
 # Modules that may bring rows to the driver, and why their number is bounded.
 MAY_COLLECT = {
+    "jobs/audit/write.py": "a row a copy of a partition: each task needs their names",
+    "jobs/spark/delta_tables.py": "a row a file that a task has written",
     "jobs/audit/identity.py": "one digest a file, no more than the listing the driver holds anyway",
     "jobs/decode/cluster_metadata.py": "a row a topic, bounded ones a split",
     "jobs/audit/coverage.py": "one row of totals, and at most 100 named files",
