@@ -1,7 +1,8 @@
 """Times an audit of healthy dumps of several sizes, stage by stage, each in a process of its own.
 
     python benchmarks/run.py [--transactions 2000 200000 2000000] [--kafka-libs DIR] \\
-        [--coordinator] [--runs 3]
+        [--coordinator] [--replicas 3] [--runs 3]
+    python benchmarks/run.py --shapes plain one-partition million-producers
 
 Prints, for each size, transactions/s, batches/s, MB/s, processor seconds and peak memory of driver
 and workers, and the seconds of each stage. What the smallest dump takes is the fixed cost of an
@@ -23,7 +24,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.make_dump import make_dump
+from benchmarks.make_dump import PLAIN, SHAPES, make_dump
 from jobs.audit.audit import Request
 from jobs.audit.write import result_tables, write
 from jobs.cli.progress import Progress
@@ -31,7 +32,6 @@ from jobs.main import audit
 from jobs.model.settings import load
 from jobs.spark.session import spark_session
 
-PARTITIONS = 8
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -89,17 +89,25 @@ class PeakMemory:
 
 def dump_log_seconds(libs: Path, dump: Path) -> float:
     """Seconds that kafka-dump-log needs to print the segments of a dump."""
-    files = ",".join(str(path) for path in sorted(dump.glob("*/*.log")))
+    files = ",".join(str(path) for path in sorted(dump.rglob("*.log")))
     start = time.monotonic()
     command = ["java", "-cp", f"{libs}/*", "kafka.tools.DumpLogSegments", "--files", files]
     subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
     return time.monotonic() - start
 
 
-def measure(transactions: int, folder: Path, libs: Path | None, coordinator: bool) -> None:
-    """One size: makes the dump, audits it into Delta, prints the figures."""
+def measure(given: argparse.Namespace, folder: Path) -> None:
+    """One size or shape: makes the dump, audits it into Delta, prints the figures."""
     dump, out = folder / "dump", folder / "out"
-    size = make_dump(dump, transactions, PARTITIONS, coordinator)
+    transactions, shape = given.transactions[0], PLAIN
+    if given.shapes:
+        transactions, shape = SHAPES[given.shapes[0]]
+    nodes = range(1, given.replicas + 1)
+    sizes = [
+        make_dump(dump / f"broker-{node}", transactions, shape, given.coordinator, node)
+        for node in nodes
+    ]
+    size, batches = sum(sizes), transactions * (shape.batches + 1) * len(sizes)
     with spark_session() as spark, PeakMemory() as memory:
         spark.range(1).count()
         before = sum(processes().values())
@@ -113,16 +121,18 @@ def measure(transactions: int, folder: Path, libs: Path | None, coordinator: boo
         done.release()
     stages = ", ".join(f"{name} {took:.1f}" for name, took in progress.seconds.items())
     print(
-        f"{transactions:,} transactions, {size / 1e6:,.0f} MB: {seconds:.1f} s after start-up "
-        f"({stages}); {transactions / seconds:,.0f} transactions/s, "
-        f"{2 * transactions / seconds:,.0f} batches/s, {size / 1e6 / seconds:,.0f} MB/s, "
+        f"{given.shapes[0] if given.shapes else 'plain'}: "
+        f"{transactions:,} transactions, {batches:,} batches, {size / 1e6:,.0f} MB: "
+        f"{seconds:.1f} s after start-up ({stages}); {transactions / seconds:,.0f} transactions/s, "
+        f"{batches / seconds:,.0f} batches/s, {size / 1e6 / seconds:,.0f} MB/s, "
         f"{used:.0f} processor seconds, peak {memory.peak / 1e9:.1f} GB, "
         f"verdict {done.verdict.verdict}"
     )
     if done.verdict.verdict != "clean":
         raise SystemExit("The made dump is healthy: this audit is wrong, and so are its figures.")
-    if libs is not None:
-        print(f"    kafka-dump-log, printing only: {dump_log_seconds(libs, dump):.1f} s")
+    if given.kafka_libs is not None:
+        seconds = dump_log_seconds(given.kafka_libs, dump)
+        print(f"    kafka-dump-log, printing only: {seconds:.1f} s")
 
 
 def main() -> None:
@@ -135,22 +145,27 @@ def main() -> None:
     parser.add_argument(
         "--coordinator", action="store_true", help="with a whole __transaction_state"
     )
+    parser.add_argument(
+        "--shapes", nargs="+", choices=SHAPES, default=[], help="instead of sizes: how they lie"
+    )
+    parser.add_argument("--replicas", type=int, default=1, help="brokers that have all of it")
     parser.add_argument("--runs", type=int, default=1, help="how often each size is measured")
     given = parser.parse_args()
-    if len(given.transactions) * given.runs > 1:
+    if len(given.shapes or given.transactions) * given.runs > 1:
         _each_alone(given)
         return
     folder = Path(tempfile.mkdtemp(prefix="eosaudit-bench-"))
     try:
-        measure(given.transactions[0], folder, given.kafka_libs, given.coordinator)
+        measure(given, folder)
     finally:
         shutil.rmtree(folder)
 
 
 def _each_alone(given: argparse.Namespace) -> None:
     """Each run in a new process, so that none meets a JVM that another has warmed."""
-    for transactions in given.transactions * given.runs:
-        command = [sys.executable, __file__, "--transactions", str(transactions)]
+    what = "--shapes" if given.shapes else "--transactions"
+    for one in (given.shapes or given.transactions) * given.runs:
+        command = [sys.executable, __file__, what, str(one), "--replicas", str(given.replicas)]
         command += ["--kafka-libs", str(given.kafka_libs)] if given.kafka_libs else []
         subprocess.run(command + ["--coordinator"] * given.coordinator, check=True)
 
