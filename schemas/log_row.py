@@ -365,7 +365,8 @@ MISSING = table(
 SUMMARY_TYPE = table(
     long("length", "bytes of the split or file that were there to read"),
     binary("digests", "SHA-256 of each MiB of the split, joined"),
-    boolean("shrank", "the file was shorter than when it was listed, or could not be read"),
+    boolean("shrank", "the file was shorter than when it was listed, a closed one longer, or it "
+            "could not be read"),
     long("first_found", "byte position of the first batch that starts in the split; null: none"),
     long("end", "byte position where the chain of batches arrived; null: inside damage"),
     long("batches", "batches; a message of magic 0 or 1 is one"),

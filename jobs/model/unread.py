@@ -1,10 +1,13 @@
 """Copies of partitions that were not read as they had been listed: nothing of them is judged.
 
 Whoever audits the folder of a running broker, or a store that fails, meets files that are gone,
-shorter than a moment before, or that cannot be opened. What is left of such a partition never lay
-on any disk: a log without its last segment ends below its high watermark, and without its
-`.txnindex` all that was aborted looks delivered. A partition that is absent is what every dump
-may have, and the rules know that.
+shorter than a moment before, or that cannot be opened, and closed segments that are longer: the
+cleaner merged others into them, or a follower truncated them and fetched on. What is left of such a
+partition never lay on any disk: a log without its last segment ends below its high watermark, and
+without its `.txnindex` all that was aborted looks delivered. A partition that is absent is what
+every dump may have, and the rules know that.
+
+What cannot be seen: a file that was replaced by another one of the same length.
 """
 
 from collections.abc import Collection

@@ -24,6 +24,7 @@ from udfs.rules.coordinator_step import (
     LOOKED_BACK,
     Kept,
     Step,
+    goes_below,
     keeps,
     may_have_failed_raise,
     may_keep_one_past,
@@ -78,7 +79,8 @@ def may_follow(before: str) -> Column:
 
 def failed_raise() -> Column:
     """Whether the record before, near or not, may have raised the epoch without effect."""
-    answer: Column = may_have_failed_raise(_step(), _step("previous"))
+    here, before = _step(), _step("previous")
+    answer: Column = may_have_failed_raise(here, before) & ~goes_below(here, before)
     return answer
 
 
@@ -108,9 +110,15 @@ def from_older_state() -> Column:
         answer: Column = takes_up(_element(one), _element(older)) & keeps(_kept(one), _kept(older))
         return answer
 
+    def is_over(one: Column) -> Column:
+        """Whether a record between the two proves a higher epoch than this one has."""
+        answer: Column = goes_below(here, _element(one))
+        return answer
+
     def is_taken_up(older: Column) -> Column:
         from_older = F.forall(
-            known, lambda one: (one["ordinal"] <= older["ordinal"]) | fits(one, older)
+            known,
+            lambda one: (one["ordinal"] <= older["ordinal"]) | (fits(one, older) & ~is_over(one)),
         )
         earlier = older["ordinal"] < F.col("previous.ordinal")
         taken = takes_up(here, _element(older)) & keeps(here_kept, _kept(older))
@@ -126,7 +134,7 @@ def from_older_state() -> Column:
         answer: Column = may_share_past(here, _element(one)) & may_keep_one_past(
             here_kept, _kept(one)
         )
-        return answer
+        return answer & ~is_over(one)
 
     # Out of reach, what is taken up lies behind the newest Complete record.
     unknown = ~all_known & F.forall(since, shares_past)

@@ -17,6 +17,7 @@ from typing import Any
 from laws import catalogue, tail
 from laws.catalogue import Source
 from laws.dump_files import Directory, Dump
+from laws.log_batches import batches
 from laws.rename import NotPlacedError, internal_partitions, packed
 from laws.run import AN_HOUR_MS, Scenario, copy_of, is_legal, read_scenario, scenarios
 from pyspark.sql import SparkSession
@@ -92,10 +93,26 @@ def cut(directories: Sequence[Directory], rng: Random) -> None:
         files[name] = files[name][: rng.randrange(len(files[name]) + 1)]
 
 
+def _logs(files: dict[str, bytes]) -> list[str]:
+    return sorted(name for name in files if name.endswith(".log"))
+
+
 def appended(directories: Sequence[Directory], rng: Random) -> None:
-    """Any files have more bytes at their end."""
-    for files, name in _some(directories, rng):
-        files[name] += TORN[: rng.randrange(1, len(TORN))]
+    """Any newest segments have more bytes at their end."""
+    for files, _ in _some(directories, rng):
+        for newest in _logs(files)[-1:]:
+            files[newest] += TORN[: rng.randrange(1, len(TORN))]
+
+
+def merged(directories: Sequence[Directory], rng: Random) -> None:
+    """Closed segments are what the cleaner made of them and the next ones, which had been read."""
+    for directory in directories:
+        for one in directory.partitions:
+            first, second, newest = [*_logs(one.files), "", "", ""][:3]
+            if newest:
+                kept = list(batches(one.files[first]))
+                kept = kept[round(len(kept) * rng.choice(SHARES)) :]
+                one.files[first] = b"".join(batch.content for batch in kept) + one.files[second]
 
 
 # What nobody means: the files of a copy when they are read.
@@ -103,6 +120,7 @@ OF_FILES: dict[str, Callable[[Sequence[Directory], Random], None]] = {
     "removed": removed,
     "cut": cut,
     "appended": appended,
+    "merged": merged,
 }
 CHANGES = (*OF_BROKERS, *OF_FILES)
 # After these nothing is missing of what was listed.

@@ -3,6 +3,7 @@
 import threading
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from laws.run import OWN, read_scenario
 from pyspark.sql import SparkSession
@@ -13,6 +14,8 @@ from jobs.audit.identity import of_incomplete
 from jobs.cli import failures
 from jobs.cli.commands.export import Exported, closing_words
 from jobs.collect.collect import collect
+from jobs.decode.decode import decode_options
+from jobs.decode.splits import plan_splits
 from jobs.export.export import Range, Wanted
 from jobs.model.settings import load
 from jobs.model.unread import UNREAD, leave_out_unread
@@ -20,12 +23,13 @@ from jobs.spark import delta_tables
 from jobs.spark.files import are_there, write_files
 from schemas.tables import TABLES
 from udfs.arrow.read_again import read_again
+from udfs.arrow.read_pack import read_packs
 from udfs.wire.batches import writer
 
 SEGMENT = "00000000000000000000.log"
 BATCH = writer.batch(0, [writer.record(0)], base_timestamp=0)
 # Of every kind one, and one that harms nothing.
-SLICE = [("truncated", 1), ("removed", 1), ("cut", 1), ("grown", 1)]
+SLICE = [("truncated", 1), ("removed", 1), ("cut", 1), ("merged", 1), ("grown", 1), ("appended", 1)]
 
 
 def put(path: Path, content: bytes = b"") -> None:
@@ -38,7 +42,7 @@ def put(path: Path, content: bytes = b"") -> None:
 def test_files_that_change_before_they_are_read_accuse_nobody(spark: SparkSession) -> None:
     told = audit_changed(spark, read_scenario(OWN / "mixed-clients.tar.gz"), SLICE)
     assert wrong_in(told) is None
-    assert {change for change, _ in told.left_out} == {"truncated", "removed", "cut"}
+    assert {change for change, _ in told.left_out} == {"truncated", "removed", "cut", "merged"}
     assert told.incomplete
 
 
@@ -68,6 +72,26 @@ def test_a_partition_of_which_a_file_vanishes_while_it_is_listed_is_left_out(
     assert [one.partition for one in dump.partitions] == [1], "what was deleted is not missed"
     assert [one.note for one in dump.files if one.path.startswith("a-0/")] == [UNREAD, UNREAD]
     assert "a-0/00000000000000000007.log: No such file or directory" in dump.unreadable
+
+
+def test_a_closed_segment_that_became_longer_was_replaced(tmp_path: Path) -> None:
+    later = writer.batch(1, [writer.record(0)], base_timestamp=0)
+    put(tmp_path / "a-0" / SEGMENT, BATCH)
+    put(tmp_path / "a-0" / "00000000000000000001.log", later)
+    dump = collect([tmp_path])
+    pack = pa.RecordBatch.from_arrays([pa.array([plan_splits(dump, 1 << 20)])], names=["splits"])
+
+    def refused() -> list[str]:
+        """The files that are not read as they were listed."""
+        parts = read_packs(iter([pack]), decode_options(load(None), "records"))
+        rows = [row for part in parts for row in part.to_pylist() if row["summary"]]
+        told = {row["file_index"] for row in rows if row["summary"]["shrank"]}
+        return [one.path for one in dump.files if one.file_index in told]
+
+    put(tmp_path / "a-0" / "00000000000000000001.log", later + BATCH)
+    assert refused() == [], "the newest segment of a running broker grows"
+    put(tmp_path / "a-0" / SEGMENT, BATCH + later)
+    assert refused() == [f"a-0/{SEGMENT}"]
 
 
 def test_what_is_not_read_is_not_exported_silently(tmp_path: Path) -> None:

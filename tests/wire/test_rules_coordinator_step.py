@@ -29,6 +29,7 @@ from udfs.rules.coordinator_step import (
     ends_running,
     epoch_by_protocol,
     epoch_in_effect,
+    goes_below,
     is_completed_by,
     is_plain,
     keeps,
@@ -193,6 +194,23 @@ def test_only_what_raises_an_epoch_may_be_a_raise_that_failed() -> None:
     assert not holds(may_have_failed_raise(after, step(EMPTY, pid=2)))
 
 
+@pytest.mark.parametrize(
+    ("earlier", "below"),
+    [
+        (step(EMPTY, epoch=6, start=-1), False),
+        (step(EMPTY, epoch=7, start=-1), True),
+        (step(ONGOING, epoch=6), True),
+        (step(PREPARE_ABORT, epoch=6), True),
+        (step(PREPARE_ABORT, epoch=6, protocol=2), False),
+        (step(PREPARE_ABORT, epoch=7, protocol=2), True),
+        (step(PREPARE_ABORT, pid=2, epoch=6), False),
+        (step(PREPARE_ABORT, epoch=5), False),
+    ],
+)
+def test_a_record_goes_below_what_is_in_memory(earlier: Step, below: bool) -> None:
+    assert holds(goes_below(step(ONGOING, epoch=5), earlier)) is below
+
+
 def kept(
     state: int, timeout: int = 60_000, start: int = 5, update: int = 5, listed: int = 1
 ) -> Kept:
@@ -305,7 +323,8 @@ def steps(row: dict) -> tuple[Step, Step]:  # type: ignore[type-arg]
 
 @pytest.mark.spark
 @pytest.mark.parametrize(
-    "rule", [lacks_raise, takes_up, is_completed_by, may_share_past, may_have_failed_raise]
+    "rule",
+    [lacks_raise, takes_up, is_completed_by, may_share_past, goes_below, may_have_failed_raise],
 )
 def test_columns_say_what_arrays_say_of_two_steps(
     spark: SparkSession, rule: Callable[..., Any]

@@ -1,5 +1,6 @@
 """The functions for `mapInArrow`: packs of splits in, rows of `schemas.log_row.LOG_ROW` out."""
 
+import errno
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
@@ -26,6 +27,7 @@ TXN_INDEX = "txn_index"
 METADATA = ("metadata_log", "metadata_snapshot")
 PRODUCER_SNAPSHOT = "producer_snapshot"
 EARLIER_COORDINATOR_LOG = "earlier_coordinator_log"
+LONGER = "became longer, though another segment follows it: it was replaced while it was audited"
 
 
 def _side_file_summary(source: ByteRange) -> dict[str, Any]:
@@ -89,15 +91,30 @@ def read_split(
         yield RowBuilder(split).nested(log_row.SUMMARY, "summary", [_side_file_summary(source)])
 
 
+def _refuse_replaced(file: BinaryIO, split: dict[str, Any]) -> None:
+    """Raises OSError where a file of a closed segment is longer than when it was listed.
+
+    Only the newest segment grows. Of a longer one its first bytes are of another state of the log
+    than the files that were read before: the cleaner merged the segments behind it into it, or a
+    follower truncated it and fetched on.
+    """
+    if split["next_base_offset"] is None or split.get("first_line") is not None:
+        return
+    file.seek(split["file_size"])
+    if file.read(1):
+        raise OSError(errno.ESTALE, LONGER)
+
+
 def _read_or_report(
     split: dict[str, Any], opened: Opener, options: DecodeOptions
 ) -> Iterator[pa.RecordBatch]:
-    """A file that cannot be read is a summary with an error, not a failed task.
+    """A file that cannot be read as it was listed is a summary with an error, not a failed task.
 
     Rows that it gave before are of no use either: see `jobs.model.unread`.
     """
     try:
         with opened() as file:
+            _refuse_replaced(file, split)
             yield from read_split(file, split, options)
     except OSError as error:
         said = f"{type(error).__name__}: {error.strerror}"

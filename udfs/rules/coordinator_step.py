@@ -359,6 +359,20 @@ def _new_or_used_up(one: Step, other: Step) -> Values:
     )
 
 
+def goes_below(record: Step, earlier: Step) -> Values:
+    """Whether an earlier record of the id proves a higher epoch of the producer than `record` has.
+
+    An append that failed is no reason: what it leaves in memory is not below `epoch_in_effect`. A
+    text that does not tell the start does not tell the protocol either.
+    """
+    same = record.producer_id == earlier.producer_id
+    known = (earlier.state >= EMPTY) & (earlier.start_ms >= -1)
+    proven = epoch_in_effect(
+        Recorded(earlier.state, earlier.producer_id, earlier.producer_epoch, earlier.protocol)
+    )
+    return surely(known & same & (record.producer_epoch < proven)) & ~_two_phase(record, earlier)
+
+
 def may_have_failed_raise(record: Step, raised: Step) -> Values:
     """Whether `raised` may be an append that failed, where others of the id may lie between.
 

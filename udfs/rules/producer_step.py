@@ -5,7 +5,8 @@
   (`DefaultRecordBatch.incrementSequence`). In a higher epoch, and in that of a marker which raised
   it, it begins at 0. Batches that a coordinator writes carry no sequence.
 - Epochs (`ProducerAppendInfo.checkProducerEpoch`): never lower than that of the newest batch or
-  marker. The highest, 32767, is a fence and no producer's (`isProducerEpochExhausted`).
+  marker. The highest, 32767, is a fence and no transactional producer's
+  (`isProducerEpochExhausted`).
 - A marker has the epoch of the data it ends, or the next one: a fence and, under
   transaction.version 2, the end of a transaction raise it by one (KIP-890). It comes from a
   coordinator of the same epoch as the marker before, or a higher one
@@ -24,7 +25,7 @@ from udfs.rules.attribution import may_end
 from udfs.rules.logic import Values, as_number, surely
 from udfs.wire.batches.batch_layout import MAX_SEQUENCE
 
-# No producer has it: `Short.MAX_VALUE`, which fences.
+# No transactional producer has it: `Short.MAX_VALUE`, which fences.
 LAST_EPOCH = 32767
 
 

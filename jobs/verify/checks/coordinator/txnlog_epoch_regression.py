@@ -8,7 +8,8 @@ accepted again.
 
 When it is legal: above the high watermark; or the coordinator repeated a transition from its older
 state because one or more appends had failed late. If records between the two are missing, an epoch
-one step higher may come from such an append.
+one step higher may come from such an append. Before transaction.version 2 a fence is in memory
+whatever becomes of its append, so nothing goes back behind it.
 
 Evidence: the record and the one before it.
 """
