@@ -38,7 +38,7 @@ HEADER = struct.Struct(">qiibIhiqqqhii")
 CODECS = {0: "none", 1: "gzip", 2: "snappy", 3: "lz4", 4: "zstd"}
 SMALLEST = {0: 14, 1: 22, 2: 49}
 TRANSACTIONAL, CONTROL, HORIZON = 0x10, 0x20, 0x40
-MAX_SEQUENCE = (1 << 31) - 1
+MAX_SEQUENCE, LAST_EPOCH = (1 << 31) - 1, (1 << 15) - 1
 LARGEST_PLAIN = 1 << 28
 ABORT, COMMIT = 0, 1
 # A marker is not compressed (MemoryRecords.writeEndTransactionalMarker) and always as long.
@@ -465,10 +465,11 @@ class Copy:
         return [one for one in self.heads if one.batch.producer == producer]
 
     def at(self, path: Path, position: int) -> Head:
-        """The batch at a place; raises RefutedError where none begins there."""
+        """The batch at a place; raises RefutedError where none begins there, HoldsError behind damage."""
         for one in self.heads:
             if one.position == position and one.path.name == path.name:
                 return one
+        self.require_readable()
         raise RefutedError(f"no batch begins at byte {position} of {path.name}")
 
     def covering(self, offset: int) -> Head | None:
@@ -1102,6 +1103,15 @@ def timeout_out_of_range(case: Case) -> bool | None:
     state = states(case)[-1]
     limits = [int(word) for word in str(case.finding.get("expected")).split() if word.isdigit()]
     return None if state is None else not 0 < state.timeout_ms <= max(limits, default=1 << 31)
+
+
+def other_producer(a: State, b: State) -> bool:
+    """Whether the producer id changes before its epochs are used up."""
+    if a.producer != b.producer and a.epoch >= LAST_EPOCH - 1:
+        raise HoldsError(
+            "the bytes are there and whole; the epochs of the producer id were used up"
+        )
+    return a.producer != b.producer
 
 
 def forgotten_inside(case: Case) -> bool | None:
@@ -2033,6 +2043,28 @@ def lacks_range(case: Case) -> bool | None:
     return between and copy.covering(missing.base) is None
 
 
+def too_far_above(data: Batch, marker: Batch) -> bool:
+    """Whether the epoch of a marker is above all that may end the data."""
+    kind, _ = marker.marker()
+    return marker.epoch > data.epoch + (1 if kind == COMMIT else 2)
+
+
+def gap_in_copy(case: Case) -> bool | None:
+    """No batch lies between two, in the order of the files."""
+    copy = case.copy(case.proofs[-1])
+    first, second = (copy.heads.index(case.head(one)) for one in (case.proofs[0], case.proofs[-1]))
+    return not any(one.whole for one in copy.heads[first + 1 : second])
+
+
+def next_of_producer(case: Case) -> bool | None:
+    """No data of the producer lie between two batches."""
+    before, after = case.proofs[0].batch, case.proofs[-1]
+    copy = case.copy(after)
+    copy.require_readable(before.base, after.batch.base)
+    between = (o for o in copy.of(before.producer) if before.base < o.batch.base < after.batch.base)
+    return not any(not o.batch.control and o.batch.sequence >= 0 and o.whole for o in between)
+
+
 def repeated(case: Case) -> bool | None:
     """Sequences of a batch are in an earlier one of its producer and epoch."""
     proof = case.proofs[-1]
@@ -2117,8 +2149,8 @@ CLAIMS: dict[str, Claim] = {
     "delete_horizon_unexpected": of_batch(lambda b: bool(b.attributes & HORIZON)),
     "active_tail_torn": tail,
     "closed_segment_tail_garbage": tail,
-    "offset_gap": of_two(lambda a, b: b.base > a.last + 1),
-    "segment_missing": of_two(lambda a, b: b.base > a.last + 1),
+    "offset_gap": all_of(of_two(lambda a, b: b.base > a.last + 1), gap_in_copy),
+    "segment_missing": all_of(of_two(lambda a, b: b.base > a.last + 1), gap_in_copy),
     "offset_not_increasing": of_two(lambda a, b: b.base <= a.last),
     "leader_epoch_regression": of_two(lambda a, b: b.leader < a.leader),
     "leader_epoch_checkpoint_mismatch": leader_epoch_differs,
@@ -2142,9 +2174,16 @@ CLAIMS: dict[str, Claim] = {
     "snapshot_corrupt": corrupt_snapshot,
     "snapshot_foreign_producer": without_origin,
     "snapshot_state_mismatch": other_state,
-    "sequence_gap": of_producer(lambda a, b: a.epoch == b.epoch and ahead(a, b)),
-    "sequence_regression": of_producer(
-        lambda a, b: a.epoch == b.epoch and not ahead(a, b) and b.sequence != a.last_sequence + 1
+    "sequence_gap": all_of(
+        of_producer(lambda a, b: a.epoch == b.epoch and ahead(a, b)), next_of_producer
+    ),
+    "sequence_regression": all_of(
+        of_producer(
+            lambda a, b: (
+                a.epoch == b.epoch and not ahead(a, b) and b.sequence != a.last_sequence + 1
+            )
+        ),
+        next_of_producer,
     ),
     "duplicate_batch": repeated,
     "sequence_nonzero_at_new_epoch": begins_late,
@@ -2152,7 +2191,7 @@ CLAIMS: dict[str, Claim] = {
         of_batch(lambda b: b.producer >= 0 and b.sequence > 0), first_of_producer
     ),
     "producer_epoch_regression": of_producer(lambda a, b: b.epoch < a.epoch),
-    "producer_epoch_out_of_range": of_batch(lambda b: b.epoch == (1 << 15) - 1),
+    "producer_epoch_out_of_range": of_batch(lambda b: b.epoch == LAST_EPOCH),
     "pid_used_outside_transaction_id": used_outside,
     "zombie_write_after_fence": of_producer(
         lambda a, b: a.control and not b.control and b.epoch < a.epoch
@@ -2168,7 +2207,9 @@ CLAIMS: dict[str, Claim] = {
         no_marker_between,
     ),
     "late_write_after_marker": all_of(
-        of_producer(lambda a, b: a.control and b.of_client and a.epoch == b.epoch), unended
+        of_producer(lambda a, b: a.control and b.of_client and a.epoch == b.epoch),
+        unended,
+        not_run_here,
     ),
     "conflicting_markers": all_of(
         of_markers(lambda a, b, x, y: a.epoch == b.epoch and x[0] != y[0]), nothing_between
@@ -2178,9 +2219,7 @@ CLAIMS: dict[str, Claim] = {
     ),
     "coordinator_epoch_regression": of_markers(lambda a, b, x, y: y[1] < x[1]),
     "marker_epoch_regression": of_producer(lambda a, b: b.control and b.epoch < a.epoch),
-    "marker_epoch_invalid": all_of(
-        of_producer(lambda a, b: b.control and b.epoch > a.epoch), no_marker_between
-    ),
+    "marker_epoch_invalid": all_of(of_producer(too_far_above), no_marker_between),
     "marker_without_transaction": without_data,
     "committed_output_without_offsets": without_data,
     "hanging_transaction": all_of(unended, not_run_here),
@@ -2229,7 +2268,7 @@ CLAIMS: dict[str, Claim] = {
     "txnlog_timeout_changed": of_states(
         lambda a, b: a.timeout_ms != b.timeout_ms and b.state != EMPTY
     ),
-    "txnlog_pid_changed": of_states(lambda a, b: a.producer != b.producer),
+    "txnlog_pid_changed": of_states(other_producer),
     "txnlog_pid_regression": former_producer,
     "txnlog_pid_shared": shared_producer,
     "txnlog_state_invalid": of_state(lambda s: s.state not in range(6)),

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from log_builder import T0, LogBuilder, Placed
+from rechecked import Rechecked, with_recheck
 from report.test_recheck import SHOWN
 
 from jobs.report import recheck
@@ -201,7 +202,11 @@ ABSENT = [
           dumped(DATA, states=TWO_IDS[1:]), FIRST, ("", STATES, 0)),
     shown("open_transaction_overdue", dumped(DATA, states=(*WHOLE[:2], LATER)),
           dumped(DATA, states=(*WHOLE, LATER)), FIRST),
-    shown("late_write_after_marker", dumped(DATA, COMMIT, DATA), dumped(DATA, COMMIT, DATA, COMMIT),
+    shown("late_write_after_marker", dumped(DATA, COMMIT, DATA, states=WHOLE),
+          dumped(DATA, COMMIT, DATA, COMMIT, states=WHOLE),
+          ("the marker of the same epoch", "t-0", 1), ("first batch after it", "t-0", 2)),
+    shown("late_write_after_marker", dumped(DATA, COMMIT, DATA, states=WHOLE),
+          dumped(DATA, COMMIT, DATA, states=WHOLE + WHOLE[1:2]),
           ("the marker of the same epoch", "t-0", 1), ("first batch after it", "t-0", 2)),
     shown("lso_stuck", dumped(DATA), dumped(DATA, ABORT), FIRST,
           found="open for 60 minutes", expected="COMMIT or ABORT within 20 minutes"),
@@ -224,6 +229,17 @@ ABSENT = [
     shown("marker_epoch_invalid", dumped(DATA, "plain", "commit pid=7 epoch=3"),
           dumped(DATA, COMMIT, "commit pid=7 epoch=3"),
           (recheck.LAST_OF_TRANSACTION, "t-0", 0), (MARKER, "t-0", 2)),
+    shown("marker_epoch_invalid", dumped(DATA, "abort pid=7 epoch=3"),
+          dumped(DATA, "abort pid=7 epoch=2"),
+          (recheck.LAST_OF_TRANSACTION, "t-0", 0), (MARKER, "t-0", 1)),
+    shown("offset_gap", dumped("plain", "plain crc=bad", "plain offset=5"),
+          dumped("plain", "plain", "plain offset=5"), ("", "t-0", 0), ("", "t-0", 2)),
+    shown("sequence_gap", dumped("data pid=7", "plain", "data pid=7 seq=5"),
+          dumped("data pid=7", "data pid=7 n=4", "data pid=7 seq=5"),
+          ("", "t-0", 0), ("", "t-0", 2)),
+    shown("sequence_regression", dumped("data pid=7 n=5", "plain", "data pid=7 seq=2"),
+          dumped("data pid=7 n=5", "data pid=7 seq=1 n=1", "data pid=7 seq=2"),
+          ("", "t-0", 0), ("", "t-0", 2)),
     shown("first_sequence_nonzero", dumped("plain", "data pid=7 seq=5"),
           dumped("data pid=7 n=5", "data pid=7 seq=5"), ("shows it", "t-0", 1)),
     shown("missing_marker_in_listed_partition", dumped(DATA, "plain", states=WHOLE),
@@ -603,3 +619,17 @@ def test_the_folder_of_a_partition_is_that_of_the_broker(tmp_path: Path) -> None
     finding = Shown("hw_beyond_log_end", Dumped(), Dumped(), ()).finding({}) | {"file": None}
     told = [recheck.recheck(finding | {"broker": one}, [tmp_path])[0] for one in (0, 1, None)]
     assert told == [recheck.CONFIRMED, recheck.REFUTED, recheck.HOLDS]
+
+
+def test_results_are_counted_once_a_finding_and_refuted_ones_are_told(tmp_path: Path) -> None:
+    found = HANGING.finding(HANGING.dump.write(tmp_path)) | {"broker": 1, "byte_position": 0}
+    places = [{"topic": "t", "partition": 0, "file": f"t-0/{LOG}", "byte_position": 0}]
+    places += [places[0] | {"partition": 1}]
+    rows = [found | one | {"places": places} for one in places]
+    rows += [found | {"places": None}, found | {"places": None, "producer_id": 8}]
+    results = Rechecked()
+    results.take("here", with_recheck(rows, tmp_path, T0))
+    counts = results.by_code["hanging_transaction"]
+    assert counts == {recheck.REFUTED: 1, recheck.CONFIRMED: 2}
+    assert [one.split(": ")[:2] for one in results.refuted] == [["refuted", "here"]]
+    assert results.table().splitlines()[-1] == "| all | 2 | 0 | 1 | 0 |"
