@@ -26,6 +26,7 @@ import os
 import struct
 import sys
 import zlib
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache, cached_property, lru_cache
@@ -378,14 +379,22 @@ class Entry(NamedTuple):
 
 
 class Head(NamedTuple):
-    """The header of a batch; of a marker also control type and coordinator epoch, else -1."""
+    """A batch of a file; of a marker also control type and coordinator epoch, else -1.
+
+    `data`: its header, and all of a marker.
+    """
 
     path: Path
     position: int
     length: int
-    batch: Batch
+    data: bytes
     kind: int
     coordinator: int
+
+    @property
+    def batch(self) -> Batch:
+        """What the header says."""
+        return Batch(self.data)
 
     @property
     def ends(self) -> bool:
@@ -404,13 +413,19 @@ class Copy:
     """All batches of a partition's folder, as headers and in the order of the files.
 
     `holes`: places behind which a file cannot be read, each with the number of headers before it.
+    `gaps`: offsets between two batches that no batch has. `newest_ms`: the newest moment of a
+    broker's clock.
     """
 
-    def __init__(self, folder: Path, whole: bool = False) -> None:
-        """`whole`: with all their bytes, checksums included."""
-        self.folder, self.whole = folder, whole
+    def __init__(self, folder: Path, whole: bool = False, keep: bool = False) -> None:
+        """`whole`: checksums of all batches are asked. `keep`: all their bytes are kept."""
+        self.folder, self.whole, self.keep = folder, whole, keep
         self.heads: list[Head] = []
+        self.first, self.last = array("q"), array("q")
+        self.by_producer: dict[int, list[int]] = {}
         self.holes: list[tuple[int, str]] = []
+        self.gaps: list[tuple[int, int]] = []
+        self.newest_ms = -1
         logs = sorted((p for p in folder.glob("*.log") if p.stem.isdigit()), key=segment_base)
         self.bases = [segment_base(one) for one in logs]
         if any(folder.glob("*.swap")):
@@ -447,7 +462,17 @@ class Copy:
                 kind, coordinator = batch.marker()
             except (ValueError, struct.error, UndecidedError):
                 self._hole(f"{path.name} at byte {at}")
-        self.heads.append(Head(path, at, length, batch, kind, coordinator))
+        if self.last and batch.base > self.last[-1] + 1:
+            self.gaps.append((self.last[-1] + 1, batch.base - 1))
+        # All of the coordinator's own batches have its clock.
+        ours = self.folder.name.startswith(TXN_LOG)
+        moment = batch.newest if ours else batch.of_broker_ms
+        self.newest_ms = max(self.newest_ms, -1 if moment is None else moment)
+        self.by_producer.setdefault(batch.producer, []).append(len(self.heads))
+        self.first.append(batch.base)
+        self.last.append(batch.last)
+        kept = batch.data if self.keep or batch.control else data[:length]
+        self.heads.append(Head(path, at, length, kept, kind, coordinator))
 
     def _hole(self, where: str) -> None:
         self.holes.append((len(self.heads), where))
@@ -455,17 +480,27 @@ class Copy:
     def require_readable(self, first: int = -1, last: int | None = None) -> None:
         """Raises HoldsError where bytes between offsets `first` and `last` cannot be read."""
         for number, where in self.holes:
-            before = self.heads[number - 1].batch.last if number else -1
-            after = self.heads[number].batch.base if number < len(self.heads) else None
+            before = self.last[number - 1] if number else -1
+            after = self.first[number] if number < len(self.first) else None
             if (after is None or after > first) and (last is None or before < last):
                 raise HoldsError(f"{self.folder.name} cannot be read behind {where}")
 
+    def require_complete(self, first: int, last: int | None = None) -> None:
+        """Raises HoldsError where batches from offset `first` to `last` may be missing."""
+        self.require_readable(first, last)
+        for begin, end in self.gaps:
+            if begin > first and (last is None or end < last):
+                raise HoldsError(f"offsets {begin} to {end} are not in this copy")
+
     def of(self, producer: int) -> list[Head]:
         """Those of a producer."""
-        return [one for one in self.heads if one.batch.producer == producer]
+        return [self.heads[one] for one in self.by_producer.get(producer, ())]
 
     def at(self, path: Path, position: int) -> Head:
-        """The batch at a place; raises RefutedError where none begins there, HoldsError behind damage."""
+        """The batch at a place.
+
+        Raises RefutedError where none begins there, HoldsError where that may be behind damage.
+        """
         for one in self.heads:
             if one.position == position and one.path.name == path.name:
                 return one
@@ -474,38 +509,20 @@ class Copy:
 
     def covering(self, offset: int) -> Head | None:
         """The batch that has an offset."""
-        found = (one for one in self.heads if one.batch.base <= offset <= one.batch.last)
-        return next(found, None)
-
-    def require_complete(self, first: int, last: int | None = None) -> None:
-        """Raises HoldsError where batches from offset `first` to `last` may be missing."""
-        self.require_readable(first, last)
-        end = None
-        for one in self.heads:
-            batch = one.batch
-            if last is not None and batch.base > last:
-                break
-            if end is not None and batch.base > end > first:
-                raise HoldsError(f"offsets {end} to {batch.base - 1} are not in this copy")
-            end = batch.last + 1
+        both = enumerate(zip(self.first, self.last, strict=True))
+        found = (number for number, (first, last) in both if first <= offset <= last)
+        number = next(found, None)
+        return None if number is None else self.heads[number]
 
     @property
     def begin(self) -> int:
         """The first offset that is there."""
-        return self.heads[0].batch.base if self.heads else 0
+        return self.first[0] if self.first else 0
 
     @property
     def end(self) -> int:
         """The offset behind the last batch, or the name of the newest file where none is."""
-        behind = max((one.batch.last + 1 for one in self.heads), default=0)
-        return max(behind, self.bases[-1] if self.bases else 0)
-
-    @property
-    def newest_ms(self) -> int:
-        """The newest moment of a broker's clock; all of `__transaction_state` are."""
-        ours = self.folder.name.startswith(TXN_LOG)
-        moments = [o.batch.newest if ours else o.batch.of_broker_ms for o in self.heads]
-        return max((one for one in moments if one is not None), default=-1)
+        return max(max(self.last, default=-1) + 1, self.bases[-1] if self.bases else 0)
 
 
 def framed(data: bytes) -> int:
@@ -549,16 +566,18 @@ def copy_of(folder: Path) -> Copy:
 @lru_cache(KEPT_COPIES)
 def entries_of(folder: Path) -> tuple[list[Entry], Copy]:
     """All records of a copy of `__transaction_state-N`, and the copy."""
-    copy, entries = Copy(folder, whole=True), []
+    copy, entries = Copy(folder, whole=True, keep=True), []
     for one in copy.heads:
-        if one.batch.control:
+        batch = one.batch
+        if batch.control:
             continue
         try:
-            records = list(one.batch.records())
+            records = list(batch.records())
         except (ValueError, struct.error, HoldsError):
             copy.holes.append((0, f"{one.path.name} at byte {one.position}"))
             break
-        entries += [entry_of(folder, one.batch, record) for record in records]
+        entries += [entry_of(folder, batch, record) for record in records]
+    copy.heads.clear()
     return entries, copy
 
 
@@ -1253,7 +1272,7 @@ def never_allocated(case: Case) -> bool | None:
     given = [
         behind
         for folder in copies
-        for head in Copy(folder, whole=True).heads
+        for head in Copy(folder, whole=True, keep=True).heads
         if not head.batch.control
         for record in head.batch.records()
         if (behind := next_producer(record)) is not None
