@@ -1907,6 +1907,28 @@ def without_origin(case: Case) -> bool | None:
     return not any(begin <= o.batch.base < end and o.whole for o in copy.of(producer))
 
 
+def replayed(heads: list[Head]) -> tuple[int, int, int, int, int, int, int]:
+    """What a broker knows of a producer behind its batches.
+
+    Epoch, last sequence, last offset, offset delta, timestamp, coordinator epoch, and the first
+    offset of the transaction that is open; -1 where nothing is known.
+    """
+    epoch = sequence = offset = coordinator = begun = -1
+    moment = delta = 0
+    for one in heads:
+        batch = one.batch
+        moment = batch.newest
+        if batch.epoch != epoch:
+            epoch, sequence, offset, delta = batch.epoch, -1, -1, 0
+        if batch.control:
+            coordinator, begun = (one.coordinator, -1) if one.ends else (coordinator, begun)
+            continue
+        sequence, offset, delta = batch.last_sequence, batch.last, batch.delta
+        if batch.transactional and begun < 0:
+            begun = batch.base
+    return epoch, sequence, offset, delta, moment, coordinator, begun
+
+
 def absent_from_snapshot(case: Case) -> bool | None:
     """A snapshot has nothing of a producer that has a batch before it."""
     proof, producer = case.proofs[0], int(case.finding.get("producer_id") or 0)
@@ -1926,19 +1948,7 @@ def other_state(case: Case) -> bool | None:
     if not heads:
         return None
     copy.require_complete(heads[0].batch.base, end)
-    epoch = sequence = offset = coordinator = begun = -1
-    moment = delta = 0
-    for one in heads:
-        batch = one.batch
-        moment = batch.newest
-        if batch.epoch != epoch:
-            epoch, sequence, offset, delta = batch.epoch, -1, -1, 0
-        if batch.control:
-            coordinator, begun = (one.coordinator, -1) if one.ends else (coordinator, begun)
-            continue
-        sequence, offset, delta = batch.last_sequence, batch.last, batch.delta
-        if batch.transactional and begun < 0:
-            begun = batch.base
+    epoch, sequence, offset, delta, moment, coordinator, begun = replayed(heads)
     _, its_epoch, its_sequence, its_offset, its_delta, its_moment, its_coordinator, its_begun = (
         entry
     )
@@ -2029,6 +2039,108 @@ def out_of_segment(case: Case) -> bool | None:
     lowest, highest = min(one.base for one in heads), max(one.last for one in heads)
     after = next_segment(case.copy(proof), begin)
     return bool(lowest < begin or highest >= after or highest - begin > MAX_SEQUENCE)
+
+
+# --- What brokers answered -----------------------------------------------------------------------
+
+ANSWERS = "broker-answers.json"
+STATE_NAMES = (
+    "Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort",
+)  # fmt: skip
+
+
+@cache
+def answers_in(log_directory: Path) -> list[dict[str, Any]]:
+    """What brokers answered before and after the logs of a folder were fetched."""
+    path = log_directory / ANSWERS
+    return list(json.loads(path.read_text("utf-8"))["answers"]) if path.is_file() else []
+
+
+def told_copy(case: Case) -> Copy:
+    """The copy of the partition that was fetched."""
+    proofs = data_proofs(case)
+    if proofs:
+        return case.copy(proofs[0])
+    return case.dump.copy(case.dump.folder(case.place, case.finding.get("broker")))
+
+
+def told_of(case: Case, copy: Copy, request: str, isolation: int = 0) -> list[dict[str, Any]]:
+    """The answers about a partition, one a moment; raises HoldsError where there are not both."""
+    case.dump.beside(ANSWERS)
+    found = [
+        (str(one.get("moment")), there)
+        for one in answers_in(copy.folder.parent)
+        if one.get("request") == request and one.get("isolation", 0) == isolation
+        for topic in one["answer"].get("topics", ())
+        for there in topic["partitions"]
+        if (topic["name"], there["partition_index"]) == case.place and not there["error_code"]
+    ]
+    if {moment for moment, _ in found} != {"before", "after"}:
+        raise HoldsError(f"{ANSWERS} has not both answers to {request}")
+    return [there for _, there in found]
+
+
+def told_producers(case: Case, copy: Copy) -> list[dict[str, Any] | None]:
+    """What each answer says of the producer, None for nothing."""
+    producer = case.finding.get("producer_id")
+    return [
+        next((one for one in told["active_producers"] if one["producer_id"] == producer), None)
+        for told in told_of(case, copy, "DescribeProducers")
+    ]
+
+
+def other_memory(case: Case) -> bool | None:
+    """A leader knew another epoch or sequence of a producer than its log has, both times."""
+    copy = told_copy(case)
+    heads = copy.of(int(case.finding.get("producer_id") or 0))
+    epoch, sequence, *_ = replayed(heads)
+    told = told_producers(case, copy)
+    if not heads or None in told:
+        raise HoldsError("the log or an answer has nothing of the producer")
+    return all(one and (one["producer_epoch"], one["last_sequence"]) != (epoch, sequence)
+               for one in told)  # fmt: skip
+
+
+def other_open(case: Case) -> bool | None:
+    """A leader had another transaction of a producer open than its log has, both times."""
+    copy = told_copy(case)
+    heads = copy.of(int(case.finding.get("producer_id") or 0))
+    *_, begun = replayed(heads)
+    copy.require_complete(heads[0].batch.base if heads else copy.begin)
+    told = [one["current_txn_start_offset"] if one else -1 for one in told_producers(case, copy)]
+    return all(one != begun for one in told)
+
+
+def other_stable(case: Case) -> bool | None:
+    """A last stable offset, told both times, at which nothing is open, or behind what is open."""
+    copy = told_copy(case)
+    told = {one["offset"] for one in told_of(case, copy, "ListOffsets", isolation=1)}
+    copy.require_complete(copy.begin)
+    begun = {replayed(copy.of(one))[-1] for one in copy.by_producer if one >= 0} - {-1}
+    if len(told) > 1:
+        return False
+    (stable,) = told
+    return stable > min(begun, default=stable) or (stable not in begun and stable < copy.end)
+
+
+def other_coordinator_state(case: Case) -> bool | None:
+    """A coordinator knew another state of an id than its log has, both times."""
+    name = str(case.finding.get("transactional_id"))
+    newest = case.dump.newest(name)
+    case.dump.beside(ANSWERS)
+    told = [
+        (one["transaction_state"], one["producer_id"])
+        for root in case.dump.roots
+        for folders in folders_of(root).values()
+        for folder in folders
+        for answer in answers_in(folder)
+        if answer["request"] == "ListTransactions"
+        for one in answer["answer"].get("transaction_states", ())
+        if one["transactional_id"] == name
+    ]
+    if newest is None or newest.state is None or newest.state.state >= len(STATE_NAMES) or not told:
+        raise HoldsError("the log or the answers have nothing of the transactional id")
+    return (STATE_NAMES[newest.state.state], newest.state.producer) not in told
 
 
 # --- Copies -------------------------------------------------------------------------------------
@@ -2302,6 +2414,10 @@ CLAIMS: dict[str, Claim] = {
     "offset_commit_regression": went_back,
     "producer_block_regression": block_again,
     "producer_id_unallocated": never_allocated,
+    "told_producer_mismatch": other_memory,
+    "told_open_mismatch": other_open,
+    "told_lso_mismatch": other_stable,
+    "told_coordinator_mismatch": other_coordinator_state,
 }
 
 

@@ -32,11 +32,9 @@ from schemas.contexts import CONTEXTS
 
 HERE = Path(__file__).parent
 TINY_SPLIT_BYTES = 97
-# What brokers answered, the expiry of producers, and formats that recheck.py does not read.
+# The expiry of producers, and formats that recheck.py does not read.
 NEVER_CONFIRMED = {
     "legacy_wrapper_invalid", "offsets_undecodable", "producer_timestamp_expired_state",
-    "told_coordinator_mismatch", "told_lso_mismatch", "told_open_mismatch",
-    "told_producer_mismatch",
 }  # fmt: skip
 # Those that look at what was aborted before it is rows, where it is much.
 PACKED_CONTEXTS = ("txn_index_entry", "torn_epoch")

@@ -4,6 +4,7 @@ Each code is confirmed on a small dump that shows it, and refuted on its nearest
 same finding. Both lie in folders of their own; the evidence is that of the finding.
 """
 
+import json
 import struct
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -532,7 +533,47 @@ BYTES = [
           given_out("ids 5000", "ids 6000"), ("", METADATA, 1), ("", METADATA, 0)),
     shown("producer_id_unallocated", given_out("ids 7"), given_out("ids 8"), FIRST),
 ]  # fmt: skip
-ALL = [*BYTES, *ABSENT, *DECIDED, *COORDINATOR, *FILES]
+
+
+def answered(*lines: str, request: str, isolation: int = 0, states: tuple[State, ...] = (),
+             moments: tuple[str, ...] = ("before", "after"), **told: Any) -> Dumped:  # fmt: skip
+    """A fetched dump in which the broker answered the same before and after."""
+    there = {"partition_index": 0, "error_code": 0, **told}
+    answer = told if states else {"topics": [{"name": "t", "partitions": [there]}]}
+    answers = [
+        {"moment": one, "request": request, "isolation": isolation, "answer": answer}
+        for one in moments
+    ]
+    content = json.dumps({"answers": answers}).encode()
+    return Dumped({"t-0": list(lines)}, states, {recheck.ANSWERS: content})
+
+
+def knows(sequence: int, begun: int, **more: Any) -> Dumped:
+    """A leader that knows of the producer of one open transaction of two records."""
+    one = {"producer_id": PRODUCER, "producer_epoch": 0, "last_sequence": sequence,
+           "current_txn_start_offset": begun}  # fmt: skip
+    log = "plain", "txn pid=7 epoch=0 n=2"
+    return answered(*log, request="DescribeProducers", active_producers=[one], **more)
+
+
+def stable(offset: int) -> Dumped:
+    return answered("plain", DATA, "plain", request="ListOffsets", isolation=1, offset=offset)
+
+
+def lists(state: str) -> Dumped:
+    told = {"transactional_id": "x", "producer_id": PRODUCER, "transaction_state": state}
+    return answered(request="ListTransactions", states=WHOLE, transaction_states=[told])
+
+
+NEWEST = ("the newest batch of the producer", "t-0", 1)
+TOLD = [
+    shown("told_producer_mismatch", knows(0, 1), knows(1, 1), NEWEST),
+    shown("told_open_mismatch", knows(1, -1), knows(1, 1), NEWEST),
+    shown("told_lso_mismatch", stable(2), stable(1), NEWEST),
+    shown("told_lso_mismatch", stable(0), stable(1), NEWEST),
+    shown("told_coordinator_mismatch", lists("Ongoing"), lists("CompleteCommit")),
+]
+ALL = [*BYTES, *ABSENT, *DECIDED, *COORDINATOR, *FILES, *TOLD]
 
 
 @pytest.mark.parametrize("one", ALL, ids=[f"{one.code}-{at}" for at, one in enumerate(ALL)])
@@ -561,6 +602,12 @@ def test_only_evidence_is_read_where_that_is_asked(tmp_path: Path) -> None:
                 path.unlink()
         told = recheck.recheck(finding, [root], evidence_only=True)
         assert told[0] == recheck.HOLDS, (one.code, told)
+
+
+def test_one_answer_alone_proves_nothing(tmp_path: Path) -> None:
+    dump = knows(0, 1, moments=("before",))
+    finding = TOLD[0].finding(dump.write(tmp_path))
+    assert recheck.recheck(finding, [tmp_path])[0] == recheck.HOLDS
 
 
 HANGING = ABSENT[0]
