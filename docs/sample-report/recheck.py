@@ -846,6 +846,12 @@ def fails(read: Callable[[Batch], Any]) -> Callable[[Batch], bool]:
     return says
 
 
+def malformed_marker(b: Batch) -> bool:
+    """Whether a control batch is not one record of one producer, or that record no marker."""
+    shape = b.count == 1 and b.delta == 0 and b.sequence == -1
+    return not shape or not b.transactional or b.producer < 0 or fails(Batch.marker)(b)
+
+
 def not_decompressed(case: Case) -> bool | None:
     """The records cannot be decompressed; a limit of the audit's own is not known here."""
     if case.text == "more than the limit":
@@ -1334,6 +1340,9 @@ def not_run_here(case: Case) -> bool | None:
         if newest is None:
             raise HoldsError("no record of the transactional id is in the dump")
         state = newest.state
+        if not any(one.state and one.state.producer == producer for one in case.of_id()):
+            # The id never had the producer: whoever runs the data, it is not this one.
+            return False
         runs = state is not None and state.state in (ONGOING, *PREPARED)
         return not (runs and state is not None and case.place in state.places)
     latest: dict[str, Entry] = {}
@@ -1374,6 +1383,9 @@ def unlisted(case: Case) -> bool | None:
     data, record = open_data(case, first=True), case.proofs[-1]
     if TXN_LOG not in record.path.parent.name:
         return None
+    named_ = [state_of(one.value) for one in record.batch.records()]
+    if not any(one and one.producer == data.producer for one in named_):
+        return False
     found = [
         one.state
         for one in case.dump.entries([record.path.parent], case.finding.get("transactional_id"))
@@ -1510,9 +1522,16 @@ def lacks_marker(case: Case) -> bool | None:
         return not found
     behind = [one for one in found if one.batch.base > begin]
     completed = decisions(case, state.producer, state.epoch, kind, listing=True)
-    if behind and len(found) >= len(completed) > 1:
-        raise HoldsError("several decisions share the epoch: whose markers these are, is open")
-    return not behind or len(found) < len(completed)
+    if len(found) < len(completed):
+        return True
+    if behind:
+        if len(completed) > 1:
+            raise HoldsError("several decisions share the epoch: whose markers these are, is open")
+        return False
+    # Markers before the data are of earlier transactions, if the data are not of a later one.
+    if found and data.batch.newest > state.update_ms and data.path != record.path:
+        raise HoldsError("the data may be of a transaction behind the decision")
+    return True
 
 
 def no_marker_yet(case: Case) -> bool | None:
@@ -1863,7 +1882,7 @@ def corrupt_snapshot(case: Case) -> bool | None:
     """A snapshot with another version, checksum or length, or a producer twice."""
     data = case.proofs[-1].data
     if len(data) != case.proofs[-1].size:
-        return None
+        return False
     if len(data) < SNAPSHOT_HEAD.size:
         return True
     version, crc, count = SNAPSHOT_HEAD.unpack_from(data)
@@ -2218,7 +2237,9 @@ def begins_late(case: Case) -> bool | None:
     proof = case.proofs[-1]
     batch = proof.batch
     if len(case.proofs) > 1:
-        return of_producer(lambda a, b: b.epoch > a.epoch and b.sequence > 0)(case)
+        says = of_producer(lambda a, b: b.epoch > a.epoch and b.sequence > 0)(case)
+        if not says:
+            return says
     same = (
         one
         for one in case.copy(proof).of(batch.producer)
@@ -2266,16 +2287,7 @@ CLAIMS: dict[str, Claim] = {
             or deltas[0] < 0
         )
     ),
-    "control_batch_malformed": of_batch(
-        lambda b: (
-            b.count != 1
-            or b.delta != 0
-            or b.sequence != -1
-            or not b.transactional
-            or b.producer < 0
-            or fails(Batch.marker)(b)
-        )
-    ),
+    "control_batch_malformed": of_batch(lambda b: b.control and malformed_marker(b)),
     "control_type_unknown": of_batch(lambda b: b.marker()[0] not in (ABORT, COMMIT)),
     "delete_horizon_unexpected": of_batch(lambda b: bool(b.attributes & HORIZON)),
     "active_tail_torn": tail,

@@ -187,6 +187,9 @@ ABSENT = [
     shown("hanging_transaction", dumped(DATA, states=WHOLE), dumped(DATA, states=WHOLE[:2]), *OPEN),
     shown("hanging_transaction", dumped(DATA, states=run("Empty", pid=8)),
           dumped(DATA, states=run("Empty")), *OPEN, transactional_id=None),
+    shown("hanging_transaction", dumped(DATA, states=WHOLE),
+          dumped(DATA, states=run("Empty", "Ongoing", "PrepareCommit", "CompleteCommit", pid=8)),
+          *OPEN),
     shown("open_data_of_completed_transaction", dumped(DATA, states=run("Empty", epoch=1)),
           dumped(DATA, states=run("Empty")), *OPEN),
     shown("cleaned_data_without_marker", dumped(DATA, "plain", cleaner="t 0 1"),
@@ -500,6 +503,10 @@ BYTES = [
     of_log("batch_record_count_mismatch", ["plain n=2 count=3"], ["plain n=2"]),
     of_log("batch_producer_fields_inconsistent", ["plain transactional=1"], ["plain"]),
     of_log("control_batch_malformed", ["commit pid=7 ckey=ffff0000"], ["commit pid=7"]),
+    of_log("control_batch_malformed", ["commit pid=7 seq=3"], ["data pid=7 seq=3"]),
+    shown("sequence_nonzero_at_new_epoch", dumped(DATA, "plain", "txn pid=7 epoch=1 seq=4"),
+          dumped(DATA, "txn pid=7 epoch=1 n=4", "txn pid=7 epoch=1 seq=4"),
+          ("", "t-0", 0), ("", "t-0", 2)),
     of_log("delete_horizon_unexpected", ["plain horizon=90"], ["plain"]),
     of_log("producer_epoch_out_of_range", ["data pid=7 epoch=32767"], ["data pid=7 epoch=32766"]),
     shown("duplicate_batch", dumped("data pid=7 n=2", "data pid=7", "data pid=7 seq=0 n=2"),
@@ -632,6 +639,16 @@ def test_what_an_append_left_at_the_end_is_not_of_the_log(tmp_path: Path) -> Non
         made = Dumped({"t-0": [DATA, "plain", end]}, HANGING.dump.states)
         finding = HANGING.finding(made.write(tmp_path / str(number)))
         assert recheck.recheck(finding, [tmp_path / str(number)])[0] == recheck.CONFIRMED
+
+
+def test_data_behind_a_decision_may_be_of_the_next_transaction(tmp_path: Path) -> None:
+    (one,) = (x for x in ABSENT if x.code.startswith("missing") and x.dump.states == WHOLE
+              and x.evidence[0][1] == "t-0" and x.more == {})  # fmt: skip
+    made = dumped(DATA, "commit pid=7 at=3", "txn pid=7 at=9", states=WHOLE)
+    places = made.write(tmp_path)
+    places["t-0", 0] = places["t-0", 2]
+    told = recheck.recheck(one.finding(places), [tmp_path])
+    assert told == (recheck.HOLDS, "the data may be of a transaction behind the decision")
 
 
 def test_a_record_that_cannot_be_read_may_be_the_one_that_is_missing(tmp_path: Path) -> None:
