@@ -1586,7 +1586,11 @@ def marker_not_listed(case: Case) -> bool | None:
     proof, kind, _ = marker
     if (state.producer, state.epoch) != (proof.batch.producer, proof.batch.epoch):
         return False
-    if (state.state in COMMITTED) != (kind == COMMIT) or case.place in state.places:
+    same = (state.state in COMMITTED) == (kind == COMMIT)
+    if same and case.place in state.places:
+        return False
+    # The newest decision of an epoch is named, which may have another outcome.
+    if not same and not decisions(case, state.producer, state.epoch, kind, listing=False):
         return False
     return not decisions(case, state.producer, state.epoch, kind, listing=True)
 
