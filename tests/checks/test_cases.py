@@ -7,6 +7,7 @@ partition.
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from log_builder import Case as LogCase
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
+from rechecked import Rechecked, with_recheck
 
 from jobs.audit import write
 from jobs.audit.audit import Audit, aborts_of
@@ -34,6 +36,10 @@ from schemas.contexts import CONTEXTS
 
 HERE = Path(__file__).parent
 TINY_SPLIT_BYTES = 97
+# The expiry of producers, and formats that recheck.py does not read.
+NEVER_CONFIRMED = {
+    "legacy_wrapper_invalid", "offsets_undecodable", "producer_timestamp_expired_state",
+}  # fmt: skip
 # Those that look at what was aborted before it is rows, where it is much.
 PACKED_CONTEXTS = ("txn_index_entry", "torn_epoch")
 FILES = sorted(HERE.glob("*/*.yaml"))
@@ -63,6 +69,19 @@ def test_the_findings_of_a_case_are_exactly_those_it_names(
     case: LogCase, audited: AuditedCases
 ) -> None:
     assert difference(case, audited) == ""
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_no_finding_of_a_case_is_refuted_by_its_own_bytes(
+    dump: Path, audited: AuditedCases
+) -> None:
+    results = Rechecked()
+    found = list(chain.from_iterable(audited.findings.values()))
+    results.take("cases", with_recheck(found, dump, AS_OF))
+    assert results.refuted == []
+    never = {code for code, one in results.by_code.items() if not one["confirmed"]}
+    assert never == NEVER_CONFIRMED
 
 
 @pytest.mark.slow

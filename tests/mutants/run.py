@@ -1,6 +1,7 @@
 """Makes mutants, audits them, and tells which were named and who else was accused.
 
-`make mutants` prints a table by operator and one by check. Each history of an audit has one fault;
+`make mutants` prints a table by operator and one by check, and what `recheck.py` says of all
+findings. Each history of an audit has one fault;
 histories have nothing in common (`model.world`, `laws.rename`). A mutant is made again by the seed,
 the number of its history and its operator: --seed, --only.
 """
@@ -21,6 +22,7 @@ from typing import Any
 from laws.dump_files import META, METADATA, OFFSETS, TXN_LOG, Directory, Dump
 from laws.rename import NotPlacedError, internal_partitions, packed, renamed
 from laws.run import (
+    AN_HOUR_MS,
     MEMORY,
     Finding,
     Scenario,
@@ -33,6 +35,7 @@ from laws.run import (
 from model.fetched import fetched
 from model.world import Plan, World, metadata_of
 from pyspark.sql import SparkSession
+from rechecked import Rechecked, with_recheck
 
 from jobs.spark.session import spark_session
 from jobs.verify.catalogue import CHECKS
@@ -198,6 +201,7 @@ def audited(
     with tempfile.TemporaryDirectory() as folder:
         dump.write(Path(folder))
         found = audit_findings(spark, Path(folder), moment)
+        found = with_recheck(found, Path(folder), moment + AN_HOUR_MS)
     by_history: dict[int | None, list[Finding]] = defaultdict(list)
     for one in found:
         of_cluster = one["topic"] == METADATA
@@ -278,7 +282,7 @@ def of_brokers(spark: SparkSession, asked: argparse.Namespace, chooser: Chooser)
 
 
 def main(arguments: Sequence[str]) -> int:
-    """1 where a mutant that can be decided is not named, or a bystander is accused."""
+    """1 where a mutant that can be decided is not named, a bystander accused, or one refuted."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", default="1")
     parser.add_argument("--count", type=int, default=500, help="histories of the model")
@@ -298,13 +302,15 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--sum", nargs="+", type=Path, help="only the tables of such files")
     asked = parser.parse_args(arguments)
     if asked.sum:
-        return report(kept(asked.sum))
+        return report(*kept(asked.sum))
     result, chooser = Result(), Chooser(groups(asked.only)[0], asked.spared)
+    rechecked = Rechecked()
     with spark_session(CONF) as spark:
         started = time.monotonic()
         of_all = [of_models(spark, asked, chooser), of_brokers(spark, asked, chooser)]
         for source, mutants, found in chain.from_iterable(of_all):
             judge(result, source, mutants, found)
+            rechecked.take(source, chain.from_iterable(found.values()))
             if asked.keep:
                 _keep(asked.keep, source, mutants, found)
             sys.stdout.write(
@@ -312,19 +318,21 @@ def main(arguments: Sequence[str]) -> int:
                 f"{result.share:.1%} named so far, {len(result.accused)} bystanders\n"
             )
             sys.stdout.flush()
-    return report(result)
+    return report(result, rechecked)
 
 
-def report(result: Result) -> int:
-    """Prints survivors, bystanders and both tables; 1 where there are any of the first."""
-    sys.stdout.writelines(f"{one}\n" for one in [*result.survivors, "", *result.accused, ""])
+def report(result: Result, rechecked: Rechecked) -> int:
+    """Prints survivors, bystanders, refuted findings and the tables; 1 where there are any."""
+    told = [*result.survivors, "", *result.accused, "", *rechecked.refuted, ""]
+    sys.stdout.writelines(f"{one}\n" for one in told)
     codes = [check.code for check in CHECKS]
     sys.stdout.write(f"{by_operator(result)}\n\n{by_check(result, codes)}\n\n")
     sys.stdout.write(
-        f"{totals(result)}\n\n{result.number:,} mutants of {len(result.tallies)} operators, "
+        f"{totals(result)}\n\n{rechecked.table()}\n\n"
+        f"{result.number:,} mutants of {len(result.tallies)} operators, "
         f"{result.share:.2%} of the decidable named, {len(result.accused)} bystanders accused\n"
     )
-    return 1 if result.survivors or result.accused else 0
+    return 1 if result.survivors or result.accused or rechecked.refuted else 0
 
 
 def _keep(
@@ -340,9 +348,9 @@ def _plain(value: Any) -> Any:
     return sorted(value, key=str) if isinstance(value, frozenset) else str(value)
 
 
-def kept(paths: Sequence[Path]) -> Result:
-    """What became of the mutants in files of --keep."""
-    result = Result()
+def kept(paths: Sequence[Path]) -> tuple[Result, Rechecked]:
+    """What became of the mutants, and of their findings, in files of --keep."""
+    result, rechecked = Result(), Rechecked()
     for path in paths:
         for line in path.read_text().splitlines():
             told = json.loads(line)
@@ -351,8 +359,10 @@ def kept(paths: Sequence[Path]) -> Result:
                 told[name] = frozenset(told[name])
             told["places"] = tuple((topic, number) for topic, number in told["places"])
             mutant = Mutant(**told)
-            result.take(f"{mutant.source or audit} {mutant.index}", mutant, found)
-    return result
+            source = f"{mutant.source or audit} {mutant.index}"
+            result.take(source, mutant, found)
+            rechecked.take(source, found)
+    return result, rechecked
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Each operator makes a fault and tells of it; a seeded slice of `make mutants` and the model."""
 
 import os
+from itertools import chain
 from random import Random
 
 import pytest
@@ -8,6 +9,7 @@ from laws.dump_files import OFFSETS, TXN_LOG, Dump
 from model.fetched import fetched
 from model.world import World, metadata_of
 from pyspark.sql import SparkSession
+from rechecked import Rechecked
 
 from jobs.verify.catalogue import CHECKS
 from mutants.judge import Result
@@ -65,8 +67,11 @@ def test_a_seed_makes_the_same_mutants_again() -> None:
 def test_mutants_are_named_and_no_bystander_is_accused(spark: SparkSession) -> None:
     chooser = Chooser(groups(sorted(OPERATORS))[0], LEGAL)
     dump, mutants, moment = of_model(SEED, LEGAL + MUTATED, chooser)
-    result = Result()
-    judge(result, SEED, mutants, audited(spark, dump, moment, {TXN_LOG: 1, OFFSETS: 1}))
+    result, rechecked = Result(), Rechecked()
+    found = audited(spark, dump, moment, {TXN_LOG: 1, OFFSETS: 1})
+    judge(result, SEED, mutants, found)
+    rechecked.take(SEED, chain.from_iterable(found.values()))
+    assert rechecked.refuted == []
     assert result.accused == []
     assert result.survivors == []
     assert result.number == len(mutants) > MUTATED // 2

@@ -31,6 +31,9 @@ def run(*arguments: str) -> tuple[int, str]:
 
 def test_the_sample_report_is_rechecked_with_python_alone(tmp_path: Path) -> None:
     code, told = run(str(REPORT), str(SAMPLE))
+    assert (code, told.splitlines()[-1]) == (0, "1 confirmed")
+    assert "and all batch headers of h-0 and all records of __transaction_state-4" in told
+    code, told = run(str(REPORT), str(SAMPLE), "--evidence-only")
     assert (code, told.splitlines()[-1]) == (0, "1 holds")
     assert run(str(REPORT), str(tmp_path))[0] == 3
     assert run(str(REPORT))[0] == 2
@@ -52,7 +55,7 @@ def test_a_byte_of_the_evidence_that_changed_refutes(tmp_path: Path, at: int) ->
         del one["fields"]
     crc_covers = at >= 16 or 8 <= at < 12
     wanted = recheck.REFUTED if crc_covers else recheck.HOLDS
-    assert recheck.recheck(finding, [dump])[0] == wanted
+    assert recheck.recheck(finding, [dump], evidence_only=True)[0] == wanted
     path.write_bytes(content[: last["byte_position"] + 10])
     assert recheck.recheck(finding, [dump])[0] == recheck.REFUTED
     path.unlink()
@@ -168,8 +171,8 @@ def test_a_marker_is_held_against_the_prepare_record(tmp_path: Path) -> None:
              "role": "the Prepare record"}  # fmt: skip
     results = []
     for verb in ("abort", "commit", "txn"):
-        finding = finding_of("torn_transaction", tmp_path, f"{verb} pid=7", producer_id=7)
-        finding["evidence"][0]["role"] = "the ABORT marker"
+        finding = finding_of("marker_outcome_mismatch", tmp_path, f"{verb} pid=7", producer_id=7)
+        finding["evidence"][0]["role"] = "the marker"
         finding["evidence"].append(named)
         results.append(recheck.recheck(finding, [tmp_path])[0])
     assert results == [recheck.CONFIRMED, recheck.REFUTED, recheck.REFUTED]

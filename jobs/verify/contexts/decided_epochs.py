@@ -26,12 +26,13 @@ def with_decision(
         "transaction_version_2",
         F.col("data_epoch").alias("prepared_data_epoch"),
     )
+    place = place_number("record_file_index", "record_position")
     of_epoch = decided.groupBy("producer_id", "marker_epoch").agg(
         F.max(F.col("commit") & in_effect()).alias("decided_commit"),
         F.max(~F.col("commit") & in_effect()).alias("decided_abort"),
         F.max(~F.col("transaction_version_2")).alias("decided_with_transaction_version_1"),
-        F.max(place_number("record_file_index", "record_position")).alias("decided_place"),
-        F.max("record_length").alias("decided_length"),
+        F.max(place).alias("decided_place"),
+        F.max_by("record_length", place).alias("decided_length"),
         F.max(F.struct("transactional_id")).getField("transactional_id").alias("decided_id"),
     )
     # The transaction whose data have the epoch of the marker, under transaction.version 2.

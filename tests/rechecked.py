@@ -1,0 +1,60 @@
+"""Whether each finding of an audit follows from the bytes that it names (`recheck.py`).
+
+A finding is rechecked while its dump is still there, and carries the result: `rechecked`, and `why`
+where it is not confirmed. Of a finding with several places only the first row carries it.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from laws.run import Finding
+
+from jobs.report import recheck
+
+RESULTS = recheck.CONFIRMED, recheck.HOLDS, recheck.REFUTED, recheck.UNDECIDED
+
+
+def with_recheck(found: Sequence[Finding], dump: Path, as_of: int) -> list[Finding]:
+    """The findings with what became of them; `as_of`: the moment of the audit, ms."""
+    told = []
+    for one in found:
+        first = (one["places"] or [one])[0]
+        if all(one[name] == value for name, value in first.items()):
+            result, why = recheck.recheck(one, [dump], as_of=as_of)
+            told.append(one | {"rechecked": result, "why": why})
+        else:
+            told.append(one)
+    return told
+
+
+@dataclass
+class Rechecked:
+    """Results by check, and which findings were refuted."""
+
+    by_code: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    refuted: list[str] = field(default_factory=list)
+
+    def take(self, source: str, found: Iterable[Finding]) -> None:
+        """Counts the findings that carry a result."""
+        for one in found:
+            result = one.get("rechecked")
+            if result is None:
+                continue
+            self.by_code[one["code"]][result] += 1
+            if result == recheck.REFUTED:
+                place = f"{one['topic']}-{one['partition']} at {one['offset_first']}"
+                self.refuted.append(f"refuted: {source}: {one['code']} {place}: {one['why']}")
+
+    def table(self) -> str:
+        """The checks whose findings are not all confirmed, and all findings together."""
+        rows = [
+            "| check | confirmed | holds | refuted | undecided |",
+            "|---|---|---|---|---|",
+        ]
+        total = sum(self.by_code.values(), Counter[str]())
+        odd = {code: one for code, one in sorted(self.by_code.items()) if set(one) - {RESULTS[0]}}
+        for name, one in [*((f"`{code}`", one) for code, one in odd.items()), ("all", total)]:
+            rows.append(f"| {name} | " + " | ".join(f"{one[key]:,}" for key in RESULTS) + " |")
+        return "\n".join(rows)
