@@ -2,6 +2,7 @@
 
 import errno
 from collections.abc import Iterator
+from itertools import groupby
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -27,6 +28,9 @@ TXN_INDEX = "txn_index"
 METADATA = ("metadata_log", "metadata_snapshot")
 PRODUCER_SNAPSHOT = "producer_snapshot"
 EARLIER_COORDINATOR_LOG = "earlier_coordinator_log"
+# What waits for others to be joined with: little memory, and little time until it is seen.
+JOINED_BYTES = 4 << 20
+JOINED_BATCHES = 200
 LONGER = "became longer, though another segment follows it: it was replaced while it was audited"
 
 
@@ -128,5 +132,40 @@ def read_packs(
     """For `mapInArrow` over rows of `schemas.log_row.PACK`."""
     for batch in batches:
         for splits in batch.column(0).to_pylist():
-            for split, opened in opened_ahead(splits):
-                yield from _read_or_report(split, opened, options)
+            yield from _joined(_rows_of_pack(splits, options))
+
+
+def _rows_of_pack(splits: list[dict[str, Any]], options: DecodeOptions) -> Iterator[pa.RecordBatch]:
+    for split, opened in opened_ahead(splits):
+        yield from _read_or_report(split, opened, options)
+
+
+def _joined(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The same rows in fewer batches: each costs the JVM a millisecond, however small it is."""
+    held: list[pa.RecordBatch] = []
+    size = 0
+    for batch in batches:
+        held.append(batch)
+        size += batch.get_total_buffer_size()
+        if size >= JOINED_BYTES or len(held) >= JOINED_BATCHES:
+            yield _as_one(held)
+            held, size = [], 0
+    if held:
+        yield _as_one(held)
+
+
+def _as_one(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    """All rows, those of a kind one behind the other: other kinds have nulls in their columns."""
+    batches.sort(key=lambda batch: int(batch.column("kind")[0]) if batch.num_rows else 0)
+    columns = [
+        pa.concat_arrays(_pieces(batch.column(number) for batch in batches))
+        for number in range(batches[0].num_columns)
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=batches[0].schema)
+
+
+def _pieces(arrays: Iterator[pa.Array]) -> Iterator[pa.Array]:
+    """The arrays, of which those of nulls alone are one where they follow each other."""
+    for empty, following in groupby(arrays, lambda array: array.null_count == len(array)):
+        pieces = list(following)
+        yield from [pa.nulls(sum(map(len, pieces)), pieces[0].type)] if empty else pieces

@@ -3,6 +3,7 @@
 Whatever a file said, no offset and no timestamp in them is outside of `udfs.wire.bounds`.
 """
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,12 @@ ARROW_SCHEMA: pa.Schema = to_arrow_schema(LOG_ROW)
 def _constant(name: str, value: int | None, size: int) -> pa.Array:
     kind = ARROW_SCHEMA.field(name).type
     return pa.nulls(size, kind) if value is None else pa.repeat(pa.scalar(value, kind), size)
+
+
+@lru_cache(maxsize=1024)
+def _nulls(name: str, size: int) -> pa.Array:
+    """A column of nulls: most are, and the batches of a small split are made of little else."""
+    return pa.nulls(size, ARROW_SCHEMA.field(name).type)
 
 
 def typed_column(
@@ -45,9 +52,8 @@ class RowBuilder:
             _constant(field.name, constants[field.name], size)
             if field.name in constants
             else bounded(columns[field.name], field.name)
-            # All others are null, and many: a small split is made of little else.
             if field.name in columns
-            else pa.nulls(size, field.type)
+            else _nulls(field.name, size)
             for field in ARROW_SCHEMA
         ]
         return pa.RecordBatch.from_arrays(arrays, schema=ARROW_SCHEMA)
