@@ -8,6 +8,8 @@ from mutants.scene import Scene, View, header, transactions
 from udfs.wire.batches import batch_layout as layout
 
 UNKNOWN = 7_777
+# Above every block that was given out; each history has its own, as an id is judged once.
+FAR_ABOVE = 1 << 50
 LOST = "sequence_gap sequence_nonzero_at_new_epoch"
 OPEN = "hanging_transaction lso_stuck late_write_after_marker data_in_unlisted_partition"
 
@@ -346,7 +348,7 @@ def producer_never_allocated(scene: Scene) -> Mutant | None:
     if at is None:
         return None
     view, index, batch = at
-    other = 1 << 50
+    other = FAR_ABOVE + batch.producer_id
     view.put(index, header(batch, producer_id=other))
     view.store()
     return Mutant(
