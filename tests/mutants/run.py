@@ -129,7 +129,7 @@ def of_model(
         if index == 0 and not of_protocol:
             mine[0].partitions.append(metadata_of([one.copies for one in plans]))
         rng = Random(f"{seed} {index} mutant")
-        scene = Scene(mine, {TXN_LOG: count, OFFSETS: count}, rng, blocks_told=not of_protocol)
+        scene = Scene(mine, {TXN_LOG: count, OFFSETS: count}, rng, with_metadata=not of_protocol)
         mutant = chooser.mutate(scene, index)
         if mutant is not None:
             mutants.append(mutant)
