@@ -2,7 +2,7 @@
 
 from laws.log_batches import Batch
 
-from mutants.evidence import appended_by, goes_on, may_be_owned
+from mutants.evidence import appended_by, goes_on, may_be_owned, newest_moment
 from mutants.mutant import INFO, SUSPECT, Mutant, codes, operator, pids, places
 from mutants.scene import Scene, View, header, transactions
 from udfs.wire.batches import batch_layout as layout
@@ -408,7 +408,9 @@ def batch_a_day_too_old(scene: Scene) -> Mutant | None:
     at = scene.data(
         scene.client,
         lambda v, i, b: b.producer_id >= 0 and not b.transactional and _same(v, i, 1) is not None
-        and not b.attributes & layout.CODEC_MASK,
+        and not b.attributes & layout.CODEC_MASK
+        # A clock that is days ahead is still ahead then.
+        and b.max_timestamp <= newest_moment(v),
     )  # fmt: skip
     if at is None:
         return None
