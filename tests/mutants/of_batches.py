@@ -3,7 +3,7 @@
 from laws.dump_files import CLEAN_SHUTDOWN
 from laws.log_batches import Batch
 
-from mutants.mutant import INFO, SUSPECT, Mutant, codes, operator, pids, places
+from mutants.mutant import INFO, SUSPECT, VIOLATION, Mutant, codes, operator, pids, places
 from mutants.scene import Scene, View, header, led_by, moved
 from udfs.wire.batches import batch_layout as layout
 from udfs.wire.batches import writer
@@ -315,7 +315,9 @@ def offsets_skipped(scene: Scene) -> Mutant | None:
     view._shift(number, inside, skipped)
     view.store()
     span = (batch.base_offset - 1, batch.base_offset + skipped)
-    return Mutant(codes("offset_gap"), places(view.place), span, wide=True)
+    # Where nothing tells the topic's policy, the cleaner of another broker may have left it.
+    told = VIOLATION if scene.with_metadata else SUSPECT
+    return Mutant(codes("offset_gap"), places(view.place), span, wide=True, told=told)
 
 
 @operator

@@ -346,7 +346,9 @@ def record_epoch_lower(scene: Scene) -> Mutant | None:
     if at is None or at[1][at[2]].value.producer_epoch == 0:
         return None
     view, states, number = at
-    mutant = _told(view, states, number, STEP + " txnlog_first_epoch_nonzero")
+    # A decision of another epoch is none of the markers that are there.
+    what = f"{STEP} txnlog_first_epoch_nonzero marker_without_prepare"
+    mutant = _told(view, states, number, what)
     mutant.places = (*mutant.places, *scene.views)
     rewrite_state(view, states[number], producer_epoch=states[number].value.producer_epoch - 1)
     view.store()
@@ -440,7 +442,10 @@ def state_of_memory(scene: Scene) -> Mutant | None:
         return None
     view, states, number = at
     mutant = _told(view, states, number, "txnlog_state_invalid", wide=True)
-    rewrite_state(view, states[number], status=scene.rng.choice((6, 7, 9)))
+    status = scene.rng.choice((6, 7, 9))
+    if status > 7:
+        mutant.why = "a newer broker may know more states"
+    rewrite_state(view, states[number], status=status)
     view.store()
     return mutant
 

@@ -98,6 +98,29 @@ def decision_left_half_done(scene: Scene) -> Mutant | None:
 
 
 @operator
+def marker_on_its_way(scene: Scene) -> Mutant | None:
+    """No other transaction of its epoch has such a marker there: only observed."""
+
+    def first_here(one: Decision, view: View, txn: Txn) -> bool:
+        mine = txn.producer_id, one.prepare.value.producer_epoch, one.commit
+        others = view.batches[: txn.marker]
+        return not any((b.producer_id, b.producer_epoch, b.commit) == mine for b in others)
+
+    one = _last(scene, lambda one: any(first_here(one, *at) for at in one.markers.values()))
+    if one is None:
+        return None
+    view, txn = scene.choose([at for at in one.markers.values() if first_here(one, *at)])
+    mutant = Mutant(
+        codes("marker_pending"), places(one.view.place, one.listed),
+        pids=pids(one.prepare.value.producer_id), ids=frozenset([one.name]), told=INFO,
+        span=(-1, -1),
+    )  # fmt: skip
+    _lose_marker(view, txn)
+    _forget(one, one.complete)
+    return mutant
+
+
+@operator
 def completion_forgotten(scene: Scene) -> Mutant | None:
     """All markers are written, and the id stays in its Prepare state (KAFKA-16352).
 

@@ -183,16 +183,23 @@ def marker_written_twice(scene: Scene) -> Mutant | None:
 
 @operator
 def marker_contradicted(scene: Scene) -> Mutant | None:
-    """A second marker of the other outcome follows directly."""
+    """A second marker of the other outcome follows directly.
+
+    Of older versions, an ABORT may be an operator's, and a COMMIT one of its epoch that is sent
+    again: it ends nothing.
+    """
     found = _marker(scene, lambda one, view, txn: _followed(one, view, txn) and bool(txn.data))
     if found is None:
         return None
     one, view, txn = found
     assert txn.marker is not None
-    older = not one.second and one.commit
+    why, told = "", VIOLATION
+    if not one.second and one.commit:
+        why = "an ABORT of the epoch of its data may be an operator's"
+    elif not one.second and (why := may_be_decided(scene, one, view, txn)) == SENT_AGAIN:
+        why, told = "", SUSPECT
     mutant = _mutant(
-        found, "conflicting_markers " + CONTRADICTS, span=None,
-        why="an ABORT of the epoch of its data may be an operator's" if older else "",
+        found, "conflicting_markers " + CONTRADICTS, span=None, told=told, why=why
     )  # fmt: skip
     again = marker_with(view.batches[txn.marker], commit=not one.commit)
     view.insert(txn.marker + 1, again)
@@ -306,12 +313,17 @@ def marker_epoch_not_raised(scene: Scene) -> Mutant | None:
 
 @operator
 def marker_of_another_producer(scene: Scene) -> Mutant | None:
+    """The marker names a producer that no id has: what is left to see is that its own is missing.
+
+    The producer may have been of an id whose records are compacted away.
+    """
     found = _marker(scene, lambda one, view, txn: bool(txn.data))
     if found is None:
         return None
-    _, view, txn = found
+    one, view, txn = found
     assert txn.marker is not None
-    mutant = _mutant(found, f"marker_without_prepare {LOST}")
+    why = not_owed(scene, one, view, txn)
+    mutant = _mutant(found, f"marker_without_prepare {LOST}", why=why)
     other = txn.producer_id + 8_888
     mutant.pids |= {other}
     view.put(txn.marker, marker_with(view.batches[txn.marker], producer_id=other))
@@ -456,8 +468,10 @@ def commit_without_decision(scene: Scene) -> Mutant | None:
     told_until = min(log.batches[-1].max_timestamp for log in scene.coordinators)
     late = told_until - last.max_timestamp < 2 * CLOCK_TOLERANCE_MS
     return Mutant(
-        # With the epoch of its data it is no marker of transaction.version 2 either.
-        codes("marker_without_prepare offset_commit_outcome_mismatch marker_protocol_mixed"),
+        # With the epoch of its data it is no marker of transaction.version 2 either: under that it
+        # has the epoch of the decision before, of other partitions or of the other outcome.
+        codes("""marker_without_prepare offset_commit_outcome_mismatch marker_protocol_mixed
+            marker_in_unlisted_partition marker_outcome_mismatch"""),
         places(view.place),
         (view.batches[txn.data[0]].base_offset, offset), pids(txn.producer_id),
         why="the coordinator's log may end in front of its decision" if late else "",
@@ -494,6 +508,27 @@ def committed_offsets_dropped(scene: Scene) -> Mutant | None:
     assert txn.marker is not None
     mutant = _contradiction(scene, found)
     view.put(txn.marker, marker_with(view.batches[txn.marker], commit=False))
+    view.store()
+    return mutant
+
+
+@operator
+def torn_by_an_operator(scene: Scene) -> Mutant | None:
+    """An operator aborts in one partition what its producer then commits (KIP-664)."""
+    found = _marker(
+        scene,
+        lambda one, view, txn: (
+            one.second and one.commit and raises(one, view, txn) and view in scene.client
+        ),
+    )
+    if found is None:
+        return None
+    _, view, txn = found
+    assert txn.marker is not None
+    marker, data = view.batches[txn.marker], view.batches[txn.data[-1]]
+    mutant = _mutant(found, "torn_transaction")
+    abort = marker_with(marker, commit=False, producer_epoch=data.producer_epoch)
+    view.insert(txn.marker, abort)
     view.store()
     return mutant
 

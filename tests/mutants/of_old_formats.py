@@ -61,7 +61,8 @@ def _wrapper(one: Old, plain: bytes) -> bytes:
     """The wrapper around other messages."""
     content = one.batch.content
     magic, attributes = content[layout.MAGIC], content[layout.MAGIC + 1]
-    stamp = int.from_bytes(content[layout.MAGIC + 2 : layout.MAGIC + 10], "big") if magic else -1
+    told = content[layout.MAGIC + 2 : layout.MAGIC + 10]
+    stamp = int.from_bytes(told, "big", signed=True) if magic else -1
     return writer.legacy_message(
         one.batch.base_offset, None, writer.compress(one.codec, plain), magic=magic,
         timestamp=stamp, attributes=attributes,

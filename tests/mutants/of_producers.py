@@ -2,12 +2,14 @@
 
 from laws.log_batches import Batch
 
-from mutants.evidence import appended_by, goes_on, may_be_owned
+from mutants.evidence import appended_by, goes_on, may_be_owned, newest_moment
 from mutants.mutant import INFO, SUSPECT, Mutant, codes, operator, pids, places
 from mutants.scene import Scene, View, header, transactions
 from udfs.wire.batches import batch_layout as layout
 
 UNKNOWN = 7_777
+# Above every block that was given out; each history has its own, as an id is judged once.
+FAR_ABOVE = 1 << 50
 LOST = "sequence_gap sequence_nonzero_at_new_epoch"
 OPEN = "hanging_transaction lso_stuck late_write_after_marker data_in_unlisted_partition"
 
@@ -44,7 +46,8 @@ def batch_lost_with_gap(scene: Scene) -> Mutant | None:
     return Mutant(
         codes("offset_gap segment_missing replica_range_hole " + LOST), places(view.place),
         (batch.base_offset - 1, batch.last_offset + 1), pids(batch.producer_id),
-        told="violation" if within else SUSPECT, wide=True,
+        # Where nothing tells the topic's policy, the cleaner of another broker may have left it.
+        told="violation" if within and scene.with_metadata else SUSPECT, wide=True,
         why="a log that begins later looks like one after DeleteRecords" if first else "",
     )  # fmt: skip
 
@@ -346,13 +349,13 @@ def producer_never_allocated(scene: Scene) -> Mutant | None:
     if at is None:
         return None
     view, index, batch = at
-    other = 1 << 50
+    other = FAR_ABOVE + batch.producer_id
     view.put(index, header(batch, producer_id=other))
     view.store()
     return Mutant(
         codes("producer_id_unallocated"), places(view.place), (batch.base_offset,
         batch.last_offset), pids(batch.producer_id, other), told=SUSPECT,
-        why="" if scene.blocks_told else "the blocks of producer ids are not in the dump",
+        why="" if scene.with_metadata else "the blocks of producer ids are not in the dump",
     )  # fmt: skip
 
 
@@ -405,7 +408,9 @@ def batch_a_day_too_old(scene: Scene) -> Mutant | None:
     at = scene.data(
         scene.client,
         lambda v, i, b: b.producer_id >= 0 and not b.transactional and _same(v, i, 1) is not None
-        and not b.attributes & layout.CODEC_MASK,
+        and not b.attributes & layout.CODEC_MASK
+        # A clock that is days ahead is still ahead then.
+        and b.max_timestamp <= newest_moment(v),
     )  # fmt: skip
     if at is None:
         return None

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 from laws.dump_files import META, METADATA, OFFSETS, TXN_LOG, Directory, Dump
 from laws.rename import NotPlacedError, internal_partitions, packed, renamed
@@ -48,6 +48,7 @@ from mutants import (  # noqa: F401 - each enters its operators into the table
     of_ends,
     of_files,
     of_markers,
+    of_moment,
     of_old_formats,
     of_producers,
 )
@@ -69,12 +70,15 @@ PLANS = (
     replace(SMALL, copies=2, internal_copies=True),
     replace(SMALL, old=1),
 )
+# No timeout has passed in the audit of any.
+YOUNG = replace(SMALL, pace=5)
 TRIES = 12
 # It runs beside other work, which may hold it up for many minutes.
 PATIENCE = {"spark.sql.broadcastTimeout": "36000", "spark.network.timeout": "36000s"}
 CONF = {"spark.driver.memory": MEMORY, **PATIENCE}
-# Of so many histories one more is fetched over the protocol, in an audit of its own.
-FETCHED_OF = 12
+# Of so many histories one more is fetched over the protocol, and one more audited young; each of
+# the two in an audit of its own.
+ONE_OF = 12
 # Of dumps of real brokers in one audit.
 MOST_BYTES = 400 << 20
 # Histories beside the one in which an operator breaks the whole dump.
@@ -112,21 +116,22 @@ def plan_of(index: int) -> Plan:
 
 
 def of_model(
-    seed: str, count: int, chooser: Chooser, of_protocol: bool = False
+    seed: str, count: int, chooser: Chooser, of_protocol: bool = False, young: bool = False
 ) -> tuple[Dump, list[Mutant], int]:
     """Worlds of the model with a fault each; the last moment, ms.
 
     `of_protocol`: as they are fetched, with what their brokers answered.
     """
     directories, mutants, moment = [], [], 0
-    for index in range(count):
-        world = World(f"{seed} {index}", plan_of(index), index, count)
+    plans = [YOUNG if young else plan_of(index) for index in range(count)]
+    for index, plan in enumerate(plans):
+        world = World(f"{seed} {index}", plan, index, count)
         mine = fetched(world) if of_protocol else list(world.directories())
         moment = max(moment, world.now)
         if index == 0 and not of_protocol:
-            mine[0].partitions.append(metadata_of([plan_of(n).copies for n in range(count)]))
+            mine[0].partitions.append(metadata_of([one.copies for one in plans]))
         rng = Random(f"{seed} {index} mutant")
-        scene = Scene(mine, {TXN_LOG: count, OFFSETS: count}, rng, blocks_told=not of_protocol)
+        scene = Scene(mine, {TXN_LOG: count, OFFSETS: count}, rng, with_metadata=not of_protocol)
         mutant = chooser.mutate(scene, index)
         if mutant is not None:
             mutants.append(mutant)
@@ -227,12 +232,21 @@ def judge(
             ]
 
 
-def groups(names: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
-    """Operators of logs and files, of what brokers answered, and of whole dumps."""
+class Groups(NamedTuple):
+    """Operators of logs and files, of what brokers answered, of young faults, of whole dumps."""
+
+    logs: list[str]
+    answers: list[str]
+    young: list[str]
+    clusters: list[str]
+
+
+def groups(names: Sequence[str]) -> Groups:
+    """The operators of these names, by the audits that they need."""
+    apart = [of_answers.__name__, of_moment.__name__, of_clusters.__name__]
     at = {name: OPERATORS[name].__module__ for name in names}
-    answers = [name for name in names if at[name] == of_answers.__name__]
-    clusters = [name for name in names if at[name] == of_clusters.__name__]
-    return [name for name in names if name not in {*answers, *clusters}], answers, clusters
+    answers, young, clusters = ([name for name in names if at[name] == one] for one in apart)
+    return Groups([name for name in names if at[name] not in apart], answers, young, clusters)
 
 
 Round = tuple[str, list[Mutant], dict[int | None, list[Finding]]]
@@ -241,18 +255,23 @@ EACH = {TXN_LOG: 1, OFFSETS: 1}
 
 def of_models(spark: SparkSession, asked: argparse.Namespace, chooser: Chooser) -> Iterator[Round]:
     """Audits of the model until there are enough mutants."""
-    _, answers, clusters = groups(asked.only)
-    of_answers_, number, made = Chooser(answers), 0, 0
+    _, answers, young, clusters = groups(asked.only)
+    of_answers_, of_young, number, made = Chooser(answers), Chooser(young), 0, 0
     while made < asked.count:
         number += 1
         seed, count = f"{asked.seed}.{number}", min(asked.histories, asked.count - made)
+        less = -(-count // ONE_OF)
         if chooser.names:
             dump, mutants, moment = of_model(seed, count, chooser)
             yield f"model {seed}", mutants, audited(spark, dump, moment, EACH)
         if answers:
-            seed, less = f"{seed} fetched", -(-count // FETCHED_OF)
-            dump, mutants, moment = of_model(seed, less, of_answers_, of_protocol=True)
-            yield f"model {seed}", mutants, audited(spark, dump, moment, EACH)
+            told = f"{seed} fetched"
+            dump, mutants, moment = of_model(told, less, of_answers_, of_protocol=True)
+            yield f"model {told}", mutants, audited(spark, dump, moment, EACH)
+        if young:
+            told = f"{seed} young"
+            dump, mutants, moment = of_model(told, less, of_young, young=True)
+            yield f"model {told}", mutants, audited(spark, dump, moment - AN_HOUR_MS, EACH)
         made += count
     for name in clusters if asked.count else ():
         seed = f"{asked.seed} {name}"
@@ -303,7 +322,7 @@ def main(arguments: Sequence[str]) -> int:
     asked = parser.parse_args(arguments)
     if asked.sum:
         return report(*kept(asked.sum))
-    result, chooser = Result(), Chooser(groups(asked.only)[0], asked.spared)
+    result, chooser = Result(), Chooser(groups(asked.only).logs, asked.spared)
     rechecked = Rechecked()
     with spark_session(CONF) as spark:
         started = time.monotonic()

@@ -12,9 +12,11 @@ from typing import Any, NamedTuple
 
 from laws.dump_files import (
     CLEAN_SHUTDOWN,
+    CLEANER,
     HIGH_WATERMARK,
     INTERNAL,
     LEADER_EPOCHS,
+    LOG_START,
     METADATA,
     OF_SEGMENT,
     OFFSETS,
@@ -90,6 +92,11 @@ class View:
         """From offset 0 to the end without a gap, replicated, never cleaned, stopped cleanly."""
         if CLEAN_SHUTDOWN not in self.directory.files or self.segments[0][0] != 0:
             return False
+        for directory, _ in self.copies:
+            # What lies below the log start, a broker may have forgotten.
+            passed = directory.checkpoint(CLEANER).get(self.place) is not None
+            if passed or directory.checkpoint(LOG_START).get(self.place):
+                return False
         expected = 0
         for batch in self.batches:
             complete = batch.count == batch.last_offset - batch.base_offset + 1
@@ -298,8 +305,9 @@ class Decision:
 class Scene:
     """One history of a dump: `directories` are those of its brokers.
 
-    `partitions`: how many partitions each internal topic has in the whole dump; `blocks_told`:
-    whether it tells the blocks of producer ids that were given out.
+    `partitions`: how many partitions each internal topic has in the whole dump; `with_metadata`:
+    whether it has `__cluster_metadata`, which tells the policies of topics and the blocks of
+    producer ids that were given out.
     """
 
     def __init__(
@@ -307,10 +315,10 @@ class Scene:
         directories: Sequence[Directory],
         partitions: dict[str, int],
         rng: Random,
-        blocks_told: bool = False,
+        with_metadata: bool = False,
     ) -> None:
         self.directories, self.partitions, self.rng = directories, partitions, rng
-        self.blocks_told = blocks_told
+        self.with_metadata = with_metadata
         copies: dict[TopicPartition, list[tuple[Directory, Partition]]] = defaultdict(list)
         for directory in directories:
             for one in directory.partitions:

@@ -31,7 +31,8 @@ def with_counts(
 
     stale_*: the first marker that ended data when fewer transactions of the partition had been
     decided than ended, a decision counting as made earlier by the tolerance (stale_place, _offset,
-    _first, _last). undecided_*: the first COMMIT that ended data when fewer had been committed;
+    _first, _last); else, where COMMITs ended more than were committed at all, the first that was
+    one too many. undecided_*: the first COMMIT that ended data when fewer had been committed;
     never_committed: the next decision is none that commits, or none before it was one that could
     have left a delayed marker. short_*: the first decision that has no
     marker of its own (short_place, short_length, short_complete), and the marker that comes next
@@ -60,7 +61,7 @@ def with_counts(
         "odd": changes_coordinator(),
         "stale": has_too_many() | F.col("prepares").isNull(),
     }
-    joined = rows.join(found, on=KEY, how="left")
+    joined = rows.join(found, on=KEY, how="left").withColumns(_surplus())
     return joined.withColumns(
         {
             name: F.when(next(asked[one] for one in asked if name.startswith(one)), F.col(name))
@@ -68,6 +69,26 @@ def with_counts(
             if name.startswith(tuple(asked))
         }
     )
+
+
+def _surplus() -> dict[str, Column]:
+    """stale_* of rows with a COMMIT too many and no moment at which any outcome was one too many.
+
+    An aborted transaction that a COMMIT ended hides it there: its decision counts, too.
+    """
+    surplus = (
+        has_too_many()
+        & F.col("commit")
+        & (F.coalesce("with_transaction_version_2", F.lit(0)) == 0)
+        & attribution.too_many_commits(F.col("closing"), F.col("prepares"))
+        & F.col("stale_offset").isNull()
+    )
+    return {
+        f"stale_{name}": F.when(surplus, F.col(f"undecided_{name}")).otherwise(
+            F.col(f"stale_{name}")
+        )
+        for name in ("place", "offset", "first", "last")
+    }
 
 
 def _events(

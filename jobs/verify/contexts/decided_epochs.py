@@ -121,22 +121,23 @@ def with_outcomes(rows: DataFrame, placed: DataFrame, tolerance: Column) -> Data
 def with_other_outcome(rows: DataFrame) -> DataFrame:
     """Adds how the row of the other outcome looks, of the same partition and epoch.
 
-    other_unmet: it was decided and must have a marker, but has none; other_settled: and its
-    Complete record is replicated, of transaction.version 2, and its data are there; other_short: of
-    several that share the epoch one has none; other_outcome: nobody decided it, but its marker is
-    there; other_undecided: it has a marker more, which nobody decided. Regular rows are not among
-    `rows`: they have what they need.
+    other_unmet: it was decided and must have a marker, but has none; other_settled: it has none,
+    its Complete record is replicated, of transaction.version 2, and its data are there;
+    other_short: of several that share the epoch one has none; other_outcome: nobody decided it, but
+    its marker is there; other_undecided: it has a marker more, which nobody decided. Regular rows
+    are not among `rows`: they have what they need.
     """
     opposite = Window.partitionBy(*[name for name in KEY if name != "commit"])
-    unmet = (
+    without_marker = (
         F.col("markers").isNull()
         & F.col("complete_offset").isNotNull()
         & F.col("held_from").isNotNull()
         & ~(F.col("owner_unsettled") | F.col("held_by_near_clock") | F.col("marker_missing"))
-        & F.col("copied_later")
     )
+    unmet = without_marker & F.col("copied_later")
+    # A marker that is there contradicts it by epochs alone, whichever copy is older.
     settled = (
-        unmet
+        without_marker
         & F.col("own_data_last").isNotNull()
         & (F.col("with_transaction_version_1") == 0)
         & (F.col("complete_offset") < F.col("coordinator_stable_below"))

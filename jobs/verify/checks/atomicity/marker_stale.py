@@ -1,7 +1,8 @@
 """A marker may have ended a transaction that was not decided yet.
 
 What it finds: under transaction.version 0 and 1, a partition in which, at some moment, more
-transactions of a producer id and epoch had been ended than the coordinator had decided.
+transactions of a producer id and epoch had been ended than the coordinator had decided; or in which
+COMMIT markers ended more of them than it committed, though it decided as many.
 
 Why it is wrong: a marker request of an earlier transaction was delayed in the network and ended a
 later transaction of the same epoch (KIP-890, the reason for transaction.version 2). Records that
