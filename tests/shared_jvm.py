@@ -15,7 +15,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
-from jobs.spark.session import _embedded_defaults, get_session
+from jobs.spark.session import _embedded_defaults, _hush, get_session
 
 TESTS = Path(__file__).parent
 LOGGING = TESTS.parent / "conf" / "log4j2.properties"
@@ -70,7 +70,7 @@ def session() -> SparkSession:
     # The first process makes it, the others find it.
     shared = jvm.JavaSparkContext(jvm.org.apache.spark.SparkContext.getOrCreate(settings))
     context = SparkContext(jsc=shared, conf=SparkConf(_jconf=settings))
-    SparkSession(context, jvm.SparkSession.builder().getOrCreate().newSession())
+    _hush(SparkSession(context, jvm.SparkSession.builder().getOrCreate().newSession()))
     return get_session()[0]
 
 

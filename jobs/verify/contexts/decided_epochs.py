@@ -51,6 +51,13 @@ def with_decision(
         F.col("coordinator_index").alias("committed_index"),
     )
     once = later.dropDuplicates(["producer_id", "marker_epoch", "listed"])
+    # No Complete record follows: the append failed late, or that record is lost.
+    unheeded = (
+        listed_decisions(decided.filter(~in_effect()))
+        .select("producer_id", "marker_epoch", "commit", "listed")
+        .distinct()
+        .withColumn("listed_unheeded", F.lit(True))
+    )
     running = owners.filter("state = 'Ongoing'").select(
         "producer_id",
         F.col("producer_epoch").alias("running_epoch"),
@@ -60,6 +67,7 @@ def with_decision(
         selected.join(record.dropDuplicates(["record_place"]), on="record_place", how="left")
         .join(of_epoch, on=["producer_id", "marker_epoch"], how="left")
         .join(once, on=["producer_id", "marker_epoch", "listed"], how="left")
+        .join(unheeded, on=unheeded.columns[:-1], how="left")
         .join(known, on="producer_id", how="left")
         .join(_owners_of_data(decided), on=["producer_id", "prepared_data_epoch", "listed"],
               how="left")

@@ -1,0 +1,47 @@
+"""Rows of small splits are joined before they leave the task."""
+
+import pyarrow as pa
+import pytest
+
+from schemas import log_row
+from udfs.arrow import read_pack
+from udfs.arrow.rows import RowBuilder
+
+
+def batches() -> list[pa.RecordBatch]:
+    """Of three files each a summary, and damage of different sizes."""
+    made = []
+    for number in range(3):
+        rows = RowBuilder({"partition_index": None, "file_index": number, "start": number * 7})
+        damage = [{"first_byte": one, "reason": "x" * one} for one in range(number)]
+        made += [
+            rows.nested(log_row.FAILURE, "failure", damage),
+            rows.nested(log_row.SUMMARY, "summary", [{"length": number, "error": None}]),
+        ]
+    return made
+
+
+@pytest.mark.parametrize(
+    ("held_batches", "held_bytes", "number"), [(200, 1 << 20, 1), (2, 1 << 20, 3), (200, 1, 6)]
+)
+def test_all_rows_are_there_in_fewer_batches(
+    monkeypatch: pytest.MonkeyPatch, held_batches: int, held_bytes: int, number: int
+) -> None:
+    monkeypatch.setattr(read_pack, "JOINED_BATCHES", held_batches)
+    monkeypatch.setattr(read_pack, "JOINED_BYTES", held_bytes)
+    joined = list(read_pack._joined(iter(batches())))
+    assert len(joined) == number
+    for one in joined:
+        one.validate(full=True)
+        assert one.schema == batches()[0].schema
+
+    def rows(of: list[pa.RecordBatch]) -> list[str]:
+        return sorted(repr(row) for batch in of for row in batch.to_pylist())
+
+    assert rows(joined) == rows(batches())
+    kinds = joined[0].column("kind").to_pylist()
+    assert kinds == sorted(kinds), "those of a kind lie together"
+
+
+def test_no_rows_are_no_batch() -> None:
+    assert list(read_pack._joined(iter([]))) == []
