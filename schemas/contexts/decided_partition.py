@@ -24,16 +24,16 @@ COLUMNS = """
     transaction_version_2 boolean, decided_commit boolean, decided_abort boolean,
     decided_with_transaction_version_1 boolean, decided_place bigint, decided_length int,
     decided_id string, listed_unheeded boolean, committed_place bigint, committed_length int,
-    committed_id string, committed_epoch int, committed_offset bigint, committed_complete boolean, committed_index
-    int, history_covers_ms bigint, newest_epoch int, known_above int, history_clean_shutdown
-    boolean, first_epoch int, first_commit boolean, first_id string, first_whole boolean,
-    last_epoch int, last_commit boolean, last_id string, newest_owner bigint, owners_of_data
-    bigint, running_epoch int, running_partitions array<string>, coordinator_broker int,
-    coordinator_clean_shutdown boolean, coordinator_stable_below bigint, earlier_end bigint,
-    replica_offset bigint, committed_somewhere boolean, raised_both_ways boolean, data_run
-    struct<first_offset:bigint, file_index:int, first_position:bigint, first_length:int>,
-    data_run_last bigint, ended_run_last bigint, earlier_offset bigint, later_run
-    struct<run_first:bigint, file_index:int, run_position:bigint, run_length:int>,
+    committed_id string, committed_epoch int, committed_offset bigint, committed_complete
+    boolean, committed_index int, history_covers_ms bigint, newest_epoch int, known_above int,
+    history_clean_shutdown boolean, first_epoch int, first_commit boolean, first_id string,
+    first_whole boolean, last_epoch int, last_commit boolean, last_id string, newest_owner
+    bigint, owners_of_data bigint, running_epoch int, running_partitions array<string>,
+    coordinator_broker int, coordinator_clean_shutdown boolean, coordinator_stable_below bigint,
+    earlier_end bigint, replica_offset bigint, committed_somewhere boolean, raised_both_ways
+    boolean, data_run struct<first_offset:bigint, file_index:int, first_position:bigint,
+    first_length:int>, data_run_last bigint, ended_run_last bigint, earlier_offset bigint,
+    later_run struct<run_first:bigint, file_index:int, run_position:bigint, run_length:int>,
     first_marker_offset bigint, first_marker_ms bigint, last_marker_offset bigint,
     last_marker_ms bigint, ended_complete bigint, ended_marker bigint, apart_ms int, at_once
     boolean, whole_from bigint, whole_to bigint, copied_later boolean, history_later boolean,
