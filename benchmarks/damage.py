@@ -29,6 +29,7 @@ from udfs.arrow.batches import DecodeOptions
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.frames import FrameWalker
 from udfs.arrow.read_pack import read_packs, read_split
+from udfs.arrow.rows import joined
 from udfs.wire import codecs
 from udfs.wire.batches import batch_layout as layout
 from udfs.wire.batches import faults, writer
@@ -333,7 +334,8 @@ def read(one: Segment, copy: Copy) -> list[dict[str, Any]]:
         "start": 0, "length": size, "topic_partitions": 50,
     }  # fmt: skip
     file = io.BytesIO(copy.content[: copy.readable])
-    return [row for batch in read_split(file, split, OPTIONS) for row in batch.to_pylist()]
+    rows: list[dict[str, Any]] = joined(list(read_split(file, split, OPTIONS))).to_pylist()
+    return rows
 
 
 def batches_of(copy: Copy) -> list[bytes]:

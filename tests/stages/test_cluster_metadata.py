@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from split_rows import rows_of_split
 
 from jobs.collect.collect import collect
 from jobs.decode.cluster_metadata import Cluster, Clusters, clusters
 from jobs.decode.splits import plan_splits
 from schemas import log_row
 from udfs.arrow.batches import DecodeOptions
-from udfs.arrow.read_pack import read_split
 from udfs.wire.batches import writer
 from udfs.wire.fields import encode_string
 
@@ -100,8 +100,7 @@ def read(root: Path, split_bytes: int = 1 << 26) -> Clusters:
 
 def rows(split: dict) -> Iterator[dict]:  # type: ignore[type-arg]
     with Path(split["root"], split["path"]).open("rb", buffering=0) as file:
-        for batch in read_split(file, split, OPTIONS):
-            yield from batch.to_pylist()
+        yield from rows_of_split(file, split, OPTIONS)
 
 
 def test_a_log_from_its_beginning_tells_everything(tmp_path: Path) -> None:

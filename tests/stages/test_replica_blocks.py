@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from split_rows import rows_of_split
 
 from schemas import log_row
 from udfs.arrow.batches import DecodeOptions
-from udfs.arrow.read_pack import read_split
 from udfs.arrow.replica_blocks import BLOCK_OFFSETS
 from udfs.arrow.replica_differences import differences
 from udfs.wire.batches import writer
@@ -46,8 +46,8 @@ def blocks(content: bytes, split_bytes: int, cuts: list[int] = CUTS) -> list[dic
     }  # fmt: skip
     found = []
     for start in range(0, len(content), split_bytes):
-        for rows in read_split(BytesIO(content), split | {"start": start}, OPTIONS):
-            found += [row["block"] for row in rows.to_pylist() if row["kind"] == log_row.BLOCK]
+        rows = rows_of_split(BytesIO(content), split | {"start": start}, OPTIONS)
+        found += [row["block"] for row in rows if row["kind"] == log_row.BLOCK]
     return found
 
 

@@ -9,10 +9,10 @@ from random import Random
 from typing import Any
 
 import pytest
+from split_rows import rows_of_split
 
 from schemas import log_row
 from udfs.arrow.batches import DecodeOptions
-from udfs.arrow.read_pack import read_split
 from udfs.arrow.retained_differences import contradictions
 from udfs.arrow.retained_records import KEY, OUTCOME, RECORD, UNREAD
 from udfs.wire.batches import writer
@@ -132,8 +132,7 @@ def cells(copy: list[Batch], index: int, reach: int, size: int) -> list[dict[str
     return [
         row["retained_records"] | {"partition_index": index, "file_index": index}
         for start in range(0, len(content), size)
-        for rows in read_split(BytesIO(content), split | {"start": start}, OPTIONS)
-        for row in rows.to_pylist()
+        for row in rows_of_split(BytesIO(content), split | {"start": start}, OPTIONS)
         if row["kind"] == log_row.RETAINED_RECORDS
     ]
 

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from split_rows import rows_of_split
 
 from jobs.collect.collect import collect
 from jobs.decode.splits import plan_splits
@@ -23,7 +24,6 @@ from jobs.model.dump import DumpFile
 from udfs.arrow.batches import DecodeOptions
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.export_split import export_split
-from udfs.arrow.read_pack import read_split
 from udfs.wire import bounds
 from udfs.wire.batches import walk
 
@@ -110,11 +110,10 @@ def decoded(file: DumpFile, split: dict[str, Any], content: bytes) -> None:
         "snapshots": [0, 5, 60, 105],
     }
     split |= {"cuts": [10, 50], "cleaner_reach": 40, "buckets": 2, "next_base_offset": 50}
-    for rows in read_split(io.BytesIO(content), split, OPTIONS):
-        for row in rows.to_pylist():
-            for name, number in numbers(row):
-                assert not name.endswith(TIMES) or abs(number) <= bounds.LATEST
-                assert "offset" not in name or bounds.LOWEST <= number <= bounds.HIGHEST
+    for row in rows_of_split(io.BytesIO(content), split, OPTIONS):
+        for name, number in numbers(row):
+            assert not name.endswith(TIMES) or abs(number) <= bounds.LATEST
+            assert "offset" not in name or bounds.LOWEST <= number <= bounds.HIGHEST
     if file.kind == "segment":
         asked = {"from_offset": 0, "end_offset": 1 << 40, "committed": True, "aborted_behind": None}
         asked["aborted_listed"] = [{"producer_id": 1, "first_offset": 0, "last_offset": 9}]

@@ -9,11 +9,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from split_rows import rows_of_split
 
 from schemas import log_row
 from udfs.arrow import text_section
 from udfs.arrow.batches import DecodeOptions
-from udfs.arrow.read_pack import read_split
 from udfs.wire.errors import WireError
 from udfs.wire.offsets.offsets_log import GroupKey
 from udfs.wire.side_files import txn_index
@@ -70,11 +70,7 @@ def rows(
     path: str, data: bytes, section: Section | None, options: DecodeOptions = OPTIONS
 ) -> list[Any]:
     given = split(path, len(data), section)
-    return [
-        told(row)
-        for batch in read_split(io.BytesIO(data), given, options)
-        for row in batch.to_pylist()
-    ]
+    return [told(row) for row in rows_of_split(io.BytesIO(data), given, options)]
 
 
 def assert_told_without_records(path: str, text: bytes, stored: bytes) -> None:
@@ -128,11 +124,10 @@ def test_an_entry_of_an_index_is_a_line_of_its_text() -> None:
         (stored, None, [(0, 34), (34, 34)]),
         (text, section, [(NOISE.count("\n") + 2, 1), (NOISE.count("\n") + 3, 1)]),
     ):
-        batches = read_split(io.BytesIO(content), split(path, len(content), of), OPTIONS)
+        rows = rows_of_split(io.BytesIO(content), split(path, len(content), of), OPTIONS)
         found = [
             (entry["position"], entry["length"])
-            for batch in batches
-            for row in batch.to_pylist()
+            for row in rows
             if row["kind"] == log_row.ABORTED
             for entry in pa.ipc.open_stream(row["aborted"]["entries"]).read_all().to_pylist()
         ]
@@ -346,8 +341,7 @@ def test_stretches_of_a_long_section_join_where_they_meet(monkeypatch: pytest.Mo
     given = split("orders-0/00000000000000000000.log", len(text), section)
     found = [
         row["summary"] | {"start": row["split_start"]}
-        for batch in read_split(io.BytesIO(text.encode()), given, OPTIONS)
-        for row in batch.to_pylist()
+        for row in rows_of_split(io.BytesIO(text.encode()), given, OPTIONS)
         if row["kind"] == log_row.SUMMARY
     ]
     assert len(found) > 2 and sum(one["batches"] for one in found) == 9

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from split_rows import rows_of_split
 from test_wire_text_dump import HEADERS, OPTIONS, split
 
 from schemas import log_row
 from udfs.arrow.batches import DecodeOptions
 from udfs.arrow.producer_states import unpack_states
-from udfs.arrow.read_pack import read_split
 from udfs.wire.errors import WireError
 from udfs.wire.side_files.producer_state import STATE, UNTOLD
 from udfs.wire.side_files.snapshot_differences import COMPARED, Replayed, compare
@@ -42,14 +42,13 @@ def rows(
     section = sections(io.BytesIO(data), len(data))[0] if in_text else None
     given = split(path, len(data), section) | {"kind": KINDS[path.rpartition(".")[2]]} | more
     found = []
-    for batch in read_split(io.BytesIO(data), given, options):
-        for row in batch.to_pylist():
-            if told := row["producer_states"]:
-                states = unpack_states(told.pop("states"))
-                kept = [name for name in STATE.names or () if name not in PLACES]
-                found.append(told | {name: states[name].tolist() for name in kept})
-            elif told := row["side_fault"] or row["snapshot_fault"]:
-                found.append({name: of for name, of in told.items() if name not in PLACES})
+    for row in rows_of_split(io.BytesIO(data), given, options):
+        if told := row["producer_states"]:
+            states = unpack_states(told.pop("states"))
+            kept = [name for name in STATE.names or () if name not in PLACES]
+            found.append(told | {name: states[name].tolist() for name in kept})
+        elif told := row["side_fault"] or row["snapshot_fault"]:
+            found.append({name: of for name, of in told.items() if name not in PLACES})
     return found
 
 
@@ -170,9 +169,7 @@ def test_states_where_the_log_begins_are_known_and_others_are_not() -> None:
     given = split(SNAPSHOT, len(text), section) | {
         "kind": "producer_snapshot", "snapshots": [10], "log_base": 10,
     }  # fmt: skip
-    found = [
-        row for batch in read_split(io.BytesIO(text), given, HEADERS) for row in batch.to_pylist()
-    ]
+    found = rows_of_split(io.BytesIO(text), given, HEADERS)
     (run,) = [row for row in found if row["kind"] == log_row.RUN]
     assert (run["producer_id"], run["first_offset"], run["initial"]) == (7, 8, True)
     assert (run["first_position"], run["first_length"]) == (2, 1)
@@ -185,8 +182,8 @@ def test_a_line_cut_short_is_told() -> None:
     text = f"{DUMPED}{STATES['3.5']}".encode()
     (section,) = sections(io.BytesIO(text), len(text))
     given = split(SNAPSHOT, len(text), section) | {"kind": "producer_snapshot"}
-    (batch,) = read_split(io.BytesIO(text), given, OPTIONS)
-    assert "line 2" in batch.to_pylist()[0]["summary"]["error"]
+    (row,) = rows_of_split(io.BytesIO(text), given, OPTIONS)
+    assert "line 2" in row["summary"]["error"]
 
 
 def test_numbers_that_no_snapshot_stores_are_no_line_of_the_tool() -> None:
@@ -216,8 +213,7 @@ def index_faults(entries: str, kind: str) -> list[tuple[str, int, int]]:
     return [
         (row["side_fault"]["fault"], row["side_fault"]["entry_position"],
          row["side_fault"]["position"])
-        for batch in read_split(io.BytesIO(log.encode()), given, HEADERS)
-        for row in batch.to_pylist() if row["side_fault"]
+        for row in rows_of_split(io.BytesIO(log.encode()), given, HEADERS) if row["side_fault"]
     ]  # fmt: skip
 
 

@@ -7,11 +7,11 @@ import pyarrow as pa
 import pytest
 from cases import cases_of
 from log_builder import Case, DumpWriter
+from split_rows import rows_of_split
 
 from jobs.collect.collect import collect
 from jobs.decode.splits import plan_splits
 from udfs.arrow.batches import DecodeOptions
-from udfs.arrow.read_pack import read_split
 from udfs.arrow.told_differences import STATES_OF_SPLIT, TOLD, compare_told
 
 CHECKS = Path(__file__).parents[1] / "checks"
@@ -34,11 +34,10 @@ def differences(folder: Path, split_bytes: int) -> dict[str, list[dict[str, Any]
             continue
         split["beside"] = ()
         with Path(str(split["root"]), str(split["path"])).open("rb") as file:
-            for batch in read_split(file, split, OPTIONS):
-                for row in batch.to_pylist():
-                    if row["producer_states"] is not None:
-                        there = row["producer_states"] | {"split_start": row["split_start"]}
-                        states.setdefault(row["partition_index"], []).append(there)
+            for row in rows_of_split(file, split, OPTIONS):
+                if row["producer_states"] is not None:
+                    there = row["producer_states"] | {"split_start": row["split_start"]}
+                    states.setdefault(row["partition_index"], []).append(there)
     found: dict[str, list[dict[str, Any]]] = {}
     for one in dump.partitions:
         if one.told is None:

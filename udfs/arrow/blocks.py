@@ -12,7 +12,8 @@ from udfs.rules.attribution import is_decision_known, raised_by_one
 
 Unpack = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
-OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
+# Blocks are small and tasks have a core each: handing their buffers to threads costs more than all.
+OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
 
 
 def pack_block(rows: pa.RecordBatch) -> bytes:

@@ -2,7 +2,6 @@
 
 import errno
 from collections.abc import Iterator
-from itertools import groupby
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -15,7 +14,7 @@ from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.log_ends import end_of_log
 from udfs.arrow.metadata_rows import metadata_rows
 from udfs.arrow.producer_states import snapshot_rows
-from udfs.arrow.rows import RowBuilder
+from udfs.arrow.rows import RowBuilder, joined
 from udfs.arrow.segment import read_segment
 from udfs.arrow.side_files import JUDGED_ALONE, faults_alone
 from udfs.arrow.text_section import read_text_section
@@ -30,7 +29,7 @@ PRODUCER_SNAPSHOT = "producer_snapshot"
 EARLIER_COORDINATOR_LOG = "earlier_coordinator_log"
 # What waits for others to be joined with: little memory, and little time until it is seen.
 JOINED_BYTES = 4 << 20
-JOINED_BATCHES = 200
+JOINED_BATCHES = 1_000
 LONGER = "became longer, though another segment follows it: it was replaced while it was audited"
 
 
@@ -148,24 +147,7 @@ def _joined(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         held.append(batch)
         size += batch.get_total_buffer_size()
         if size >= JOINED_BYTES or len(held) >= JOINED_BATCHES:
-            yield _as_one(held)
+            yield joined(held)
             held, size = [], 0
     if held:
-        yield _as_one(held)
-
-
-def _as_one(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
-    """All rows, those of a kind one behind the other: other kinds have nulls in their columns."""
-    batches.sort(key=lambda batch: int(batch.column("kind")[0]) if batch.num_rows else 0)
-    columns = [
-        pa.concat_arrays(_pieces(batch.column(number) for batch in batches))
-        for number in range(batches[0].num_columns)
-    ]
-    return pa.RecordBatch.from_arrays(columns, schema=batches[0].schema)
-
-
-def _pieces(arrays: Iterator[pa.Array]) -> Iterator[pa.Array]:
-    """The arrays, of which those of nulls alone are one where they follow each other."""
-    for empty, following in groupby(arrays, lambda array: array.null_count == len(array)):
-        pieces = list(following)
-        yield from [pa.nulls(sum(map(len, pieces)), pieces[0].type)] if empty else pieces
+        yield joined(held)

@@ -1,9 +1,13 @@
-"""Arrow record batches of the shape of `schemas.log_row.LOG_ROW`, one kind of row a batch.
+"""Arrow record batches of rows of `schemas.log_row.LOG_ROW`, as decoders of one file make them.
 
-Whatever a file said, no offset and no timestamp in them is outside of `udfs.wire.bounds`.
+A batch of a `RowBuilder` has rows of one kind, and of the columns only those that this kind fills.
+`joined` makes whole rows of many: in a small file a batch has a row or two, and most of what it
+costs is columns without a value. Whatever a file said, no offset and no timestamp in whole rows is
+outside of `udfs.wire.bounds`.
 """
 
-from functools import lru_cache
+from collections import defaultdict
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -15,17 +19,9 @@ from schemas.log_row import LOG_ROW
 from udfs.arrow.bounded import bounded
 
 ARROW_SCHEMA: pa.Schema = to_arrow_schema(LOG_ROW)
-
-
-def _constant(name: str, value: int | None, size: int) -> pa.Array:
-    kind = ARROW_SCHEMA.field(name).type
-    return pa.nulls(size, kind) if value is None else pa.repeat(pa.scalar(value, kind), size)
-
-
-@lru_cache(maxsize=1024)
-def _nulls(name: str, size: int) -> pa.Array:
-    """A column of nulls: most are, and the batches of a small split are made of little else."""
-    return pa.nulls(size, ARROW_SCHEMA.field(name).type)
+# What all rows have, and says where they come from.
+PLACE = ("kind", "partition_index", "file_index", "split_start")
+PLACE_TYPES = tuple(ARROW_SCHEMA.field(name).type for name in PLACE)
 
 
 def typed_column(
@@ -40,23 +36,14 @@ class RowBuilder:
 
     def __init__(self, split: dict[str, Any]) -> None:
         """Remembers what is the same in all rows of the split."""
-        self._constants = {
-            "partition_index": split["partition_index"],
-            "file_index": split["file_index"],
-            "split_start": split["start"],
-        }
+        self._place = split["partition_index"], split["file_index"], split["start"]
 
     def _batch(self, kind: int, size: int, columns: dict[str, pa.Array]) -> pa.RecordBatch:
-        constants = {"kind": kind, **self._constants}
-        arrays = [
-            _constant(field.name, constants[field.name], size)
-            if field.name in constants
-            else bounded(columns[field.name], field.name)
-            if field.name in columns
-            else _nulls(field.name, size)
-            for field in ARROW_SCHEMA
+        constants = [
+            pa.nulls(size, of) if value is None else pa.repeat(pa.scalar(value, of), size)
+            for value, of in zip((kind, *self._place), PLACE_TYPES, strict=True)
         ]
-        return pa.RecordBatch.from_arrays(arrays, schema=ARROW_SCHEMA)
+        return pa.RecordBatch.from_arrays([*constants, *columns.values()], [*PLACE, *columns])
 
     def nested(self, kind: int, column: str, rows: list[dict[str, Any]]) -> pa.RecordBatch:
         """Rows that fill one struct column; keys that a row lacks are null."""
@@ -80,3 +67,23 @@ class RowBuilder:
             for name, (values, nulls) in columns.items()
         }
         return self._batch(kind, size, arrays | (made or {}))
+
+
+def joined(batches: Iterable[pa.RecordBatch]) -> pa.RecordBatch:
+    """All rows of one batch or more as whole rows, those of one kind behind each other."""
+    alike: dict[tuple[str, ...], list[pa.RecordBatch]] = defaultdict(list)
+    for batch in batches:
+        alike[tuple(batch.schema.names)].append(batch)
+    return pa.concat_batches([_whole(pa.concat_batches(of)) for of in alike.values()])
+
+
+def _whole(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """The rows with all columns; those that they lack have nulls."""
+    given = dict(zip(rows.schema.names, rows.columns, strict=True))
+    arrays = [
+        bounded(given[field.name], field.name)
+        if field.name in given
+        else pa.nulls(rows.num_rows, field.type)
+        for field in ARROW_SCHEMA
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=ARROW_SCHEMA)
