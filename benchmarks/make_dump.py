@@ -24,31 +24,47 @@ from benchmarks.make_coordinator import Coordinator
 from udfs.wire.batches import batch_layout as layout
 from udfs.wire.batches import writer
 from udfs.wire.batches.walk import CRC32C_TABLE
+from udfs.wire.codecs import NONE, ZSTD
 from udfs.wire.side_files import txn_index
 
 T0 = 1_700_000_000_000
 ABORT_EVERY = 20
 MAX_EPOCH = 32_000
-SEGMENT_BYTES = 1 << 30
 MARKER_BYTES = 78
 VALUE = b"order-0000000000;customer-000000;amount=00000;currency=EUR;status=NEW"
 
 
 @dataclass(frozen=True)
 class Shape:
-    """How the transactions lie: `producers` of each partition, `batches` of each transaction."""
+    """How the transactions lie: `producers` of each partition, `batches` of each transaction.
+
+    `records` of each batch with values of `value_bytes`, text where it is compressed; `cleaned`:
+    every other transaction of the segments before the newest has lost its data to the cleaner.
+    """
 
     partitions: int = 8
     producers: int = 200
     batches: int = 1
+    records: int = 1
+    value_bytes: int = len(VALUE)
+    codec: int = NONE
+    segment_bytes: int = 1 << 30
+    cleaned: bool = False
+
+    @property
+    def data_offsets(self) -> int:
+        """Offsets of the data of one round in a partition."""
+        return self.producers * self.batches * self.records
 
     @property
     def offsets(self) -> int:
         """Offsets of one round in a partition, those of markers included."""
-        return self.producers * (self.batches + 1)
+        return self.data_offsets + self.producers
 
 
 PLAIN = Shape()
+# A batch of about 1 MB, 2.8 MB before it is compressed.
+LARGE = Shape(producers=10, records=40, value_bytes=70_000, codec=ZSTD)
 # Of about as many batches as 2,000,000 plain transactions, if not fewer: transactions, shape.
 SHAPES = {
     "plain": (2_000_000, PLAIN),
@@ -57,18 +73,32 @@ SHAPES = {
     "one-transaction": (1, Shape(partitions=1, producers=1, batches=2_000_000)),
     "million-producers": (2_000_000, Shape(producers=125_000)),
     "10000-partitions": (10_000, Shape(partitions=10_000, producers=1, batches=2)),
+    "large-batches": (1_000, LARGE),
+    "100000-segments": (200_000, Shape(producers=4, segment_bytes=1)),
+    "cleaned": (2_000_000, Shape(segment_bytes=32 << 20, cleaned=True)),
 }
 
 
-def _templates() -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+def _text(size: int) -> bytes:
+    """Text of random words, which a codec makes about a third of."""
+    words = np.array([f"{word:x} " for word in range(4_000, 24_000)])
+    return "".join(np.random.default_rng(1).choice(words, size // 5 + 1)).encode()[:size]
+
+
+def _templates(shape: Shape) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    size = shape.value_bytes
+    text = VALUE * shape.records if shape.codec == NONE else _text(size * shape.records)
+    values = [text[number * size : (number + 1) * size] for number in range(shape.records)]
     data = writer.batch(
         0,
-        [writer.record(0, 0, b"key-0000000000", VALUE, ())],
+        [writer.record(number, 0, b"key-0000000000", one) for number, one in enumerate(values)],
         producer_id=0,
         producer_epoch=0,
         base_sequence=0,
         transactional=True,
         base_timestamp=T0,
+        codec=shape.codec,
+        last_offset_delta=shape.records - 1,
     )
     marker = writer.marker(0, 0, 0, True, 0, T0)
     return np.frombuffer(data, dtype=np.uint8), np.frombuffer(marker, dtype=np.uint8)
@@ -85,41 +115,45 @@ class Partition:
     def __init__(self, folder: Path, number: int, rounds: int, shape: Shape) -> None:
         self.folder, self.rounds, self.shape = folder, rounds, shape
         self.first_id = number * max(shape.producers, 1_000)
-        self.data, self.marker = _templates()
-        self.bytes = 0
+        self.data, self.marker = _templates(shape)
+        self.bytes, self.cleaned_below = 0, 0
         folder.mkdir(parents=True, exist_ok=True)
 
     def write(self) -> int:
         """Writes all segments and indexes; returns the log end offset."""
         shape = self.shape
         per_round = shape.producers * (shape.batches * self.data.size + MARKER_BYTES)
-        a_segment = max(SEGMENT_BYTES // per_round, 1)
+        a_segment = max(shape.segment_bytes // per_round, 1)
         a_chunk = max((32 << 20) // per_round, 1)
         for first in range(0, self.rounds, a_segment):
             last = min(first + a_segment, self.rounds)
             name = f"{first * shape.offsets:020d}"
             with (self.folder / f"{name}.log").open("wb") as log:
                 for start in range(first, last, a_chunk):
-                    chunk = self._chunk(np.arange(start, min(start + a_chunk, last)))
+                    rounds = np.arange(start, min(start + a_chunk, last))
+                    chunk = self._chunk(rounds, shape.cleaned and last < self.rounds)
                     self.bytes += log.write(chunk)
             aborted = self._aborted(np.arange(first, last))
             (self.folder / f"{name}.txnindex").write_bytes(txn_index.encode(aborted))
+            if shape.cleaned:
+                self.cleaned_below = first * shape.offsets
         return self.rounds * shape.offsets
 
-    def _chunk(self, rounds: NDArray[np.int64]) -> memoryview:
+    def _chunk(self, rounds: NDArray[np.int64], cleaned: bool) -> memoryview:
         number, producers = rounds.size, np.arange(self.shape.producers)
         of_batch = np.arange(self.shape.batches)
         ids = (rounds[:, None] // MAX_EPOCH) * 1_000_000 + self.first_id + producers
         first = rounds[:, None] * self.shape.offsets
-        in_round = of_batch[:, None] * producers.size + producers
+        in_round = (of_batch[:, None] * producers.size + producers) * self.shape.records
         # (round, batch, producer), and (round, producer) of the markers behind.
         data = np.broadcast_to(self.data, (number, *in_round.shape, self.data.size)).copy()
         marker = np.broadcast_to(self.marker, (*ids.shape, MARKER_BYTES)).copy()
         epoch = np.broadcast_to(rounds[:, None] % MAX_EPOCH, ids.shape)
         base = first[:, None] + in_round
         _numbered(data, base, np.broadcast_to(ids[:, None], base.shape), epoch[:, None])
-        put(data, layout.BASE_SEQUENCE, np.broadcast_to(of_batch[:, None], base.shape), 4)
-        _numbered(marker, first + in_round.size + producers, ids, epoch + 1)
+        sequence = of_batch[:, None] * self.shape.records
+        put(data, layout.BASE_SEQUENCE, np.broadcast_to(sequence, base.shape), 4)
+        _numbered(marker, first + self.shape.data_offsets + producers, ids, epoch + 1)
         aborts = aborts_of(rounds, producers.size)
         # Last byte of the marker's key: control type 0 ABORT, 1 COMMIT.
         marker[..., layout.HEADER_SIZE + 8] = np.where(aborts, 0, 1)
@@ -129,15 +163,26 @@ class Partition:
         all_sizes = np.broadcast_to(sizes, starts.shape).reshape(-1).astype(np.int64)
         flat = joined.reshape(-1)
         seal(flat, starts.reshape(-1).astype(np.int64), all_sizes, CRC32C_TABLE)
+        if cleaned:
+            flat = joined[:, self._retained(sizes)].reshape(-1)
         return memoryview(flat)
+
+    def _retained(self, sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which bytes of a round a cleaner left that took the data of every other producer.
+
+        Those that abort are among them: aborted data go first. `sizes`: of its batches.
+        """
+        data = np.arange(sizes.size) < self.shape.producers * self.shape.batches
+        taken = data & (np.arange(sizes.size) % self.shape.producers % 2 == 0)
+        return np.repeat(~taken, sizes)
 
     def _aborted(self, rounds: NDArray[np.int64]) -> list[txn_index.AbortedTxnEntry]:
         entries, producers = [], self.shape.producers
         for row, producer in zip(*np.nonzero(aborts_of(rounds, producers)), strict=True):
             number = int(rounds[row])
-            first = number * self.shape.offsets + int(producer)
-            last = first + self.shape.batches * producers
-            oldest_open = first + 1 if producer + 1 < producers else last + 1
+            first = number * self.shape.offsets + int(producer) * self.shape.records
+            last = number * self.shape.offsets + self.shape.data_offsets + int(producer)
+            oldest_open = first + self.shape.records if producer + 1 < producers else last + 1
             producer_id = (number // MAX_EPOCH) * 1_000_000 + self.first_id + int(producer)
             entries.append(txn_index.AbortedTxnEntry(0, producer_id, first, last, oldest_open))
         return entries
@@ -165,10 +210,12 @@ def make_dump(
     `coordinator`: with the whole, never compacted `__transaction_state`; `node`: of the broker.
     """
     rounds = max(transactions // (shape.partitions * shape.producers), 1)
-    total, ends = 0, {}
+    total, ends, cleaned = 0, {}, {}
     for number in range(shape.partitions):
         partition = Partition(out / f"orders-{number}", number, rounds, shape)
         ends[f"orders {number}"] = partition.write()
+        if shape.cleaned:
+            cleaned[f"orders {number}"] = partition.cleaned_below
         total += partition.bytes
     if coordinator:
         log = Coordinator(out, T0, shape.producers)
@@ -178,9 +225,9 @@ def make_dump(
             log.generation(generation, of_generation, aborts, shape.partitions)
         ends |= log.close()
         total += log.bytes
-    lines = "".join(f"{place} {end}\n" for place, end in ends.items())
-    (out / "replication-offset-checkpoint").write_text(f"0\n{len(ends)}\n{lines}")
-    (out / "cleaner-offset-checkpoint").write_text("0\n0\n")
+    for name, offsets in (("replication", ends), ("cleaner", cleaned)):
+        lines = "".join(f"{place} {offset}\n" for place, offset in offsets.items())
+        (out / f"{name}-offset-checkpoint").write_text(f"0\n{len(offsets)}\n{lines}")
     (out / "meta.properties").write_text(f"version=1\nnode.id={node}\ncluster.id=benchmark\n")
     (out / ".kafka_cleanshutdown").write_text("")
     return total
