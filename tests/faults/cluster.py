@@ -20,8 +20,13 @@ ANY_PORT = ("--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
 
 
 @contextlib.contextmanager
-def standalone(folder: Path) -> Iterator[tuple[str, list[int]]]:
-    """The master's address, and the process ids of the workers; executors are below these."""
+def standalone(
+    folder: Path, workers: int = WORKERS, memory: str = "1g"
+) -> Iterator[tuple[str, list[int]]]:
+    """The master's address, and the process ids of the workers; executors are below these.
+
+    Each worker has one core, and `memory` for executors.
+    """
     folder.mkdir()
     started: list[subprocess.Popen[bytes]] = []
 
@@ -38,8 +43,9 @@ def standalone(folder: Path) -> Iterator[tuple[str, list[int]]]:
 
     try:
         master = _said(daemon("master", MASTER, *ANY_PORT), r"spark://127\.0\.0\.1:\d+")
-        for number in range(WORKERS):
-            size = ("--cores", "1", "--memory", "1g", "--work-dir", str(folder / f"work-{number}"))
+        for number in range(workers):
+            size = ("--cores", "1", "--memory", memory)
+            size += ("--work-dir", str(folder / f"work-{number}"))
             log = daemon(f"worker-{number}", WORKER, *ANY_PORT, *size, master)
             _said(log, "Successfully registered")
         yield master, [one.pid for one in started[1:]]
