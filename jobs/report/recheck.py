@@ -1569,13 +1569,26 @@ def undecided(case: Case) -> bool | None:
         return not any(e.state and e.state.state == same for e in raised)
     if any(e.state and e.state.client_version >= 2 for e in decided):
         return False
-    ended = [
-        one
-        for one in case.copy(proof).of(batch.producer)
-        if one.kind == kind and one.batch.epoch == batch.epoch
-    ]
-    early = all(e.moment_ms > batch.newest for e in decided)
-    return early or len(ended) > len(decided)
+    # Transactions share the epoch. Decisions that do not list the partition are none of its own.
+    listed = [e for e in decided if e.state and case.place in e.state.places]
+    copy = case.copy(proof)
+    early = all(e.moment_ms > batch.newest for e in listed)
+    surplus = early or ended_by(copy, batch, kind) > len(listed)
+    if not surplus and copy.begin > 0:
+        raise HoldsError(f"this copy begins at offset {copy.begin}: what was before it is gone")
+    return surplus
+
+
+def ended_by(copy: Copy, marker: Batch, kind: int, last: int | None = None) -> int:
+    """How many markers like that one, up to offset `last`, ended data of their producer."""
+    ended, open_ = 0, False
+    for one in copy.of(marker.producer):
+        if last is not None and one.batch.base > last:
+            break
+        if one.kind == kind and one.batch.epoch == marker.epoch:
+            ended += open_
+        open_ = one.batch.of_client or (open_ and not one.ends)
+    return ended
 
 
 def marker_not_listed(case: Case) -> bool | None:
@@ -1601,14 +1614,8 @@ def ended_too_many(case: Case) -> bool | None:
     if marker is None:
         return None
     proof, kind, _ = marker
-    batch, copy = proof.batch, case.copy(proof)
-    ended, open_ = 0, False
-    for one in copy.of(batch.producer):
-        if one.batch.base > batch.base:
-            break
-        if one.ends and one.batch.epoch == batch.epoch and one.kind == kind:
-            ended += open_
-        open_ = one.batch.of_client or (open_ and not one.ends)
+    batch = proof.batch
+    ended = ended_by(case.copy(proof), batch, kind, batch.base)
     decided = decisions(case, batch.producer, batch.epoch, kind, listing=True)
     return ended > sum(one.moment_ms <= batch.newest for one in decided)
 

@@ -173,6 +173,7 @@ OPEN = (FIRST, (recheck.LAST_OF_TRANSACTION, "t-0", 0))
 WHOLE = run("Empty", "Ongoing", "PrepareCommit", "CompleteCommit")
 # Of transaction.version 2: the decision raises the epoch.
 RAISED = tuple(replace(one, version=2, epoch=int(at > 1)) for at, one in enumerate(WHOLE))
+ELSEWHERE = tuple(replace(one, lists=("u-0",) if one.lists else ()) for one in WHOLE[1:])
 LATER = State("Empty", name="y", at=90)
 TWO_IDS = (State("Ongoing", lists=("u-0",)), State("Ongoing", lists=("u-0", "t-0")))
 
@@ -283,6 +284,11 @@ DECIDED = [
     # Under version 0 and 1 markers are counted.
     shown("marker_without_prepare", dumped(DATA, COMMIT, DATA, "commit pid=7 at=9", states=WHOLE),
           dumped(DATA, COMMIT, DATA, "commit pid=7 at=9", states=WHOLE + WHOLE[1:]),
+          (MARKER, "t-0", 3)),
+    # Of two decisions of the epoch one does not list the partition; a marker of nothing is none.
+    shown("marker_without_prepare",
+          dumped(DATA, COMMIT, DATA, "commit pid=7 at=9", states=WHOLE + ELSEWHERE),
+          dumped(DATA, COMMIT, DATA, "commit pid=7 at=9", COMMIT, states=WHOLE + WHOLE[1:]),
           (MARKER, "t-0", 3)),
     shown("marker_in_unlisted_partition",
           dumped(DATA, COMMIT, states=(State("PrepareCommit", lists=("u-0",)),)),
