@@ -312,6 +312,7 @@ def transactional_bit_set(scene: Scene) -> Mutant | None:
         (batch.base_offset, view.end), pids(batch.producer_id),
         # What the producer writes next lies in the transaction, and is of none.
         why=may_be_owned(scene, view, index) if after is None else "",
+        owned_by=(appended_by(view, index) or -1) if after is None else -1,
     )  # fmt: skip
 
 
@@ -337,6 +338,7 @@ def foreign_producer(scene: Scene) -> Mutant | None:
         codes(f"{OPEN} {LOST}"), places(view.place), (batch.base_offset, batch.last_offset),
         pids(batch.producer_id, other),
         why=may_be_owned(scene, view, index) if after is None else "",
+        owned_by=(appended_by(view, index) or -1) if after is None else -1,
     )  # fmt: skip
 
 
