@@ -976,16 +976,26 @@ def opposite_ends(case: Case) -> bool | None:
 
 
 def too_old(case: Case) -> bool | None:
-    """Data were older than every timeout at the moment of the audit, by the clock of their batch.
+    """Data were older than every timeout at the moment of the audit.
 
-    The limit, in minutes, is that of the finding.
+    By the first moment of a broker's clock from their batch on; where there is none, by that of
+    their client. Neither shows that they are young: a client may be days ahead. The limit, in
+    minutes, is that of the finding.
     """
     if case.dump.as_of is None:
         raise HoldsError("no marker follows in this copy; its age needs the moment of the audit")
     told = f"{case.finding.get('expected')} {case.text}"
     minutes = [int(a) for a, b in pairwise(told.split()) if a.isdigit() and b.startswith("minute")]
-    age = (case.dump.as_of - open_data(case, first=True).moment_ms) // 60_000
-    return age >= min(minutes, default=0)
+    data = open_data(case, first=True)
+    behind = [one.batch for one in case.copy(data.proof).heads if one.batch.base >= data.base]
+    told_ms = (one.of_broker_ms for one in behind)
+    by = next((one for one in told_ms if one is not None), data.moment_ms)
+    age = (case.dump.as_of - by) // 60_000
+    if age >= min(minutes, default=0):
+        return True
+    if not behind or behind[0].of_broker_ms is None:
+        raise HoldsError("no marker follows in this copy; when it was appended no broker tells")
+    return False
 
 
 def passed_by_cleaner(case: Case) -> bool | None:
