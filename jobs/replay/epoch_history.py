@@ -13,7 +13,13 @@ from schemas.coordinator_states import (
     PREPARE_COMMIT,
 )
 from udfs.rules.absence import reaches_behind
-from udfs.rules.coordinator_step import EXHAUSTED_EPOCH, Recorded, epoch_in_effect
+from udfs.rules.coordinator_step import (
+    EXHAUSTED_EPOCH,
+    PROTOCOL_2,
+    Recorded,
+    epoch_by_protocol,
+    epoch_in_effect,
+)
 from udfs.rules.producer_step import LAST_EPOCH
 
 PREPARED = (PREPARE_COMMIT, PREPARE_ABORT)
@@ -31,6 +37,24 @@ def _epoch_of_data() -> Column:
     return F.when(
         F.col("state").isin(*PREPARED), F.coalesce("previous.producer_epoch", "producer_epoch")
     ).otherwise(F.col("producer_epoch"))
+
+
+def _recorded() -> Recorded:
+    names = ("state", "producer_id", "producer_epoch", "client_transaction_version")
+    return Recorded(*map(F.col, names))
+
+
+def _epochs_listed() -> Column:
+    """Epochs of data for which a record lists its partitions: `data_epoch`, and one more.
+
+    A Prepare record that is no fence tells the epoch of its data by itself. Where the record before
+    has another one, that record is wrong, and the decision lists its partitions nevertheless.
+    """
+    by_protocol = epoch_by_protocol(_recorded())
+    fence = (F.col("state") == PREPARE_ABORT) & (F.col("client_transaction_version") < PROTOCOL_2)
+    tells = F.col("state").isin(*PREPARED) & ~fence
+    other = F.when(tells & (by_protocol != F.col("data_epoch")), by_protocol)
+    return F.array_compact(F.array("data_epoch", other))
 
 
 def _begins() -> Column:
@@ -69,8 +93,7 @@ def _proven() -> Column:
     """
     empty = F.col("state") == EMPTY
     given_anew = empty & (F.col("previous.state") == NO_STATE) & (F.col("producer_epoch") == 0)
-    names = ("state", "producer_id", "producer_epoch", "client_transaction_version")
-    in_effect = epoch_in_effect(Recorded(*map(F.col, names)))
+    in_effect = epoch_in_effect(_recorded())
     nothing = (F.col("state") == NO_STATE) | (F.col("offset") >= F.col("stable_below"))
     before = F.col("generation") * EPOCHS
     return (
@@ -113,7 +136,10 @@ def _numbered(readable: DataFrame) -> DataFrame:
 
 
 def _by_epoch(readable: DataFrame) -> DataFrame:
-    """One row an id, producer id and epoch of data in a copy: its first and last record."""
+    """One row an id, producer id and epoch of data in a copy: its first and last record.
+
+    first and last are null of an epoch that only a decision about other data tells.
+    """
     of_id = Window.partitionBy("partition_index", "transactional_id")
     by_id = of_id.orderBy("ordinal", "offset")
     # From the end: Spark reads a frame that ends there anew for each of its rows.
@@ -137,11 +163,15 @@ def _by_epoch(readable: DataFrame) -> DataFrame:
     decides = F.col("state").isin(*PREPARED) & ~F.coalesce(repeated, F.lit(False))
     own = (F.col("generation") + F.col("another").cast("long")) * EPOCHS + F.col("data_epoch")
     last = F.struct("here", "ahead", "newest", "proven_behind", own.alias("own"))
-    return stepped.groupBy("partition_index", "transactional_id", "producer_id", "data_epoch").agg(
-        F.min(F.struct("here", _begins().alias("begins"))).alias("first"),
-        F.max(last).alias("last"),
+    listing = stepped.withColumn("listed_epoch", F.explode(_epochs_listed()))
+    mine = F.col("listed_epoch") == F.col("data_epoch")
+    return listing.groupBy(
+        "partition_index", "transactional_id", "producer_id", "listed_epoch"
+    ).agg(
+        F.min(F.when(mine, F.struct("here", _begins().alias("begins")))).alias("first"),
+        F.max(F.when(mine, last)).alias("last"),
         F.array_distinct(F.flatten(F.collect_set("partitions"))).alias("listed"),
-        F.sum(decides.cast("int")).alias("decisions"),
+        F.sum((mine & decides).cast("int")).alias("decisions"),
     )
 
 
@@ -158,7 +188,8 @@ def epoch_histories(txn_log_records: DataFrame, partition_info: DataFrame) -> Da
     partitions that any record of the epoch lists), decisions (transactions decided), moved_on
     (the id has another epoch by then: nothing can be added), coordinator_up_to_ms and
     coordinator_clean_shutdown (the copy), record (place of the last record of the epoch),
-    replicated (no leader can take that one back).
+    replicated (no leader can take that one back). Where several ids have the producer id, which
+    no coordinator gives out twice, `listed` has what any of them lists and `decisions` is null.
     """
     unreadable = txn_log_records.filter(F.col("error").isNotNull())
     last_unreadable = unreadable.groupBy("partition_index").agg(
@@ -176,30 +207,41 @@ def epoch_histories(txn_log_records: DataFrame, partition_info: DataFrame) -> Da
     readable = txn_log_records.filter(F.col("error").isNull()).join(
         small(copies.select("partition_index", "stable_below")), on="partition_index"
     )
-    known = (
+    known = F.struct(
+        "decisions",
+        F.coalesce(F.col("last.proven_behind") > F.col("last.own"), F.lit(False)).alias("moved_on"),
+        "coordinator_up_to_ms",
+        "coordinator_clean_shutdown",
+        F.col("last.here").alias("record"),
+        (F.col("last.here.offset") < F.col("stable_below")).alias("replicated"),
+    )
+    by_copy = (
         _by_epoch(readable)
         .join(small(copies), on="partition_index", how="inner")
         .join(small(last_unreadable), on="partition_index", how="left")
-        .filter(F.col("first.begins") & _is_whole())
-        .select(
-            "producer_id",
-            F.col("data_epoch").alias("producer_epoch"),
-            "transactional_id",
-            "listed",
-            "decisions",
-            F.coalesce(F.col("last.proven_behind") > F.col("last.own"), F.lit(False)).alias(
-                "moved_on"
-            ),
-            "coordinator_up_to_ms",
-            "coordinator_clean_shutdown",
-            F.col("last.here").alias("record"),
-            (F.col("last.here.offset") < F.col("stable_below")).alias("replicated"),
-        )
+        .withColumn("known", F.when(F.col("first.begins") & _is_whole(), known))
     )
-    best = known.groupBy("producer_id", "producer_epoch").agg(
-        F.max_by(F.struct("*"), F.struct("moved_on", "coordinator_up_to_ms")).alias("best")
+    said = F.struct("transactional_id", "known", "listed")
+    by_epoch = by_copy.groupBy("producer_id", F.col("listed_epoch").alias("producer_epoch")).agg(
+        F.max_by(said, F.struct("known.moved_on", "known.coordinator_up_to_ms")).alias("most"),
+        F.collect_set(F.struct("transactional_id", "listed")).alias("all"),
     )
-    return best.select("best.*")
+    others = F.filter("all", lambda one: one["transactional_id"] != F.col("most.transactional_id"))
+    listed = F.concat(
+        F.col("most.listed"), F.flatten(F.transform(others, lambda one: one["listed"]))
+    )
+    return by_epoch.filter(F.col("most.known").isNotNull()).select(
+        "producer_id",
+        "producer_epoch",
+        "most.transactional_id",
+        F.array_distinct(listed).alias("listed"),
+        F.when(F.size(others) == 0, F.col("most.known.decisions")).alias("decisions"),
+        "most.known.moved_on",
+        "most.known.coordinator_up_to_ms",
+        "most.known.coordinator_clean_shutdown",
+        "most.known.record",
+        "most.known.replicated",
+    )
 
 
 def _is_whole() -> Column:

@@ -9,7 +9,9 @@ from schemas.violation import FINDING_COLUMNS, FINDING_PLACE, VIOLATION
 MOST_PLACES = 1_000
 MOST_NAMED = 20
 OF_EACH = " (This is for the first place; each other place has its own.)"
-SAME = ("code", "severity", "verdict", "reason", "cause_id", "turn")
+SAME = ("code", "severity", "verdict", "reason", "cause_id", "decision", "turn")
+# The role of the evidence that tells one transaction of an epoch from the others.
+DECISION = "the Prepare record"
 
 
 def one_a_cause(findings: DataFrame) -> DataFrame:
@@ -18,16 +20,19 @@ def one_a_cause(findings: DataFrame) -> DataFrame:
     Findings of one check, verdict and cause in several partitions or copies become the first of
     them, by place; the message tells how many places there are and names the first, `places` has
     them, up to MOST_PLACES. What one cause did more than once in a partition stays apart: the first
-    there is put to the first of each other partition.
+    there is put to the first of each other partition. So do findings that name different Prepare
+    records: before transaction.version 2 transactions share an epoch, and a finding with its one
+    message and evidence cannot be about several of them.
     """
     caused = F.col("cause_id").isNotNull()
     place = F.struct(*FINDING_PLACE.names)
     of_partition = Window.partitionBy(
-        "code", "verdict", "reason", "cause_id", "topic", "partition", "broker"
+        "code", "verdict", "reason", "cause_id", "decision", "topic", "partition", "broker"
     ).orderBy("offset_first", "offset_last", "byte_position")
     rest = [field.name for field in FINDING_COLUMNS if field.name not in SAME]
     joined = (
         findings.filter(caused)
+        .withColumn("decision", _decision())
         .withColumn("turn", F.row_number().over(of_partition))
         .groupBy(*SAME)
         .agg(
@@ -42,9 +47,16 @@ def one_a_cause(findings: DataFrame) -> DataFrame:
     columns = [field for field in VIOLATION if field.name != "audit_id"]
     nothing = F.lit(None).cast(VIOLATION["places"].dataType)
     alone = findings.filter(~caused).withColumn("places", nothing)
-    return alone.unionByName(joined.drop("turn")).select(
+    return alone.unionByName(joined.drop("turn", "decision")).select(
         *[F.col(field.name).cast(field.dataType) for field in columns]
     )
+
+
+def _decision() -> Column:
+    """Where the Prepare record lies that a finding names; null for none."""
+    named = F.filter("evidence", lambda one: one["role"] == DECISION)
+    first = F.get(named, F.lit(0))
+    return F.struct(first["file"].alias("file"), first["byte_position"].alias("position"))
 
 
 def _more(text: Column) -> Column:

@@ -74,3 +74,21 @@ def test_one_cause_is_one_finding_with_all_its_places(spark: SparkSession) -> No
         (6, 5, "violation", None),
     }
     assert {one.message for one in rest} == {TORN["message"]}
+
+
+@pytest.mark.spark
+def test_places_of_two_decisions_of_one_epoch_are_two_findings(spark: SparkSession) -> None:
+    def decided_at(position: int) -> dict[str, Any]:
+        record = {"file": "__transaction_state-0", "byte_position": position, "byte_length": 150}
+        return {"evidence": [record | {"role": "the Prepare record"}]}
+
+    rows = [
+        at(0, 7, **decided_at(100)),
+        at(1, 8, **decided_at(300)),
+        at(2, 9, **decided_at(100)),
+        at(3, 10, **decided_at(300)),
+    ]
+    frame = spark.createDataFrame(rows, StructType(list(FINDING_COLUMNS)))
+    found = one_a_cause(frame).collect()
+    told = {one.evidence[0].byte_position: [p.partition for p in one.places] for one in found}
+    assert told == {100: [0, 2], 300: [1, 3]}

@@ -17,7 +17,9 @@ class Mutant:
     `span`: offsets that a finding in the first place must touch, unless it names one of `pids` or
     `ids`; None: any. `wide`: everything in `places` may suffer, whoever wrote it. `told`: the
     weakest verdict that names it; `info`: an observation is all that there is. `why`: of one that
-    is not decidable. `source`: the dump of real brokers that it is of.
+    is not decidable. `source`: the dump of real brokers that it is of. `owned_by`: a moment (ms)
+    that every coordinator's log in the audit must have passed, those of other histories, too: any
+    of them may name the owner of a producer; -1: of no concern.
     """
 
     codes: frozenset[str]
@@ -32,6 +34,7 @@ class Mutant:
     operator: str = ""
     index: int = -1
     source: str = ""
+    owned_by: int = -1
     found: list[dict[str, object]] = field(default_factory=list)
 
     @property

@@ -215,7 +215,8 @@ def partition_cut_from_decision(scene: Scene) -> Mutant | None:
     if one is None:
         return None
     place = scene.choose(one.listed)
-    mutant = _of(one, STEP + " marker_in_unlisted_partition")
+    # Where transactions share the epoch, another decision of it may list the partition.
+    mutant = _of(one, STEP + " marker_in_unlisted_partition marker_without_prepare")
     left = {at for at in one.listed if at != place}
     if any(set(_listed(earlier)) == left for earlier in one.ongoing):
         # As if the append of the last Ongoing record had failed late: only its marker is left.

@@ -2,6 +2,7 @@
 
 from laws.log_batches import Batch
 
+from jobs.verify.repeated import FEW
 from mutants.evidence import appended_by, goes_on, may_be_owned, newest_moment
 from mutants.mutant import INFO, SUSPECT, Mutant, codes, operator, pids, places
 from mutants.scene import Scene, View, header, transactions
@@ -311,6 +312,7 @@ def transactional_bit_set(scene: Scene) -> Mutant | None:
         (batch.base_offset, view.end), pids(batch.producer_id),
         # What the producer writes next lies in the transaction, and is of none.
         why=may_be_owned(scene, view, index) if after is None else "",
+        owned_by=(appended_by(view, index) or -1) if after is None else -1,
     )  # fmt: skip
 
 
@@ -336,6 +338,7 @@ def foreign_producer(scene: Scene) -> Mutant | None:
         codes(f"{OPEN} {LOST}"), places(view.place), (batch.base_offset, batch.last_offset),
         pids(batch.producer_id, other),
         why=may_be_owned(scene, view, index) if after is None else "",
+        owned_by=(appended_by(view, index) or -1) if after is None else -1,
     )  # fmt: skip
 
 
@@ -359,12 +362,28 @@ def producer_never_allocated(scene: Scene) -> Mutant | None:
     )  # fmt: skip
 
 
+def _late_beginnings(view: View) -> int:
+    """How many producers have a first batch in the partition with a sequence above 0."""
+    first: dict[int, int] = {}
+    for one in view.batches:
+        if one.producer_id >= 0 and not one.control:
+            first.setdefault(one.producer_id, one.base_sequence)
+    return sum(sequence > 0 for sequence in first.values())
+
+
 @operator
 def first_sequence_raised(scene: Scene) -> Mutant | None:
+    """The first batch of a producer begins above 0.
+
+    A leader without state accepts that, so there may be any number of them. In a partition that has
+    as many as are told one by one already, the new one would only be counted (`combined`).
+    """
+    few = {view.place for view in scene.client if _late_beginnings(view) < FEW}
     at = scene.data(
         scene.client,
-        lambda v, i, b: b.producer_id >= 0 and not _known(v, i) and _same(v, i, 1) is None,
-    )
+        lambda v, i, b: v.place in few and b.producer_id >= 0 and b.base_sequence == 0
+        and not _known(v, i) and _same(v, i, 1) is None,
+    )  # fmt: skip
     if at is None:
         return None
     view, index, batch = at

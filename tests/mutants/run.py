@@ -19,7 +19,16 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-from laws.dump_files import META, METADATA, OFFSETS, TXN_LOG, Directory, Dump
+from laws.dump_files import (
+    META,
+    METADATA,
+    OFFSETS,
+    TXN_LOG,
+    Directory,
+    Dump,
+    Partition,
+    TopicPartition,
+)
 from laws.rename import NotPlacedError, internal_partitions, packed, renamed
 from laws.run import (
     AN_HOUR_MS,
@@ -52,9 +61,10 @@ from mutants import (  # noqa: F401 - each enters its operators into the table
     of_old_formats,
     of_producers,
 )
+from mutants.evidence import goes_on
 from mutants.judge import Result, by_check, by_operator, totals
 from mutants.mutant import OPERATORS, Mutant
-from mutants.scene import Scene
+from mutants.scene import Scene, View
 
 # Slow enough that clocks tell decisions apart.
 SMALL = Plan(ids=4, transactions=7, batches=12, leader_changes=0.02, pace=20)
@@ -136,7 +146,21 @@ def of_model(
         if mutant is not None:
             mutants.append(mutant)
         directories += mine
-    return Dump(directories), mutants, moment
+    return owned(Dump(directories), mutants), mutants, moment
+
+
+def owned(dump: Dump, mutants: Sequence[Mutant]) -> Dump:
+    """The dump; a mutant whose owner another history's coordinator may name is not decidable."""
+    views: dict[TopicPartition, list[tuple[Directory, Partition]]] = defaultdict(list)
+    for directory, one in dump.copies():
+        if one.topic == TXN_LOG and one.bases():
+            views[one.place].append((directory, one))
+    logs = [View(of) for of in views.values()] if any(m.owned_by >= 0 for m in mutants) else []
+    for mutant in mutants:
+        late = mutant.owned_by >= 0 and not all(goes_on(log, mutant.owned_by) for log in logs)
+        if late and mutant.decidable:
+            mutant.why = "another coordinator's log may end before the owner is named"
+    return dump
 
 
 @dataclass
@@ -164,7 +188,7 @@ class Pack:
             if mutant is not None:
                 mutant.source = f"{scenario.name} {seed}"
                 mutants.append(mutant)
-        return dump, mutants
+        return owned(dump, mutants), mutants
 
 
 def of_one_cluster(properties: bytes) -> bytes:

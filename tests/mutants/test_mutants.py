@@ -14,7 +14,7 @@ from rechecked import Rechecked
 from jobs.verify.catalogue import CHECKS
 from mutants.judge import Result
 from mutants.mutant import OPERATORS
-from mutants.run import Chooser, audited, groups, judge, of_model, plan_of
+from mutants.run import Chooser, audited, groups, judge, of_model, owned, plan_of
 from mutants.scene import Scene
 
 SEED = "slice.1"
@@ -57,6 +57,16 @@ def test_an_operator_changes_what_it_says(name: str) -> None:
 def test_a_seed_makes_the_same_mutants_again() -> None:
     twice = [of_model("twice", 20, Chooser(groups(sorted(OPERATORS)).logs)) for _ in range(2)]
     assert twice[0] == twice[1]
+
+
+def test_the_owner_of_a_producer_may_be_named_in_the_log_of_another_history() -> None:
+    dump, (one, *_), _ = of_model("owned", 3, Chooser(["batch_lost_with_gap"]))
+    told = []
+    for moment in (-1, 0, 1 << 50):
+        one.owned_by, one.why = moment, ""
+        owned(dump, [one])
+        told.append(one.decidable)
+    assert told == [True, True, False]
 
 
 @pytest.mark.skipif(

@@ -173,6 +173,7 @@ OPEN = (FIRST, (recheck.LAST_OF_TRANSACTION, "t-0", 0))
 WHOLE = run("Empty", "Ongoing", "PrepareCommit", "CompleteCommit")
 # Of transaction.version 2: the decision raises the epoch.
 RAISED = tuple(replace(one, version=2, epoch=int(at > 1)) for at, one in enumerate(WHOLE))
+ELSEWHERE = tuple(replace(one, lists=("u-0",) if one.lists else ()) for one in WHOLE[1:])
 LATER = State("Empty", name="y", at=90)
 TWO_IDS = (State("Ongoing", lists=("u-0",)), State("Ongoing", lists=("u-0", "t-0")))
 
@@ -214,7 +215,11 @@ ABSENT = [
           ("the marker of the same epoch", "t-0", 1), ("first batch after it", "t-0", 2)),
     shown("lso_stuck", dumped(DATA), dumped(DATA, ABORT), FIRST,
           found="open for 60 minutes", expected="COMMIT or ABORT within 20 minutes"),
-    shown("lso_stuck", dumped("txn pid=7 at=-9000"), dumped(DATA), FIRST,
+    shown("lso_stuck", dumped("txn pid=7 at=-9000"), dumped("txn pid=7 logappend"), FIRST,
+          found="open for 600 minutes", expected="COMMIT or ABORT within 200 minutes"),
+    # Of a client whose clock is ten days ahead.
+    shown("lso_stuck", dumped("txn pid=7 at=864000", "commit pid=8 at=-9000"),
+          dumped("txn pid=7 at=0 logappend", "commit pid=8 at=1"), FIRST,
           found="open for 600 minutes", expected="COMMIT or ABORT within 200 minutes"),
     shown("pending_offsets_stuck", dumped(DATA), dumped(DATA, ABORT), FIRST,
           found="none for 60 minutes"),
@@ -283,6 +288,11 @@ DECIDED = [
     # Under version 0 and 1 markers are counted.
     shown("marker_without_prepare", dumped(DATA, COMMIT, DATA, "commit pid=7 at=9", states=WHOLE),
           dumped(DATA, COMMIT, DATA, "commit pid=7 at=9", states=WHOLE + WHOLE[1:]),
+          (MARKER, "t-0", 3)),
+    # Of two decisions of the epoch one does not list the partition; a marker of nothing is none.
+    shown("marker_without_prepare",
+          dumped(DATA, COMMIT, DATA, "commit pid=7 at=9", states=WHOLE + ELSEWHERE),
+          dumped(DATA, COMMIT, DATA, "commit pid=7 at=9", COMMIT, states=WHOLE + WHOLE[1:]),
           (MARKER, "t-0", 3)),
     shown("marker_in_unlisted_partition",
           dumped(DATA, COMMIT, states=(State("PrepareCommit", lists=("u-0",)),)),
@@ -639,6 +649,13 @@ def test_what_an_append_left_at_the_end_is_not_of_the_log(tmp_path: Path) -> Non
         made = Dumped({"t-0": [DATA, "plain", end]}, HANGING.dump.states)
         finding = HANGING.finding(made.write(tmp_path / str(number)))
         assert recheck.recheck(finding, [tmp_path / str(number)])[0] == recheck.CONFIRMED
+
+
+def test_a_clients_clock_alone_does_not_show_that_data_are_young(tmp_path: Path) -> None:
+    (one, *_) = (x for x in ABSENT if x.code == "lso_stuck")
+    finding = one.finding(dumped("txn pid=7 at=864000").write(tmp_path))
+    told = recheck.recheck(finding, [tmp_path], as_of=T0 + 3_600_000)
+    assert told[0] == recheck.HOLDS and told[1].endswith("no broker tells"), told
 
 
 def test_data_behind_a_decision_may_be_of_the_next_transaction(tmp_path: Path) -> None:

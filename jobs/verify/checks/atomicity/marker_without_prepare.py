@@ -2,9 +2,10 @@
 
 What it finds: a marker of a producer id and epoch for which `__transaction_state` has no Prepare
 record, although no record is missing where it would be. Under transaction.version 0 and 1, where an
-epoch has many transactions: COMMIT markers ended more of them than the coordinator committed, and
-the first surplus marker ended a transaction that was aborted or never decided, or no
-COMMIT had been decided before that marker.
+epoch has many transactions: COMMIT markers ended more of them in this partition than the
+coordinator committed there, and the first surplus marker ended a transaction that was aborted or
+never decided, or no COMMIT had been decided before that marker. A decision that does not list the
+partition does not count.
 
 Why it is wrong: a marker is sent only after its Prepare record is replicated. Either the record was
 lost, or something other than the coordinator wrote the marker.
@@ -33,12 +34,22 @@ CHECK = Check(
         | F.col("commits_undecided")
     ),
     excuses=undecided_marker_excuses(),
-    expected=lambda: text("a Prepare record of producer {producer_id}, epoch {marker_epoch}"),
-    found=lambda: text("{decision} at offset {unexpected_last}, no Prepare record"),
+    expected=lambda: F.when(
+        F.col("commits_undecided"),
+        text(
+            "a Prepare record of producer {producer_id}, epoch {marker_epoch} that lists "
+            "{topic}-{partition}, for each COMMIT"
+        ),
+    ).otherwise(text("a Prepare record of producer {producer_id}, epoch {marker_epoch}")),
+    found=lambda: F.when(
+        F.col("commits_undecided"),
+        text("{decision} at offset {unexpected_last}, none for it"),
+    ).otherwise(text("{decision} at offset {unexpected_last}, no Prepare record")),
     proofs=(Proof("the marker", "unexpected_file", "unexpected_position", "marker_length"),),
     message=lambda: text(
         "{topic}-{partition} has a {decision} marker of producer {producer_id} (epoch "
-        "{marker_epoch}) at offset {unexpected_last} without a decision of the coordinator."
+        "{marker_epoch}) at offset {unexpected_last} without a decision of the coordinator about "
+        "this partition."
     ),
     remedy=lambda: text(
         "Look for lost records in __transaction_state (an unclean election, a restored disk), and "
