@@ -976,16 +976,26 @@ def opposite_ends(case: Case) -> bool | None:
 
 
 def too_old(case: Case) -> bool | None:
-    """Data were older than every timeout at the moment of the audit, by the clock of their batch.
+    """Data were older than every timeout at the moment of the audit.
 
-    The limit, in minutes, is that of the finding.
+    By the first moment of a broker's clock from their batch on; where there is none, by that of
+    their client. Neither shows that they are young: a client may be days ahead. The limit, in
+    minutes, is that of the finding.
     """
     if case.dump.as_of is None:
         raise HoldsError("no marker follows in this copy; its age needs the moment of the audit")
     told = f"{case.finding.get('expected')} {case.text}"
     minutes = [int(a) for a, b in pairwise(told.split()) if a.isdigit() and b.startswith("minute")]
-    age = (case.dump.as_of - open_data(case, first=True).moment_ms) // 60_000
-    return age >= min(minutes, default=0)
+    data = open_data(case, first=True)
+    behind = [one.batch for one in case.copy(data.proof).heads if one.batch.base >= data.base]
+    told_ms = (one.of_broker_ms for one in behind)
+    by = next((one for one in told_ms if one is not None), data.moment_ms)
+    age = (case.dump.as_of - by) // 60_000
+    if age >= min(minutes, default=0):
+        return True
+    if not behind or behind[0].of_broker_ms is None:
+        raise HoldsError("no marker follows in this copy; when it was appended no broker tells")
+    return False
 
 
 def passed_by_cleaner(case: Case) -> bool | None:
@@ -1569,13 +1579,26 @@ def undecided(case: Case) -> bool | None:
         return not any(e.state and e.state.state == same for e in raised)
     if any(e.state and e.state.client_version >= 2 for e in decided):
         return False
-    ended = [
-        one
-        for one in case.copy(proof).of(batch.producer)
-        if one.kind == kind and one.batch.epoch == batch.epoch
-    ]
-    early = all(e.moment_ms > batch.newest for e in decided)
-    return early or len(ended) > len(decided)
+    # Transactions share the epoch. Decisions that do not list the partition are none of its own.
+    listed = [e for e in decided if e.state and case.place in e.state.places]
+    copy = case.copy(proof)
+    early = all(e.moment_ms > batch.newest for e in listed)
+    surplus = early or ended_by(copy, batch, kind) > len(listed)
+    if not surplus and copy.begin > 0:
+        raise HoldsError(f"this copy begins at offset {copy.begin}: what was before it is gone")
+    return surplus
+
+
+def ended_by(copy: Copy, marker: Batch, kind: int, last: int | None = None) -> int:
+    """How many markers like that one, up to offset `last`, ended data of their producer."""
+    ended, open_ = 0, False
+    for one in copy.of(marker.producer):
+        if last is not None and one.batch.base > last:
+            break
+        if one.kind == kind and one.batch.epoch == marker.epoch:
+            ended += open_
+        open_ = one.batch.of_client or (open_ and not one.ends)
+    return ended
 
 
 def marker_not_listed(case: Case) -> bool | None:
@@ -1601,14 +1624,8 @@ def ended_too_many(case: Case) -> bool | None:
     if marker is None:
         return None
     proof, kind, _ = marker
-    batch, copy = proof.batch, case.copy(proof)
-    ended, open_ = 0, False
-    for one in copy.of(batch.producer):
-        if one.batch.base > batch.base:
-            break
-        if one.ends and one.batch.epoch == batch.epoch and one.kind == kind:
-            ended += open_
-        open_ = one.batch.of_client or (open_ and not one.ends)
+    batch = proof.batch
+    ended = ended_by(case.copy(proof), batch, kind, batch.base)
     decided = decisions(case, batch.producer, batch.epoch, kind, listing=True)
     return ended > sum(one.moment_ms <= batch.newest for one in decided)
 
