@@ -10,6 +10,8 @@ Rules, with where they come from:
   (`TransactionStateManager.appendTransactionToLog` resets the pending state, 0.11 to 4.3), so the
   next record comes from the older state, and no marker was sent. This may happen any number of
   times. If the record is the last one of its id, the next coordinator loads it and carries it out.
+  The older state is that of the running transaction, which the next record then goes on with
+  (`udfs.rules.coordinator_step.gave_way`). Where it does not, the Complete record is lost.
 - A Complete record is written when every listed partition has acknowledged its marker
   (`TransactionMarkerChannelManager.maybeWriteTxnCompletion`). Markers of one id on one partition
   stand therefore in the order of its decisions, and the marker of a decision lies between its
@@ -199,7 +201,6 @@ def too_many_commits(ended_by_commit: Values, commits: Values) -> Values:
 def cannot_be_delayed(commits_before: Values) -> Values:
     """Whether a COMMIT marker is no delayed one: none of its epoch was decided before it.
 
-    `commits_before`: those decided up to the tolerance of the clocks after it, without effect or
-    with.
+    `commits_before`: those decided up to the tolerance of the clocks after it.
     """
     return commits_before == 0

@@ -10,6 +10,7 @@ from jobs.verify.contexts.decided_matching import (
     KEY,
     changes_coordinator,
     has_too_many,
+    in_effect,
     lacks_markers,
     listed_decisions,
 )
@@ -128,7 +129,7 @@ def _events(
     )
     made = (
         keys.join(
-            listed_decisions(decided)
+            listed_decisions(decided.filter(in_effect()))
             .withColumnRenamed("marker_epoch", "decided_epoch")
             .withColumn("marker_epoch", F.explode(F.array_distinct(F.array("decided_epoch",
                                                                            "data_epoch")))),
