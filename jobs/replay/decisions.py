@@ -56,7 +56,6 @@ def decisions(txn_log_records: DataFrame) -> DataFrame:
         _step(""), _step("next.")
     )
     prepare, before_it = _recorded(""), _recorded("before.")
-    by_protocol = epoch_by_protocol(prepare)
     prepared = F.col("status").isin(PREPARE_COMMIT, PREPARE_ABORT) & ~F.col("decided")
     return stepped.filter(prepared).select(
         F.col("partition_index").alias("coordinator_index"),
@@ -69,10 +68,7 @@ def decisions(txn_log_records: DataFrame) -> DataFrame:
         "transactional_id",
         "producer_id",
         F.col("producer_epoch").alias("marker_epoch"),
-        F.when(ends_running(prepare, before_it), F.col("before.producer_epoch"))
-        .when(tried_before(prepare, before_it), F.least(by_protocol, epoch_by_protocol(before_it)))
-        .otherwise(by_protocol)
-        .alias("data_epoch"),
+        epoch_of_data(prepare, before_it).alias("data_epoch"),
         (F.col("status") == PREPARE_COMMIT).alias("commit"),
         F.coalesce(transaction_version_2, F.lit(False)).alias("transaction_version_2"),
         # Without the record before, the decision counts as of its own version.
@@ -84,6 +80,17 @@ def decisions(txn_log_records: DataFrame) -> DataFrame:
         F.col("next").isNull().alias("pending"),
         gave_way(_step(""), _step("next.")).alias("gave_way"),
     )
+
+
+def epoch_of_data(prepare: Recorded, before: Recorded) -> Column:
+    """Epoch of the data that a Prepare record ends; `before`: the record of its id before it."""
+    by_protocol = epoch_by_protocol(prepare)
+    epoch: Column = (
+        F.when(ends_running(prepare, before), before.producer_epoch)
+        .when(tried_before(prepare, before), F.least(by_protocol, epoch_by_protocol(before)))
+        .otherwise(by_protocol)
+    )
+    return epoch
 
 
 def _step(prefix: str) -> Step:

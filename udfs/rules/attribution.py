@@ -189,13 +189,13 @@ def lacks_marker(markers_until: Values, number: Values, most_room: Values) -> Va
     return markers_until - number < most_room
 
 
-def too_many_commits(ended_by_commit: Values, commits: Values) -> Values:
-    """Whether COMMIT markers ended more transactions of an epoch than were to be committed.
+def ended_too_many(ended: Values, decided: Values) -> Values:
+    """Whether markers of an outcome ended more transactions of an epoch than were decided so.
 
-    No marker that is sent again ends data, and operators do not commit. It is a delayed marker of
-    an earlier transaction (KIP-890), or one that nobody decided.
+    No marker that is sent again ends data. A COMMIT too many is a delayed marker of an earlier
+    transaction (KIP-890), or one that nobody decided; an ABORT may be an operator's, too.
     """
-    return ended_by_commit > commits
+    return ended > decided
 
 
 def cannot_be_delayed(commits_before: Values) -> Values:
