@@ -36,8 +36,9 @@ def with_counts(
     first that was one too many. undecided_*: the first that ended data when fewer had been decided
     so; never_committed, of COMMITs: the next decision is none that commits, or none before it was
     one that could have left a delayed marker. short_*: the first decision that has no marker of its
-    own (short_place, short_length, short_complete), and the marker that comes next (short_next). odd_*: the first marker of a coordinator that had none of the transactions it can
-    be of (odd_place, odd_offset, odd_epoch, odd_lowest, odd_highest).
+    own (short_place, short_length, short_complete), and the marker that comes next (short_next).
+    odd_*: the first marker of a coordinator that had none of the transactions it can be of
+    (odd_place, odd_offset, odd_epoch, odd_lowest, odd_highest).
     """
     # Where neither marker nor data are there, all is lost, and no order tells more.
     here = F.col("markers").isNotNull() | F.col("data_run").isNotNull()
