@@ -303,7 +303,12 @@ class GroupNames:
 
     def of(self, name: str, misplaced: bool) -> str:
         """The name in the dump."""
-        candidates = (f"{self._prefix}{name}.{salt}" for salt in range(1 << 16))
+        # The hash modulo 31 is that of the last character: where 31 divides the number of
+        # partitions, digits alone do not reach each of them.
+        ends = ("", *map(chr, range(64, 64 + 31)))
+        candidates = (
+            f"{self._prefix}{name}.{salt}{end}" for end in ends for salt in range(1 << 11)
+        )
         return next(
             candidate
             for candidate in candidates
