@@ -180,6 +180,7 @@ DECISION = table(
     long("complete_timestamp", "its timestamp, ms; null for none"),
     integer("complete_leader_epoch", "partition leader epoch of its batch; null for none"),
     boolean("pending", "the last record of its id"),
+    boolean("gave_way", "the next record of its id goes on with the transaction: it had no effect"),
 )
 """What a Prepare record decided."""
 

@@ -91,7 +91,8 @@ Options of a case, all optional
             id, with ctv=), tag=9 (an unknown tag, with ctv=), codec=gzip, joined (in the batch of
             the record before), misplaced (in another partition than that of its id), again=20
             every=50 (so often more, s apart)
-    alone: true           the case has a partition of __transaction_state of its own
+    alone: true           the case has a partition of __transaction_state of its own; {hw: 7}: with
+            that replication checkpoint
     before: true          that partition was copied before the data, too; only with alone
     copy: {broker: second, hw: 7, records: list as in coordinator}   another copy of that partition
             on another broker: second (clean), live or bare. hw: as above
@@ -302,7 +303,12 @@ class GroupNames:
 
     def of(self, name: str, misplaced: bool) -> str:
         """The name in the dump."""
-        candidates = (f"{self._prefix}{name}.{salt}" for salt in range(1 << 16))
+        # The hash modulo 31 is that of the last character: where 31 divides the number of
+        # partitions, digits alone do not reach each of them.
+        ends = ("", *map(chr, range(64, 64 + 31)))
+        candidates = (
+            f"{self._prefix}{name}.{salt}{end}" for end in ends for salt in range(1 << 11)
+        )
         return next(
             candidate
             for candidate in candidates
@@ -1146,8 +1152,13 @@ class DumpWriter:
                     states.add(case, text)
             lines = [Line(text) for text in case.given.get("told", ()) if of_coordinator(text)]
             self._told += transactions_of(lines, partial(states.identity, case), case.builder.pid)
+        marks = {
+            alone[case.pid_base]: case.given["alone"]["hw"]
+            for case in with_own
+            if isinstance(case.given.get("alone"), dict)
+        }
         for number, batches in enumerate(states.logs()):
-            self._coordinator_partition("clean", number, batches, batches.end)
+            self._coordinator_partition("clean", number, batches, marks.get(number, batches.end))
         for case in with_own:
             if case.given.get("before"):
                 self._copy_before(alone[case.pid_base])

@@ -1492,14 +1492,29 @@ def count_markers(case: Case, proof: Proof, epoch: int, kind: int) -> int:
     return sum(one.kind == kind and one.batch.epoch == epoch for one in heads)
 
 
+def goes_on(prepare: State, record: State) -> bool:
+    """Whether a record goes on with the transaction that a Prepare record before it ends."""
+    running = record.state in (ONGOING, *PREPARED)
+    return running and (prepare.producer, prepare.start_ms) == (record.producer, record.start_ms)
+
+
 def decisions(
     case: Case, producer: int, epoch: int, kind: int | None, listing: bool
 ) -> list[Entry]:
-    """Prepare records of a producer's epoch; `kind`: of this outcome, `listing`: the partition."""
+    """Prepare records of a producer's epoch; `kind`: of this outcome, `listing`: the partition.
+
+    None that gave way: the next record of its id goes on with the transaction that it would have
+    ended, so it was never in the coordinator's memory.
+    """
+    logs: dict[tuple[Path, str], list[Entry]] = {}
+    for one in case.of_id():
+        logs.setdefault((one.folder, one.transactional_id), []).append(one)
     found = {
         (one.folder.name, one.offset): one
-        for one in case.of_id()
+        for log in logs.values()
+        for one, behind in zip(log, [*log[1:], None], strict=True)
         if one.state
+        and not (behind and behind.state and goes_on(one.state, behind.state))
         and (one.state.producer, one.state.epoch) == (producer, epoch)
         and one.state.state in PREPARED
         and kind in (None, int(one.state.state == PREPARE_COMMIT))

@@ -18,10 +18,12 @@ from udfs.rules.coordinator_step import (
     ends_running,
     epoch_by_protocol,
     epoch_in_effect,
+    gave_way,
     is_completed_by,
     shares_epoch,
     tried_before,
 )
+from udfs.rules.extent import is_replicated
 from udfs.rules.logic import surely
 from udfs.rules.producer_step import LAST_EPOCH
 
@@ -54,7 +56,6 @@ def decisions(txn_log_records: DataFrame) -> DataFrame:
         _step(""), _step("next.")
     )
     prepare, before_it = _recorded(""), _recorded("before.")
-    by_protocol = epoch_by_protocol(prepare)
     prepared = F.col("status").isin(PREPARE_COMMIT, PREPARE_ABORT) & ~F.col("decided")
     return stepped.filter(prepared).select(
         F.col("partition_index").alias("coordinator_index"),
@@ -67,10 +68,7 @@ def decisions(txn_log_records: DataFrame) -> DataFrame:
         "transactional_id",
         "producer_id",
         F.col("producer_epoch").alias("marker_epoch"),
-        F.when(ends_running(prepare, before_it), F.col("before.producer_epoch"))
-        .when(tried_before(prepare, before_it), F.least(by_protocol, epoch_by_protocol(before_it)))
-        .otherwise(by_protocol)
-        .alias("data_epoch"),
+        epoch_of_data(prepare, before_it).alias("data_epoch"),
         (F.col("status") == PREPARE_COMMIT).alias("commit"),
         F.coalesce(transaction_version_2, F.lit(False)).alias("transaction_version_2"),
         # Without the record before, the decision counts as of its own version.
@@ -80,7 +78,19 @@ def decisions(txn_log_records: DataFrame) -> DataFrame:
         F.when(completed, F.col("next.timestamp")).alias("complete_timestamp"),
         F.when(completed, F.col("next.leader_epoch")).alias("complete_leader_epoch"),
         F.col("next").isNull().alias("pending"),
+        gave_way(_step(""), _step("next.")).alias("gave_way"),
     )
+
+
+def epoch_of_data(prepare: Recorded, before: Recorded) -> Column:
+    """Epoch of the data that a Prepare record ends; `before`: the record of its id before it."""
+    by_protocol = epoch_by_protocol(prepare)
+    epoch: Column = (
+        F.when(ends_running(prepare, before), before.producer_epoch)
+        .when(tried_before(prepare, before), F.least(by_protocol, epoch_by_protocol(before)))
+        .otherwise(by_protocol)
+    )
+    return epoch
 
 
 def _step(prefix: str) -> Step:
@@ -113,10 +123,11 @@ def histories(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFram
     there. Whether the log begins at offset 0 says nothing by itself (`udfs.rules.absence`).
 
     Columns: producer_id, known_above (-1: no offset from 0 on is missing; 32767: it is not
-    named after the last missing one), newest_epoch (highest one in effect),
-    history_covers_ms (the copy is complete up to this moment), history_clean_shutdown, and, where
-    the first record that names it is a Complete record of transaction.version 2, whose Prepare
-    record is gone: first_epoch, first_commit, first_id, first_whole (none after it is missing).
+    named after the last missing one), newest_epoch (highest one in effect by replicated records;
+    null for none), history_covers_ms (the copy is complete up to this moment),
+    history_clean_shutdown, and, where the first record that names it is a Complete record of
+    transaction.version 2, whose Prepare record is gone: first_epoch, first_commit, first_id,
+    first_whole (none after it is missing).
     """
     found = txn_log_records.groupBy("partition_index").agg(
         F.min("offset").alias("first_offset"),
@@ -127,6 +138,7 @@ def histories(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFram
         F.array_max("missing.end").alias("behind_missing"),
         F.col("complete_up_to_ms").alias("history_covers_ms"),
         F.col("clean_shutdown").alias("history_clean_shutdown"),
+        "stable_below",
     ).join(small(found), on="partition_index", how="inner")
     tails = copies.withColumn(
         "tail_from", F.greatest("first_offset", "behind_missing", "behind_errors")
@@ -134,11 +146,13 @@ def histories(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFram
     named = txn_log_records.filter(F.col("producer_id").isNotNull() & F.col("error").isNull())
     readable = named.join(small(tails), on="partition_index", how="inner")
     in_tail = F.col("offset") >= F.col("tail_from")
+    # A coordinator that was replaced may have fenced; the next one knows nothing of that.
+    replicated = is_replicated(F.col("offset"), F.col("stable_below"))
     by_copy = readable.groupBy(
         "producer_id", "partition_index", "tail_from", "history_covers_ms", "history_clean_shutdown"
     ).agg(
         F.min(F.when(in_tail, F.col("producer_epoch"))).alias("lowest_epoch"),
-        F.max(epoch_in_effect(_recorded(""))).alias("newest_epoch"),
+        F.max(F.when(replicated, epoch_in_effect(_recorded("")))).alias("newest_epoch"),
         F.min(F.struct(*OF_FIRST)).alias("first"),
     )
     known_above = (

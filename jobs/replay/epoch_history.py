@@ -3,6 +3,7 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.replay.decisions import epoch_of_data
 from jobs.spark.joins import small
 from schemas.coordinator_states import (
     COMPLETE_ABORT,
@@ -17,12 +18,18 @@ from udfs.rules.coordinator_step import (
     EXHAUSTED_EPOCH,
     PROTOCOL_2,
     Recorded,
+    Step,
     epoch_by_protocol,
     epoch_in_effect,
+    gave_way,
 )
 from udfs.rules.producer_step import LAST_EPOCH
 
 PREPARED = (PREPARE_COMMIT, PREPARE_ABORT)
+OF_STEP = (
+    "state", "producer_id", "producer_epoch", "start_ms", "timeout_ms", "next_producer_id",
+    "client_transaction_version",
+)  # fmt: skip
 PLACE_OF_RECORD = ("ordinal", "offset", "file_index", "position", "length")
 # Epochs of one producer id, as a number that rises with the producer ids of an id, too.
 EPOCHS = LAST_EPOCH + 1
@@ -32,16 +39,16 @@ LOOKED_AHEAD = 3
 TOMBSTONES_STAY_MS = 86_400_000
 
 
+def _recorded(prefix: str = "") -> Recorded:
+    names = ("state", "producer_id", "producer_epoch", "client_transaction_version")
+    return Recorded(*[F.col(f"{prefix}{name}") for name in names])
+
+
 def _epoch_of_data() -> Column:
     """Epoch of the data that a record is about: a Prepare record may raise it by one or two."""
     return F.when(
-        F.col("state").isin(*PREPARED), F.coalesce("previous.producer_epoch", "producer_epoch")
+        F.col("state").isin(*PREPARED), epoch_of_data(_recorded(), _recorded("previous."))
     ).otherwise(F.col("producer_epoch"))
-
-
-def _recorded() -> Recorded:
-    names = ("state", "producer_id", "producer_epoch", "client_transaction_version")
-    return Recorded(*map(F.col, names))
 
 
 def _epochs_listed() -> Column:
@@ -55,6 +62,16 @@ def _epochs_listed() -> Column:
     tells = F.col("state").isin(*PREPARED) & ~fence
     other = F.when(tells & (by_protocol != F.col("data_epoch")), by_protocol)
     return F.array_compact(F.array("data_epoch", other))
+
+
+def _is_tried_again() -> Column:
+    """Whether a record goes on with the transaction of a Prepare record right before it."""
+
+    def step(prefix: str = "") -> Step:
+        return Step(*[F.col(f"{prefix}{name}") for name in OF_STEP])
+
+    again: Column = F.col("previous.state").isin(*PREPARED) & gave_way(step("previous."), step())
+    return F.coalesce(again, F.lit(False))
 
 
 def _begins() -> Column:
@@ -113,9 +130,7 @@ def _numbered(readable: DataFrame) -> DataFrame:
     by_id = Window.partitionBy("partition_index", "transactional_id").orderBy("ordinal", "offset")
     state = F.when(F.col("tombstone"), F.lit(NO_STATE)).otherwise(F.col("status"))
     in_use = F.when(~F.col("state").isin(EMPTY, NO_STATE), F.col("producer_id"))
-    before = F.struct(
-        "offset", "ordinal", "state", "producer_id", "producer_epoch", "client_transaction_version"
-    )
+    before = F.struct("offset", "ordinal", *OF_STEP)
     used = (
         readable.withColumn("state", state)
         .withColumn("used", F.last(in_use, ignorenulls=True).over(by_id))
@@ -159,8 +174,7 @@ def _by_epoch(readable: DataFrame) -> DataFrame:
         .filter(F.col("producer_id").isNotNull())
         .withColumn("data_epoch", _epoch_of_data())
     )
-    repeated = F.col("previous.state") == F.col("state")
-    decides = F.col("state").isin(*PREPARED) & ~F.coalesce(repeated, F.lit(False))
+    decides = F.col("state").isin(*PREPARED) & ~_is_tried_again()
     own = (F.col("generation") + F.col("another").cast("long")) * EPOCHS + F.col("data_epoch")
     last = F.struct("here", "ahead", "newest", "proven_behind", own.alias("own"))
     listing = stepped.withColumn("listed_epoch", F.explode(_epochs_listed()))

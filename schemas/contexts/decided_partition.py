@@ -23,7 +23,7 @@ COLUMNS = """
     coordinator_index int, record_length int, prepare_offset bigint, leader_epoch int,
     transaction_version_2 boolean, decided_commit boolean, decided_abort boolean,
     decided_with_transaction_version_1 boolean, decided_place bigint, decided_length int,
-    decided_id string, listed_unheeded boolean, committed_place bigint, committed_length int,
+    decided_id string, committed_place bigint, committed_length int,
     committed_id string, committed_epoch int, committed_offset bigint, committed_complete
     boolean, committed_index int, history_covers_ms bigint, newest_epoch int, known_above int,
     history_clean_shutdown boolean, first_epoch int, first_commit boolean, first_id string,

@@ -184,8 +184,8 @@ def test_whoever_has_its_markers_is_never_accused(
     assert not lacking(decisions, [*markers, *sent_again])
 
 
-def test_commits_are_too_many_if_they_ended_more_than_was_committed() -> None:
-    assert attribution.too_many_commits(np.array([2, 1]), np.array([1, 1])).tolist() == [
+def test_markers_are_too_many_if_they_ended_more_than_was_decided_so() -> None:
+    assert attribution.ended_too_many(np.array([2, 1]), np.array([1, 1])).tolist() == [
         True,
         False,
     ]

@@ -29,6 +29,7 @@ from udfs.rules.coordinator_step import (
     ends_running,
     epoch_by_protocol,
     epoch_in_effect,
+    gave_way,
     goes_below,
     is_completed_by,
     is_plain,
@@ -159,6 +160,30 @@ def test_steps_that_no_coordinator_takes(older: Step, record: Step) -> None:
 )
 def test_a_complete_record_keeps_producer_and_start(record: Step, its_own: bool) -> None:
     assert holds(is_completed_by(step(PREPARE_COMMIT, epoch=7, start=5), record)) is its_own
+
+
+@pytest.mark.parametrize(
+    ("record", "without_effect"),
+    [
+        (step(PREPARE_COMMIT, epoch=7, start=5), True),
+        (step(PREPARE_ABORT, epoch=8, start=5), True),
+        (step(ONGOING, epoch=7, start=5), True),
+        (step(COMPLETE_COMMIT, epoch=7, start=5), False),
+        # Of a later transaction, or of none: the Complete record between is lost.
+        (step(ONGOING, epoch=7, start=9), False),
+        (step(PREPARE_ABORT, epoch=8, start=9, protocol=2), False),
+        (step(EMPTY, epoch=8, start=-1), False),
+        (step(ONGOING, pid=2, epoch=0, start=5), False),
+        (step(NO_STATE, pid=0, start=0), False),
+        # A text does not tell the start.
+        (step(PREPARE_ABORT, epoch=8, start=-2), True),
+        (step(ONGOING, epoch=7, start=-2), False),
+    ],
+)
+def test_a_prepare_record_gave_way_to_one_of_its_transaction(
+    record: Step, without_effect: bool
+) -> None:
+    assert holds(gave_way(step(PREPARE_COMMIT, epoch=7, start=5), record)) is without_effect
 
 
 @pytest.mark.parametrize(
@@ -331,6 +356,11 @@ def test_columns_say_what_arrays_say_of_two_steps(
 ) -> None:
     known = {**OF_TWO_STEPS, "start1": [5, 6], "start2": [5, 6]}
     check_in_both_engines(spark, lambda row: rule(*steps(row)), known, UNTOLD)
+
+
+@pytest.mark.spark
+def test_columns_say_what_arrays_say_of_what_gave_way(spark: SparkSession) -> None:
+    check_in_both_engines(spark, lambda row: gave_way(*steps(row)), OF_TWO_STEPS, UNTOLD)
 
 
 @pytest.mark.spark

@@ -45,7 +45,7 @@ RULES: tuple[tuple[Callable[..., Any], str], ...] = (
     (attribution.owns_what_is_there, "nnf"),
     (attribution.room_before, "nn"),
     (attribution.lacks_marker, "nnn"),
-    (attribution.too_many_commits, "nn"),
+    (attribution.ended_too_many, "nn"),
     (clock.is_broker_clock, "fff"),
     (clock.covers, "nnn"),
     (clock.counted_pause, "n"),

@@ -21,6 +21,7 @@ from udfs.rules.coordinator_step import (
     Recorded,
     ends_running,
     epoch_by_protocol,
+    gave_way,
     is_completed_by,
     shares_epoch,
     tried_before,
@@ -195,10 +196,8 @@ class _Split:
             [earlier.producer_epoch, np.minimum(by_protocol, epoch_by_protocol(earlier))],
             by_protocol,
         )
-        none = ~(
-            took_effect(status, states.status[after])
-            & is_completed_by(states.at(some).step(), states.at(after).step())
-        )
+        step, next_step = states.at(some).step(), states.at(after).step()
+        none = ~(took_effect(status, next_step.state) & is_completed_by(step, next_step))
         columns = usual.columns(some)
         return {
             "record_position": columns["position"],
@@ -218,6 +217,7 @@ class _Split:
             "complete_timestamp": pa.array(usual.timestamp[after], mask=none),
             "complete_leader_epoch": pa.array(usual.leader_epoch[after], mask=none),
             "pending": pa.array(np.zeros(some.size, dtype=np.bool_)),
+            "gave_way": pa.array(gave_way(step, next_step)),
         }
 
 

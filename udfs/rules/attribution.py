@@ -10,6 +10,8 @@ Rules, with where they come from:
   (`TransactionStateManager.appendTransactionToLog` resets the pending state, 0.11 to 4.3), so the
   next record comes from the older state, and no marker was sent. This may happen any number of
   times. If the record is the last one of its id, the next coordinator loads it and carries it out.
+  The older state is that of the running transaction, which the next record then goes on with
+  (`udfs.rules.coordinator_step.gave_way`). Where it does not, the Complete record is lost.
 - A Complete record is written when every listed partition has acknowledged its marker
   (`TransactionMarkerChannelManager.maybeWriteTxnCompletion`). Markers of one id on one partition
   stand therefore in the order of its decisions, and the marker of a decision lies between its
@@ -187,19 +189,18 @@ def lacks_marker(markers_until: Values, number: Values, most_room: Values) -> Va
     return markers_until - number < most_room
 
 
-def too_many_commits(ended_by_commit: Values, commits: Values) -> Values:
-    """Whether COMMIT markers ended more transactions of an epoch than were to be committed.
+def ended_too_many(ended: Values, decided: Values) -> Values:
+    """Whether markers of an outcome ended more transactions of an epoch than were decided so.
 
-    No marker that is sent again ends data, and operators do not commit. It is a delayed marker of
-    an earlier transaction (KIP-890), or one that nobody decided.
+    No marker that is sent again ends data. A COMMIT too many is a delayed marker of an earlier
+    transaction (KIP-890), or one that nobody decided; an ABORT may be an operator's, too.
     """
-    return ended_by_commit > commits
+    return ended > decided
 
 
 def cannot_be_delayed(commits_before: Values) -> Values:
     """Whether a COMMIT marker is no delayed one: none of its epoch was decided before it.
 
-    `commits_before`: those decided up to the tolerance of the clocks after it, without effect or
-    with.
+    `commits_before`: those decided up to the tolerance of the clocks after it.
     """
     return commits_before == 0

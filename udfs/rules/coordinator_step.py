@@ -229,6 +229,21 @@ def is_completed_by(prepare: Step, record: Step) -> Values:
     return ~surely(moved) & (~surely(epochs) | _two_phase(prepare, record))
 
 
+def gave_way(prepare: Step, record: Step) -> Values:
+    """Whether the record right behind a Prepare record shows that this one never took effect.
+
+    It goes on with the same transaction, which the coordinator had in memory as running: the append
+    of the Prepare record failed late. Any other record but its Complete record is of a later
+    transaction, or of none: what lay between, the Complete record among it, is gone. Where a text
+    does not tell the start, a decision goes on and an Ongoing record tells nothing.
+    """
+    told = surely((prepare.start_ms >= -1) & (record.start_ms >= -1))
+    same = surely(prepare.start_ms == record.start_ms)
+    decided = is_in(record.state, (PREPARE_COMMIT, PREPARE_ABORT)) & (same | ~told)
+    running = (record.state == ONGOING) & same & told
+    return surely((prepare.producer_id == record.producer_id) & (decided | running))
+
+
 def takes_up(record: Step, older: Step) -> Values:
     """Whether `record` may be the step from `older`: its state, its producer, its start."""
     same = record.producer_id == older.producer_id

@@ -10,6 +10,7 @@ from jobs.verify.contexts.decided_matching import (
     KEY,
     changes_coordinator,
     has_too_many,
+    in_effect,
     lacks_markers,
     listed_decisions,
 )
@@ -31,13 +32,13 @@ def with_counts(
 
     stale_*: the first marker that ended data when fewer transactions of the partition had been
     decided than ended, a decision counting as made earlier by the tolerance (stale_place, _offset,
-    _first, _last); else, where COMMITs ended more than were committed at all, the first that was
-    one too many. undecided_*: the first COMMIT that ended data when fewer had been committed;
-    never_committed: the next decision is none that commits, or none before it was one that could
-    have left a delayed marker. short_*: the first decision that has no
-    marker of its own (short_place, short_length, short_complete), and the marker that comes next
-    (short_next). odd_*: the first marker of a coordinator that had none of the transactions it can
-    be of (odd_place, odd_offset, odd_epoch, odd_lowest, odd_highest).
+    _first, _last); else, where markers of the outcome ended more than were decided so at all, the
+    first that was one too many. undecided_*: the first that ended data when fewer had been decided
+    so; never_committed, of COMMITs: the next decision is none that commits, or none before it was
+    one that could have left a delayed marker. short_*: the first decision that has no marker of its
+    own (short_place, short_length, short_complete), and the marker that comes next (short_next).
+    odd_*: the first marker of a coordinator that had none of the transactions it can be of
+    (odd_place, odd_offset, odd_epoch, odd_lowest, odd_highest).
     """
     # Where neither marker nor data are there, all is lost, and no order tells more.
     here = F.col("markers").isNotNull() | F.col("data_run").isNotNull()
@@ -72,15 +73,14 @@ def with_counts(
 
 
 def _surplus() -> dict[str, Column]:
-    """stale_* of rows with a COMMIT too many and no moment at which any outcome was one too many.
+    """stale_* of rows with a marker too many and no moment at which any outcome was one too many.
 
-    An aborted transaction that a COMMIT ended hides it there: its decision counts, too.
+    A transaction of the other outcome that it ended hides it there: its decision counts, too.
     """
     surplus = (
         has_too_many()
-        & F.col("commit")
         & (F.coalesce("with_transaction_version_2", F.lit(0)) == 0)
-        & attribution.too_many_commits(F.col("closing"), F.col("prepares"))
+        & attribution.ended_too_many(F.col("closing"), F.col("prepares"))
         & F.col("stale_offset").isNull()
     )
     return {
@@ -128,7 +128,7 @@ def _events(
     )
     made = (
         keys.join(
-            listed_decisions(decided)
+            listed_decisions(decided.filter(in_effect()))
             .withColumnRenamed("marker_epoch", "decided_epoch")
             .withColumn("marker_epoch", F.explode(F.array_distinct(F.array("decided_epoch",
                                                                            "data_epoch")))),
@@ -180,7 +180,9 @@ def _counted(events: DataFrame) -> DataFrame:
         "*",
         ended.alias("ended"),
         number(allowed, ended).alias("undecided"),
-        number(decided & commit, ended & commit).alias("uncommitted"),
+        F.when(commit, number(decided & commit, ended & commit))
+        .otherwise(number(decided & ~commit, ended & ~commit))
+        .alias("decided_so"),
         number(allowed & commit, nothing).alias("commits_before"),
         F.when(commit, number(is_marker & commit, nothing))
         .otherwise(number(is_marker & ~commit, nothing))
@@ -203,7 +205,7 @@ def _next(value: Column, following: WindowSpec) -> Column:
 def _of_markers(counted: DataFrame) -> DataFrame:
     """The first markers, in each row, that came too early or from the wrong coordinator."""
     stale = F.col("crowded") & F.col("ended") & (F.col("undecided") < 0)
-    undecided = F.col("ended") & F.col("commit") & (F.col("uncommitted") < 0)
+    undecided = F.col("ended") & (F.col("decided_so") < 0)
     epoch = F.col("marker.epoch")
     odd = (epoch < F.col("from_leader")) | (epoch > F.col("to_leader"))
     example = F.struct("marker.*", "from_leader", "to_leader", "next_commit", "commits_before")

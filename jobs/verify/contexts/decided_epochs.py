@@ -27,12 +27,14 @@ def with_decision(
         F.col("data_epoch").alias("prepared_data_epoch"),
     )
     place = place_number("record_file_index", "record_position")
+    # One that took effect rather than one that did not.
+    newest = F.struct(in_effect(), place)
     of_epoch = decided.groupBy("producer_id", "marker_epoch").agg(
         F.max(F.col("commit") & in_effect()).alias("decided_commit"),
         F.max(~F.col("commit") & in_effect()).alias("decided_abort"),
         F.max(~F.col("transaction_version_2")).alias("decided_with_transaction_version_1"),
-        F.max(place).alias("decided_place"),
-        F.max_by("record_length", place).alias("decided_length"),
+        F.max_by(place, newest).alias("decided_place"),
+        F.max_by("record_length", newest).alias("decided_length"),
         F.max(F.struct("transactional_id")).getField("transactional_id").alias("decided_id"),
     )
     # The transaction whose data have the epoch of the marker, under transaction.version 2.
@@ -51,13 +53,6 @@ def with_decision(
         F.col("coordinator_index").alias("committed_index"),
     )
     once = later.dropDuplicates(["producer_id", "marker_epoch", "listed"])
-    # No Complete record follows: the append failed late, or that record is lost.
-    unheeded = (
-        listed_decisions(decided.filter(~in_effect()))
-        .select("producer_id", "marker_epoch", "commit", "listed")
-        .distinct()
-        .withColumn("listed_unheeded", F.lit(True))
-    )
     running = owners.filter("state = 'Ongoing'").select(
         "producer_id",
         F.col("producer_epoch").alias("running_epoch"),
@@ -67,7 +62,6 @@ def with_decision(
         selected.join(record.dropDuplicates(["record_place"]), on="record_place", how="left")
         .join(of_epoch, on=["producer_id", "marker_epoch"], how="left")
         .join(once, on=["producer_id", "marker_epoch", "listed"], how="left")
-        .join(unheeded, on=unheeded.columns[:-1], how="left")
         .join(known, on="producer_id", how="left")
         .join(_owners_of_data(decided), on=["producer_id", "prepared_data_epoch", "listed"],
               how="left")

@@ -23,7 +23,7 @@ def _judged(rows: DataFrame) -> DataFrame:
         & F.col("commit")
         & F.col("history_after_all")
         & F.col("never_committed")
-        & attribution.too_many_commits(F.col("closing"), F.col("prepares"))
+        & attribution.ended_too_many(F.col("closing"), F.col("prepares"))
     )
     return with_other_outcome(rows.withColumn("commits_undecided", undecided)).select(
         "*",

@@ -1,7 +1,8 @@
 """A marker is in a partition that the decided transaction does not list.
 
 What it finds: a marker whose producer id, epoch and outcome the coordinator decided, in a partition
-that no Prepare record for them lists, not even one without a Complete record.
+that no Prepare record for them lists. One whose Complete record is lost counts; one that never took
+effect, because the next record of its id goes on with the same transaction, does not.
 
 Why it is wrong: the coordinator sends markers only to the partitions of the Prepare record. Either
 this marker ended data of another transaction, or the registration of the partition was lost.
@@ -26,7 +27,6 @@ CHECK = Check(
     fires=lambda: (
         F.col("prepares").isNull()
         & (F.col("decidable") == 1)
-        & F.col("listed_unheeded").isNull()
         & F.when(F.col("commit"), F.col("decided_commit")).otherwise(F.col("decided_abort"))
     ),
     excuses=undecided_marker_excuses(),

@@ -2,15 +2,16 @@
 
 What it finds: under transaction.version 0 and 1, a partition in which, at some moment, more
 transactions of a producer id and epoch had been ended than the coordinator had decided; or in which
-COMMIT markers ended more of them than it committed, though it decided as many.
+COMMIT markers ended more of them than it committed, or ABORT markers more than it aborted, though
+it decided as many.
 
 Why it is wrong: a marker request of an earlier transaction was delayed in the network and ended a
 later transaction of the same epoch (KIP-890, the reason for transaction.version 2). Records that
 the transaction wrote after that marker do not belong to it any more.
 
 When it is legal: transactions of one epoch cannot be told apart, so they are counted in the order
-of their timestamps. A wrong clock looks the same. Markers that ended no data do not count, because
-the coordinator repeats a marker when it gets no answer.
+of their timestamps. A wrong clock looks the same, and so does an operator's abort. Markers that
+ended no data do not count, because the coordinator repeats a marker when it gets no answer.
 
 Evidence: the marker, and the newest Prepare record of that producer id and epoch.
 """

@@ -1,11 +1,11 @@
 """The coordinator has no decision for a marker.
 
 What it finds: a marker of a producer id and epoch for which `__transaction_state` has no Prepare
-record, although no record is missing where it would be. Under transaction.version 0 and 1, where an
-epoch has many transactions: COMMIT markers ended more of them in this partition than the
-coordinator committed there, and the first surplus marker ended a transaction that was aborted or
-never decided, or no COMMIT had been decided before that marker. A decision that does not list the
-partition does not count.
+record that took effect, although no record is missing where it would be. Under transaction.version
+0 and 1, where an epoch has many transactions: COMMIT markers ended more of them in this partition
+than the coordinator committed there, and the first surplus marker ended a transaction that was
+aborted or never decided, or no COMMIT had been decided before that marker. A decision that does not
+list the partition does not count.
 
 Why it is wrong: a marker is sent only after its Prepare record is replicated. Either the record was
 lost, or something other than the coordinator wrote the marker.
@@ -17,10 +17,17 @@ finding cannot be proven.
 Evidence: the marker.
 """
 
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
 from jobs.verify.conditions import undecided_marker_excuses
+
+
+def _epoch_is_decided() -> Column:
+    """Whether any decision with the epoch of the marker took effect, whatever it lists."""
+    return F.coalesce(F.col("decided_commit") | F.col("decided_abort"), F.lit(False))
+
 
 CHECK = Check(
     code="marker_without_prepare",
@@ -30,7 +37,7 @@ CHECK = Check(
     source="TransactionCoordinator.endTransaction",
     place={"offset_first": "unexpected_first", "offset_last": "unexpected_last"},
     fires=lambda: (
-        (F.col("prepares").isNull() & (F.col("decidable") == 1) & F.col("decided_commit").isNull())
+        (F.col("prepares").isNull() & (F.col("decidable") == 1) & ~_epoch_is_decided())
         | F.col("commits_undecided")
     ),
     excuses=undecided_marker_excuses(),
