@@ -285,6 +285,10 @@ DECIDED = [
           dumped(DATA, "commit pid=7 at=9", states=WHOLE), (MARKER, "t-0", 1)),
     shown("marker_without_prepare", dumped(DATA, "commit pid=7 epoch=2", states=RAISED),
           dumped(DATA, "commit pid=7 epoch=1", states=RAISED), (MARKER, "t-0", 1)),
+    # The Complete record of the decision is there, right behind the record before its Prepare.
+    shown("marker_without_prepare",
+          dumped(DATA, "commit pid=7 epoch=1", states=(RAISED[0], RAISED[-1])),
+          dumped(DATA, "commit pid=7 epoch=1", states=RAISED), (MARKER, "t-0", 1)),
     # Under version 0 and 1 markers are counted.
     shown("marker_without_prepare", dumped(DATA, COMMIT, DATA, "commit pid=7 at=9", states=WHOLE),
           dumped(DATA, COMMIT, DATA, "commit pid=7 at=9", states=WHOLE + WHOLE[1:]),
@@ -458,6 +462,8 @@ FILES = [
             index(SNAPSHOT, snapshot(), DATA), SNAPSHOT, 10, 46),
     shown("hw_beyond_log_end", dumped("plain", high="t 0 2"), dumped("plain", high="t 0 1")),
     shown("hw_beyond_log_end", dumped("plain", high="t 0 2"), dumped("plain", high="u 0 2")),
+    # Shorter than a header of magic 2.
+    shown("hw_beyond_log_end", dumped("v0", high="t 0 2"), dumped("v0", high="t 0 1")),
     shown("recovery_point_beyond_log_end", dumped("plain", recovery="t 0 2"),
           dumped("plain", recovery="t 0 1")),
     shown("log_start_beyond_end", dumped("plain", start="t 0 2"), dumped("plain", start="t 0 1")),
@@ -668,6 +674,19 @@ def test_data_behind_a_decision_may_be_of_the_next_transaction(tmp_path: Path) -
     assert told == (recheck.HOLDS, "the data may be of a transaction behind the decision")
 
 
+def test_a_prepare_record_may_be_missing_before_its_complete_record(tmp_path: Path) -> None:
+    (one,) = (x for x in DECIDED if x.dump.states == (RAISED[0], RAISED[-1]))
+    finding = one.finding(replace(one.dump, states=RAISED[-1:]).write(tmp_path / "one"))
+    told = recheck.recheck(finding, [tmp_path / "one"])
+    assert told == (recheck.HOLDS, "only the Complete record of the decision is left")
+    finding = one.finding(one.dump.write(tmp_path / "gap"))
+    path = tmp_path / "gap" / STATES / LOG
+    first, last = RAISED[0].batch(0), RAISED[-1].batch(2)
+    path.write_bytes(first + last)
+    told = recheck.recheck(finding, [tmp_path / "gap"])
+    assert told == (recheck.HOLDS, "offsets 1 to 1 are not in this copy")
+
+
 def test_a_record_that_cannot_be_read_may_be_the_one_that_is_missing(tmp_path: Path) -> None:
     odd = State("", stored=b"\0\0\0")
     for number, name in enumerate(("x", "y")):
@@ -690,6 +709,13 @@ def test_each_place_is_rechecked_where_its_evidence_is_known(tmp_path: Path) -> 
         told = recheck.recheck(finding | {"places": places}, [root])
         wanted = ((recheck.CONFIRMED, "(2 of 2 places)"), (recheck.REFUTED, "(place 2 of 2)"))
         assert (told[0], told[1].endswith(wanted[number][1])) == (wanted[number][0], True), told
+
+
+def test_whether_an_old_message_that_is_damaged_counts_is_open(tmp_path: Path) -> None:
+    made = dumped("v0", "v0 flip=-1 keep_crc", high="t 0 2")
+    finding = Shown("hw_beyond_log_end", Dumped(), Dumped(), ()).finding(made.write(tmp_path))
+    told = recheck.recheck(finding | {"file": None}, [tmp_path])
+    assert told[0] == recheck.HOLDS and told[1].startswith("t-0 cannot be read behind"), told
 
 
 def test_the_folder_of_a_partition_is_that_of_the_broker(tmp_path: Path) -> None:

@@ -55,8 +55,8 @@ CHECK = Check(
     proofs=(Proof("the marker", "unexpected_file", "unexpected_position", "marker_length"),),
     message=lambda: text(
         "{topic}-{partition} has a {decision} marker of producer {producer_id} (epoch "
-        "{marker_epoch}) at offset {unexpected_last} without a decision of the coordinator about "
-        "this partition."
+        "{marker_epoch}) at offset {unexpected_last}, and no Prepare record about this partition "
+        "is left for it."
     ),
     remedy=lambda: text(
         "Look for lost records in __transaction_state (an unclean election, a restored disk), and "
