@@ -124,14 +124,16 @@ def snapshot_bounds(dump: Dump) -> dict[int | None, list[int]]:
 def _bounds_of(file: DumpFile, bounds: list[int]) -> list[int] | None:
     """Those in a segment or beside a snapshot, with the nearest before and after.
 
-    A partition may have thousands, and as many files.
+    A partition may have thousands, and as many files. Of a segment one more before: its name may be
+    wrong, and its batches lie below it.
     """
     if file.base_offset is None or file.kind not in ("segment", "producer_snapshot"):
         return None
     first, last = file.base_offset, file.next_base_offset
     if file.kind == "producer_snapshot":
         first, last = file.base_offset - 1, file.base_offset + 1
-    start = max(bisect_right(bounds, first) - 1, 0)
+    further = file.kind == "segment"
+    start = max(bisect_right(bounds, first) - 1 - further, 0)
     return bounds[start:] if last is None else bounds[start : bisect_left(bounds, last) + 1]
 
 

@@ -103,7 +103,10 @@ def producer_states(runs: DataFrame) -> DataFrame:
         F.col("marker_offset").isNotNull().alias("has_marker"),
         F.coalesce("first_offset", "marker_offset").alias("start_offset"),
     ).withColumn("initial", F.coalesce("initial", F.lit(False)))
-    order = Window.partitionBy("partition_index", "producer_id").orderBy("start_offset")
+    # Where offsets go back in a log, a run may begin below the one before it. What its marker ends
+    # was appended before that.
+    ends = F.greatest("last_offset", "marker_offset")
+    order = Window.partitionBy("partition_index", "producer_id").orderBy(ends, "start_offset")
     before = order.rowsBetween(Window.unboundedPreceding, -1)
     stated = numbered.select(
         "*",

@@ -9,9 +9,11 @@ from laws.dump_files import INTERNAL, TopicPartition
 from laws.log_batches import Batch
 
 from mutants.scene import CLOCK_TOLERANCE_MS, Decision, Scene, Txn, View
+from schemas.coordinator_states import ONGOING
 
 # The longest timeout and the slack of conf/audit.toml.
 LONGEST_TRANSACTION_MS = 1_200_000
+MADE_SINCE = "the partition may have been made since the first decision of the epoch"
 SENT_AGAIN = "it may be another COMMIT of the epoch, sent again"
 
 
@@ -60,6 +62,18 @@ def of_epoch(
         and place in other.listed
         and commit in (None, other.commit)
     ]
+
+
+def decided_elsewhere(scene: Scene, one: Decision, place: TopicPartition, commit: bool) -> bool:
+    """Whether the epoch of a decision was decided so, by one that does not list a partition."""
+    mine = one.prepare.value
+    return any(
+        (other.prepare.value.producer_id, other.prepare.value.producer_epoch)
+        == (mine.producer_id, mine.producer_epoch)
+        and other.commit == commit
+        and place not in other.listed
+        for other in scene.decisions
+    )
 
 
 def raises(one: Decision, view: View, txn: Txn) -> bool:
@@ -118,7 +132,15 @@ def not_owed(scene: Scene, one: Decision, view: View, txn: Txn) -> str:
     run = _alike(scene, one, view.place)
     if (alone and len(run) == 1) or _has_older(view, txn.marker, run):
         return ""
-    return "the partition may have been made since the first decision of the epoch"
+    return MADE_SINCE
+
+
+def not_owed_without_data(scene: Scene, one: Decision, view: View) -> str:
+    """Why a partition may lack the marker of a decision that wrote nothing to it."""
+    if not goes_on(view, completed_at(one)):
+        return "the copy of the partition may end before the marker"
+    older = _has_older(view, len(view.batches), _alike(scene, one, view.place))
+    return "" if older else MADE_SINCE
 
 
 def may_be_decided(scene: Scene, one: Decision, view: View, txn: Txn) -> str:
@@ -137,6 +159,17 @@ def may_be_decided(scene: Scene, one: Decision, view: View, txn: Txn) -> str:
         if other is not one and other.prepare.value.last_update_ms <= at + CLOCK_TOLERANCE_MS
     ]
     return SENT_AGAIN if others else ""
+
+
+def may_be_running(scene: Scene, one: Decision, view: View) -> str:
+    """Why data of the epoch of a decision, behind its marker, may be of a running transaction."""
+    newest = scene.states(one.view)[one.name][-1].value
+    mine = one.prepare.value
+    same = (newest.producer_id, newest.producer_epoch) == (mine.producer_id, mine.producer_epoch)
+    listed = [(topic, n) for topic, numbers in newest.partitions or () for n in numbers]
+    if same and newest.status == ONGOING and view.place in listed:
+        return "the running transaction of the epoch lists the partition: they may be its data"
+    return ""
 
 
 def may_be_owned(scene: Scene, view: View, index: int) -> str:

@@ -5,7 +5,14 @@ from typing import Any
 from laws.dump_files import OFFSETS
 from laws.log_batches import LIMIT
 
-from mutants.evidence import SENT_AGAIN, goes_on, may_be_decided, not_owed, raises
+from mutants.evidence import (
+    SENT_AGAIN,
+    goes_on,
+    may_be_decided,
+    not_owed,
+    not_owed_without_data,
+    raises,
+)
 from mutants.mutant import INFO, SUSPECT, Mutant, codes, operator, pids, places
 from mutants.scene import Decision, Scene, State, Txn, View
 from schemas.coordinator_states import (
@@ -281,7 +288,11 @@ def offsets_never_listed(scene: Scene) -> Mutant | None:
 
 @operator
 def partition_listed_too_many(scene: Scene) -> Mutant | None:
-    """All records list a partition in which no marker was written."""
+    """All records list a partition in which no marker was written.
+
+    Where nothing there is older it may have been made since: what the coordinator does not know
+    counts as deleted.
+    """
     one = _decision(scene, lambda one: one.second and bool(one.ongoing))
     if one is None:
         return None
@@ -291,6 +302,7 @@ def partition_listed_too_many(scene: Scene) -> Mutant | None:
         return None
     mutant = _of(one, "missing_marker_in_listed_partition torn_transaction", span=None)
     mutant.places = (*mutant.places, place)
+    mutant.why = not_owed_without_data(scene, one, scene.views[place])
     for state in [*one.ongoing, one.prepare]:
         listed = dict(state.value.partitions or ())
         listed[place[0]] = (*listed.get(place[0], ()), place[1])

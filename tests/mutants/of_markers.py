@@ -4,7 +4,14 @@ from collections.abc import Callable
 
 from laws.dump_files import OFFSETS
 
-from mutants.evidence import SENT_AGAIN, goes_on, may_be_decided, not_owed, raises
+from mutants.evidence import (
+    SENT_AGAIN,
+    decided_elsewhere,
+    goes_on,
+    may_be_decided,
+    not_owed,
+    raises,
+)
 from mutants.mutant import INFO, SUSPECT, VIOLATION, Mutant, codes, operator, pids, places
 from mutants.scene import (
     CLOCK_TOLERANCE_MS,
@@ -72,6 +79,9 @@ def _contradiction(
             why = not_owed(scene, one, view, txn)
         elif (why := may_be_decided(scene, one, view, txn)) == SENT_AGAIN:
             why, told, what = "", SUSPECT, f"{what} marker_stale"
+    if decided_elsewhere(scene, one, view.place, not one.commit):
+        # Of its epoch and outcome there is a decision, and it is about other partitions.
+        what = f"{what} marker_in_unlisted_partition"
     given = {"told": told, "why": why} | more
     return _mutant(found, what, **given)
 

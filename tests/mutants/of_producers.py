@@ -3,7 +3,13 @@
 from laws.log_batches import Batch
 
 from jobs.verify.repeated import FEW
-from mutants.evidence import appended_by, goes_on, may_be_owned, newest_moment
+from mutants.evidence import (
+    appended_by,
+    goes_on,
+    may_be_owned,
+    may_be_running,
+    newest_moment,
+)
 from mutants.mutant import INFO, SUSPECT, Mutant, codes, operator, pids, places
 from mutants.scene import Scene, View, header, transactions
 from udfs.wire.batches import batch_layout as layout
@@ -239,7 +245,9 @@ def late_data_after_marker(scene: Scene) -> Mutant | None:
     return Mutant(
         codes(OPEN), places(view.place), (offset, offset + batch.count - 1),
         pids(batch.producer_id), frozenset([one.name]),
-        why="" if told else "the coordinator's log may end before the transaction that they begin",
+        why=may_be_running(scene, one, view)
+        if told
+        else "the coordinator's log may end before the transaction that they begin",
     )  # fmt: skip
 
 

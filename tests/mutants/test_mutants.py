@@ -12,8 +12,9 @@ from pyspark.sql import SparkSession
 from rechecked import Rechecked
 
 from jobs.verify.catalogue import CHECKS
+from mutants.evidence import MADE_SINCE, may_be_running
 from mutants.judge import Result
-from mutants.mutant import OPERATORS
+from mutants.mutant import OPERATORS, Mutant
 from mutants.run import Chooser, audited, groups, judge, of_model, owned, plan_of
 from mutants.scene import Scene
 
@@ -57,6 +58,30 @@ def test_an_operator_changes_what_it_says(name: str) -> None:
 def test_a_seed_makes_the_same_mutants_again() -> None:
     twice = [of_model("twice", 20, Chooser(groups(sorted(OPERATORS)).logs)) for _ in range(2)]
     assert twice[0] == twice[1]
+
+
+def made(name: str) -> list[Mutant]:
+    mutants = (OPERATORS[name](scene(name, index)) for index in range(30))
+    return [one for one in mutants if one is not None]
+
+
+def test_a_partition_that_nothing_shows_to_be_older_owes_no_marker() -> None:
+    assert {one.why for one in made("partition_listed_too_many")} == {"", MADE_SINCE}
+
+
+def test_an_abort_that_was_decided_elsewhere_names_a_commit_that_became_one() -> None:
+    code = "marker_in_unlisted_partition"
+    told = {code in one.codes for one in made("committed_offsets_dropped") if one.decidable}
+    assert told == {True, False}
+
+
+def test_late_data_may_be_those_of_the_running_transaction() -> None:
+    told = set()
+    for index in range(30):
+        one = scene("late_data_after_marker", index)
+        pairs = [(x, one.views[place]) for x in one.decisions for place in x.listed]
+        told |= {bool(may_be_running(one, *pair)) for pair in pairs}
+    assert told == {True, False}
 
 
 def test_the_owner_of_a_producer_may_be_named_in_the_log_of_another_history() -> None:

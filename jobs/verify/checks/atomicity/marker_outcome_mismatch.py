@@ -49,7 +49,7 @@ CHECK = Check(
             ),
             F.lit(False),
         )
-        | (F.col("contradicted") == 1)
+        | (F.col("prepares").isNull() & (F.col("contradicted") == 1))
         | _contradicts_first_record()
     ),
     excuses=(

@@ -38,8 +38,9 @@ CHECK = Check(
     source="ProducerStateManager.takeSnapshot",
     fires=lambda: F.col("fault").isin(DIFFERS, FORGOTTEN),
     excuses=(
+        # A row of several producers names only one of them.
+        explained(OTHER_OUTCOME, lambda: F.col("reported_before") & (F.col("number") == 1)),
         inconclusive(STATE_MAY_HAVE_EXPIRED, lambda: F.col("fault") == FORGOTTEN),
-        explained(OTHER_OUTCOME, lambda: F.col("reported_before")),
         inconclusive(
             UNSTABLE_TAIL,
             lambda: ~F.col("clean_shutdown") & (F.col("snapshot_offset") > F.col("stable_below")),
