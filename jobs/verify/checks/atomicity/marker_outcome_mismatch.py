@@ -34,23 +34,27 @@ def _contradicts_first_record() -> Column:
     return F.col("prepares").isNull() & (F.col("contradicted_early") == 1)
 
 
+def _contradicts_prepare_record() -> Column:
+    opposite = F.when(F.col("commit"), F.col("decided_abort") & ~F.col("decided_commit")).otherwise(
+        F.col("decided_commit") & ~F.col("decided_abort")
+    )
+    return (F.col("decidable") == 1) & F.coalesce(opposite, F.lit(False))
+
+
 CHECK = Check(
     code="marker_outcome_mismatch",
     severity=ERROR,
     context="decided_partition",
     cause=ONE_TRANSACTION,
     source="TransactionMarkerChannelManager.addTxnMarkersToSend",
+    # Of ids that share a producer id another one may have ended the epoch otherwise.
     fires=lambda: (
         F.col("prepares").isNull()
-        & F.coalesce(
-            (F.col("decidable") == 1)
-            & F.when(F.col("commit"), F.col("decided_abort") & ~F.col("decided_commit")).otherwise(
-                F.col("decided_commit") & ~F.col("decided_abort")
-            ),
-            F.lit(False),
+        & (
+            _contradicts_prepare_record()
+            | (F.col("contradicted") == 1)
+            | (F.col("contradicted_early") == 1)
         )
-        | (F.col("contradicted") == 1)
-        | _contradicts_first_record()
     ),
     excuses=(
         explained(OTHER_OUTCOME, is_torn),
