@@ -34,11 +34,15 @@ def _contradicts_first_record() -> Column:
     return F.col("prepares").isNull() & (F.col("contradicted_early") == 1)
 
 
-def _contradicts_prepare_record() -> Column:
-    opposite = F.when(F.col("commit"), F.col("decided_abort") & ~F.col("decided_commit")).otherwise(
-        F.col("decided_commit") & ~F.col("decided_abort")
-    )
-    return (F.col("decidable") == 1) & F.coalesce(opposite, F.lit(False))
+def _decided(alike: bool) -> Column:
+    """Whether the epoch has a decision of the marker's outcome, or of the other; null: of none."""
+    commit: Column = F.col("commit") == F.lit(alike)
+    return F.when(commit, F.col("decided_commit")).otherwise(F.col("decided_abort"))
+
+
+def _contradicts_last_record() -> Column:
+    # Of ids that share a producer id another one may have ended the epoch otherwise.
+    return (F.col("contradicted") == 1) & ~F.coalesce(_decided(alike=True), F.lit(False))
 
 
 CHECK = Check(
@@ -47,12 +51,14 @@ CHECK = Check(
     context="decided_partition",
     cause=ONE_TRANSACTION,
     source="TransactionMarkerChannelManager.addTxnMarkersToSend",
-    # Of ids that share a producer id another one may have ended the epoch otherwise.
     fires=lambda: (
         F.col("prepares").isNull()
         & (
-            _contradicts_prepare_record()
-            | (F.col("contradicted") == 1)
+            F.coalesce(
+                (F.col("decidable") == 1) & _decided(alike=False) & ~_decided(alike=True),
+                F.lit(False),
+            )
+            | _contradicts_last_record()
             | (F.col("contradicted_early") == 1)
         )
     ),
