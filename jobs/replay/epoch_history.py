@@ -237,7 +237,9 @@ def epoch_histories(txn_log_records: DataFrame, partition_info: DataFrame) -> Da
     )
     said = F.struct("transactional_id", "known", "listed")
     by_epoch = by_copy.groupBy("producer_id", F.col("listed_epoch").alias("producer_epoch")).agg(
-        F.max_by(said, F.struct("known.moved_on", "known.coordinator_up_to_ms")).alias("most"),
+        F.max_by(
+            said, F.struct("known.moved_on", "known.coordinator_up_to_ms", "transactional_id")
+        ).alias("most"),
         F.collect_set(F.struct("transactional_id", "listed")).alias("all"),
     )
     others = F.filter("all", lambda one: one["transactional_id"] != F.col("most.transactional_id"))

@@ -22,20 +22,25 @@ IN_A_ROUND = 4
 def killed(
     chance: Random, out: Path, log: Path, seconds: float, roots: Sequence[int],
     options: Sequence[str],
-) -> tuple[str, float, int]:  # fmt: skip
-    """An audit, one process of which is killed: which, when (s), and the exit code.
+) -> tuple[str, list[float], int]:  # fmt: skip
+    """An audit, of which a process is killed: which kind, when (s), and the exit code.
 
-    `roots`: processes that have executors below them; none in a local audit.
+    `roots`: processes that have executors below them, of which several are killed one after
+    another, since the audit goes on; none in a local audit.
     """
-    kind, moment = EXECUTOR if roots else chance.choice(VICTIMS), chance.uniform(1.0, seconds)
-    audit = start(out, log, options=options)
+    kind = EXECUTOR if roots else chance.choice(VICTIMS)
+    moments = sorted(chance.uniform(1.0, seconds) for _ in range(IN_A_ROUND if roots else 1))
+    audit, took = start(out, log, options=options), []
     began = time.monotonic()
-    while time.monotonic() - began < moment and audit.poll() is None:
-        time.sleep(0.05)
-    # A Python worker is there now and then: its next moment is as good.
-    while audit.poll() is None and not any(kill_one(one, kind) for one in roots or (audit.pid,)):
-        time.sleep(0.02)
-    took = time.monotonic() - began
+    for moment in moments:
+        while time.monotonic() - began < moment and audit.poll() is None:
+            time.sleep(0.05)
+        # A Python worker is there now and then: its next moment is as good.
+        while audit.poll() is None:
+            if any(kill_one(one, kind) for one in roots or (audit.pid,)):
+                took.append(time.monotonic() - began)
+                break
+            time.sleep(0.02)
     code = ended(audit)
     kill_all(audit.pid)
     return kind, took, code
@@ -53,16 +58,18 @@ def rounds(
     while done < moments:
         name = f"cluster {seed}" if roots else f"faults {seed}"
         chance, out = Random(name), folder / f"out-{seed}"
-        for _ in range(min(IN_A_ROUND, moments - done)):
+        for _ in range(1 if roots else min(IN_A_ROUND, moments - done)):
             log = folder / f"{seed}.log"
             kind, took, code = killed(chance, out, log, seconds, roots, options)
-            done += 1
+            done += len(took)
             wrong = wrong_after(outcome(out, code), right, out)
-            tally.judge(f"{kind} killed, exit code {code}", wrong, f"seed {seed}, {took:.1f} s")
+            at = ", ".join(f"{moment:.1f}" for moment in took)
+            tally.judge(f"{kind} killed, exit code {code}", wrong, f"seed {seed}, at {at} s")
         again = _again(out, folder / f"{seed}.log", options)
         wrong = None if again == right else f"{again} instead of {right}"
         tally.judge("run again after kills", wrong, f"seed {seed}")
         seed += 1
+    tally.say(f"{done} processes killed")
 
 
 def _again(out: Path, log: Path, options: Sequence[str]) -> Outcome:

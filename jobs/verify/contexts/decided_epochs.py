@@ -38,12 +38,7 @@ def with_decision(
         F.max(F.struct("transactional_id")).getField("transactional_id").alias("decided_id"),
     )
     # The transaction whose data have the epoch of the marker, under transaction.version 2.
-    later = listed_decisions(
-        decided.filter("commit and transaction_version_2").filter(in_effect())
-    ).select(
-        "producer_id",
-        F.col("data_epoch").alias("marker_epoch"),
-        "listed",
+    committed = F.struct(
         place_number("record_file_index", "record_position").alias("committed_place"),
         F.col("record_length").alias("committed_length"),
         F.col("transactional_id").alias("committed_id"),
@@ -52,7 +47,14 @@ def with_decision(
         F.col("complete_offset").isNotNull().alias("committed_complete"),
         F.col("coordinator_index").alias("committed_index"),
     )
-    once = later.dropDuplicates(["producer_id", "marker_epoch", "listed"])
+    once = (
+        listed_decisions(decided.filter("commit and transaction_version_2").filter(in_effect()))
+        .groupBy("producer_id", F.col("data_epoch").alias("epoch_of_data"), "listed")
+        .agg(F.max(committed).alias("committed"))
+        .select(
+            "producer_id", F.col("epoch_of_data").alias("marker_epoch"), "listed", "committed.*"
+        )
+    )
     running = owners.filter("state = 'Ongoing'").select(
         "producer_id",
         F.col("producer_epoch").alias("running_epoch"),

@@ -34,6 +34,17 @@ def _contradicts_first_record() -> Column:
     return F.col("prepares").isNull() & (F.col("contradicted_early") == 1)
 
 
+def _decided(alike: bool) -> Column:
+    """Whether the epoch has a decision of the marker's outcome, or of the other; null: of none."""
+    commit: Column = F.col("commit") == F.lit(alike)
+    return F.when(commit, F.col("decided_commit")).otherwise(F.col("decided_abort"))
+
+
+def _contradicts_last_record() -> Column:
+    # Of ids that share a producer id another one may have ended the epoch otherwise.
+    return (F.col("contradicted") == 1) & ~F.coalesce(_decided(alike=True), F.lit(False))
+
+
 CHECK = Check(
     code="marker_outcome_mismatch",
     severity=ERROR,
@@ -42,15 +53,14 @@ CHECK = Check(
     source="TransactionMarkerChannelManager.addTxnMarkersToSend",
     fires=lambda: (
         F.col("prepares").isNull()
-        & F.coalesce(
-            (F.col("decidable") == 1)
-            & F.when(F.col("commit"), F.col("decided_abort") & ~F.col("decided_commit")).otherwise(
-                F.col("decided_commit") & ~F.col("decided_abort")
-            ),
-            F.lit(False),
+        & (
+            F.coalesce(
+                (F.col("decidable") == 1) & _decided(alike=False) & ~_decided(alike=True),
+                F.lit(False),
+            )
+            | _contradicts_last_record()
+            | (F.col("contradicted_early") == 1)
         )
-        | (F.col("prepares").isNull() & (F.col("contradicted") == 1))
-        | _contradicts_first_record()
     ),
     excuses=(
         explained(OTHER_OUTCOME, is_torn),
