@@ -450,6 +450,8 @@ class Copy:
                 at += length
 
     def _take(self, path: Path, at: int, length: int, data: bytes, opened: Any) -> None:
+        # A message of magic 0 or 1 may be shorter than a header of magic 2.
+        data = data[:length]
         batch = Batch(data)
         kind = coordinator = -1
         if self.whole or batch.control or length == MARKER_SIZE:
@@ -471,7 +473,7 @@ class Copy:
         self.by_producer.setdefault(batch.producer, []).append(len(self.heads))
         self.first.append(batch.base)
         self.last.append(batch.last)
-        kept = batch.data if self.keep or batch.control else data[:length]
+        kept = batch.data if self.keep or batch.control else data
         self.heads.append(Head(path, at, length, kept, kind, coordinator))
 
     def _hole(self, where: str) -> None:
@@ -1591,7 +1593,8 @@ def undecided(case: Case) -> bool | None:
     same = [COMPLETE_ABORT, COMPLETE_COMMIT][kind]
     raised = [e for e in of_epoch if e.state and e.state.client_version >= 2]
     if not decided:
-        return not any(e.state and e.state.state == same for e in raised)
+        told = [e for e in raised if e.state and e.state.state == same]
+        return all(without_prepare(case, one) for one in told)
     if any(e.state and e.state.client_version >= 2 for e in decided):
         return False
     # Transactions share the epoch. Decisions that do not list the partition are none of its own.
@@ -1602,6 +1605,21 @@ def undecided(case: Case) -> bool | None:
     if not surplus and copy.begin > 0:
         raise HoldsError(f"this copy begins at offset {copy.begin}: what was before it is gone")
     return surplus
+
+
+def without_prepare(case: Case, complete: Entry) -> bool:
+    """A Complete record has no Prepare record in front of it, and none can be missing there."""
+    copy = entries_of(complete.folder)[1]
+    name = complete.transactional_id
+    earlier = [
+        one.offset
+        for one in mine(case, [complete.folder])
+        if one.transactional_id == name and one.offset < complete.offset
+    ]
+    if not earlier:
+        raise HoldsError("only the Complete record of the decision is left")
+    copy.require_complete(earlier[-1], complete.offset)
+    return True
 
 
 def ended_by(copy: Copy, marker: Batch, kind: int, last: int | None = None) -> int:
