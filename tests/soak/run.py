@@ -262,7 +262,11 @@ class Run:
         for source, to in self._directories(number):
             with tempfile.TemporaryDirectory(dir=self.folder) as folder:
                 command = [sys.executable, str(ROOT / "scripts/take_dump.py"), "--to", folder]
-                subprocess.run([*command, str(source)], check=True, capture_output=True)
+                done = subprocess.run(
+                    [*command, str(source)], check=False, capture_output=True, text=True
+                )
+                if done.returncode:
+                    raise RuntimeError(f"take_dump.py, {done.returncode}: {done.stderr[-2000:]}")
                 (made,) = Path(folder).iterdir()
                 shutil.copytree(made, to)
 
