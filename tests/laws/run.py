@@ -46,6 +46,12 @@ LEFT_OUT = {"tv2-defaults", "tv2-rollover"}
 AN_HOUR_MS = 3_600_000
 # One audit has dozens of copies of a dump; the usual 2 GB are too tight for that.
 MEMORY = "6g"
+# A run beside other work may be held up for many minutes.
+CONF = {
+    "spark.driver.memory": MEMORY,
+    "spark.sql.broadcastTimeout": "36000",
+    "spark.network.timeout": "36000s",
+}
 
 Finding = dict[str, Any]
 
@@ -200,7 +206,7 @@ def main(arguments: Sequence[str]) -> int:
     asked = parser.parse_args(arguments)
     totals = {law: Told() for law in asked.laws}
     bad, seed = 0, asked.first_seed
-    with spark_session({"spark.driver.memory": MEMORY}) as spark:
+    with spark_session(CONF) as spark:
         for number in range(seed, seed + asked.cases):
             bad += _run_cases(spark, number)
         wanted = [path for path in scenarios(asked.dumps) if is_legal(path) != asked.broken]

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from laws.dump_files import Dump
-from laws.run import MEMORY, Finding, audit_findings
+from laws.run import CONF, Finding, audit_findings
 from pyspark.sql import SparkSession
 
 from jobs.spark.session import spark_session
@@ -84,7 +84,7 @@ def main(arguments: Sequence[str]) -> int:
     asked = parser.parse_args(arguments)
     done, number, bad, started = 0, 0, 0, time.monotonic()
     each = VOLUME.ids * VOLUME.transactions
-    with spark_session({"spark.driver.memory": MEMORY}) as spark:
+    with spark_session(CONF) as spark:
         while done < asked.transactions:
             number += 1
             count = min(asked.worlds, -(-(asked.transactions - done) // each))

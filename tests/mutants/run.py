@@ -32,7 +32,7 @@ from laws.dump_files import (
 from laws.rename import NotPlacedError, internal_partitions, packed, renamed
 from laws.run import (
     AN_HOUR_MS,
-    MEMORY,
+    CONF,
     Finding,
     Scenario,
     audit_findings,
@@ -83,9 +83,6 @@ PLANS = (
 # No timeout has passed in the audit of any.
 YOUNG = replace(SMALL, pace=5)
 TRIES = 12
-# It runs beside other work, which may hold it up for many minutes.
-PATIENCE = {"spark.sql.broadcastTimeout": "36000", "spark.network.timeout": "36000s"}
-CONF = {"spark.driver.memory": MEMORY, **PATIENCE}
 # Of so many histories one more is fetched over the protocol, and one more audited young; each of
 # the two in an audit of its own.
 ONE_OF = 12
