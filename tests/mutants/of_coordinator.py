@@ -245,13 +245,12 @@ def partition_never_listed(scene: Scene) -> Mutant | None:
     place = scene.choose([place for place in one.listed if place[0] != OFFSETS])
     if place is None:
         return None
+    if one.ongoing and not without(one.ongoing[0], place):
+        return None
     mutant = _of(one, "marker_in_unlisted_partition", span=None)
     mutant.why = _unlisted(scene, one, place)
     for state in [*one.ongoing, one.prepare]:
         rewrite_state(one.view, state, partitions=without(state, place))
-    first = one.ongoing[0] if one.ongoing else None
-    if first is not None and not without(first, place):
-        return None
     one.view.store()
     return mutant
 

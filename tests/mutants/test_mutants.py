@@ -33,13 +33,20 @@ def scene(name: str, index: int) -> Scene:
     return Scene(directories, total, Random(f"{name} {index}"))
 
 
+def batches_of(one: Scene) -> list[bytes]:
+    """All batches as the scene holds them, in order."""
+    return [batch.content for view in one.views.values() for batch in view.batches]
+
+
 @pytest.mark.parametrize("name", sorted(OPERATORS))
 def test_an_operator_changes_what_it_says(name: str) -> None:
     known = {check.code for check in CHECKS}
     for index in range(WORLDS):
         one = scene(name, index)
-        before = Dump(one.directories).copy()
+        before, held = Dump(one.directories).copy(), batches_of(one)
         mutant = OPERATORS[name](one)
+        # What it left changed would be stored by the operator that is tried next.
+        assert mutant is not None or batches_of(one) == held
         if mutant is not None:
             changed = {
                 copy.place
