@@ -29,7 +29,7 @@ from udfs.arrow.batches import DecodeOptions
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.frames import FrameWalker
 from udfs.arrow.read_pack import read_packs, read_split
-from udfs.arrow.rows import joined
+from udfs.arrow.rows import whole_rows
 from udfs.wire import codecs
 from udfs.wire.batches import batch_layout as layout
 from udfs.wire.batches import faults, writer
@@ -334,7 +334,7 @@ def read(one: Segment, copy: Copy) -> list[dict[str, Any]]:
         "start": 0, "length": size, "topic_partitions": 50,
     }  # fmt: skip
     file = io.BytesIO(copy.content[: copy.readable])
-    rows: list[dict[str, Any]] = joined(list(read_split(file, split, OPTIONS))).to_pylist()
+    rows: list[dict[str, Any]] = whole_rows(read_split(file, split, OPTIONS)).to_pylist()
     return rows
 
 

@@ -29,8 +29,9 @@ from udfs.rules.producer_step import LAST_EPOCH
 
 # Below every epoch: the history of the producer id is known from its beginning.
 FROM_THE_BEGINNING = -1
+# What a rule about steps asks of a record beside its state.
 OF_STEP = (
-    "status", "producer_id", "producer_epoch", "start_ms", "timeout_ms", "next_producer_id",
+    "producer_id", "producer_epoch", "start_ms", "timeout_ms", "next_producer_id",
     "client_transaction_version",
 )  # fmt: skip
 OF_FIRST = ("offset", "status", "producer_epoch", "client_transaction_version", "transactional_id")
@@ -45,7 +46,7 @@ def decisions(txn_log_records: DataFrame) -> DataFrame:
     """
     by_id = Window.partitionBy("partition_index", "transactional_id").orderBy("offset")
     before = F.struct("status", "producer_id", "producer_epoch", "client_transaction_version")
-    after = F.struct("offset", "timestamp", "leader_epoch", *OF_STEP)
+    after = F.struct("offset", "timestamp", "leader_epoch", "status", *OF_STEP)
     stepped = txn_log_records.filter(
         F.col("transactional_id").isNotNull() & F.col("error").isNull()
     ).select(
@@ -53,9 +54,9 @@ def decisions(txn_log_records: DataFrame) -> DataFrame:
     )
     transaction_version_2 = F.col("client_transaction_version") >= PROTOCOL_2
     completed = took_effect(F.col("status"), F.col("next.status")) & is_completed_by(
-        _step(""), _step("next.")
+        step_of(""), step_of("next.")
     )
-    prepare, before_it = _recorded(""), _recorded("before.")
+    prepare, before_it = recorded(""), recorded("before.")
     prepared = F.col("status").isin(PREPARE_COMMIT, PREPARE_ABORT) & ~F.col("decided")
     return stepped.filter(prepared).select(
         F.col("partition_index").alias("coordinator_index"),
@@ -78,7 +79,7 @@ def decisions(txn_log_records: DataFrame) -> DataFrame:
         F.when(completed, F.col("next.timestamp")).alias("complete_timestamp"),
         F.when(completed, F.col("next.leader_epoch")).alias("complete_leader_epoch"),
         F.col("next").isNull().alias("pending"),
-        gave_way(_step(""), _step("next.")).alias("gave_way"),
+        gave_way(step_of(""), step_of("next.")).alias("gave_way"),
     )
 
 
@@ -93,12 +94,14 @@ def epoch_of_data(prepare: Recorded, before: Recorded) -> Column:
     return epoch
 
 
-def _step(prefix: str) -> Step:
-    return Step(*[F.col(f"{prefix}{name}") for name in OF_STEP])
+def step_of(prefix: str, state: str = "status") -> Step:
+    """The columns of a record for a rule about steps; `state`: the name of its state."""
+    return Step(*[F.col(f"{prefix}{name}") for name in (state, *OF_STEP)])
 
 
-def _recorded(prefix: str) -> Recorded:
-    names = ("status", "producer_id", "producer_epoch", "client_transaction_version")
+def recorded(prefix: str, state: str = "status") -> Recorded:
+    """The same for a rule about the epoch of a record."""
+    names = (state, "producer_id", "producer_epoch", "client_transaction_version")
     return Recorded(*[F.col(f"{prefix}{name}") for name in names])
 
 
@@ -152,7 +155,7 @@ def histories(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFram
         "producer_id", "partition_index", "tail_from", "history_covers_ms", "history_clean_shutdown"
     ).agg(
         F.min(F.when(in_tail, F.col("producer_epoch"))).alias("lowest_epoch"),
-        F.max(F.when(replicated, epoch_in_effect(_recorded("")))).alias("newest_epoch"),
+        F.max(F.when(replicated, epoch_in_effect(recorded("")))).alias("newest_epoch"),
         F.min(F.struct(*OF_FIRST)).alias("first"),
     )
     known_above = (

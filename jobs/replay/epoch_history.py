@@ -3,7 +3,7 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.replay.decisions import epoch_of_data
+from jobs.replay.decisions import OF_STEP, epoch_of_data, recorded, step_of
 from jobs.spark.joins import small
 from schemas.coordinator_states import (
     COMPLETE_ABORT,
@@ -18,18 +18,14 @@ from udfs.rules.coordinator_step import (
     EXHAUSTED_EPOCH,
     PROTOCOL_2,
     Recorded,
-    Step,
     epoch_by_protocol,
     epoch_in_effect,
     gave_way,
 )
+from udfs.rules.extent import is_replicated
 from udfs.rules.producer_step import LAST_EPOCH
 
 PREPARED = (PREPARE_COMMIT, PREPARE_ABORT)
-OF_STEP = (
-    "state", "producer_id", "producer_epoch", "start_ms", "timeout_ms", "next_producer_id",
-    "client_transaction_version",
-)  # fmt: skip
 PLACE_OF_RECORD = ("ordinal", "offset", "file_index", "position", "length")
 # Epochs of one producer id, as a number that rises with the producer ids of an id, too.
 EPOCHS = LAST_EPOCH + 1
@@ -40,8 +36,7 @@ TOMBSTONES_STAY_MS = 86_400_000
 
 
 def _recorded(prefix: str = "") -> Recorded:
-    names = ("state", "producer_id", "producer_epoch", "client_transaction_version")
-    return Recorded(*[F.col(f"{prefix}{name}") for name in names])
+    return recorded(prefix, "state")
 
 
 def _epoch_of_data() -> Column:
@@ -66,12 +61,8 @@ def _epochs_listed() -> Column:
 
 def _is_tried_again() -> Column:
     """Whether a record goes on with the transaction of a Prepare record right before it."""
-
-    def step(prefix: str = "") -> Step:
-        return Step(*[F.col(f"{prefix}{name}") for name in OF_STEP])
-
-    again: Column = F.col("previous.state").isin(*PREPARED) & gave_way(step("previous."), step())
-    return F.coalesce(again, F.lit(False))
+    goes_on = gave_way(step_of("previous.", "state"), step_of("", "state"))
+    return F.coalesce(F.col("previous.state").isin(*PREPARED) & goes_on, F.lit(False))
 
 
 def _begins() -> Column:
@@ -111,7 +102,7 @@ def _proven() -> Column:
     empty = F.col("state") == EMPTY
     given_anew = empty & (F.col("previous.state") == NO_STATE) & (F.col("producer_epoch") == 0)
     in_effect = epoch_in_effect(_recorded())
-    nothing = (F.col("state") == NO_STATE) | (F.col("offset") >= F.col("stable_below"))
+    nothing = (F.col("state") == NO_STATE) | ~is_replicated(F.col("offset"), F.col("stable_below"))
     before = F.col("generation") * EPOCHS
     return (
         F.when(nothing, F.lit(-1))
@@ -130,7 +121,7 @@ def _numbered(readable: DataFrame) -> DataFrame:
     by_id = Window.partitionBy("partition_index", "transactional_id").orderBy("ordinal", "offset")
     state = F.when(F.col("tombstone"), F.lit(NO_STATE)).otherwise(F.col("status"))
     in_use = F.when(~F.col("state").isin(EMPTY, NO_STATE), F.col("producer_id"))
-    before = F.struct("offset", "ordinal", *OF_STEP)
+    before = F.struct("offset", "ordinal", "state", *OF_STEP)
     used = (
         readable.withColumn("state", state)
         .withColumn("used", F.last(in_use, ignorenulls=True).over(by_id))
@@ -227,7 +218,7 @@ def epoch_histories(txn_log_records: DataFrame, partition_info: DataFrame) -> Da
         "coordinator_up_to_ms",
         "coordinator_clean_shutdown",
         F.col("last.here").alias("record"),
-        (F.col("last.here.offset") < F.col("stable_below")).alias("replicated"),
+        is_replicated(F.col("last.here.offset"), F.col("stable_below")).alias("replicated"),
     )
     by_copy = (
         _by_epoch(readable)

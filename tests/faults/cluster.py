@@ -45,8 +45,8 @@ def standalone(
         master = _said(daemon("master", MASTER, *ANY_PORT), r"spark://127\.0\.0\.1:\d+")
         for number in range(workers):
             size = ("--cores", "1", "--memory", memory)
-            size += ("--work-dir", str(folder / f"work-{number}"))
-            log = daemon(f"worker-{number}", WORKER, *ANY_PORT, *size, master)
+            there = ("--work-dir", str(folder / f"work-{number}"))
+            log = daemon(f"worker-{number}", WORKER, *ANY_PORT, *size, *there, master)
             _said(log, "Successfully registered")
         yield master, [one.pid for one in started[1:]]
     finally:

@@ -19,7 +19,7 @@ from udfs.arrow.batches import DecodeOptions
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.export_split import export_split
 from udfs.arrow.read_pack import _read_or_report, read_split
-from udfs.arrow.rows import joined
+from udfs.arrow.rows import whole_rows
 from udfs.storage.ahead import opened_ahead
 from udfs.wire import codecs, varint
 from udfs.wire.batches import records
@@ -99,7 +99,7 @@ def read(kind: str) -> Callable[[bytes, Seed], None]:
             pieces = [(0, len(data) // 2), (len(data) // 2, len(data) - len(data) // 2)]
         for start, length in pieces:
             piece = split | {"start": start, "length": length}
-            joined(list(read_split(io.BytesIO(data), piece, options)))
+            whole_rows(read_split(io.BytesIO(data), piece, options))
 
     return feed
 
@@ -122,7 +122,7 @@ def text(data: bytes, seed: Seed) -> None:
                 "first_byte": section.first_byte, "first_line": section.first_line,
                 "with_records": section.with_records, "decoded": section.decoded,
             }  # fmt: skip
-            joined(list(read_split(io.BytesIO(data), split, OPTIONS)))
+            whole_rows(read_split(io.BytesIO(data), split, OPTIONS))
 
 
 def lines_of_text(data: bytes, seed: Seed) -> None:

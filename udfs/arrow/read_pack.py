@@ -14,7 +14,7 @@ from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.log_ends import end_of_log
 from udfs.arrow.metadata_rows import metadata_rows
 from udfs.arrow.producer_states import snapshot_rows
-from udfs.arrow.rows import RowBuilder, joined
+from udfs.arrow.rows import RowBuilder, whole_rows
 from udfs.arrow.segment import read_segment
 from udfs.arrow.side_files import JUDGED_ALONE, faults_alone
 from udfs.arrow.text_section import read_text_section
@@ -147,7 +147,7 @@ def _joined(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         held.append(batch)
         size += batch.get_total_buffer_size()
         if size >= JOINED_BYTES or len(held) >= JOINED_BATCHES:
-            yield joined(held)
+            yield whole_rows(held)
             held, size = [], 0
     if held:
-        yield joined(held)
+        yield whole_rows(held)

@@ -1,7 +1,7 @@
 """Arrow record batches of rows of `schemas.log_row.LOG_ROW`, as decoders of one file make them.
 
 A batch of a `RowBuilder` has rows of one kind, and of the columns only those that this kind fills.
-`joined` makes whole rows of many: in a small file a batch has a row or two, and most of what it
+`whole_rows` makes whole ones of many: in a small file a batch has a row or two, and most of what it
 costs is columns without a value. Whatever a file said, no offset and no timestamp in whole rows is
 outside of `udfs.wire.bounds`.
 """
@@ -69,15 +69,15 @@ class RowBuilder:
         return self._batch(kind, size, arrays | (made or {}))
 
 
-def joined(batches: Iterable[pa.RecordBatch]) -> pa.RecordBatch:
-    """All rows of one batch or more as whole rows, those of one kind behind each other."""
+def whole_rows(batches: Iterable[pa.RecordBatch]) -> pa.RecordBatch:
+    """All rows of one batch or more with all columns; those that fill the same lie together."""
     alike: dict[tuple[str, ...], list[pa.RecordBatch]] = defaultdict(list)
     for batch in batches:
         alike[tuple(batch.schema.names)].append(batch)
-    return pa.concat_batches([_whole(pa.concat_batches(of)) for of in alike.values()])
+    return pa.concat_batches([_widened(pa.concat_batches(of)) for of in alike.values()])
 
 
-def _whole(rows: pa.RecordBatch) -> pa.RecordBatch:
+def _widened(rows: pa.RecordBatch) -> pa.RecordBatch:
     """The rows with all columns; those that they lack have nulls."""
     given = dict(zip(rows.schema.names, rows.columns, strict=True))
     arrays = [

@@ -1,14 +1,12 @@
 """Where a dump lies: a folder of this machine, or a URI of a remote one."""
 
 import re
-from functools import lru_cache
 
 # What pyarrow has a file system for, and we speak of in docs/remote-dumps.md.
 SCHEMES = ("s3", "gs", "hdfs")
 URI = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<rest>.*)", re.DOTALL)
 
 
-@lru_cache(maxsize=64)
 def is_remote(place: str) -> bool:
     """Whether a place is a URI; everything else is a path of this machine."""
     return URI.match(place) is not None

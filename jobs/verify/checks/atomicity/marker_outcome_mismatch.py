@@ -31,7 +31,7 @@ from jobs.verify.verdict import OTHER_OUTCOME, TXNLOG_COMPACTED, explained, susp
 
 
 def _contradicts_first_record() -> Column:
-    return F.col("prepares").isNull() & (F.col("contradicted_early") == 1)
+    return F.col("contradicted_early") == 1
 
 
 def _decided(alike: bool) -> Column:
@@ -59,7 +59,7 @@ CHECK = Check(
                 F.lit(False),
             )
             | _contradicts_last_record()
-            | (F.col("contradicted_early") == 1)
+            | _contradicts_first_record()
         )
     ),
     excuses=(
