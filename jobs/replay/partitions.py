@@ -15,7 +15,7 @@ from udfs.rules.extent import is_outlasted, manifest_counts
 
 RANGES = "array<struct<first:bigint,end:bigint>>"
 # Of ranges of offsets: see `holes`.
-KINDS = ("holes", "missing", "emptied")
+KINDS = ("holes", "gone", "missing", "emptied")
 OWNER = ("producer_id", "producer_epoch")
 # Columns that `partition_info` takes over from its inputs.
 LOOKED_UP = (
@@ -116,9 +116,10 @@ def holes(
 
     Arrays of structs (first, end): first missing offset and the first offset present after them;
     sorted, at most `RANGES_OF_PARTITION`. `missing`: all, whatever took them. `holes`: what is not
-    known to be the cleaner's: damage, gaps above its reach, and whole files. Offsets between the
-    base offset of the first segment and its first batch are missing too: a producer snapshot of
-    that base offset says nothing of what happened there. `emptied`: markers whose batch is there
+    known to be the cleaner's: damage, gaps above its reach, whole files, and batches that are there
+    and say nothing (`lost`); `gone`: the same without these. Offsets between the base offset of the
+    first segment and its first batch are missing too: a producer snapshot of that base offset says
+    nothing of what happened there. `emptied`: markers whose batch is there
     without a record, with producer_id and producer_epoch (null: of several).
     """
     reach = small(static.select("partition_index", "cleaned_below"))
@@ -161,26 +162,27 @@ def holes(
         )
     )
     in_splits = splits.select("partition_index", F.inline("missing")).select(
-        "*", F.lit(False).alias("hole"), (~F.col("emptied")).alias("missing")
+        "*", F.col("lost").alias("hole"), (~F.col("emptied")).alias("missing")
     )
     beside = stepped.unionByName(damaged).unionByName(at_head)
     return _merged(in_splits.unionByName(beside, allowMissingColumns=True))
 
 
 def _merged(found: DataFrame) -> DataFrame:
-    """Rows (partition_index, first, end, hole, missing, emptied, OWNER) as those arrays.
+    """Rows (partition_index, first, end, hole, lost, missing, emptied, OWNER) as those arrays.
 
     After the last of the holes kept apart everything counts as one; of the others the newest are
     kept apart, since that of a compacted partition which nothing has touched is its end.
     """
-    of_kind = zip(("hole", "missing", "emptied"), KINDS, strict=True)
-    kinds = F.array(*[F.when(F.col(name), kind) for name, kind in of_kind])
+    gone = F.col("hole") & ~F.coalesce("lost", F.lit(False))
+    are = (F.col("hole"), gone, F.col("missing"), F.col("emptied"))
+    kinds = F.array(*[F.when(is_one, kind) for is_one, kind in zip(are, KINDS, strict=True)])
 
     def shared(name: str) -> Column:
         told = F.count(name) == F.count("*")
         return F.when(told & (F.min(name) == F.max(name)), F.min(name)).alias(name)
 
-    newest_first = F.when(F.col("kind") != "holes", -F.col("end"))
+    newest_first = F.when(F.col("kind").isin("missing", "emptied"), -F.col("end"))
     order = Window.partitionBy("partition_index", "kind").orderBy(newest_first, "first", "end")
     merged = (
         found.withColumn("kind", F.explode(F.filter(kinds, lambda kind: kind.isNotNull())))
@@ -287,11 +289,11 @@ def partition_info(
     as far as known), from_beginning (the log begins at offset 0), start_known (the state of every
     producer in front of the log is known: there, or from the snapshot at its first offset),
     cleaning (never, cleaned, unknown), first_pass_possible (see `udfs.rules.absence`),
-    cleaner_traces (batches that only a cleaner leaves), missing, holes and emptied (see `holes`;
-    also what is missing in front of the first and after the last batch; null: no marker emptied),
-    last_legacy_offset (of a message of magic 0 or 1), broker_timestamp (ms), complete_up_to_ms,
-    alone_in_cluster, single_broker, batches, records, ids and misplaced_ids (transactional ids in
-    it, and those that belong elsewhere; null for others).
+    cleaner_traces (batches that only a cleaner leaves), missing, holes, gone and emptied (see
+    `holes`; also what is missing in front of the first and after the last batch; null: no marker
+    emptied), last_legacy_offset (of a message of magic 0 or 1), broker_timestamp (ms),
+    complete_up_to_ms, alone_in_cluster, single_broker, batches, records, ids and misplaced_ids
+    (transactional ids in it, and those that belong elsewhere; null for others).
 
     complete_up_to_ms: see `udfs.rules.extent`. outlasted: another copy of the partition goes on
     after the end of this one. alone: its broker is the only one of its cluster.
@@ -385,6 +387,7 @@ def partition_info(
             traces.alias("cleaner_traces"),
             _ranges("missing", at_ends).alias("missing"),
             _ranges("holes", lost_at_ends).alias("holes"),
+            _ranges("gone", lost_at_ends).alias("gone"),
             "broker_timestamp",
             complete_up_to.alias("complete_up_to_ms"),
             outlasted.alias("outlasted"),

@@ -89,6 +89,11 @@ def lost_between(first: Column, last: Column) -> Column:
     return _any_of("holes", first, last)
 
 
+def gone_between(first: Column, last: Column) -> Column:
+    """`lost_between` without batches that are there and say nothing (`schemas.log_row.MISSING`)."""
+    return _any_of("gone", first, last)
+
+
 def _any_of(ranges: str, first: Column, last: Column) -> Column:
     return F.exists(ranges, lambda one: overlaps(Range(one["first"], one["end"]), first, last))
 

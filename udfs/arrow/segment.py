@@ -113,8 +113,9 @@ def missing_ranges(
     """All offsets that are missing between batches of the split, whatever took them.
 
     Of `__transaction_state`, where each record counts, also those of batches that lack some; and,
-    apart from them, markers that were emptied, each with its producer and epoch. The newest ranges
-    are kept apart, older ones become one.
+    apart from them, markers that were emptied, each with its producer and epoch, and batches that
+    the replay leaves out, of which nobody knows what they did. The newest ranges of each are kept
+    apart, older ones become one.
     """
     headers = decoded.headers
     gaps = np.flatnonzero(_gaps(decoded, after_damage))
@@ -129,9 +130,15 @@ def missing_ranges(
     untold = headers.control & (decoded.control_type < 0)
     emptied = absence.is_emptied_marker(untold, headers.record_count)
     at, after = headers.base_offset[emptied], headers.last_offset[emptied] + 1
+    out = (decoded.fault & faults.NOT_REPLAYED) != 0
     missing = [
-        one._asdict() | {"emptied": False, "producer_id": None, "producer_epoch": None}
-        for one in absence.newest_apart(first, end)
+        one._asdict()
+        | {"lost": lost, "emptied": False, "producer_id": None, "producer_epoch": None}
+        for lost, ranges in (
+            (False, absence.newest_apart(first, end)),
+            (True, absence.newest_apart(headers.base_offset[out], headers.last_offset[out] + 1)),
+        )
+        for one in ranges
     ]
     # The header of an emptied batch keeps both (`DefaultRecordBatch.writeEmptyHeader`).
     apart = absence.newest_apart(at, after)
@@ -141,7 +148,8 @@ def missing_ranges(
     if older:
         owners[0] = epochs[0] = None
     return missing + [
-        one._asdict() | {"emptied": True, "producer_id": owner, "producer_epoch": epoch}
+        one._asdict()
+        | {"lost": False, "emptied": True, "producer_id": owner, "producer_epoch": epoch}
         for one, owner, epoch in zip(apart, owners, epochs, strict=True)
     ]
 

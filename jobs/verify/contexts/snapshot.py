@@ -10,7 +10,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.spark.joins import small
-from jobs.verify.conditions import lost_between, missing_between
+from jobs.verify.conditions import gone_between, missing_between
 from jobs.verify.contexts.context import Context, with_paths
 from schemas.columns import boolean, string, table
 from schemas.dump_partition import CLEANED, NEVER_CLEANED
@@ -47,14 +47,14 @@ def _ranges(states: DataFrame, partition_info: DataFrame) -> DataFrame:
         F.when(of_snapshot & F.col("next_offset").isNotNull(), begun),
     )
     needed = partition_info.select(
-        "partition_index", "cleaning", "cleaned_below", "clean_shutdown", "holes", "missing",
+        "partition_index", "cleaning", "cleaned_below", "clean_shutdown", "gone", "missing",
         "cleaner_traces", "data_end_offset", "log_start_offset",
     )  # fmt: skip
     placed = (
         states.select("*", F.explode(F.filter(ranges, lambda one: one.isNotNull())).alias("range"))
         .join(small(needed), on="partition_index", how="inner")
         .filter(F.col("range.end") <= F.col("data_end_offset"))
-        .filter(~lost_between(F.col("range.start"), F.col("range.end") - 1))
+        .filter(~gone_between(F.col("range.start"), F.col("range.end") - 1))
     )
     return placed.select(
         "partition_index",
