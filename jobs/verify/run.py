@@ -18,7 +18,7 @@ from jobs.verify.verdict import EXPLAINED, judge
 from schemas.violation import EVIDENCE, FINDING_COLUMNS
 
 # Columns of the place that a check may take from elsewhere than its context does.
-MOVABLE_COLUMNS = ("offset_first", "offset_last", "producer_epoch")
+MOVABLE_COLUMNS = ("offset_first", "offset_last", "producer_epoch", "file", "byte_position")
 FIXED_COLUMNS = [name for name in PLACE_COLUMNS if name not in MOVABLE_COLUMNS]
 OWN_COLUMNS = [field.name for field in FINDING_COLUMNS if field.name not in FIXED_COLUMNS]
 FINDING_TYPES = {field.name: field.dataType for field in FINDING_COLUMNS}

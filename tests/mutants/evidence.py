@@ -123,13 +123,14 @@ def not_owed(scene: Scene, one: Decision, view: View, txn: Txn) -> str:
     of those that cannot be told apart, or the data of this decision and nothing later of the epoch.
     """
     assert txn.marker is not None
-    if not goes_on(view, completed_at(one), txn.marker):
+    run = _alike(scene, one, view.place)
+    # What is counted shows behind the last of those that cannot be told apart.
+    if not goes_on(view, max(completed_at(each) for each in run), txn.marker):
         return "the copy of the partition may end before the marker"
     later = any(
         other.prepare.index > one.prepare.index for other in of_epoch(scene, one, view.place)
     )
     alone = bool(txn.data) and not later
-    run = _alike(scene, one, view.place)
     if (alone and len(run) == 1) or _has_older(view, txn.marker, run):
         return ""
     return MADE_SINCE
@@ -141,6 +142,17 @@ def not_owed_without_data(scene: Scene, one: Decision, view: View) -> str:
         return "the copy of the partition may end before the marker"
     older = _has_older(view, len(view.batches), _alike(scene, one, view.place))
     return "" if older else MADE_SINCE
+
+
+def may_go_on(one: Decision, at: list[tuple[View, Txn]]) -> str:
+    """Why markers that all contradict a decision may be of a later one of their epoch.
+
+    The version was lowered, the partitions were made again, and late data of the epoch before came
+    first: nothing in them tells otherwise, so the coordinator's log must be later than they are.
+    """
+    moments = [view.batches[txn.marker or 0].max_timestamp for view, txn in at]
+    later = goes_on(one.view, max(moments, default=None))
+    return "" if later else "the coordinator's log may end before a later decision"
 
 
 def may_be_decided(scene: Scene, one: Decision, view: View, txn: Txn) -> str:

@@ -9,11 +9,12 @@ from mutants.evidence import (
     SENT_AGAIN,
     goes_on,
     may_be_decided,
+    may_go_on,
     not_owed,
     not_owed_without_data,
     raises,
 )
-from mutants.mutant import INFO, SUSPECT, Mutant, codes, operator, pids, places
+from mutants.mutant import INFO, SUSPECT, VIOLATION, Mutant, codes, operator, pids, places
 from mutants.scene import Decision, Scene, State, Txn, View
 from schemas.coordinator_states import (
     COMPLETE_ABORT,
@@ -180,6 +181,7 @@ def _weigh(scene: Scene, one: Decision, at: list[tuple[View, Txn]], mutant: Muta
     leaves a doubt; an ABORT may be an operator's, and shows only if a COMMIT is lacking.
     """
     if one.second or any(raises(one, *where) for where in at):
+        mutant.why = may_go_on(one, at)
         return
     told = not_owed if not one.commit else may_be_decided
     reasons = [told(scene, one, *where) for where in at]
@@ -360,7 +362,9 @@ def record_epoch_lower(scene: Scene) -> Mutant | None:
     view, states, number = at
     # A decision of another epoch is none of the markers that are there.
     what = f"{STEP} txnlog_first_epoch_nonzero marker_without_prepare"
-    mutant = _told(view, states, number, what)
+    # The append of an Empty record may have failed late, so that the older epoch goes on.
+    repeated = number > 0 and states[number - 1].value.status == EMPTY
+    mutant = _told(view, states, number, what, told=SUSPECT if repeated else VIOLATION)
     mutant.places = (*mutant.places, *scene.views)
     rewrite_state(view, states[number], producer_epoch=states[number].value.producer_epoch - 1)
     view.store()

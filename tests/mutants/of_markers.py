@@ -9,7 +9,9 @@ from mutants.evidence import (
     decided_elsewhere,
     goes_on,
     may_be_decided,
+    may_go_on,
     not_owed,
+    of_epoch,
     raises,
 )
 from mutants.mutant import INFO, SUSPECT, VIOLATION, Mutant, codes, operator, pids, places
@@ -171,6 +173,8 @@ def all_markers_flipped(scene: Scene) -> Mutant | None:
     mutant = next((x for x in each if x.decidable and x.told == VIOLATION), None) or next(
         (x for x in each if x.decidable), each[0]
     )
+    if mutant.decidable:
+        mutant.why = may_go_on(one, list(one.markers.values()))
     for view, txn in one.markers.values():
         assert txn.marker is not None
         view.put(txn.marker, marker_with(view.batches[txn.marker], commit=not one.commit))
@@ -208,9 +212,10 @@ def marker_contradicted(scene: Scene) -> Mutant | None:
         why = "an ABORT of the epoch of its data may be an operator's"
     elif not one.second and (why := may_be_decided(scene, one, view, txn)) == SENT_AGAIN:
         why, told = "", SUSPECT
-    mutant = _mutant(
-        found, "conflicting_markers " + CONTRADICTS, span=None, told=told, why=why
-    )  # fmt: skip
+    what = f"conflicting_markers {CONTRADICTS}"
+    if decided_elsewhere(scene, one, view.place, not one.commit):
+        what = f"{what} marker_in_unlisted_partition"
+    mutant = _mutant(found, what, span=None, told=told, why=why)
     again = marker_with(view.batches[txn.marker], commit=not one.commit)
     view.insert(txn.marker + 1, again)
     view.store()
@@ -301,7 +306,7 @@ def marker_epoch_lower(scene: Scene) -> Mutant | None:
 
 @operator
 def marker_epoch_not_raised(scene: Scene) -> Mutant | None:
-    """Version 2 decided, the marker has the epoch of the data."""
+    """Version 2 decided, the marker has the epoch of the data: an ABORT may be an operator's."""
     found = _marker(
         scene,
         lambda one, view, txn: (
@@ -312,10 +317,11 @@ def marker_epoch_not_raised(scene: Scene) -> Mutant | None:
     )
     if found is None:
         return None
-    _, view, txn = found
+    one, view, txn = found
     assert txn.marker is not None
     epoch = view.batches[txn.data[-1]].producer_epoch
-    mutant = _mutant(found, f"marker_protocol_mixed marker_without_prepare marker_stale {LOST}")
+    what = f"marker_protocol_mixed marker_without_prepare marker_stale {LOST}"
+    mutant = _mutant(found, what, why="" if one.commit else not_owed(scene, one, view, txn))
     view.put(txn.marker, marker_with(view.batches[txn.marker], producer_epoch=epoch))
     view.store()
     return mutant
@@ -354,21 +360,26 @@ def coordinator_epoch_lower(scene: Scene) -> Mutant | None:
     )
     if found is None:
         return None
-    _, view, txn = found
+    one, view, txn = found
     assert txn.marker is not None
     batch = view.batches[txn.marker]
     before = max(
         (
-            coordinator_epoch(one)
-            for one in view.batches[: txn.marker]
-            if one.control and one.producer_id == txn.producer_id
+            coordinator_epoch(other)
+            for other in view.batches[: txn.marker]
+            if other.control and other.producer_id == txn.producer_id
         ),
         default=-1,
     )
     lower = coordinator_epoch(batch) - 1
-    told = "violation" if before > lower else SUSPECT
+    # An operator's abort has the epoch that its command was given.
+    certain = one.commit or raises(one, view, txn)
+    told = VIOLATION if certain and before > lower else SUSPECT
+    why = ""
+    if before <= lower and not one.second and len(of_epoch(scene, one, view.place)) > 1:
+        why = "it may be the delayed marker of an earlier decision of the epoch"
     mutant = _mutant(
-        found, "coordinator_epoch_regression marker_coordinator_epoch_mismatch", told=told
+        found, "coordinator_epoch_regression marker_coordinator_epoch_mismatch", told=told, why=why
     )
     view.put(txn.marker, marker_with(batch, coordinator_epoch=lower))
     view.store()

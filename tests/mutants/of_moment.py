@@ -4,6 +4,7 @@ They are made in histories of their own, whose audit takes place at the moment o
 """
 
 from dataclasses import replace
+from itertools import takewhile
 
 from laws.log_batches import Batch
 
@@ -35,15 +36,18 @@ def _before(mutant: Mutant, view: View) -> tuple[list[Batch], Batch]:
 
 @operator
 def unlisted_data_before_any_timeout(scene: Scene) -> Mutant | None:
-    """Of older versions they may as well be late data of the transaction before."""
+    """Data behind a marker of their epoch may be late data of the transaction that it ended.
+
+    Unless that marker raised the epoch of its own data (version 2).
+    """
     if (mutant := open_partition_never_listed(scene)) is None:
         return None
     view = scene.views[mutant.places[0]]
     before, first = _before(mutant, view)
-    ended = [one for one in before if not one.control]
-    same = {one.producer_epoch for one in (*before[-1:], *ended[-1:])} == {first.producer_epoch}
-    if same and before[-1].control:
-        return _late(scene, mutant, view, before[-1])
+    if before and before[-1].control and before[-1].producer_epoch == first.producer_epoch:
+        ended = list(takewhile(lambda one: not one.control, reversed(before[:-1])))
+        if all(one.producer_epoch == first.producer_epoch for one in ended):
+            return _late(scene, mutant, view, before[-1])
     return replace(mutant, codes=codes("data_in_unlisted_partition"))
 
 

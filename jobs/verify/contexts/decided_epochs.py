@@ -128,8 +128,9 @@ def with_other_outcome(rows: DataFrame) -> DataFrame:
     other_unmet: it was decided and must have a marker, but has none; other_settled: it has none,
     its Complete record is replicated, of transaction.version 2, and its data are there;
     other_short: of several that share the epoch one has none; other_outcome: nobody decided it, but
-    its marker is there; other_undecided: it has a marker more, which nobody decided. Regular rows
-    are not among `rows`: they have what they need.
+    its marker is there; other_undecided: it has a marker more, which nobody decided;
+    other_record_place, other_record_length: its newest Prepare record that lists the partition.
+    Regular rows are not among `rows`: they have what they need.
     """
     opposite = Window.partitionBy(*[name for name in KEY if name != "commit"])
     without_marker = (
@@ -158,10 +159,14 @@ def with_other_outcome(rows: DataFrame) -> DataFrame:
            | (shared & F.col("history_later")))
     )  # fmt: skip
 
+    def of_the_other(value: Column) -> Column:
+        of_commit = F.max(F.when(F.col("commit"), value)).over(opposite)
+        of_abort = F.max(F.when(~F.col("commit"), value)).over(opposite)
+        other: Column = F.when(F.col("commit"), of_abort).otherwise(of_commit)
+        return other
+
     def on_the_other_side(condition: Column) -> Column:
-        of_commit = F.max(F.when(F.col("commit"), condition)).over(opposite)
-        of_abort = F.max(F.when(~F.col("commit"), condition)).over(opposite)
-        return F.coalesce(F.when(F.col("commit"), of_abort).otherwise(of_commit), F.lit(False))
+        return F.coalesce(of_the_other(condition), F.lit(False))
 
     return rows.select(
         "*",
@@ -170,4 +175,6 @@ def with_other_outcome(rows: DataFrame) -> DataFrame:
         on_the_other_side(surely(short)).alias("other_short"),
         on_the_other_side(surely(replaces)).alias("other_outcome"),
         on_the_other_side(surely(F.col("commits_undecided"))).alias("other_undecided"),
+        of_the_other(F.col("record_place")).alias("other_record_place"),
+        of_the_other(F.col("record_length")).alias("other_record_length"),
     )

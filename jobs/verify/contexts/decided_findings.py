@@ -89,8 +89,11 @@ def _located(rows: DataFrame, files: DataFrame) -> DataFrame:
             for name in ("place", "offset", "first", "last")
         ],
         *_coordinator_epochs(),
-        F.coalesce("committed_place", "decided_place").alias("torn_place"),
-        F.coalesce("committed_length", "decided_length").alias("torn_length"),
+        # Of transactions that share the epoch one that lists the partition.
+        F.coalesce("committed_place", "other_record_place", "decided_place").alias("torn_place"),
+        F.coalesce("committed_length", "other_record_length", "decided_length").alias(
+            "torn_length"
+        ),
         F.coalesce("committed_epoch", "marker_epoch").alias("torn_epoch"),
         F.when(F.col("commits_undecided"), F.col("undecided_place"))
         .otherwise(F.col("marker_place"))

@@ -98,8 +98,8 @@ def _same_in(name: str, log: States, snapshot: States) -> Bools:
 def _equal(log: States, snapshot: States) -> Bools:
     """Equal in all that a snapshot stores, or as Kafka 0.11 stores it.
 
-    Kafka 0.11 takes a marker for the last offset of its producer, also of one that it had forgotten
-    before: then without a sequence.
+    Kafka 0.11 takes a marker for the last offset of its producer until there are data behind it,
+    also of one that it had forgotten before: then without a sequence.
     """
     equal = np.ones(log.size, dtype=np.bool_)
     place = np.ones(log.size, dtype=np.bool_)
@@ -110,7 +110,7 @@ def _equal(log: States, snapshot: States) -> Bools:
         elif name != "last_sequence":
             equal &= _same_in(name, log, snapshot)
     at_marker = (snapshot["last_offset"] == log["marker_offset"]) & (snapshot["offset_delta"] == 0)
-    at_marker &= log["marker_offset"] >= 0
+    at_marker &= (log["marker_offset"] >= 0) & (log["marker_offset"] > log["last_offset"])
     no_sequence = snapshot["last_sequence"] == NONE
     both: Bools = equal & ((sequence & place) | (at_marker & (sequence | no_sequence)))
     return both

@@ -24,7 +24,12 @@ CHECK = Check(
     context="decided_partition",
     source="TransactionMetadata.prepareAbortOrCommit",
     cause=ONE_TRANSACTION,
-    place={"offset_first": "wrong_first", "offset_last": "wrong_last"},
+    place={
+        "offset_first": "wrong_first",
+        "offset_last": "wrong_last",
+        "file": "wrong_file",
+        "byte_position": "wrong_position",
+    },
     fires=lambda: (
         F.col("commit")
         & (F.col("decidable") == 1)

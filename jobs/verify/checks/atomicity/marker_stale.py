@@ -34,7 +34,12 @@ CHECK = Check(
     context="decided_partition",
     source="KIP-890",
     cause=ONE_TRANSACTION,
-    place={"offset_first": "stale_first", "offset_last": "stale_last"},
+    place={
+        "offset_first": "stale_first",
+        "offset_last": "stale_last",
+        "file": "stale_file",
+        "byte_position": "stale_position",
+    },
     fires=lambda: F.col("stale_offset").isNotNull(),
     excuses=(
         # A COMMIT without any decision: marker_without_prepare reports it.

@@ -35,7 +35,12 @@ CHECK = Check(
     context="decided_partition",
     cause=ONE_TRANSACTION,
     source="TransactionCoordinator.endTransaction",
-    place={"offset_first": "unexpected_first", "offset_last": "unexpected_last"},
+    place={
+        "offset_first": "unexpected_first",
+        "offset_last": "unexpected_last",
+        "file": "unexpected_file",
+        "byte_position": "unexpected_position",
+    },
     fires=lambda: (
         (F.col("prepares").isNull() & (F.col("decidable") == 1) & ~_epoch_is_decided())
         | F.col("commits_undecided")

@@ -53,6 +53,8 @@ CHECK = Check(
         "offset_first": "unraised_first",
         "offset_last": "unraised_offset",
         "producer_epoch": "marker_epoch",
+        "file": "unraised_file",
+        "byte_position": "unraised_position",
     },
     proofs=(
         Proof("the ABORT marker", "unraised_file", "unraised_position", "marker_length"),

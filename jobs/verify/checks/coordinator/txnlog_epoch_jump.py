@@ -4,12 +4,14 @@ What it finds: two records of an id and producer id with no record missing betwe
 transition, where the epoch rises by more than one, or rises although the transition (to Ongoing, or
 to Complete) must not raise it; or a decision under transaction.version 2 that does not raise it.
 
-Why it is suspect: each transition raises the epoch by a fixed step. A larger step means that
+Why it is wrong: each transition raises the epoch by a fixed step. A larger step means that
 transitions are missing from the log. A decision without its step gives the next transaction the
 same epoch, so that a delayed request of this one may end or join it (KIP-890).
 
 When it is legal: fencing in 4.0.0 raises the epoch by two, and fencing whose appends fail raises it
-repeatedly (KAFKA-9666).
+repeatedly (KAFKA-9666), so it is a suspect. A Complete record has the epoch of its Prepare record
+in every release (TransactionMetadata.prepareComplete): while one waits for its markers the id
+accepts no other request.
 
 Evidence: the record and the one before it.
 """
@@ -21,7 +23,13 @@ from jobs.verify.check import WARNING, Check, Proof, text
 from jobs.verify.conditions import unstable_tail
 from jobs.verify.transitions import is_decoded, lacks_raise, may_follow, of_two_phase_commit
 from jobs.verify.verdict import VERSION_DEPENDENT, suspect
-from schemas.coordinator_states import EMPTY, PREPARE_ABORT, PREPARE_COMMIT
+from schemas.coordinator_states import (
+    COMPLETE_ABORT,
+    COMPLETE_COMMIT,
+    EMPTY,
+    PREPARE_ABORT,
+    PREPARE_COMMIT,
+)
 
 
 def _most() -> Column:
@@ -48,7 +56,7 @@ CHECK = Check(
     excuses=(
         of_two_phase_commit(),
         unstable_tail(),
-        suspect(VERSION_DEPENDENT),
+        suspect(VERSION_DEPENDENT, lambda: ~F.col("state").isin(COMPLETE_COMMIT, COMPLETE_ABORT)),
     ),
     expected=lambda: text(
         "producer epoch {least} to {most} above {before}",
