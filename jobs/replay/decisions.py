@@ -79,7 +79,24 @@ def decisions(txn_log_records: DataFrame) -> DataFrame:
         F.when(completed, F.col("next.timestamp")).alias("complete_timestamp"),
         F.when(completed, F.col("next.leader_epoch")).alias("complete_leader_epoch"),
         F.col("next").isNull().alias("pending"),
-        gave_way(step_of(""), step_of("next.")).alias("gave_way"),
+        F.when(gave_way(step_of(""), step_of("next.")), F.col("next.offset")).alias("gave_way_at"),
+    )
+
+
+def with_what_is_replicated(decided: DataFrame, partition_info: DataFrame) -> DataFrame:
+    """`pending` of decisions, also where nothing that is replicated follows on the record.
+
+    A coordinator that was replaced without knowing may have gone on with the transaction. What it
+    wrote after its high watermark is truncated, and the next one carries the decision out.
+    """
+    copies = partition_info.select(
+        F.col("partition_index").alias("coordinator_index"), "stable_below"
+    )
+    taken_back = ~is_replicated(F.col("gave_way_at"), F.col("stable_below"))
+    return (
+        decided.join(small(copies), on="coordinator_index", how="left")
+        .withColumn("pending", F.col("pending") | surely(taken_back))
+        .drop("stable_below")
     )
 
 
