@@ -182,8 +182,8 @@ DECISION = table(
     boolean("pending", "the last record of its id"),
     long(
         "gave_way_at",
-        "offset of the next record of its id where that goes on with the "
-        "transaction, so that it had no effect; null where it does not",
+        "offset of the next record of its id where that shows that it had no effect: the "
+        "transaction goes on, or was ended the other way; null where it does not",
     ),
 )
 """What a Prepare record decided."""

@@ -27,13 +27,13 @@ def with_decision(
         F.col("data_epoch").alias("prepared_data_epoch"),
     )
     place = place_number("record_file_index", "record_position")
-    # One that took effect rather than one that did not.
-    newest = F.struct(in_effect(), place)
+    # One that took effect: what the coordinator decided.
+    newest = F.when(in_effect(), place)
     of_epoch = decided.groupBy("producer_id", "marker_epoch").agg(
         F.max(F.col("commit") & in_effect()).alias("decided_commit"),
         F.max(~F.col("commit") & in_effect()).alias("decided_abort"),
         F.max(~F.col("transaction_version_2")).alias("decided_with_transaction_version_1"),
-        F.max_by(place, newest).alias("decided_place"),
+        F.max(newest).alias("decided_place"),
         F.max_by("record_length", newest).alias("decided_length"),
         F.max(F.struct("transactional_id")).getField("transactional_id").alias("decided_id"),
     )
