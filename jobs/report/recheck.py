@@ -1602,7 +1602,9 @@ def no_marker_yet(case: Case) -> bool | None:
     copy = case.dump.copy(folder)
     copy.require_readable()
     raised = state.client_version >= 2
-    ends = [one for one in copy.of(state.producer) if one.ends and one.batch.epoch == state.epoch]
+    kind = COMMIT if state.state in COMMITTED else ABORT
+    heads = copy.of(state.producer)
+    ends = [one for one in heads if one.kind == kind and one.batch.epoch == state.epoch]
     return not ends if raised else not ends or ends[-1].batch.newest < state.update_ms
 
 
