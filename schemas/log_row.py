@@ -180,7 +180,11 @@ DECISION = table(
     long("complete_timestamp", "its timestamp, ms; null for none"),
     integer("complete_leader_epoch", "partition leader epoch of its batch; null for none"),
     boolean("pending", "the last record of its id"),
-    boolean("gave_way", "the next record of its id goes on with the transaction: it had no effect"),
+    long(
+        "gave_way_at",
+        "offset of the next record of its id where that shows that it had no effect: the "
+        "transaction goes on, or was ended the other way; null where it does not",
+    ),
 )
 """What a Prepare record decided."""
 

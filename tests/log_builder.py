@@ -906,7 +906,8 @@ class CoordinatorLog:
 
     def identity(self, case: Case, name: str) -> str:
         """The id of a case, with a tail that brings it to the right partition."""
-        for number in range(1000):
+        # Among hundreds of partitions a thousand tails may all miss one; 2^16 differ.
+        for number in range(1 << 16):
             tail = f".{number * 40503 % 65536:04x}" if number else ""
             identity = f"{case.code}.{case.number}.{name}{tail}"
             if self._belongs(case, txn_log.partition_for(identity, self.partitions)):

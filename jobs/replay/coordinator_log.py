@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from jobs.model.coordinator_log import CoordinatorLog
-from jobs.replay.decisions import decisions
+from jobs.replay.decisions import decisions, with_what_is_replicated
 from jobs.replay.epoch_history import epoch_histories
 from jobs.spark.joins import small
 from jobs.spark.kept import Kept
@@ -63,7 +63,10 @@ def _kept(
         made = made.unionByName(_named(_all(folded, "decisions", DECISIONS)))
         unpacked = _placed(_all(folded, "entries", ENTRIES), before)
         whole = placed.unionByName(unpacked, allowMissingColumns=True)
-    tables = kept.keep_all(decisions=made, epochs=epoch_histories(whole, partition_info))
+    tables = kept.keep_all(
+        decisions=with_what_is_replicated(made, partition_info),
+        epochs=epoch_histories(whole, partition_info),
+    )
     return CoordinatorLog(
         placed,
         folded.unevaluated,
@@ -81,7 +84,8 @@ def _unpacked_when_asked(
 
     def decisions_of(producers: DataFrame) -> DataFrame:
         mine = made.join(producers, on="producer_id", how="left_semi")
-        return mine.unionByName(_named(_of(folded, "decisions", DECISIONS, producers)))
+        asked = mine.unionByName(_named(_of(folded, "decisions", DECISIONS, producers)))
+        return with_what_is_replicated(asked, partition_info)
 
     def epochs_of(producers: DataFrame) -> DataFrame:
         unpacked = _placed(_of(folded, "entries", ENTRIES, producers), before)
@@ -93,7 +97,9 @@ def _unpacked_when_asked(
     return CoordinatorLog(
         placed,
         folded.unevaluated,
-        made.unionByName(_named(_all(folded, "decisions", DECISIONS))),
+        with_what_is_replicated(
+            made.unionByName(_named(_all(folded, "decisions", DECISIONS))), partition_info
+        ),
         decisions_of,
         epochs_of,
     )

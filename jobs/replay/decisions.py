@@ -15,6 +15,7 @@ from udfs.rules.coordinator_step import (
     PROTOCOL_2,
     Recorded,
     Step,
+    ended_otherwise,
     ends_running,
     epoch_by_protocol,
     epoch_in_effect,
@@ -46,7 +47,7 @@ def decisions(txn_log_records: DataFrame) -> DataFrame:
     """
     by_id = Window.partitionBy("partition_index", "transactional_id").orderBy("offset")
     before = F.struct("status", "producer_id", "producer_epoch", "client_transaction_version")
-    after = F.struct("offset", "timestamp", "leader_epoch", "status", *OF_STEP)
+    after = F.struct("offset", "ordinal", "timestamp", "leader_epoch", "status", *OF_STEP)
     stepped = txn_log_records.filter(
         F.col("transactional_id").isNotNull() & F.col("error").isNull()
     ).select(
@@ -57,6 +58,9 @@ def decisions(txn_log_records: DataFrame) -> DataFrame:
         step_of(""), step_of("next.")
     )
     prepare, before_it = recorded(""), recorded("before.")
+    missing = (F.col("next.offset") - F.col("offset")) != (F.col("next.ordinal") - F.col("ordinal"))
+    otherwise = missing & ended_otherwise(step_of(""), step_of("next."))
+    goes_on = gave_way(step_of(""), step_of("next.")) | F.coalesce(otherwise, F.lit(False))
     prepared = F.col("status").isin(PREPARE_COMMIT, PREPARE_ABORT) & ~F.col("decided")
     return stepped.filter(prepared).select(
         F.col("partition_index").alias("coordinator_index"),
@@ -79,7 +83,24 @@ def decisions(txn_log_records: DataFrame) -> DataFrame:
         F.when(completed, F.col("next.timestamp")).alias("complete_timestamp"),
         F.when(completed, F.col("next.leader_epoch")).alias("complete_leader_epoch"),
         F.col("next").isNull().alias("pending"),
-        gave_way(step_of(""), step_of("next.")).alias("gave_way"),
+        F.when(goes_on, F.col("next.offset")).alias("gave_way_at"),
+    )
+
+
+def with_what_is_replicated(decided: DataFrame, partition_info: DataFrame) -> DataFrame:
+    """`pending` of decisions, also where nothing that is replicated follows on the record.
+
+    A coordinator that was replaced without knowing may have gone on with the transaction. What it
+    wrote after its high watermark is truncated, and the next one carries the decision out.
+    """
+    copies = partition_info.select(
+        F.col("partition_index").alias("coordinator_index"), "stable_below"
+    )
+    taken_back = ~is_replicated(F.col("gave_way_at"), F.col("stable_below"))
+    return (
+        decided.join(small(copies), on="coordinator_index", how="left")
+        .withColumn("pending", F.col("pending") | surely(taken_back))
+        .drop("stable_below")
     )
 
 

@@ -23,6 +23,7 @@ from udfs.rules.coordinator_step import (
     gave_way,
 )
 from udfs.rules.extent import is_replicated
+from udfs.rules.logic import surely
 from udfs.rules.producer_step import LAST_EPOCH
 
 PREPARED = (PREPARE_COMMIT, PREPARE_ABORT)
@@ -71,9 +72,11 @@ def _begins() -> Column:
     InitProducerId gives an epoch that no data have; under transaction.version 2 so does every
     end of a transaction. A Complete record of the older protocols goes on with its epoch. A client
     that asks again gets the same epoch in a second Empty record
-    (`TransactionMetadata.prepareIncrementProducerEpoch`), perhaps after a transaction in it, which
-    under version 2 would have raised the epoch. So the record before must be there, and be of
-    another epoch, unless the id is one of version 2.
+    (`TransactionMetadata.prepareIncrementProducerEpoch`), perhaps after a transaction in it: epoch
+    0, too, where its producer id followed on one whose epochs were used up
+    (`TransactionCoordinator.prepareInitProducerIdTransit`, 2.5 to 4.0). So the record before must
+    be there, and be of another epoch, or there is none. Under version 2 a transaction would have
+    raised the epoch: an Empty record has the version of the transaction before it.
     """
     completed = F.col("state").isin(COMPLETE_COMMIT, COMPLETE_ABORT)
     previous_next_to_it = (F.col("offset") - F.col("previous.offset")) == (
@@ -82,12 +85,12 @@ def _begins() -> Column:
     given_before = (F.col("previous.producer_id") == F.col("producer_id")) & (
         F.col("previous.producer_epoch") == F.col("producer_epoch")
     )
-    first = previous_next_to_it & ~F.coalesce(given_before, F.lit(False))
-    of_version_2 = F.col("ahead")[0]["client_transaction_version"] >= 2
-    given = (F.col("producer_epoch") == 0) | F.coalesce(of_version_2 | first, F.lit(False))
-    return F.when(F.col("state") == EMPTY, given).otherwise(
-        completed & (F.col("client_transaction_version") >= 2)
-    )
+    another_before = previous_next_to_it & ~F.coalesce(given_before, F.lit(False))
+    # Ordinals count from 1.
+    none_before = F.col("previous").isNull() & (F.col("offset") == F.col("ordinal") - 1)
+    of_version_2 = F.col("client_transaction_version") >= PROTOCOL_2
+    given = surely(of_version_2) | surely(another_before) | none_before
+    return F.when(F.col("state") == EMPTY, given).otherwise(completed & of_version_2)
 
 
 def _proven() -> Column:
@@ -151,7 +154,7 @@ def _by_epoch(readable: DataFrame) -> DataFrame:
     # From the end: Spark reads a frame that ends there anew for each of its rows.
     backwards = of_id.orderBy(F.desc("ordinal"), F.desc("offset"))
     behind = backwards.rowsBetween(Window.unboundedPreceding, -1)
-    record = F.struct("here", "proven", "client_transaction_version")
+    record = F.struct("here", "proven")
     ahead = F.array(*[F.lead(record, n).over(by_id) for n in range(1, LOOKED_AHEAD + 1)])
     newest = F.struct("here", "timestamp")
     stepped = (

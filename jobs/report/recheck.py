@@ -1455,7 +1455,7 @@ def other_outcome(case: Case) -> bool | None:
     entries = case.of_id()
     decided = {
         one.state.state in COMMITTED
-        for one in entries
+        for one in not_given_up(entries)
         if one.state
         and (one.state.producer, one.state.epoch) == (proof.batch.producer, proof.batch.epoch)
         and one.state.state in (*PREPARED, *COMPLETE)
@@ -1494,10 +1494,43 @@ def count_markers(case: Case, proof: Proof, epoch: int, kind: int) -> int:
     return sum(one.kind == kind and one.batch.epoch == epoch for one in heads)
 
 
-def goes_on(prepare: State, record: State) -> bool:
-    """Whether a record goes on with the transaction that a Prepare record before it ends."""
-    running = record.state in (ONGOING, *PREPARED)
-    return running and (prepare.producer, prepare.start_ms) == (record.producer, record.start_ms)
+def gave_way(prepare: Entry, behind: Entry | None) -> bool:
+    """Whether the next record of its id shows that a Prepare record was never in effect.
+
+    It goes on with the transaction, or completes it the other way: then the record to which the
+    decision gave way is missing between.
+    """
+    if not (prepare.state and behind and behind.state and prepare.state.state in PREPARED):
+        return False
+    one, other = prepare.state, behind.state
+    if (one.producer, one.start_ms) != (other.producer, other.start_ms):
+        return False
+    if other.state in COMPLETE:
+        otherwise = (one.state in COMMITTED) != (other.state in COMMITTED)
+        return otherwise and lacks_records(prepare.folder, prepare.offset, behind.offset)
+    return other.state in (ONGOING, *PREPARED)
+
+
+def lacks_records(folder: Path, first: int, last: int) -> bool:
+    """Whether records of the coordinator between two offsets may be missing."""
+    try:
+        entries_of(folder)[1].require_complete(first, last)
+    except HoldsError:
+        return True
+    return False
+
+
+def not_given_up(entries: list[Entry]) -> list[Entry]:
+    """Records of the coordinator, without the Prepare records that gave way."""
+    logs: dict[tuple[Path, str], list[Entry]] = {}
+    for one in entries:
+        logs.setdefault((one.folder, one.transactional_id), []).append(one)
+    return [
+        one
+        for log in logs.values()
+        for one, behind in zip(log, [*log[1:], None], strict=True)
+        if not gave_way(one, behind)
+    ]
 
 
 def decisions(
@@ -1505,18 +1538,12 @@ def decisions(
 ) -> list[Entry]:
     """Prepare records of a producer's epoch; `kind`: of this outcome, `listing`: the partition.
 
-    None that gave way: the next record of its id goes on with the transaction that it would have
-    ended, so it was never in the coordinator's memory.
+    None that gave way: it was never in the coordinator's memory.
     """
-    logs: dict[tuple[Path, str], list[Entry]] = {}
-    for one in case.of_id():
-        logs.setdefault((one.folder, one.transactional_id), []).append(one)
     found = {
         (one.folder.name, one.offset): one
-        for log in logs.values()
-        for one, behind in zip(log, [*log[1:], None], strict=True)
+        for one in not_given_up(case.of_id())
         if one.state
-        and not (behind and behind.state and goes_on(one.state, behind.state))
         and (one.state.producer, one.state.epoch) == (producer, epoch)
         and one.state.state in PREPARED
         and kind in (None, int(one.state.state == PREPARE_COMMIT))
@@ -1586,7 +1613,9 @@ def no_marker_yet(case: Case) -> bool | None:
     copy = case.dump.copy(folder)
     copy.require_readable()
     raised = state.client_version >= 2
-    ends = [one for one in copy.of(state.producer) if one.ends and one.batch.epoch == state.epoch]
+    kind = COMMIT if state.state in COMMITTED else ABORT
+    heads = copy.of(state.producer)
+    ends = [one for one in heads if one.kind == kind and one.batch.epoch == state.epoch]
     return not ends if raised else not ends or ends[-1].batch.newest < state.update_ms
 
 

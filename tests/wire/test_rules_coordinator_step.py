@@ -26,6 +26,7 @@ from udfs.rules.coordinator_step import (
     Lists,
     Recorded,
     Step,
+    ended_otherwise,
     ends_running,
     epoch_by_protocol,
     epoch_in_effect,
@@ -184,6 +185,27 @@ def test_a_prepare_record_gave_way_to_one_of_its_transaction(
     record: Step, without_effect: bool
 ) -> None:
     assert holds(gave_way(step(PREPARE_COMMIT, epoch=7, start=5), record)) is without_effect
+
+
+@pytest.mark.parametrize(
+    ("record", "otherwise"),
+    [
+        (step(COMPLETE_ABORT, epoch=7, start=5), True),
+        (step(COMPLETE_ABORT, epoch=8, start=5), True),
+        (step(COMPLETE_COMMIT, epoch=7, start=5), False),
+        (step(COMPLETE_ABORT, epoch=8, start=9), False),
+        (step(COMPLETE_ABORT, pid=2, epoch=0, start=5), False),
+        (step(PREPARE_ABORT, epoch=8, start=5), False),
+        (step(NO_STATE, pid=0, start=0), False),
+        # A text does not tell the start.
+        (step(COMPLETE_ABORT, epoch=7, start=-2), False),
+    ],
+)
+def test_a_transaction_was_ended_otherwise_than_a_prepare_record_says(
+    record: Step, otherwise: bool
+) -> None:
+    prepare = step(PREPARE_COMMIT, epoch=7, start=5)
+    assert holds(ended_otherwise(prepare, record)) is otherwise
 
 
 @pytest.mark.parametrize(
@@ -359,8 +381,11 @@ def test_columns_say_what_arrays_say_of_two_steps(
 
 
 @pytest.mark.spark
-def test_columns_say_what_arrays_say_of_what_gave_way(spark: SparkSession) -> None:
-    check_in_both_engines(spark, lambda row: gave_way(*steps(row)), OF_TWO_STEPS, UNTOLD)
+@pytest.mark.parametrize("rule", [gave_way, ended_otherwise])
+def test_columns_say_what_arrays_say_of_what_gave_way(
+    spark: SparkSession, rule: Callable[..., Any]
+) -> None:
+    check_in_both_engines(spark, lambda row: rule(*steps(row)), OF_TWO_STEPS, UNTOLD)
 
 
 @pytest.mark.spark

@@ -217,7 +217,7 @@ class _Split:
             "complete_timestamp": pa.array(usual.timestamp[after], mask=none),
             "complete_leader_epoch": pa.array(usual.leader_epoch[after], mask=none),
             "pending": pa.array(np.zeros(some.size, dtype=np.bool_)),
-            "gave_way": pa.array(gave_way(step, next_step)),
+            "gave_way_at": pa.array(usual.offset[after], mask=~gave_way(step, next_step)),
         }
 
 

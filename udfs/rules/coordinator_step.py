@@ -244,6 +244,21 @@ def gave_way(prepare: Step, record: Step) -> Values:
     return surely((prepare.producer_id == record.producer_id) & (decided | running))
 
 
+def ended_otherwise(prepare: Step, record: Step) -> Values:
+    """Whether a Complete record behind a Prepare record ends its transaction the other way.
+
+    Where records between the two are gone, the Prepare record gave way to one of them: what took
+    effect is completed as it was decided. Where none is, it is open which of the two is wrong.
+    """
+    told = surely((prepare.start_ms >= -1) & (record.start_ms >= -1))
+    same = surely(
+        (prepare.producer_id == record.producer_id) & (prepare.start_ms == record.start_ms)
+    )
+    completes = is_in(record.state, (COMPLETE_COMMIT, COMPLETE_ABORT))
+    other = surely(completes & ~took_effect(prepare.state, record.state))
+    return told & same & other
+
+
 def takes_up(record: Step, older: Step) -> Values:
     """Whether `record` may be the step from `older`: its state, its producer, its start."""
     same = record.producer_id == older.producer_id

@@ -26,17 +26,9 @@ def with_decision(
         "transaction_version_2",
         F.col("data_epoch").alias("prepared_data_epoch"),
     )
-    place = place_number("record_file_index", "record_position")
-    # One that took effect rather than one that did not.
-    newest = F.struct(in_effect(), place)
-    of_epoch = decided.groupBy("producer_id", "marker_epoch").agg(
-        F.max(F.col("commit") & in_effect()).alias("decided_commit"),
-        F.max(~F.col("commit") & in_effect()).alias("decided_abort"),
-        F.max(~F.col("transaction_version_2")).alias("decided_with_transaction_version_1"),
-        F.max_by(place, newest).alias("decided_place"),
-        F.max_by("record_length", newest).alias("decided_length"),
-        F.max(F.struct("transactional_id")).getField("transactional_id").alias("decided_id"),
-    )
+    # Of two outcomes the one that the marker has: of ids that share a producer id each has its own.
+    alike = F.when(F.col("commit"), F.col("newest_commit")).otherwise(F.col("newest_abort"))
+    named = F.coalesce(alike, "newest_commit", "newest_abort")
     # The transaction whose data have the epoch of the marker, under transaction.version 2.
     committed = F.struct(
         place_number("record_file_index", "record_position").alias("committed_place"),
@@ -62,13 +54,42 @@ def with_decision(
     )
     return (
         selected.join(record.dropDuplicates(["record_place"]), on="record_place", how="left")
-        .join(of_epoch, on=["producer_id", "marker_epoch"], how="left")
+        .join(_decided_in_epoch(decided), on=["producer_id", "marker_epoch"], how="left")
         .join(once, on=["producer_id", "marker_epoch", "listed"], how="left")
         .join(known, on="producer_id", how="left")
         .join(_owners_of_data(decided), on=["producer_id", "prepared_data_epoch", "listed"],
               how="left")
         .join(small(running), on="producer_id", how="left")
+        .withColumns({
+            "decided_place": named["place"],
+            "decided_length": named["length"],
+            "decided_id": F.coalesce(named["transactional_id"], F.col("decided_id")),
+        })
+        .drop("newest_commit", "newest_abort")
     )  # fmt: skip
+
+
+def _decided_in_epoch(decided: DataFrame) -> DataFrame:
+    """What took effect with each producer id and epoch of a marker, whatever it lists.
+
+    newest_commit, newest_abort: place, length and transactional_id of the newest Prepare record.
+    """
+    place = place_number("record_file_index", "record_position")
+    told = F.struct(
+        place.alias("place"), F.col("record_length").alias("length"), "transactional_id"
+    )
+
+    def newest(commit: bool) -> Column:
+        return F.max(F.when(in_effect() & (F.col("commit") == F.lit(commit)), told))
+
+    return decided.groupBy("producer_id", "marker_epoch").agg(
+        F.max(F.col("commit") & in_effect()).alias("decided_commit"),
+        F.max(~F.col("commit") & in_effect()).alias("decided_abort"),
+        F.max(~F.col("transaction_version_2")).alias("decided_with_transaction_version_1"),
+        newest(commit=True).alias("newest_commit"),
+        newest(commit=False).alias("newest_abort"),
+        F.max("transactional_id").alias("decided_id"),
+    )
 
 
 def _owners_of_data(decided: DataFrame) -> DataFrame:

@@ -79,12 +79,12 @@ def one_copy(decided: DataFrame, several: bool) -> DataFrame:
 
 
 def in_effect() -> Column:
-    """Whether a decision was carried out, or may still be: it is the last record of its id.
+    """Whether a decision was carried out, or may still be (`pending`).
 
     One that is followed by neither its Complete record nor by more of its transaction was carried
     out: the Complete record is lost. An abort of nothing leads to no marker, and may have failed.
     """
-    lost = ~F.col("gave_way") & (
+    lost = F.col("gave_way_at").isNull() & (
         F.size(F.coalesce("partitions", F.array().cast("array<string>"))) > 0
     )
     return F.col("complete_offset").isNotNull() | F.col("pending") | lost
