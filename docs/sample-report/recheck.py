@@ -1572,6 +1572,8 @@ def lacks_marker(case: Case) -> bool | None:
         copy, begin = case.copy(data), data.batch.base
     copy.require_complete(begin)
     found = [o for o in copy.of(state.producer) if o.kind == kind and o.batch.epoch == state.epoch]
+    if found and of_two_ids(case, state.producer):
+        raise HoldsError("two ids have the producer id: whose markers these are, is open")
     if state.client_version >= 2:
         return not found
     behind = [one for one in found if one.batch.base > begin]
@@ -1586,6 +1588,15 @@ def lacks_marker(case: Case) -> bool | None:
     if found and data.batch.newest > state.update_ms and data.path != record.path:
         raise HoldsError("the data may be of a transaction behind the decision")
     return True
+
+
+def of_two_ids(case: Case, producer: int) -> bool:
+    """Whether another transactional id than the finding's has the producer id, too."""
+    entries = case.dump.entries(case.dump.txn_logs, None)
+    having = {
+        one.transactional_id for one in entries if one.state and one.state.producer == producer
+    }
+    return len(having) > 1
 
 
 def no_marker_yet(case: Case) -> bool | None:
@@ -1701,7 +1712,7 @@ def other_protocol(case: Case) -> bool | None:
     data = ended_data(case.copy(proof), case.head(proof))
     if kind != COMMIT or not data:
         return False
-    raised = proof.batch.epoch > data[-1].batch.epoch
+    raised = proof.batch.epoch > max(one.batch.epoch for one in data)
     return raised != (state.client_version >= 2)
 
 
@@ -2528,7 +2539,7 @@ def proof_of(evidence: dict[str, Any], dump: Dump, damaged: bool) -> Proof:
     with path.open("rb") as opened:
         opened.seek(position or 0)
         data = opened.read(size if length is None else length)
-        if is_log(file) and length == HEADER.size < framed(data):
+        if is_log(file) and not damaged and length == HEADER.size < framed(data):
             # Of some batches the audit knows the header only.
             length = framed(data)
             data += opened.read(length - len(data))
