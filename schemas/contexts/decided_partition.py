@@ -46,7 +46,8 @@ COLUMNS = """
     owner_settled boolean, order_anchor bigint, clock_anchor bigint, near_anchor bigint,
     held_from bigint, owner_unsettled boolean, held_by_near_clock boolean, marker_missing
     boolean, commits_undecided boolean, other_unmet boolean, other_settled boolean, other_short
-    boolean, other_outcome boolean, other_undecided boolean, replaces_decided boolean,
+    boolean, other_outcome boolean, other_undecided boolean, other_record_place
+    bigint, other_record_length int, replaces_decided boolean,
     format_refused boolean, committed_undecided_instead boolean, wrong_place bigint,
     wrong_offset bigint, wrong_first bigint, wrong_last bigint, misfit_epoch int, from_epoch
     int, to_epoch int, torn_place bigint, torn_length int, torn_epoch int, unexpected_place
