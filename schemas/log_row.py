@@ -204,6 +204,12 @@ COORDINATOR_TYPE = table(
     long("last_timestamp", "timestamp of its last record, ms; null where it cannot be decoded"),
     long("ids", "its transactional ids"),
     long("misplaced_ids", "those that belong into another of `coordinator_partitions` (SPLIT)"),
+    long(
+        "unreadable_at",
+        "offset of the last record that cannot be decoded, of its batch where"
+        " that cannot; null for none",
+    ),
+    long("nameless_at", "the same of those whose transactional id is not known"),
 )
 """What a split of `__transaction_state` adds to the ones before it."""
 

@@ -81,6 +81,20 @@ def audit_dump(spark: SparkSession, folder: Path, split_bytes: int | None = None
     return audit(spark, request, Progress(None, quiet=True))
 
 
+def by_dump(cases: Sequence[LogCase]) -> tuple[list[LogCase], list[LogCase]]:
+    """The cases of two dumps: in that of the second the coordinator's log lacks nothing."""
+    whole = [case for case in cases if case.given.get("whole")]
+    return [case for case in cases if not case.given.get("whole")], whole
+
+
+def audit_cases(
+    spark: SparkSession, cases: list[LogCase], folder: Path
+) -> tuple[list[LogCase], AuditedCases]:
+    """Writes the dump of some cases and audits it."""
+    DumpWriter(folder).write(cases)
+    return cases, AuditedCases.of(audit_dump(spark, folder))
+
+
 def fits(expected: Finding, found: Finding, case: LogCase) -> bool:
     wanted = {"verdict": "violation"} | expected
     if wanted["verdict"] == "violation":
@@ -198,18 +212,22 @@ def main(files: Sequence[str]) -> int:
             for path, code in zip(paths, _codes(paths), strict=True)
             for case in cases_of(path, code)
         ]
-        with tempfile.TemporaryDirectory() as folder:
-            DumpWriter(Path(folder)).write(cases)
-            with spark_session() as spark:
-                done = audit_dump(spark, Path(folder))
-                differences = [difference(case, AuditedCases.of(done)) for case in cases]
+        with tempfile.TemporaryDirectory() as folder, spark_session() as spark:
+            audits = [
+                audit_cases(spark, some, Path(folder) / str(number))
+                for number, some in enumerate(by_dump(cases))
+                if some
+            ]
+            cases = [case for some, _ in audits for case in some]
+            differences = [difference(case, audited) for some, audited in audits for case in some]
     except NotationError as error:
         sys.stderr.write(f"{error}\n")
         return 2
     for case, told_of in zip(cases, differences, strict=True):
         line = f"differs: {told_of}" if told_of else f"kept:    {case.name}\n"
         sys.stdout.write(line)
-    crashed = [one for one in done.verified.outcomes if one.status == "crashed"]
+    outcomes = [one for _, audited in audits for one in audited.done.verified.outcomes]
+    crashed = [one for one in outcomes if one.status == "crashed"]
     for one in crashed:
         sys.stdout.write(f"crashed: {one.check.code}: {one.detail}\n")
     differing = sum(1 for told_of in differences if told_of)

@@ -90,9 +90,12 @@ Options of a case, all optional
             skip=2 (offsets missing before it), stored=00ff (the value, hex), next=2 (next producer
             id, with ctv=), tag=9 (an unknown tag, with ctv=), codec=gzip, joined (in the batch of
             the record before), misplaced (in another partition than that of its id), again=20
-            every=50 (so often more, s apart)
+            every=50 (so often more, s apart), crc=bad (wrong checksum of its batch; with
+            `alone`, as other ids share the log)
     alone: true           the case has a partition of __transaction_state of its own; {hw: 7}: with
             that replication checkpoint
+    whole: true           the case is audited among those whose coordinator's log lacks nothing: of
+            a producer that no id has, nothing is proven where some record is lost
     before: true          that partition was copied before the data, too; only with alone
     copy: {broker: second, hw: 7, records: list as in coordinator}   another copy of that partition
             on another broker: second (clean), live or bare. hw: as above
@@ -164,7 +167,7 @@ OPTIONS = {
     "first_base", "txnindex", "index", "indexed", "timeindex", "epochs", "snapshots", "coordinator",
     "topic",
     "copied_at", "alone", "copy", "output", "replica", "policy",
-    "partitions", "before", "told",
+    "partitions", "before", "told", "whole",
 }  # fmt: skip
 VERBS = {
     "data", "txn", "plain", "offsets", "ids", "commit", "abort", "v0", "v1", "skip", "roll",
@@ -843,6 +846,7 @@ class StateRecord(NamedTuple):
     codec: int = 0
     joined: bool = False
     stamp: int | None = None
+    crc_is_bad: bool = False
 
     @property
     def timestamp(self) -> int:
@@ -869,7 +873,7 @@ class CoordinatorBatches:
             )
             for i, one in enumerate(records)
         ]
-        self.content.append(
+        batch = bytearray(
             writer.batch(
                 self.end,
                 stored,
@@ -878,6 +882,9 @@ class CoordinatorBatches:
                 codec=first.codec,
             )
         )
+        if first.crc_is_bad:
+            batch[layout.CRC + 3] ^= 0xFF
+        self.content.append(bytes(batch))
         self.end += len(records)
 
 
@@ -939,7 +946,7 @@ class CoordinatorLog:
         codec, joined = CODECS[line.text_of("codec", "none") or ""], line.flag("joined")
         one = StateRecord(
             case.pid_base, at, identity, value, leader, skip, partition, codec, joined,
-            line.moment("clock"),
+            line.moment("clock"), line.text_of("crc") == "bad",
         )  # fmt: skip
         again, every = line.number("again"), line.number("every") * 1000
         line.end()

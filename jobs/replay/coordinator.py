@@ -3,6 +3,7 @@
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from jobs.model.lost_records import lost_behind
 from jobs.model.state_names import state_name
 from jobs.spark.joins import small
 
@@ -10,21 +11,36 @@ from jobs.spark.joins import small
 def last_states(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFrame:
     """One row a transactional id and broker: its last record (see schemas/coordinator_txn.py).
 
-    Additionally complete_up_to_ms, clean_shutdown and alone of the partition it lies in;
-    whole_since_ms: from that moment on no record of that partition is missing (0: none ever was);
-    replicated: no leader can take the record back.
+    The last one that can be decoded, if any can. Additionally complete_up_to_ms, clean_shutdown and
+    alone of the partition it lies in; lost_behind: later records may be lost or cannot be decoded,
+    so that the copy ends with this one for what it says of the id; whole_since_ms: from that moment
+    on no record of that partition is missing (0: none ever was); replicated: no leader can take the
+    record back.
     """
     newest = (
         txn_log_records.filter(F.col("transactional_id").isNotNull())
         .groupBy("partition_index", "transactional_id")
-        .agg(F.max(F.struct("offset", F.struct("*").alias("record"))).alias("newest"))
+        .agg(
+            F.max(F.struct(F.col("error").isNull(), "offset", F.struct("*").alias("record"))).alias(
+                "newest"
+            ),
+            F.max(F.when(F.col("error").isNotNull(), F.col("offset"))).alias("own_unreadable_at"),
+        )
     )
     names = ("partition_index", "broker", "partition", "complete_up_to_ms", "clean_shutdown",
-             "alone", "stable_below")  # fmt: skip
+             "alone", "stable_below", "holes", "nameless_at")  # fmt: skip
     place = small(partition_info.select(*names))
-    placed = newest.join(place, on="partition_index", how="inner").join(
-        small(_whole_since(txn_log_records, partition_info)), on="partition_index", how="left"
+    placed = (
+        newest.join(place, on="partition_index", how="inner")
+        .join(
+            small(_whole_since(txn_log_records, partition_info)), on="partition_index", how="left"
+        )
+        .withColumn(
+            "lost_behind",
+            lost_behind(F.col("newest.offset"), F.greatest("own_unreadable_at", "nameless_at")),
+        )
     )
+    own_moment = F.col("newest.record.timestamp")
     return placed.select(
         "broker",
         "partition",
@@ -40,9 +56,12 @@ def last_states(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFr
         F.col("newest.record.offset").alias("record_offset"),
         "newest.record.client_transaction_version",
         "newest.record.tombstone",
-        "complete_up_to_ms",
-        "clean_shutdown",
+        F.when(F.col("lost_behind"), own_moment)
+        .otherwise(F.col("complete_up_to_ms"))
+        .alias("complete_up_to_ms"),
+        (F.col("clean_shutdown") & ~F.col("lost_behind")).alias("clean_shutdown"),
         "alone",
+        "lost_behind",
         "whole_since_ms",
         (F.col("newest.record.offset") < F.col("stable_below")).alias("replicated"),
     )

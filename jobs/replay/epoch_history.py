@@ -199,15 +199,12 @@ def epoch_histories(txn_log_records: DataFrame, partition_info: DataFrame) -> Da
     replicated (no leader can take that one back). Where several ids have the producer id, which
     no coordinator gives out twice, `listed` has what any of them lists and `decisions` is null.
     """
-    unreadable = txn_log_records.filter(F.col("error").isNotNull())
-    last_unreadable = unreadable.groupBy("partition_index").agg(
-        F.max("offset").alias("last_unreadable")
-    )
     copies = partition_info.select(
         "partition_index",
         "holes",
         "missing",
         "stable_below",
+        "unreadable_at",
         F.col("complete_up_to_ms").alias("coordinator_up_to_ms"),
         F.col("clean_shutdown").alias("coordinator_clean_shutdown"),
     )
@@ -226,7 +223,6 @@ def epoch_histories(txn_log_records: DataFrame, partition_info: DataFrame) -> Da
     by_copy = (
         _by_epoch(readable)
         .join(small(copies), on="partition_index", how="inner")
-        .join(small(last_unreadable), on="partition_index", how="left")
         .withColumn("known", F.when(F.col("first.begins") & _is_whole(), known))
     )
     said = F.struct("transactional_id", "known", "listed")
@@ -271,7 +267,7 @@ def _is_whole() -> Column:
     newest = F.col("last.newest.here")
     behind = newest["offset"]
     none_lost = ~F.exists("holes", lambda hole: reaches_behind(hole["end"], behind)) & F.coalesce(
-        F.col("last_unreadable") < behind, F.lit(True)
+        F.col("unreadable_at") < behind, F.lit(True)
     )
     cleaned = F.coalesce(
         F.exists("missing", lambda gap: reaches_behind(gap["end"], behind)), F.lit(False)

@@ -293,7 +293,9 @@ def partition_info(
     `holes`; also what is missing in front of the first and after the last batch; null: no marker
     emptied), last_legacy_offset (of a message of magic 0 or 1), broker_timestamp (ms),
     complete_up_to_ms, alone_in_cluster, single_broker, batches, records, ids and misplaced_ids
-    (transactional ids in it, and those that belong elsewhere; null for others).
+    (transactional ids in it, and those that belong elsewhere; null for others), unreadable_at and
+    nameless_at (offsets of the last coordinator's record that cannot be decoded, and of the last
+    of these that does not tell its id; null for none).
 
     complete_up_to_ms: see `udfs.rules.extent`. outlasted: another copy of the partition goes on
     after the end of this one. alone: its broker is the only one of its cluster.
@@ -314,6 +316,8 @@ def partition_info(
         F.sum("records").alias("records"),
         F.max("coordinator.ids").alias("ids"),
         F.sum("coordinator.misplaced_ids").alias("misplaced_ids"),
+        F.max("coordinator.unreadable_at").alias("unreadable_at"),
+        F.max("coordinator.nameless_at").alias("nameless_at"),
         F.min(
             F.when(F.col("batches") > 0, F.struct("base_offset", "split_start", "first_offset"))
         ).alias("head"),
@@ -400,6 +404,8 @@ def partition_info(
             F.coalesce("records", F.lit(0)).alias("records"),
             "ids",
             "misplaced_ids",
+            "unreadable_at",
+            "nameless_at",
         )
     )
 

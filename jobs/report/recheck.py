@@ -11,7 +11,8 @@ witness. Of each finding it tells
     holds        the bytes are those quoted and whole; the rest of what the finding says, no bytes
                  that were read can show (the reason is told)
     refuted      the bytes are others, or show something else
-    undecided    the file is not there, is a text, or has a codec that Python does not know
+    undecided    the file is not there, is a text, or has a codec that this Python does not know
+                 (zstd before 3.14)
 
 It reads the evidence of a finding. That something is missing no evidence shows: for such a finding
 it also reads all batch headers of the partition's copy (of markers all bytes), the records of
@@ -30,13 +31,14 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache, cached_property, lru_cache
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 CONFIRMED, HOLDS, REFUTED, UNDECIDED = "confirmed", "holds", "refuted", "undecided"
 HEADER = struct.Struct(">qiibIhiqqqhii")
-CODECS = {0: "none", 1: "gzip", 2: "snappy", 3: "lz4", 4: "zstd"}
+SNAPPY_BLOCKS, LZ4_FRAME, ZSTD_FRAME = b"\x82SNAPPY\0", b"\x04\x22\x4d\x18", b"\x28\xb5\x2f\xfd"
 SMALLEST = {0: 14, 1: 22, 2: 49}
 TRANSACTIONAL, CONTROL, HORIZON = 0x10, 0x20, 0x40
 MAX_SEQUENCE, LAST_EPOCH = (1 << 31) - 1, (1 << 15) - 1
@@ -54,7 +56,7 @@ EMPTY, ONGOING, PREPARE_COMMIT, PREPARE_ABORT, COMPLETE_COMMIT, COMPLETE_ABORT =
 PREPARED, COMPLETE = (PREPARE_COMMIT, PREPARE_ABORT), (COMPLETE_COMMIT, COMPLETE_ABORT)
 COMMITTED = (PREPARE_COMMIT, COMPLETE_COMMIT)
 AT_REST = (EMPTY, *COMPLETE)
-TXN_LOG = "__transaction_state"
+TXN_LOG, OFFSETS = "__transaction_state", "__consumer_offsets"
 # Tags of a value: previous and next producer id, version of the client, next producer epoch.
 KNOWN_TAGS, TAG_CLIENT_VERSION = (0, 1, 2, 3), 2
 # These findings say that the bytes are no whole batch, or that their checksum is wrong.
@@ -86,6 +88,10 @@ class UndecidedError(Exception):
 
 class HoldsError(Exception):
     """The bytes are right, and the rest cannot be shown; why."""
+
+
+class MissingError(HoldsError):
+    """So, as the dump lacks what would show it, or it cannot be read."""
 
 
 class Record(NamedTuple):
@@ -181,30 +187,36 @@ class Batch:
         return kind, epoch
 
     def plain(self) -> bytes:
-        """The section of the records, decompressed."""
-        if self.magic != 2:
-            raise HoldsError("the bytes are there and whole; messages before magic 2 are not read")
-        section = self.data[HEADER.size :]
-        if self.codec == 0:
-            return section
-        if self.codec != 1:
-            raise UndecidedError(f"cannot be rechecked without codec {CODECS.get(self.codec)}")
-        parts = b""
-        if section[:2] != b"\x1f\x8b":
-            raise ValueError("no stream of gzip")
-        while section[:2] == b"\x1f\x8b":
-            member = zlib.decompressobj(wbits=31)
-            try:
-                parts += member.decompress(section, LARGEST_PLAIN)
-            except zlib.error as error:
-                raise ValueError(str(error)) from error
-            if not member.eof:
-                raise ValueError("the stream is cut off")
-            section = member.unused_data
-        return parts
+        """The section of the records, decompressed; of magic 0 and 1 the value.
+
+        Raises ValueError where that fails, UndecidedError where it cannot be tried.
+        """
+        section = self.value if self.magic < 2 else self.data[HEADER.size :]
+        if section is None or (self.codec and not section):
+            raise ValueError("compressed bytes that are not there")
+        try:
+            if self.magic == 0 and self.codec == 3:
+                return unlz4(section, of_old_clients=True)
+            return DECOMPRESSED[self.codec](section)
+        except KeyError:
+            raise ValueError(f"no codec has the number {self.codec}") from None
+        except (IndexError, struct.error) as error:
+            raise ValueError("compressed bytes that are cut off") from error
+
+    @property
+    def value(self) -> bytes | None:
+        """The value of a message of magic 0 or 1."""
+        at = 18 + 8 * self.magic
+        _, at = sized(self.data, at, ">i")
+        value, at = sized(self.data, at, ">i")
+        if at != len(self.data):
+            raise ValueError("bytes after the value of a message")
+        return value
 
     def records(self) -> Iterator[Record]:
         """The records; raises ValueError at what is none."""
+        if self.magic != 2:
+            raise HoldsError("the bytes are there and whole; messages before magic 2 are not read")
         data = self.plain()
         at = 0
         appended = self.attributes & 8
@@ -229,6 +241,179 @@ class Batch:
             yield Record(self.base + delta, moment, key, value)
         if at != len(data):
             raise ValueError("bytes after the last record")
+
+
+def gunzipped(section: bytes) -> bytes:
+    """Members of gzip, one after another."""
+    plain = b""
+    if section[:2] != b"\x1f\x8b":
+        raise ValueError("no stream of gzip")
+    while section[:2] == b"\x1f\x8b":
+        member = zlib.decompressobj(wbits=31)
+        try:
+            plain += member.decompress(section, LARGEST_PLAIN)
+        except zlib.error as error:
+            raise ValueError(str(error)) from error
+        if not member.eof:
+            raise ValueError("the stream is cut off")
+        section = member.unused_data
+    return plain
+
+
+def unsnapped(section: bytes) -> bytes:
+    """Snappy: blocks as Java writes them, or one bare block."""
+    if not section.startswith(SNAPPY_BLOCKS):
+        return snappy_block(section)
+    plain, at = b"", 0
+    # Java's reader ends silently where fewer bytes than a size are left.
+    while at + 4 <= len(section):
+        if section.startswith(SNAPPY_BLOCKS, at):
+            (version,), at = struct.unpack_from(">i", section, at + 8), at + 16
+            if version < 1 or at > len(section):
+                raise ValueError("a header of Snappy that is not known")
+            continue
+        block, at = sized(section, at, ">i")
+        if block is None:
+            raise ValueError("a block of a negative size")
+        plain = within_limit(plain + snappy_block(block))
+    return plain
+
+
+def snappy_block(block: bytes) -> bytes:
+    """One block: its size as a varint, then literals and repetitions."""
+    size, at = unsigned(block, 0)
+    plain = bytearray()
+    while at < len(block):
+        tag, at = block[at], at + 1
+        kind, number = tag & 3, tag >> 2
+        if kind == 0:
+            if number >= 60:
+                width = number - 59
+                number, at = int.from_bytes(block[at : at + width], "little"), at + width
+            literal = block[at : at + number + 1]
+            if len(literal) != number + 1:
+                raise ValueError("a literal that is cut off")
+            plain, at = plain + literal, at + number + 1
+        elif kind == 1:
+            repeat(plain, tag >> 5 << 8 | block[at], (number & 7) + 4)
+            at += 1
+        else:
+            width = 2 if kind == 2 else 4
+            repeat(plain, int.from_bytes(block[at : at + width], "little"), number + 1)
+            at += width
+    if len(plain) != size:
+        raise ValueError("a block of another size")
+    return bytes(plain)
+
+
+def unlz4(section: bytes, of_old_clients: bool = False) -> bytes:
+    """A frame of LZ4; the checksums of its blocks are not asked.
+
+    Old clients wrote a wrong one of the header, which counts in magic 0 only.
+    """
+    if section[:4] != LZ4_FRAME or section[4] >> 6 != 1:
+        raise ValueError("no frame of LZ4")
+    flags = section[4]
+    at = 7 + (8 if flags & 8 else 0) + (4 if flags & 1 else 0)
+    if not of_old_clients and xxh32(section[4 : at - 1]) >> 8 & 0xFF != section[at - 1]:
+        raise ValueError("a header of LZ4 with a wrong checksum")
+    plain = bytearray()
+    while True:
+        (size,) = struct.unpack_from("<I", section, at)
+        size, stored, at = size & 0x7FFFFFFF, size >> 31, at + 4
+        if not size:
+            return bytes(plain)
+        block = section[at : at + size]
+        if len(block) != size:
+            raise ValueError("a block that is cut off")
+        if stored:
+            plain += block
+        else:
+            lz4_block(block, plain)
+        within_limit(plain)
+        at += size + (4 if flags & 16 else 0)
+
+
+def xxh32(data: bytes) -> int:
+    """The checksum xxHash of less than 16 bytes, without a seed."""
+    one, two, three, four, five = 2654435761, 2246822519, 3266489917, 668265263, 374761393
+    found, whole = five + len(data), len(data) // 4 * 4
+    for (word,) in struct.iter_unpack("<I", data[:whole]):
+        found = found + word * three & 0xFFFFFFFF
+        found = (found << 17 | found >> 15) * four & 0xFFFFFFFF
+    for byte in data[whole:]:
+        found = found + byte * five & 0xFFFFFFFF
+        found = (found << 11 | found >> 21) * one & 0xFFFFFFFF
+    found = (found ^ found >> 15) * two & 0xFFFFFFFF
+    found = (found ^ found >> 13) * three & 0xFFFFFFFF
+    return found ^ found >> 16
+
+
+def lz4_block(block: bytes, plain: bytearray) -> None:
+    """Adds one block, whose repetitions may reach back before it."""
+    at = 0
+    while at < len(block):
+        token = block[at]
+        literals, at = lz4_size(block, at + 1, token >> 4)
+        if at + literals > len(block):
+            raise ValueError("literals that are cut off")
+        plain += block[at : at + literals]
+        at += literals
+        if at < len(block):
+            distance = int.from_bytes(block[at : at + 2], "little")
+            size, at = lz4_size(block, at + 2, token & 15)
+            repeat(plain, distance, size + 4)
+
+
+def lz4_size(block: bytes, at: int, size: int) -> tuple[int, int]:
+    """A size that goes on in further bytes where it is 15, and where it ends."""
+    more = 255 if size == 15 else 0
+    while more == 255:
+        more, at = block[at], at + 1
+        size += more
+    return size, at
+
+
+def repeat(plain: bytearray, distance: int, size: int) -> None:
+    """Appends so many bytes from so far back, which may reach into what is appended."""
+    if not 0 < distance <= len(plain):
+        raise ValueError("a repetition of what is not there")
+    again = plain[len(plain) - distance :][:size]
+    plain += (again * (size // len(again) + 1))[:size]
+
+
+def within_limit(plain: Any) -> Any:
+    """What is decompressed; raises UndecidedError where it is too much."""
+    if len(plain) > LARGEST_PLAIN:
+        raise UndecidedError("the records are too large to be rechecked")
+    return plain
+
+
+def unzstd(section: bytes) -> bytes:
+    """Frames of Zstandard, which Python knows from 3.14 on."""
+    if section[:4] != ZSTD_FRAME:
+        raise ValueError("no frame of Zstandard")
+    try:
+        zstd = import_module("compression.zstd")
+    except ImportError:
+        raise UndecidedError("cannot be rechecked without codec zstd (Python 3.14)") from None
+    try:
+        return bytes(zstd.decompress(section))
+    except zstd.ZstdError as error:
+        raise ValueError(str(error)) from error
+
+
+DECOMPRESSED: dict[int, Callable[[bytes], bytes]] = {
+    0: lambda section: section, 1: gunzipped, 2: unsnapped, 3: unlz4, 4: unzstd,
+}  # fmt: skip
+
+
+def sized(data: bytes, at: int, form: str) -> tuple[bytes | None, int]:
+    """Bytes with their size in front in such a form, null where that is negative."""
+    (size,), at = struct.unpack_from(form, data, at), at + struct.calcsize(form)
+    if at + size > len(data):
+        raise ValueError("a field that is cut off")
+    return (None, at) if size < 0 else (data[at : at + size], at + size)
 
 
 def varint(data: bytes, at: int) -> tuple[int, int]:
@@ -485,14 +670,14 @@ class Copy:
             before = self.last[number - 1] if number else -1
             after = self.first[number] if number < len(self.first) else None
             if (after is None or after > first) and (last is None or before < last):
-                raise HoldsError(f"{self.folder.name} cannot be read behind {where}")
+                raise MissingError(f"{self.folder.name} cannot be read behind {where}")
 
     def require_complete(self, first: int, last: int | None = None) -> None:
         """Raises HoldsError where batches from offset `first` to `last` may be missing."""
         self.require_readable(first, last)
         for begin, end in self.gaps:
             if begin > first and (last is None or end < last):
-                raise HoldsError(f"offsets {begin} to {end} are not in this copy")
+                raise MissingError(f"offsets {begin} to {end} are not in this copy")
 
     def of(self, producer: int) -> list[Head]:
         """Those of a producer."""
@@ -676,7 +861,7 @@ class Dump:
             ours = (transactional_id, "")
             mine_ = [o for o in found if transactional_id is None or o.transactional_id in ours]
             if not all(one.readable for one in mine_):
-                raise HoldsError(f"{folder.name} has a record that cannot be read")
+                raise MissingError(f"{folder.name} has a record that cannot be read")
             entries += mine_
         return entries
 
@@ -689,6 +874,15 @@ class Dump:
         own = [one for one in self.txn_logs if one.name == name]
         there = (e.transactional_id for one in own for e in entries_of(one)[0])
         return own if transactional_id in there else self.txn_logs
+
+    def logs_of_producer(self, producer: int) -> list[Path]:
+        """Copies of the partitions whose records name a producer, if any does, else of all."""
+        names = {
+            one.name
+            for one in self.txn_logs
+            if any(e.state and e.state.producer == producer for e in entries_of(one)[0])
+        }
+        return [one for one in self.txn_logs if one.name in names or not names]
 
     def newest(self, transactional_id: str) -> Entry | None:
         """The last record of an id; of copies the one that is furthest."""
@@ -766,8 +960,13 @@ class Case(NamedTuple):
         return self.copy(proof).at(proof.path, proof.position)
 
     def of_id(self) -> list[Entry]:
-        """All records of the finding's transactional id; of every id where it has none."""
-        name = self.finding.get("transactional_id")
+        """All records of the finding's transactional id; else of all in the logs of its producer.
+
+        A producer id belongs to one transactional id, whose records are in one partition.
+        """
+        name, producer = self.finding.get("transactional_id"), self.finding.get("producer_id")
+        if name is None and producer is not None:
+            return self.dump.entries(self.dump.logs_of_producer(producer), None)
         return self.dump.entries(self.dump.logs_of(name), name)
 
     def log_directory(self) -> Path:
@@ -858,7 +1057,31 @@ def not_decompressed(case: Case) -> bool | None:
     """The records cannot be decompressed; a limit of the audit's own is not known here."""
     if case.text == "more than the limit":
         return None
-    return fails(lambda b: b.plain())(case.proofs[-1].batch)
+    batch = case.proofs[-1].batch
+    failed = fails(lambda b: b.plain())(batch)
+    if not failed and batch.codec == 3:
+        raise UndecidedError("the checksums of blocks of LZ4 are not asked")
+    return failed
+
+
+def broken_wrapper(case: Case) -> bool | None:
+    """Of the messages within a message one is broken or compressed, or its offset is higher."""
+    outer = case.proofs[-1].batch
+    if outer.magic == 2 or not outer.codec:
+        return False
+    if outer.value is None:
+        return True
+    inner, at, last = outer.plain(), 0, -1
+    while at < len(inner):
+        (size,) = struct.unpack_from(">i", inner, at + 8)
+        one = Batch(inner[at : at + 12 + size])
+        if not one.fits:
+            return None
+        if not one.whole or one.codec:
+            return True
+        last, at = one.base, at + 12 + size
+    # Some versions of librdkafka left that of the outer message at 0.
+    return last < 0 or 0 < outer.base < last
 
 
 def ahead(a: Batch, b: Batch) -> bool:
@@ -981,8 +1204,9 @@ def too_old(case: Case) -> bool | None:
     """Data were older than every timeout at the moment of the audit.
 
     By the first moment of a broker's clock from their batch on; where there is none, by that of
-    their client. Neither shows that they are young: a client may be days ahead. The limit, in
-    minutes, is that of the finding.
+    their client. Neither shows that they are young: a client may be days ahead. What is in
+    `__consumer_offsets` the coordinator stamps itself. The limit, in minutes, is that of the
+    finding.
     """
     if case.dump.as_of is None:
         raise HoldsError("no marker follows in this copy; its age needs the moment of the audit")
@@ -990,12 +1214,13 @@ def too_old(case: Case) -> bool | None:
     minutes = [int(a) for a, b in pairwise(told.split()) if a.isdigit() and b.startswith("minute")]
     data = open_data(case, first=True)
     behind = [one.batch for one in case.copy(data.proof).heads if one.batch.base >= data.base]
-    told_ms = (one.of_broker_ms for one in behind)
+    ours = data.proof.path.parent.name.rpartition("-")[0] == OFFSETS
+    told_ms = (one.newest if ours else one.of_broker_ms for one in behind)
     by = next((one for one in told_ms if one is not None), data.moment_ms)
     age = (case.dump.as_of - by) // 60_000
     if age >= min(minutes, default=0):
         return True
-    if not behind or behind[0].of_broker_ms is None:
+    if not behind or (not ours and behind[0].of_broker_ms is None):
         raise HoldsError("no marker follows in this copy; when it was appended no broker tells")
     return False
 
@@ -1233,6 +1458,85 @@ def group_of(key: bytes | None) -> str:
     return key[4 : 4 + size].decode("utf-8", "replace")
 
 
+def undecodable_group(case: Case) -> bool | None:
+    """The key or the value of the record at the offset cannot be read."""
+    for record in case.proofs[-1].batch.records():
+        if case.finding.get("offset_first") in (None, record.offset):
+            try:
+                read_group(record)
+            except (ValueError, struct.error):
+                return True
+    return False
+
+
+def read_group(record: Record) -> None:
+    """Reads an offset commit or a classic group; raises ValueError where it is none."""
+    if record.key is None:
+        raise ValueError("no key")
+    (kind,) = struct.unpack_from(">h", record.key)
+    if not 0 <= kind <= 2:
+        return
+    at = text(record.key, 2, False)
+    if kind < 2:
+        at = text(record.key, at, False) + 4
+    if at != len(record.key):
+        raise ValueError("a key of another length")
+    if record.value is not None:
+        end = commit_end(record.value) if kind < 2 else group_end(record.value)
+        if end != len(record.value):
+            raise ValueError("a value of another length")
+
+
+def text(data: bytes, at: int, flexible: bool, null: bool = False) -> int:
+    """Where a string ends; raises ValueError where it is null and must not be."""
+    size, at = counted(data, at, flexible, ">h")
+    if (size < 0 and not null) or at + size > len(data):
+        raise ValueError("a string that is null or cut off")
+    data[at : at + max(size, 0)].decode()
+    return at + max(size, 0)
+
+
+def commit_end(value: bytes) -> int:
+    """Where the value of an offset commit ends; any bytes count as its metadata."""
+    (version,) = struct.unpack_from(">h", value)
+    if version not in range(5):
+        raise ValueError("a version that is not known")
+    size, at = counted(value, 14 if version >= 3 else 10, version >= 4, ">h")
+    if size < 0:
+        raise ValueError("metadata that are null")
+    at += size + (16 if version == 1 else 8)
+    if version >= 4:
+        tags, at = tagged(value, at)
+        if len(tags.get(0, bytes(16))) != 16:
+            raise ValueError("a topic id of another size")
+    return at
+
+
+def group_end(value: bytes) -> int:
+    """Where the value of a classic group ends."""
+    (version,) = struct.unpack_from(">h", value)
+    if version not in range(5):
+        raise ValueError("a version that is not known")
+    flexible = version >= 4
+    at = text(value, 2, flexible) + 4
+    at = text(value, text(value, at, flexible, null=True), flexible, null=True)
+    members, at = counted(value, at + (8 if version >= 2 else 0), flexible, ">i")
+    if members < 0:
+        raise ValueError("no members")
+    for _ in range(members):
+        at = text(value, at, flexible)
+        if version >= 3:
+            at = text(value, at, flexible, null=True)
+        at = text(value, text(value, at, flexible), flexible) + (8 if version >= 1 else 4)
+        for _ in range(2):
+            size, at = counted(value, at, flexible, ">i")
+            if size < 0 or at + size > len(value):
+                raise ValueError("bytes that are null or cut off")
+            at += size
+        at = tagged(value, at)[1] if flexible else at
+    return tagged(value, at)[1] if flexible else at
+
+
 def committed(batch: Batch) -> dict[bytes, int]:
     """Offsets by key of a batch of `__consumer_offsets`; other records are left out."""
     found = {}
@@ -1358,7 +1662,7 @@ def not_run_here(case: Case) -> bool | None:
         runs = state is not None and state.state in (ONGOING, *PREPARED)
         return not (runs and state is not None and case.place in state.places)
     latest: dict[str, Entry] = {}
-    for one in case.dump.entries(case.dump.txn_logs, None):
+    for one in case.of_id():
         if one.offset >= latest.get(one.transactional_id, one).offset:
             latest[one.transactional_id] = one
     return not any(one.state and one.state.producer == producer for one in latest.values())
@@ -1592,7 +1896,7 @@ def lacks_marker(case: Case) -> bool | None:
 
 def of_two_ids(case: Case, producer: int) -> bool:
     """Whether another transactional id than the finding's has the producer id, too."""
-    entries = case.dump.entries(case.dump.txn_logs, None)
+    entries = case.dump.entries(case.dump.logs_of_producer(producer), None)
     having = {
         one.transactional_id for one in entries if one.state and one.state.producer == producer
     }
@@ -2342,6 +2646,17 @@ def begins_late(case: Case) -> bool | None:
     return batch.sequence > 0 and not any(o.batch.base < batch.base and o.whole for o in same)
 
 
+def with_these_timestamps(case: Case) -> bool | None:
+    """The two timestamps of the finding: of the batch, and of one before it or a marker between."""
+    before, batch = case.proofs[0].batch, case.proofs[-1].batch
+    told = [int(word) for word in case.text.replace(",", "").split() if word.lstrip("-").isdigit()]
+    if before.producer != batch.producer or before.base >= batch.base or len(told) != 2:
+        return False
+    mine_ = (one.batch for one in case.copy(case.proofs[-1]).of(batch.producer))
+    newest = [one.newest for one in mine_ if before.base <= one.base < batch.base]
+    return told[0] in newest and told[1] == batch.timestamp
+
+
 def first_of_producer(case: Case) -> bool | None:
     """No batch of the producer lies before."""
     proof = case.proofs[-1]
@@ -2381,6 +2696,7 @@ CLAIMS: dict[str, Claim] = {
             or deltas[0] < 0
         )
     ),
+    "legacy_wrapper_invalid": broken_wrapper,
     "control_batch_malformed": of_batch(lambda b: b.control and malformed_marker(b)),
     "control_type_unknown": of_batch(lambda b: b.marker()[0] not in (ABORT, COMMIT)),
     "delete_horizon_unexpected": of_batch(lambda b: bool(b.attributes & HORIZON)),
@@ -2428,6 +2744,7 @@ CLAIMS: dict[str, Claim] = {
         of_batch(lambda b: b.producer >= 0 and b.sequence > 0), first_of_producer
     ),
     "producer_epoch_regression": of_producer(lambda a, b: b.epoch < a.epoch),
+    "producer_timestamp_expired_state": with_these_timestamps,
     "producer_epoch_out_of_range": of_batch(lambda b: b.epoch == LAST_EPOCH),
     "pid_used_outside_transaction_id": used_outside,
     "zombie_write_after_fence": of_producer(
@@ -2517,6 +2834,7 @@ CLAIMS: dict[str, Claim] = {
     "txnlog_replica_divergence": records_differ,
     "txnlog_wrong_partition": misplaced,
     "group_wrong_partition": misplaced_group,
+    "offsets_undecodable": undecodable_group,
     "offset_commit_regression": went_back,
     "producer_block_regression": block_again,
     "producer_id_unallocated": never_allocated,
@@ -2589,6 +2907,10 @@ def recheck_place(finding: dict[str, Any], dump: Dump) -> tuple[str, str]:
         return REFUTED, str(error)
     except UndecidedError as error:
         return UNDECIDED, str(error)
+    except MissingError as error:
+        # Then that is what the finding says.
+        says_so = finding.get("reason") == "missing_range"
+        return CONFIRMED if says_so else HOLDS, str(error)
     except HoldsError as error:
         return HOLDS, str(error)
     except (ValueError, struct.error, IndexError) as error:

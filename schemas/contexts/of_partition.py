@@ -17,5 +17,5 @@ OF_PARTITION = """
     end:bigint, producer_id:bigint, producer_epoch:int>>, last_legacy_offset bigint, earlier_end
     bigint, newest_snapshot bigint, open_in_snapshot array<struct<producer_id:bigint,
     producer_epoch:int, first_offset:bigint>>, single_broker boolean, alone_in_cluster boolean,
-    with_kraft boolean, ids bigint, misplaced_ids bigint
+    with_kraft boolean, ids bigint, misplaced_ids bigint, unreadable_at bigint, nameless_at bigint
 """

@@ -21,13 +21,13 @@ COLUMNS = """
     partitions:array<string>, timeout_ms:int, start_ms:bigint, last_update_ms:bigint,
     record_timestamp:bigint, record_offset:bigint, client_transaction_version:int,
     tombstone:boolean, complete_up_to_ms:bigint, clean_shutdown:boolean, alone:boolean,
-    whole_since_ms:bigint, replicated:boolean>, pending_partition int, pending_producer bigint,
-    waiting array<struct<record_offset:bigint, group:string>>, file string, output_file string,
-    record_file string, transactional_id string, coordinator_state string,
-    coordinator_covers_partition boolean, coordinator_known boolean, two_phase_commit boolean,
-    copies_agree boolean, coordinator_went_on boolean, copied_behind_coordinator boolean,
-    overdue_ms bigint, decided_once boolean, history_covers boolean, age_ms bigint, limit_ms
-    int, pending_groups string, missing_before_marker boolean, offset_first bigint, offset_last
-    bigint, byte_position bigint, byte_length int, output_position bigint, output_length int,
-    record_position bigint, record_length int
+    lost_behind:boolean, whole_since_ms:bigint, replicated:boolean>, pending_partition int,
+    pending_producer bigint, waiting array<struct<record_offset:bigint, group:string>>, file
+    string, output_file string, record_file string, transactional_id string, coordinator_state
+    string, coordinator_covers_partition boolean, coordinator_known boolean, coordinator_lost
+    boolean, two_phase_commit boolean, copies_agree boolean, coordinator_went_on boolean,
+    copied_behind_coordinator boolean, overdue_ms bigint, decided_once boolean, history_covers
+    boolean, age_ms bigint, limit_ms int, pending_groups string, missing_before_marker boolean,
+    offset_first bigint, offset_last bigint, byte_position bigint, byte_length int,
+    output_position bigint, output_length int, record_position bigint, record_length int
 """

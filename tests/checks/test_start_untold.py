@@ -52,7 +52,7 @@ def test_so_is_the_last_record_of_its_id(
         [(start, NOW - latest - TIMEOUT - 10_000)], "start_ms long, overdue_ms long"
     ).selectExpr(
         "*", f"{TIMEOUT} timeout_ms", "1 state", "true last_of_all", "cast(null as string) error",
-        "false tombstone", "0L offset_last", "9L stable_below",
+        "false tombstone", "0L offset_last", "9L stable_below", "false lost_behind",
     )  # fmt: skip
     check = txnlog_overdue_transaction.CHECK
     fired = row.filter(check.fires()).select(*judge(check.excuses)).collect()

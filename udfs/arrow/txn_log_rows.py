@@ -69,6 +69,12 @@ def _is_error(one: Unusual) -> Bools:
     return error
 
 
+def _is_named(one: Unusual) -> Bools:
+    ids = one.rows.field("transactional_id")
+    named: Bools = ids.is_valid().to_numpy(zero_copy_only=False)
+    return named
+
+
 def _ordered(usual: UsualColumns, others: list[Unusual]) -> _Order:
     batch = np.concatenate([usual.batch, *[one.batch for one in others]])
     offset = np.concatenate([usual.offset, *_field(others, "offset", 0)])
@@ -232,6 +238,15 @@ def _placed_ids(usual: UsualColumns, others: list[Unusual], place: Place) -> dic
     return {"ids": int(hashes.size), "misplaced_ids": misplaced}
 
 
+def _unreadable(others: list[Unusual]) -> dict[str, int | None]:
+    """Offsets of the last record that cannot be decoded, and of the last without a name."""
+    offset = np.concatenate([*_field(others, "offset", -1), np.empty(0, dtype=np.int64)])
+    error = np.concatenate([*map(_is_error, others), np.empty(0, dtype=np.bool_)])
+    named = np.concatenate([*map(_is_named, others), np.empty(0, dtype=np.bool_)])
+    found = {"unreadable_at": offset[error], "nameless_at": offset[error & ~named]}
+    return {name: int(at.max()) if at.size else None for name, at in found.items()}
+
+
 def _struct(size: int, columns: dict[str, pa.Array]) -> pa.StructArray:
     arrays = [
         columns[field.name].cast(field.type)
@@ -281,4 +296,5 @@ def entry_rows(
         yield builder.struct(log_row.TXN_LOG_RECORD, "txn_log_record", txn_log_records)
     for block in split.blocks():
         yield builder.nested(log_row.FOLDED, "folded", [block])
-    return {"coordinator": split.summary() | _placed_ids(usual, others, place)}
+    placed = _placed_ids(usual, others, place)
+    return {"coordinator": split.summary() | placed | _unreadable(others)}

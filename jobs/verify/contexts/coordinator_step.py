@@ -4,6 +4,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.model.coordinator_log import CoordinatorLog
+from jobs.model.lost_records import lost_behind
 from jobs.model.state_names import state_name
 from jobs.spark.joins import small
 from jobs.verify.contexts.context import Context, with_paths
@@ -165,10 +166,10 @@ def coordinator_step_context(
     before and the one before that, null for none. `adjacent`: no record of the partition is
     missing or undecodable between `previous` and this one (docs/kafka-rules.md). `first_of_log`:
     nothing is between offset 0 and this record, and it is the first of its id. `newest`: the last
-    record of its id. `new_tag`: it has an unknown tag that no record of the partition before it
-    has. `latest_timestamp`: the newest one up to the record. `alive_ms`: how long the partition
-    was written up to the record, where a pause counts as one minute at most. A record that cannot
-    be decoded has `error`.
+    record of its id; `lost_behind`: later ones may be lost. `new_tag`: it has an unknown tag that
+    no record of the partition before it has. `latest_timestamp`: the newest one up to the record.
+    `alive_ms`: how long the partition was written up to the record, where a pause counts as one
+    minute at most. A record that cannot be decoded has `error`.
 
     On irregular rows also `from_older_state`: see `jobs.verify.transitions`. `overdue_ms`: how long
     before the end of the copy its transaction should have been aborted, negative if it need not.
@@ -179,11 +180,13 @@ def coordinator_step_context(
     stepped = _stepped(log.txn_log_records).filter(~F.col("judged"))
     needed = partition_info.select(
         "partition_index", "topic", "partition", "broker", "from_beginning", "stable_below",
-        "complete_up_to_ms", "single_broker",
+        "complete_up_to_ms", "single_broker", "holes", "nameless_at",
         F.when(~F.col("alone"), F.col("high_watermark")).alias("replicated_below"),
     )  # fmt: skip
-    rows = stepped.join(small(needed), on="partition_index", how="inner").select(
-        "*",
+    joined = stepped.join(small(needed), on="partition_index", how="inner")
+    rows = joined.select(
+        *(name for name in joined.columns if name not in ("holes", "nameless_at")),
+        lost_behind(F.col("offset"), F.col("nameless_at")).alias("lost_behind"),
         F.coalesce(
             F.col("offset") - F.col("previous.offset")
             == F.col("ordinal") - F.col("previous.ordinal"),

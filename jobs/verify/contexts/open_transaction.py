@@ -144,9 +144,11 @@ def with_log_ages(
     logs_until_ms: every partition of `__transaction_state` has a copy that is complete up to this
     moment; logs_stopped: and of a broker that was stopped cleanly and has no other beside it in its
     cluster. Null without the log.
-    coordinator_log_complete: every partition of it is in the dump.
+    coordinator_log_complete: every partition of it is in the dump; coordinator_log_lost: of some
+    records are lost in each copy, or cannot be decoded.
     """
     stopped = F.col("clean_shutdown") & F.col("alone")
+    lost = (F.size("holes") > 0) | F.col("unreadable_at").isNotNull()
     by_partition = (
         partition_info.filter(F.col("topic") == TXN_LOG_TOPIC)
         .groupBy("partition")
@@ -155,6 +157,7 @@ def with_log_ages(
             F.max(stopped).alias("stopped"),
             F.max("ids").alias("ids"),
             F.max("misplaced_ids").alias("misplaced_ids"),
+            F.min(lost).alias("lost"),
         )
     )
     whole = by_partition.agg(
@@ -162,6 +165,7 @@ def with_log_ages(
         F.min(F.coalesce("until_ms", F.lit(-1))).alias("logs_until_ms"),
         F.min("stopped").alias("logs_stopped"),
         _log_complete(listing).alias("coordinator_log_complete"),
+        F.coalesce(F.max("lost"), F.lit(False)).alias("coordinator_log_lost"),
     )
     return rows.crossJoin(F.broadcast(whole))
 
@@ -219,7 +223,8 @@ def coordinator_columns(
 
     `epoch`: the column with the producer epoch of its data.
 
-    transactional_id, coordinator_state; coordinator_known; coordinator_covers_partition (the
+    transactional_id, coordinator_state; coordinator_known; coordinator_lost (later records of
+    its id may be lost, or cannot be decoded); coordinator_covers_partition (the
     record is of a running transaction that lists the partition); two_phase_commit; copies_agree
     (the copies of partition and coordinator log are late enough to compare); coordinator_went_on
     (a higher epoch is in effect and no decision under way, so the transaction is complete; or
@@ -256,6 +261,7 @@ def coordinator_columns(
         F.col("coordinator.state").alias("coordinator_state"),
         runs_here().alias("coordinator_covers_partition"),
         F.col("coordinator").isNotNull().alias("coordinator_known"),
+        F.coalesce("coordinator.lost_behind", F.lit(False)).alias("coordinator_lost"),
         F.coalesce(F.col("coordinator.timeout_ms") == TWO_PHASE_COMMIT_TIMEOUT, F.lit(False)).alias(
             "two_phase_commit"
         ),

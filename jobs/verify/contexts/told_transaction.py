@@ -34,7 +34,7 @@ def told_transaction_context(
     """Ids with the last record of each. `coordinator`: last records (jobs.replay.coordinator).
 
     `quiet`: that record was there before the coordinator was asked first (the log is copied before
-    the data, too), so that none came while it was asked.
+    the data, too), and none behind it is lost, so that none came while it was asked.
     """
     earlier = (
         partition_info.filter(F.col("topic") == TXN_LOG_TOPIC)
@@ -44,7 +44,13 @@ def told_transaction_context(
     newest = coordinator.groupBy("partition", "transactional_id").agg(
         F.max(
             F.struct(
-                "record_offset", "broker", "producer_id", "producer_epoch", "state", "tombstone"
+                "record_offset",
+                "broker",
+                "producer_id",
+                "producer_epoch",
+                "state",
+                "tombstone",
+                "lost_behind",
             )
         ).alias("record")
     )
@@ -57,9 +63,11 @@ def told_transaction_context(
             F.when(F.col("record.tombstone"), F.lit(TOMBSTONE))
             .otherwise(F.col("record.state"))
             .alias("state"),
-            F.coalesce(F.col("record.record_offset") < F.col("earlier_end"), F.lit(False)).alias(
-                "quiet"
-            ),
+            F.coalesce(
+                (F.col("record.record_offset") < F.col("earlier_end"))
+                & ~F.col("record.lost_behind"),
+                F.lit(False),
+            ).alias("quiet"),
         )
     )  # fmt: skip
 

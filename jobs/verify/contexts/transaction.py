@@ -103,9 +103,9 @@ def transaction_context(
     start_untold, the columns of `with_moments`, age_ms (see `age`), held_ms (since its first batch
     at least, or by the client's clock where a broker's says nothing), holds_lso (the oldest open
     one of its partition), missing_before_marker (offsets between data and marker are lost; of a
-    marker alone: any between the marker before and it are missing), behind_data_gap (lost after
-    the data, and after the snapshot that has them open), ended_in_snapshot (the newest snapshot
-    shows that the marker is among what is lost), open_at_the_stop (the broker had them open when it
+    marker alone: any between the marker before and it are missing), behind_data_gap (lost after the
+    data, and after the snapshot that has them open), ended_in_snapshot (the newest snapshot shows
+    that the marker is among what is lost), open_at_the_stop (the broker had them open when it
     stopped cleanly), state_may_have_expired, and the columns of `with_listing` and
     `with_marker_decisions`. `history`: producer ids, of `jobs.replay.decisions`.
     """

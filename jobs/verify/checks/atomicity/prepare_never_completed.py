@@ -11,7 +11,7 @@ KAFKA-19999).
 When it is legal: the coordinator was down, or a listed partition had no leader. The finding is
 therefore a violation only if every listed partition has the marker below its high watermark, and
 the same partition of the log was still written to for that long afterwards. If the copy ends too
-early, the finding is inconclusive.
+early, or records behind that one are lost or cannot be decoded, the finding is inconclusive.
 
 Evidence: the Prepare record.
 """
@@ -23,7 +23,13 @@ from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, text
 from jobs.verify.conditions import unstable_tail
 from jobs.verify.contexts.coordinator_links import is_unfinished
 from jobs.verify.transitions import is_decoded, number_of
-from jobs.verify.verdict import COORDINATOR_STOPPED, DUMP_BEFORE_EVENT, inconclusive, suspect
+from jobs.verify.verdict import (
+    COORDINATOR_STOPPED,
+    DUMP_BEFORE_EVENT,
+    MISSING_RANGE,
+    inconclusive,
+    suspect,
+)
 
 
 def _all_marked() -> Column:
@@ -53,6 +59,7 @@ CHECK = Check(
     ),
     excuses=(
         unstable_tail(),
+        inconclusive(MISSING_RANGE, lambda: F.col("lost_behind")),
         inconclusive(
             DUMP_BEFORE_EVENT,
             lambda: F.coalesce(F.col("seen_for_ms") <= F.col("limit_ms"), F.lit(True)),

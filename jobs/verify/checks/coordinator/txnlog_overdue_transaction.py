@@ -7,7 +7,8 @@ Why it is suspect: the coordinator looks every ten seconds for transactions to a
 
 When it is legal: the coordinator was stopped; ids of two-phase commit never time out. Texts of
 kafka-dump-log up to 3.9 do not show when a transaction began: then the finding is inconclusive,
-unless the last update alone is old enough.
+unless the last update alone is old enough. So it is where records behind that one are lost or
+cannot be decoded.
 
 Evidence: the batch of the record.
 """
@@ -19,6 +20,7 @@ from jobs.verify.conditions import unstable_tail
 from jobs.verify.transitions import is_decoded
 from jobs.verify.verdict import (
     COORDINATOR_STOPPED,
+    MISSING_RANGE,
     TEXT_DUMP_LACKS_FIELD,
     TWO_PHASE_COMMIT,
     explained,
@@ -45,6 +47,7 @@ CHECK = Check(
             lambda: F.col("start_ms").isNull() & ~F.coalesce(F.col("overdue_ms") > 0, F.lit(False)),
         ),
         unstable_tail(),
+        inconclusive(MISSING_RANGE, lambda: F.col("lost_behind")),
         suspect(COORDINATOR_STOPPED),
     ),
     expected=lambda: text("COMMIT or ABORT within {timeout_ms} ms"),

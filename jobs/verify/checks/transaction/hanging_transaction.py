@@ -8,18 +8,19 @@ Why it is wrong: the last stable offset cannot advance beyond its first offset, 
 consumers wait without end and the cleaner stops (KIP-664).
 
 When it is legal: a prepared transaction of two-phase commit; the partition and the coordinator's
-log were copied at different moments; the marker is damaged or missing in the dump; the
-transactional id got another producer id after the partition was copied. If a producer snapshot
-after the missing offsets has the transaction ended, nothing is reported. If another copy of the
-partition is longer, the transaction is judged there. Data at or above the high watermark may still
-be truncated. The age is counted from the first broker timestamp after the data; client timestamps
-prove nothing.
+log were copied at different moments; the marker, or the coordinator's newest record, is damaged or
+missing in the dump; the transactional id got another producer id after the partition was copied. If
+a producer snapshot after the missing offsets has the transaction ended, nothing is reported. If
+another copy of the partition is longer, the transaction is judged there. Data at or above the high
+watermark may still be truncated. The age is counted from the first broker timestamp after the data;
+client timestamps prove nothing.
 Brokers up to Kafka 2.3 forgot a transaction when all its data were deleted with the head of the
 log.
 
 Evidence: the first and the last batch of the transaction.
 """
 
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
@@ -40,6 +41,14 @@ from jobs.verify.verdict import (
     inconclusive,
 )
 
+
+def _owner_may_be_lost() -> Column:
+    """Whether records of its id, or of any where no id has the producer, are lost or unreadable."""
+    return F.when(F.col("coordinator_known"), F.col("coordinator_lost")).otherwise(
+        F.col("coordinator_log_lost")
+    )
+
+
 CHECK = Check(
     code="hanging_transaction",
     severity=ERROR,
@@ -51,7 +60,7 @@ CHECK = Check(
         judged_on_a_longer_copy(),
         marker_gone_with_the_head(),
         ended_before_snapshot(),
-        inconclusive(MISSING_RANGE, lambda: F.col("behind_data_gap")),
+        inconclusive(MISSING_RANGE, lambda: F.col("behind_data_gap") | _owner_may_be_lost()),
         inconclusive(TWO_PHASE_COMMIT, lambda: F.col("two_phase_commit")),
         inconclusive(
             TXNLOG_NOT_DUMPED,

@@ -10,7 +10,7 @@ A running coordinator ends transactions before that age.
 When it is legal: the broker allows longer transactions than the configuration of this audit; a
 prepared transaction of two-phase commit; client timestamps are in the past, and no broker timestamp
 after the data shows when they were appended; the data lie before the log, and the cleaner may have
-taken their marker; a producer snapshot shows that the marker is among what is damaged or missing.
+taken their marker; the marker may be among what is damaged or missing.
 
 Evidence: the first batch of the transaction.
 """
@@ -24,7 +24,13 @@ from jobs.verify.conditions import (
     judged_on_a_longer_copy,
     marker_gone_with_the_head,
 )
-from jobs.verify.verdict import CONFIG_UNKNOWN, TWO_PHASE_COMMIT, inconclusive, suspect
+from jobs.verify.verdict import (
+    CONFIG_UNKNOWN,
+    MISSING_RANGE,
+    TWO_PHASE_COMMIT,
+    inconclusive,
+    suspect,
+)
 
 CHECK = Check(
     code="lso_stuck",
@@ -43,6 +49,7 @@ CHECK = Check(
         judged_on_a_longer_copy(),
         marker_gone_with_the_head(),
         ended_before_snapshot(),
+        inconclusive(MISSING_RANGE, lambda: F.col("behind_data_gap")),
         inconclusive(TWO_PHASE_COMMIT, lambda: F.col("two_phase_commit")),
         suspect(CONFIG_UNKNOWN),
     ),
