@@ -9,6 +9,7 @@ from pyspark.sql.types import LongType
 from jobs.spark.joins import small
 from schemas import log_row
 from schemas.dump_partition import CLEANED, CLEANING_UNKNOWN, DUMP_PARTITION, NEVER_CLEANED
+from udfs.arrow.frames import ZERO_BYTES
 from udfs.rules.absence import RANGES_OF_PARTITION, first_pass_possible, is_gap, within_reach
 from udfs.rules.batch_order import goes_back, leader_epoch_fell
 from udfs.rules.extent import is_outlasted, manifest_counts
@@ -122,7 +123,7 @@ def holes(
     nothing of what happened there. `emptied`: markers whose batch is there
     without a record, with producer_id and producer_epoch (null: of several).
     """
-    reach = small(static.select("partition_index", "cleaned_below"))
+    reach = small(static.select("partition_index", "cleaned_below", "clean_shutdown"))
     first = F.col("previous_last_offset") + 1
     stepped = (
         discontinuities.filter(F.col("discontinuity").isin("gap", "segment_missing"))
@@ -139,10 +140,15 @@ def holes(
             F.lit(False).alias("emptied"),
         )
     )
-    damaged = failures.filter(F.col("next_offset").isNotNull()).select(
+    behind = F.coalesce("previous_last_offset", F.lit(-1)) + 1
+    # At the end of the log a running broker may be writing; one that stopped cleanly had written.
+    at_end = F.when(F.col("clean_shutdown") & (F.col("reason") != ZERO_BYTES), behind + 1)
+    end = F.coalesce("next_offset", at_end)
+    ranges = failures.join(reach, on="partition_index", how="inner").withColumn("end", end)
+    damaged = ranges.filter(F.col("end").isNotNull()).select(
         "partition_index",
-        (F.coalesce("previous_last_offset", F.lit(-1)) + 1).alias("first"),
-        F.col("next_offset").alias("end"),
+        behind.alias("first"),
+        "end",
         F.lit(True).alias("hole"),
         F.lit(True).alias("missing"),
         F.lit(False).alias("emptied"),
@@ -437,8 +443,14 @@ def _extent() -> tuple[Column, Column]:
 
 
 def _missing_at_ends() -> Column:
-    """Ranges of RANGES between the names of the outer segments and the batches in them."""
+    """Ranges of RANGES between the names of the outer segments and the batches in them.
+
+    And between the last batch and the high watermark of a copy that a broker made when it stopped:
+    what lies below it was replicated. Other copies may be older than their checkpoint.
+    """
     newest = F.col("last_offset") + 1
+    replicated = F.when(F.col("clean_shutdown"), F.col("checkpoint_high_watermark"))
+    end = F.greatest("newest_base", replicated)
     return F.filter(
         F.array(
             F.when(
@@ -447,10 +459,7 @@ def _missing_at_ends() -> Column:
                     F.col("first_base").alias("first"), F.col("head.first_offset").alias("end")
                 ),
             ),
-            F.when(
-                F.col("newest_base") > newest,
-                F.struct(newest.alias("first"), F.col("newest_base").alias("end")),
-            ),
+            F.when(end > newest, F.struct(newest.alias("first"), end.alias("end"))),
         ),
         lambda one: one.isNotNull(),
     )

@@ -2654,7 +2654,7 @@ def with_these_timestamps(case: Case) -> bool | None:
         return False
     mine_ = (one.batch for one in case.copy(case.proofs[-1]).of(batch.producer))
     newest = [one.newest for one in mine_ if before.base <= one.base < batch.base]
-    return told[0] in newest and told[1] == batch.timestamp
+    return told[0] in newest and told[1] == batch.newest
 
 
 def first_of_producer(case: Case) -> bool | None:

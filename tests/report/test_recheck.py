@@ -7,6 +7,7 @@ import struct
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -137,6 +138,22 @@ def test_what_python_cannot_decompress_is_undecided(tmp_path: Path) -> None:
         assert told == (recheck.UNDECIDED, "cannot be rechecked without codec zstd (Python 3.14)")
     finding = finding_of("sequence_gap", tmp_path, "data pid=1 codec=lz4", "data pid=1 seq=7")
     assert recheck.recheck(finding, [tmp_path])[0] == recheck.CONFIRMED
+
+
+def test_zstd_is_read_where_python_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`compression.zstd` of Python 3.14, of which two names are used."""
+
+    def decompress(data: bytes) -> bytes:
+        with pa.CompressedInputStream(pa.BufferReader(data), "zstd") as stream:
+            return bytes(stream.read())
+
+    known = SimpleNamespace(decompress=decompress, ZstdError=OSError)
+    monkeypatch.setitem(sys.modules, "compression", ModuleType("compression"))
+    monkeypatch.setitem(sys.modules, "compression.zstd", known)
+    stored = writer.compress(4, b"payload" * 9)
+    assert recheck.unzstd(stored) == b"payload" * 9
+    with pytest.raises(ValueError, match="Truncated"):
+        recheck.unzstd(stored[:12] + b"\0" * 9)
 
 
 def test_the_header_of_an_lz4_frame_has_its_checksum() -> None:

@@ -554,7 +554,7 @@ BYTES = [
           groups("offsets group=x t-0=7"), ("", OF_GROUPS, 0)),
     of_log("legacy_wrapper_invalid", ["v1 n=2 codec=snappy inner_crc=bad"],
            ["v1 n=2 codec=snappy"]),
-    shown("producer_timestamp_expired_state", dumped("data pid=7", "data pid=7 at=90000"),
+    shown("producer_timestamp_expired_state", dumped("data pid=7", "data pid=7 n=2 at=90000"),
           dumped("data pid=7", "data pid=7 at=9"), ("", "t-0", 0), ("", "t-0", 1),
           found=f"the previous batch or marker has timestamp {T0} ms, this batch "
           f"{T0 + 90_000_000} ms"),
