@@ -113,7 +113,9 @@ def _enriched(located: DataFrame, ages: Ages) -> DataFrame:
     now = F.least("history_covers_ms", F.lit(ages.now).cast("long"))
     marked = F.col("markers").isNotNull()
     short = F.col("short_next").isNotNull()
-    first = F.when(marked, F.coalesce("data_first", "marker_offset")).otherwise(
+    # The first marker of the row may have ended nothing, and a later one the first data.
+    of_marker = F.least("data_first", "marker_offset")
+    first = F.when(marked, of_marker).otherwise(
         F.coalesce("data_run.first_offset", "later_run.run_first", "held_from")
     )
     last = F.when(marked, F.col("marker_offset")).otherwise(

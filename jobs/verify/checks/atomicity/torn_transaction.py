@@ -11,9 +11,11 @@ records in the other partitions and its offset commits, but not these records.
 When it is legal: never. The cause is an operator's abort in one partition (kafka-transactions.sh
 abort) while the producer is still running and later commits. Under transaction.version 0 and 1 a
 client's own abort carries the epoch of its data too, so this is judged only if the coordinator's
-log still shows that no abort of that epoch was decided for the partition. A PrepareCommit record
-that the next record of its id contradicts is an append that timed out: it never took effect and
-committed nothing.
+log still shows that no abort of that epoch was decided for the partition. Where a commit of an
+older version has the epoch of the data and lists the partition, too, the data may be late ones of
+that, which hung: marker_outcome_mismatch tells such an abort. A PrepareCommit record that the next
+record of its id contradicts is an append that timed out: it never took effect and committed
+nothing.
 
 Evidence: the ABORT marker, and the Prepare record of the commit.
 """
