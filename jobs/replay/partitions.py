@@ -13,7 +13,7 @@ from udfs.rules.absence import RANGES_OF_PARTITION, first_pass_possible, is_gap,
 from udfs.rules.batch_order import goes_back, leader_epoch_fell
 from udfs.rules.extent import is_outlasted, manifest_counts
 
-RANGES = "array<struct<first:bigint,end:bigint>>"
+RANGES = "array<struct<first:bigint,end:bigint,producer_id:bigint>>"
 # Of ranges of offsets: see `holes`.
 KINDS = ("holes", "gone", "missing", "emptied")
 OWNER = ("producer_id", "producer_epoch")
@@ -114,10 +114,11 @@ def holes(
 ) -> DataFrame:
     """Offsets that are missing between others, one row a partition: arrays of KINDS.
 
-    Arrays of structs (first, end): first missing offset and the first offset present after them;
-    sorted, at most `RANGES_OF_PARTITION`. `missing`: all, whatever took them. `holes`: what is not
-    known to be the cleaner's: damage, gaps above its reach, whole files, and batches that are there
-    and say nothing (`lost`); `gone`: the same without these. Offsets between the base offset of the
+    Arrays of structs (first, end, producer_id): first missing offset, first offset present after
+    them, and whose they are (null: anybody's); sorted, at most `RANGES_OF_PARTITION`. `missing`:
+    all, whatever took them. `holes`: what is not known to be the cleaner's: damage, gaps above its
+    reach, whole files, and batches that are there and say nothing (`lost`), which are those of the
+    producer in their header; `gone`: the same without these. Offsets between the base offset of the
     first segment and its first batch are missing too: a producer snapshot of that base offset says
     nothing of what happened there. `emptied`: markers whose batch is there
     without a record, with producer_id and producer_epoch (null: of several).
@@ -194,7 +195,8 @@ def _merged(found: DataFrame) -> DataFrame:
             *[shared(name) for name in OWNER],
         )
     )
-    fields = dict.fromkeys(KINDS, ("first", "end")) | {"emptied": ("first", "end", *OWNER)}
+    fields: dict[str, tuple[str, ...]] = dict.fromkeys(KINDS, ("first", "end", "producer_id"))
+    fields["emptied"] = ("first", "end", *OWNER)
     return merged.groupBy("partition_index").agg(
         *[
             F.array_sort(
@@ -433,17 +435,20 @@ def _extent() -> tuple[Column, Column]:
 def _missing_at_ends() -> Column:
     """Ranges of RANGES between the names of the outer segments and the batches in them."""
     newest = F.col("last_offset") + 1
+    anyone = F.lit(None).cast("bigint").alias("producer_id")
     return F.filter(
         F.array(
             F.when(
                 F.col("head.first_offset") > F.col("first_base"),
                 F.struct(
-                    F.col("first_base").alias("first"), F.col("head.first_offset").alias("end")
+                    F.col("first_base").alias("first"),
+                    F.col("head.first_offset").alias("end"),
+                    anyone,
                 ),
             ),
             F.when(
                 F.col("newest_base") > newest,
-                F.struct(newest.alias("first"), F.col("newest_base").alias("end")),
+                F.struct(newest.alias("first"), F.col("newest_base").alias("end"), anyone),
             ),
         ),
         lambda one: one.isNotNull(),
