@@ -11,7 +11,7 @@ from schemas import log_row
 from schemas.dump_partition import CLEANED, CLEANING_UNKNOWN, DUMP_PARTITION, NEVER_CLEANED
 from udfs.rules.absence import RANGES_OF_PARTITION, first_pass_possible, is_gap, within_reach
 from udfs.rules.batch_order import goes_back, leader_epoch_fell
-from udfs.rules.extent import is_outlasted, manifest_counts
+from udfs.rules.extent import is_outlasted, manifest_counts, reaches_copying
 
 RANGES = "array<struct<first:bigint,end:bigint,producer_id:bigint>>"
 # Of ranges of offsets: see `holes`.
@@ -298,7 +298,8 @@ def partition_info(
     (transactional ids in it, and those that belong elsewhere; null for others).
 
     complete_up_to_ms: see `udfs.rules.extent`. outlasted: another copy of the partition goes on
-    after the end of this one. alone: its broker is the only one of its cluster.
+    after the end of this one. of_leader: see
+    `udfs.rules.extent.reaches_copying`. alone: its broker is the only one of its cluster.
     newest_snapshot, open_in_snapshot: see `known_states`; null where no snapshot says.
     earlier_end: log end of the copy of a `__transaction_state` partition that was taken before all
     data, null for none.
@@ -357,7 +358,7 @@ def partition_info(
     lost_at_ends = F.filter(
         at_ends, lambda one: ~within_reach(one["first"], F.col("cleaned_below"))
     )
-    complete_up_to, outlasted = _extent()
+    complete_up_to, outlasted, of_leader = _extent()
     from_beginning = F.coalesce("first_base", F.lit(0)) == 0
     of_cluster = (
         bounded.join(small(brokers), on="broker", how="left")
@@ -393,6 +394,7 @@ def partition_info(
             "broker_timestamp",
             complete_up_to.alias("complete_up_to_ms"),
             outlasted.alias("outlasted"),
+            of_leader.alias("of_leader"),
             alone.alias("alone"),
             *LOOKED_UP,
             (F.col("one_broker") & alone).alias("single_broker"),
@@ -406,8 +408,8 @@ def partition_info(
     )
 
 
-def _extent() -> tuple[Column, Column]:
-    """complete_up_to_ms and outlasted: see `udfs.rules.extent`."""
+def _extent() -> tuple[Column, Column, Column]:
+    """complete_up_to_ms, outlasted and of_leader: see `udfs.rules.extent`."""
     alone = F.coalesce("alone", F.lit(False))
     by_broker = Window.partitionBy("broker")
     copies = Window.partitionBy(F.coalesce("replica_set", -1 - F.col("partition_index")))
@@ -429,7 +431,8 @@ def _extent() -> tuple[Column, Column]:
         F.when(alone, F.col("broker_timestamp")).otherwise(F.col("replicated_timestamp")),
         F.when(counts, dated),
     )
-    return complete_up_to, outlasted
+    of_leader: Column = reaches_copying(alone, F.coalesce("fetched", F.lit(False)), counts)
+    return complete_up_to, outlasted, of_leader
 
 
 def _missing_at_ends() -> Column:

@@ -16,25 +16,26 @@ COLUMNS = """
     raised_first bigint, raised_last bigint, data_first bigint, data_last bigint, decidable int,
     contradicted int, contradicted_early int, broker int, topic string, partition int,
     complete_up_to_ms bigint, clean_shutdown boolean, single_broker boolean, alone_in_cluster
-    boolean, holes array<struct<first:bigint, end:bigint, producer_id:bigint>>, missing
-    array<struct<first:bigint, end:bigint, producer_id:bigint>>, emptied array<struct<first:bigint,
-    end:bigint, producer_id:bigint, producer_epoch:int>>, last_legacy_offset bigint, log_end_offset
-    bigint, with_kraft boolean, coordinator_index int, record_length int, prepare_offset bigint,
-    leader_epoch int, transaction_version_2 boolean, decided_commit boolean, decided_abort boolean,
-    decided_with_transaction_version_1 boolean, decided_place bigint, decided_length int, decided_id
-    string, committed_place bigint, committed_length int, committed_id string, committed_epoch int,
-    committed_offset bigint, committed_complete boolean, committed_index int, history_covers_ms
-    bigint, newest_epoch int, known_above int, history_clean_shutdown boolean, first_epoch int,
-    first_commit boolean, first_id string, first_whole boolean, last_epoch int, last_commit boolean,
-    last_id string, newest_owner bigint, owners_of_data bigint, running_epoch int,
-    running_partitions array<string>, coordinator_broker int, coordinator_clean_shutdown boolean,
-    coordinator_stable_below bigint, earlier_end bigint, replica_offset bigint, committed_somewhere
-    boolean, raised_both_ways boolean, data_run struct<first_offset:bigint, file_index:int,
-    first_position:bigint, first_length:int>, data_run_last bigint, ended_run_last bigint,
-    earlier_offset bigint, later_run struct<run_first:bigint, file_index:int, run_position:bigint,
-    run_length:int>, first_marker_offset bigint, first_marker_ms bigint, last_marker_offset bigint,
-    last_marker_ms bigint, ended_complete bigint, ended_marker bigint, apart_ms int, at_once
-    boolean, whole_from bigint, whole_to bigint, copied_later boolean, history_later boolean,
+    boolean, stable_below bigint, of_leader boolean, holes array<struct<first:bigint, end:bigint,
+    producer_id:bigint>>, missing array<struct<first:bigint, end:bigint, producer_id:bigint>>,
+    emptied array<struct<first:bigint, end:bigint, producer_id:bigint, producer_epoch:int>>,
+    last_legacy_offset bigint, log_end_offset bigint, with_kraft boolean, coordinator_index int,
+    record_length int, prepare_offset bigint, leader_epoch int, transaction_version_2 boolean,
+    decided_commit boolean, decided_abort boolean, decided_with_transaction_version_1 boolean,
+    decided_place bigint, decided_length int, decided_id string, committed_place bigint,
+    committed_length int, committed_id string, committed_epoch int, committed_offset bigint,
+    committed_complete boolean, committed_index int, history_covers_ms bigint, newest_epoch int,
+    known_above int, history_clean_shutdown boolean, first_epoch int, first_commit boolean, first_id
+    string, first_whole boolean, last_epoch int, last_commit boolean, last_id string, newest_owner
+    bigint, owners_of_data bigint, running_epoch int, running_partitions array<string>,
+    coordinator_broker int, coordinator_clean_shutdown boolean, coordinator_stable_below bigint,
+    earlier_end bigint, replica_offset bigint, committed_somewhere boolean, raised_both_ways
+    boolean, data_run struct<first_offset:bigint, file_index:int, first_position:bigint,
+    first_length:int>, data_run_last bigint, ended_run_last bigint, earlier_offset bigint, later_run
+    struct<run_first:bigint, file_index:int, run_position:bigint, run_length:int>,
+    first_marker_offset bigint, first_marker_ms bigint, last_marker_offset bigint, last_marker_ms
+    bigint, ended_complete bigint, ended_marker bigint, apart_ms int, at_once boolean, whole_from
+    bigint, whole_to bigint, goes_on boolean, copied_later boolean, history_later boolean,
     history_after_all boolean, stale_place bigint, stale_offset bigint, stale_first bigint,
     stale_last bigint, undecided_place bigint, undecided_offset bigint, undecided_first bigint,
     undecided_last bigint, never_committed boolean, odd_place bigint, odd_offset bigint, odd_first

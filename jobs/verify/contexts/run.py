@@ -13,6 +13,7 @@ from jobs.verify.conditions import (
 )
 from jobs.verify.contexts.append_bound import with_latest_append
 from jobs.verify.contexts.context import Context, with_paths
+from udfs.rules.logic import surely
 from udfs.rules.memory import at_least_later, may_have_expired
 from udfs.rules.producer_step import LAST_EPOCH, Batch, Known, follows
 
@@ -139,11 +140,10 @@ def run_context(
             (F.col("chain.epoch_before") == F.col("producer_epoch"))
             & outlier
             & ((skipped == 1) | (skipped == chain_end + 2))
-            & ~F.coalesce(
+            & ~surely(
                 own_missing_between(
                     F.col("chain.offset_before") + 1, F.col("chain.first_offset") - 1
-                ),
-                F.lit(False),
+                )
             )
         )
         first_batch_end = F.col("first_offset") + sequence_distance(
