@@ -370,7 +370,7 @@ MISSING = table(
     long("end", "first offset that is present after them"),
     boolean("lost", "a batch that is there and says nothing of producers: no cleaner took it"),
     boolean("emptied", "a marker that the cleaner emptied: its batch is there, without a record"),
-    long("producer_id", "producer id of that marker; null: of several, or of none"),
+    long("producer_id", "producer id of that batch or marker; null: of several, or of none"),
     integer("producer_epoch", "its producer epoch; null as above"),
 )
 

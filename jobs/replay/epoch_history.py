@@ -75,21 +75,24 @@ def _begins() -> Column:
     (`TransactionMetadata.prepareIncrementProducerEpoch`), perhaps after a transaction in it: epoch
     0, too, where its producer id followed on one whose epochs were used up
     (`TransactionCoordinator.prepareInitProducerIdTransit`, 2.5 to 4.0). So the record before must
-    be there, and be of another epoch, or there is none. Under version 2 a transaction would have
-    raised the epoch: an Empty record has the version of the transaction before it.
+    be there, and show that the epoch was not in effect, or there is none. One of a higher epoch, or
+    of a producer id that would follow, shows nothing: its append may have failed late. Under
+    version 2 a transaction would have raised the epoch: an Empty record has the version of the
+    transaction before it.
     """
     completed = F.col("state").isin(COMPLETE_COMMIT, COMPLETE_ABORT)
     previous_next_to_it = (F.col("offset") - F.col("previous.offset")) == (
         F.col("ordinal") - F.col("previous.ordinal")
     )
-    given_before = (F.col("previous.producer_id") == F.col("producer_id")) & (
-        F.col("previous.producer_epoch") == F.col("producer_epoch")
-    )
-    another_before = previous_next_to_it & ~F.coalesce(given_before, F.lit(False))
+    # No record has an epoch below that in effect, and none goes back to a producer id of before.
+    same_producer = F.col("previous.producer_id") == F.col("producer_id")
+    raised = same_producer & (F.col("previous.producer_epoch") < F.col("producer_epoch"))
+    anew = ~surely(same_producer) & (F.col("producer_epoch") == 0)
+    risen = previous_next_to_it & (surely(raised) | anew)
     # Ordinals count from 1.
     none_before = F.col("previous").isNull() & (F.col("offset") == F.col("ordinal") - 1)
     of_version_2 = F.col("client_transaction_version") >= PROTOCOL_2
-    given = surely(of_version_2) | surely(another_before) | none_before
+    given = surely(of_version_2) | surely(risen) | none_before
     return F.when(F.col("state") == EMPTY, given).otherwise(completed & of_version_2)
 
 

@@ -12,9 +12,9 @@ from schemas.dump_partition import CLEANED, CLEANING_UNKNOWN, DUMP_PARTITION, NE
 from udfs.arrow.frames import ZERO_BYTES
 from udfs.rules.absence import RANGES_OF_PARTITION, first_pass_possible, is_gap, within_reach
 from udfs.rules.batch_order import goes_back, leader_epoch_fell
-from udfs.rules.extent import is_outlasted, manifest_counts
+from udfs.rules.extent import is_outlasted, manifest_counts, reaches_copying
 
-RANGES = "array<struct<first:bigint,end:bigint>>"
+RANGES = "array<struct<first:bigint,end:bigint,producer_id:bigint>>"
 # Of ranges of offsets: see `holes`.
 KINDS = ("holes", "gone", "missing", "emptied")
 OWNER = ("producer_id", "producer_epoch")
@@ -115,10 +115,11 @@ def holes(
 ) -> DataFrame:
     """Offsets that are missing between others, one row a partition: arrays of KINDS.
 
-    Arrays of structs (first, end): first missing offset and the first offset present after them;
-    sorted, at most `RANGES_OF_PARTITION`. `missing`: all, whatever took them. `holes`: what is not
-    known to be the cleaner's: damage, gaps above its reach, whole files, and batches that are there
-    and say nothing (`lost`); `gone`: the same without these. Offsets between the base offset of the
+    Arrays of structs (first, end, producer_id): first missing offset, first offset present after
+    them, and whose they are (null: anybody's); sorted, at most `RANGES_OF_PARTITION`. `missing`:
+    all, whatever took them. `holes`: what is not known to be the cleaner's: damage, gaps above its
+    reach, whole files, and batches that are there and say nothing (`lost`), which are those of the
+    producer in their header; `gone`: the same without these. Offsets between the base offset of the
     first segment and its first batch are missing too: a producer snapshot of that base offset says
     nothing of what happened there. `emptied`: markers whose batch is there
     without a record, with producer_id and producer_epoch (null: of several).
@@ -200,7 +201,8 @@ def _merged(found: DataFrame) -> DataFrame:
             *[shared(name) for name in OWNER],
         )
     )
-    fields = dict.fromkeys(KINDS, ("first", "end")) | {"emptied": ("first", "end", *OWNER)}
+    fields: dict[str, tuple[str, ...]] = dict.fromkeys(KINDS, ("first", "end", "producer_id"))
+    fields["emptied"] = ("first", "end", *OWNER)
     return merged.groupBy("partition_index").agg(
         *[
             F.array_sort(
@@ -304,7 +306,8 @@ def partition_info(
     of these that does not tell its id; null for none).
 
     complete_up_to_ms: see `udfs.rules.extent`. outlasted: another copy of the partition goes on
-    after the end of this one. alone: its broker is the only one of its cluster.
+    after the end of this one. of_leader: see
+    `udfs.rules.extent.reaches_copying`. alone: its broker is the only one of its cluster.
     newest_snapshot, open_in_snapshot: see `known_states`; null where no snapshot says.
     earlier_end: log end of the copy of a `__transaction_state` partition that was taken before all
     data, null for none.
@@ -365,7 +368,7 @@ def partition_info(
     lost_at_ends = F.filter(
         at_ends, lambda one: ~within_reach(one["first"], F.col("cleaned_below"))
     )
-    complete_up_to, outlasted = _extent()
+    complete_up_to, outlasted, of_leader = _extent()
     from_beginning = F.coalesce("first_base", F.lit(0)) == 0
     of_cluster = (
         bounded.join(small(brokers), on="broker", how="left")
@@ -401,6 +404,7 @@ def partition_info(
             "broker_timestamp",
             complete_up_to.alias("complete_up_to_ms"),
             outlasted.alias("outlasted"),
+            of_leader.alias("of_leader"),
             alone.alias("alone"),
             *LOOKED_UP,
             (F.col("one_broker") & alone).alias("single_broker"),
@@ -416,8 +420,8 @@ def partition_info(
     )
 
 
-def _extent() -> tuple[Column, Column]:
-    """complete_up_to_ms and outlasted: see `udfs.rules.extent`."""
+def _extent() -> tuple[Column, Column, Column]:
+    """complete_up_to_ms, outlasted and of_leader: see `udfs.rules.extent`."""
     alone = F.coalesce("alone", F.lit(False))
     by_broker = Window.partitionBy("broker")
     copies = Window.partitionBy(F.coalesce("replica_set", -1 - F.col("partition_index")))
@@ -439,7 +443,8 @@ def _extent() -> tuple[Column, Column]:
         F.when(alone, F.col("broker_timestamp")).otherwise(F.col("replicated_timestamp")),
         F.when(counts, dated),
     )
-    return complete_up_to, outlasted
+    of_leader: Column = reaches_copying(alone, F.coalesce("fetched", F.lit(False)), counts)
+    return complete_up_to, outlasted, of_leader
 
 
 def _missing_at_ends() -> Column:
@@ -451,15 +456,18 @@ def _missing_at_ends() -> Column:
     newest = F.col("last_offset") + 1
     replicated = F.when(F.col("clean_shutdown"), F.col("checkpoint_high_watermark"))
     end = F.greatest("newest_base", replicated)
+    anyone = F.lit(None).cast("bigint").alias("producer_id")
     return F.filter(
         F.array(
             F.when(
                 F.col("head.first_offset") > F.col("first_base"),
                 F.struct(
-                    F.col("first_base").alias("first"), F.col("head.first_offset").alias("end")
+                    F.col("first_base").alias("first"),
+                    F.col("head.first_offset").alias("end"),
+                    anyone,
                 ),
             ),
-            F.when(end > newest, F.struct(newest.alias("first"), end.alias("end"))),
+            F.when(end > newest, F.struct(newest.alias("first"), end.alias("end"), anyone)),
         ),
         lambda one: one.isNotNull(),
     )

@@ -62,8 +62,13 @@ def missing_between(first: Column, last: Column) -> Column:
     return _any_of("missing", first, last)
 
 
+def own_missing_between(first: Column, last: Column) -> Column:
+    """`missing_between`, but of batches that say nothing only those of the row's producer."""
+    return _any_of("missing", first, last, of_the_producer=True)
+
+
 def marker_missing_between(first: Column, last: Column, epoch: Column | None = None) -> Column:
-    """`missing_between`, or a marker of the row's producer there that the cleaner has emptied.
+    """`own_missing_between`, or a marker of that producer there that the cleaner has emptied.
 
     The batch is left, and tells its producer and epoch; several that became one range do not.
     `epoch`: the one that the marker has; null, or None, where it may have several.
@@ -71,22 +76,29 @@ def marker_missing_between(first: Column, last: Column, epoch: Column | None = N
 
     def may_be_its_own(one: Column) -> Column:
         there: Column = overlaps(Range(one["first"], one["end"]), first, last)
-        owned = F.coalesce(one["producer_id"] == F.col("producer_id"), F.lit(True))
         if epoch is None:
-            return there & owned
-        return there & owned & F.coalesce(one["producer_epoch"] == epoch, F.lit(True))
+            return there & _may_be_of_the_producer(one)
+        of_epoch = F.coalesce(one["producer_epoch"] == epoch, F.lit(True))
+        return there & _may_be_of_the_producer(one) & of_epoch
 
-    return missing_between(first, last) | F.coalesce(
+    return own_missing_between(first, last) | F.coalesce(
         F.exists("emptied", may_be_its_own), F.lit(False)
     )
+
+
+def _may_be_of_the_producer(one: Column) -> Column:
+    """Whether a range may hold something of the row's producer: its owner is that, or unknown."""
+    owned: Column = F.coalesce(one["producer_id"] == F.col("producer_id"), F.lit(True))
+    return owned
 
 
 def lost_between(first: Column, last: Column) -> Column:
     """Whether an offset is damaged or missing that the cleaner is not known to have removed.
 
-    For records that no cleaner removes: the marker of data that are present, the last of a key.
+    For records that no cleaner removes: the marker of data that are present, the last of a key. A
+    batch that is there and says nothing counts where it has the row's producer.
     """
-    return _any_of("holes", first, last)
+    return _any_of("holes", first, last, of_the_producer=True)
 
 
 def gone_between(first: Column, last: Column) -> Column:
@@ -94,8 +106,12 @@ def gone_between(first: Column, last: Column) -> Column:
     return _any_of("gone", first, last)
 
 
-def _any_of(ranges: str, first: Column, last: Column) -> Column:
-    return F.exists(ranges, lambda one: overlaps(Range(one["first"], one["end"]), first, last))
+def _any_of(ranges: str, first: Column, last: Column, of_the_producer: bool = False) -> Column:
+    def counts(one: Column) -> Column:
+        there: Column = overlaps(Range(one["first"], one["end"]), first, last)
+        return there & _may_be_of_the_producer(one) if of_the_producer else there
+
+    return F.exists(ranges, counts)
 
 
 def _before_log(data: Column) -> Column:
@@ -142,14 +158,15 @@ def missing_behind(offset: Column) -> Column:
 
 
 def number_missing(first: Column, last: Column) -> Column:
-    """How many offsets between `first` and `last` (both inclusive) are missing, at most."""
+    """How many offsets of the row's producer are missing between the two, inclusive, at most."""
 
     def share(total: Column, one: Column) -> Column:
         both = F.least(one["end"], last + 1) - F.greatest(one["first"], first)
         # Where offsets go back, ranges may overlap: of any size, in a log that was damaged.
         return F.coalesce(F.try_add(total, F.greatest(both, F.lit(0))), F.lit(MAX_OFFSET))
 
-    return F.aggregate("missing", F.lit(0).cast("long"), share)
+    own = F.filter("missing", _may_be_of_the_producer)
+    return F.aggregate(own, F.lit(0).cast("long"), share)
 
 
 def unstable_tail(offset: str = "offset_last") -> Excuse:

@@ -7,9 +7,9 @@ COLUMNS = """
     marker_offset bigint, marker_epoch int, marker_commit boolean, last_timestamp bigint,
     marker_timestamp bigint, previous_epoch int, topic string, partition int, broker int,
     stable_below bigint, cleaning string, cleaned_below bigint, holes array<struct<first:bigint,
-    end:bigint>>, start_known boolean, single_broker boolean, clean_shutdown boolean,
-    complete_up_to_ms bigint, alone boolean, outlasted boolean, appended_by_ms bigint, history
-    struct<producer_id:bigint, producer_epoch:int, transactional_id:string,
+    end:bigint, producer_id:bigint>>, start_known boolean, single_broker boolean, clean_shutdown
+    boolean, complete_up_to_ms bigint, alone boolean, outlasted boolean, appended_by_ms bigint,
+    history struct<producer_id:bigint, producer_epoch:int, transactional_id:string,
     listed:array<string>, decisions:bigint, moved_on:boolean, coordinator_up_to_ms:bigint,
     coordinator_clean_shutdown:boolean, record:struct<ordinal:bigint, offset:bigint,
     file_index:int, position:bigint, length:int>, replicated:boolean>, output

@@ -2,32 +2,31 @@
 
 ROW = "a producer run with the state of its producer before it"
 COLUMNS = """
-    partition_index int, file_index int, split_start bigint, producer_id bigint, producer_epoch
-    int, transactional boolean, first_offset bigint, last_offset bigint, first_sequence int,
-    last_sequence int, first_batch_last_sequence int, batches int, records bigint,
-    first_timestamp bigint, last_timestamp bigint, log_append_time boolean, first_position
-    bigint, first_length int, last_position bigint, last_length int, marker_offset bigint,
-    marker_epoch int, marker_commit boolean, coordinator_epoch int, marker_timestamp bigint,
-    marker_position bigint, marker_length int, oldest_other bigint, follows boolean,
-    chain_first_sequence int, chain_epoch_before int, chain_sequence_before int,
-    marker_epoch_before int, initial boolean, first_checksum bigint, below_log_start boolean,
-    has_data boolean, has_marker boolean, start_offset bigint, previous struct<epoch:int,
-    transactional:boolean, first_offset:bigint, last_offset:bigint, first_sequence:int,
-    last_sequence:int, last_timestamp:bigint, batches:int, file_index:int, split_start:bigint,
-    position:bigint, length:int, initial:boolean>, previous_marker struct<offset:bigint,
-    epoch:int, commit:boolean, coordinator_epoch:int, timestamp:bigint, file_index:int,
-    position:bigint, length:int, initial:boolean>, state_epoch int, state_timestamp bigint,
-    highest_data_epoch int, highest_marker_epoch int, highest_coordinator_epoch int,
+    partition_index int, file_index int, split_start bigint, producer_id bigint, producer_epoch int,
+    transactional boolean, first_offset bigint, last_offset bigint, first_sequence int,
+    last_sequence int, first_batch_last_sequence int, batches int, records bigint, first_timestamp
+    bigint, last_timestamp bigint, log_append_time boolean, first_position bigint, first_length int,
+    last_position bigint, last_length int, marker_offset bigint, marker_epoch int, marker_commit
+    boolean, coordinator_epoch int, marker_timestamp bigint, marker_position bigint, marker_length
+    int, oldest_other bigint, follows boolean, chain_first_sequence int, chain_epoch_before int,
+    chain_sequence_before int, marker_epoch_before int, initial boolean, first_checksum bigint,
+    below_log_start boolean, has_data boolean, has_marker boolean, start_offset bigint, previous
+    struct<epoch:int, transactional:boolean, first_offset:bigint, last_offset:bigint,
+    first_sequence:int, last_sequence:int, last_timestamp:bigint, batches:int, file_index:int,
+    split_start:bigint, position:bigint, length:int, initial:boolean>, previous_marker
+    struct<offset:bigint, epoch:int, commit:boolean, coordinator_epoch:int, timestamp:bigint,
+    file_index:int, position:bigint, length:int, initial:boolean>, state_epoch int, state_timestamp
+    bigint, highest_data_epoch int, highest_marker_epoch int, highest_coordinator_epoch int,
     transaction_number bigint, chain struct<first_sequence:int, epoch_before:int,
-    sequence_before:int, offset_before:bigint, first_offset:bigint>, data_transaction_number
-    bigint, open_transaction boolean, open_first_offset bigint, expected_sequence int,
-    known_checksums array<bigint>, topic string, partition int, broker int, coordinator_topic
-    boolean, start_known boolean, stable_below bigint, cleaning string, cleaned_below bigint,
-    log_start_offset bigint, has_log_start_checkpoint boolean, clean_shutdown boolean,
-    created_once boolean, first_base bigint, holes array<struct<first:bigint, end:bigint>>,
-    missing array<struct<first:bigint, end:bigint>>, emptied array<struct<first:bigint,
-    end:bigint, producer_id:bigint, producer_epoch:int>>, paused boolean, latest_append_ms
-    bigint, same_bytes boolean, state_may_have_expired boolean, data_may_have_expired boolean,
+    sequence_before:int, offset_before:bigint, first_offset:bigint>, data_transaction_number bigint,
+    open_transaction boolean, open_first_offset bigint, expected_sequence int, known_checksums
+    array<bigint>, topic string, partition int, broker int, coordinator_topic boolean, start_known
+    boolean, stable_below bigint, cleaning string, cleaned_below bigint, log_start_offset bigint,
+    has_log_start_checkpoint boolean, clean_shutdown boolean, created_once boolean, first_base
+    bigint, holes array<struct<first:bigint, end:bigint, producer_id:bigint>>, missing
+    array<struct<first:bigint, end:bigint, producer_id:bigint>>, emptied array<struct<first:bigint,
+    end:bigint, producer_id:bigint, producer_epoch:int>>, paused boolean, latest_append_ms bigint,
+    same_bytes boolean, state_may_have_expired boolean, data_may_have_expired boolean,
     pause_or_break boolean, file string, previous_file string, previous_marker_file string,
     client_data boolean, sequence_known boolean, state_offset bigint, lost_before boolean,
     marker_lost_before boolean, missing_before boolean, offsets_missing_before bigint, overlaps

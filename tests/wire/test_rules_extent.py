@@ -10,6 +10,7 @@ from udfs.rules.extent import (
     is_replicated,
     manifest_counts,
     outlived,
+    reaches_copying,
 )
 
 EPOCH = np.int64(3)
@@ -35,6 +36,11 @@ def test_what_a_high_watermark_passed_is_replicated() -> None:
 def test_one_moment_needs_one_broker_alone_and_its_clean_stop() -> None:
     for given in product([np.bool_(False), np.bool_(True)], repeat=5):
         assert is_one_moment(*given) == all(given)
+
+
+def test_a_copy_that_is_not_the_leaders_may_be_older_than_what_was_copied_first() -> None:
+    for alone, fetched, counts in product([np.bool_(False), np.bool_(True)], repeat=3):
+        assert reaches_copying(alone, fetched, counts) == (alone or fetched or counts)
 
 
 def test_a_transaction_is_outlived_once_the_limit_lies_between() -> None:

@@ -52,6 +52,7 @@ RULES: tuple[tuple[Callable[..., Any], str], ...] = (
     (extent.is_replicated, "nn"),
     (extent.is_outlasted, "nnnn"),
     (extent.manifest_counts, "ffnn"),
+    (extent.reaches_copying, "fff"),
     (extent.is_one_moment, "fffff"),
     (extent.outlived, "nnn"),
     (memory.may_be_gone_with_the_head, "nn"),

@@ -129,28 +129,35 @@ def missing_ranges(
     # Old texts do not say how many records a batch has.
     untold = headers.control & (decoded.control_type < 0)
     emptied = absence.is_emptied_marker(untold, headers.record_count)
-    at, after = headers.base_offset[emptied], headers.last_offset[emptied] + 1
     out = (decoded.fault & faults.NOT_REPLAYED) != 0
-    missing = [
-        one._asdict()
-        | {"lost": lost, "emptied": False, "producer_id": None, "producer_epoch": None}
-        for lost, ranges in (
-            (False, absence.newest_apart(first, end)),
-            (True, absence.newest_apart(headers.base_offset[out], headers.last_offset[out] + 1)),
-        )
-        for one in ranges
+    nobody = {"lost": False, "emptied": False, "producer_id": None, "producer_epoch": None}
+    return [
+        *[one._asdict() | nobody for one in absence.newest_apart(first, end)],
+        *_of_batches(headers, out, {"lost": True, "emptied": False}),
+        # The header of an emptied batch keeps both (`DefaultRecordBatch.writeEmptyHeader`).
+        *_of_batches(headers, emptied, {"lost": False, "emptied": True}),
     ]
-    # The header of an emptied batch keeps both (`DefaultRecordBatch.writeEmptyHeader`).
-    apart = absence.newest_apart(at, after)
-    older = at.size - len(apart)
-    owners: list[int | None] = headers.producer_id[emptied][older:].tolist()
-    epochs: list[int | None] = headers.producer_epoch[emptied][older:].tolist()
-    if older:
-        owners[0] = epochs[0] = None
-    return missing + [
-        one._asdict()
-        | {"lost": False, "emptied": True, "producer_id": owner, "producer_epoch": epoch}
-        for one, owner, epoch in zip(apart, owners, epochs, strict=True)
+
+
+def _of_batches(
+    headers: BatchHeaders, chosen: NDArray[np.bool_], kind: dict[str, bool]
+) -> list[dict[str, Any]]:
+    """Ranges of `missing_ranges` that are batches, with producer and epoch; older ones become one.
+
+    Null where the header has none, and of the one that is several.
+    """
+    apart = absence.newest_apart(headers.base_offset[chosen], headers.last_offset[chosen] + 1)
+    older = int(np.count_nonzero(chosen)) - len(apart)
+
+    def told(values: NDArray[np.integer[Any]]) -> list[int | None]:
+        newest = values[chosen][older:].tolist()
+        return [None if value < 0 or (older and not i) else value for i, value in enumerate(newest)]
+
+    return [
+        one._asdict() | kind | {"producer_id": owner, "producer_epoch": epoch}
+        for one, owner, epoch in zip(
+            apart, told(headers.producer_id), told(headers.producer_epoch), strict=True
+        )
     ]
 
 

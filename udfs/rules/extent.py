@@ -19,6 +19,9 @@ counts. Beyond that:
 - A broker that is alone in its cluster has no follower. If it was stopped cleanly, all its copies
   are of one moment, and the newest broker's timestamp of any counts for each.
 
+- `__transaction_state` is copied before all else, too. What that copy holds is older than a copy of
+  the leader, and older than none of a follower, which may lag.
+
 What lies at the end of a copy that another copy of the partition outlasts is judged on that one:
 the marker of a transaction that is open here may lie there. A copy that ends in batches of an
 older leader is outlasted, however long it is.
@@ -63,6 +66,15 @@ def manifest_counts(
     epoch, which no checksum covers.
     """
     return every_broker & ~outlasted & (log_end >= longest_of_all)
+
+
+def reaches_copying(alone: Values, fetched: Values, counts: Values) -> Values:
+    """Whether a copy lacks nothing that its partition had before the copying of the dump began.
+
+    It is that of the leader: of a broker without others, fetched from it, or one of those for which
+    `manifest_counts`. So it is not older than what was copied before all of them.
+    """
+    return alone | fetched | counts
 
 
 def is_one_moment(

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from jobs.verify.conditions import lost_between, marker_missing_between, one_instant
 from udfs.rules import attribution
 from udfs.rules.clock import covers
-from udfs.rules.extent import MAX_OFFSET
+from udfs.rules.extent import MAX_OFFSET, is_replicated
 from udfs.rules.logic import surely
 
 # Moments of a file, which may be any number, are cut here: beyond every clock, and sums still fit.
@@ -54,8 +54,12 @@ def _extent_of_row(tolerance: Column) -> list[Column]:
 
 def _lateness(tolerance: Column) -> list[Column]:
     """Whether the copies are late enough to miss something in them."""
+    # A leader that was replaced without knowing goes on with what it lacks the marker of.
+    goes_on = surely(is_replicated(F.col("later_run.run_first"), F.col("stable_below"))) | (
+        F.col("alone_in_cluster") & F.col("later_run").isNotNull()
+    )
     # What a copy of the coordinator's log from before all data holds is older than the data's.
-    later = F.col("later_run").isNotNull() | (F.col("complete_offset") < F.col("earlier_end"))
+    later = goes_on | (F.col("complete_offset") < F.col("earlier_end"))
     in_time = covers(F.col("complete_up_to_ms"), F.col("complete_timestamp"), tolerance)
 
     def history_later(marker: str) -> Column:
@@ -68,6 +72,7 @@ def _lateness(tolerance: Column) -> list[Column]:
         return F.coalesce(copied_later, F.lit(False))
 
     return [
+        goes_on.alias("goes_on"),
         F.coalesce(one_instant("coordinator_clean_shutdown") | in_time | later, F.lit(False)).alias(
             "copied_later"
         ),

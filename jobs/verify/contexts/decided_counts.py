@@ -38,7 +38,7 @@ def with_counts(
     one that could have left a delayed marker. short_*: the first decision that has no marker of its
     own (short_place, short_length, short_complete), and the marker that comes next (short_next).
     odd_*: the first marker of a coordinator that had none of the transactions it can be of
-    (odd_place, odd_offset, odd_epoch, odd_lowest, odd_highest).
+    (odd_place, odd_offset, odd_first, odd_epoch, odd_lowest, odd_highest).
     """
     # Where neither marker nor data are there, all is lost, and no order tells more.
     here = F.col("markers").isNotNull() | F.col("data_run").isNotNull()
@@ -227,6 +227,7 @@ def _of_markers(counted: DataFrame) -> DataFrame:
         ).alias("never_committed"),
         F.col("odd.place").alias("odd_place"),
         F.col("odd.offset").alias("odd_offset"),
+        F.coalesce("odd.first", "odd.offset").alias("odd_first"),
         F.col("odd.epoch").alias("odd_epoch"),
         F.col("odd.from_leader").alias("odd_lowest"),
         F.col("odd.to_leader").alias("odd_highest"),

@@ -27,26 +27,12 @@ def with_decision(
         F.col("data_epoch").alias("prepared_data_epoch"),
     )
     # Of two outcomes the one that the marker has: of ids that share a producer id each has its own.
+    # But the other one, where only a Complete record of the other outcome accuses the marker.
+    contradicted = surely((F.col("contradicted_early") == 1) & (F.col("decidable") == 0))
     alike = F.when(F.col("commit"), F.col("newest_commit")).otherwise(F.col("newest_abort"))
-    named = F.coalesce(alike, "newest_commit", "newest_abort")
-    # The transaction whose data have the epoch of the marker, under transaction.version 2.
-    committed = F.struct(
-        place_number("record_file_index", "record_position").alias("committed_place"),
-        F.col("record_length").alias("committed_length"),
-        F.col("transactional_id").alias("committed_id"),
-        F.col("marker_epoch").alias("committed_epoch"),
-        F.col("prepare_offset").alias("committed_offset"),
-        F.col("complete_offset").isNotNull().alias("committed_complete"),
-        F.col("coordinator_index").alias("committed_index"),
-    )
-    once = (
-        listed_decisions(decided.filter("commit and transaction_version_2").filter(in_effect()))
-        .groupBy("producer_id", F.col("data_epoch").alias("epoch_of_data"), "listed")
-        .agg(F.max(committed).alias("committed"))
-        .select(
-            "producer_id", F.col("epoch_of_data").alias("marker_epoch"), "listed", "committed.*"
-        )
-    )
+    other = F.when(F.col("commit"), F.col("newest_abort")).otherwise(F.col("newest_commit"))
+    named = F.when(contradicted, other).otherwise(F.coalesce(alike, other))
+    any_id = F.when(~contradicted, F.col("decided_id"))
     running = owners.filter("state = 'Ongoing'").select(
         "producer_id",
         F.col("producer_epoch").alias("running_epoch"),
@@ -55,7 +41,7 @@ def with_decision(
     return (
         selected.join(record.dropDuplicates(["record_place"]), on="record_place", how="left")
         .join(_decided_in_epoch(decided), on=["producer_id", "marker_epoch"], how="left")
-        .join(once, on=["producer_id", "marker_epoch", "listed"], how="left")
+        .join(_committed_alone(decided), on=["producer_id", "marker_epoch", "listed"], how="left")
         .join(known, on="producer_id", how="left")
         .join(_owners_of_data(decided), on=["producer_id", "prepared_data_epoch", "listed"],
               how="left")
@@ -63,7 +49,7 @@ def with_decision(
         .withColumns({
             "decided_place": named["place"],
             "decided_length": named["length"],
-            "decided_id": F.coalesce(named["transactional_id"], F.col("decided_id")),
+            "decided_id": F.coalesce(named["transactional_id"], any_id),
         })
         .drop("newest_commit", "newest_abort")
     )  # fmt: skip
@@ -89,6 +75,34 @@ def _decided_in_epoch(decided: DataFrame) -> DataFrame:
         newest(commit=True).alias("newest_commit"),
         newest(commit=False).alias("newest_abort"),
         F.max("transactional_id").alias("decided_id"),
+    )
+
+
+def _committed_alone(decided: DataFrame) -> DataFrame:
+    """The commit of transaction.version 2 that alone can own data of the epoch of a marker.
+
+    Not where transactions of older versions have the epoch of its data and list the partition, too:
+    data that arrived late hang until an operator aborts them, and may be of one of those.
+    """
+    of_version_2 = F.col("commit") & F.col("transaction_version_2")
+    committed = F.struct(
+        place_number("record_file_index", "record_position").alias("committed_place"),
+        F.col("record_length").alias("committed_length"),
+        F.col("transactional_id").alias("committed_id"),
+        F.col("marker_epoch").alias("committed_epoch"),
+        F.col("prepare_offset").alias("committed_offset"),
+        F.col("complete_offset").isNotNull().alias("committed_complete"),
+        F.col("coordinator_index").alias("committed_index"),
+    )
+    return (
+        listed_decisions(decided.filter(in_effect()))
+        .groupBy("producer_id", F.col("data_epoch").alias("marker_epoch"), "listed")
+        .agg(
+            F.max(F.when(of_version_2, committed)).alias("committed"),
+            F.max(~of_version_2).alias("owned_otherwise"),
+        )
+        .filter(~F.col("owned_otherwise"))
+        .select("producer_id", "marker_epoch", "listed", "committed.*")
     )
 
 

@@ -4,15 +4,15 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.verify.contexts.decided_epochs import with_other_outcome
-from jobs.verify.contexts.decided_matching import has_too_many
-from jobs.verify.contexts.decided_places import with_places
+from jobs.verify.contexts.decided_matching import KEY, has_too_many
+from jobs.verify.contexts.decided_places import place_number, with_places
 from jobs.verify.contexts.transaction import Ages
 from udfs.rules import attribution
 from udfs.rules.logic import surely
 
 PLACES = (
     "marker", "record", "unraised", "wrong", "stale", "committed", "decided", "unexpected",
-    "torn", "lacking", "odd",
+    "torn", "lacking", "early", "misfit",
 )  # fmt: skip
 
 
@@ -77,7 +77,59 @@ def _coordinator_epochs() -> list[Column]:
     ]
 
 
-def _located(rows: DataFrame, files: DataFrame) -> DataFrame:
+def _with_the_one(rows: DataFrame, markers: DataFrame) -> DataFrame:
+    """Adds which of several markers of a row a finding about one of them is about.
+
+    early_*: the first that has the earliest timestamp; misfit_*: the first that has the coordinator
+    epoch that fits none; each place, offset, and first (of its data, else of itself).
+    """
+    several = F.col("markers") > 1
+    asked = (F.col("earliest_marker") < F.col("earliest_prepare")) | F.col(
+        "misfit_epoch"
+    ).isNotNull()
+    single = attribution.one_transaction_an_epoch(F.col("with_transaction_version_1"))
+    keys = rows.filter(several & asked).select(
+        *KEY, "earliest_marker", "misfit_epoch", surely(single).alias("single")
+    )
+    own = surely(attribution.has_epoch_of_data(F.col("marker_epoch"), F.col("data_epoch")))
+    marker = F.struct(
+        F.col("marker_offset").alias("offset"),
+        place_number("file_index", "marker_position").alias("place"),
+        F.coalesce("first_offset", "marker_offset").alias("first"),
+    )
+    early = F.col("marker_timestamp") == F.col("earliest_marker")
+    misfit = (F.col("coordinator_epoch") == F.col("misfit_epoch")) & ~(F.col("single") & own)
+    found = (
+        markers.withColumnRenamed("marker_commit", "commit")
+        .join(keys, on=KEY, how="inner")
+        .groupBy(*KEY)
+        .agg(
+            F.min(F.when(early, marker)).alias("early"),
+            F.min(F.when(misfit, marker)).alias("misfit"),
+        )
+    )
+    odd = F.col("odd_epoch") == F.col("misfit_epoch")
+    only = {"place": "marker_place", "offset": "marker_offset", "first": "data_first"}
+    return (
+        rows.join(found, on=KEY, how="left")
+        .select(
+            "*",
+            *[
+                F.coalesce(f"early.{name}", one, "marker_offset").alias(f"early_{name}")
+                for name, one in only.items()
+            ],
+            *[
+                F.coalesce(
+                    F.when(odd, F.col(f"odd_{name}")), f"misfit.{name}", one, "marker_offset"
+                ).alias(f"misfit_{name}")
+                for name, one in only.items()
+            ],
+        )
+        .drop("early", "misfit")
+    )
+
+
+def _located(rows: DataFrame, markers: DataFrame, files: DataFrame) -> DataFrame:
     """Places of everything that a finding may show."""
     of_transaction_version_2 = F.col("with_transaction_version_1") == 0
     named = rows.select(
@@ -103,7 +155,7 @@ def _located(rows: DataFrame, files: DataFrame) -> DataFrame:
         F.coalesce("short_complete", "complete_offset").alias("lacking_complete"),
     )
     return with_places(
-        named, files, *PLACES, "short_next",
+        _with_the_one(named, markers), files, *PLACES, "short_next",
         data_file="data_run.file_index", later_file="later_run.file_index",
     )  # fmt: skip
 
@@ -113,7 +165,9 @@ def _enriched(located: DataFrame, ages: Ages) -> DataFrame:
     now = F.least("history_covers_ms", F.lit(ages.now).cast("long"))
     marked = F.col("markers").isNotNull()
     short = F.col("short_next").isNotNull()
-    first = F.when(marked, F.coalesce("data_first", "marker_offset")).otherwise(
+    # The first marker of the row may have ended nothing, and a later one the first data.
+    of_marker = F.least("data_first", "marker_offset")
+    first = F.when(marked, of_marker).otherwise(
         F.coalesce("data_run.first_offset", "later_run.run_first", "held_from")
     )
     last = F.when(marked, F.col("marker_offset")).otherwise(
@@ -157,6 +211,6 @@ def _enriched(located: DataFrame, ages: Ages) -> DataFrame:
     ).drop("transactional_id").withColumnRenamed("owner", "transactional_id")  # fmt: skip
 
 
-def with_findings(rows: DataFrame, files: DataFrame, ages: Ages) -> DataFrame:
+def with_findings(rows: DataFrame, markers: DataFrame, files: DataFrame, ages: Ages) -> DataFrame:
     """Adds what a row accuses, the places of all that a finding shows, and how long it waits."""
-    return _enriched(_located(_judged(rows), files), ages)
+    return _enriched(_located(_judged(rows), markers, files), ages)

@@ -63,6 +63,7 @@ def _copies(partition_info: DataFrame) -> DataFrame:
     """What a row asks of the copy of its partition."""
     return partition_info.select(
         "partition_index", "broker", "topic", "partition", "complete_up_to_ms", "clean_shutdown",
+        "stable_below", "of_leader",
         "single_broker", "alone_in_cluster", "holes", "missing",
         "emptied", "last_legacy_offset", "log_end_offset", "with_kraft", _listed(),
     )  # fmt: skip
@@ -103,11 +104,13 @@ def decided_partition_context(
     record of the id. decidable: the coordinator's log is whole where the decision would stand.
     unraised_*, raised_*: a marker with the epoch of its own data, or a higher one; wrong_*: that of
     them which the transaction.version of the decision does not make. stale_*, undecided_*, short_*,
-    odd_*: see `with_counts`. committed_*: the Prepare record that committed data of the marker's
-    epoch here, under version 2. decided_*: Prepare records of the producer id and epoch, whatever
-    they list. contradicted: see `with_last_outcomes`. lacking_*: the decision whose marker is not
-    there. copied_later: the copy of the partition is later than the Complete record; history_later:
-    that of the coordinator's log than the first marker, history_after_all: than all markers.
+    odd_*: see `with_counts`; early_*, misfit_*: see `decided_findings`. committed_*: the Prepare
+    record that committed data of the marker's epoch here, under version 2. decided_*: Prepare
+    records of the producer id and epoch, whatever they list. contradicted: see
+    `with_last_outcomes`. lacking_*: the decision whose marker is not there. goes_on: replicated
+    data of a later epoch are there. copied_later: the copy of the partition is later than the
+    Complete record; history_later: that of the coordinator's log than the first marker,
+    history_after_all: than all markers.
     """
     copies, coordinators = _copies(partition_info), _coordinators(partition_info)
     markers = given.markers.withColumn("marker_timestamp", clipped("marker_timestamp"))
@@ -129,6 +132,8 @@ def decided_partition_context(
             with_decision(of_copies, decided, known_ends, given.owners)
             .withColumn("deciding_index", deciding)
             .join(small(coordinators), on="deciding_index", how="left")
+            # A follower that lags ends earlier than it was copied.
+            .withColumn("earlier_end", F.when(F.col("of_leader"), F.col("earlier_end")))
             .join(_replica_offsets(placed),
                   on=["listed", "producer_id", "marker_epoch", "commit"], how="left")
         )  # fmt: skip
@@ -139,6 +144,6 @@ def decided_partition_context(
             small(ended), on=["partition_index", "coordinator_partition"], how="left"
         )
         counted = with_counts(with_copies(beside, tolerance), decided, markers, tolerance)
-        return with_findings(with_anchors(counted, tolerance), files, ages)
+        return with_findings(with_anchors(counted, tolerance), markers, files, ages)
 
     return Context("decided_partition", rows, regular, enrich, within_cluster=True)

@@ -7,12 +7,13 @@ from jobs.spark.joins import small
 from jobs.verify.conditions import (
     lost_between,
     marker_lost,
-    missing_between,
     number_missing,
+    own_missing_between,
     sequence_distance,
 )
 from jobs.verify.contexts.append_bound import with_latest_append
 from jobs.verify.contexts.context import Context, with_paths
+from udfs.rules.logic import surely
 from udfs.rules.memory import at_least_later, may_have_expired
 from udfs.rules.producer_step import LAST_EPOCH, Batch, Known, follows
 
@@ -139,9 +140,10 @@ def run_context(
             (F.col("chain.epoch_before") == F.col("producer_epoch"))
             & outlier
             & ((skipped == 1) | (skipped == chain_end + 2))
-            & ~F.coalesce(
-                missing_between(F.col("chain.offset_before") + 1, F.col("chain.first_offset") - 1),
-                F.lit(False),
+            & ~surely(
+                own_missing_between(
+                    F.col("chain.offset_before") + 1, F.col("chain.first_offset") - 1
+                )
             )
         )
         first_batch_end = F.col("first_offset") + sequence_distance(
@@ -171,7 +173,7 @@ def run_context(
             F.greatest("previous.last_offset", "previous_marker.offset").alias("state_offset"),
             lost_between(*unseen).alias("lost_before"),
             marker_lost(F.col("previous.last_offset"), *unseen).alias("marker_lost_before"),
-            missing_between(*unseen).alias("missing_before"),
+            own_missing_between(*unseen).alias("missing_before"),
             number_missing(*unseen).alias("offsets_missing_before"),
             F.coalesce(F.col("first_offset") <= F.col("previous.last_offset"), F.lit(False)).alias(
                 "overlaps"

@@ -11,7 +11,7 @@ from jobs.verify.conditions import (
     lost_between,
     marker_lost,
     marker_lost_behind,
-    missing_between,
+    own_missing_between,
 )
 from jobs.verify.contexts.context import Context, with_paths
 from jobs.verify.contexts.marker_decisions import with_marker_decisions
@@ -161,7 +161,7 @@ def transaction_context(
         last = F.col("last_offset")
         gap = marker_lost(last, last + 1, F.col("marker_offset") - 1)
         after_marker = F.coalesce(F.col("previous_marker.offset") + 1, F.lit(0))
-        alone = missing_between(after_marker, F.col("marker_offset") - 1)
+        alone = own_missing_between(after_marker, F.col("marker_offset") - 1)
         # The marker's own moment, or that of data which it ends, is the broker's.
         expired = at_least_later(
             F.col("state_timestamp"), F.col("marker_timestamp"), ages.producer_expiration

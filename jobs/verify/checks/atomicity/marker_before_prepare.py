@@ -28,6 +28,12 @@ CHECK = Check(
     severity=WARNING,
     context="decided_partition",
     source="TransactionCoordinator.endTransaction",
+    place={
+        "offset_first": "early_first",
+        "offset_last": "early_offset",
+        "file": "early_file",
+        "byte_position": "early_position",
+    },
     fires=lambda: (
         F.col("earliest_marker") + F.col("clock_tolerance_ms") < F.col("earliest_prepare")
     ),
@@ -45,11 +51,11 @@ CHECK = Check(
     expected=lambda: text("a timestamp of {earliest_prepare} or later"),
     found=lambda: text("{earliest_marker}"),
     proofs=(
-        Proof("the marker", "marker_file", "marker_position", "marker_length"),
+        Proof("the marker", "early_file", "early_position", "marker_length"),
         Proof("the Prepare record", "record_file", "record_position", "record_length"),
     ),
     message=lambda: text(
-        "The {decision} marker of producer {producer_id} at offset {marker_offset} of "
+        "The {decision} marker of producer {producer_id} at offset {early_offset} of "
         "{topic}-{partition} has an earlier timestamp than the Prepare record of transaction "
         "{transactional_id}."
     ),

@@ -46,6 +46,12 @@ CHECK = Check(
     severity=WARNING,
     context="decided_partition",
     source="TransactionMarkerChannelManager; TransactionStateManager.loadTransactionMetadata",
+    place={
+        "offset_first": "misfit_first",
+        "offset_last": "misfit_offset",
+        "file": "misfit_file",
+        "byte_position": "misfit_position",
+    },
     fires=lambda: _too_old() | _too_new(),
     excuses=(
         explained(VERSION_DEPENDENT, lambda: ~F.col("with_kraft")),
@@ -71,19 +77,19 @@ CHECK = Check(
     ),
     found=lambda: text("{misfit_epoch}"),
     proofs=(
-        Proof("the marker", "marker_file", "marker_position", "marker_length"),
+        Proof("the marker", "misfit_file", "misfit_position", "marker_length"),
         Proof("the Prepare record", "record_file", "record_position", "record_length"),
     ),
     message=lambda: F.when(
         _too_old(),
         text(
-            "The {decision} marker of producer {producer_id} at offset {marker_offset} of "
+            "The {decision} marker of producer {producer_id} at offset {misfit_offset} of "
             "{topic}-{partition} carries coordinator epoch {misfit_epoch}, but "
             "transaction {transactional_id} was decided under leader epoch {from_epoch}."
         ),
     ).otherwise(
         text(
-            "A {decision} marker of producer {producer_id} at or after offset {marker_offset} of "
+            "The {decision} marker of producer {producer_id} at offset {misfit_offset} of "
             "{topic}-{partition} carries coordinator epoch {misfit_epoch}, but transaction "
             "{transactional_id} was completed under leader epoch {to_epoch}."
         )

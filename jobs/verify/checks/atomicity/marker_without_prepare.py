@@ -12,7 +12,8 @@ lost, or something other than the coordinator wrote the marker.
 
 When it is legal: an operator's abort has no Prepare record; it carries the epoch of the open data.
 If the copy of `__transaction_state` is older than the marker, or never names the producer id, the
-finding cannot be proven.
+finding cannot be proven. Above the high watermark a surplus marker may be a delayed one, which a
+leader that was replaced appended: the next one does not have what it ended.
 
 Evidence: the marker.
 """
@@ -22,6 +23,7 @@ from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
 from jobs.verify.conditions import undecided_marker_excuses
+from jobs.verify.verdict import UNSTABLE_TAIL, inconclusive
 
 
 def _epoch_is_decided() -> Column:
@@ -45,7 +47,16 @@ CHECK = Check(
         (F.col("prepares").isNull() & (F.col("decidable") == 1) & ~_epoch_is_decided())
         | F.col("commits_undecided")
     ),
-    excuses=undecided_marker_excuses(),
+    excuses=(
+        *undecided_marker_excuses(),
+        # A marker that came late may have ended what the next leader does not have.
+        inconclusive(
+            UNSTABLE_TAIL,
+            lambda: (
+                F.col("commits_undecided") & (F.col("undecided_offset") >= F.col("stable_below"))
+            ),
+        ),
+    ),
     expected=lambda: F.when(
         F.col("commits_undecided"),
         text(

@@ -14,9 +14,9 @@ the decision. Before transaction.version 2 data of one epoch may belong to a lat
 they count only if none was begun. There decisions and markers are also counted: each of several
 transactions with one epoch has its own marker. A marker without data may have been emptied by the
 cleaner, and a message format older than 2 refuses data and marker. If the copy of the partition is
-older than the Complete record, the finding is inconclusive. If another replica wrote the marker
-after the end of this copy, nothing is reported, unless this copy holds data of the producer's next
-epoch: then it has lost records that the other replica kept.
+older than the Complete record, or of a follower that may lag, the finding is inconclusive. If
+another replica wrote the marker after the end of this copy, nothing is reported, unless this copy
+holds data of the producer's next epoch: then it has lost records that the other replica kept.
 
 Evidence: the first batch of the transaction there, and the Prepare record.
 """
@@ -58,9 +58,7 @@ CHECK = Check(
         explained(
             REPLICA_LAGS,
             # A copy that is only shorter has no data from after the marker.
-            lambda: (
-                (F.col("replica_offset") >= F.col("log_end_offset")) & F.col("later_run").isNull()
-            ),
+            lambda: (F.col("replica_offset") >= F.col("log_end_offset")) & ~F.col("goes_on"),
         ),
         inconclusive(
             UNSTABLE_TAIL, lambda: F.col("lacking_complete") >= F.col("coordinator_stable_below")
