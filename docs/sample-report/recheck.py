@@ -1766,6 +1766,8 @@ def other_outcome(case: Case) -> bool | None:
     }
     if not decided:
         raise HoldsError("no record of the decision is left")
+    if len(decided) > 1:
+        raise HoldsError("the epoch was ended both ways: of which transaction it is, is open")
     return decided == {kind != COMMIT}
 
 
@@ -1783,6 +1785,10 @@ def torn(case: Case) -> bool | None:
     if state.state in PREPARED and case.place not in state.places:
         return False
     if raised:
+        # Late data of an older transaction of the epoch hang until an operator aborts them.
+        owners = decisions(case, state.producer, proof.batch.epoch, None, listing=True)
+        if any(one.state and one.state.client_version < 2 for one in owners):
+            raise HoldsError("transactions of older versions have the epoch: whose data, is open")
         return True
     # Of transactions that share an epoch one has no COMMIT here.
     commits = count_markers(case, proof, state.epoch, COMMIT)
