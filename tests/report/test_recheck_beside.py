@@ -720,6 +720,22 @@ def test_each_place_is_rechecked_where_its_evidence_is_known(tmp_path: Path) -> 
         assert (told[0], told[1].endswith(wanted[number][1])) == (wanted[number][0], True), told
 
 
+def test_a_place_may_be_the_entry_of_a_snapshot(tmp_path: Path) -> None:
+    """Where retention took the data, the snapshot in front of the log has them open."""
+    begin = recheck.SNAPSHOT_HEAD.size
+    name = "t-1/00000000000000000001.snapshot"
+    for number, there in enumerate(("plain offset=1", "abort pid=7 epoch=0 offset=1")):
+        root = tmp_path / str(number)
+        made = Dumped({"t-0": [DATA, "plain"], "t-1": [there]}, WHOLE, {name: snapshot()})
+        finding = HANGING.finding(made.write(root)) | {"byte_position": 0}
+        places = [
+            {"topic": "t", "partition": 0, "file": f"t-0/{LOG}", "byte_position": 0},
+            {"topic": "t", "partition": 1, "file": name, "byte_position": begin},
+        ]
+        told = recheck.recheck(finding | {"places": places}, [root])
+        assert told[0] == (recheck.CONFIRMED, recheck.REFUTED)[number], told
+
+
 def test_whether_an_old_message_that_is_damaged_counts_is_open(tmp_path: Path) -> None:
     made = dumped("v0", "v0 flip=-1 keep_crc", high="t 0 2")
     finding = Shown("hw_beyond_log_end", Dumped(), Dumped(), ()).finding(made.write(tmp_path))
