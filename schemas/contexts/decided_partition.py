@@ -29,40 +29,40 @@ COLUMNS = """
     string, first_whole boolean, last_epoch int, last_commit boolean, last_id string, newest_owner
     bigint, owners_of_data bigint, running_epoch int, running_partitions array<string>,
     coordinator_broker int, coordinator_clean_shutdown boolean, coordinator_stable_below bigint,
-    earlier_end bigint, replica_offset bigint, committed_somewhere boolean, raised_both_ways
-    boolean, data_run struct<first_offset:bigint, file_index:int, first_position:bigint,
-    first_length:int>, data_run_last bigint, ended_run_last bigint, earlier_offset bigint, later_run
-    struct<run_first:bigint, file_index:int, run_position:bigint, run_length:int>,
-    first_marker_offset bigint, first_marker_ms bigint, last_marker_offset bigint, last_marker_ms
-    bigint, ended_complete bigint, ended_marker bigint, apart_ms int, at_once boolean, whole_from
-    bigint, whole_to bigint, goes_on boolean, copied_later boolean, history_later boolean,
-    history_after_all boolean, stale_place bigint, stale_offset bigint, stale_first bigint,
-    stale_last bigint, undecided_place bigint, undecided_offset bigint, undecided_first bigint,
-    undecided_last bigint, never_committed boolean, odd_place bigint, odd_offset bigint, odd_first
-    bigint, odd_epoch int, odd_lowest int, odd_highest int, short_place bigint, short_length int,
-    short_complete bigint, short_next struct<offset:bigint, place:bigint, first:bigint, last:bigint,
-    epoch:int>, short_next_place bigint, own_data_last bigint, owned_last bigint, owner_settled
-    boolean, order_anchor bigint, clock_anchor bigint, near_anchor bigint, held_from bigint,
-    owner_unsettled boolean, held_by_near_clock boolean, marker_missing boolean, commits_undecided
-    boolean, other_unmet boolean, other_settled boolean, other_short boolean, other_outcome boolean,
-    other_undecided boolean, other_record_place bigint, other_record_length int, replaces_decided
-    boolean, format_refused boolean, committed_undecided_instead boolean, wrong_place bigint,
-    wrong_offset bigint, wrong_first bigint, wrong_last bigint, misfit_epoch int, from_epoch int,
-    to_epoch int, torn_place bigint, torn_length int, torn_epoch int, unexpected_place bigint,
-    lacking_place bigint, lacking_length int, lacking_complete bigint, early_place bigint,
-    early_offset bigint, early_first bigint, misfit_place bigint, misfit_offset bigint, misfit_first
-    bigint, marker_file_index int, record_file_index int, unraised_file_index int, wrong_file_index
-    int, stale_file_index int, committed_file_index int, decided_file_index int,
-    unexpected_file_index int, torn_file_index int, lacking_file_index int, early_file_index int,
-    misfit_file_index int, short_next_file_index int, marker_position bigint, record_position
-    bigint, unraised_position bigint, wrong_position bigint, stale_position bigint,
-    committed_position bigint, decided_position bigint, unexpected_position bigint, torn_position
-    bigint, lacking_position bigint, early_position bigint, misfit_position bigint,
-    short_next_position bigint, data_file string, later_file string, marker_file string, record_file
-    string, unraised_file string, wrong_file string, stale_file string, committed_file string,
-    decided_file string, unexpected_file string, torn_file string, lacking_file string, early_file
-    string, misfit_file string, short_next_file string, decision string, pending_ms bigint,
-    clock_tolerance_ms int, transactional_id string, offset_first bigint, offset_last bigint,
-    lacking_first bigint, lacking_last bigint, unexpected_first bigint, unexpected_last bigint,
-    producer_epoch int, file string, byte_position bigint, byte_length int
+    earlier_end bigint, coordinator_lost_to bigint, replica_offset bigint, committed_somewhere
+    boolean, raised_both_ways boolean, data_run struct<first_offset:bigint, file_index:int,
+    first_position:bigint, first_length:int>, data_run_last bigint, ended_run_last bigint,
+    earlier_offset bigint, later_run struct<run_first:bigint, file_index:int, run_position:bigint,
+    run_length:int>, first_marker_offset bigint, first_marker_ms bigint, last_marker_offset bigint,
+    last_marker_ms bigint, ended_complete bigint, ended_marker bigint, apart_ms int, at_once
+    boolean, whole_from bigint, whole_to bigint, goes_on boolean, copied_later boolean,
+    history_later boolean, history_after_all boolean, stale_place bigint, stale_offset bigint,
+    stale_first bigint, stale_last bigint, undecided_place bigint, undecided_offset bigint,
+    undecided_first bigint, undecided_last bigint, never_committed boolean, odd_place bigint,
+    odd_offset bigint, odd_first bigint, odd_epoch int, odd_lowest int, odd_highest int, short_place
+    bigint, short_length int, short_complete bigint, short_next struct<offset:bigint, place:bigint,
+    first:bigint, last:bigint, epoch:int>, short_next_place bigint, own_data_last bigint, owned_last
+    bigint, owner_settled boolean, owner_may_be_lost boolean, order_anchor bigint, clock_anchor
+    bigint, near_anchor bigint, held_from bigint, owner_unsettled boolean, held_by_near_clock
+    boolean, marker_missing boolean, commits_undecided boolean, other_unmet boolean, other_settled
+    boolean, other_short boolean, other_outcome boolean, other_undecided boolean, other_record_place
+    bigint, other_record_length int, replaces_decided boolean, format_refused boolean,
+    committed_undecided_instead boolean, wrong_place bigint, wrong_offset bigint, wrong_first
+    bigint, wrong_last bigint, misfit_epoch int, from_epoch int, to_epoch int, torn_place bigint,
+    torn_length int, torn_epoch int, unexpected_place bigint, lacking_place bigint, lacking_length
+    int, lacking_complete bigint, early_place bigint, early_offset bigint, early_first bigint,
+    misfit_place bigint, misfit_offset bigint, misfit_first bigint, marker_file_index int,
+    record_file_index int, unraised_file_index int, wrong_file_index int, stale_file_index int,
+    committed_file_index int, decided_file_index int, unexpected_file_index int, torn_file_index
+    int, lacking_file_index int, early_file_index int, misfit_file_index int, short_next_file_index
+    int, marker_position bigint, record_position bigint, unraised_position bigint, wrong_position
+    bigint, stale_position bigint, committed_position bigint, decided_position bigint,
+    unexpected_position bigint, torn_position bigint, lacking_position bigint, early_position
+    bigint, misfit_position bigint, short_next_position bigint, data_file string, later_file string,
+    marker_file string, record_file string, unraised_file string, wrong_file string, stale_file
+    string, committed_file string, decided_file string, unexpected_file string, torn_file string,
+    lacking_file string, early_file string, misfit_file string, short_next_file string, decision
+    string, pending_ms bigint, clock_tolerance_ms int, transactional_id string, offset_first bigint,
+    offset_last bigint, lacking_first bigint, lacking_last bigint, unexpected_first bigint,
+    unexpected_last bigint, producer_epoch int, file string, byte_position bigint, byte_length int
 """

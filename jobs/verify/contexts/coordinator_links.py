@@ -89,7 +89,7 @@ def _with_copies(rows: DataFrame) -> DataFrame:
         (F.col("end.alive_ms") - F.col("alive_ms")).alias("alive_for_ms"),
     )
     latest_first = Window.partitionBy("transactional_id", "partition").orderBy(
-        F.desc("offset"), F.desc("alive_for_ms"), "broker"
+        F.desc("offset"), F.desc("alive_for_ms"), "lost_behind", "broker"
     )
     return lived.withColumn("last_of_all", F.row_number().over(latest_first) == 1)
 

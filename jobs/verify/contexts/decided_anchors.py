@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 from jobs.verify.conditions import lost_between, marker_missing_between, one_instant
 from udfs.rules import attribution
+from udfs.rules.absence import reaches_behind
 from udfs.rules.clock import covers
 from udfs.rules.extent import MAX_OFFSET, is_replicated
 from udfs.rules.logic import surely
@@ -85,10 +86,10 @@ def _anchors(tolerance: Column) -> list[Column]:
     """What in the partition is older than the newest decision of the row, and proves a marker.
 
     by_epoch: data of this transaction or of an earlier one of the producer. by_owner: data that no
-    later transaction than this one can own; owner_settled: none was begun since. order_anchor: the
-    marker of a transaction that the same log completed before it prepared this one, whatever the
-    clocks say. by_clock: a marker of any producer, older than the decision for sure; nearly: by
-    clocks that may differ.
+    later transaction than this one can own; owner_settled: none was begun since; owner_may_be_lost:
+    one may be among lost records. order_anchor: the marker of a transaction that the same log
+    completed before it prepared this one, whatever the clocks say. by_clock: a marker of any
+    producer, older than the decision for sure; nearly: by clocks that may differ.
     """
     running = surely(
         (F.col("running_epoch") == F.col("prepared_data_epoch"))
@@ -106,6 +107,8 @@ def _anchors(tolerance: Column) -> list[Column]:
         F.col("history_covers_ms"), F.col("last_marker_ms"), tolerance
     )
     moved_on = F.col("newest_epoch") > F.col("prepared_data_epoch")
+    # Of what is lost behind it, a later transaction of the epoch may own them.
+    lost = surely(reaches_behind(F.col("coordinator_lost_to"), F.col("newest_prepare")))
     prepared = F.col("completed_prepare")
     first = F.col("first_marker_ms")
     nearly = (first < prepared) & (F.col("last_marker_ms") > F.col("complete_timestamp"))
@@ -119,6 +122,7 @@ def _anchors(tolerance: Column) -> list[Column]:
         F.when(held & single & unended, F.col("data_run_last")).alias("own_data_last"),
         F.when(owns, F.col("data_run_last")).alias("owned_last"),
         (F.col("at_once") | surely(marker_later) | surely(moved_on)).alias("owner_settled"),
+        lost.alias("owner_may_be_lost"),
         F.when(by_order, F.col("ended_marker")).alias("order_anchor"),
         F.when(by_clock, F.col("first_marker_offset")).alias("clock_anchor"),
         F.when(nearly, F.col("first_marker_offset")).alias("near_anchor"),
@@ -131,7 +135,8 @@ def _held() -> list[Column]:
     # What counting proves, it proves by something older.
     counted = F.when(short, F.col("first_marker_offset"))
     by_order = F.coalesce("earlier_offset", "order_anchor", "clock_anchor", counted)
-    owned = F.when(F.col("owner_settled"), F.col("owned_last"))
+    settled = F.col("owner_settled") & ~F.col("owner_may_be_lost")
+    owned = F.when(settled, F.col("owned_last"))
     surely_from = F.coalesce(F.col("own_data_last"), owned, by_order)
     held_from = F.coalesce(surely_from, "owned_last", "near_anchor")
     held_to = F.coalesce(F.col("later_run.run_first"), F.lit(MAX_OFFSET))

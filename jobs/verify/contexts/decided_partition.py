@@ -21,6 +21,7 @@ from jobs.verify.contexts.decided_matching import (
     with_last_outcomes,
 )
 from jobs.verify.contexts.transaction import Ages
+from schemas.topics import TXN_LOG_TOPIC
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,20 @@ def _copies(partition_info: DataFrame) -> DataFrame:
         "single_broker", "alone_in_cluster", "holes", "missing",
         "emptied", "last_legacy_offset", "log_end_offset", "with_kraft", _listed(),
     )  # fmt: skip
+
+
+def _lost_up_to(partition_info: DataFrame) -> DataFrame:
+    """One row a coordinator_partition: coordinator_lost_to, up to where records may be lost.
+
+    Exclusive; 0 for none. Records of all ids count that cannot be decoded. Of several copies the
+    one that lacks least tells, as decisions are taken from all of them; one that another copy
+    outlasts lacks the end.
+    """
+    lost = F.greatest(F.array_max("holes.end"), F.col("unreadable_at") + 1)
+    of_log = partition_info.filter((F.col("topic") == TXN_LOG_TOPIC) & ~F.col("outlasted"))
+    return of_log.groupBy(F.col("partition").alias("coordinator_partition")).agg(
+        F.min(F.coalesce(lost, F.lit(0))).alias("coordinator_lost_to")
+    )
 
 
 def _coordinators(partition_info: DataFrame) -> DataFrame:
@@ -132,6 +147,7 @@ def decided_partition_context(
             with_decision(of_copies, decided, known_ends, given.owners)
             .withColumn("deciding_index", deciding)
             .join(small(coordinators), on="deciding_index", how="left")
+            .join(small(_lost_up_to(partition_info)), on="coordinator_partition", how="left")
             # A follower that lags ends earlier than it was copied.
             .withColumn("earlier_end", F.when(F.col("of_leader"), F.col("earlier_end")))
             .join(_replica_offsets(placed),

@@ -43,8 +43,12 @@ from jobs.verify.verdict import (
 
 
 def _owner_may_be_lost() -> Column:
-    """Whether records of its id, or of any where no id has the producer, are lost or unreadable."""
-    return F.when(F.col("coordinator_known"), F.col("coordinator_lost")).otherwise(
+    """Whether records of its id, or of any where no id has the producer, are lost or unreadable.
+
+    A record of the id that is newer than the data decides, whatever is lost behind it: the id was
+    at rest, or elsewhere, when they lay here without a marker.
+    """
+    return F.when(F.col("coordinator_known"), F.col("coordinator_lost") & ~is_decided()).otherwise(
         F.col("coordinator_log_lost")
     )
 
