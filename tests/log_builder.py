@@ -90,8 +90,8 @@ Options of a case, all optional
             skip=2 (offsets missing before it), stored=00ff (the value, hex), next=2 (next producer
             id, with ctv=), tag=9 (an unknown tag, with ctv=), codec=gzip, joined (in the batch of
             the record before), misplaced (in another partition than that of its id), again=20
-            every=50 (so often more, s apart), crc=bad (wrong checksum of its batch; with
-            `alone`, as other ids share the log)
+            every=50 (so often more, s apart), crc=bad (wrong checksum of its batch), roll (a
+            new segment begins with it); these two with `alone`, as other ids share the log
     alone: true           the case has a partition of __transaction_state of its own; {hw: 7}: with
             that replication checkpoint
     whole: true           the case is audited among those whose coordinator's log lacks nothing: of
@@ -847,6 +847,7 @@ class StateRecord(NamedTuple):
     joined: bool = False
     stamp: int | None = None
     crc_is_bad: bool = False
+    rolls: bool = False
 
     @property
     def timestamp(self) -> int:
@@ -856,9 +857,12 @@ class StateRecord(NamedTuple):
 
 @dataclass
 class CoordinatorBatches:
-    """One partition of the coordinator log; `end`: the next offset; `leader`: newest epoch."""
+    """One partition of the coordinator log; `end`: the next offset; `leader`: newest epoch.
 
-    content: list[bytes] = field(default_factory=list)
+    `segments`: batches by base offset.
+    """
+
+    segments: dict[int, list[bytes]] = field(default_factory=lambda: {0: []})
     end: int = 0
     leader: int = 0
 
@@ -867,6 +871,8 @@ class CoordinatorBatches:
         first = records[0]
         self.end += first.skip
         self.leader = max(self.leader, first.leader)
+        if first.rolls:
+            self.segments[self.end] = []
         stored = [
             writer.record(
                 i, one.timestamp - first.timestamp, txn_log.encode_key(one.identity), one.value
@@ -884,7 +890,7 @@ class CoordinatorBatches:
         )
         if first.crc_is_bad:
             batch[layout.CRC + 3] ^= 0xFF
-        self.content.append(bytes(batch))
+        self.segments[max(self.segments)].append(bytes(batch))
         self.end += len(records)
 
 
@@ -946,7 +952,7 @@ class CoordinatorLog:
         codec, joined = CODECS[line.text_of("codec", "none") or ""], line.flag("joined")
         one = StateRecord(
             case.pid_base, at, identity, value, leader, skip, partition, codec, joined,
-            line.moment("clock"), line.text_of("crc") == "bad",
+            line.moment("clock"), line.text_of("crc") == "bad", line.flag("roll"),
         )  # fmt: skip
         again, every = line.number("again"), line.number("every") * 1000
         line.end()
@@ -1188,7 +1194,8 @@ class DumpWriter:
     ) -> None:
         folder = self.folder / broker / f"{COORDINATOR_TOPIC}-{number}"
         folder.mkdir(parents=True)
-        (folder / f"{0:020}.log").write_bytes(b"".join(batches.content))
+        for base, segment in batches.segments.items():
+            (folder / f"{base:020}.log").write_bytes(b"".join(segment))
         # The active segment is empty: the cleaner may have passed all that lies before.
         (folder / f"{batches.end:020}.log").touch()
         self._checkpoints[broker]["replication-offset-checkpoint"].append(

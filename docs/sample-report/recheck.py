@@ -2946,11 +2946,14 @@ def at_places(finding: dict[str, Any], dump: Dump) -> Iterator[dict[str, Any]]:
 
 
 def moved_to(one: dict[str, Any], place: dict[str, Any], dump: Dump) -> dict[str, Any]:
-    """Evidence at another place, where it is as long as the batch there says."""
+    """Evidence at another place, where it is as long as the batch there says.
+
+    There it may be the entry of a snapshot, whose length all have.
+    """
     file, position = str(place.get("file")), place.get("byte_position")
     path = next((each for each in dump.places(file) if each.is_file()), None)
-    length = 0
-    if path is not None and position is not None:
+    length = SNAPSHOT_ENTRY.size if file.endswith(".snapshot") else 0
+    if path is not None and position is not None and not length:
         with path.open("rb") as opened:
             opened.seek(position)
             length = framed(opened.read(HEADER.size))

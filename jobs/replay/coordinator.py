@@ -28,7 +28,7 @@ def last_states(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFr
         )
     )
     names = ("partition_index", "broker", "partition", "complete_up_to_ms", "clean_shutdown",
-             "alone", "stable_below", "holes", "nameless_at")  # fmt: skip
+             "alone", "stable_below", "lost_to", "nameless_at")  # fmt: skip
     place = small(partition_info.select(*names))
     placed = (
         newest.join(place, on="partition_index", how="inner")

@@ -16,7 +16,7 @@ from udfs.rules.extent import is_outlasted, manifest_counts, reaches_copying
 
 RANGES = "array<struct<first:bigint,end:bigint,producer_id:bigint>>"
 # Of ranges of offsets: see `holes`.
-KINDS = ("holes", "gone", "missing", "emptied")
+KINDS = ("holes", "gone", "unexplained", "missing", "emptied")
 OWNER = ("producer_id", "producer_epoch")
 # Columns that `partition_info` takes over from its inputs.
 LOOKED_UP = (
@@ -119,13 +119,15 @@ def holes(
     them, and whose they are (null: anybody's); sorted, at most `RANGES_OF_PARTITION`. `missing`:
     all, whatever took them. `holes`: what is not known to be the cleaner's: damage, gaps above its
     reach, whole files, and batches that are there and say nothing (`lost`), which are those of the
-    producer in their header; `gone`: the same without these. Offsets between the base offset of the
+    producer in their header; `gone`: the same without these; `unexplained`: the same without files
+    between others that the cleaner may have emptied. Offsets between the base offset of the
     first segment and its first batch are missing too: a producer snapshot of that base offset says
     nothing of what happened there. `emptied`: markers whose batch is there
     without a record, with producer_id and producer_epoch (null: of several).
     """
     reach = small(static.select("partition_index", "cleaned_below", "clean_shutdown"))
     first = F.col("previous_last_offset") + 1
+    beyond = ~within_reach(first, F.col("cleaned_below"))
     stepped = (
         discontinuities.filter(F.col("discontinuity").isin("gap", "segment_missing"))
         .join(reach, on="partition_index", how="inner")
@@ -134,9 +136,8 @@ def holes(
             first.alias("first"),
             F.col("base_offset").alias("end"),
             # A file that is not there may also be one that was not copied.
-            (
-                (F.col("discontinuity") != "gap") | ~within_reach(first, F.col("cleaned_below"))
-            ).alias("hole"),
+            ((F.col("discontinuity") != "gap") | beyond).alias("hole"),
+            beyond.alias("unexplained"),
             F.col("at_seam").alias("missing"),
             F.lit(False).alias("emptied"),
         )
@@ -171,18 +172,21 @@ def holes(
     in_splits = splits.select("partition_index", F.inline("missing")).select(
         "*", F.col("lost").alias("hole"), (~F.col("emptied")).alias("missing")
     )
-    beside = stepped.unionByName(damaged).unionByName(at_head)
+    beside = stepped.unionByName(damaged.unionByName(at_head), allowMissingColumns=True)
     return _merged(in_splits.unionByName(beside, allowMissingColumns=True))
 
 
 def _merged(found: DataFrame) -> DataFrame:
-    """Rows (partition_index, first, end, hole, lost, missing, emptied, OWNER) as those arrays.
+    """Rows of ranges as those arrays, one row a partition.
+
+    Columns: first, end, hole, missing, emptied, OWNER, lost (null: no), unexplained (null: hole).
 
     After the last of the holes kept apart everything counts as one; of the others the newest are
     kept apart, since that of a compacted partition which nothing has touched is its end.
     """
     gone = F.col("hole") & ~F.coalesce("lost", F.lit(False))
-    are = (F.col("hole"), gone, F.col("missing"), F.col("emptied"))
+    unexplained = F.coalesce("unexplained", "hole")
+    are = (F.col("hole"), gone, unexplained, F.col("missing"), F.col("emptied"))
     kinds = F.array(*[F.when(is_one, kind) for is_one, kind in zip(are, KINDS, strict=True)])
 
     def shared(name: str) -> Column:
@@ -301,7 +305,8 @@ def partition_info(
     `holes`; also what is missing in front of the first and after the last batch; null: no marker
     emptied), last_legacy_offset (of a message of magic 0 or 1), broker_timestamp (ms),
     complete_up_to_ms, alone_in_cluster, single_broker, batches, records, ids and misplaced_ids
-    (transactional ids in it, and those that belong elsewhere; null for others), unreadable_at and
+    (transactional ids in it, and those that belong elsewhere; null for others), lost_to (end of the
+    last range of `unexplained`, exclusive; 0 for none), unreadable_at and
     nameless_at (offsets of the last coordinator's record that cannot be decoded, and of the last
     of these that does not tell its id; null for none).
 
@@ -351,18 +356,7 @@ def partition_info(
     kraft = F.broadcast(brokers.agg((F.count("*") > 0).alias("with_kraft")))
     alone = F.coalesce("alone", F.lit(False))
     traces = F.coalesce("cleaner_traces", F.lit(0)) == 1
-    # The cleaner writes its checkpoint after every pass, so it never compacted a partition that it
-    # does not list. A follower may have fetched what another broker's cleaner had left, though; it
-    # did where there are traces of that. None compacted what was never configured for it.
     listed = F.col("cleaner_checkpoint").isNotNull()
-    telling = F.col("has_cleaner_checkpoint") & ~F.col("internal_compacted")
-    cleaning = (
-        F.when(listed, F.lit(CLEANED))
-        .when(F.col("never_compacted"), F.lit(NEVER_CLEANED))
-        .when(telling & ~traces, F.lit(NEVER_CLEANED))
-        .when(traces | F.col("internal_compacted"), F.lit(CLEANED))
-        .otherwise(F.lit(CLEANING_UNKNOWN))
-    )
     at_ends = _missing_at_ends()
     # What is missing at an end of the log and not the cleaner's.
     lost_at_ends = F.filter(
@@ -390,7 +384,7 @@ def partition_info(
             .alias("stable_below"),
             from_beginning.alias("from_beginning"),
             (from_beginning | F.coalesce("from_snapshot", F.lit(False))).alias("start_known"),
-            cleaning.alias("cleaning"),
+            _cleaning(traces, listed).alias("cleaning"),
             first_pass_possible(
                 F.col("has_cleaner_checkpoint"),
                 listed,
@@ -401,6 +395,9 @@ def partition_info(
             _ranges("missing", at_ends).alias("missing"),
             _ranges("holes", lost_at_ends).alias("holes"),
             _ranges("gone", lost_at_ends).alias("gone"),
+            F.coalesce(F.array_max(_ranges("unexplained", lost_at_ends)["end"]), F.lit(0)).alias(
+                "lost_to"
+            ),
             "broker_timestamp",
             complete_up_to.alias("complete_up_to_ms"),
             outlasted.alias("outlasted"),
@@ -417,6 +414,23 @@ def partition_info(
             "unreadable_at",
             "nameless_at",
         )
+    )
+
+
+def _cleaning(traces: Column, listed: Column) -> Column:
+    """Whether the cleaner was there; `traces`: only it leaves them; `listed`: in its checkpoint.
+
+    The cleaner writes its checkpoint after every pass, so it never compacted a partition that it
+    does not list. A follower may have fetched what another broker's cleaner had left, though; it
+    did where there are traces of that. None compacted what was never configured for it.
+    """
+    telling = F.col("has_cleaner_checkpoint") & ~F.col("internal_compacted")
+    return (
+        F.when(listed, F.lit(CLEANED))
+        .when(F.col("never_compacted"), F.lit(NEVER_CLEANED))
+        .when(telling & ~traces, F.lit(NEVER_CLEANED))
+        .when(traces | F.col("internal_compacted"), F.lit(CLEANED))
+        .otherwise(F.lit(CLEANING_UNKNOWN))
     )
 
 

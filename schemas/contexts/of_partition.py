@@ -13,11 +13,11 @@ OF_PARTITION = """
     start_known boolean, cleaning string, first_pass_possible boolean, cleaner_traces boolean,
     missing array<struct<first:bigint, end:bigint, producer_id:bigint>>, holes
     array<struct<first:bigint, end:bigint, producer_id:bigint>>, gone array<struct<first:bigint,
-    end:bigint, producer_id:bigint>>, broker_timestamp bigint, complete_up_to_ms bigint,
-    outlasted boolean, of_leader boolean, alone boolean, emptied array<struct<first:bigint,
-    end:bigint, producer_id:bigint, producer_epoch:int>>, last_legacy_offset bigint, earlier_end
-    bigint, newest_snapshot bigint, open_in_snapshot array<struct<producer_id:bigint,
-    producer_epoch:int, first_offset:bigint>>, single_broker boolean, alone_in_cluster boolean,
-    with_kraft boolean, ids bigint, misplaced_ids bigint, unreadable_at bigint, nameless_at
-    bigint
+    end:bigint, producer_id:bigint>>, lost_to bigint, broker_timestamp bigint, complete_up_to_ms
+    bigint, outlasted boolean, of_leader boolean, alone boolean, emptied
+    array<struct<first:bigint, end:bigint, producer_id:bigint, producer_epoch:int>>,
+    last_legacy_offset bigint, earlier_end bigint, newest_snapshot bigint, open_in_snapshot
+    array<struct<producer_id:bigint, producer_epoch:int, first_offset:bigint>>, single_broker
+    boolean, alone_in_cluster boolean, with_kraft boolean, ids bigint, misplaced_ids bigint,
+    unreadable_at bigint, nameless_at bigint
 """

@@ -180,12 +180,12 @@ def coordinator_step_context(
     stepped = _stepped(log.txn_log_records).filter(~F.col("judged"))
     needed = partition_info.select(
         "partition_index", "topic", "partition", "broker", "from_beginning", "stable_below",
-        "complete_up_to_ms", "single_broker", "holes", "nameless_at",
+        "complete_up_to_ms", "single_broker", "lost_to", "nameless_at",
         F.when(~F.col("alone"), F.col("high_watermark")).alias("replicated_below"),
     )  # fmt: skip
     joined = stepped.join(small(needed), on="partition_index", how="inner")
     rows = joined.select(
-        *(name for name in joined.columns if name not in ("holes", "nameless_at")),
+        *(name for name in joined.columns if name not in ("lost_to", "nameless_at")),
         lost_behind(F.col("offset"), F.col("nameless_at")).alias("lost_behind"),
         F.coalesce(
             F.col("offset") - F.col("previous.offset")

@@ -77,7 +77,7 @@ def _lost_up_to(partition_info: DataFrame) -> DataFrame:
     one that lacks least tells, as decisions are taken from all of them; one that another copy
     outlasts lacks the end.
     """
-    lost = F.greatest(F.array_max("holes.end"), F.col("unreadable_at") + 1)
+    lost = F.greatest("lost_to", F.col("unreadable_at") + 1)
     of_log = partition_info.filter((F.col("topic") == TXN_LOG_TOPIC) & ~F.col("outlasted"))
     return of_log.groupBy(F.col("partition").alias("coordinator_partition")).agg(
         F.min(F.coalesce(lost, F.lit(0))).alias("coordinator_lost_to")

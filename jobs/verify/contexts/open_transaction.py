@@ -148,7 +148,7 @@ def with_log_ages(
     records are lost in each copy, or cannot be decoded.
     """
     stopped = F.col("clean_shutdown") & F.col("alone")
-    lost = (F.size("holes") > 0) | F.col("unreadable_at").isNotNull()
+    lost = (F.col("lost_to") > 0) | F.col("unreadable_at").isNotNull()
     by_partition = (
         partition_info.filter(F.col("topic") == TXN_LOG_TOPIC)
         .groupBy("partition")
