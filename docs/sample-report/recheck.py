@@ -2659,7 +2659,8 @@ def with_these_timestamps(case: Case) -> bool | None:
     if before.producer != batch.producer or before.base >= batch.base or len(told) != 2:
         return False
     mine_ = (one.batch for one in case.copy(case.proofs[-1]).of(batch.producer))
-    newest = [one.newest for one in mine_ if before.base <= one.base < batch.base]
+    # The batch before may be the entry of a snapshot.
+    newest = [before.newest, *(o.newest for o in mine_ if before.base <= o.base < batch.base)]
     return told[0] in newest and told[1] == batch.newest
 
 
