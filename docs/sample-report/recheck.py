@@ -408,9 +408,9 @@ DECOMPRESSED: dict[int, Callable[[bytes], bytes]] = {
 }  # fmt: skip
 
 
-def sized(data: bytes, at: int, form: str) -> tuple[bytes | None, int]:
-    """Bytes with their size in front in such a form, null where that is negative."""
-    (size,), at = struct.unpack_from(form, data, at), at + struct.calcsize(form)
+def sized(data: bytes, at: int, form: str, flexible: bool = False) -> tuple[bytes | None, int]:
+    """Bytes with their size in front, null where that is negative, and where they end."""
+    size, at = counted(data, at, flexible, form)
     if at + size > len(data):
         raise ValueError("a field that is cut off")
     return (None, at) if size < 0 else (data[at : at + size], at + size)
@@ -1398,16 +1398,25 @@ def shared_producer(case: Case) -> bool | None:
     return one != other and a is not None and b is not None and a.producer == b.producer
 
 
-def undecodable(case: Case) -> bool | None:
-    """The record at the offset cannot be read."""
-    for record in case.proofs[-1].batch.records():
-        if case.finding.get("offset_first") in (None, record.offset):
-            try:
-                identity(record.key)
-                state_of(record.value)
-            except (ValueError, struct.error, UndecidedError):
-                return True
-    return False
+def unreadable(read: Callable[[Record], object]) -> Claim:
+    """A claim that the record at the offset cannot be read so."""
+
+    def claim(case: Case) -> bool | None:
+        for record in case.proofs[-1].batch.records():
+            if case.finding.get("offset_first") in (None, record.offset):
+                try:
+                    read(record)
+                except (ValueError, struct.error, UndecidedError):
+                    return True
+        return False
+
+    return claim
+
+
+def read_state(record: Record) -> None:
+    """Reads a record of `__transaction_state`; raises ValueError where it is none."""
+    identity(record.key)
+    state_of(record.value)
 
 
 def odd_batch(case: Case) -> bool | None:
@@ -1458,17 +1467,6 @@ def group_of(key: bytes | None) -> str:
     return key[4 : 4 + size].decode("utf-8", "replace")
 
 
-def undecodable_group(case: Case) -> bool | None:
-    """The key or the value of the record at the offset cannot be read."""
-    for record in case.proofs[-1].batch.records():
-        if case.finding.get("offset_first") in (None, record.offset):
-            try:
-                read_group(record)
-            except (ValueError, struct.error):
-                return True
-    return False
-
-
 def read_group(record: Record) -> None:
     """Reads an offset commit or a classic group; raises ValueError where it is none."""
     if record.key is None:
@@ -1489,11 +1487,11 @@ def read_group(record: Record) -> None:
 
 def text(data: bytes, at: int, flexible: bool, null: bool = False) -> int:
     """Where a string ends; raises ValueError where it is null and must not be."""
-    size, at = counted(data, at, flexible, ">h")
-    if (size < 0 and not null) or at + size > len(data):
-        raise ValueError("a string that is null or cut off")
-    data[at : at + max(size, 0)].decode()
-    return at + max(size, 0)
+    content, at = sized(data, at, ">h", flexible)
+    if content is None and not null:
+        raise ValueError("a string that is null")
+    (content or b"").decode()
+    return at
 
 
 def commit_end(value: bytes) -> int:
@@ -1501,10 +1499,10 @@ def commit_end(value: bytes) -> int:
     (version,) = struct.unpack_from(">h", value)
     if version not in range(5):
         raise ValueError("a version that is not known")
-    size, at = counted(value, 14 if version >= 3 else 10, version >= 4, ">h")
-    if size < 0:
+    metadata, at = sized(value, 14 if version >= 3 else 10, ">h", version >= 4)
+    if metadata is None:
         raise ValueError("metadata that are null")
-    at += size + (16 if version == 1 else 8)
+    at += 16 if version == 1 else 8
     if version >= 4:
         tags, at = tagged(value, at)
         if len(tags.get(0, bytes(16))) != 16:
@@ -1529,10 +1527,9 @@ def group_end(value: bytes) -> int:
             at = text(value, at, flexible, null=True)
         at = text(value, text(value, at, flexible), flexible) + (8 if version >= 1 else 4)
         for _ in range(2):
-            size, at = counted(value, at, flexible, ">i")
-            if size < 0 or at + size > len(value):
-                raise ValueError("bytes that are null or cut off")
-            at += size
+            content, at = sized(value, at, ">i", flexible)
+            if content is None:
+                raise ValueError("bytes that are null")
         at = tagged(value, at)[1] if flexible else at
     return tagged(value, at)[1] if flexible else at
 
@@ -2834,14 +2831,14 @@ CLAIMS: dict[str, Claim] = {
     "txnlog_pid_shared": shared_producer,
     "txnlog_state_invalid": of_state(lambda s: s.state not in range(6)),
     "txnlog_tombstone_invalid": forgotten_inside,
-    "txnlog_undecodable": undecodable,
+    "txnlog_undecodable": unreadable(read_state),
     "txnlog_unknown_tag": of_state(lambda s: bool(s.unknown_tags)),
     "txnlog_update_timestamp_regression": of_states(lambda a, b: b.update_ms < a.update_ms),
     "txnlog_batch_shape": odd_batch,
     "txnlog_replica_divergence": records_differ,
     "txnlog_wrong_partition": misplaced,
     "group_wrong_partition": misplaced_group,
-    "offsets_undecodable": undecodable_group,
+    "offsets_undecodable": unreadable(read_group),
     "offset_commit_regression": went_back,
     "producer_block_regression": block_again,
     "producer_id_unallocated": never_allocated,

@@ -6,12 +6,17 @@ from pyspark.sql import functions as F
 from udfs.rules.absence import reaches_behind
 
 
-def lost_behind(offset: Column, unreadable_at: Column) -> Column:
-    """Whether records behind `offset` may be lost to a reader who asks for the newest of an id.
+def lost_up_to(unreadable_at: Column) -> Column:
+    """Up to which offset (exclusive) of a copy records may be lost; 0: none is.
 
     No cleaner takes the last record of a key, so only damage, what is missing above its reach, and
     records that cannot be decoded count. `unreadable_at`: offset of the last of those that may be
-    of the id; null for none. Columns of the row: lost_to (see `jobs.replay.partitions`).
+    of the ids in question; null for none. Columns of the row: lost_to (`jobs.replay.partitions`).
     """
-    lost: Column = reaches_behind(F.col("lost_to"), offset)
-    return lost | F.coalesce(unreadable_at > offset, F.lit(False))
+    return F.greatest(F.col("lost_to"), unreadable_at + 1)
+
+
+def lost_behind(offset: Column, unreadable_at: Column) -> Column:
+    """Whether later records than that at `offset` may be lost, so that it may not be the newest."""
+    lost: Column = reaches_behind(lost_up_to(unreadable_at), offset + 1)
+    return lost

@@ -153,13 +153,11 @@ def histories(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFram
     transaction.version 2, whose Prepare record is gone: first_epoch, first_commit, first_id,
     first_whole (none after it is missing).
     """
-    found = txn_log_records.groupBy("partition_index").agg(
-        F.min("offset").alias("first_offset"),
-        F.max(F.when(F.col("error").isNotNull(), F.col("offset") + 1)).alias("behind_errors"),
-    )
+    found = txn_log_records.groupBy("partition_index").agg(F.min("offset").alias("first_offset"))
     copies = partition_info.select(
         "partition_index",
         F.array_max("missing.end").alias("behind_missing"),
+        (F.col("unreadable_at") + 1).alias("behind_errors"),
         F.col("complete_up_to_ms").alias("history_covers_ms"),
         F.col("clean_shutdown").alias("history_clean_shutdown"),
         "stable_below",

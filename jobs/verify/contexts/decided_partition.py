@@ -6,6 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.model.coordinator_log import CoordinatorLog
+from jobs.model.lost_records import lost_up_to
 from jobs.spark.joins import small
 from jobs.verify.contexts.context import Context
 from jobs.verify.contexts.decided_anchors import clipped, with_anchors, with_copies
@@ -77,10 +78,9 @@ def _lost_up_to(partition_info: DataFrame) -> DataFrame:
     one that lacks least tells, as decisions are taken from all of them; one that another copy
     outlasts lacks the end.
     """
-    lost = F.greatest("lost_to", F.col("unreadable_at") + 1)
     of_log = partition_info.filter((F.col("topic") == TXN_LOG_TOPIC) & ~F.col("outlasted"))
     return of_log.groupBy(F.col("partition").alias("coordinator_partition")).agg(
-        F.min(F.coalesce(lost, F.lit(0))).alias("coordinator_lost_to")
+        F.min(lost_up_to(F.col("unreadable_at"))).alias("coordinator_lost_to")
     )
 
 

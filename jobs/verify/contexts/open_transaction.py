@@ -10,6 +10,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.model.coordinator_log import CoordinatorLog
+from jobs.model.lost_records import lost_up_to
 from jobs.model.state_names import STATES
 from jobs.spark.joins import small
 from jobs.verify.conditions import missing_behind, one_instant
@@ -148,7 +149,7 @@ def with_log_ages(
     records are lost in each copy, or cannot be decoded.
     """
     stopped = F.col("clean_shutdown") & F.col("alone")
-    lost = (F.col("lost_to") > 0) | F.col("unreadable_at").isNotNull()
+    lost = lost_up_to(F.col("unreadable_at")) > 0
     by_partition = (
         partition_info.filter(F.col("topic") == TXN_LOG_TOPIC)
         .groupBy("partition")
