@@ -8,7 +8,7 @@ SHELL := /bin/bash
 
 BIN := .venv/bin
 CODE := jobs schemas udfs tests
-# Processes that share the tests, each with a Spark session of its own.
+# Processes that share the tests, a file at a time, each with a Spark session of its own.
 WORKERS := 2
 # The one tool that is not in the lock file: it makes the lock file.
 PIP_TOOLS := pip-tools==7.6.2
@@ -56,7 +56,7 @@ audit-cluster: setup ## Audit the sample on a small Spark cluster of its own
 
 .PHONY: test
 test: setup ## Run all tests
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 .PHONY: cases
 cases: setup ## Audit cases of your own: make cases FILES="a.yaml b.yaml"

@@ -38,17 +38,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """One process a file, and one for all files that need the audit of the sample.
-
-    The longest files come first, so that no process ends alone with one (`--dist loadgroup`).
-    """
+    """The longest files come first, so that no process ends alone with one (`--dist loadfile`)."""
     long = {"slow", "submit"}
     first = {item.path for item in items if long & {mark.name for mark in item.iter_markers()}}
     then = {item.path for item in items if "spark" in getattr(item, "fixturenames", ())}
-    of_sample = {item.path for item in items if "sample_audit" in getattr(item, "fixturenames", ())}
-    for item in items:
-        group = "sample" if item.path in of_sample else str(item.path)
-        item.add_marker(pytest.mark.xdist_group(group))
     items.sort(key=lambda item: 0 if item.path in first else 1 if item.path in then else 2)
 
 
