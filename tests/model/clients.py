@@ -50,7 +50,8 @@ class TransactionalId:
         self.sequences: dict[tuple[str, int], int] = {}
         self.listed: list[Log] = []
         self.began = -1
-        self.position = 0
+        # The newest offset that the group was told, and whether the running transaction has it.
+        self.position, self.told_group = 0, False
 
     def state(self, status: int, epoch: int, decided: int | None = None) -> None:
         """Appends a record of the coordinator; `decided`: moment of the decision, ms."""
@@ -167,6 +168,7 @@ class TransactionalId:
         value = offsets_log.OffsetCommit(3, self.position, "", world.now)
         record = writer.record(0, 0, key, offsets_log.encode_offset_commit(value))
         log.data([record], world.now, (self.producer_id, self.epoch, 0), True)
+        self.told_group = True
 
     def end(self, ending: str) -> Iterator[None]:
         """The decision, its markers in any order, Complete; after a fence a new epoch."""
@@ -184,6 +186,10 @@ class TransactionalId:
             log.marker(self.producer_id, epoch, commit, self.log.leader_epoch, world.now)
             yield
         self.state((PREPARE_COMMIT if commit else PREPARE_ABORT) + 2, epoch, decided)
+        if commit and self.told_group:
+            assert self.group is not None
+            world.committed[self.group] = self.position
+        self.told_group = False
         yield
         if epoch != self.epoch:
             self.epoch, self.sequences = epoch, {}

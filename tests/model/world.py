@@ -82,6 +82,8 @@ class World:
         # one of each transactional id.
         self.decided: Counter[int] = Counter()
         self.states: dict[str, tuple[int, int]] = {}
+        # The offset of partition 0 that each group has committed.
+        self.committed: dict[str, int] = {}
         self._run()
 
     @property
