@@ -10,8 +10,9 @@ KAFKA-19999).
 
 When it is legal: the coordinator was down, or a listed partition had no leader. The finding is
 therefore a violation only if every listed partition has the marker below its high watermark, and
-the same partition of the log was still written to for that long afterwards. If the copy ends too
-early, or records behind that one are lost or cannot be decoded, the finding is inconclusive.
+the same partition of the log was still written to for that long after the last of them. If the copy
+ends too early, or records behind that one are lost or cannot be decoded, the finding is
+inconclusive.
 
 Evidence: the Prepare record.
 """
@@ -69,7 +70,7 @@ CHECK = Check(
             lambda: (
                 ~_all_marked()
                 | ~_markers_distinguishable()
-                | (F.col("alive_for_ms") <= F.col("limit_ms"))
+                | (F.col("alive_for_ms") - F.col("marked_for_ms") <= F.col("limit_ms"))
             ),
         ),
     ),
