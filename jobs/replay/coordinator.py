@@ -42,6 +42,7 @@ def last_states(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFr
         )
     )
     own_moment = F.col("newest.record.timestamp")
+    behind_unreadable = F.coalesce(F.try_add("unreadable_ms", F.lit(1)), "unreadable_ms")
     return placed.select(
         "broker",
         "partition",
@@ -63,7 +64,7 @@ def last_states(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFr
         (F.col("clean_shutdown") & ~F.col("lost_behind")).alias("clean_shutdown"),
         "alone",
         "lost_behind",
-        F.greatest("whole_since_ms", F.col("unreadable_ms") + 1).alias("whole_since_ms"),
+        F.greatest("whole_since_ms", behind_unreadable).alias("whole_since_ms"),
         (F.col("newest.record.offset") < F.col("stable_below")).alias("replicated"),
     )
 

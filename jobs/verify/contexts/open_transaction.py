@@ -368,7 +368,8 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
     settled = at_rest & (F.col("coordinator.last_update_ms") <= marked)
     tolerance = F.lit(clock_tolerance)
     known_from = F.col("coordinator.whole_since_ms")
-    whole = covers(marked, known_from, F.when(F.col("single_broker"), 0).otherwise(tolerance))
+    apart = F.when(F.col("single_broker"), F.lit(0)).otherwise(tolerance)
+    whole = F.try_subtract(marked, apart) >= known_from
     in_time = covers(
         F.col("coordinator.complete_up_to_ms"), F.col("appended_by_ms"), clock_tolerance
     )

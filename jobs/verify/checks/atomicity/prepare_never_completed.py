@@ -37,6 +37,12 @@ def _all_marked() -> Column:
     return F.coalesce("marked_partitions", F.lit(0)) == number_of("partitions")
 
 
+def _alive_since_marked() -> Column:
+    """Whether the log went on for long enough behind the last of the markers."""
+    alive_for_ms = F.try_subtract("alive_for_ms", "marked_for_ms")
+    return F.coalesce(alive_for_ms > F.col("limit_ms"), F.lit(False))
+
+
 def _markers_distinguishable() -> Column:
     """Whether a marker cannot be one of an earlier transaction with the same epoch.
 
@@ -67,11 +73,7 @@ CHECK = Check(
         ),
         suspect(
             COORDINATOR_STOPPED,
-            lambda: (
-                ~_all_marked()
-                | ~_markers_distinguishable()
-                | (F.col("alive_for_ms") - F.col("marked_for_ms") <= F.col("limit_ms"))
-            ),
+            lambda: ~_all_marked() | ~_markers_distinguishable() | ~_alive_since_marked(),
         ),
     ),
     expected=lambda: text("a Complete record within {limit_ms} ms"),
