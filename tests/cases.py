@@ -26,6 +26,8 @@ from jobs.model.settings import load
 from jobs.spark.session import spark_session
 from schemas.violation import FINDING_PLACE, VIOLATION
 
+# The dump of most cases, and the one in which the coordinator's log lacks nothing.
+SHARED, WHOLE = "shared", "whole"
 # Small, so that a case can exceed it.
 MAX_DECOMPRESSED_BYTES = 1 << 16
 
@@ -81,10 +83,17 @@ def audit_dump(spark: SparkSession, folder: Path, split_bytes: int | None = None
     return audit(spark, request, Progress(None, quiet=True))
 
 
-def by_dump(cases: Sequence[LogCase]) -> tuple[list[LogCase], list[LogCase]]:
-    """The cases of two dumps: in that of the second the coordinator's log lacks nothing."""
-    whole = [case for case in cases if case.given.get("whole")]
-    return [case for case in cases if not case.given.get("whole")], whole
+def dump_of(case: LogCase) -> str:
+    """The dump that a case is audited in: SHARED, or one of some cases."""
+    return str(case.given.get("dump", WHOLE if case.given.get("whole") else SHARED))
+
+
+def by_dump(cases: Sequence[LogCase]) -> dict[str, list[LogCase]]:
+    """The cases of each dump."""
+    dumps: dict[str, list[LogCase]] = {}
+    for case in cases:
+        dumps.setdefault(dump_of(case), []).append(case)
+    return dumps
 
 
 def audit_cases(
@@ -215,8 +224,7 @@ def main(files: Sequence[str]) -> int:
         with tempfile.TemporaryDirectory() as folder, spark_session() as spark:
             audits = [
                 audit_cases(spark, some, Path(folder) / str(number))
-                for number, some in enumerate(by_dump(cases))
-                if some
+                for number, some in enumerate(by_dump(cases).values())
             ]
             cases = [case for some, _ in audits for case in some]
             differences = [difference(case, audited) for some, audited in audits for case in some]

@@ -96,6 +96,8 @@ Options of a case, all optional
             that replication checkpoint
     whole: true           the case is audited among those whose coordinator's log lacks nothing: of
             a producer that no id has, nothing is proven where some record is lost
+    dump: a name          the case is audited among those with that name: of a producer that no id
+            has, it matters what is lost of any partition of that log
     before: true          that partition was copied before the data, too; only with alone
     copy: {broker: second, hw: 7, records: list as in coordinator}   another copy of that partition
             on another broker: second (clean), live or bare. hw: as above
@@ -167,7 +169,7 @@ OPTIONS = {
     "first_base", "txnindex", "index", "indexed", "timeindex", "epochs", "snapshots", "coordinator",
     "topic",
     "copied_at", "alone", "copy", "output", "replica", "policy",
-    "partitions", "before", "told", "whole",
+    "partitions", "before", "told", "whole", "dump",
 }  # fmt: skip
 VERBS = {
     "data", "txn", "plain", "offsets", "ids", "commit", "abort", "v0", "v1", "skip", "roll",

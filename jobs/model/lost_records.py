@@ -1,6 +1,6 @@
 """Whether later records of the coordinator's log may be lost."""
 
-from pyspark.sql import Column
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from udfs.rules.absence import reaches_behind
@@ -20,3 +20,19 @@ def lost_behind(offset: Column, unreadable_at: Column) -> Column:
     """Whether later records than that at `offset` may be lost, so that it may not be the newest."""
     lost: Column = reaches_behind(lost_up_to(unreadable_at), offset + 1)
     return lost
+
+
+def own_unreadable_at() -> Column:
+    """Aggregate: offset of the last record of an id that cannot be decoded; null for none."""
+    return F.max(F.when(F.col("error").isNotNull(), F.col("offset")))
+
+
+def unreadable_of_ids(txn_log_records: DataFrame) -> DataFrame:
+    """One row a transactional id with such a record: transactional_id, own_unreadable_at.
+
+    What cannot be decoded in one copy cannot be in another, so the copies are not told apart.
+    """
+    of_ids = txn_log_records.filter(
+        F.col("error").isNotNull() & F.col("transactional_id").isNotNull()
+    )
+    return of_ids.groupBy("transactional_id").agg(own_unreadable_at().alias("own_unreadable_at"))

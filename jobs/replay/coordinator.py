@@ -3,7 +3,7 @@
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from jobs.model.lost_records import lost_behind
+from jobs.model.lost_records import lost_behind, own_unreadable_at
 from jobs.model.state_names import state_name
 from jobs.spark.joins import small
 
@@ -14,8 +14,8 @@ def last_states(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFr
     The last one that can be decoded, if any can. Additionally complete_up_to_ms, clean_shutdown and
     alone of the partition it lies in; lost_behind: later records may be lost or cannot be decoded,
     so that the copy ends with this one for what it says of the id; whole_since_ms: from that moment
-    on no record of that partition is missing (0: none ever was); replicated: no leader can take the
-    record back.
+    on no record of the id is missing or cannot be decoded (0: none ever was); replicated: no leader
+    can take the record back.
     """
     newest = (
         txn_log_records.filter(F.col("transactional_id").isNotNull())
@@ -24,7 +24,8 @@ def last_states(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFr
             F.max(F.struct(F.col("error").isNull(), "offset", F.struct("*").alias("record"))).alias(
                 "newest"
             ),
-            F.max(F.when(F.col("error").isNotNull(), F.col("offset"))).alias("own_unreadable_at"),
+            own_unreadable_at().alias("own_unreadable_at"),
+            F.max(F.when(F.col("error").isNotNull(), F.col("timestamp"))).alias("unreadable_ms"),
         )
     )
     names = ("partition_index", "broker", "partition", "complete_up_to_ms", "clean_shutdown",
@@ -41,6 +42,7 @@ def last_states(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFr
         )
     )
     own_moment = F.col("newest.record.timestamp")
+    behind_unreadable = F.coalesce(F.try_add("unreadable_ms", F.lit(1)), "unreadable_ms")
     return placed.select(
         "broker",
         "partition",
@@ -62,7 +64,7 @@ def last_states(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFr
         (F.col("clean_shutdown") & ~F.col("lost_behind")).alias("clean_shutdown"),
         "alone",
         "lost_behind",
-        "whole_since_ms",
+        F.greatest("whole_since_ms", behind_unreadable).alias("whole_since_ms"),
         (F.col("newest.record.offset") < F.col("stable_below")).alias("replicated"),
     )
 
@@ -70,9 +72,13 @@ def last_states(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFr
 def _whole_since(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFrame:
     """One row a partition of the log: the timestamp of its first record after the last gap, ms.
 
-    Compaction leaves gaps. 0 where the log begins at offset 0 and has none.
+    Compaction leaves gaps; a record that does not even tell its id is one, too. 0 where the log
+    begins at offset 0 and has none.
     """
-    gaps = partition_info.select("partition_index", F.array_max("missing.end").alias("behind_gaps"))
+    gaps = partition_info.select(
+        "partition_index",
+        F.greatest(F.array_max("missing.end"), F.col("nameless_at") + 1).alias("behind_gaps"),
+    )
     beside = txn_log_records.join(small(gaps), on="partition_index", how="inner")
     kept = F.coalesce(F.col("offset") >= F.col("behind_gaps"), F.lit(True))
     starts = beside.groupBy("partition_index").agg(

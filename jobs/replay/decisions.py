@@ -54,11 +54,15 @@ def decisions(txn_log_records: DataFrame) -> DataFrame:
         "*", F.lag(before).over(by_id).alias("before"), F.lead(after).over(by_id).alias("next")
     )
     transaction_version_2 = F.col("client_transaction_version") >= PROTOCOL_2
-    completed = took_effect(F.col("status"), F.col("next.status")) & is_completed_by(
-        step_of(""), step_of("next.")
+    missing = (F.col("next.offset") - F.col("offset")) != (F.col("next.ordinal") - F.col("ordinal"))
+    # A text that tells no start does not tell the transaction of what stands behind a gap.
+    untold = F.col("start_ms").isNull() | F.col("next.start_ms").isNull()
+    completed = (
+        took_effect(F.col("status"), F.col("next.status"))
+        & is_completed_by(step_of(""), step_of("next."))
+        & ~(missing & untold)
     )
     prepare, before_it = recorded(""), recorded("before.")
-    missing = (F.col("next.offset") - F.col("offset")) != (F.col("next.ordinal") - F.col("ordinal"))
     otherwise = missing & ended_otherwise(step_of(""), step_of("next."))
     goes_on = gave_way(step_of(""), step_of("next.")) | F.coalesce(otherwise, F.lit(False))
     prepared = F.col("status").isin(PREPARE_COMMIT, PREPARE_ABORT) & ~F.col("decided")

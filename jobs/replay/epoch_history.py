@@ -3,6 +3,7 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.model.lost_records import unreadable_of_ids
 from jobs.replay.decisions import OF_STEP, epoch_of_data, recorded, step_of
 from jobs.spark.joins import small
 from schemas.coordinator_states import (
@@ -207,7 +208,7 @@ def epoch_histories(txn_log_records: DataFrame, partition_info: DataFrame) -> Da
         "holes",
         "missing",
         "stable_below",
-        "unreadable_at",
+        "nameless_at",
         F.col("complete_up_to_ms").alias("coordinator_up_to_ms"),
         F.col("clean_shutdown").alias("coordinator_clean_shutdown"),
     )
@@ -226,6 +227,7 @@ def epoch_histories(txn_log_records: DataFrame, partition_info: DataFrame) -> Da
     by_copy = (
         _by_epoch(readable)
         .join(small(copies), on="partition_index", how="inner")
+        .join(small(unreadable_of_ids(txn_log_records)), on="transactional_id", how="left")
         .withColumn("known", F.when(F.col("first.begins") & _is_whole(), known))
     )
     said = F.struct("transactional_id", "known", "listed")
@@ -270,7 +272,7 @@ def _is_whole() -> Column:
     newest = F.col("last.newest.here")
     behind = newest["offset"]
     none_lost = ~F.exists("holes", lambda hole: reaches_behind(hole["end"], behind)) & F.coalesce(
-        F.col("unreadable_at") < behind, F.lit(True)
+        F.greatest("nameless_at", "own_unreadable_at") < behind, F.lit(True)
     )
     cleaned = F.coalesce(
         F.exists("missing", lambda gap: reaches_behind(gap["end"], behind)), F.lit(False)

@@ -11,7 +11,17 @@ from itertools import chain
 from pathlib import Path
 
 import pytest
-from cases import AuditedCases, audit_dump, by_dump, cases_of, difference, tables, told
+from cases import (
+    SHARED,
+    AuditedCases,
+    audit_dump,
+    by_dump,
+    cases_of,
+    difference,
+    dump_of,
+    tables,
+    told,
+)
 from deltalake import DeltaTable
 from histories import HISTORIES, histories
 from log_builder import AS_OF, CLOCK_TOPIC, COORDINATOR_TOPIC, DumpWriter
@@ -48,15 +58,19 @@ SEVERITY = {check.code: check.severity for check in CHECKS}
 @pytest.fixture(scope="session")
 def dump(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("cases")
-    DumpWriter(folder).write(by_dump(CASES)[0] + histories())
+    DumpWriter(folder).write(by_dump(CASES)[SHARED] + histories())
     return folder
 
 
 @pytest.fixture(scope="session")
-def whole_dump(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("whole")
-    DumpWriter(folder).write(by_dump(CASES)[1])
-    return folder
+def other_dumps(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Folders by the name of the dump."""
+    folders = {}
+    for name, some in by_dump(CASES).items():
+        if name != SHARED:
+            folders[name] = tmp_path_factory.mktemp("some_cases")
+            DumpWriter(folders[name]).write(some)
+    return folders
 
 
 @pytest.fixture(scope="session")
@@ -67,27 +81,34 @@ def audited(spark: SparkSession, dump: Path) -> Iterator[AuditedCases]:
 
 
 @pytest.fixture(scope="session")
-def audited_whole(spark: SparkSession, whole_dump: Path) -> Iterator[AuditedCases]:
-    done = audit_dump(spark, whole_dump)
-    yield AuditedCases.of(done)
-    done.release()
+def audited_others(
+    spark: SparkSession, other_dumps: dict[str, Path]
+) -> Iterator[dict[str, AuditedCases]]:
+    done = {name: audit_dump(spark, folder) for name, folder in other_dumps.items()}
+    yield {name: AuditedCases.of(one) for name, one in done.items()}
+    for one in done.values():
+        one.release()
 
 
 @pytest.mark.spark
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
 def test_the_findings_of_a_case_are_exactly_those_it_names(
-    case: LogCase, audited: AuditedCases, audited_whole: AuditedCases
+    case: LogCase, audited: AuditedCases, audited_others: dict[str, AuditedCases]
 ) -> None:
-    assert difference(case, audited_whole if case.given.get("whole") else audited) == ""
+    assert difference(case, audited_others.get(dump_of(case), audited)) == ""
 
 
 @pytest.mark.slow
 @pytest.mark.spark
 def test_no_finding_of_a_case_is_refuted_by_its_own_bytes(
-    dump: Path, audited: AuditedCases, whole_dump: Path, audited_whole: AuditedCases
+    dump: Path,
+    audited: AuditedCases,
+    other_dumps: dict[str, Path],
+    audited_others: dict[str, AuditedCases],
 ) -> None:
     results = Rechecked()
-    for folder, some in ((dump, audited), (whole_dump, audited_whole)):
+    others = [(other_dumps[name], some) for name, some in audited_others.items()]
+    for folder, some in ((dump, audited), *others):
         found = list(chain.from_iterable(some.findings.values()))
         results.take("cases", with_recheck(found, folder, AS_OF))
     assert results.refuted == []

@@ -104,8 +104,9 @@ def _markers_found(
 ) -> DataFrame:
     """One row an id: marked_partitions, in how many listed partitions its decision has arrived.
 
-    Only ids with an unfinished decision and at least one such partition. The marker of the last
-    transaction of a producer in a partition is never folded away, so `transactions` has it.
+    And marked_for_ms, how long after the record it did so in the last of them. Only ids with an
+    unfinished decision and at least one such partition. The marker of the last transaction of a
+    producer in a partition is never folded away, so `transactions` has it.
     """
     copies = partition_info.select(
         F.col("partition_index").alias("listed_index"),
@@ -143,6 +144,13 @@ def _markers_found(
         .filter(F.col("marker_offset") < F.col("replicated_below"))
         # Before protocol 2 an earlier transaction has a marker of the same epoch.
         .filter(F.col("marker_timestamp") >= F.col("timestamp"))
+        .withColumn("marked_for_ms", F.try_subtract("marker_timestamp", "timestamp"))
+        # It may be sent again, and copies of the partition hold the same one.
+        .groupBy("partition_index", "transactional_id", "listed")
+        .agg(F.min("marked_for_ms").alias("marked_for_ms"))
         .groupBy("partition_index", "transactional_id")
-        .agg(F.size(F.collect_set("listed")).alias("marked_partitions"))
+        .agg(
+            F.count("*").cast("int").alias("marked_partitions"),
+            F.max("marked_for_ms").alias("marked_for_ms"),
+        )
     )

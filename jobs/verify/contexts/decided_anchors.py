@@ -108,7 +108,8 @@ def _anchors(tolerance: Column) -> list[Column]:
     )
     moved_on = F.col("newest_epoch") > F.col("prepared_data_epoch")
     # Of what is lost behind it, a later transaction of the epoch may own them.
-    lost = surely(reaches_behind(F.col("coordinator_lost_to"), F.col("newest_prepare")))
+    ended = F.greatest("newest_prepare", "complete_offset")
+    lost = surely(reaches_behind(F.col("coordinator_lost_to"), ended + 1))
     prepared = F.col("completed_prepare")
     first = F.col("first_marker_ms")
     nearly = (first < prepared) & (F.col("last_marker_ms") > F.col("complete_timestamp"))

@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.model.coordinator_log import CoordinatorLog
-from jobs.model.lost_records import lost_up_to
+from jobs.model.lost_records import lost_up_to, unreadable_of_ids
 from jobs.spark.joins import small
 from jobs.verify.contexts.context import Context
 from jobs.verify.contexts.decided_anchors import clipped, with_anchors, with_copies
@@ -71,17 +71,21 @@ def _copies(partition_info: DataFrame) -> DataFrame:
     )  # fmt: skip
 
 
-def _lost_up_to(partition_info: DataFrame) -> DataFrame:
-    """One row a coordinator_partition: coordinator_lost_to, up to where records may be lost.
+def _with_lost(rows: DataFrame, log: CoordinatorLog, partition_info: DataFrame) -> DataFrame:
+    """Adds coordinator_lost_to: up to where records of the id may be lost (exclusive; 0: none).
 
-    Exclusive; 0 for none. Records of all ids count that cannot be decoded. Of several copies the
-    one that lacks least tells, as decisions are taken from all of them; one that another copy
-    outlasts lacks the end.
+    Of several copies the one that lacks least tells, as decisions are taken from all of them; one
+    that another copy outlasts lacks the end.
     """
     of_log = partition_info.filter((F.col("topic") == TXN_LOG_TOPIC) & ~F.col("outlasted"))
-    return of_log.groupBy(F.col("partition").alias("coordinator_partition")).agg(
-        F.min(lost_up_to(F.col("unreadable_at"))).alias("coordinator_lost_to")
+    by_partition = of_log.groupBy(F.col("partition").alias("coordinator_partition")).agg(
+        F.min(lost_up_to(F.col("nameless_at"))).alias("lost_to")
     )
+    beside = rows.join(small(by_partition), on="coordinator_partition", how="left").join(
+        small(unreadable_of_ids(log.txn_log_records)), on="transactional_id", how="left"
+    )
+    lost = lost_up_to(F.col("own_unreadable_at"))
+    return beside.withColumn("coordinator_lost_to", lost).drop("lost_to", "own_unreadable_at")
 
 
 def _coordinators(partition_info: DataFrame) -> DataFrame:
@@ -147,14 +151,14 @@ def decided_partition_context(
             with_decision(of_copies, decided, known_ends, given.owners)
             .withColumn("deciding_index", deciding)
             .join(small(coordinators), on="deciding_index", how="left")
-            .join(small(_lost_up_to(partition_info)), on="coordinator_partition", how="left")
             # A follower that lags ends earlier than it was copied.
             .withColumn("earlier_end", F.when(F.col("of_leader"), F.col("earlier_end")))
             .join(_replica_offsets(placed),
                   on=["listed", "producer_id", "marker_epoch", "commit"], how="left")
         )  # fmt: skip
+        with_lost = _with_lost(with_history, given.log, partition_info)
         ended = first_ended(rows, coordinators)
-        outcomes = with_outcomes(with_history, placed, tolerance)
+        outcomes = with_outcomes(with_lost, placed, tolerance)
         owned = with_data(outcomes, runs, markers)
         beside = with_reach(owned, markers).join(
             small(ended), on=["partition_index", "coordinator_partition"], how="left"

@@ -15,6 +15,7 @@ from jobs.model.state_names import STATES
 from jobs.spark.joins import small
 from jobs.verify.conditions import missing_behind, one_instant
 from jobs.verify.contexts.append_bound import broker_moments
+from jobs.verify.contexts.decided_anchors import BEYOND_CLOCKS_MS
 from schemas.coordinator_states import TWO_PHASE_COMMIT_TIMEOUT
 from schemas.topics import TXN_LOG_TOPIC
 from udfs.rules.absence import partitions_proven
@@ -137,8 +138,41 @@ def _log_complete(listing: CoordinatorListing) -> Column:
     return proven
 
 
+def _none_lost_since(records: DataFrame, partition_info: DataFrame) -> DataFrame:
+    """One row: none_lost_since_ms, from when on no partition of the log has lost a record, ms.
+
+    0: none ever did; BEYOND_CLOCKS_MS where nothing stands behind what is lost. By the newest
+    moment up to the first record behind it. Of several copies of a partition the one that lacks
+    least tells; one that another copy outlasts lacks the end.
+    """
+    copies = (
+        partition_info.filter((F.col("topic") == TXN_LOG_TOPIC) & ~F.col("outlasted"))
+        .withColumn("lost_up_to", lost_up_to(F.col("unreadable_at")))
+        .select("partition_index", "partition", "lost_up_to")
+    )
+    losing = small(copies.filter(F.col("lost_up_to") > 0))
+    behind = (
+        records.join(losing.select("partition_index", "lost_up_to"), on="partition_index")
+        .filter(F.col("offset") >= F.col("lost_up_to"))
+        .groupBy("partition_index")
+        .agg(F.min_by("latest_timestamp", "offset").alias("behind_ms"))
+    )
+    behind_ms = F.greatest(F.coalesce("behind_ms", F.lit(BEYOND_CLOCKS_MS)), F.lit(1))
+    since = F.when(F.col("lost_up_to") > 0, behind_ms)
+    by_partition = (
+        copies.join(small(behind), on="partition_index", how="left")
+        .groupBy("partition")
+        .agg(F.min(F.coalesce(since, F.lit(0))).alias("since_ms"))
+    )
+    return by_partition.agg(F.max("since_ms").alias("none_lost_since_ms"))
+
+
 def with_log_ages(
-    rows: DataFrame, partition_info: DataFrame, listing: CoordinatorListing
+    rows: DataFrame,
+    records: DataFrame,
+    partition_info: DataFrame,
+    listing: CoordinatorListing,
+    clock_tolerance: int,
 ) -> DataFrame:
     """Adds how late the coordinator's log was copied, all of its partitions taken together.
 
@@ -146,10 +180,13 @@ def with_log_ages(
     moment; logs_stopped: and of a broker that was stopped cleanly and has no other beside it in its
     cluster. Null without the log.
     coordinator_log_complete: every partition of it is in the dump; coordinator_log_lost: of some
-    records are lost in each copy, or cannot be decoded.
+    records are lost in each copy, or cannot be decoded, that may be the last ones of the owner of
+    the row. A COMMIT marker of the producer in front of the data is the coordinator's, which wrote
+    its Complete record after it: what was lost before is not the last of that id.
     """
     stopped = F.col("clean_shutdown") & F.col("alone")
-    lost = lost_up_to(F.col("unreadable_at")) > 0
+    committed_ms = F.when(F.col("opening_marker.commit"), F.col("opening_marker.timestamp"))
+    known_ms = F.coalesce(F.try_subtract(committed_ms, F.lit(clock_tolerance)), F.lit(0))
     by_partition = (
         partition_info.filter(F.col("topic") == TXN_LOG_TOPIC)
         .groupBy("partition")
@@ -158,7 +195,6 @@ def with_log_ages(
             F.max(stopped).alias("stopped"),
             F.max("ids").alias("ids"),
             F.max("misplaced_ids").alias("misplaced_ids"),
-            F.min(lost).alias("lost"),
         )
     )
     whole = by_partition.agg(
@@ -166,9 +202,14 @@ def with_log_ages(
         F.min(F.coalesce("until_ms", F.lit(-1))).alias("logs_until_ms"),
         F.min("stopped").alias("logs_stopped"),
         _log_complete(listing).alias("coordinator_log_complete"),
-        F.coalesce(F.max("lost"), F.lit(False)).alias("coordinator_log_lost"),
     )
-    return rows.crossJoin(F.broadcast(whole))
+    lost = F.col("none_lost_since_ms") > known_ms
+    return (
+        rows.crossJoin(F.broadcast(whole))
+        .crossJoin(F.broadcast(_none_lost_since(records, partition_info)))
+        .withColumn("coordinator_log_lost", F.coalesce(lost, F.lit(False)))
+        .drop("none_lost_since_ms")
+    )
 
 
 def with_listing(rows: DataFrame, log: CoordinatorLog) -> DataFrame:
@@ -326,6 +367,9 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
     at_rest = F.col("coordinator.state").isin("CompleteCommit", "CompleteAbort")
     settled = at_rest & (F.col("coordinator.last_update_ms") <= marked)
     tolerance = F.lit(clock_tolerance)
+    known_from = F.col("coordinator.whole_since_ms")
+    apart = F.when(F.col("single_broker"), F.lit(0)).otherwise(tolerance)
+    whole = F.try_subtract(marked, apart) >= known_from
     in_time = covers(
         F.col("coordinator.complete_up_to_ms"), F.col("appended_by_ms"), clock_tolerance
     )
@@ -351,7 +395,7 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
     return [
         surely((F.col("outcome") == "open") & same_epoch & ended).alias("behind_own_marker"),
         surely(F.col("decided_ms") > marked).alias("listed_later"),
-        surely((F.col("coordinator.whole_since_ms") <= marked) | settled).alias("listing_known"),
+        surely(whole | settled).alias("listing_known"),
         surely(one_instant("coordinator.clean_shutdown") | in_time | fenced).alias(
             "registration_over"
         ),

@@ -139,9 +139,9 @@ def transaction_context(
             F.col("producer_id").alias("owned"), F.struct("*").alias("coordinator")
         )
         timed = with_moments(with_newest_decisions(selected, log), states)
-        dated = with_log_ages(timed, partition_info, listing).withColumn(
-            "limit_ms", F.lit(ages.transaction_max_timeout + ages.late_slack)
-        )
+        dated = with_log_ages(
+            timed, log.txn_log_records, partition_info, listing, ages.clock_tolerance
+        ).withColumn("limit_ms", F.lit(ages.transaction_max_timeout + ages.late_slack))
         listed = with_marker_decisions(with_listing(dated, log), log, history)
         joined = listed.join(
             small(coordinator), on=F.col("producer_id") == F.col("owned"), how="left"

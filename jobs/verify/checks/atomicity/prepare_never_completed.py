@@ -10,8 +10,9 @@ KAFKA-19999).
 
 When it is legal: the coordinator was down, or a listed partition had no leader. The finding is
 therefore a violation only if every listed partition has the marker below its high watermark, and
-the same partition of the log was still written to for that long afterwards. If the copy ends too
-early, or records behind that one are lost or cannot be decoded, the finding is inconclusive.
+the same partition of the log was still written to for that long after the last of them. If the copy
+ends too early, or records behind that one are lost or cannot be decoded, the finding is
+inconclusive.
 
 Evidence: the Prepare record.
 """
@@ -34,6 +35,12 @@ from jobs.verify.verdict import (
 
 def _all_marked() -> Column:
     return F.coalesce("marked_partitions", F.lit(0)) == number_of("partitions")
+
+
+def _alive_since_marked() -> Column:
+    """Whether the log went on for long enough behind the last of the markers."""
+    alive_for_ms = F.try_subtract("alive_for_ms", "marked_for_ms")
+    return F.coalesce(alive_for_ms > F.col("limit_ms"), F.lit(False))
 
 
 def _markers_distinguishable() -> Column:
@@ -66,11 +73,7 @@ CHECK = Check(
         ),
         suspect(
             COORDINATOR_STOPPED,
-            lambda: (
-                ~_all_marked()
-                | ~_markers_distinguishable()
-                | (F.col("alive_for_ms") <= F.col("limit_ms"))
-            ),
+            lambda: ~_all_marked() | ~_markers_distinguishable() | ~_alive_since_marked(),
         ),
     ),
     expected=lambda: text("a Complete record within {limit_ms} ms"),
