@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.model.coordinator_log import CoordinatorLog
-from jobs.model.lost_records import lost_up_to
+from jobs.model.lost_records import gone_before_newest, lost_up_to
 from jobs.spark.joins import small
 from jobs.verify.contexts.context import Context
 from jobs.verify.contexts.decided_anchors import clipped, with_anchors, with_copies
@@ -23,6 +23,9 @@ from jobs.verify.contexts.decided_matching import (
 )
 from jobs.verify.contexts.transaction import Ages
 from schemas.topics import TXN_LOG_TOPIC
+from udfs.rules.absence import reaches_behind
+from udfs.rules.extent import MAX_OFFSET
+from udfs.rules.logic import surely
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,7 @@ class Decided:
 
 
 def _decisions(decided: DataFrame, several_copies: bool) -> DataFrame:
-    names = ("prepare_timestamp", "complete_timestamp")
+    names = ("prepare_timestamp", "start_ms", "complete_timestamp")
     safe = decided.withColumns(
         {name: F.when(F.col(name).isNotNull(), clipped(name)) for name in names}
     )
@@ -71,16 +74,37 @@ def _copies(partition_info: DataFrame) -> DataFrame:
     )  # fmt: skip
 
 
-def _lost_up_to(partition_info: DataFrame) -> DataFrame:
-    """One row a coordinator_partition: coordinator_lost_to, up to where records may be lost.
+def _lost_records(partition_info: DataFrame) -> DataFrame:
+    """One row a coordinator_partition: what may be lost of it, and what is not there.
 
-    Exclusive; 0 for none. Records of all ids count that cannot be decoded. Of several copies the
-    one that lacks least tells, as decisions are taken from all of them; one that another copy
-    outlasts lacks the end.
+    coordinator_lost_to: up to where records may be lost, exclusive, 0 for none; those of all ids
+    count that cannot be decoded. Of several copies the one that lacks least tells, as decisions are
+    taken from all of them; one that another copy outlasts lacks the end. coordinator_missing: the
+    `missing` of each of these copies.
     """
     of_log = partition_info.filter((F.col("topic") == TXN_LOG_TOPIC) & ~F.col("outlasted"))
     return of_log.groupBy(F.col("partition").alias("coordinator_partition")).agg(
-        F.min(lost_up_to(F.col("unreadable_at"))).alias("coordinator_lost_to")
+        F.min(lost_up_to(F.col("unreadable_at"))).alias("coordinator_lost_to"),
+        F.collect_list("missing").alias("coordinator_missing"),
+    )
+
+
+def _with_lost_owners(rows: DataFrame, partition_info: DataFrame) -> DataFrame:
+    """Adds owner_may_be_lost: a later transaction, which may own the data, is not to be found.
+
+    Its records are lost; or they are compacted away, where the id went on: of its records only the
+    newest one must be there.
+    """
+    own = F.col("newest_id") == F.col("transactional_id")
+    newest = F.when(own, F.col("newest_record")).otherwise(F.lit(MAX_OFFSET))
+    ended = F.greatest("newest_prepare", "complete_offset")
+    lost = reaches_behind(F.col("coordinator_lost_to"), F.col("newest_prepare"))
+    gone = gone_before_newest(ended, newest, F.col("coordinator_missing"))
+    of_logs = small(_lost_records(partition_info))
+    return (
+        rows.join(of_logs, on="coordinator_partition", how="left")
+        .withColumn("owner_may_be_lost", surely(lost) | surely(gone))
+        .drop("coordinator_lost_to", "coordinator_missing")
     )
 
 
@@ -143,11 +167,13 @@ def decided_partition_context(
         tolerance = F.lit(ages.clock_tolerance)
         of_copies = selected.join(small(copies), on="partition_index", how="inner")
         deciding = F.coalesce("coordinator_index", "committed_index")
-        with_history = (
+        with_log = (
             with_decision(of_copies, decided, known_ends, given.owners)
             .withColumn("deciding_index", deciding)
             .join(small(coordinators), on="deciding_index", how="left")
-            .join(small(_lost_up_to(partition_info)), on="coordinator_partition", how="left")
+        )
+        with_history = (
+            _with_lost_owners(with_log, partition_info)
             # A follower that lags ends earlier than it was copied.
             .withColumn("earlier_end", F.when(F.col("of_leader"), F.col("earlier_end")))
             .join(_replica_offsets(placed),
