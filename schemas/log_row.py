@@ -167,6 +167,7 @@ DECISION = table(
     integer("record_length", "size of that batch, bytes"),
     long("prepare_offset", "offset of the Prepare record"),
     long("prepare_timestamp", "its timestamp, ms, coordinator clock"),
+    long("start_ms", "start of the transaction, ms, coordinator clock; -1 or null for none"),
     integer("leader_epoch", "partition leader epoch of the batch"),
     string("transactional_id", "transactional id"),
     long("producer_id", "producer id"),

@@ -1,9 +1,9 @@
-"""Whether later records of the coordinator's log may be lost."""
+"""Whether later records of the coordinator's log may be lost, or gone."""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from udfs.rules.absence import reaches_behind
+from udfs.rules.absence import Range, overlaps, reaches_behind
 
 
 def lost_up_to(unreadable_at: Column) -> Column:
@@ -36,3 +36,20 @@ def unreadable_of_ids(txn_log_records: DataFrame) -> DataFrame:
         F.col("error").isNotNull() & F.col("transactional_id").isNotNull()
     )
     return of_ids.groupBy("transactional_id").agg(own_unreadable_at().alias("own_unreadable_at"))
+
+
+def gone_before_newest(offset: Column, newest: Column, copies: Column) -> Column:
+    """Whether records of an id may be gone between that at `offset` and its `newest` one.
+
+    The cleaner takes any but the last of a key. In its own log it takes the older ones first, but
+    a follower fetches what its leader's cleaner has left, and keeps what it had fetched before; and
+    a copy may have segments from before and from after a pass.
+    `copies`: the `missing` (`jobs.replay.partitions.holes`) of each copy; gone is what all lack.
+    """
+
+    def lacks(missing: Column) -> Column:
+        return F.exists(
+            missing, lambda one: overlaps(Range(one["first"], one["end"]), offset + 1, newest)
+        )
+
+    return F.forall(copies, lacks)

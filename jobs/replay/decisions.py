@@ -73,6 +73,7 @@ def decisions(txn_log_records: DataFrame) -> DataFrame:
         F.col("length").alias("record_length"),
         F.col("offset").alias("prepare_offset"),
         F.col("timestamp").alias("prepare_timestamp"),
+        "start_ms",
         "leader_epoch",
         "transactional_id",
         "producer_id",

@@ -26,27 +26,28 @@ COLUMNS = """
     committed_length int, committed_id string, committed_epoch int, committed_offset bigint,
     committed_complete boolean, committed_index int, history_covers_ms bigint, newest_epoch int,
     known_above int, history_clean_shutdown boolean, first_epoch int, first_commit boolean, first_id
-    string, first_whole boolean, last_epoch int, last_commit boolean, last_id string, newest_owner
-    bigint, owners_of_data bigint, running_epoch int, running_partitions array<string>,
-    coordinator_broker int, coordinator_clean_shutdown boolean, coordinator_stable_below bigint,
-    earlier_end bigint, coordinator_lost_to bigint, replica_offset bigint, committed_somewhere
-    boolean, raised_both_ways boolean, data_run struct<first_offset:bigint, file_index:int,
-    first_position:bigint, first_length:int>, data_run_last bigint, ended_run_last bigint,
-    earlier_offset bigint, later_run struct<run_first:bigint, file_index:int, run_position:bigint,
-    run_length:int>, first_marker_offset bigint, first_marker_ms bigint, last_marker_offset bigint,
-    last_marker_ms bigint, ended_complete bigint, ended_marker bigint, apart_ms int, at_once
-    boolean, whole_from bigint, whole_to bigint, goes_on boolean, copied_later boolean,
-    history_later boolean, history_after_all boolean, stale_place bigint, stale_offset bigint,
-    stale_first bigint, stale_last bigint, undecided_place bigint, undecided_offset bigint,
+    string, first_whole boolean, newest_id string, newest_record bigint, last_epoch int, last_commit
+    boolean, last_id string, newest_owner bigint, owners_of_data bigint, later_start_ms bigint,
+    running_epoch int, running_partitions array<string>, running_start_ms bigint, coordinator_broker
+    int, coordinator_clean_shutdown boolean, coordinator_stable_below bigint, earlier_end bigint,
+    owner_may_be_lost boolean, replica_offset bigint, committed_somewhere boolean, raised_both_ways
+    boolean, data_run struct<first_offset:bigint, file_index:int, first_position:bigint,
+    first_length:int>, data_run_last bigint, ended_run_last bigint, first_ended_last bigint,
+    first_ended_ms bigint, earlier_offset bigint, later_run struct<run_first:bigint, file_index:int,
+    run_position:bigint, run_length:int>, first_marker_offset bigint, first_marker_ms bigint,
+    last_marker_offset bigint, last_marker_ms bigint, ended_complete bigint, ended_marker bigint,
+    apart_ms int, at_once boolean, whole_from bigint, whole_to bigint, goes_on boolean, copied_later
+    boolean, history_later boolean, history_after_all boolean, stale_place bigint, stale_offset
+    bigint, stale_first bigint, stale_last bigint, undecided_place bigint, undecided_offset bigint,
     undecided_first bigint, undecided_last bigint, never_committed boolean, odd_place bigint,
     odd_offset bigint, odd_first bigint, odd_epoch int, odd_lowest int, odd_highest int, short_place
     bigint, short_length int, short_complete bigint, short_next struct<offset:bigint, place:bigint,
     first:bigint, last:bigint, epoch:int>, short_next_place bigint, own_data_last bigint, owned_last
-    bigint, owner_settled boolean, owner_may_be_lost boolean, order_anchor bigint, clock_anchor
-    bigint, near_anchor bigint, held_from bigint, owner_unsettled boolean, held_by_near_clock
-    boolean, marker_missing boolean, commits_undecided boolean, other_unmet boolean, other_settled
-    boolean, other_short boolean, other_outcome boolean, other_undecided boolean, other_record_place
-    bigint, other_record_length int, replaces_decided boolean, format_refused boolean,
+    bigint, owner_settled boolean, early_anchor bigint, order_anchor bigint, clock_anchor bigint,
+    near_anchor bigint, held_from bigint, owner_unsettled boolean, held_by_near_clock boolean,
+    marker_missing boolean, commits_undecided boolean, other_unmet boolean, other_settled boolean,
+    other_short boolean, other_outcome boolean, other_undecided boolean, other_record_place bigint,
+    other_record_length int, replaces_decided boolean, format_refused boolean,
     committed_undecided_instead boolean, wrong_place bigint, wrong_offset bigint, wrong_first
     bigint, wrong_last bigint, misfit_epoch int, from_epoch int, to_epoch int, torn_place bigint,
     torn_length int, torn_epoch int, unexpected_place bigint, lacking_place bigint, lacking_length

@@ -210,6 +210,7 @@ class _Split:
             "record_length": columns["length"],
             "prepare_offset": columns["offset"],
             "prepare_timestamp": columns["timestamp"],
+            "start_ms": columns["start_ms"],
             "leader_epoch": columns["leader_epoch"],
             "transactional_id": columns["transactional_id"],
             "producer_id": columns["producer_id"],

@@ -9,7 +9,6 @@ from pyspark.sql import functions as F
 
 from jobs.verify.conditions import lost_between, marker_missing_between, one_instant
 from udfs.rules import attribution
-from udfs.rules.absence import reaches_behind
 from udfs.rules.clock import covers
 from udfs.rules.extent import MAX_OFFSET, is_replicated
 from udfs.rules.logic import surely
@@ -86,10 +85,11 @@ def _anchors(tolerance: Column) -> list[Column]:
     """What in the partition is older than the newest decision of the row, and proves a marker.
 
     by_epoch: data of this transaction or of an earlier one of the producer. by_owner: data that no
-    later transaction than this one can own; owner_settled: none was begun since; owner_may_be_lost:
-    one may be among lost records. order_anchor: the marker of a transaction that the same log
-    completed before it prepared this one, whatever the clocks say. by_clock: a marker of any
-    producer, older than the decision for sure; nearly: by clocks that may differ.
+    later transaction than this one can own; owner_settled: none was begun since. early_anchor: data
+    that were ended before any later transaction was begun. order_anchor: the marker of a
+    transaction that the same log completed before it prepared this one, whatever the clocks say.
+    by_clock: a marker of any producer, older than the decision for sure; nearly: by clocks that may
+    differ.
     """
     running = surely(
         (F.col("running_epoch") == F.col("prepared_data_epoch"))
@@ -107,9 +107,6 @@ def _anchors(tolerance: Column) -> list[Column]:
         F.col("history_covers_ms"), F.col("last_marker_ms"), tolerance
     )
     moved_on = F.col("newest_epoch") > F.col("prepared_data_epoch")
-    # Of what is lost behind it, a later transaction of the epoch may own them.
-    ended = F.greatest("newest_prepare", "complete_offset")
-    lost = surely(reaches_behind(F.col("coordinator_lost_to"), ended + 1))
     prepared = F.col("completed_prepare")
     first = F.col("first_marker_ms")
     nearly = (first < prepared) & (F.col("last_marker_ms") > F.col("complete_timestamp"))
@@ -123,11 +120,29 @@ def _anchors(tolerance: Column) -> list[Column]:
         F.when(held & single & unended, F.col("data_run_last")).alias("own_data_last"),
         F.when(owns, F.col("data_run_last")).alias("owned_last"),
         (F.col("at_once") | surely(marker_later) | surely(moved_on)).alias("owner_settled"),
-        lost.alias("owner_may_be_lost"),
+        F.when(_ended_early(running), F.col("first_ended_last")).alias("early_anchor"),
         F.when(by_order, F.col("ended_marker")).alias("order_anchor"),
         F.when(by_clock, F.col("first_marker_offset")).alias("clock_anchor"),
         F.when(nearly, F.col("first_marker_offset")).alias("near_anchor"),
     ]
+
+
+def _ended_early(running: Column) -> Column:
+    """Whether a marker ended data of the epoch before any transaction behind this one was begun.
+
+    Not behind its Complete record: an operator may have ended data there that arrived late.
+    """
+    begun = F.least("later_start_ms", F.when(running, clipped("running_start_ms")))
+    only = F.col("markers").isNull() & (F.col("with_transaction_version_1") == 1)
+    by_then = F.col("first_ended_ms") <= F.col("complete_timestamp") + F.col("apart_ms")
+    ended_early: Column = surely(
+        only
+        & ~F.col("owner_may_be_lost")
+        & (F.col("prepares") == F.col("completes"))
+        & attribution.surely_before(F.col("first_ended_ms"), begun, F.col("apart_ms"))
+        & by_then
+    )
+    return ended_early
 
 
 def _held() -> list[Column]:
@@ -135,7 +150,7 @@ def _held() -> list[Column]:
     short = F.col("short_place").isNotNull()
     # What counting proves, it proves by something older.
     counted = F.when(short, F.col("first_marker_offset"))
-    by_order = F.coalesce("earlier_offset", "order_anchor", "clock_anchor", counted)
+    by_order = F.coalesce("earlier_offset", "early_anchor", "order_anchor", "clock_anchor", counted)
     settled = F.col("owner_settled") & ~F.col("owner_may_be_lost")
     owned = F.when(settled, F.col("owned_last"))
     surely_from = F.coalesce(F.col("own_data_last"), owned, by_order)

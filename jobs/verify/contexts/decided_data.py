@@ -40,14 +40,28 @@ def with_reach(rows: DataFrame, markers: DataFrame) -> DataFrame:
 
 
 def _ended(markers: DataFrame) -> DataFrame:
-    """Up to where markers of their own epoch ended data: one row a producer's epoch there."""
+    """Up to where markers of their own epoch ended data, all and the first of them.
+
+    One row a producer's epoch in a partition.
+    """
     unraised = attribution.has_epoch_of_data(F.col("marker_epoch"), F.col("data_epoch"))
     return (
         markers.filter(F.col("first_offset").isNotNull() & unraised)
         .groupBy(
             "partition_index", "producer_id", F.col("marker_epoch").alias("prepared_data_epoch")
         )
-        .agg(F.max("last_offset").alias("ended_run_last"))
+        .agg(
+            F.max("last_offset").alias("ended_run_last"),
+            F.min(F.struct("marker_offset", "last_offset", "marker_timestamp")).alias("ended"),
+        )
+        .select(
+            "partition_index",
+            "producer_id",
+            "prepared_data_epoch",
+            "ended_run_last",
+            F.col("ended.last_offset").alias("first_ended_last"),
+            F.col("ended.marker_timestamp").alias("first_ended_ms"),
+        )
     )
 
 
@@ -56,6 +70,7 @@ def with_data(selected: DataFrame, states: DataFrame, markers: DataFrame) -> Dat
 
     data_run: first batch of its epoch there; data_run_last: the last offset of that epoch;
     ended_run_last: the last of that epoch that a marker of the same epoch ended, null for none;
+    first_ended_last, first_ended_ms: the last of what the first such marker ended, and its moment;
     earlier_offset: the newest offset known of the producer below the marker's epoch; later_run:
     the oldest one known of the next epoch. The last two where a marker may be missing.
     """

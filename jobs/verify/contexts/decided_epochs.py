@@ -11,6 +11,9 @@ from udfs.rules import attribution
 from udfs.rules.clock import covers
 from udfs.rules.logic import surely
 
+# In a record that tells no start of its transaction (`TransactionMetadata`).
+NO_START = -1
+
 
 def with_decision(
     selected: DataFrame, decided: DataFrame, known: DataFrame, owners: DataFrame
@@ -37,6 +40,7 @@ def with_decision(
         "producer_id",
         F.col("producer_epoch").alias("running_epoch"),
         F.col("partitions").alias("running_partitions"),
+        F.coalesce("start_ms", F.lit(NO_START)).alias("running_start_ms"),
     )
     return (
         selected.join(record.dropDuplicates(["record_place"]), on="record_place", how="left")
@@ -45,6 +49,8 @@ def with_decision(
         .join(known, on="producer_id", how="left")
         .join(_owners_of_data(decided), on=["producer_id", "prepared_data_epoch", "listed"],
               how="left")
+        .join(_begun_later(decided), how="left",
+              on=["producer_id", "prepared_data_epoch", "listed", "newest_prepare"])
         .join(small(running), on="producer_id", how="left")
         .withColumns({
             "decided_place": named["place"],
@@ -112,6 +118,32 @@ def _owners_of_data(decided: DataFrame) -> DataFrame:
         listed_decisions(decided)
         .groupBy("producer_id", F.col("data_epoch").alias("prepared_data_epoch"), "listed")
         .agg(F.max("prepare_offset").alias("newest_owner"), F.count("*").alias("owners_of_data"))
+    )
+
+
+def _begun_later(decided: DataFrame) -> DataFrame:
+    """later_start_ms: when the first transaction behind a decision began that its data may be of.
+
+    One row a decision (`newest_prepare`) and partition; coordinator's clock; null for none later.
+    """
+    begun = F.least(F.coalesce("start_ms", F.lit(NO_START)), F.col("prepare_timestamp"))
+    of_data = ["producer_id", "prepared_data_epoch", "listed"]
+    # From the end: Spark reads a frame that ends there anew for each of its rows.
+    behind = (
+        Window.partitionBy(*of_data)
+        .orderBy(F.desc("prepare_offset"))
+        .rowsBetween(Window.unboundedPreceding, -1)
+    )
+    return (
+        listed_decisions(decided)
+        .withColumnRenamed("data_epoch", "prepared_data_epoch")
+        .select(
+            *of_data,
+            F.col("prepare_offset").alias("newest_prepare"),
+            F.min(begun).over(behind).alias("later_start_ms"),
+        )
+        .groupBy(*of_data, "newest_prepare")
+        .agg(F.min("later_start_ms").alias("later_start_ms"))
     )
 
 

@@ -130,20 +130,22 @@ def _prepared(decided: DataFrame, partition_info: DataFrame) -> DataFrame:
 
 
 def with_last_outcomes(history: DataFrame, owners: DataFrame) -> DataFrame:
-    """Adds how the last transaction of a producer id ended under version 2.
+    """Adds the newest record of a producer id, and how its last transaction ended under version 2.
 
-    last_epoch, last_commit, last_id. Its Complete record is left when all before is compacted away.
-    A marker of its epoch with the other outcome that raised the epoch of its data contradicts it:
-    an epoch is one transaction.
+    newest_id, newest_record (its offset); last_epoch, last_commit, last_id. The Complete record is
+    left when all before is compacted away. A marker of its epoch with the other outcome that raised
+    the epoch of its data contradicts it: an epoch is one transaction. `owners`: one row a producer.
     """
-    ended = owners.filter(
-        F.col("state").isin("CompleteCommit", "CompleteAbort")
-        & (F.col("client_transaction_version") >= 2)
+    ended = F.col("state").isin("CompleteCommit", "CompleteAbort") & (
+        F.col("client_transaction_version") >= 2
     )
-    last = ended.groupBy("producer_id").agg(
-        F.max("producer_epoch").alias("last_epoch"),
-        F.max_by(F.col("state") == "CompleteCommit", "producer_epoch").alias("last_commit"),
-        F.max_by("transactional_id", "producer_epoch").alias("last_id"),
+    last = owners.select(
+        "producer_id",
+        F.col("transactional_id").alias("newest_id"),
+        F.col("record_offset").alias("newest_record"),
+        F.when(ended, F.col("producer_epoch")).alias("last_epoch"),
+        F.when(ended, F.col("state") == "CompleteCommit").alias("last_commit"),
+        F.when(ended, F.col("transactional_id")).alias("last_id"),
     )
     return history.join(last, on="producer_id", how="left")
 

@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.model.coordinator_log import CoordinatorLog
-from jobs.model.lost_records import lost_up_to, unreadable_of_ids
+from jobs.model.lost_records import gone_before_newest, lost_up_to, unreadable_of_ids
 from jobs.spark.joins import small
 from jobs.verify.contexts.context import Context
 from jobs.verify.contexts.decided_anchors import clipped, with_anchors, with_copies
@@ -23,6 +23,9 @@ from jobs.verify.contexts.decided_matching import (
 )
 from jobs.verify.contexts.transaction import Ages
 from schemas.topics import TXN_LOG_TOPIC
+from udfs.rules.absence import reaches_behind
+from udfs.rules.extent import MAX_OFFSET
+from udfs.rules.logic import surely
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,7 @@ class Decided:
 
 
 def _decisions(decided: DataFrame, several_copies: bool) -> DataFrame:
-    names = ("prepare_timestamp", "complete_timestamp")
+    names = ("prepare_timestamp", "start_ms", "complete_timestamp")
     safe = decided.withColumns(
         {name: F.when(F.col(name).isNotNull(), clipped(name)) for name in names}
     )
@@ -71,21 +74,39 @@ def _copies(partition_info: DataFrame) -> DataFrame:
     )  # fmt: skip
 
 
-def _with_lost(rows: DataFrame, log: CoordinatorLog, partition_info: DataFrame) -> DataFrame:
-    """Adds coordinator_lost_to: up to where records of the id may be lost (exclusive; 0: none).
+def _lost_records(partition_info: DataFrame) -> DataFrame:
+    """One row a coordinator_partition: what may be lost of it, and what is not there.
 
+    lost_to: up to where records that do not even tell their id may be lost, exclusive, 0 for none.
     Of several copies the one that lacks least tells, as decisions are taken from all of them; one
-    that another copy outlasts lacks the end.
+    that another copy outlasts lacks the end. coordinator_missing: the `missing` of each of these
+    copies.
     """
     of_log = partition_info.filter((F.col("topic") == TXN_LOG_TOPIC) & ~F.col("outlasted"))
-    by_partition = of_log.groupBy(F.col("partition").alias("coordinator_partition")).agg(
-        F.min(lost_up_to(F.col("nameless_at"))).alias("lost_to")
+    return of_log.groupBy(F.col("partition").alias("coordinator_partition")).agg(
+        F.min(lost_up_to(F.col("nameless_at"))).alias("lost_to"),
+        F.collect_list("missing").alias("coordinator_missing"),
     )
-    beside = rows.join(small(by_partition), on="coordinator_partition", how="left").join(
-        small(unreadable_of_ids(log.txn_log_records)), on="transactional_id", how="left"
+
+
+def _with_lost_owners(rows: DataFrame, log: CoordinatorLog, partition_info: DataFrame) -> DataFrame:
+    """Adds owner_may_be_lost: a later transaction, which may own the data, is not to be found.
+
+    Its records are lost or cannot be decoded; or they are compacted away, where the id went on: of
+    its records only the newest one must be there.
+    """
+    own = F.col("newest_id") == F.col("transactional_id")
+    newest = F.when(own, F.col("newest_record")).otherwise(F.lit(MAX_OFFSET))
+    ended = F.greatest("newest_prepare", "complete_offset")
+    lost = reaches_behind(lost_up_to(F.col("own_unreadable_at")), ended + 1)
+    gone = gone_before_newest(ended, newest, F.col("coordinator_missing"))
+    of_ids = small(unreadable_of_ids(log.txn_log_records))
+    return (
+        rows.join(small(_lost_records(partition_info)), on="coordinator_partition", how="left")
+        .join(of_ids, on="transactional_id", how="left")
+        .withColumn("owner_may_be_lost", surely(lost) | surely(gone))
+        .drop("lost_to", "own_unreadable_at", "coordinator_missing")
     )
-    lost = lost_up_to(F.col("own_unreadable_at"))
-    return beside.withColumn("coordinator_lost_to", lost).drop("lost_to", "own_unreadable_at")
 
 
 def _coordinators(partition_info: DataFrame) -> DataFrame:
@@ -147,18 +168,20 @@ def decided_partition_context(
         tolerance = F.lit(ages.clock_tolerance)
         of_copies = selected.join(small(copies), on="partition_index", how="inner")
         deciding = F.coalesce("coordinator_index", "committed_index")
-        with_history = (
+        with_log = (
             with_decision(of_copies, decided, known_ends, given.owners)
             .withColumn("deciding_index", deciding)
             .join(small(coordinators), on="deciding_index", how="left")
+        )
+        with_history = (
+            _with_lost_owners(with_log, given.log, partition_info)
             # A follower that lags ends earlier than it was copied.
             .withColumn("earlier_end", F.when(F.col("of_leader"), F.col("earlier_end")))
             .join(_replica_offsets(placed),
                   on=["listed", "producer_id", "marker_epoch", "commit"], how="left")
         )  # fmt: skip
-        with_lost = _with_lost(with_history, given.log, partition_info)
         ended = first_ended(rows, coordinators)
-        outcomes = with_outcomes(with_lost, placed, tolerance)
+        outcomes = with_outcomes(with_history, placed, tolerance)
         owned = with_data(outcomes, runs, markers)
         beside = with_reach(owned, markers).join(
             small(ended), on=["partition_index", "coordinator_partition"], how="left"
