@@ -33,17 +33,18 @@ COLUMNS = """
     owner_may_be_lost boolean, replica_offset bigint, committed_somewhere boolean, raised_both_ways
     boolean, data_run struct<first_offset:bigint, file_index:int, first_position:bigint,
     first_length:int>, data_run_last bigint, ended_run_last bigint, first_ended_last bigint,
-    first_ended_ms bigint, earlier_offset bigint, later_run struct<run_first:bigint, file_index:int,
-    run_position:bigint, run_length:int>, first_marker_offset bigint, first_marker_ms bigint,
-    last_marker_offset bigint, last_marker_ms bigint, ended_complete bigint, ended_marker bigint,
-    apart_ms int, at_once boolean, whole_from bigint, whole_to bigint, goes_on boolean, copied_later
-    boolean, history_later boolean, history_after_all boolean, stale_place bigint, stale_offset
-    bigint, stale_first bigint, stale_last bigint, undecided_place bigint, undecided_offset bigint,
-    undecided_first bigint, undecided_last bigint, never_committed boolean, odd_place bigint,
-    odd_offset bigint, odd_first bigint, odd_epoch int, odd_lowest int, odd_highest int, short_place
-    bigint, short_length int, short_complete bigint, short_next struct<offset:bigint, place:bigint,
-    first:bigint, last:bigint, epoch:int>, short_next_place bigint, own_data_last bigint, owned_last
-    bigint, owner_settled boolean, early_anchor bigint, order_anchor bigint, clock_anchor bigint,
+    first_ended_ms bigint, last_ended_ms bigint, earlier_offset bigint, later_run
+    struct<run_first:bigint, file_index:int, run_position:bigint, run_length:int>,
+    first_marker_offset bigint, first_marker_ms bigint, last_marker_offset bigint, last_marker_ms
+    bigint, ended_complete bigint, ended_marker bigint, apart_ms int, at_once boolean, whole_from
+    bigint, whole_to bigint, goes_on boolean, copied_later boolean, history_later boolean,
+    history_after_all boolean, stale_place bigint, stale_offset bigint, stale_first bigint,
+    stale_last bigint, undecided_place bigint, undecided_offset bigint, undecided_first bigint,
+    undecided_last bigint, never_committed boolean, odd_place bigint, odd_offset bigint, odd_first
+    bigint, odd_epoch int, odd_lowest int, odd_highest int, short_place bigint, short_length int,
+    short_complete bigint, short_next struct<offset:bigint, place:bigint, first:bigint, last:bigint,
+    epoch:int>, short_next_place bigint, own_data_last bigint, owned_last bigint, owner_settled
+    boolean, ended_late boolean, early_anchor bigint, order_anchor bigint, clock_anchor bigint,
     near_anchor bigint, held_from bigint, owner_unsettled boolean, held_by_near_clock boolean,
     marker_missing boolean, commits_undecided boolean, other_unmet boolean, other_settled boolean,
     other_short boolean, other_outcome boolean, other_undecided boolean, other_record_place bigint,

@@ -85,7 +85,8 @@ def _anchors(tolerance: Column) -> list[Column]:
     """What in the partition is older than the newest decision of the row, and proves a marker.
 
     by_epoch: data of this transaction or of an earlier one of the producer. by_owner: data that no
-    later transaction than this one can own; owner_settled: none was begun since. early_anchor: data
+    later transaction than this one can own; owner_settled: none was begun since; ended_late: nor
+    need this one, as a marker ended them later than it was complete. early_anchor: data
     that were ended before any later transaction was begun. order_anchor: the marker of a
     transaction that the same log completed before it prepared this one, whatever the clocks say.
     by_clock: a marker of any producer, older than the decision for sure; nearly: by clocks that may
@@ -120,6 +121,7 @@ def _anchors(tolerance: Column) -> list[Column]:
         F.when(held & single & unended, F.col("data_run_last")).alias("own_data_last"),
         F.when(owns, F.col("data_run_last")).alias("owned_last"),
         (F.col("at_once") | surely(marker_later) | surely(moved_on)).alias("owner_settled"),
+        (surely(~unended) & _came_late("last_ended_ms")).alias("ended_late"),
         F.when(_ended_early(running), F.col("first_ended_last")).alias("early_anchor"),
         F.when(by_order, F.col("ended_marker")).alias("order_anchor"),
         F.when(by_clock, F.col("first_marker_offset")).alias("clock_anchor"),
@@ -134,15 +136,20 @@ def _ended_early(running: Column) -> Column:
     """
     begun = F.least("later_start_ms", F.when(running, clipped("running_start_ms")))
     only = F.col("markers").isNull() & (F.col("with_transaction_version_1") == 1)
-    by_then = F.col("first_ended_ms") <= F.col("complete_timestamp") + F.col("apart_ms")
     ended_early: Column = surely(
         only
         & ~F.col("owner_may_be_lost")
         & (F.col("prepares") == F.col("completes"))
         & attribution.surely_before(F.col("first_ended_ms"), begun, F.col("apart_ms"))
-        & by_then
+        & ~_came_late("first_ended_ms")
     )
     return ended_early
+
+
+def _came_late(moment: str) -> Column:
+    """Whether a marker is later than the Complete record for sure, so that its data came late."""
+    late: Column = surely(F.col(moment) > F.col("complete_timestamp") + F.col("apart_ms"))
+    return late
 
 
 def _held() -> list[Column]:
@@ -152,15 +159,14 @@ def _held() -> list[Column]:
     counted = F.when(short, F.col("first_marker_offset"))
     by_order = F.coalesce("earlier_offset", "early_anchor", "order_anchor", "clock_anchor", counted)
     settled = F.col("owner_settled") & ~F.col("owner_may_be_lost")
-    owned = F.when(settled, F.col("owned_last"))
-    surely_from = F.coalesce(F.col("own_data_last"), owned, by_order)
+    # The marker of the decision stands before what arrived late.
+    in_time = F.when(~F.col("ended_late"), F.col("owned_last"))
+    surely_from = F.coalesce(F.col("own_data_last"), F.when(settled, in_time), by_order)
     held_from = F.coalesce(surely_from, "owned_last", "near_anchor")
     held_to = F.coalesce(F.col("later_run.run_first"), F.lit(MAX_OFFSET))
     # The cleaner keeps the marker of data that are still there.
     own_data = F.col("own_data_last").isNotNull() & F.col("short_place").isNull()
-    known_from = F.coalesce(
-        F.when(own_data, F.col("own_data_last")), "owned_last", by_order, held_from
-    )
+    known_from = F.coalesce(F.when(own_data, F.col("own_data_last")), in_time, by_order, held_from)
     # A decision's markers have the epoch of its Prepare record.
     searched_from = F.when(short, by_order).otherwise(known_from) + 1
     gone = F.when(own_data, lost_between(known_from + 1, held_to)).otherwise(

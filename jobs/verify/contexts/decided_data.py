@@ -53,6 +53,7 @@ def _ended(markers: DataFrame) -> DataFrame:
         .agg(
             F.max("last_offset").alias("ended_run_last"),
             F.min(F.struct("marker_offset", "last_offset", "marker_timestamp")).alias("ended"),
+            F.max_by("marker_timestamp", "marker_offset").alias("last_ended_ms"),
         )
         .select(
             "partition_index",
@@ -61,6 +62,7 @@ def _ended(markers: DataFrame) -> DataFrame:
             "ended_run_last",
             F.col("ended.last_offset").alias("first_ended_last"),
             F.col("ended.marker_timestamp").alias("first_ended_ms"),
+            "last_ended_ms",
         )
     )
 
@@ -71,6 +73,7 @@ def with_data(selected: DataFrame, states: DataFrame, markers: DataFrame) -> Dat
     data_run: first batch of its epoch there; data_run_last: the last offset of that epoch;
     ended_run_last: the last of that epoch that a marker of the same epoch ended, null for none;
     first_ended_last, first_ended_ms: the last of what the first such marker ended, and its moment;
+    last_ended_ms: the moment of the last such marker;
     earlier_offset: the newest offset known of the producer below the marker's epoch; later_run:
     the oldest one known of the next epoch. The last two where a marker may be missing.
     """
