@@ -177,6 +177,7 @@ def _contexts_of_coordinators(made: Made) -> list[Context]:
         markers=_markers(made.read.decoded, replayed),
         regular=made.read.decoded.regular_transactions(),
         several_copies=bool(copies),
+        keep=made.read.kept.keep,
     )
     return [
         decided_partition_context(decided, known, files, made.ages),

@@ -114,7 +114,7 @@ class Looked:
     """A context after one pass over it: its irregular `rows`, enriched, and how many there were.
 
     `fired`: codes of the checks whose rule fires on at least one row; None where they could not
-    be asked together because one of them is broken.
+    be asked together because one of them, or what enriches the rows, is broken.
     """
 
     context: Context
@@ -133,23 +133,24 @@ def look(context: Context, checks: list[Check], kept: Kept, keep_regular: bool =
         return Looked(context, context.rows, context.folded, frozenset())
     counted = Observation()
     wanted = F.lit(True) if keep_regular else context.is_irregular()
-    rows = context.rows.observe(
+    observed = context.rows.observe(
         counted, F.count(F.lit(1)).alias("rows"), F.count_if(wanted).alias("irregular")
     )
-    irregular = kept.keep(rows.filter(wanted), lambda: int(counted.get["irregular"]))
+    irregular = kept.keep(observed.filter(wanted), lambda: int(counted.get["irregular"]))
     examined = int(counted.get["rows"]) + context.folded
     number = int(counted.get["irregular"])
     if not number:
         return Looked(context, irregular, examined, frozenset())
-    enriched = context.enrich(irregular)
+    rows = irregular
     try:
+        rows = context.enrich(irregular)
         if number <= FEW_ROWS:
-            enriched, fired = _kept_and_asked(enriched, checks, kept)
+            rows, fired = _kept_and_asked(rows, checks, kept)
         else:
-            fired = _asked(enriched, checks)
+            fired = _asked(rows, checks)
     except CHECK_ERRORS:
-        return Looked(context, enriched, examined, None)
-    return Looked(context, enriched, examined, fired)
+        return Looked(context, rows, examined, None)
+    return Looked(context, rows, examined, fired)
 
 
 def _rules(checks: list[Check]) -> list[Column]:

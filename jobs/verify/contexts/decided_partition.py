@@ -1,5 +1,6 @@
 """Context `decided_partition`: one row is a decision of the coordinator and a partition of it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
@@ -35,7 +36,7 @@ class Decided:
     `history`: producer ids, of `jobs.replay.decisions`; `owners`: the ids that own producer ids;
     `markers`: those of `jobs.audit.audit.markers`; `states`: producer runs; `regular`: transactions
     that were folded away. `several_copies`: a partition of the coordinator's log is there on
-    several brokers.
+    several brokers. `keep`: computes a frame that is read more than once, and begins a new plan.
     """
 
     log: CoordinatorLog
@@ -45,6 +46,7 @@ class Decided:
     markers: DataFrame
     regular: DataFrame
     several_copies: bool
+    keep: Callable[[DataFrame], DataFrame]
 
 
 def _decisions(decided: DataFrame, several_copies: bool) -> DataFrame:
@@ -161,7 +163,7 @@ def decided_partition_context(
 
     def enrich(selected: DataFrame) -> DataFrame:
         producers = selected.select("producer_id").distinct()
-        decided = _decisions(given.log.decisions_of(producers), given.several_copies)
+        decided = given.keep(_decisions(given.log.decisions_of(producers), given.several_copies))
         # The states of a snapshot lie before the log, where markers are not looked for.
         in_log = given.states.filter(~F.col("initial"))
         runs = runs_of(in_log, given.regular.join(producers, on="producer_id", how="left_semi"))
@@ -181,12 +183,15 @@ def decided_partition_context(
                   on=["listed", "producer_id", "marker_epoch", "commit"], how="left")
         )  # fmt: skip
         ended = first_ended(rows, coordinators)
-        outcomes = with_outcomes(with_history, placed, tolerance)
+        # Each of the three is joined with what is made of itself: kept, or its plan would double.
+        outcomes = given.keep(with_outcomes(with_history, placed, tolerance))
         owned = with_data(outcomes, runs, markers)
         beside = with_reach(owned, markers).join(
             small(ended), on=["partition_index", "coordinator_partition"], how="left"
         )
-        counted = with_counts(with_copies(beside, tolerance), decided, markers, tolerance)
-        return with_findings(with_anchors(counted, tolerance), markers, files, ages)
+        in_copies = given.keep(with_copies(beside, tolerance))
+        counted = with_counts(in_copies, decided, markers, tolerance)
+        anchored = given.keep(with_anchors(counted, tolerance))
+        return with_findings(anchored, markers, files, ages)
 
     return Context("decided_partition", rows, regular, enrich, within_cluster=True)
