@@ -12,17 +12,16 @@ from schemas.coordinator_states import (
 )
 from udfs.rules.attribution import took_effect
 from udfs.rules.coordinator_step import (
+    NO_RECORD,
     PROTOCOL_2,
     Recorded,
     Step,
+    data_epoch,
     ended_otherwise,
-    ends_running,
-    epoch_by_protocol,
     epoch_in_effect,
     gave_way,
     is_completed_by,
     shares_epoch,
-    tried_before,
 )
 from udfs.rules.extent import is_replicated
 from udfs.rules.logic import surely
@@ -111,12 +110,8 @@ def with_what_is_replicated(decided: DataFrame, partition_info: DataFrame) -> Da
 
 def epoch_of_data(prepare: Recorded, before: Recorded) -> Column:
     """Epoch of the data that a Prepare record ends; `before`: the record of its id before it."""
-    by_protocol = epoch_by_protocol(prepare)
-    epoch: Column = (
-        F.when(ends_running(prepare, before), before.producer_epoch)
-        .when(tried_before(prepare, before), F.least(by_protocol, epoch_by_protocol(before)))
-        .otherwise(by_protocol)
-    )
+    known = Recorded(*[F.coalesce(value, F.lit(NO_RECORD)) for value in before])
+    epoch: Column = data_epoch(prepare, known)
     return epoch
 
 

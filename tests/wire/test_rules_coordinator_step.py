@@ -22,10 +22,12 @@ from schemas.coordinator_states import (
 )
 from udfs.rules.coordinator_step import (
     EXHAUSTED_EPOCH,
+    NO_RECORD,
     Kept,
     Lists,
     Recorded,
     Step,
+    data_epoch,
     ended_otherwise,
     ends_running,
     epoch_by_protocol,
@@ -338,7 +340,9 @@ def test_a_decision_is_about_the_data_of_the_record_before(
     before, prepare = Recorded(*map(np.array, before)), Recorded(*map(np.array, prepare))
     assert bool(ends_running(prepare, before)) == running
     assert bool(tried_before(prepare, before)) == tried
-    assert int(epoch_by_protocol(prepare)) == epoch
+    assert int(data_epoch(prepare, before)) == epoch
+    nothing = Recorded(*[np.array(NO_RECORD)] * 4)
+    assert int(data_epoch(prepare, nothing)) == int(epoch_by_protocol(prepare))
 
 
 def test_what_raises_the_epoch_proves_only_the_one_before() -> None:
@@ -453,5 +457,9 @@ def test_columns_say_what_arrays_say_of_a_decision(spark: SparkSession) -> None:
         check_in_both_engines(
             spark, lambda row, rule=rule: rule(recorded(row, 1), recorded(row, 2)), choices, UNTOLD
         )
+    absent = {**UNTOLD, "state2": NO_RECORD, "pid2": NO_RECORD}
+    check_in_both_engines(
+        spark, lambda row: data_epoch(recorded(row, 1), recorded(row, 2)), choices, absent
+    )
     check_in_both_engines(spark, lambda row: epoch_by_protocol(recorded(row, 1)), choices, UNTOLD)
     check_in_both_engines(spark, lambda row: epoch_in_effect(recorded(row, 1)), choices, UNTOLD)

@@ -19,12 +19,10 @@ from udfs.rules.clock import counted_pause
 from udfs.rules.coordinator_step import (
     PROTOCOL_2,
     Recorded,
-    ends_running,
-    epoch_by_protocol,
+    data_epoch,
     gave_way,
     is_completed_by,
     shares_epoch,
-    tried_before,
 )
 from udfs.wire.batches.batch_headers import BatchHeaders, Bools, Int64s
 from udfs.wire.coordinator.txn_log_chain import Chain, Folding, chain, fold_states
@@ -196,12 +194,6 @@ class _Split:
         before, after = self._chain.previous[some], self._chain.following[some]
         prepare, earlier = self._recorded(some), self._recorded(before)
         transaction_version_2, status = prepare.protocol >= PROTOCOL_2, prepare.state
-        by_protocol = epoch_by_protocol(prepare)
-        data_epoch = np.select(
-            [ends_running(prepare, earlier), tried_before(prepare, earlier)],
-            [earlier.producer_epoch, np.minimum(by_protocol, epoch_by_protocol(earlier))],
-            by_protocol,
-        )
         step, next_step = states.at(some).step(), states.at(after).step()
         none = ~(took_effect(status, next_step.state) & is_completed_by(step, next_step))
         columns = usual.columns(some)
@@ -215,7 +207,7 @@ class _Split:
             "transactional_id": columns["transactional_id"],
             "producer_id": columns["producer_id"],
             "marker_epoch": columns["producer_epoch"],
-            "data_epoch": pa.array(data_epoch),
+            "data_epoch": pa.array(data_epoch(prepare, earlier)),
             "commit": pa.array(status == PREPARE_COMMIT),
             "transaction_version_2": pa.array(transaction_version_2),
             "shares_epoch": pa.array(shares_epoch(prepare, earlier)),

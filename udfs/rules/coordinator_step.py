@@ -38,11 +38,13 @@ from schemas.coordinator_states import (
     TWO_PHASE_COMMIT_TIMEOUT,
 )
 from udfs.rules.attribution import took_effect
-from udfs.rules.logic import Values, as_number, is_in, surely
+from udfs.rules.logic import Values, as_number, chosen, is_in, surely
 
 # From this epoch on InitProducerId gives out a new producer id.
 EXHAUSTED_EPOCH = 32766
 PROTOCOL_2 = 2
+# What a record that is not there has in place of each number: no state, no producer.
+NO_RECORD = -1
 # So many records before a step are held against it; of what lies before them nothing is known.
 LOOKED_BACK = 32
 
@@ -163,6 +165,17 @@ def epoch_by_protocol(prepare: Recorded) -> Values:
     The end of a transaction raises the epoch under transaction.version 2.
     """
     return prepare.producer_epoch - as_number(surely(prepare.protocol >= PROTOCOL_2))
+
+
+def data_epoch(prepare: Recorded, before: Recorded) -> Values:
+    """Epoch of the data that a Prepare record ends; `before`: the record of its id before it.
+
+    Where that is not there, all of it is NO_RECORD.
+    """
+    by_protocol, earlier = epoch_by_protocol(prepare), epoch_by_protocol(before)
+    of_first_try = surely(tried_before(prepare, before) & (earlier < by_protocol))
+    unless_running = chosen(of_first_try, earlier, by_protocol)
+    return chosen(surely(ends_running(prepare, before)), before.producer_epoch, unless_running)
 
 
 def shares_epoch(prepare: Recorded, before: Recorded) -> Values:
