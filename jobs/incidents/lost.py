@@ -9,6 +9,7 @@ from jobs.incidents.signature import DIVERGED, LOST
 from jobs.spark.joins import small
 from jobs.spark.kept import Kept
 from udfs.arrow.data_between import Between
+from udfs.rules.extent import is_replicated
 
 LOST_RECORDS, PLAIN_LOST = "records_lost", "plain_records_lost"
 PARTITION = ("topic", "partition")
@@ -117,7 +118,7 @@ def _plain(outlived: DataFrame, known: Known) -> DataFrame:
         )
         .join(small(outlived), on="partition_index")
         .join(small(high_watermarks), on="partition_index")
-        .withColumn("provable", F.col("last_offset") < F.col("high_watermark"))
+        .withColumn("provable", is_replicated(F.col("last_offset"), F.col("high_watermark")))
     )
     names = ("records", "first_offset", "last_offset", "since_ms", "broker", "provable")
     longest = rows.groupBy(*PARTITION).agg(

@@ -6,6 +6,7 @@ from pyspark.sql import functions as F
 from jobs.model.lost_records import lost_behind, own_unreadable_at
 from jobs.model.state_names import state_name
 from jobs.spark.joins import small
+from udfs.rules.extent import is_replicated
 
 
 def last_states(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFrame:
@@ -65,7 +66,7 @@ def last_states(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFr
         "alone",
         "lost_behind",
         F.greatest("whole_since_ms", behind_unreadable).alias("whole_since_ms"),
-        (F.col("newest.record.offset") < F.col("stable_below")).alias("replicated"),
+        is_replicated(F.col("newest.record.offset"), F.col("stable_below")).alias("replicated"),
     )
 
 

@@ -6,7 +6,7 @@ from pyspark.sql import functions as F
 from jobs.model.transactions import all_transactions
 from jobs.spark.joins import small
 from udfs.rules.aborted_list import stable_at_abort
-from udfs.rules.extent import MAX_OFFSET
+from udfs.rules.extent import MAX_OFFSET, is_replicated
 from udfs.rules.memory import may_be_gone_with_the_head
 
 BUCKET_BITS = 20
@@ -227,7 +227,8 @@ def _undecided(partition_info: DataFrame, transactions: DataFrame) -> DataFrame:
         held["first_offset"],
     )
     first_known = F.when(F.col("first_offset") < F.col("log_start_offset"), begins)
-    undecided = met.filter(is_open | (F.col("marker_offset") >= F.col("high_watermark")))
+    replicated = is_replicated(F.col("marker_offset"), F.col("high_watermark"))
+    undecided = met.filter(is_open | ~replicated)
     in_log = undecided.filter(~(gone & snapshot_says & ~remembered)).select(
         "partition_index",
         "producer_id",

@@ -29,7 +29,7 @@ from jobs.verify.verdict import (
 )
 from schemas.dump_partition import CLEANED, CLEANING_UNKNOWN
 from udfs.rules.absence import Range, overlaps, within_reach
-from udfs.rules.extent import MAX_OFFSET
+from udfs.rules.extent import MAX_OFFSET, is_replicated
 from udfs.rules.memory import may_be_gone_with_the_head
 from udfs.wire.batches.batch_layout import MAX_SEQUENCE
 
@@ -171,7 +171,7 @@ def number_missing(first: Column, last: Column) -> Column:
 
 def unstable_tail(offset: str = "offset_last") -> Excuse:
     """At or above the high watermark a batch may still be truncated."""
-    return inconclusive(UNSTABLE_TAIL, lambda: F.col(offset) >= F.col("stable_below"))
+    return inconclusive(UNSTABLE_TAIL, lambda: ~is_replicated(F.col(offset), F.col("stable_below")))
 
 
 def unstable_damage() -> Excuse:
@@ -180,7 +180,9 @@ def unstable_damage() -> Excuse:
         UNSTABLE_TAIL,
         lambda: (
             F.col("active")
-            & (F.col("offset_first") >= F.coalesce("checkpoint_high_watermark", "stable_below"))
+            & ~is_replicated(
+                F.col("offset_first"), F.coalesce("checkpoint_high_watermark", "stable_below")
+            )
         ),
     )
 

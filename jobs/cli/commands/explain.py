@@ -16,6 +16,7 @@ from jobs.explain.text import explanation
 from jobs.model.errors import UsageError
 from jobs.spark import delta_tables
 from schemas.topics import TXN_LOG_TOPIC
+from udfs.rules.extent import is_replicated
 
 MOST_FINDINGS = 20
 MOST_OPEN = 5
@@ -132,7 +133,8 @@ def _unknown(states: DataFrame, named: DataFrame, asked: Asked) -> str:
 
 def _undecided(state: Row) -> Column:
     """Transactions that hold the last stable offset back: open, or their marker unreplicated."""
-    unreplicated = F.col("marker_offset") >= F.lit(state["high_watermark"]).cast("long")
+    high_watermark = F.lit(state["high_watermark"]).cast("long")
+    unreplicated = ~is_replicated(F.col("marker_offset"), high_watermark)
     return F.col("marker_offset").isNull() | F.coalesce(unreplicated, F.lit(False))
 
 

@@ -24,6 +24,7 @@ from pyspark.sql import functions as F
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
 from jobs.verify.conditions import undecided_marker_excuses
 from jobs.verify.verdict import UNSTABLE_TAIL, inconclusive
+from udfs.rules.extent import is_replicated
 
 
 def _epoch_is_decided() -> Column:
@@ -53,7 +54,8 @@ CHECK = Check(
         inconclusive(
             UNSTABLE_TAIL,
             lambda: (
-                F.col("commits_undecided") & (F.col("undecided_offset") >= F.col("stable_below"))
+                F.col("commits_undecided")
+                & ~is_replicated(F.col("undecided_offset"), F.col("stable_below"))
             ),
         ),
     ),
