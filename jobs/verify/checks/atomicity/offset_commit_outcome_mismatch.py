@@ -27,12 +27,14 @@ from jobs.verify.verdict import (
     inconclusive,
     suspect,
 )
+from udfs.rules.attribution import raised_by_one
 from udfs.rules.extent import is_replicated
 
 
 def _raised(which: str) -> Column:
     """Whether a marker raised the epoch of the data: then no other transaction has that epoch."""
-    return F.col(f"output.{which}_epoch") == F.col("producer_epoch") + 1
+    raised: Column = raised_by_one(F.col(f"output.{which}_epoch"), F.col("producer_epoch"))
+    return raised
 
 
 def _one_transaction() -> Column:
