@@ -19,9 +19,11 @@ from jobs.verify.contexts.decided_anchors import BEYOND_CLOCKS_MS
 from schemas.coordinator_states import TWO_PHASE_COMMIT_TIMEOUT
 from schemas.topics import TXN_LOG_TOPIC
 from udfs.rules.absence import partitions_proven
+from udfs.rules.attribution import surely_before
 from udfs.rules.clock import covers
 from udfs.rules.coordinator_step import Recorded, epoch_in_effect
 from udfs.rules.extent import is_one_moment, outlived
+from udfs.rules.logic import surely
 
 # transaction.abort.timed.out.transaction.cleanup.interval.ms by default.
 LOOKED_EVERY_MS = 10_000
@@ -386,11 +388,8 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
     # Of several Prepare records near the marker, another clock cannot show which is its own.
     earlier = F.col("decided_before_ms")
     alone = F.col("decided_ms").isNotNull() & (
-        earlier.isNull() | (earlier < F.try_subtract(marked, tolerance))
+        earlier.isNull() | surely_before(earlier, marked, tolerance)
     )
-
-    def surely(condition: Column) -> Column:
-        return F.coalesce(condition, F.lit(False))
 
     return [
         surely((F.col("outcome") == "open") & same_epoch & ended).alias("behind_own_marker"),
