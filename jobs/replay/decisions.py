@@ -3,6 +3,7 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.model.lost_records import counted
 from jobs.spark.joins import small
 from schemas.coordinator_states import (
     COMPLETE_ABORT,
@@ -10,6 +11,7 @@ from schemas.coordinator_states import (
     PREPARE_ABORT,
     PREPARE_COMMIT,
 )
+from udfs.rules.absence import none_between
 from udfs.rules.attribution import took_effect
 from udfs.rules.coordinator_step import (
     NO_RECORD,
@@ -53,7 +55,7 @@ def decisions(txn_log_records: DataFrame) -> DataFrame:
         "*", F.lag(before).over(by_id).alias("before"), F.lead(after).over(by_id).alias("next")
     )
     transaction_version_2 = F.col("client_transaction_version") >= PROTOCOL_2
-    missing = (F.col("next.offset") - F.col("offset")) != (F.col("next.ordinal") - F.col("ordinal"))
+    missing = ~none_between(counted(), counted("next."))
     # A text that tells no start does not tell the transaction of what stands behind a gap.
     untold = F.col("start_ms").isNull() | F.col("next.start_ms").isNull()
     completed = (

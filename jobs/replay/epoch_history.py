@@ -3,7 +3,7 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.model.lost_records import unreadable_of_ids
+from jobs.model.lost_records import counted, unreadable_of_ids
 from jobs.replay.decisions import OF_STEP, epoch_of_data, recorded, step_of
 from jobs.spark.joins import small
 from schemas.coordinator_states import (
@@ -14,7 +14,7 @@ from schemas.coordinator_states import (
     PREPARE_ABORT,
     PREPARE_COMMIT,
 )
-from udfs.rules.absence import reaches_behind
+from udfs.rules.absence import Counted, none_before, none_between, reaches_behind
 from udfs.rules.coordinator_step import (
     EXHAUSTED_EPOCH,
     PROTOCOL_2,
@@ -82,18 +82,15 @@ def _begins() -> Column:
     transaction before it.
     """
     completed = F.col("state").isin(COMPLETE_COMMIT, COMPLETE_ABORT)
-    previous_next_to_it = (F.col("offset") - F.col("previous.offset")) == (
-        F.col("ordinal") - F.col("previous.ordinal")
-    )
+    previous_next_to_it = none_between(counted("previous."), counted())
     # No record has an epoch below that in effect, and none goes back to a producer id of before.
     same_producer = F.col("previous.producer_id") == F.col("producer_id")
     raised = same_producer & (F.col("previous.producer_epoch") < F.col("producer_epoch"))
     anew = ~surely(same_producer) & (F.col("producer_epoch") == 0)
     risen = previous_next_to_it & (surely(raised) | anew)
-    # Ordinals count from 1.
-    none_before = F.col("previous").isNull() & (F.col("offset") == F.col("ordinal") - 1)
+    first_of_all = F.col("previous").isNull() & none_before(counted())
     of_version_2 = F.col("client_transaction_version") >= PROTOCOL_2
-    given = surely(of_version_2) | surely(risen) | none_before
+    given = surely(of_version_2) | surely(risen) | first_of_all
     return F.when(F.col("state") == EMPTY, given).otherwise(completed & of_version_2)
 
 
@@ -259,9 +256,9 @@ def _is_whole() -> Column:
     """Whether all records of the epoch of a row of `_by_epoch` are there."""
 
     def whole_to(record: Column) -> Column:
-        distance = record["offset"] - F.col("first.here.offset")
-        whole: Column = distance == record["ordinal"] - F.col("first.here.ordinal")
-        return F.coalesce(whole, F.lit(False))
+        here = Counted(record["offset"], record["ordinal"])
+        whole: Column = surely(none_between(counted("first.here."), here))
+        return whole
 
     moved_on = F.exists(
         "last.ahead",

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from jobs.model.lost_records import counted
 from jobs.verify.verdict import (
     APPEND_REPEATED,
     TWO_PHASE_COMMIT,
@@ -20,6 +21,7 @@ from schemas.coordinator_states import (
     TWO_PHASE_COMMIT_TIMEOUT,
 )
 from udfs.rules import coordinator_step as rules
+from udfs.rules.absence import Counted, none_before, none_between
 from udfs.rules.coordinator_step import (
     LOOKED_BACK,
     Kept,
@@ -98,11 +100,11 @@ def from_older_state() -> Column:
         ),
         "since_complete",
     )
-    distance = F.col("offset") - F.col("ordinal")
 
     def reaches(one: Column) -> Column:
         """No record of the partition is missing between that one and this one."""
-        return one["offset"] - one["ordinal"] == distance
+        answer: Column = none_between(Counted(one["offset"], one["ordinal"]), counted())
+        return answer
 
     known, since = F.filter(before, reaches), F.filter("since_complete", reaches)
 
@@ -126,8 +128,10 @@ def from_older_state() -> Column:
         return answer
 
     in_reach = F.size("since_complete") < LOOKED_BACK
-    from_complete = F.col("newest_complete.offset") - F.col("newest_complete.ordinal") == distance
-    nothing_before = F.col("newest_complete").isNull() & F.col("from_beginning") & (distance == -1)
+    from_complete = reaches(F.col("newest_complete"))
+    nothing_before = (
+        F.col("newest_complete").isNull() & F.col("from_beginning") & none_before(counted())
+    )
     all_known = in_reach & F.coalesce(from_complete | nothing_before, F.lit(False))
 
     def shares_past(one: Column) -> Column:

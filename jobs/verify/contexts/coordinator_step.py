@@ -4,7 +4,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.model.coordinator_log import CoordinatorLog
-from jobs.model.lost_records import lost_behind
+from jobs.model.lost_records import counted, lost_behind
 from jobs.model.state_names import state_name
 from jobs.spark.joins import small
 from jobs.verify.contexts.context import Context, with_paths
@@ -18,7 +18,9 @@ from schemas.coordinator_states import (
     NO_STATE,
     ONGOING,
 )
+from udfs.rules.absence import none_before, none_between
 from udfs.rules.coordinator_step import LOOKED_BACK
+from udfs.rules.logic import surely
 
 COMPLETE = (COMPLETE_COMMIT, COMPLETE_ABORT)
 # ProducerIdsBlock.PRODUCER_ID_BLOCK_SIZE: so many producer ids a broker gets at once.
@@ -187,16 +189,10 @@ def coordinator_step_context(
     rows = joined.select(
         *(name for name in joined.columns if name not in ("lost_to", "nameless_at")),
         lost_behind(F.col("offset"), F.col("nameless_at")).alias("lost_behind"),
-        F.coalesce(
-            F.col("offset") - F.col("previous.offset")
-            == F.col("ordinal") - F.col("previous.ordinal"),
-            F.lit(False),
-        ).alias("adjacent"),
-        (
-            F.col("previous").isNull()
-            & F.col("from_beginning")
-            & (F.col("offset") == F.col("ordinal") - 1)
-        ).alias("first_of_log"),
+        surely(none_between(counted("previous."), counted())).alias("adjacent"),
+        (F.col("previous").isNull() & F.col("from_beginning") & none_before(counted())).alias(
+            "first_of_log"
+        ),
     )
 
     def enrich(selected: DataFrame) -> DataFrame:
