@@ -120,18 +120,13 @@ def offset_transaction_context(
     )  # fmt: skip
     transactions = (
         all_transactions(given.transactions, given.regular)
-        .select(*CLOSED_COLUMNS)
+        .select(*CLOSED_COLUMNS, "outcome")
         .join(small(known), on="partition_index", how="inner")
         # The group's coordinator stamps what it writes.
         .withColumn("appended_by_ms", F.col("last_timestamp"))
     )
     histories = given.epochs_of(transactions.select("producer_id").distinct()).select(
         "producer_id", "producer_epoch", F.struct("*").alias("history")
-    )
-    outcome = (
-        F.when(F.col("marker_commit"), F.lit("commit"))
-        .when(F.col("marker_offset").isNotNull(), F.lit("abort"))
-        .otherwise(F.lit("open"))
     )
     rows = (
         transactions.join(histories, on=["producer_id", "producer_epoch"], how="left")
@@ -140,13 +135,9 @@ def offset_transaction_context(
             on=["partition_index", "first_offset"],
             how="left",
         )
-        .withColumns(
-            {
-                "outcome": outcome,
-                "listed": F.array_contains(
-                    "history.listed", F.concat_ws("-", "topic", "partition")
-                ),
-            }
+        .withColumn(
+            "listed",
+            F.array_contains("history.listed", F.concat_ws("-", "topic", "partition")),
         )
     )
 
