@@ -444,10 +444,28 @@ def is_unended() -> Column:
     )
 
 
-def hangs() -> Column:
-    """Whether an open transaction is older than every timeout and provably nobody runs it.
+def _owner_may_be_lost() -> Column:
+    """Whether records of its id, or of any where no id has the producer, are lost or unreadable.
 
-    One that another copy outlasts is judged there.
+    A record of the id that is newer than the data decides, whatever is lost behind it: the id was
+    at rest, or elsewhere, when they lay here without a marker.
+    """
+    return F.when(F.col("coordinator_known"), F.col("coordinator_lost") & ~is_decided()).otherwise(
+        F.col("coordinator_log_lost")
+    )
+
+
+def end_may_be_lost() -> Column:
+    """Whether the marker, or the record of who is to write it, may be among what is lost."""
+    return F.col("behind_data_gap") | _owner_may_be_lost()
+
+
+def hangs() -> Column:
+    """Whether an open transaction is older than every timeout and nobody runs it.
+
+    hanging_transaction has a finding of it, which is no violation where something that would show
+    another end is lost, deleted or not replicated; a check that proves as much without that asks
+    `end_may_be_lost`. One that another copy outlasts is judged there.
     """
     return F.coalesce(
         is_unended() & ~F.col("two_phase_commit") & ~F.col("outlasted") & is_decided(),
