@@ -415,7 +415,7 @@ SUMMARY_TYPE = table(
     long("misplaced_records", "records of groups that do not"),
     long("group_divisor", "greatest common divisor of what the number of partitions must divide; "
          "0 for no group"),
-    long("txn_index_entries", "entries of an index or a leader-epoch-checkpoint"),
+    long("side_file_entries", "entries of an index or a leader-epoch-checkpoint"),
     boolean("starts_log", "a producer snapshot from which the replay begins; null for other files"),
     array("open_in_snapshot", OPEN_IN_SNAPSHOT, "transactions that the newest producer snapshot of "
           "a partition holds open; null for other files"),

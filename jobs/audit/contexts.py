@@ -104,7 +104,7 @@ def build_contexts(made: Made) -> list[Context]:
 def _contexts_of_logs(made: Made) -> list[Context]:
     decoded, replayed, files = made.read.decoded, made.replayed, made.read.files
     known, lists = replayed.partition_info, made.aborts.lists
-    compared = decoded.txn_index_entries
+    compared = decoded.side_file_entries
     faults = _rows_of(decoded, log_row.SIDE_FAULT, "side_fault")
     return [
         frame_context(decoded.nested(log_row.FRAME, "frame"), made.read.damages, known, files),
