@@ -190,14 +190,14 @@ DECISION = table(
 """What a Prepare record decided."""
 
 FOLDED_TYPE = table(
-    long("entries", "records in the block of records"),
-    binary("entries_block", "Arrow stream of FOLDED_RECORD rows in the order of the log"),
+    long("records", "records in the block of records"),
+    binary("records_block", "Arrow stream of FOLDED_RECORD rows in the order of the log"),
     long("decisions", "decisions in the other block"),
     binary("decisions_block", "Arrow stream of DECISION rows in the order of the log"),
 )
 
 COORDINATOR_TYPE = table(
-    long("entries", "records of the split that can be decoded"),
+    long("records", "those of the split that can be decoded"),
     long("unevaluated", "those that are not evaluated: folded, or judged in the decoder"),
     long("alive_ms", "how long the split was written, see TXN_LOG_RECORD_TYPE"),
     long("latest_timestamp", "newest timestamp, ms"),

@@ -117,7 +117,7 @@ def _counted(
         F.sum("pending.number").alias("pending"),
         F.sum("summary.skipped_group_records").alias("skipped"),
         F.sum("summary.side_file_entries").alias("side_file_entries"),
-        F.sum(F.col("folded.entries") + F.col("folded.decisions")).alias("folded"),
+        F.sum(F.col("folded.records") + F.col("folded.decisions")).alias("folded"),
         F.sum("summary.coordinator.unevaluated").alias("unevaluated"),
         F.sum(F.expr("producer_states.number * int(producer_states.of_snapshot)")).alias("entries"),
         F.sum("producer_states.number").alias("states"),

@@ -79,7 +79,7 @@ def one_by_one(log: bytes) -> list[dict[str, Any]]:
     """The same, but that no batch is a usual one."""
     none = Usual(*(np.empty(shape, dtype=np.int64) for shape in (0, (16, 0), (11, 0))))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(txn_log_columns, "usual_entries", lambda *_: none)
+        patch.setattr(txn_log_columns, "usual_records", lambda *_: none)
         return rows_of(log)
 
 

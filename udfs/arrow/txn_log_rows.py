@@ -13,7 +13,7 @@ from udfs.arrow.blocks import pack_block
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.rows import RowBuilder
 from udfs.arrow.txn_log_columns import UsualColumns
-from udfs.arrow.txn_log_unusual import RECORD, Unusual, unusual_entries
+from udfs.arrow.txn_log_unusual import RECORD, Unusual, unusual_records
 from udfs.rules.attribution import took_effect
 from udfs.rules.clock import counted_pause
 from udfs.rules.coordinator_step import (
@@ -30,7 +30,7 @@ from udfs.wire.coordinator.txn_log_chain import Chain, Folding, chain, fold_stat
 FOLDED_SCHEMA: pa.Schema = to_arrow_schema(log_row.FOLDED_RECORD)
 DECISION_SCHEMA: pa.Schema = to_arrow_schema(log_row.DECISION)
 # At most so many records are held as text at a time.
-ENTRIES_AT_ONCE = 65_536
+RECORDS_AT_ONCE = 65_536
 # Timestamps are a client's to choose; between these no difference of two overflows.
 MOMENT_LIMIT_MS = 1 << 62
 NO_TIMESTAMP = np.iinfo(np.int64).min
@@ -100,7 +100,7 @@ def _ordered(usual: UsualColumns, others: list[Unusual]) -> _Order:
         alive_ms,
         latest_at,
         bool((np.diff(offset[order]) == 1).all()) and not bool(error.any()),
-        summary | {"entries": int(number[-1]), "alive_ms": int(alive[-1])},
+        summary | {"records": int(number[-1]), "alive_ms": int(alive[-1])},
     )
 
 
@@ -135,8 +135,8 @@ class _Split:
     def rows(self) -> Iterator[pa.StructArray]:
         """The records that were not folded away, some at a time, of TXN_LOG_RECORD_TYPE."""
         kept = np.flatnonzero(~self._folding.folded)
-        for at in range(0, kept.size, ENTRIES_AT_ONCE):
-            some = kept[at : at + ENTRIES_AT_ONCE]
+        for at in range(0, kept.size, RECORDS_AT_ONCE):
+            some = kept[at : at + RECORDS_AT_ONCE]
             flags = {
                 "judged": pa.array(self._folding.judged[some]),
                 "decided": pa.array(self._folding.decided[some]),
@@ -163,14 +163,14 @@ class _Split:
         """What was folded away, rows of FOLDED_TYPE."""
         folded = np.flatnonzero(self._folding.folded)
         decided = np.flatnonzero(self._folding.decided)
-        for at in range(0, max(folded.size, decided.size), ENTRIES_AT_ONCE):
+        for at in range(0, max(folded.size, decided.size), RECORDS_AT_ONCE):
             txn_log_records, decisions = (
-                folded[at : at + ENTRIES_AT_ONCE],
-                decided[at : at + ENTRIES_AT_ONCE],
+                folded[at : at + RECORDS_AT_ONCE],
+                decided[at : at + RECORDS_AT_ONCE],
             )
             yield {
-                "entries": txn_log_records.size,
-                "entries_block": _block(
+                "records": txn_log_records.size,
+                "records_block": _block(
                     self._usual.columns(txn_log_records) | self._place(txn_log_records),
                     FOLDED_SCHEMA,
                 ),
@@ -270,11 +270,11 @@ def txn_log_rows(
     column `coordinator` of SUMMARY_TYPE, if there are records.
     """
     usual = UsualColumns(source, headers)
-    others = list(unusual_entries(source, headers, usual.readable, limit))
-    return (yield from entry_rows(builder, usual, others, foldable, place))
+    others = list(unusual_records(source, headers, usual.readable, limit))
+    return (yield from record_rows(builder, usual, others, foldable, place))
 
 
-def entry_rows(
+def record_rows(
     builder: RowBuilder,
     usual: UsualColumns,
     others: list[Unusual],
