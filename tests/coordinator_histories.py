@@ -36,7 +36,7 @@ class Id:
 
     def __init__(self, number: int, chance: random.Random) -> None:
         self.name, self.producer_id = f"id-{number}", 4_000 + number
-        self.protocol = chance.choice((0, 2))
+        self.version = chance.choice((0, 2))
         self.epoch = 0
         self.sequences = dict.fromkeys(TOPICS, 0)
 
@@ -68,7 +68,7 @@ class History:
             tuple((topic, tuple(numbers)) for topic, numbers in groups.items()) or None,
             self.now,
             -1 if self.faulty() else began,
-            client_transaction_version=one.protocol,
+            client_transaction_version=one.version,
         )
         stored = None if chance.random() < 0.002 else txn_log.encode_value(value)
         record = writer.record(0, 0, txn_log.encode_key(one.name), stored)
@@ -94,7 +94,7 @@ class History:
             )  # fmt: skip
             one.sequences[place] += 1
         commit = chance.random() < 0.7
-        if one.protocol:
+        if one.version:
             one.epoch += 1
             one.sequences = dict.fromkeys(TOPICS, 0)
         prepared = PREPARE_COMMIT if commit else PREPARE_ABORT

@@ -15,7 +15,7 @@ from udfs.rules.absence import none_between
 from udfs.rules.attribution import took_effect
 from udfs.rules.coordinator_step import (
     NO_RECORD,
-    PROTOCOL_2,
+    TRANSACTION_VERSION_2,
     Recorded,
     Step,
     data_epoch,
@@ -54,7 +54,7 @@ def decisions(txn_log_records: DataFrame) -> DataFrame:
     ).select(
         "*", F.lag(before).over(by_id).alias("before"), F.lead(after).over(by_id).alias("next")
     )
-    transaction_version_2 = F.col("client_transaction_version") >= PROTOCOL_2
+    transaction_version_2 = F.col("client_transaction_version") >= TRANSACTION_VERSION_2
     missing = ~none_between(counted(), counted("next."))
     # A text that tells no start does not tell the transaction of what stands behind a gap.
     untold = F.col("start_ms").isNull() | F.col("next.start_ms").isNull()
@@ -132,7 +132,7 @@ def _first_outcome() -> list[Column]:
     """How the transaction of the first record ended, null where that does not tell."""
     status = F.col("first.status")
     completed = status.isin(COMPLETE_COMMIT, COMPLETE_ABORT)
-    tells = completed & (F.col("first.client_transaction_version") >= PROTOCOL_2)
+    tells = completed & (F.col("first.client_transaction_version") >= TRANSACTION_VERSION_2)
     return [
         F.when(tells, F.col("first.producer_epoch")).alias("first_epoch"),
         F.when(tells, status == COMPLETE_COMMIT).alias("first_commit"),

@@ -17,9 +17,9 @@ from schemas.coordinator_states import (
 from udfs.rules.absence import Counted, none_before, none_between, reaches_behind
 from udfs.rules.coordinator_step import (
     EXHAUSTED_EPOCH,
-    PROTOCOL_2,
+    TRANSACTION_VERSION_2,
     Recorded,
-    epoch_by_protocol,
+    epoch_by_version,
     epoch_in_effect,
     gave_way,
 )
@@ -54,10 +54,12 @@ def _epochs_listed() -> Column:
     A Prepare record that is no fence tells the epoch of its data by itself. Where the record before
     has another one, that record is wrong, and the decision lists its partitions nevertheless.
     """
-    by_protocol = epoch_by_protocol(_recorded())
-    fence = (F.col("state") == PREPARE_ABORT) & (F.col("client_transaction_version") < PROTOCOL_2)
+    by_version = epoch_by_version(_recorded())
+    fence = (F.col("state") == PREPARE_ABORT) & (
+        F.col("client_transaction_version") < TRANSACTION_VERSION_2
+    )
     tells = F.col("state").isin(*PREPARED) & ~fence
-    other = F.when(tells & (by_protocol != F.col("data_epoch")), by_protocol)
+    other = F.when(tells & (by_version != F.col("data_epoch")), by_version)
     return F.array_compact(F.array("data_epoch", other))
 
 
@@ -71,7 +73,7 @@ def _begins() -> Column:
     """Whether no transaction of the epoch can lie before this record.
 
     InitProducerId gives an epoch that no data have; under transaction.version 2 so does every
-    end of a transaction. A Complete record of the older protocols goes on with its epoch. A client
+    end of a transaction. A Complete record of the older versions goes on with its epoch. A client
     that asks again gets the same epoch in a second Empty record
     (`TransactionMetadata.prepareIncrementProducerEpoch`), perhaps after a transaction in it: epoch
     0, too, where its producer id followed on one whose epochs were used up
@@ -89,7 +91,7 @@ def _begins() -> Column:
     anew = ~surely(same_producer) & (F.col("producer_epoch") == 0)
     risen = previous_next_to_it & (surely(raised) | anew)
     first_of_all = F.col("previous").isNull() & none_before(counted())
-    of_version_2 = F.col("client_transaction_version") >= PROTOCOL_2
+    of_version_2 = F.col("client_transaction_version") >= TRANSACTION_VERSION_2
     given = surely(of_version_2) | surely(risen) | first_of_all
     return F.when(F.col("state") == EMPTY, given).otherwise(completed & of_version_2)
 

@@ -125,7 +125,7 @@ class UsualColumns:
             listed=self.listed,
             last_update_ms=fields[values.LAST_UPDATE_MS],
             start_ms=fields[values.START_MS],
-            protocol=self.protocol(),
+            transaction_version=self.transaction_version(),
         )
 
     def hashes(self) -> Int64s:
@@ -133,7 +133,7 @@ class UsualColumns:
         distinct: Int64s = self._hashes[np.unique(self.identity)].astype(np.int64)
         return distinct
 
-    def protocol(self) -> Int64s:
+    def transaction_version(self) -> Int64s:
         """Client transaction version of each record."""
         version: Int64s = self._fields[values.CLIENT_TRANSACTION_VERSION]
         return version

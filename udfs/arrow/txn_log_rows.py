@@ -17,7 +17,7 @@ from udfs.arrow.txn_log_unusual import RECORD, Unusual, unusual_records
 from udfs.rules.attribution import took_effect
 from udfs.rules.clock import counted_pause
 from udfs.rules.coordinator_step import (
-    PROTOCOL_2,
+    TRANSACTION_VERSION_2,
     Recorded,
     data_epoch,
     gave_way,
@@ -182,7 +182,7 @@ class _Split:
         states = self._states
         return Recorded(
             states.status[some], states.producer_id[some], states.producer_epoch[some],
-            states.protocol[some],
+            states.transaction_version[some],
         )  # fmt: skip
 
     def _decisions(self, some: Int64s) -> dict[str, pa.Array]:
@@ -193,7 +193,10 @@ class _Split:
         states, usual = self._states, self._usual
         before, after = self._chain.previous[some], self._chain.following[some]
         prepare, earlier = self._recorded(some), self._recorded(before)
-        transaction_version_2, status = prepare.protocol >= PROTOCOL_2, prepare.state
+        transaction_version_2, status = (
+            prepare.transaction_version >= TRANSACTION_VERSION_2,
+            prepare.state,
+        )
         step, next_step = states.at(some).step(), states.at(after).step()
         none = ~(took_effect(status, next_step.state) & is_completed_by(step, next_step))
         columns = usual.columns(some)

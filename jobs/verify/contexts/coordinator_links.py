@@ -142,7 +142,7 @@ def _markers_found(
         markers.join(small(owed), on=["listed_index", "producer_id", "producer_epoch", "commit"])
         # The coordinator has its answer when the marker is replicated (acks=-1).
         .filter(is_replicated(F.col("marker_offset"), F.col("replicated_below")))
-        # Before protocol 2 an earlier transaction has a marker of the same epoch.
+        # Before transaction.version 2 an earlier transaction has a marker of the same epoch.
         .filter(F.col("marker_timestamp") >= F.col("timestamp"))
         .withColumn("marked_for_ms", F.try_subtract("marker_timestamp", "timestamp"))
         # It may be sent again, and copies of the partition hold the same one.

@@ -61,8 +61,8 @@ def _contradictions(given: OffsetTransactions, partition_info: DataFrame) -> Dat
 
     aborted, committed = ended(given.regular_aborts, False), ended(given.regular, True)
     whole = F.struct(*[*CLOSED_COLUMNS, "place", "place_stable_below"])
-    # Before protocol 2 an epoch may have any number of them, and pairing each with each would never
-    # end; the first in a partition stands for all.
+    # Before transaction.version 2 an epoch may have any number of them, and pairing each with each
+    # would never end; the first in a partition stands for all.
     first_aborted = aborted.groupBy(
         "producer_id", "producer_epoch", "of_offsets", "partition_index", "marker_epoch"
     ).agg(F.min(whole).alias("aborted"))

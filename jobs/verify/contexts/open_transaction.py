@@ -352,12 +352,13 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
     """Whether data that lie open came after the marker of their own transaction.
 
     behind_own_marker: the marker before them ended data of the same epoch, which is how
-    transactions end before protocol 2. listed_later: a Prepare record after that marker lists the
-    partition, so the data may be of that transaction. listing_known: no record of the id after
-    that marker is missing. registration_over: nothing that the copy of the coordinator's log lacks
-    can have registered the partition for these data. one_clock: timestamps of marker and Prepare
-    records tell their order. behind_gap: offsets after that marker are missing. listing_over: the
-    same as registration_over of the copy that tells `unlisted`, or both copies end in one record.
+    transactions end before transaction.version 2. listed_later: a Prepare record after that marker
+    lists the partition, so the data may be of that transaction. listing_known: no record of the id
+    after that marker is missing. registration_over: nothing that the copy of the coordinator's log
+    lacks can have registered the partition for these data. one_clock: timestamps of marker and
+    Prepare records tell their order. behind_gap: offsets after that marker are missing.
+    listing_over: the same as registration_over of the copy that tells `unlisted`, or both copies
+    end in one record.
     """
     marked = F.col("opening_marker.timestamp")
     epoch = F.col("highest_epoch")
