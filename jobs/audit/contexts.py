@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.audit.audit import Aborts, Read, Request
-from jobs.decode.splits import offsets_partitions
+from jobs.decode.splits import coordinator_partitions, offsets_partitions
 from jobs.model.cluster import Clusters
 from jobs.model.decoded import Decoded
 from jobs.model.dump import Dump
@@ -306,7 +306,7 @@ def _coordinator_listing(dump: Dump, clusters: Clusters) -> CoordinatorListing:
         if TXN_LOG_TOPIC in one.partitions
     }
     return CoordinatorListing(
-        number=len(numbers) if numbers == set(range(len(numbers))) else 0,
+        number=coordinator_partitions(dump) or 0,
         total=max(totals, default=None),
         listed=bool(numbers) and listed == numbers,
         beyond=bool(listed - numbers),

@@ -43,6 +43,7 @@ RULES: tuple[tuple[Callable[..., Any], str], ...] = (
     (absence.reaches_behind, "nn"),
     (absence.first_pass_possible, "ffff"),
     (absence.passed_by_cleaner, "nnnn"),
+    (absence.ids_fit, "nn"),
     (absence.partitions_proven, "nffnn"),
     (attribution.took_effect, "nn"),
     (attribution.is_copied_later, "nnf"),

@@ -138,6 +138,11 @@ def passed_by_cleaner(
     )
 
 
+def ids_fit(fitting: Values, misfits: Values) -> Values:
+    """Whether ids that do not lie where a number of partitions puts them are the fault, not it."""
+    return fitting >= misfits * IDS_THAT_PROVE
+
+
 def partitions_proven(
     number: Values, known: Values, listed: Values, ids: Values, misfits: Values
 ) -> Values:
@@ -148,6 +153,6 @@ def partitions_proven(
     modulo `number` says (`TransactionStateManager.partitionFor`). Ids alone tell no number from
     its multiples, and nothing where it is 1; so without such a list only the default is believed.
     """
-    fits = misfits * IDS_THAT_PROVE <= ids
+    fits = ids_fit(ids - misfits, misfits)
     usual = (number == DEFAULT_COORDINATOR_PARTITIONS) & (ids >= IDS_THAT_PROVE)
     return known | (fits & (number > 1) & (listed | usual))
