@@ -9,7 +9,7 @@ from jobs.model.state_names import state_name
 from jobs.spark.joins import small
 from jobs.verify.contexts.context import Context, with_paths
 from jobs.verify.contexts.coordinator_links import with_links
-from jobs.verify.contexts.open_transaction import LOOKED_EVERY_MS, latest_start
+from jobs.verify.contexts.open_transaction import overdue_for
 from jobs.verify.contexts.transaction import Ages
 from jobs.verify.transitions import NAMES, from_older_state, is_plain, kept_columns
 from schemas.coordinator_states import (
@@ -92,10 +92,7 @@ def _enriched(linked: DataFrame, files: DataFrame, ages: Ages) -> DataFrame:
         F.col("position").alias("byte_position"),
         F.col("length").alias("byte_length"),
         F.lit(ages.transaction_max_timeout).alias("limit_ms"),
-        F.try_subtract(
-            F.try_subtract(F.least(seen_up_to, now), latest_start()),
-            F.col("timeout_ms").cast("long") + F.lit(LOOKED_EVERY_MS + ages.late_slack),
-        ).alias("overdue_ms"),
+        overdue_for(seen_up_to, ages.now, ages.late_slack).alias("overdue_ms"),
         F.col("previous.position").alias("previous_position"),
         F.col("previous.length").alias("previous_length"),
         F.col("first_user.position").alias("user_position"),

@@ -298,8 +298,6 @@ def coordinator_columns(
         & F.col("coordinator.replicated")
         & (F.coalesce(one_moment, F.lit(False)) | coordinator_covers)
     )
-    limit = F.col("coordinator.timeout_ms").cast("long") + F.lit(LOOKED_EVERY_MS + late_slack)
-    looked = F.least("coordinator.complete_up_to_ms", F.lit(now).cast("long"))
     return [
         F.col("coordinator.transactional_id").alias("transactional_id"),
         F.col("coordinator.state").alias("coordinator_state"),
@@ -321,18 +319,24 @@ def coordinator_columns(
             F.lit(False),
         ).alias("coordinator_went_on"),
         F.coalesce(one_moment | partition_covers, F.lit(False)).alias("copied_behind_coordinator"),
-        # A record may hold any moment, also one so far away that the difference is no long.
-        (F.try_subtract(looked, latest_start("coordinator.")) - limit).alias("overdue_ms"),
+        overdue_for(F.col("coordinator.complete_up_to_ms"), now, late_slack, "coordinator.").alias(
+            "overdue_ms"
+        ),
     ]
 
 
-def latest_start(record: str = "") -> Column:
-    """Start of the transaction of a record of the coordinator, ms.
+def overdue_for(seen_up_to: Column, now: int | None, late_slack: int, record: str = "") -> Column:
+    """How long before `seen_up_to` its coordinator should have aborted a transaction, ms.
 
-    Where a text does not print it, its last update, which is not before it. `record`: prefix of the
-    names of its columns.
+    Negative where it need not. Its start is that of a record of the coordinator; where a text does
+    not print it, its last update, which is not before it. `record`: prefix of the names of its
+    columns.
     """
-    return F.coalesce(f"{record}start_ms", f"{record}last_update_ms")
+    started = F.coalesce(f"{record}start_ms", f"{record}last_update_ms")
+    limit = F.col(f"{record}timeout_ms").cast("long") + F.lit(LOOKED_EVERY_MS + late_slack)
+    # A record may hold any moment, also one so far away that the difference is no long.
+    open_for = F.try_subtract(F.least(seen_up_to, F.lit(now).cast("long")), started)
+    return F.try_subtract(open_for, limit)
 
 
 def logs_later(clock_tolerance: int) -> Column:
