@@ -31,25 +31,6 @@ from schemas.dump_partition import CLEANED, CLEANING_UNKNOWN
 from udfs.rules.absence import Range, overlaps, within_reach
 from udfs.rules.extent import MAX_OFFSET, is_replicated
 from udfs.rules.memory import may_be_gone_with_the_head
-from udfs.wire.batches.batch_layout import MAX_SEQUENCE
-
-SEQUENCE_SPACE = MAX_SEQUENCE + 1
-
-
-def sequence_distance(start: Column, end: Column) -> Column:
-    """Steps from `start` forward to `end` in the circle of sequences, 0 to 2^31 - 1."""
-    return F.pmod(end.cast("long") - start.cast("long"), F.lit(SEQUENCE_SPACE))
-
-
-def is_ahead(expected: Column, found: Column) -> Column:
-    """Whether `found` comes after `expected` rather than before it, on the circle."""
-    distance = sequence_distance(expected, found)
-    return (distance > 0) & (distance < SEQUENCE_SPACE // 2)
-
-
-def is_behind(expected: Column, found: Column) -> Column:
-    """Whether `found` comes before `expected`, on the circle."""
-    return sequence_distance(expected, found) >= SEQUENCE_SPACE // 2
 
 
 def one_instant(coordinator_clean_shutdown: str) -> Column:

@@ -9,13 +9,12 @@ from jobs.verify.conditions import (
     marker_lost,
     number_missing,
     own_missing_between,
-    sequence_distance,
 )
 from jobs.verify.contexts.append_bound import with_latest_append
 from jobs.verify.contexts.context import Context, with_paths
 from udfs.rules.logic import surely
 from udfs.rules.memory import at_least_later, may_have_expired
-from udfs.rules.producer_step import LAST_EPOCH, Batch, Known, follows
+from udfs.rules.producer_step import LAST_EPOCH, Batch, Known, follows, sequence_distance
 
 # Up to which moment the broker may have expired producers is asked of these alone.
 PAUSED = "paused"
@@ -122,7 +121,8 @@ def run_context(
 
     def enrich(selected: DataFrame) -> DataFrame:
         def into_chain(name: str) -> Column:
-            return sequence_distance(F.col("chain.first_sequence"), F.col(name))
+            steps: Column = sequence_distance(F.col("chain.first_sequence"), F.col(name))
+            return steps
 
         chain_end = into_chain("previous.last_sequence")
         repeats = (
