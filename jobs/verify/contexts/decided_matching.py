@@ -6,6 +6,7 @@ from pyspark.sql import functions as F
 from jobs.spark.joins import small
 from jobs.verify.contexts.decided_places import place_number
 from udfs.rules import attribution
+from udfs.rules.coordinator_step import TRANSACTION_VERSION_2
 
 # Above every leader epoch: a transaction that is not complete may have further coordinators.
 ANY_LEADER_EPOCH = 2**31 - 1
@@ -137,7 +138,7 @@ def with_last_outcomes(history: DataFrame, owners: DataFrame) -> DataFrame:
     the epoch of its data contradicts it: an epoch is one transaction. `owners`: one row a producer.
     """
     ended = F.col("state").isin("CompleteCommit", "CompleteAbort") & (
-        F.col("client_transaction_version") >= 2
+        F.col("client_transaction_version") >= TRANSACTION_VERSION_2
     )
     last = owners.select(
         "producer_id",

@@ -21,7 +21,7 @@ from schemas.topics import TXN_LOG_TOPIC
 from udfs.rules.absence import partitions_proven
 from udfs.rules.attribution import surely_before
 from udfs.rules.clock import covers
-from udfs.rules.coordinator_step import Recorded, epoch_in_effect
+from udfs.rules.coordinator_step import TRANSACTION_VERSION_2, Recorded, epoch_in_effect
 from udfs.rules.extent import is_one_moment, outlived
 from udfs.rules.logic import surely
 
@@ -367,7 +367,7 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
     marked = F.col("opening_marker.timestamp")
     epoch = F.col("highest_epoch")
     before_transaction_version_2 = F.coalesce(
-        F.col("coordinator.client_transaction_version") < 2, F.lit(False)
+        F.col("coordinator.client_transaction_version") < TRANSACTION_VERSION_2, F.lit(False)
     )
     same_epoch = (F.col("opening_marker.epoch") == epoch) & (F.col("lowest_epoch") == epoch)
     ended = F.coalesce(F.col("opening_marker_ended") == epoch, before_transaction_version_2)

@@ -31,6 +31,7 @@ from jobs.verify.verdict import (
     inconclusive,
     suspect,
 )
+from udfs.rules.coordinator_step import TRANSACTION_VERSION_2
 
 
 def _all_marked() -> Column:
@@ -48,7 +49,7 @@ def _markers_distinguishable() -> Column:
 
     transaction.version 2 gives every transaction its own epoch; else one broker's clock decides.
     """
-    return (F.col("client_transaction_version") >= 2) | F.col("single_broker")
+    return (F.col("client_transaction_version") >= TRANSACTION_VERSION_2) | F.col("single_broker")
 
 
 CHECK = Check(
