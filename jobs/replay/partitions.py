@@ -312,7 +312,7 @@ def partition_info(
 
     complete_up_to_ms: see `udfs.rules.extent`. outlasted: another copy of the partition goes on
     after the end of this one. of_leader: see
-    `udfs.rules.extent.reaches_copying`. alone: its broker is the only one of its cluster.
+    `udfs.rules.extent.reaches_copying`.
     newest_snapshot, open_in_snapshot: see `known_states`; null where no snapshot says.
     earlier_end: log end of the copy of a `__transaction_state` partition that was taken before all
     data, null for none.
@@ -402,7 +402,6 @@ def partition_info(
             complete_up_to.alias("complete_up_to_ms"),
             outlasted.alias("outlasted"),
             of_leader.alias("of_leader"),
-            alone.alias("alone"),
             *LOOKED_UP,
             (F.col("one_broker") & alone).alias("single_broker"),
             alone.alias("alone_in_cluster"),

@@ -180,7 +180,7 @@ def coordinator_step_context(
     needed = partition_info.select(
         "partition_index", "topic", "partition", "broker", "from_beginning", "stable_below",
         "complete_up_to_ms", "single_broker", "lost_to", "nameless_at",
-        F.when(~F.col("alone"), F.col("high_watermark")).alias("replicated_below"),
+        F.when(~F.col("alone_in_cluster"), F.col("high_watermark")).alias("replicated_below"),
     )  # fmt: skip
     joined = stepped.join(small(needed), on="partition_index", how="inner")
     rows = joined.select(

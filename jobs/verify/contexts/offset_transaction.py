@@ -116,7 +116,7 @@ def offset_transaction_context(
     known = partition_info.filter(F.col("topic") == OFFSETS_TOPIC).select(
         "partition_index", "topic", "partition", "broker", "stable_below", "cleaning",
         "cleaned_below", "holes", "start_known", "single_broker", "clean_shutdown",
-        "complete_up_to_ms", "alone", "outlasted",
+        "complete_up_to_ms", "alone_in_cluster", "outlasted",
     )  # fmt: skip
     transactions = (
         all_transactions(given.transactions, given.regular)

@@ -186,7 +186,7 @@ def with_log_ages(
     the row. A COMMIT marker of the producer in front of the data is the coordinator's, which wrote
     its Complete record after it: what was lost before is not the last of that id.
     """
-    stopped = F.col("clean_shutdown") & F.col("alone")
+    stopped = F.col("clean_shutdown") & F.col("alone_in_cluster")
     committed_ms = F.when(F.col("opening_marker.commit"), F.col("opening_marker.timestamp"))
     known_ms = F.coalesce(F.try_subtract(committed_ms, F.lit(clock_tolerance)), F.lit(0))
     by_partition = (
@@ -285,9 +285,9 @@ def coordinator_columns(
         F.col("coordinator.complete_up_to_ms"), F.col("appended_by_ms"), clock_tolerance
     )
     one_moment = is_one_moment(
-        F.col("alone"),
+        F.col("alone_in_cluster"),
         F.col("clean_shutdown"),
-        F.col("coordinator.alone"),
+        F.col("coordinator.alone_in_cluster"),
         F.col("coordinator.clean_shutdown"),
         F.col("coordinator.broker") == F.col("broker"),
     )
@@ -346,7 +346,7 @@ def logs_later(clock_tolerance: int) -> Column:
     who has another producer id by then must have ended them: a transaction that nobody ends times
     out. `limit_ms`: the longest timeout, with some slack.
     """
-    one_moment = F.col("alone") & F.col("clean_shutdown") & F.col("logs_stopped")
+    one_moment = F.col("alone_in_cluster") & F.col("clean_shutdown") & F.col("logs_stopped")
     named = covers(F.col("logs_until_ms"), F.col("appended_by_ms"), clock_tolerance)
     overdue_here = outlived(F.col("complete_up_to_ms"), F.col("appended_by_ms"), F.col("limit_ms"))
     return F.coalesce(one_moment | (named & overdue_here), F.lit(False))
