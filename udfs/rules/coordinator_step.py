@@ -227,7 +227,7 @@ def may_follow(state: Values, transaction_version: Values, last: Values) -> Valu
     )
 
 
-def _two_phase(one: Step, other: Step) -> Values:
+def _two_phase(one: Step | Kept, other: Step | Kept) -> Values:
     return surely(one.timeout_ms == TWO_PHASE_COMMIT_TIMEOUT) | surely(
         other.timeout_ms == TWO_PHASE_COMMIT_TIMEOUT
     )
@@ -307,12 +307,6 @@ def takes_up(record: Step, older: Step) -> Values:
     )
 
 
-def _of_two_phase(one: Kept, other: Kept) -> Values:
-    return surely(one.timeout_ms == TWO_PHASE_COMMIT_TIMEOUT) | surely(
-        other.timeout_ms == TWO_PHASE_COMMIT_TIMEOUT
-    )
-
-
 def _goes_on(record: Kept) -> Values:
     """Whether a record proves that it was taken from an Ongoing record: it began nothing itself.
 
@@ -337,7 +331,7 @@ def keeps(record: Kept, older: Kept) -> Values:
     decides = is_in(record.state, (PREPARE_COMMIT, PREPARE_ABORT))
     others = decides & running & (record.listed != older.listed)
     changes = surely(other_timeout) | begins | surely(drops) | surely(others)
-    return ~changes | _of_two_phase(record, older)
+    return ~changes | _two_phase(record, older)
 
 
 def may_keep_one_past(one: Kept, other: Kept) -> Values:
@@ -359,7 +353,7 @@ def may_keep_one_past(one: Kept, other: Kept) -> Values:
         return surely(both & (added.partitions < decision.partitions))
 
     changes = surely(other_timeout) | running_apart | surely(others)
-    return ~(changes | lacks(one, other) | lacks(other, one)) | _of_two_phase(one, other)
+    return ~(changes | lacks(one, other) | lacks(other, one)) | _two_phase(one, other)
 
 
 def may_share_past(one: Step, other: Step) -> Values:

@@ -3,8 +3,10 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from jobs.model.state_names import named
 from jobs.spark.joins import small
 from jobs.verify.contexts.decided_places import place_number
+from schemas.coordinator_states import COMPLETE_ABORT, COMPLETE_COMMIT, STATE_NAMES
 from udfs.rules import attribution
 from udfs.rules.coordinator_step import TRANSACTION_VERSION_2
 
@@ -137,7 +139,7 @@ def with_last_outcomes(history: DataFrame, owners: DataFrame) -> DataFrame:
     left when all before is compacted away. A marker of its epoch with the other outcome that raised
     the epoch of its data contradicts it: an epoch is one transaction. `owners`: one row a producer.
     """
-    ended = F.col("state").isin("CompleteCommit", "CompleteAbort") & (
+    ended = F.col("state").isin(*named(COMPLETE_COMMIT, COMPLETE_ABORT)) & (
         F.col("client_transaction_version") >= TRANSACTION_VERSION_2
     )
     last = owners.select(
@@ -145,7 +147,7 @@ def with_last_outcomes(history: DataFrame, owners: DataFrame) -> DataFrame:
         F.col("transactional_id").alias("newest_id"),
         F.col("record_offset").alias("newest_record"),
         F.when(ended, F.col("producer_epoch")).alias("last_epoch"),
-        F.when(ended, F.col("state") == "CompleteCommit").alias("last_commit"),
+        F.when(ended, F.col("state") == STATE_NAMES[COMPLETE_COMMIT]).alias("last_commit"),
         F.when(ended, F.col("transactional_id")).alias("last_id"),
     )
     return history.join(last, on="producer_id", how="left")

@@ -11,12 +11,22 @@ from pyspark.sql import functions as F
 
 from jobs.model.coordinator_log import CoordinatorLog
 from jobs.model.lost_records import lost_up_to
-from jobs.model.state_names import STATES
+from jobs.model.state_names import named
 from jobs.spark.joins import small
 from jobs.verify.conditions import missing_behind, one_instant
 from jobs.verify.contexts.append_bound import broker_moments
 from jobs.verify.contexts.decided_anchors import BEYOND_CLOCKS_MS
-from schemas.coordinator_states import TWO_PHASE_COMMIT_TIMEOUT
+from schemas.coordinator_states import (
+    COMPLETE_ABORT,
+    COMPLETE_COMMIT,
+    EMPTY,
+    IN_TRANSACTION,
+    ONGOING,
+    PREPARE_ABORT,
+    PREPARE_COMMIT,
+    STATE_NAMES,
+    TWO_PHASE_COMMIT_TIMEOUT,
+)
 from schemas.topics import TXN_LOG_TOPIC
 from udfs.rules.absence import partitions_proven
 from udfs.rules.attribution import surely_before
@@ -241,7 +251,7 @@ def _epoch_of_coordinator() -> Column:
 
     Null for none, and where a new leader may take the record back.
     """
-    status = F.array_position(F.array(*map(F.lit, STATES)), F.col("coordinator.state")) - 1
+    status = F.array_position(F.array(*map(F.lit, STATE_NAMES)), F.col("coordinator.state")) - 1
     record = Recorded(
         status,
         *[
@@ -256,7 +266,7 @@ def _epoch_of_coordinator() -> Column:
 def runs_here() -> Column:
     """Whether the last record of the coordinator runs a transaction that lists the partition."""
     listed = F.array_contains("coordinator.partitions", F.concat_ws("-", "topic", "partition"))
-    active = F.col("coordinator.state").isin("Ongoing", "PrepareCommit", "PrepareAbort")
+    active = F.col("coordinator.state").isin(*named(*IN_TRANSACTION))
     return F.coalesce(active & listed, F.lit(False))
 
 
@@ -293,7 +303,7 @@ def coordinator_columns(
     )
     # An Empty record comes after all that could have registered the partition for the data.
     rests_above = (
-        (F.col("coordinator.state") == "Empty")
+        (F.col("coordinator.state") == STATE_NAMES[EMPTY])
         & (F.col("coordinator.producer_epoch") > F.col(epoch))
         & F.col("coordinator.replicated")
         & (F.coalesce(one_moment, F.lit(False)) | coordinator_covers)
@@ -314,7 +324,7 @@ def coordinator_columns(
             F.coalesce(rests_above, F.lit(False))
             | (
                 (_epoch_of_coordinator() > F.col(epoch))
-                & ~F.col("coordinator.state").isin("PrepareCommit", "PrepareAbort")
+                & ~F.col("coordinator.state").isin(*named(PREPARE_COMMIT, PREPARE_ABORT))
             ),
             F.lit(False),
         ).alias("coordinator_went_on"),
@@ -371,7 +381,7 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
     )
     same_epoch = (F.col("opening_marker.epoch") == epoch) & (F.col("lowest_epoch") == epoch)
     ended = F.coalesce(F.col("opening_marker_ended") == epoch, before_transaction_version_2)
-    at_rest = F.col("coordinator.state").isin("CompleteCommit", "CompleteAbort")
+    at_rest = F.col("coordinator.state").isin(*named(COMPLETE_COMMIT, COMPLETE_ABORT))
     settled = at_rest & (F.col("coordinator.last_update_ms") <= marked)
     tolerance = F.lit(clock_tolerance)
     known_from = F.col("coordinator.whole_since_ms")
@@ -483,7 +493,7 @@ def _running() -> Column:
     return (
         (F.col("outcome") == "open")
         & F.col("coordinator_covers_partition")
-        & (F.col("coordinator_state") == "Ongoing")
+        & (F.col("coordinator_state") == STATE_NAMES[ONGOING])
         & ~F.col("two_phase_commit")
     )
 

@@ -7,6 +7,7 @@ versions may stand in one log. A null value is a tombstone and never reaches thi
 import struct
 from typing import Any, NamedTuple
 
+from schemas.coordinator_states import STATE_NAMES
 from udfs.wire.errors import WireError
 from udfs.wire.fields import (
     INT16,
@@ -23,16 +24,7 @@ FLEXIBLE_SINCE = 1
 VALUE_VERSIONS = (0, 1)
 
 # The position in this tuple is the status byte. Dead and PrepareEpochFence live in memory only.
-STATUS = (
-    "Empty",
-    "Ongoing",
-    "PrepareCommit",
-    "PrepareAbort",
-    "CompleteCommit",
-    "CompleteAbort",
-    "Dead",
-    "PrepareEpochFence",
-)
+STATUS = (*STATE_NAMES, "Dead", "PrepareEpochFence")
 
 # ProducerId, ProducerEpoch, TransactionTimeoutMs, TransactionStatus.
 VALUE_HEAD = struct.Struct(">qhib")
