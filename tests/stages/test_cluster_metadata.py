@@ -131,6 +131,20 @@ def test_a_log_from_its_beginning_tells_everything(tmp_path: Path) -> None:
         assert told.shortest_expiration_ms(5) == 5
 
 
+def test_a_split_finds_its_batches_above_two_billion_offsets(tmp_path: Path) -> None:
+    first = 3 << 30
+    content = log(blocks(1000, 2000, 3000), first)
+    broker_folder(tmp_path, "broker", {f"{first:020}.log": content})
+    facts = [
+        row["metadata"]["number"]
+        for split in plan_splits(collect([tmp_path]), 100)
+        if split["kind"] == "metadata_log"
+        for row in rows(split)
+        if row["kind"] == log_row.METADATA
+    ]
+    assert facts == [1000, 2000, 3000]
+
+
 def test_a_snapshot_stands_for_the_head_that_is_trimmed(tmp_path: Path) -> None:
     state = [[topic("a", "one"), policy("a", "delete"), partition("one", 0), *blocks(4000)[0]]]
     behind = log([[topic("b", "two"), partition("two", 0)], *blocks(5000)], 100, seconds=50)
