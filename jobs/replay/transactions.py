@@ -149,6 +149,11 @@ def abort_markers(transactions: DataFrame, regular_aborts: DataFrame) -> DataFra
     that began in its split the decoder found the oldest open one. One that is longer was not
     folded away, and is open at marker m when it ends after m: a running minimum from the end of
     the log, taken in two levels so that a large partition is many tasks.
+
+    Those that were folded away go another way where they are many: over arrays
+    (`udfs.wire.side_files.aborted_list.last_stable_offsets`), which is faster by far but needs all
+    long ones of a partition in each task. So this way stays for the rows, and for dumps that have
+    too many long ones (`jobs.replay.aborted_lists.MOST_LONG`). Both ask `stable_at_abort`.
     """
     aborts = all_transactions(
         transactions.filter(F.col("outcome") == "abort"),
