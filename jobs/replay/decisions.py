@@ -65,7 +65,7 @@ def decisions(txn_log_records: DataFrame) -> DataFrame:
     )
     prepare, before_it = recorded(""), recorded("before.")
     otherwise = missing & ended_otherwise(step_of(""), step_of("next."))
-    goes_on = gave_way(step_of(""), step_of("next.")) | F.coalesce(otherwise, F.lit(False))
+    goes_on = gave_way(step_of(""), step_of("next.")) | surely(otherwise)
     prepared = F.col("status").isin(PREPARE_COMMIT, PREPARE_ABORT) & ~F.col("decided")
     return stepped.filter(prepared).select(
         F.col("partition_index").alias("coordinator_index"),
@@ -81,7 +81,7 @@ def decisions(txn_log_records: DataFrame) -> DataFrame:
         F.col("producer_epoch").alias("marker_epoch"),
         epoch_of_data(prepare, before_it).alias("data_epoch"),
         (F.col("status") == PREPARE_COMMIT).alias("commit"),
-        F.coalesce(transaction_version_2, F.lit(False)).alias("transaction_version_2"),
+        surely(transaction_version_2).alias("transaction_version_2"),
         # Without the record before, the decision counts as of its own version.
         surely(shares_epoch(prepare, before_it)).alias("shares_epoch"),
         "partitions",

@@ -66,7 +66,8 @@ def _epochs_listed() -> Column:
 def _is_tried_again() -> Column:
     """Whether a record goes on with the transaction of a Prepare record right before it."""
     goes_on = gave_way(step_of("previous.", "state"), step_of("", "state"))
-    return F.coalesce(F.col("previous.state").isin(*PREPARED) & goes_on, F.lit(False))
+    answer: Column = surely(F.col("previous.state").isin(*PREPARED) & goes_on)
+    return answer
 
 
 def _begins() -> Column:
@@ -133,14 +134,12 @@ def _numbered(readable: DataFrame) -> DataFrame:
         .withColumn("used", F.last(in_use, ignorenulls=True).over(by_id))
         .select("*", F.lag(before).over(by_id).alias("previous"))
     )
-    changed = F.coalesce(F.col("used") != F.lag("used").over(by_id), F.lit(False))
+    changed = surely(F.col("used") != F.lag("used").over(by_id))
     return (
         used.withColumn("generation", F.sum(changed.cast("long")).over(by_id))
         .withColumn(
             "another",
-            F.coalesce(
-                (F.col("state") == EMPTY) & (F.col("producer_id") != F.col("used")), F.lit(False)
-            ),
+            surely((F.col("state") == EMPTY) & (F.col("producer_id") != F.col("used"))),
         )
         .withColumn("proven", _proven())
         .withColumn("here", F.struct(*PLACE_OF_RECORD))
@@ -217,7 +216,7 @@ def epoch_histories(txn_log_records: DataFrame, partition_info: DataFrame) -> Da
     )
     known = F.struct(
         "decisions",
-        F.coalesce(F.col("last.proven_behind") > F.col("last.own"), F.lit(False)).alias("moved_on"),
+        surely(F.col("last.proven_behind") > F.col("last.own")).alias("moved_on"),
         "coordinator_up_to_ms",
         "coordinator_clean_shutdown",
         F.col("last.here").alias("record"),
@@ -264,21 +263,16 @@ def _is_whole() -> Column:
 
     moved_on = F.exists(
         "last.ahead",
-        lambda one: (
-            F.coalesce(one["proven"] > F.col("last.own"), F.lit(False)) & whole_to(one["here"])
-        ),
+        lambda one: surely(one["proven"] > F.col("last.own")) & whole_to(one["here"]),
     )
     newest = F.col("last.newest.here")
     behind = newest["offset"]
     none_lost = ~F.exists("holes", lambda hole: reaches_behind(hole["end"], behind)) & F.coalesce(
         F.greatest("nameless_at", "own_unreadable_at") < behind, F.lit(True)
     )
-    cleaned = F.coalesce(
-        F.exists("missing", lambda gap: reaches_behind(gap["end"], behind)), F.lit(False)
-    )
-    not_long = F.coalesce(
+    cleaned = surely(F.exists("missing", lambda gap: reaches_behind(gap["end"], behind)))
+    not_long = surely(
         F.try_subtract(F.col("coordinator_up_to_ms"), F.col("last.newest.timestamp"))
-        < TOMBSTONES_STAY_MS,
-        F.lit(False),
+        < TOMBSTONES_STAY_MS
     )
     return moved_on | (whole_to(newest) & none_lost & (~cleaned | not_long))

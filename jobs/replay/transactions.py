@@ -7,6 +7,7 @@ from jobs.model.transactions import all_transactions
 from jobs.spark.joins import small
 from udfs.rules.aborted_list import stable_at_abort
 from udfs.rules.extent import MAX_OFFSET, is_replicated
+from udfs.rules.logic import surely
 from udfs.rules.memory import may_be_gone_with_the_head
 
 BUCKET_BITS = 20
@@ -221,7 +222,7 @@ def _undecided(partition_info: DataFrame, transactions: DataFrame) -> DataFrame:
     )
     is_open = F.col("marker_offset").isNull()
     gone = is_open & may_be_gone_with_the_head(F.col("last_offset"), F.col("log_start_offset"))
-    snapshot_says = F.coalesce(F.col("newest_snapshot") > F.col("last_offset"), F.lit(False))
+    snapshot_says = surely(F.col("newest_snapshot") > F.col("last_offset"))
     held = F.get(
         F.filter("open_in_snapshot", lambda one: one["producer_id"] == F.col("producer_id")), 0
     )
@@ -288,7 +289,7 @@ def partition_states(
     limit = F.coalesce("high_watermark", "log_end_offset")
     unstable = F.greatest("holder.first_offset", F.col("log_start_offset"))
     first_unstable = F.when(F.col("holder").isNotNull(), unstable)
-    holds = F.coalesce(first_unstable < limit, F.lit(False))
+    holds = surely(first_unstable < limit)
     named = joined.join(
         small(owners.select(F.col("producer_id").alias("owned"), "transactional_id")),
         on=F.col("holder.producer_id") == F.col("owned"),

@@ -30,6 +30,7 @@ from jobs.verify.verdict import (
 from schemas.dump_partition import CLEANED, CLEANING_UNKNOWN
 from udfs.rules.absence import Range, overlaps, within_reach
 from udfs.rules.extent import MAX_OFFSET, is_replicated
+from udfs.rules.logic import surely
 from udfs.rules.memory import may_be_gone_with_the_head
 
 
@@ -62,9 +63,7 @@ def marker_missing_between(first: Column, last: Column, epoch: Column | None = N
         of_epoch = F.coalesce(one["producer_epoch"] == epoch, F.lit(True))
         return there & _may_be_of_the_producer(one) & of_epoch
 
-    return own_missing_between(first, last) | F.coalesce(
-        F.exists("emptied", may_be_its_own), F.lit(False)
-    )
+    return own_missing_between(first, last) | surely(F.exists("emptied", may_be_its_own))
 
 
 def _may_be_of_the_producer(one: Column) -> Column:
@@ -117,7 +116,7 @@ def marker_lost_behind(data: Column, open_at: Column | None = None) -> Column:
     marker does not lie before it.
     """
     first = data + 1 if open_at is None else F.greatest(data + 1, open_at)
-    return F.coalesce(marker_lost(data, first, F.lit(MAX_OFFSET)), F.lit(False))
+    return surely(marker_lost(data, first, F.lit(MAX_OFFSET)))
 
 
 def marker_gone_with_the_head() -> Excuse:
@@ -135,7 +134,7 @@ def ended_before_snapshot() -> Excuse:
 
 def missing_behind(offset: Column) -> Column:
     """`missing_between` anywhere after `offset` (exclusive); false for a null."""
-    return F.coalesce(missing_between(offset + 1, F.lit(MAX_OFFSET)), F.lit(False))
+    return surely(missing_between(offset + 1, F.lit(MAX_OFFSET)))
 
 
 def number_missing(first: Column, last: Column) -> Column:
@@ -351,7 +350,7 @@ def is_torn() -> Column:
         & F.col("replaces_decided")
         & ~F.col("other_short")
         & F.col("history_later")
-        & F.coalesce("committed_somewhere", F.lit(False))
+        & surely(F.col("committed_somewhere"))
         & F.col("decided_commit")
         & ~F.col("decided_abort")
     )

@@ -34,6 +34,7 @@ from udfs.rules.coordinator_step import (
     takes_up,
 )
 from udfs.rules.coordinator_step import may_follow as states_follow
+from udfs.rules.logic import surely
 
 NAMES = (
     "state",
@@ -132,7 +133,7 @@ def from_older_state() -> Column:
     nothing_before = (
         F.col("newest_complete").isNull() & F.col("from_beginning") & none_before(counted())
     )
-    all_known = in_reach & F.coalesce(from_complete | nothing_before, F.lit(False))
+    all_known = in_reach & surely(from_complete | nothing_before)
 
     def shares_past(one: Column) -> Column:
         answer: Column = may_share_past(here, _element(one)) & may_keep_one_past(
@@ -142,7 +143,8 @@ def from_older_state() -> Column:
 
     # Out of reach, what is taken up lies behind the newest Complete record.
     unknown = ~all_known & F.forall(since, shares_past)
-    return F.coalesce(F.exists(known, is_taken_up) | unknown, F.lit(False))
+    answer: Column = surely(F.exists(known, is_taken_up) | unknown)
+    return answer
 
 
 def lacks_raise() -> Column:

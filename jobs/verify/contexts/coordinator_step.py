@@ -119,9 +119,8 @@ def _stepped(txn_log_records: DataFrame) -> DataFrame:
     before = by_offset.rowsBetween(Window.unboundedPreceding, -1)
     stated = txn_log_records.select(
         "*",
-        F.coalesce(
-            F.col("unknown_tag") > F.coalesce(F.max("unknown_tag").over(before), F.lit(-1)),
-            F.lit(False),
+        surely(
+            F.col("unknown_tag") > F.coalesce(F.max("unknown_tag").over(before), F.lit(-1))
         ).alias("new_tag"),
         F.when(F.col("tombstone"), F.lit(NO_STATE)).otherwise(F.col("status")).alias("state"),
     )

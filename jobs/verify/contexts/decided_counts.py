@@ -222,7 +222,7 @@ def _of_markers(counted: DataFrame) -> DataFrame:
         (
             F.col("undecided").isNotNull()
             & (
-                ~F.coalesce("undecided.next_commit", F.lit(False))
+                ~surely(F.col("undecided.next_commit"))
                 | attribution.cannot_be_delayed(F.col("undecided.commits_before"))
             )
         ).alias("never_committed"),

@@ -234,7 +234,7 @@ def with_other_outcome(rows: DataFrame) -> DataFrame:
         return other
 
     def on_the_other_side(condition: Column) -> Column:
-        return F.coalesce(of_the_other(condition), F.lit(False))
+        return surely(of_the_other(condition))
 
     return rows.select(
         "*",

@@ -35,5 +35,5 @@ def with_marker_decisions(rows: DataFrame, log: CoordinatorLog, history: DataFra
     ).join(known, on="producer_id", how="left")
     epoch_whole = surely(is_recorded(F.col("marker_epoch"), F.col("known_above")))
     return joined.withColumns(
-        {"epoch_whole": epoch_whole, "shared_epoch": F.coalesce("shared_epoch", F.lit(False))}
+        {"epoch_whole": epoch_whole, "shared_epoch": surely(F.col("shared_epoch"))}
     ).drop("known_above")

@@ -15,6 +15,7 @@ from jobs.verify.contexts.transaction import Ages
 from schemas.topics import OFFSETS_TOPIC
 from udfs.rules.attribution import may_end
 from udfs.rules.clock import covers
+from udfs.rules.logic import surely
 
 MAX_GROUPS = 5
 
@@ -197,14 +198,12 @@ def _enriched(
         *coordinator_columns(
             ages.now, ages.late_slack, ages.clock_tolerance, epoch="producer_epoch"
         ),
-        F.coalesce(F.col("history.decisions") == 1, F.lit(False)).alias("decided_once"),
-        F.coalesce(covered, F.lit(False)).alias("history_covers"),
+        surely(F.col("history.decisions") == 1).alias("decided_once"),
+        surely(covered).alias("history_covers"),
         F.try_subtract(now, "appended_by_ms").alias("age_ms"),
         F.lit(ages.transaction_max_timeout + ages.late_slack).alias("limit_ms"),
         _groups_of_open_transaction().alias("pending_groups"),
-        F.coalesce(lost_between(F.lit(0), behind_marker_before), F.lit(False)).alias(
-            "missing_before_marker"
-        ),
+        surely(lost_between(F.lit(0), behind_marker_before)).alias("missing_before_marker"),
         F.coalesce("first_offset", "marker_offset").alias("offset_first"),
         F.coalesce("last_offset", "marker_offset").alias("offset_last"),
         F.col("first_position").alias("byte_position"),

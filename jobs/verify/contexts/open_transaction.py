@@ -219,7 +219,7 @@ def with_log_ages(
     return (
         rows.crossJoin(F.broadcast(whole))
         .crossJoin(F.broadcast(_none_lost_since(records, partition_info)))
-        .withColumn("coordinator_log_lost", F.coalesce(lost, F.lit(False)))
+        .withColumn("coordinator_log_lost", surely(lost))
         .drop("none_lost_since_ms")
     )
 
@@ -242,7 +242,7 @@ def with_listing(rows: DataFrame, log: CoordinatorLog) -> DataFrame:
         ).alias("epoch_copy"),
     )
     joined = rows.join(whole, on=["producer_id", "highest_epoch"], how="left")
-    listed = F.coalesce(F.array_contains("listed_in_epoch", F.col("listed")), F.lit(False))
+    listed = surely(F.array_contains("listed_in_epoch", F.col("listed")))
     return joined.withColumn("unlisted", F.when(F.col("epoch_record").isNotNull(), ~listed))
 
 
@@ -267,7 +267,7 @@ def runs_here() -> Column:
     """Whether the last record of the coordinator runs a transaction that lists the partition."""
     listed = F.array_contains("coordinator.partitions", F.concat_ws("-", "topic", "partition"))
     active = F.col("coordinator.state").isin(*named(*IN_TRANSACTION))
-    return F.coalesce(active & listed, F.lit(False))
+    return surely(active & listed)
 
 
 def coordinator_columns(
@@ -306,29 +306,26 @@ def coordinator_columns(
         (F.col("coordinator.state") == STATE_NAMES[EMPTY])
         & (F.col("coordinator.producer_epoch") > F.col(epoch))
         & F.col("coordinator.replicated")
-        & (F.coalesce(one_moment, F.lit(False)) | coordinator_covers)
+        & (surely(one_moment) | coordinator_covers)
     )
     return [
         F.col("coordinator.transactional_id").alias("transactional_id"),
         F.col("coordinator.state").alias("coordinator_state"),
         runs_here().alias("coordinator_covers_partition"),
         F.col("coordinator").isNotNull().alias("coordinator_known"),
-        F.coalesce("coordinator.lost_behind", F.lit(False)).alias("coordinator_lost"),
-        F.coalesce(F.col("coordinator.timeout_ms") == TWO_PHASE_COMMIT_TIMEOUT, F.lit(False)).alias(
+        surely(F.col("coordinator.lost_behind")).alias("coordinator_lost"),
+        surely(F.col("coordinator.timeout_ms") == TWO_PHASE_COMMIT_TIMEOUT).alias(
             "two_phase_commit"
         ),
-        F.coalesce(one_moment | (partition_covers & coordinator_covers), F.lit(False)).alias(
-            "copies_agree"
-        ),
-        F.coalesce(
-            F.coalesce(rests_above, F.lit(False))
+        surely(one_moment | (partition_covers & coordinator_covers)).alias("copies_agree"),
+        surely(
+            surely(rests_above)
             | (
                 (_epoch_of_coordinator() > F.col(epoch))
                 & ~F.col("coordinator.state").isin(*named(PREPARE_COMMIT, PREPARE_ABORT))
-            ),
-            F.lit(False),
+            )
         ).alias("coordinator_went_on"),
-        F.coalesce(one_moment | partition_covers, F.lit(False)).alias("copied_behind_coordinator"),
+        surely(one_moment | partition_covers).alias("copied_behind_coordinator"),
         overdue_for(F.col("coordinator.complete_up_to_ms"), now, late_slack, "coordinator.").alias(
             "overdue_ms"
         ),
@@ -359,7 +356,8 @@ def logs_later(clock_tolerance: int) -> Column:
     one_moment = F.col("alone_in_cluster") & F.col("clean_shutdown") & F.col("logs_stopped")
     named = covers(F.col("logs_until_ms"), F.col("appended_by_ms"), clock_tolerance)
     overdue_here = outlived(F.col("complete_up_to_ms"), F.col("appended_by_ms"), F.col("limit_ms"))
-    return F.coalesce(one_moment | (named & overdue_here), F.lit(False))
+    later: Column = surely(one_moment | (named & overdue_here))
+    return later
 
 
 def late_write_columns(clock_tolerance: int) -> list[Column]:
@@ -376,8 +374,8 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
     """
     marked = F.col("opening_marker.timestamp")
     epoch = F.col("highest_epoch")
-    before_transaction_version_2 = F.coalesce(
-        F.col("coordinator.client_transaction_version") < TRANSACTION_VERSION_2, F.lit(False)
+    before_transaction_version_2 = surely(
+        F.col("coordinator.client_transaction_version") < TRANSACTION_VERSION_2
     )
     same_epoch = (F.col("opening_marker.epoch") == epoch) & (F.col("lowest_epoch") == epoch)
     ended = F.coalesce(F.col("opening_marker_ended") == epoch, before_transaction_version_2)
@@ -426,11 +424,10 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
 
 def is_decided() -> Column:
     """Whether the copies are late enough to say that nobody runs an open transaction."""
-    return F.coalesce(
+    return surely(
         F.when(F.col("coordinator_known"), F.col("copies_agree")).otherwise(
             F.col("coordinator_log_complete") & F.col("logs_later")
-        ),
-        F.lit(False),
+        )
     )
 
 
@@ -482,10 +479,7 @@ def hangs() -> Column:
     another end is lost, deleted or not replicated; a check that proves as much without that asks
     `end_may_be_lost`. One that another copy outlasts is judged there.
     """
-    return F.coalesce(
-        is_unended() & ~F.col("two_phase_commit") & ~F.col("outlasted") & is_decided(),
-        F.lit(False),
-    )
+    return surely(is_unended() & ~F.col("two_phase_commit") & ~F.col("outlasted") & is_decided())
 
 
 def _running() -> Column:
@@ -500,9 +494,9 @@ def _running() -> Column:
 
 def overdue() -> Column:
     """Whether the coordinator still ran an open transaction long after it should have ended it."""
-    return F.coalesce(_running() & (F.col("overdue_ms") > 0), F.lit(False))
+    return surely(_running() & (F.col("overdue_ms") > 0))
 
 
 def start_untold() -> Column:
     """Whether the coordinator runs an open transaction of which a text does not print the start."""
-    return F.coalesce(_running() & F.col("coordinator.start_ms").isNull(), F.lit(False))
+    return surely(_running() & F.col("coordinator.start_ms").isNull())

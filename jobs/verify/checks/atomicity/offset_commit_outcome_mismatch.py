@@ -29,6 +29,7 @@ from jobs.verify.verdict import (
 )
 from udfs.rules.attribution import raised_by_one
 from udfs.rules.extent import is_replicated
+from udfs.rules.logic import surely
 
 
 def _raised(which: str) -> Column:
@@ -41,7 +42,7 @@ def _one_transaction() -> Column:
     """The coordinator decided one transaction of the epoch, and what was aborted is part of it."""
     part = F.array_contains("history.listed", F.col("output.aborted_place"))
     first = F.col("output.aborted_previous_epoch") < F.col("producer_epoch")
-    return F.col("decided_once") & F.coalesce(part, F.lit(False)) & (_raised("committed") | first)
+    return F.col("decided_once") & surely(part) & (_raised("committed") | first)
 
 
 def _no_part() -> Column:

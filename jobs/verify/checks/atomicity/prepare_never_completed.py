@@ -32,6 +32,7 @@ from jobs.verify.verdict import (
     suspect,
 )
 from udfs.rules.coordinator_step import TRANSACTION_VERSION_2
+from udfs.rules.logic import surely
 
 
 def _all_marked() -> Column:
@@ -41,7 +42,7 @@ def _all_marked() -> Column:
 def _alive_since_marked() -> Column:
     """Whether the log went on for long enough behind the last of the markers."""
     alive_for_ms = F.try_subtract("alive_for_ms", "marked_for_ms")
-    return F.coalesce(alive_for_ms > F.col("limit_ms"), F.lit(False))
+    return surely(alive_for_ms > F.col("limit_ms"))
 
 
 def _markers_distinguishable() -> Column:
