@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from schemas.coordinator_states import ONGOING, PREPARE_ABORT, PREPARE_COMMIT
-from udfs.wire.batches import writer
+from tests.wire_writer import batches as writer
+from tests.wire_writer import txn_log as txn_writer
 from udfs.wire.coordinator import txn_log
 
 T0 = 1_700_000_000_000
@@ -70,8 +71,8 @@ class History:
             -1 if self.faulty() else began,
             client_transaction_version=one.version,
         )
-        stored = None if chance.random() < 0.002 else txn_log.encode_value(value)
-        record = writer.record(0, 0, txn_log.encode_key(one.name), stored)
+        stored = None if chance.random() < 0.002 else txn_writer.encode_value(value)
+        record = writer.record(0, 0, txn_writer.encode_key(one.name), stored)
         log = self.logs[COORDINATOR]
         log.parts.append(writer.batch(log.end, [record], base_timestamp=self.now))
         self.now += chance.choice((1, 5, 90_000))

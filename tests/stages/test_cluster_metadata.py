@@ -12,9 +12,9 @@ from jobs.collect.collect import collect
 from jobs.decode.cluster_metadata import Cluster, Clusters, clusters
 from jobs.decode.splits import plan_splits
 from schemas import log_row
+from tests.wire_writer import batches as writer
+from tests.wire_writer.fields import encode_string
 from udfs.arrow.batches import DecodeOptions
-from udfs.wire.batches import writer
-from udfs.wire.fields import encode_string
 
 OPTIONS = DecodeOptions(1 << 20, 1 << 20, 86_400_000, True)
 T0 = 1_700_000_000_000
