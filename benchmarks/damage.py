@@ -25,6 +25,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from jobs.collect.collect import collect
 from jobs.decode.splits import plan_splits
 from schemas import log_row
+from tests.wire_writer import batches as writer
 from udfs.arrow.batches import DecodeOptions
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.frames import FrameWalker
@@ -32,7 +33,7 @@ from udfs.arrow.read_pack import read_packs, read_split
 from udfs.arrow.rows import whole_rows
 from udfs.wire import codecs
 from udfs.wire.batches import batch_layout as layout
-from udfs.wire.batches import faults, writer
+from udfs.wire.batches import faults
 
 ROOT = Path(__file__).resolve().parents[1]
 DUMPS = ROOT / "tests/dumps"

@@ -43,8 +43,11 @@ from schemas.coordinator_states import (
     PREPARE_COMMIT,
 )
 from schemas.topics import OFFSETS_TOPIC, TXN_LOG_TOPIC
+from tests.wire_writer import batches as writer
+from tests.wire_writer import offsets_log as group_writer
+from tests.wire_writer import txn_index as index_writer
+from tests.wire_writer import txn_log as txn_writer
 from udfs.wire.batches import batch_layout as layout
-from udfs.wire.batches import writer
 from udfs.wire.batches.walk import CRC32C_TABLE
 from udfs.wire.coordinator import txn_log
 from udfs.wire.offsets import offsets_log
@@ -183,7 +186,7 @@ class Log:
                     self.bytes += log.write(
                         self._chunk(some, None if committed is None else committed[some])
                     )
-            entries = txn_index.encode(list(self._aborted(np.arange(first, last))))
+            entries = index_writer.encode(list(self._aborted(np.arange(first, last))))
             (self.folder / f"{name}.txnindex").write_bytes(entries)
         return rounds * 2 * self.producers.size
 
@@ -240,9 +243,9 @@ def _output(number: int) -> Template:
 
 def _commits(one: Application, read: Int64s) -> tuple[Template, Int64s]:
     """Batches of one offset commit each, and where the offset and the timestamp lie in them."""
-    value = offsets_log.encode_offset_commit(offsets_log.OffsetCommit(3, COMMITTED, "", STAMP))
+    value = group_writer.encode_offset_commit(offsets_log.OffsetCommit(3, COMMITTED, "", STAMP))
     keys = [offsets_log.GroupKey(1, one.name, one.reads, int(number)) for number in read]
-    batches = [_data(writer.record(0, 0, offsets_log.encode_key(key), value)) for key in keys]
+    batches = [_data(writer.record(0, 0, group_writer.encode_key(key), value)) for key in keys]
     fields = [batches[0].index(mark.to_bytes(8, "big")) for mark in (COMMITTED, STAMP)]
     stacked = np.stack([np.frombuffer(batch, dtype=np.uint8) for batch in batches])
     return stacked, np.array(fields, dtype=np.int64)
@@ -267,7 +270,7 @@ class Broker:
             log = Log(place, producers[mine], turns[mine], _output(TURNS), np.empty(0, np.int64))
             self.ends[f"{one.writes} {partition}"] = log.write(self.rounds, None, SEGMENT_BYTES)
             self.bytes += log.bytes
-        home = txn_log.partition_for(one.name, OFFSETS_PARTITIONS)
+        home = txn_writer.partition_for(one.name, OFFSETS_PARTITIONS)
         data, fields = _commits(one, read)
         log = Log(self.out / f"{OFFSETS_TOPIC}-{home}", producers, turns, data, fields)
         committed = committed_offsets(one, np.arange(self.rounds), read, turns)
@@ -294,7 +297,7 @@ class Broker:
 
     def coordinators(self) -> None:
         """`__transaction_state`: the break whole, of others the last record of each id."""
-        home = txn_log.partition_for(SOURCE, COORDINATORS)
+        home = txn_writer.partition_for(SOURCE, COORDINATORS)
         cleaned = self._last_records(home)
         cleaned_to = {}
         for number in range(COORDINATORS):
@@ -317,8 +320,8 @@ class Broker:
         for number, one in enumerate(APPLICATIONS):
             for read, turn in np.ndindex(PARTITIONS, TURNS):
                 names = (f"{one.name}-{read}-{turn}-{salt}" for salt in count())
-                name = next(n for n in names if txn_log.partition_for(n, COORDINATORS) != home)
-                mine = found[txn_log.partition_for(name, COORDINATORS)]
+                name = next(n for n in names if txn_writer.partition_for(n, COORDINATORS) != home)
+                mine = found[txn_writer.partition_for(name, COORDINATORS)]
                 turns = np.array([turn])
                 aborted = aborts(np.array([self.rounds - 1]), turns)[0, 0]
                 state = COMPLETE_ABORT if aborted else COMPLETE_COMMIT
@@ -379,7 +382,7 @@ def _state(
         1, owner, epoch, 60_000, state, (("orders", (0,)),) if listed else None,
         moment, -1 if state == EMPTY else began, client_transaction_version=2,
     )  # fmt: skip
-    one = writer.record(0, 0, txn_log.encode_key(name), txn_log.encode_value(value))
+    one = writer.record(0, 0, txn_writer.encode_key(name), txn_writer.encode_value(value))
     return writer.batch(offset, [one], base_timestamp=moment)
 
 

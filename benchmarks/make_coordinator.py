@@ -20,14 +20,15 @@ from schemas.coordinator_states import (
     PREPARE_ABORT,
     PREPARE_COMMIT,
 )
+from tests.wire_writer import batches as writer
+from tests.wire_writer import txn_log as txn_writer
 from udfs.wire.batches import batch_layout as layout
-from udfs.wire.batches import writer
 from udfs.wire.batches.walk import CRC32C_TABLE
 from udfs.wire.coordinator import txn_log
 
 PARTITIONS = 5
 TIMEOUT_MS = 60_000
-# Of fields in an encoded value (txn_log.encode_value); the others are found by sentinels.
+# Of fields in an encoded value (txn_writer.encode_value); the others are found by sentinels.
 VALUE_PRODUCER_ID, VALUE_PRODUCER_EPOCH, VALUE_STATUS = 2, 10, 16
 UPDATED, STARTED = 0x0102030405060708, 0x1112131415161718
 
@@ -53,14 +54,14 @@ def _template(names: list[str], topics: NDArray[np.int64], status: int) -> Templ
     listed = status in (ONGOING, PREPARE_COMMIT, PREPARE_ABORT)
     batches, value = [], b""
     for name, number in zip(names, topics, strict=True):
-        value = txn_log.encode_value(
+        value = txn_writer.encode_value(
             txn_log.TxnLogValue(
                 1, 0, 0, TIMEOUT_MS, status,
                 (("orders", (int(number),)),) if listed else None,
                 UPDATED, STARTED, client_transaction_version=2,
             )
         )  # fmt: skip
-        one = writer.record(0, 0, txn_log.encode_key(name), value)
+        one = writer.record(0, 0, txn_writer.encode_key(name), value)
         batches.append(writer.batch(0, [one], base_timestamp=0))
     last = batches[-1]
     at = last.index(value)
@@ -78,7 +79,7 @@ def ids_of(generation: int, partitions: int, producers: int) -> list[Ids]:
     for partition in range(partitions):
         for producer in range(producers):
             name = f"bench-{generation:03d}-{partition:03d}-{producer:05d}"
-            home = txn_log.partition_for(name, PARTITIONS)
+            home = txn_writer.partition_for(name, PARTITIONS)
             placed[home].append((name, partition, producer))
     return [
         Ids(

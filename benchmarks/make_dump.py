@@ -21,8 +21,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.blocks import put, seal
 from benchmarks.make_coordinator import Coordinator
+from tests.wire_writer import batches as writer
+from tests.wire_writer import txn_index as index_writer
 from udfs.wire.batches import batch_layout as layout
-from udfs.wire.batches import writer
 from udfs.wire.batches.walk import CRC32C_TABLE
 from udfs.wire.codecs import NONE, ZSTD
 from udfs.wire.side_files import txn_index
@@ -134,7 +135,7 @@ class Partition:
                     chunk = self._chunk(rounds, shape.cleaned and last < self.rounds)
                     self.bytes += log.write(chunk)
             aborted = self._aborted(np.arange(first, last))
-            (self.folder / f"{name}.txnindex").write_bytes(txn_index.encode(aborted))
+            (self.folder / f"{name}.txnindex").write_bytes(index_writer.encode(aborted))
             if shape.cleaned:
                 self.cleaned_below = first * shape.offsets
         return self.rounds * shape.offsets

@@ -3,6 +3,15 @@
 # Status bytes of state records; NO_STATE stands for a tombstone.
 NO_STATE = -1
 EMPTY, ONGOING, PREPARE_COMMIT, PREPARE_ABORT, COMPLETE_COMMIT, COMPLETE_ABORT = range(6)
+# Their names, each at the place of its byte.
+STATE_NAMES = (
+    "Empty",
+    "Ongoing",
+    "PrepareCommit",
+    "PrepareAbort",
+    "CompleteCommit",
+    "CompleteAbort",
+)
 AT_REST = (EMPTY, COMPLETE_COMMIT, COMPLETE_ABORT)
 IN_TRANSACTION = (ONGOING, PREPARE_COMMIT, PREPARE_ABORT)
 

@@ -190,14 +190,14 @@ DECISION = table(
 """What a Prepare record decided."""
 
 FOLDED_TYPE = table(
-    long("entries", "records in the block of records"),
-    binary("entries_block", "Arrow stream of FOLDED_RECORD rows in the order of the log"),
+    long("records", "records in the block of records"),
+    binary("records_block", "Arrow stream of FOLDED_RECORD rows in the order of the log"),
     long("decisions", "decisions in the other block"),
     binary("decisions_block", "Arrow stream of DECISION rows in the order of the log"),
 )
 
 COORDINATOR_TYPE = table(
-    long("entries", "records of the split that can be decoded"),
+    long("records", "those of the split that can be decoded"),
     long("unevaluated", "those that are not evaluated: folded, or judged in the decoder"),
     long("alive_ms", "how long the split was written, see TXN_LOG_RECORD_TYPE"),
     long("latest_timestamp", "newest timestamp, ms"),
@@ -415,7 +415,7 @@ SUMMARY_TYPE = table(
     long("misplaced_records", "records of groups that do not"),
     long("group_divisor", "greatest common divisor of what the number of partitions must divide; "
          "0 for no group"),
-    long("txn_index_entries", "entries of an index or a leader-epoch-checkpoint"),
+    long("side_file_entries", "entries of an index or a leader-epoch-checkpoint"),
     boolean("starts_log", "a producer snapshot from which the replay begins; null for other files"),
     array("open_in_snapshot", OPEN_IN_SNAPSHOT, "transactions that the newest producer snapshot of "
           "a partition holds open; null for other files"),

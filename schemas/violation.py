@@ -1,6 +1,6 @@
 """Table `violation`: one row is a finding, with the evidence to check it again from the bytes."""
 
-from schemas.columns import AUDIT_ID, PLACE, array, integer, long, string, table
+from schemas.columns import AUDIT_ID, array, integer, long, string, table
 
 EVIDENCE = table(
     string("file", "path relative to the dump"),
@@ -49,4 +49,3 @@ VIOLATION = table(
     *FINDING_COLUMNS,
     array("places", FINDING_PLACE, "all places where one cause shows in several; null for one"),
 )
-PLACE_NAMES = tuple(field.name for field in PLACE)

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from schemas.coordinator_states import ONGOING, PREPARE_ABORT, PREPARE_COMMIT
-from udfs.wire.batches import writer
+from tests.wire_writer import batches as writer
+from tests.wire_writer import txn_log as txn_writer
 from udfs.wire.coordinator import txn_log
 
 T0 = 1_700_000_000_000
@@ -36,7 +37,7 @@ class Id:
 
     def __init__(self, number: int, chance: random.Random) -> None:
         self.name, self.producer_id = f"id-{number}", 4_000 + number
-        self.protocol = chance.choice((0, 2))
+        self.version = chance.choice((0, 2))
         self.epoch = 0
         self.sequences = dict.fromkeys(TOPICS, 0)
 
@@ -68,10 +69,10 @@ class History:
             tuple((topic, tuple(numbers)) for topic, numbers in groups.items()) or None,
             self.now,
             -1 if self.faulty() else began,
-            client_transaction_version=one.protocol,
+            client_transaction_version=one.version,
         )
-        stored = None if chance.random() < 0.002 else txn_log.encode_value(value)
-        record = writer.record(0, 0, txn_log.encode_key(one.name), stored)
+        stored = None if chance.random() < 0.002 else txn_writer.encode_value(value)
+        record = writer.record(0, 0, txn_writer.encode_key(one.name), stored)
         log = self.logs[COORDINATOR]
         log.parts.append(writer.batch(log.end, [record], base_timestamp=self.now))
         self.now += chance.choice((1, 5, 90_000))
@@ -94,7 +95,7 @@ class History:
             )  # fmt: skip
             one.sequences[place] += 1
         commit = chance.random() < 0.7
-        if one.protocol:
+        if one.version:
             one.epoch += 1
             one.sequences = dict.fromkeys(TOPICS, 0)
         prepared = PREPARE_COMMIT if commit else PREPARE_ABORT

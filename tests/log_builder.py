@@ -135,11 +135,14 @@ import google_crc32c
 from snapshot_files import snapshot_files
 from told_answers import FETCHED_LATER, answers_of, of_coordinator, transactions_of
 
+from tests.wire_writer import batches as writer
+from tests.wire_writer import offsets_log as group_writer
+from tests.wire_writer import txn_index as index_writer
+from tests.wire_writer import txn_log as txn_writer
+from tests.wire_writer.fields import encode_string, encode_tagged_fields
 from udfs.wire import codecs
 from udfs.wire.batches import batch_layout as layout
-from udfs.wire.batches import writer
 from udfs.wire.coordinator import txn_log
-from udfs.wire.fields import encode_string, encode_tagged_fields
 from udfs.wire.offsets import offsets_log
 from udfs.wire.side_files import txn_index
 
@@ -281,7 +284,7 @@ Contents = list[tuple[bytes, bytes | None]]
 
 def offset_commit(version: int, offset: int) -> bytes:
     """Value of an offset commit."""
-    return offsets_log.encode_offset_commit(offsets_log.OffsetCommit(version, offset, "m", T0))
+    return group_writer.encode_offset_commit(offsets_log.OffsetCommit(version, offset, "m", T0))
 
 
 def group_metadata(version: int, members: int) -> bytes:
@@ -290,7 +293,7 @@ def group_metadata(version: int, members: int) -> bytes:
         offsets_log.GroupMember(f"member-{i}", "client", "/host", 45_000, b"s", b"a")
         for i in range(members)
     )
-    return offsets_log.encode_group_metadata(
+    return group_writer.encode_group_metadata(
         offsets_log.GroupMetadata(version, "consumer", 1, "range", None, group)
     )
 
@@ -317,7 +320,7 @@ class GroupNames:
         return next(
             candidate
             for candidate in candidates
-            if (txn_log.partition_for(candidate, self._partitions) == self._partition)
+            if (txn_writer.partition_for(candidate, self._partitions) == self._partition)
             is not misplaced
         )
 
@@ -440,13 +443,13 @@ class LogBuilder:
         version, members = line.number("version", 3), line.text_of("members")
         contents = [
             (
-                offsets_log.encode_key(offsets_log.GroupKey(1, group, topic, partition)),
+                group_writer.encode_key(offsets_log.GroupKey(1, group, topic, partition)),
                 None if offset is None else offset_commit(version, offset),
             )
             for topic, partition, offset in line.commits()
         ]
         if members is not None:
-            key = offsets_log.encode_key(offsets_log.GroupKey(2, group))
+            key = group_writer.encode_key(offsets_log.GroupKey(2, group))
             value = None if members == "none" else group_metadata(version, int(members))
             contents = [(key, value)]
         key, value = line.hexadecimal("rkey"), line.hexadecimal("rvalue")
@@ -763,7 +766,7 @@ class LogBuilder:
         if wanted == "none":
             return {}
         if wanted == "auto":
-            return {base: txn_index.encode(one) for base, one in self.right_entries().items()}
+            return {base: index_writer.encode(one) for base, one in self.right_entries().items()}
         files: dict[int, bytes] = {}
         for text in wanted:
             line = Line(text if text.startswith("bytes ") else f"entry {text}")
@@ -778,7 +781,7 @@ class LogBuilder:
                     last,
                     line.number("lso", last + 1),
                 )
-                content = txn_index.encode([entry])
+                content = index_writer.encode([entry])
             holding = max((base for base in self.segments if base <= last), default=self._current)
             segment = line.number("segment", holding)
             files[segment] = files.get(segment, b"") + content
@@ -877,7 +880,10 @@ class CoordinatorBatches:
             self.segments[self.end] = []
         stored = [
             writer.record(
-                i, one.timestamp - first.timestamp, txn_log.encode_key(one.identity), one.value
+                i,
+                one.timestamp - first.timestamp,
+                txn_writer.encode_key(one.identity),
+                one.value,
             )
             for i, one in enumerate(records)
         ]
@@ -925,7 +931,7 @@ class CoordinatorLog:
         for number in range(1 << 16):
             tail = f".{number * 40503 % 65536:04x}" if number else ""
             identity = f"{case.code}.{case.number}.{name}{tail}"
-            if self._belongs(case, txn_log.partition_for(identity, self.partitions)):
+            if self._belongs(case, txn_writer.partition_for(identity, self.partitions)):
                 return identity
         raise NotationError(f"{case.name}: no id {name} for its partition")
 
@@ -939,7 +945,7 @@ class CoordinatorLog:
         known = any(record.identity == identity for record in self._records)
         leader, skip = line.number("leader"), line.number("skip")
         stored = line.hexadecimal("stored")
-        partition = txn_log.partition_for(identity, self.partitions)
+        partition = txn_writer.partition_for(identity, self.partitions)
         if line.flag("misplaced"):
             partition = (partition + 1) % COORDINATOR_PARTITIONS
         if not line.flag("raw") and not known and stored is None and state != "tombstone":
@@ -992,9 +998,9 @@ class CoordinatorLog:
             client_transaction_version=version,
         )
         if tag is None or not own:
-            return txn_log.encode_value(value)
+            return txn_writer.encode_value(value)
         # Without any tag the section is one byte, the number of tags.
-        untagged = txn_log.encode_value(value._replace(client_transaction_version=0))
+        untagged = txn_writer.encode_value(value._replace(client_transaction_version=0))
         return untagged[:-1] + encode_tagged_fields([(tag, b"\0")])
 
     def logs(self) -> list[CoordinatorBatches]:

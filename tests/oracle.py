@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jobs.model.state_names import STATES
+from schemas.coordinator_states import STATE_NAMES
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.frames import FrameWalker
 from udfs.wire.batches.batch_headers import read_headers
@@ -137,7 +137,7 @@ def told_by_coordinators(scenario: Path, broker: int, transactional_id: str) -> 
                     continue
                 value = txn_log.decode_value(record.value)
                 found.append(
-                    (STATES[value.status], value.producer_id, value.producer_epoch,
+                    (STATE_NAMES[value.status], value.producer_id, value.producer_epoch,
                      value.timeout_ms, sorted(txn_log.partition_names(value.partitions or [])))
                 )  # fmt: skip
     return found

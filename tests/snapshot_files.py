@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from tests.wire_writer import producer_snapshot as snapshot_writer
 from udfs.wire.batches import records
 from udfs.wire.batches.batch_headers import read_headers
-from udfs.wire.side_files import producer_snapshot
 from udfs.wire.side_files.producer_snapshot import ProducerSnapshotEntry
 
 NAMES = {
@@ -116,7 +116,7 @@ def snapshot_files(
         stored = list(entries.values())
         if "twice" in given:
             stored.append(entries[pid(int(given["twice"]))])
-        files[int(offset)] = _damaged(producer_snapshot.encode(stored), given)
+        files[int(offset)] = _damaged(snapshot_writer.encode(stored), given)
     return files
 
 

@@ -106,8 +106,8 @@ def aborts_of(dump: Dump, read: Read, replayed: Replayed, tolerance: int) -> Abo
     decoded, met, kept = read.decoded, replayed.transactions, read.kept
     with ThreadPoolExecutor(2) as pool:
         lists = pool.submit(aborted_lists, _folded_aborts(decoded), met, read.files, kept)
-        split = pool.submit(torn_epochs, dump, decoded, replayed, kept, tolerance)
-        return Aborts(lists.result(), split.result())
+        torn = pool.submit(torn_epochs, dump, decoded, replayed, kept, tolerance)
+        return Aborts(lists.result(), torn.result())
 
 
 def _folded_aborts(decoded: Decoded) -> FoldedAborts:

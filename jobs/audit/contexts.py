@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.audit.audit import Aborts, Read, Request
-from jobs.decode.splits import offsets_partitions
+from jobs.decode.splits import coordinator_partitions, offsets_partitions
 from jobs.model.cluster import Clusters
 from jobs.model.decoded import Decoded
 from jobs.model.dump import Dump
@@ -104,7 +104,7 @@ def build_contexts(made: Made) -> list[Context]:
 def _contexts_of_logs(made: Made) -> list[Context]:
     decoded, replayed, files = made.read.decoded, made.replayed, made.read.files
     known, lists = replayed.partition_info, made.aborts.lists
-    compared = decoded.txn_index_entries
+    compared = decoded.side_file_entries
     faults = _rows_of(decoded, log_row.SIDE_FAULT, "side_fault")
     return [
         frame_context(decoded.nested(log_row.FRAME, "frame"), made.read.damages, known, files),
@@ -307,7 +307,7 @@ def _coordinator_listing(dump: Dump, clusters: Clusters) -> CoordinatorListing:
         if TXN_LOG_TOPIC in one.partitions
     }
     return CoordinatorListing(
-        number=len(numbers) if numbers == set(range(len(numbers))) else 0,
+        number=coordinator_partitions(dump) or 0,
         total=max(totals, default=None),
         listed=bool(numbers) and listed == numbers,
         beyond=bool(listed - numbers),

@@ -15,6 +15,7 @@ from jobs.incidents.incidents import Incidents, Offsets, incidents
 from jobs.incidents.known import Known
 from jobs.incidents.lineage import Traffic
 from jobs.incidents.lost import first_differences
+from jobs.model.transactions import all_runs
 from jobs.spark.joins import small
 from jobs.spark.session import TASKS_A_CORE
 from schemas.lineage import BETWEEN, INPUT_COMMITS, METADATA_CHANGE
@@ -98,10 +99,7 @@ def _concerned(audit: Audit, of_findings: DataFrame) -> DataFrame:
     if not found.limit(1).count():
         return of_findings
     cuts = replayed.partition_info.join(small(found), on=["topic", "partition"])
-    names = ("partition_index", "producer_id", "last_offset")
-    written = replayed.states.select(*names).unionByName(
-        audit.read.decoded.regular_transactions().select(*names)
-    )
+    written = all_runs(replayed.states, audit.read.decoded.regular_transactions())
     behind = written.join(small(cuts.select("partition_index", "cut")), on="partition_index")
     beside = behind.filter(F.col("last_offset") >= F.col("cut")).select("producer_id")
     return of_findings.unionByName(beside).distinct()

@@ -19,6 +19,7 @@ from jobs.spark.joins import small
 from jobs.verify.verify import Verified
 from schemas.tables import TABLES
 from udfs.arrow.txn_rows import Place, folded_as_txn
+from udfs.rules.logic import surely
 
 # Most of writing a small table is waiting for its commit.
 TABLES_AT_ONCE = 4
@@ -133,7 +134,7 @@ def _named(rows: DataFrame, files: DataFrame) -> DataFrame:
 
 def _dump_files(audit: Audit) -> DataFrame:
     joined = audit.read.files.join(small(audit.read.digests), on="file_index", how="left")
-    failed = F.col("error").isNotNull() | F.coalesce("shrank", F.lit(False))
+    failed = F.col("error").isNotNull() | surely(F.col("shrank"))
     return joined.select(
         *[name for name in audit.read.files.columns if name not in ("status", "note")],
         F.when(F.col("status") != "skipped", F.col("sha256")).alias("sha256"),

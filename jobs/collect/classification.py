@@ -8,8 +8,8 @@ from jobs.collect.listed import Classified, Folder, Role
 from jobs.collect.log_directory import LogDirectory
 from jobs.model.file_names import (
     AUDITED_KINDS,
-    BESIDE_A_SEGMENT,
     EARLIER_COORDINATOR_LOG,
+    JUDGED_AS_A_WHOLE,
     METADATA_LOG,
     METADATA_SNAPSHOT_KIND,
     READ_ON_THE_DRIVER,
@@ -34,9 +34,8 @@ NO_DECODER = "text of __transaction_state without --transaction-log-decoder"
 EMPTY_TEXT = "text without an entry: the file has none, or kafka-dump-log could not read it"
 ONLY_BYTES = "text of a file that is checked only by its bytes"
 
-# Read by one task as a whole; the index of a segment of 2 GiB full of aborts is smaller.
-READ_WHOLE = ("txn_index", "producer_snapshot", *BESIDE_A_SEGMENT)
-LARGEST_READ_WHOLE = 1 << 29
+# Bytes of a file of JUDGED_AS_A_WHOLE; the index of a segment of 2 GiB full of aborts has fewer.
+LARGEST_AS_A_WHOLE = 1 << 29
 SIDE_KINDS_IN_TEXTS = ("offset_index", "time_index", "producer_snapshot")
 KINDS_IN_TEXTS = ("segment", "txn_index", *SIDE_KINDS_IN_TEXTS)
 # role of the folder -> kind by the name of the file -> kind that it has there
@@ -109,7 +108,7 @@ def why_not_read(name: str, kind: str, size: int, regular: bool) -> str | None:
         return NO_REGULAR_FILE
     if not is_text(name):
         return NO_TEXT_NAME
-    return TOO_LARGE if kind in READ_WHOLE and size > LARGEST_READ_WHOLE else None
+    return TOO_LARGE if kind in JUDGED_AS_A_WHOLE and size > LARGEST_AS_A_WHOLE else None
 
 
 def why_no_text(folder: str, kind: str, section: Section) -> str | None:

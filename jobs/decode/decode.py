@@ -24,6 +24,7 @@ from schemas.log_row import LOG_ROW, PACK
 from schemas.topics import OFFSETS_TOPIC
 from udfs.arrow.batches import DecodeOptions
 from udfs.arrow.read_pack import read_packs
+from udfs.rules.logic import surely
 
 METADATA_KINDS = ("metadata_log", "metadata_snapshot")
 
@@ -89,7 +90,7 @@ def _without(gone: LeftOut, rows: DataFrame) -> DataFrame:
     left_out = F.col("file_index").isin(*gone.metadata)
     if gone.partitions:
         of_partition = F.col("partition_index").isin(*gone.partitions)
-        left_out |= F.coalesce(of_partition, F.lit(False))
+        left_out |= surely(of_partition)
     summary = F.col("kind") == log_row.SUMMARY
     kept = rows.filter(~left_out | summary)
     return kept.withColumn("partition_index", F.when(~left_out, F.col("partition_index")))
@@ -116,8 +117,8 @@ def _counted(
         F.sum("commits.transactional").alias("commits"),
         F.sum("pending.number").alias("pending"),
         F.sum("summary.skipped_group_records").alias("skipped"),
-        F.sum("summary.txn_index_entries").alias("txn_index_entries"),
-        F.sum(F.col("folded.entries") + F.col("folded.decisions")).alias("folded"),
+        F.sum("summary.side_file_entries").alias("side_file_entries"),
+        F.sum(F.col("folded.records") + F.col("folded.decisions")).alias("folded"),
         F.sum("summary.coordinator.unevaluated").alias("unevaluated"),
         F.sum(F.expr("producer_states.number * int(producer_states.of_snapshot)")).alias("entries"),
         F.sum("producer_states.number").alias("states"),
@@ -139,7 +140,7 @@ def _counted(
         offset_runs=of(log_row.RUN, "offset_runs"),
         commits_at_seams=near_ends if seams_of_offsets(splits) else 0,
         skipped_group_records=of(log_row.SUMMARY, "skipped"),
-        txn_index_entries=of(log_row.SUMMARY, "txn_index_entries"),
+        side_file_entries=of(log_row.SUMMARY, "side_file_entries"),
         folded_rows=of(log_row.FOLDED, "folded"),
         unevaluated=of(log_row.SUMMARY, "unevaluated"),
         snapshot_entries=of(log_row.PRODUCER_STATES, "entries"),
@@ -215,7 +216,7 @@ def _seams(rows: DataFrame) -> Seams:
     nothing_there = F.col("first_found").isNull() & (
         F.col("arrived.end") < F.col("split_start") + F.col("length")
     )
-    broken = (F.col("split_start") > 0) & F.coalesce(other_first | nothing_there, F.lit(False))
+    broken = (F.col("split_start") > 0) & surely(other_first | nothing_there)
     found = judged.withColumn("broken", broken).filter(
         F.col("broken") | F.col("reaches_next") | F.col("shrank")
     )

@@ -4,7 +4,7 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 
 from jobs.model.dump import Dump, DumpFile, DumpPartition, cleaned_below
-from jobs.model.file_names import BESIDE_A_SEGMENT, EARLIER_COORDINATOR_LOG
+from jobs.model.file_names import BESIDE_A_SEGMENT, EARLIER_COORDINATOR_LOG, JUDGED_AS_A_WHOLE
 from jobs.model.replicas import Cleaned, cleaned, coordinator_copies, cuts
 from schemas.topics import OFFSETS_TOPIC, TXN_LOG_TOPIC
 from udfs.arrow.byte_range import DIGEST_BLOCK_BYTES
@@ -13,8 +13,8 @@ from udfs.arrow.byte_range import DIGEST_BLOCK_BYTES
 USUAL_OFFSETS_PARTITIONS = 50
 # Reading a small file costs about as much as decoding this many bytes.
 COST_OF_A_FILE = 65_536
-# A task needs all of these to judge any of it.
-READ_WHOLE = ("txn_index", "producer_snapshot", EARLIER_COORDINATOR_LOG, *BESIDE_A_SEGMENT)
+# These are one split each, whatever their size.
+NOT_SPLIT = (*JUDGED_AS_A_WHOLE, EARLIER_COORDINATOR_LOG)
 
 
 def plan_splits(dump: Dump, split_bytes: int) -> list[dict[str, object]]:
@@ -36,7 +36,7 @@ def plan_splits(dump: Dump, split_bytes: int) -> list[dict[str, object]]:
         owner = None if file.partition_index is None else partitions[file.partition_index]
         size = max(file.size, 1)
         # Of what is not judged, or by its small beginning, only the digest is taken.
-        piece = size if file.kind in READ_WHOLE or file.text is not None else step
+        piece = size if file.kind in NOT_SPLIT or file.text is not None else step
         for start in range(0, size, piece):
             split = _split(file, owner, start, min(piece, file.size - start))
             split["cuts"] = compared.get(file.partition_index)

@@ -25,18 +25,16 @@ from jobs.model import commands
 
 
 def abort_commands(given: Situation) -> list[str]:
-    """The command that aborts the holder, for the versions that the brokers may have.
-
-    The epoch of a coordinator that never wrote a marker here is 0, as the tool takes it.
-    """
+    """The command that aborts the holder, for the versions that the brokers may have."""
     holder = given.holder or {}
+    coordinator_epoch = -1 if given.coordinator_epoch is None else given.coordinator_epoch
     newer = _command(given, commands.ABORT_BY_START, first_offset=holder["first_offset"])
     older = _command(
         given,
         commands.ABORT_BY_PRODUCER,
         producer_id=holder["producer_id"],
         producer_epoch=holder["producer_epoch"],
-        coordinator_epoch=max(given.coordinator_epoch or 0, 0),
+        coordinator_epoch=commands.given_coordinator_epoch(coordinator_epoch),
     )
     if _surely_newer(given):
         return [newer]
@@ -46,8 +44,8 @@ def abort_commands(given: Situation) -> list[str]:
 
 
 def _surely_newer(given: Situation) -> bool:
-    """Only brokers of 4.0 and newer know transaction.version 2."""
-    return given.owner is not None and (given.owner["client_transaction_version"] or 0) >= 2
+    version = None if given.owner is None else given.owner["client_transaction_version"]
+    return version is not None and bool(commands.takes_a_start(version))
 
 
 def _command(given: Situation, template: str, **values: object) -> str:

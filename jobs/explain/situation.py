@@ -7,7 +7,13 @@ them; what follows from them is decided here.
 from dataclasses import dataclass
 from typing import Any
 
-from schemas.coordinator_states import TWO_PHASE_COMMIT_TIMEOUT
+from jobs.model.state_names import named
+from schemas.coordinator_states import (
+    IN_TRANSACTION,
+    ONGOING,
+    STATE_NAMES,
+    TWO_PHASE_COMMIT_TIMEOUT,
+)
 
 Row = dict[str, Any]
 
@@ -93,11 +99,7 @@ class Situation:
     def covered(self) -> bool:
         """Whether the coordinator's last record is of a transaction that lists the partition."""
         owner = self.owner
-        running = owner is not None and owner["state"] in (
-            "Ongoing",
-            "PrepareCommit",
-            "PrepareAbort",
-        )
+        running = owner is not None and owner["state"] in named(*IN_TRANSACTION)
         return bool(running and owner and self.name in (owner["partitions"] or ()))
 
 
@@ -129,6 +131,6 @@ def _of_undecided(given: Situation) -> str:
         return UNKNOWN_OWNER
     if not given.covered:
         return NOT_LISTED
-    if owner["state"] != "Ongoing":
+    if owner["state"] != STATE_NAMES[ONGOING]:
         return PREPARE_PENDING
     return OVERDUE if given.finding("open_transaction_overdue") else OPEN

@@ -7,7 +7,7 @@ from textwrap import wrap
 from jobs.explain.advice import ADVICE
 from jobs.explain.situation import Row, Situation, what_holds
 from jobs.explain.words import count, duration, moment, printable
-from schemas.coordinator_states import TWO_PHASE_COMMIT_TIMEOUT
+from schemas.coordinator_states import ONGOING, STATE_NAMES, TWO_PHASE_COMMIT_TIMEOUT
 
 # Partitions of a transaction that are named, before the rest is only counted.
 SHOWN_PARTITIONS = 10
@@ -112,9 +112,10 @@ def _coordinator(given: Situation) -> Iterator[str]:
         f"{owner['producer_id']}, epoch {owner['producer_epoch']}"
     )
     yield f"  {_timeout(owner)}, last update {moment(owner['last_update_ms'])}"
-    if owner["state"] == "Ongoing" and owner["start_ms"] is None:
+    running = owner["state"] == STATE_NAMES[ONGOING]
+    if running and owner["start_ms"] is None:
         yield "  the text of kafka-dump-log does not show when it began"
-    elif owner["state"] == "Ongoing" and given.as_of_ms is not None:
+    elif running and given.as_of_ms is not None:
         open_for = duration(given.as_of_ms - owner["start_ms"])
         yield f"  began {moment(owner['start_ms'])}, {open_for} before the audit's moment"
     yield f"  {_listed(owner, given.name)}"

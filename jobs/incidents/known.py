@@ -7,6 +7,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.incidents.assign import PLACE
+from jobs.model.transactions import folded_transactions
 from jobs.spark.joins import small
 from schemas.incident import CONSEQUENCE
 from udfs.arrow.data_between import Between
@@ -58,12 +59,12 @@ def written(known: Known) -> DataFrame:
     )
     names = ("partition_index", *EPOCH, "outcome", "first_offset", "last_offset", "records",
              "since_ms")  # fmt: skip
-    outcome = F.when(F.col("marker_commit"), "commit").otherwise("abort")
-    folded = known.regular.withColumnsRenamed({"first_timestamp": "since_ms"})
+    # Runs are told apart by the epoch of their data; a folded transaction has one.
+    folded = folded_transactions(known.regular).withColumnRenamed("first_timestamp", "since_ms")
     place = known.info.select("partition_index", *PLACE)
     return (
         replayed.select(*names)
-        .unionByName(folded.withColumn("outcome", outcome).select(*names))
+        .unionByName(folded.select(*names))
         .join(small(place), on="partition_index")
         .withColumn("listed", F.concat_ws("-", "topic", "partition"))
     )

@@ -203,7 +203,10 @@ def _outputs_of(
 
 
 def _written(asked: Sequence[Since], traffic: Traffic) -> DataFrame:
-    """One row an incident, producer and partition of clients: the columns of Written."""
+    """One row an incident, producer and partition of clients: the columns of Written.
+
+    Folded transactions stay in their blocks: few are of the producers asked for.
+    """
     ended = traffic.transactions.filter("marker_commit and first_offset is not null")
     narrow = ended.withColumn("producer_epoch", F.col("highest_epoch")).select(*OF_WRITTEN)
     rows = narrow.mapInArrow(written_since(asked, packed=False), WRITTEN)

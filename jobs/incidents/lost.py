@@ -9,6 +9,8 @@ from jobs.incidents.signature import DIVERGED, LOST
 from jobs.spark.joins import small
 from jobs.spark.kept import Kept
 from udfs.arrow.data_between import Between
+from udfs.rules.extent import is_replicated
+from udfs.rules.logic import surely
 
 LOST_RECORDS, PLAIN_LOST = "records_lost", "plain_records_lost"
 PARTITION = ("topic", "partition")
@@ -71,7 +73,7 @@ def _committed(placed: DataFrame, outlived: DataFrame, known: Known) -> DataFram
         .agg(
             F.min(F.coalesce("named_by", "cut_by")).alias("incident"),
             F.max("named_by").isNotNull().alias("named"),
-            F.bool_and(F.coalesce(F.col("last_offset") >= F.col("cut"), F.lit(False))).alias("cut"),
+            F.bool_and(surely(F.col("last_offset") >= F.col("cut"))).alias("cut"),
             F.max(copy).alias("copy"),
         )
         .filter(F.col("incident").isNotNull() & (F.col("named") | F.col("cut")))
@@ -117,12 +119,12 @@ def _plain(outlived: DataFrame, known: Known) -> DataFrame:
         )
         .join(small(outlived), on="partition_index")
         .join(small(high_watermarks), on="partition_index")
-        .withColumn("provable", F.col("last_offset") < F.col("high_watermark"))
+        .withColumn("provable", is_replicated(F.col("last_offset"), F.col("high_watermark")))
     )
     names = ("records", "first_offset", "last_offset", "since_ms", "broker", "provable")
     longest = rows.groupBy(*PARTITION).agg(
         F.min("cut_by").alias("incident"), F.max(F.struct(*names)).alias("copy")
     )
     told = longest.select(*PARTITION, "incident", "copy.*")
-    proven = F.coalesce("provable", F.lit(False))
+    proven = surely(F.col("provable"))
     return shaped(told, F.lit(PLAIN_LOST), provable=proven)

@@ -5,6 +5,10 @@ Only brokers of 3.0 and newer find a transaction by its start, older ones by its
 take as it is holds no partition (`jobs.model.file_names`).
 """
 
+from udfs.rules.coordinator_step import TRANSACTION_VERSION_2
+from udfs.rules.logic import Values, clipped
+
+HIGHEST_COORDINATOR_EPOCH = (1 << 31) - 1
 _BROKER = "--bootstrap-server HOST:PORT"
 TOOL = f"kafka-transactions.sh {_BROKER}"
 _PLACE = "--topic {topic} --partition {partition}"
@@ -20,7 +24,20 @@ ABORT_BY_PRODUCER = (
 DESCRIBE_TOPIC = f"kafka-topics.sh {_BROKER} --describe --topic {{topic}}"
 # Of this project: the records of a topic as a consumer would get them, from a copy.
 EXPORT_TOPIC = "./spark-submit.sh export --dump COPY --out RESCUED --topic {topic}"
-SET_GROUP_BACK = (
-    f"kafka-consumer-groups.sh {_BROKER} --group {{group}} --topic {{topic}}:{{partition}} "
-    "--reset-offsets --to-offset {offset} --execute"
-)
+
+
+def takes_a_start(transaction_version: Values) -> Values:
+    """Whether every broker takes ABORT_BY_START; null for a null.
+
+    Only brokers of 4.0 and newer know transaction.version 2. `transaction_version`: that of the
+    client, by the last record of the coordinator.
+    """
+    return transaction_version >= TRANSACTION_VERSION_2
+
+
+def given_coordinator_epoch(coordinator_epoch: Values) -> Values:
+    """The coordinator epoch for ABORT_BY_PRODUCER, of the newest marker of the producer there.
+
+    -1 is that of a coordinator that never wrote one: the tool takes 0 for it.
+    """
+    return clipped(coordinator_epoch, 0, HIGHEST_COORDINATOR_EPOCH)

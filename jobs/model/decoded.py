@@ -47,7 +47,7 @@ class Decoded:
     `following`: runs that follow one of those. `offset_runs`: transactional runs of
     `__consumer_offsets`; `commits_at_seams`: transactional commits near a seam of its splits.
     `skipped_group_records`: records of newer kinds of groups, which are not decoded.
-    `txn_index_entries`: entries of indexes and leader-epoch-checkpoints that were compared.
+    `side_file_entries`: entries of indexes and leader-epoch-checkpoints that were compared.
     `folded_rows`: records and decisions of the coordinator that were folded away; `unevaluated`:
     its records that need no look. `snapshot_entries`: states of producers in producer snapshots;
     `snapshot_states`: these and what batches before one changed, which an empty one may lack.
@@ -66,7 +66,7 @@ class Decoded:
     offset_runs: int
     commits_at_seams: int
     skipped_group_records: int
-    txn_index_entries: int
+    side_file_entries: int
     folded_rows: int
     unevaluated: int
     snapshot_entries: int

@@ -59,7 +59,9 @@ KINDS = (
 )
 # Read by the tasks that decode the segments, too.
 BESIDE_A_SEGMENT = ("offset_index", "time_index", "leader_epoch_checkpoint")
-AUDITED_KINDS = ("segment", "txn_index", "producer_snapshot", *BESIDE_A_SEGMENT)
+# Of these one task needs all bytes to judge any.
+JUDGED_AS_A_WHOLE = ("txn_index", "producer_snapshot", *BESIDE_A_SEGMENT)
+AUDITED_KINDS = ("segment", *JUDGED_AS_A_WHOLE)
 READ_ON_THE_DRIVER = (
     "meta_properties",
     "high_watermark_checkpoint",

@@ -3,7 +3,12 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from udfs.rules.absence import Range, overlaps, reaches_behind
+from udfs.rules.absence import Counted, Range, overlaps, reaches_behind
+
+
+def counted(prefix: str = "") -> Counted:
+    """The columns of a record for a rule about what is missing beside it."""
+    return Counted(F.col(f"{prefix}offset"), F.col(f"{prefix}ordinal"))
 
 
 def lost_up_to(unreadable_at: Column) -> Column:

@@ -50,6 +50,23 @@ CLOSED_COLUMNS = (
     "marker_timestamp",
     "previous_epoch",
 )
+# What is known of a run, folded or not.
+RUN_COLUMNS = (
+    "partition_index",
+    "producer_id",
+    "producer_epoch",
+    "first_offset",
+    "last_offset",
+    "file_index",
+    "first_position",
+    "first_length",
+    "marker_offset",
+    "marker_epoch",
+    "marker_position",
+    "marker_length",
+    "has_data",
+    "transactional",
+)
 
 
 def all_transactions(replayed: DataFrame, folded: DataFrame | None, *added: str) -> DataFrame:
@@ -64,7 +81,16 @@ def all_transactions(replayed: DataFrame, folded: DataFrame | None, *added: str)
     """
     names = [*COLUMNS, *added]
     rows = _replayed(replayed).select(*names)
-    return rows if folded is None else rows.unionByName(_folded(folded).select(*names))
+    return rows if folded is None else rows.unionByName(folded_transactions(folded).select(*names))
+
+
+def all_runs(states: DataFrame, folded: DataFrame) -> DataFrame:
+    """RUN_COLUMNS of runs of data, with the markers that end them, and of markers alone.
+
+    `states`: rows of `jobs.replay.producers`, or some of them; `folded`: as above, each one run.
+    """
+    whole = folded.withColumns({"has_data": F.lit(True), "transactional": F.lit(True)})
+    return states.select(*RUN_COLUMNS).unionByName(whole.select(*RUN_COLUMNS))
 
 
 def _replayed(transactions: DataFrame) -> DataFrame:
@@ -80,8 +106,8 @@ def _replayed(transactions: DataFrame) -> DataFrame:
     return transactions.withColumns(own)
 
 
-def _folded(regular: DataFrame) -> DataFrame:
-    """Each is whole, of one epoch and in one file."""
+def folded_transactions(regular: DataFrame) -> DataFrame:
+    """Adds COLUMNS to folded ones: each is whole, of one epoch and in one file."""
     own = {
         "highest_epoch": F.col("producer_epoch"),
         "first_file_index": F.col("file_index"),

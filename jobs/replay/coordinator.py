@@ -6,16 +6,17 @@ from pyspark.sql import functions as F
 from jobs.model.lost_records import lost_behind, own_unreadable_at
 from jobs.model.state_names import state_name
 from jobs.spark.joins import small
+from udfs.rules.extent import is_replicated
 
 
 def last_states(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFrame:
     """One row a transactional id and broker: its last record (see schemas/coordinator_txn.py).
 
     The last one that can be decoded, if any can. Additionally complete_up_to_ms, clean_shutdown and
-    alone of the partition it lies in; lost_behind: later records may be lost or cannot be decoded,
-    so that the copy ends with this one for what it says of the id; whole_since_ms: from that moment
-    on no record of the id is missing or cannot be decoded (0: none ever was); replicated: no leader
-    can take the record back.
+    alone_in_cluster of the partition it lies in; lost_behind: later records may be lost or cannot
+    be decoded, so that the copy ends with this one for what it says of the id; whole_since_ms: from
+    that moment on no record of the id is missing or cannot be decoded (0: none ever was);
+    replicated: no leader can take the record back.
     """
     newest = (
         txn_log_records.filter(F.col("transactional_id").isNotNull())
@@ -29,7 +30,7 @@ def last_states(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFr
         )
     )
     names = ("partition_index", "broker", "partition", "complete_up_to_ms", "clean_shutdown",
-             "alone", "stable_below", "lost_to", "nameless_at")  # fmt: skip
+             "alone_in_cluster", "stable_below", "lost_to", "nameless_at")  # fmt: skip
     place = small(partition_info.select(*names))
     placed = (
         newest.join(place, on="partition_index", how="inner")
@@ -62,10 +63,10 @@ def last_states(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFr
         .otherwise(F.col("complete_up_to_ms"))
         .alias("complete_up_to_ms"),
         (F.col("clean_shutdown") & ~F.col("lost_behind")).alias("clean_shutdown"),
-        "alone",
+        "alone_in_cluster",
         "lost_behind",
         F.greatest("whole_since_ms", behind_unreadable).alias("whole_since_ms"),
-        (F.col("newest.record.offset") < F.col("stable_below")).alias("replicated"),
+        is_replicated(F.col("newest.record.offset"), F.col("stable_below")).alias("replicated"),
     )
 
 

@@ -23,7 +23,7 @@ from udfs.rules.clock import counted_pause
 # Up to so many records and decisions in blocks are unpacked once.
 FEW_ROWS = 200_000
 PLACE = [log_row.LOG_ROW[name] for name in ("partition_index", "file_index", "split_start")]
-ENTRIES = StructType([*PLACE, *log_row.FOLDED_RECORD.fields])
+RECORDS = StructType([*PLACE, *log_row.FOLDED_RECORD.fields])
 DECISIONS = StructType([*PLACE, *log_row.DECISION.fields])
 
 
@@ -61,7 +61,7 @@ def _kept(
     made, whole = decisions(placed), placed
     if folded.rows:
         made = made.unionByName(_named(_all(folded, "decisions", DECISIONS)))
-        unpacked = _placed(_all(folded, "entries", ENTRIES), before)
+        unpacked = _placed(_all(folded, "records", RECORDS), before)
         whole = placed.unionByName(unpacked, allowMissingColumns=True)
     tables = kept.keep_all(
         decisions=with_what_is_replicated(made, partition_info),
@@ -88,7 +88,7 @@ def _unpacked_when_asked(
         return with_what_is_replicated(asked, partition_info)
 
     def epochs_of(producers: DataFrame) -> DataFrame:
-        unpacked = _placed(_of(folded, "entries", ENTRIES, producers), before)
+        unpacked = _placed(_of(folded, "records", RECORDS, producers), before)
         known = epoch_histories(
             placed.unionByName(unpacked, allowMissingColumns=True), partition_info
         )
@@ -108,7 +108,7 @@ def _unpacked_when_asked(
 def _before_each(splits: DataFrame) -> DataFrame:
     """One row a split with records: what the splits of its partition before it add up to.
 
-    entries_before (records), alive_before (ms, the pause up to its first record included),
+    records_before (their number), alive_before (ms, the pause up to its first record included),
     latest_before (newest timestamp, ms; null for none).
     """
     order = Window.partitionBy("partition_index").orderBy("base_offset", "split_start")
@@ -121,7 +121,7 @@ def _before_each(splits: DataFrame) -> DataFrame:
     return paused.select(
         "file_index",
         "split_start",
-        F.coalesce(F.sum("entries").over(before), F.lit(0)).alias("entries_before"),
+        F.coalesce(F.sum("records").over(before), F.lit(0)).alias("records_before"),
         (F.coalesce(F.sum("alive_ms").over(before), F.lit(0)) + F.sum("pause").over(order)).alias(
             "alive_before"
         ),
@@ -130,9 +130,9 @@ def _before_each(splits: DataFrame) -> DataFrame:
 
 
 def _placed(txn_log_records: DataFrame, before: DataFrame) -> DataFrame:
-    """Entries numbered and dated from the beginning of their partition."""
+    """Records numbered and dated from the beginning of their partition."""
     joined = txn_log_records.join(small(before), on=["file_index", "split_start"], how="inner")
-    counted = joined.withColumn("ordinal", F.col("ordinal") + F.col("entries_before"))
+    counted = joined.withColumn("ordinal", F.col("ordinal") + F.col("records_before"))
     if "alive_ms" in txn_log_records.columns:
         counted = counted.withColumns(
             {
@@ -140,7 +140,7 @@ def _placed(txn_log_records: DataFrame, before: DataFrame) -> DataFrame:
                 "latest_timestamp": F.greatest("latest_timestamp", "latest_before"),
             }
         )
-    return counted.drop("entries_before", "alive_before", "latest_before")
+    return counted.drop("records_before", "alive_before", "latest_before")
 
 
 def _named(unpacked: DataFrame) -> DataFrame:

@@ -3,6 +3,7 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.model.lost_records import counted
 from jobs.spark.joins import small
 from schemas.coordinator_states import (
     COMPLETE_ABORT,
@@ -10,19 +11,19 @@ from schemas.coordinator_states import (
     PREPARE_ABORT,
     PREPARE_COMMIT,
 )
+from udfs.rules.absence import none_between
 from udfs.rules.attribution import took_effect
 from udfs.rules.coordinator_step import (
-    PROTOCOL_2,
+    NO_RECORD,
+    TRANSACTION_VERSION_2,
     Recorded,
     Step,
+    data_epoch,
     ended_otherwise,
-    ends_running,
-    epoch_by_protocol,
     epoch_in_effect,
     gave_way,
     is_completed_by,
     shares_epoch,
-    tried_before,
 )
 from udfs.rules.extent import is_replicated
 from udfs.rules.logic import surely
@@ -53,8 +54,8 @@ def decisions(txn_log_records: DataFrame) -> DataFrame:
     ).select(
         "*", F.lag(before).over(by_id).alias("before"), F.lead(after).over(by_id).alias("next")
     )
-    transaction_version_2 = F.col("client_transaction_version") >= PROTOCOL_2
-    missing = (F.col("next.offset") - F.col("offset")) != (F.col("next.ordinal") - F.col("ordinal"))
+    transaction_version_2 = F.col("client_transaction_version") >= TRANSACTION_VERSION_2
+    missing = ~none_between(counted(), counted("next."))
     # A text that tells no start does not tell the transaction of what stands behind a gap.
     untold = F.col("start_ms").isNull() | F.col("next.start_ms").isNull()
     completed = (
@@ -64,7 +65,7 @@ def decisions(txn_log_records: DataFrame) -> DataFrame:
     )
     prepare, before_it = recorded(""), recorded("before.")
     otherwise = missing & ended_otherwise(step_of(""), step_of("next."))
-    goes_on = gave_way(step_of(""), step_of("next.")) | F.coalesce(otherwise, F.lit(False))
+    goes_on = gave_way(step_of(""), step_of("next.")) | surely(otherwise)
     prepared = F.col("status").isin(PREPARE_COMMIT, PREPARE_ABORT) & ~F.col("decided")
     return stepped.filter(prepared).select(
         F.col("partition_index").alias("coordinator_index"),
@@ -80,7 +81,7 @@ def decisions(txn_log_records: DataFrame) -> DataFrame:
         F.col("producer_epoch").alias("marker_epoch"),
         epoch_of_data(prepare, before_it).alias("data_epoch"),
         (F.col("status") == PREPARE_COMMIT).alias("commit"),
-        F.coalesce(transaction_version_2, F.lit(False)).alias("transaction_version_2"),
+        surely(transaction_version_2).alias("transaction_version_2"),
         # Without the record before, the decision counts as of its own version.
         surely(shares_epoch(prepare, before_it)).alias("shares_epoch"),
         "partitions",
@@ -111,12 +112,8 @@ def with_what_is_replicated(decided: DataFrame, partition_info: DataFrame) -> Da
 
 def epoch_of_data(prepare: Recorded, before: Recorded) -> Column:
     """Epoch of the data that a Prepare record ends; `before`: the record of its id before it."""
-    by_protocol = epoch_by_protocol(prepare)
-    epoch: Column = (
-        F.when(ends_running(prepare, before), before.producer_epoch)
-        .when(tried_before(prepare, before), F.least(by_protocol, epoch_by_protocol(before)))
-        .otherwise(by_protocol)
-    )
+    known = Recorded(*[F.coalesce(value, F.lit(NO_RECORD)) for value in before])
+    epoch: Column = data_epoch(prepare, known)
     return epoch
 
 
@@ -135,7 +132,7 @@ def _first_outcome() -> list[Column]:
     """How the transaction of the first record ended, null where that does not tell."""
     status = F.col("first.status")
     completed = status.isin(COMPLETE_COMMIT, COMPLETE_ABORT)
-    tells = completed & (F.col("first.client_transaction_version") >= PROTOCOL_2)
+    tells = completed & (F.col("first.client_transaction_version") >= TRANSACTION_VERSION_2)
     return [
         F.when(tells, F.col("first.producer_epoch")).alias("first_epoch"),
         F.when(tells, status == COMPLETE_COMMIT).alias("first_commit"),

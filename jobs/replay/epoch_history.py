@@ -3,7 +3,7 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.model.lost_records import unreadable_of_ids
+from jobs.model.lost_records import counted, unreadable_of_ids
 from jobs.replay.decisions import OF_STEP, epoch_of_data, recorded, step_of
 from jobs.spark.joins import small
 from schemas.coordinator_states import (
@@ -14,12 +14,12 @@ from schemas.coordinator_states import (
     PREPARE_ABORT,
     PREPARE_COMMIT,
 )
-from udfs.rules.absence import reaches_behind
+from udfs.rules.absence import Counted, none_before, none_between, reaches_behind
 from udfs.rules.coordinator_step import (
     EXHAUSTED_EPOCH,
-    PROTOCOL_2,
+    TRANSACTION_VERSION_2,
     Recorded,
-    epoch_by_protocol,
+    epoch_by_version,
     epoch_in_effect,
     gave_way,
 )
@@ -54,24 +54,27 @@ def _epochs_listed() -> Column:
     A Prepare record that is no fence tells the epoch of its data by itself. Where the record before
     has another one, that record is wrong, and the decision lists its partitions nevertheless.
     """
-    by_protocol = epoch_by_protocol(_recorded())
-    fence = (F.col("state") == PREPARE_ABORT) & (F.col("client_transaction_version") < PROTOCOL_2)
+    by_version = epoch_by_version(_recorded())
+    fence = (F.col("state") == PREPARE_ABORT) & (
+        F.col("client_transaction_version") < TRANSACTION_VERSION_2
+    )
     tells = F.col("state").isin(*PREPARED) & ~fence
-    other = F.when(tells & (by_protocol != F.col("data_epoch")), by_protocol)
+    other = F.when(tells & (by_version != F.col("data_epoch")), by_version)
     return F.array_compact(F.array("data_epoch", other))
 
 
 def _is_tried_again() -> Column:
     """Whether a record goes on with the transaction of a Prepare record right before it."""
     goes_on = gave_way(step_of("previous.", "state"), step_of("", "state"))
-    return F.coalesce(F.col("previous.state").isin(*PREPARED) & goes_on, F.lit(False))
+    answer: Column = surely(F.col("previous.state").isin(*PREPARED) & goes_on)
+    return answer
 
 
 def _begins() -> Column:
     """Whether no transaction of the epoch can lie before this record.
 
     InitProducerId gives an epoch that no data have; under transaction.version 2 so does every
-    end of a transaction. A Complete record of the older protocols goes on with its epoch. A client
+    end of a transaction. A Complete record of the older versions goes on with its epoch. A client
     that asks again gets the same epoch in a second Empty record
     (`TransactionMetadata.prepareIncrementProducerEpoch`), perhaps after a transaction in it: epoch
     0, too, where its producer id followed on one whose epochs were used up
@@ -82,18 +85,15 @@ def _begins() -> Column:
     transaction before it.
     """
     completed = F.col("state").isin(COMPLETE_COMMIT, COMPLETE_ABORT)
-    previous_next_to_it = (F.col("offset") - F.col("previous.offset")) == (
-        F.col("ordinal") - F.col("previous.ordinal")
-    )
+    previous_next_to_it = none_between(counted("previous."), counted())
     # No record has an epoch below that in effect, and none goes back to a producer id of before.
     same_producer = F.col("previous.producer_id") == F.col("producer_id")
     raised = same_producer & (F.col("previous.producer_epoch") < F.col("producer_epoch"))
     anew = ~surely(same_producer) & (F.col("producer_epoch") == 0)
     risen = previous_next_to_it & (surely(raised) | anew)
-    # Ordinals count from 1.
-    none_before = F.col("previous").isNull() & (F.col("offset") == F.col("ordinal") - 1)
-    of_version_2 = F.col("client_transaction_version") >= PROTOCOL_2
-    given = surely(of_version_2) | surely(risen) | none_before
+    first_of_all = F.col("previous").isNull() & none_before(counted())
+    of_version_2 = F.col("client_transaction_version") >= TRANSACTION_VERSION_2
+    given = surely(of_version_2) | surely(risen) | first_of_all
     return F.when(F.col("state") == EMPTY, given).otherwise(completed & of_version_2)
 
 
@@ -134,14 +134,12 @@ def _numbered(readable: DataFrame) -> DataFrame:
         .withColumn("used", F.last(in_use, ignorenulls=True).over(by_id))
         .select("*", F.lag(before).over(by_id).alias("previous"))
     )
-    changed = F.coalesce(F.col("used") != F.lag("used").over(by_id), F.lit(False))
+    changed = surely(F.col("used") != F.lag("used").over(by_id))
     return (
         used.withColumn("generation", F.sum(changed.cast("long")).over(by_id))
         .withColumn(
             "another",
-            F.coalesce(
-                (F.col("state") == EMPTY) & (F.col("producer_id") != F.col("used")), F.lit(False)
-            ),
+            surely((F.col("state") == EMPTY) & (F.col("producer_id") != F.col("used"))),
         )
         .withColumn("proven", _proven())
         .withColumn("here", F.struct(*PLACE_OF_RECORD))
@@ -218,7 +216,7 @@ def epoch_histories(txn_log_records: DataFrame, partition_info: DataFrame) -> Da
     )
     known = F.struct(
         "decisions",
-        F.coalesce(F.col("last.proven_behind") > F.col("last.own"), F.lit(False)).alias("moved_on"),
+        surely(F.col("last.proven_behind") > F.col("last.own")).alias("moved_on"),
         "coordinator_up_to_ms",
         "coordinator_clean_shutdown",
         F.col("last.here").alias("record"),
@@ -259,27 +257,22 @@ def _is_whole() -> Column:
     """Whether all records of the epoch of a row of `_by_epoch` are there."""
 
     def whole_to(record: Column) -> Column:
-        distance = record["offset"] - F.col("first.here.offset")
-        whole: Column = distance == record["ordinal"] - F.col("first.here.ordinal")
-        return F.coalesce(whole, F.lit(False))
+        here = Counted(record["offset"], record["ordinal"])
+        whole: Column = surely(none_between(counted("first.here."), here))
+        return whole
 
     moved_on = F.exists(
         "last.ahead",
-        lambda one: (
-            F.coalesce(one["proven"] > F.col("last.own"), F.lit(False)) & whole_to(one["here"])
-        ),
+        lambda one: surely(one["proven"] > F.col("last.own")) & whole_to(one["here"]),
     )
     newest = F.col("last.newest.here")
     behind = newest["offset"]
     none_lost = ~F.exists("holes", lambda hole: reaches_behind(hole["end"], behind)) & F.coalesce(
         F.greatest("nameless_at", "own_unreadable_at") < behind, F.lit(True)
     )
-    cleaned = F.coalesce(
-        F.exists("missing", lambda gap: reaches_behind(gap["end"], behind)), F.lit(False)
-    )
-    not_long = F.coalesce(
+    cleaned = surely(F.exists("missing", lambda gap: reaches_behind(gap["end"], behind)))
+    not_long = surely(
         F.try_subtract(F.col("coordinator_up_to_ms"), F.col("last.newest.timestamp"))
-        < TOMBSTONES_STAY_MS,
-        F.lit(False),
+        < TOMBSTONES_STAY_MS
     )
     return moved_on | (whole_to(newest) & none_lost & (~cleaned | not_long))

@@ -3,7 +3,7 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from udfs.rules.offset_commit import Commit, is_late
+from udfs.rules.offset_commit import Commit, is_late, takes_effect
 
 KEY = ("partition_index", "group", "committed_topic", "committed_partition")
 NAMES = ("group", "committed_topic", "committed_partition")
@@ -12,7 +12,8 @@ NAMES = ("group", "committed_topic", "committed_partition")
 def _in_effect(commits: DataFrame, transactions: DataFrame) -> DataFrame:
     """The commits that took effect; those that waited at the end of their split meet their marker.
 
-    A waiting commit takes effect only if no record after it in the log has done so before.
+    Whether a waiting one does is the rule of `udfs.wire.offsets.offset_replay`, which goes through
+    the commits of a split one by one.
     """
     ended = transactions.filter(F.col("marker_commit")).select(
         "partition_index",
@@ -43,7 +44,7 @@ def _in_effect(commits: DataFrame, transactions: DataFrame) -> DataFrame:
     before = order.rowsBetween(Window.unboundedPreceding, -1)
     newest = F.max("commit.record_offset").over(before)
     return everything.withColumn("newest", newest).filter(
-        F.coalesce(F.col("commit.record_offset") > F.col("newest"), F.lit(True))
+        F.coalesce(takes_effect(F.col("commit.record_offset"), F.col("newest")), F.lit(True))
     )
 
 

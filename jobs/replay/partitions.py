@@ -13,6 +13,7 @@ from udfs.arrow.frames import ZERO_BYTES
 from udfs.rules.absence import RANGES_OF_PARTITION, first_pass_possible, is_gap, within_reach
 from udfs.rules.batch_order import goes_back, leader_epoch_fell
 from udfs.rules.extent import is_outlasted, manifest_counts, reaches_copying
+from udfs.rules.logic import surely
 
 RANGES = "array<struct<first:bigint,end:bigint,producer_id:bigint>>"
 # Of ranges of offsets: see `holes`.
@@ -184,7 +185,7 @@ def _merged(found: DataFrame) -> DataFrame:
     After the last of the holes kept apart everything counts as one; of the others the newest are
     kept apart, since that of a compacted partition which nothing has touched is its end.
     """
-    gone = F.col("hole") & ~F.coalesce("lost", F.lit(False))
+    gone = F.col("hole") & ~surely(F.col("lost"))
     unexplained = F.coalesce("unexplained", "hole")
     are = (F.col("hole"), gone, unexplained, F.col("missing"), F.col("emptied"))
     kinds = F.array(*[F.when(is_one, kind) for is_one, kind in zip(are, KINDS, strict=True)])
@@ -249,7 +250,7 @@ def _every_broker(static: DataFrame, brokers: DataFrame) -> DataFrame:
     registered = brokers.agg(F.max("registered").alias("registered"))
     return counted.crossJoin(registered).select(
         "one_broker",
-        F.coalesce(F.col("present") == F.col("registered"), F.lit(False)).alias("every_broker"),
+        surely(F.col("present") == F.col("registered")).alias("every_broker"),
     )
 
 
@@ -312,7 +313,7 @@ def partition_info(
 
     complete_up_to_ms: see `udfs.rules.extent`. outlasted: another copy of the partition goes on
     after the end of this one. of_leader: see
-    `udfs.rules.extent.reaches_copying`. alone: its broker is the only one of its cluster.
+    `udfs.rules.extent.reaches_copying`.
     newest_snapshot, open_in_snapshot: see `known_states`; null where no snapshot says.
     earlier_end: log end of the copy of a `__transaction_state` partition that was taken before all
     data, null for none.
@@ -354,7 +355,7 @@ def partition_info(
     known = F.col("checkpoint_high_watermark").isNotNull()
     one_broker = F.broadcast(_every_broker(static, brokers))
     kraft = F.broadcast(brokers.agg((F.count("*") > 0).alias("with_kraft")))
-    alone = F.coalesce("alone", F.lit(False))
+    alone = surely(F.col("alone"))
     traces = F.coalesce("cleaner_traces", F.lit(0)) == 1
     listed = F.col("cleaner_checkpoint").isNotNull()
     at_ends = _missing_at_ends()
@@ -383,7 +384,7 @@ def partition_info(
             .cast(LongType())
             .alias("stable_below"),
             from_beginning.alias("from_beginning"),
-            (from_beginning | F.coalesce("from_snapshot", F.lit(False))).alias("start_known"),
+            (from_beginning | surely(F.col("from_snapshot"))).alias("start_known"),
             _cleaning(traces, listed).alias("cleaning"),
             first_pass_possible(
                 F.col("has_cleaner_checkpoint"),
@@ -402,7 +403,6 @@ def partition_info(
             complete_up_to.alias("complete_up_to_ms"),
             outlasted.alias("outlasted"),
             of_leader.alias("of_leader"),
-            alone.alias("alone"),
             *LOOKED_UP,
             (F.col("one_broker") & alone).alias("single_broker"),
             alone.alias("alone_in_cluster"),
@@ -436,7 +436,7 @@ def _cleaning(traces: Column, listed: Column) -> Column:
 
 def _extent() -> tuple[Column, Column, Column]:
     """complete_up_to_ms, outlasted and of_leader: see `udfs.rules.extent`."""
-    alone = F.coalesce("alone", F.lit(False))
+    alone = surely(F.col("alone"))
     by_broker = Window.partitionBy("broker")
     copies = Window.partitionBy(F.coalesce("replica_set", -1 - F.col("partition_index")))
     leader_epoch = F.coalesce("final_leader_epoch", F.lit(-1))
@@ -457,7 +457,7 @@ def _extent() -> tuple[Column, Column, Column]:
         F.when(alone, F.col("broker_timestamp")).otherwise(F.col("replicated_timestamp")),
         F.when(counts, dated),
     )
-    of_leader: Column = reaches_copying(alone, F.coalesce("fetched", F.lit(False)), counts)
+    of_leader: Column = reaches_copying(alone, surely(F.col("fetched")), counts)
     return complete_up_to, outlasted, of_leader
 
 

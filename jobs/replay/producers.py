@@ -8,6 +8,7 @@ with a new epoch clears the last sequence.
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from udfs.rules.logic import surely
 from udfs.rules.memory import KNOWN_BATCHES
 from udfs.rules.producer_step import Batch, Known, is_contiguous, next_sequence
 
@@ -62,7 +63,7 @@ def _chain() -> tuple[Column, Column]:
     )
     goes_on = is_contiguous(Batch(F.col("producer_epoch"), F.col("first_sequence")), known)
     begins = F.when(F.col("follows"), F.col("chain_first_sequence").isNotNull()).otherwise(
-        F.col("has_data") & ~F.coalesce(goes_on, F.lit(False))
+        F.col("has_data") & ~surely(goes_on)
     )
     follows = F.col("follows")
     epoch, sequence = F.col("previous.epoch"), F.col("previous.last_sequence")
@@ -102,7 +103,7 @@ def producer_states(runs: DataFrame) -> DataFrame:
         F.col("first_offset").isNotNull().alias("has_data"),
         F.col("marker_offset").isNotNull().alias("has_marker"),
         F.coalesce("first_offset", "marker_offset").alias("start_offset"),
-    ).withColumn("initial", F.coalesce("initial", F.lit(False)))
+    ).withColumn("initial", surely(F.col("initial")))
     # Where offsets go back in a log, a run may begin below the one before it. What its marker ends
     # was appended before that.
     ends = F.greatest("last_offset", "marker_offset")
@@ -140,9 +141,9 @@ def producer_states(runs: DataFrame) -> DataFrame:
         .alias("data_transaction_number"),
     ).select(
         "*",
-        F.coalesce(
-            F.col("data_transaction_number") == F.col("transaction_number"), F.lit(False)
-        ).alias("open_transaction"),
+        surely(F.col("data_transaction_number") == F.col("transaction_number")).alias(
+            "open_transaction"
+        ),
     )
     opens = transactional_data & ~F.col("open_transaction")
     chained = chained.select(

@@ -6,7 +6,8 @@ from pyspark.sql import functions as F
 from jobs.model.transactions import all_transactions
 from jobs.spark.joins import small
 from udfs.rules.aborted_list import stable_at_abort
-from udfs.rules.extent import MAX_OFFSET
+from udfs.rules.extent import MAX_OFFSET, is_replicated
+from udfs.rules.logic import surely
 from udfs.rules.memory import may_be_gone_with_the_head
 
 BUCKET_BITS = 20
@@ -149,6 +150,11 @@ def abort_markers(transactions: DataFrame, regular_aborts: DataFrame) -> DataFra
     that began in its split the decoder found the oldest open one. One that is longer was not
     folded away, and is open at marker m when it ends after m: a running minimum from the end of
     the log, taken in two levels so that a large partition is many tasks.
+
+    Those that were folded away go another way where they are many: over arrays
+    (`udfs.wire.side_files.aborted_list.last_stable_offsets`), which is faster by far but needs all
+    long ones of a partition in each task. So this way stays for the rows, and for dumps that have
+    too many long ones (`jobs.replay.aborted_lists.MOST_LONG`). Both ask `stable_at_abort`.
     """
     aborts = all_transactions(
         transactions.filter(F.col("outcome") == "abort"),
@@ -216,7 +222,7 @@ def _undecided(partition_info: DataFrame, transactions: DataFrame) -> DataFrame:
     )
     is_open = F.col("marker_offset").isNull()
     gone = is_open & may_be_gone_with_the_head(F.col("last_offset"), F.col("log_start_offset"))
-    snapshot_says = F.coalesce(F.col("newest_snapshot") > F.col("last_offset"), F.lit(False))
+    snapshot_says = surely(F.col("newest_snapshot") > F.col("last_offset"))
     held = F.get(
         F.filter("open_in_snapshot", lambda one: one["producer_id"] == F.col("producer_id")), 0
     )
@@ -227,7 +233,8 @@ def _undecided(partition_info: DataFrame, transactions: DataFrame) -> DataFrame:
         held["first_offset"],
     )
     first_known = F.when(F.col("first_offset") < F.col("log_start_offset"), begins)
-    undecided = met.filter(is_open | (F.col("marker_offset") >= F.col("high_watermark")))
+    replicated = is_replicated(F.col("marker_offset"), F.col("high_watermark"))
+    undecided = met.filter(is_open | ~replicated)
     in_log = undecided.filter(~(gone & snapshot_says & ~remembered)).select(
         "partition_index",
         "producer_id",
@@ -282,7 +289,7 @@ def partition_states(
     limit = F.coalesce("high_watermark", "log_end_offset")
     unstable = F.greatest("holder.first_offset", F.col("log_start_offset"))
     first_unstable = F.when(F.col("holder").isNotNull(), unstable)
-    holds = F.coalesce(first_unstable < limit, F.lit(False))
+    holds = surely(first_unstable < limit)
     named = joined.join(
         small(owners.select(F.col("producer_id").alias("owned"), "transactional_id")),
         on=F.col("holder.producer_id") == F.col("owned"),

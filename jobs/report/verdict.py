@@ -110,12 +110,6 @@ class Verdict:
         }
         return words[self.verdict]
 
-    @property
-    def oldest_open_age_ms(self) -> int | None:
-        """Age of the oldest open transaction at the moment of the dump, ms; null: none known."""
-        since = self.open_transactions.oldest_since_ms
-        return None if since is None or self.as_of_ms is None else self.as_of_ms - since
-
     def as_dict(self) -> dict[str, Any]:
         """Content of verdict.json."""
         findings = [

@@ -29,27 +29,9 @@ from jobs.verify.verdict import (
 )
 from schemas.dump_partition import CLEANED, CLEANING_UNKNOWN
 from udfs.rules.absence import Range, overlaps, within_reach
-from udfs.rules.extent import MAX_OFFSET
+from udfs.rules.extent import MAX_OFFSET, is_replicated
+from udfs.rules.logic import surely
 from udfs.rules.memory import may_be_gone_with_the_head
-from udfs.wire.batches.batch_layout import MAX_SEQUENCE
-
-SEQUENCE_SPACE = MAX_SEQUENCE + 1
-
-
-def sequence_distance(start: Column, end: Column) -> Column:
-    """Steps from `start` forward to `end` in the circle of sequences, 0 to 2^31 - 1."""
-    return F.pmod(end.cast("long") - start.cast("long"), F.lit(SEQUENCE_SPACE))
-
-
-def is_ahead(expected: Column, found: Column) -> Column:
-    """Whether `found` comes after `expected` rather than before it, on the circle."""
-    distance = sequence_distance(expected, found)
-    return (distance > 0) & (distance < SEQUENCE_SPACE // 2)
-
-
-def is_behind(expected: Column, found: Column) -> Column:
-    """Whether `found` comes before `expected`, on the circle."""
-    return sequence_distance(expected, found) >= SEQUENCE_SPACE // 2
 
 
 def one_instant(coordinator_clean_shutdown: str) -> Column:
@@ -81,9 +63,7 @@ def marker_missing_between(first: Column, last: Column, epoch: Column | None = N
         of_epoch = F.coalesce(one["producer_epoch"] == epoch, F.lit(True))
         return there & _may_be_of_the_producer(one) & of_epoch
 
-    return own_missing_between(first, last) | F.coalesce(
-        F.exists("emptied", may_be_its_own), F.lit(False)
-    )
+    return own_missing_between(first, last) | surely(F.exists("emptied", may_be_its_own))
 
 
 def _may_be_of_the_producer(one: Column) -> Column:
@@ -136,7 +116,7 @@ def marker_lost_behind(data: Column, open_at: Column | None = None) -> Column:
     marker does not lie before it.
     """
     first = data + 1 if open_at is None else F.greatest(data + 1, open_at)
-    return F.coalesce(marker_lost(data, first, F.lit(MAX_OFFSET)), F.lit(False))
+    return surely(marker_lost(data, first, F.lit(MAX_OFFSET)))
 
 
 def marker_gone_with_the_head() -> Excuse:
@@ -154,7 +134,7 @@ def ended_before_snapshot() -> Excuse:
 
 def missing_behind(offset: Column) -> Column:
     """`missing_between` anywhere after `offset` (exclusive); false for a null."""
-    return F.coalesce(missing_between(offset + 1, F.lit(MAX_OFFSET)), F.lit(False))
+    return surely(missing_between(offset + 1, F.lit(MAX_OFFSET)))
 
 
 def number_missing(first: Column, last: Column) -> Column:
@@ -171,7 +151,7 @@ def number_missing(first: Column, last: Column) -> Column:
 
 def unstable_tail(offset: str = "offset_last") -> Excuse:
     """At or above the high watermark a batch may still be truncated."""
-    return inconclusive(UNSTABLE_TAIL, lambda: F.col(offset) >= F.col("stable_below"))
+    return inconclusive(UNSTABLE_TAIL, lambda: ~is_replicated(F.col(offset), F.col("stable_below")))
 
 
 def unstable_damage() -> Excuse:
@@ -180,7 +160,9 @@ def unstable_damage() -> Excuse:
         UNSTABLE_TAIL,
         lambda: (
             F.col("active")
-            & (F.col("offset_first") >= F.coalesce("checkpoint_high_watermark", "stable_below"))
+            & ~is_replicated(
+                F.col("offset_first"), F.coalesce("checkpoint_high_watermark", "stable_below")
+            )
         ),
     )
 
@@ -368,7 +350,7 @@ def is_torn() -> Column:
         & F.col("replaces_decided")
         & ~F.col("other_short")
         & F.col("history_later")
-        & F.coalesce("committed_somewhere", F.lit(False))
+        & surely(F.col("committed_somewhere"))
         & F.col("decided_commit")
         & ~F.col("decided_abort")
     )

@@ -3,15 +3,18 @@
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from jobs.model.commands import ABORT_BY_PRODUCER, ABORT_BY_START
+from jobs.model.commands import (
+    ABORT_BY_PRODUCER,
+    ABORT_BY_START,
+    given_coordinator_epoch,
+    takes_a_start,
+)
 from jobs.verify.check import text
+from udfs.rules.logic import surely
 
 
 def abort_command() -> Column:
-    """Aborts the open transaction of a row of the context `transaction`, as in `explain`.
-
-    Only brokers of 4.0 and newer know transaction.version 2.
-    """
+    """Aborts the open transaction of a row of the context `transaction`, as in `explain`."""
     newer = text(ABORT_BY_START)
     older = text(
         "; on brokers older than 3.0: " + ABORT_BY_PRODUCER,
@@ -19,10 +22,9 @@ def abort_command() -> Column:
         partition="partition",
         producer_id="producer_id",
         producer_epoch="producer_epoch",
-        # The tool takes 0 for a coordinator that never wrote a marker of the producer there.
-        coordinator_epoch=F.greatest(
-            F.coalesce("opening_marker.coordinator_epoch", F.lit(0)), F.lit(0)
+        coordinator_epoch=given_coordinator_epoch(
+            F.coalesce("opening_marker.coordinator_epoch", F.lit(-1))
         ),
     )
-    surely_newer = F.coalesce(F.col("coordinator.client_transaction_version") >= 2, F.lit(False))
+    surely_newer = surely(takes_a_start(F.col("coordinator.client_transaction_version")))
     return F.when(surely_newer, newer).otherwise(F.concat(newer, older))

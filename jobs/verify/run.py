@@ -16,6 +16,7 @@ from jobs.verify.check import Check, Proof
 from jobs.verify.contexts.context import PLACE_COLUMNS, Context
 from jobs.verify.verdict import EXPLAINED, judge
 from schemas.violation import EVIDENCE, FINDING_COLUMNS
+from udfs.rules.logic import surely
 
 # Columns of the place that a check may take from elsewhere than its context does.
 MOVABLE_COLUMNS = ("offset_first", "offset_last", "producer_epoch", "file", "byte_position")
@@ -93,7 +94,7 @@ def finding(check: Check) -> Column:
         for name in MOVABLE_COLUMNS
     }
     columns = [value.alias(name) for name, value in values.items()]
-    reported = F.coalesce(check.fires(), F.lit(False)) & (verdict != EXPLAINED)
+    reported = surely(check.fires()) & (verdict != EXPLAINED)
     return F.when(reported, F.struct(*columns))
 
 
@@ -155,7 +156,7 @@ def look(context: Context, checks: list[Check], kept: Kept, keep_regular: bool =
 
 def _rules(checks: list[Check]) -> list[Column]:
     """Whether each check fires on any row, by its code; among them a count, so never none."""
-    fire = [F.max(F.coalesce(check.fires(), F.lit(False))).alias(check.code) for check in checks]
+    fire = [F.max(surely(check.fires())).alias(check.code) for check in checks]
     return [F.count(F.lit(1)).alias("rows"), *fire]
 
 

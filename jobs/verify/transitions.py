@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from jobs.model.lost_records import counted
 from jobs.verify.verdict import (
     APPEND_REPEATED,
     TWO_PHASE_COMMIT,
@@ -20,6 +21,7 @@ from schemas.coordinator_states import (
     TWO_PHASE_COMMIT_TIMEOUT,
 )
 from udfs.rules import coordinator_step as rules
+from udfs.rules.absence import Counted, none_before, none_between
 from udfs.rules.coordinator_step import (
     LOOKED_BACK,
     Kept,
@@ -32,6 +34,7 @@ from udfs.rules.coordinator_step import (
     takes_up,
 )
 from udfs.rules.coordinator_step import may_follow as states_follow
+from udfs.rules.logic import surely
 
 NAMES = (
     "state",
@@ -98,11 +101,11 @@ def from_older_state() -> Column:
         ),
         "since_complete",
     )
-    distance = F.col("offset") - F.col("ordinal")
 
     def reaches(one: Column) -> Column:
         """No record of the partition is missing between that one and this one."""
-        return one["offset"] - one["ordinal"] == distance
+        answer: Column = none_between(Counted(one["offset"], one["ordinal"]), counted())
+        return answer
 
     known, since = F.filter(before, reaches), F.filter("since_complete", reaches)
 
@@ -126,9 +129,11 @@ def from_older_state() -> Column:
         return answer
 
     in_reach = F.size("since_complete") < LOOKED_BACK
-    from_complete = F.col("newest_complete.offset") - F.col("newest_complete.ordinal") == distance
-    nothing_before = F.col("newest_complete").isNull() & F.col("from_beginning") & (distance == -1)
-    all_known = in_reach & F.coalesce(from_complete | nothing_before, F.lit(False))
+    from_complete = reaches(F.col("newest_complete"))
+    nothing_before = (
+        F.col("newest_complete").isNull() & F.col("from_beginning") & none_before(counted())
+    )
+    all_known = in_reach & surely(from_complete | nothing_before)
 
     def shares_past(one: Column) -> Column:
         answer: Column = may_share_past(here, _element(one)) & may_keep_one_past(
@@ -138,7 +143,8 @@ def from_older_state() -> Column:
 
     # Out of reach, what is taken up lies behind the newest Complete record.
     unknown = ~all_known & F.forall(since, shares_past)
-    return F.coalesce(F.exists(known, is_taken_up) | unknown, F.lit(False))
+    answer: Column = surely(F.exists(known, is_taken_up) | unknown)
+    return answer
 
 
 def lacks_raise() -> Column:

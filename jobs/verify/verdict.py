@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from udfs.rules.logic import surely
+
 VIOLATION, SUSPECT, INCONCLUSIVE = "violation", "suspect", "inconclusive"
 EXPLAINED = "explained"
 
@@ -127,7 +129,7 @@ def judge(excuses: tuple[Excuse, ...]) -> tuple[Column, Column]:
     """(verdict, reason) of a rule that fired; both follow the first excuse that holds."""
     verdict, reason = F.lit(VIOLATION), F.lit(None).cast("string")
     for excuse in reversed(excuses):
-        holds = F.coalesce(excuse.when(), F.lit(False))
+        holds = surely(excuse.when())
         verdict = F.when(holds, F.lit(excuse.verdict)).otherwise(verdict)
         reason = F.when(holds, F.lit(excuse.reason)).otherwise(reason)
     return verdict, reason

@@ -14,7 +14,7 @@ OF_PARTITION = """
     missing array<struct<first:bigint, end:bigint, producer_id:bigint>>, holes
     array<struct<first:bigint, end:bigint, producer_id:bigint>>, gone array<struct<first:bigint,
     end:bigint, producer_id:bigint>>, lost_to bigint, broker_timestamp bigint, complete_up_to_ms
-    bigint, outlasted boolean, of_leader boolean, alone boolean, emptied
+    bigint, outlasted boolean, of_leader boolean, emptied
     array<struct<first:bigint, end:bigint, producer_id:bigint, producer_epoch:int>>,
     last_legacy_offset bigint, earlier_end bigint, newest_snapshot bigint, open_in_snapshot
     array<struct<producer_id:bigint, producer_epoch:int, first_offset:bigint>>, single_broker

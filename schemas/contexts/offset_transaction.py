@@ -8,9 +8,10 @@ COLUMNS = """
     marker_timestamp bigint, previous_epoch int, topic string, partition int, broker int,
     stable_below bigint, cleaning string, cleaned_below bigint, holes array<struct<first:bigint,
     end:bigint, producer_id:bigint>>, start_known boolean, single_broker boolean, clean_shutdown
-    boolean, complete_up_to_ms bigint, alone boolean, outlasted boolean, appended_by_ms bigint,
-    history struct<producer_id:bigint, producer_epoch:int, transactional_id:string,
-    listed:array<string>, decisions:bigint, moved_on:boolean, coordinator_up_to_ms:bigint,
+    boolean, complete_up_to_ms bigint, alone_in_cluster boolean, outlasted boolean,
+    appended_by_ms bigint, history struct<producer_id:bigint, producer_epoch:int,
+    transactional_id:string, listed:array<string>, decisions:bigint, moved_on:boolean,
+    coordinator_up_to_ms:bigint,
     coordinator_clean_shutdown:boolean, record:struct<ordinal:bigint, offset:bigint,
     file_index:int, position:bigint, length:int>, replicated:boolean>, output
     struct<aborted_epoch:int, committed_epoch:int, aborted_place:string,
@@ -20,7 +21,7 @@ COLUMNS = """
     transactional_id:string, producer_id:bigint, producer_epoch:int, state:string,
     partitions:array<string>, timeout_ms:int, start_ms:bigint, last_update_ms:bigint,
     record_timestamp:bigint, record_offset:bigint, client_transaction_version:int,
-    tombstone:boolean, complete_up_to_ms:bigint, clean_shutdown:boolean, alone:boolean,
+    tombstone:boolean, complete_up_to_ms:bigint, clean_shutdown:boolean, alone_in_cluster:boolean,
     lost_behind:boolean, whole_since_ms:bigint, replicated:boolean>, pending_partition int,
     pending_producer bigint, waiting array<struct<record_offset:bigint, group:string>>, file
     string, output_file string, record_file string, transactional_id string, coordinator_state

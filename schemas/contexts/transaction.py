@@ -28,7 +28,7 @@ COLUMNS = f"""
     producer_epoch:int, state:string, partitions:array<string>, timeout_ms:int, start_ms:bigint,
     last_update_ms:bigint, record_timestamp:bigint, record_offset:bigint,
     client_transaction_version:int, tombstone:boolean, complete_up_to_ms:bigint,
-    clean_shutdown:boolean, alone:boolean, lost_behind:boolean, whole_since_ms:bigint,
+    clean_shutdown:boolean, alone_in_cluster:boolean, lost_behind:boolean, whole_since_ms:bigint,
     replicated:boolean>, first_file string, last_file string, marker_file string,
     previous_marker_file string, opening_marker_file string, epoch_record_file string,
     transactional_id string, coordinator_state string, coordinator_covers_partition boolean,

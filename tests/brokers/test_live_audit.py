@@ -16,8 +16,8 @@ import pytest
 from brokers.kafka_broker import ROOT, Cluster
 from brokers.test_fetched_dump import create, take, write_transactions
 
-from udfs.wire.batches import writer
-from udfs.wire.coordinator.txn_log import partition_for
+from tests.wire_writer import batches as writer
+from tests.wire_writer.txn_log import partition_for
 
 pytest.importorskip("kafka", reason="the clients of these tests are those of kafka-python")
 pytestmark = pytest.mark.skipif(

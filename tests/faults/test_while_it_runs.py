@@ -22,9 +22,9 @@ from jobs.model.unread import UNREAD, leave_out_unread
 from jobs.spark import delta_tables
 from jobs.spark.files import are_there, write_files
 from schemas.tables import TABLES
+from tests.wire_writer import batches as writer
 from udfs.arrow.read_again import read_again
 from udfs.arrow.read_pack import read_packs
-from udfs.wire.batches import writer
 
 SEGMENT = "00000000000000000000.log"
 BATCH = writer.batch(0, [writer.record(0)], base_timestamp=0)

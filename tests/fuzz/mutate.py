@@ -7,7 +7,7 @@ import zlib
 import google_crc32c
 
 from fuzz.seeds import Seed, frames
-from udfs.wire.batches import writer
+from tests.wire_writer import batches as writer
 from udfs.wire.codecs import GZIP, LZ4, SNAPPY, ZSTD
 
 ODD = (

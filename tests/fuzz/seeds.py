@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from second_opinion.random_logs import RandomLog
 
-from udfs.wire.batches import writer
+from tests.wire_writer import batches as writer
 from udfs.wire.batches.batch_records import iter_batch
 from udfs.wire.errors import WireError
 

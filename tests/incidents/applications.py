@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from schemas.coordinator_states import EMPTY, ONGOING, PREPARE_ABORT, PREPARE_COMMIT
-from udfs.wire.batches import writer
+from tests.wire_writer import batches as writer
+from tests.wire_writer import offsets_log as group_writer
+from tests.wire_writer import txn_log as txn_writer
 from udfs.wire.coordinator import txn_log
 from udfs.wire.offsets import offsets_log
 
@@ -108,9 +110,9 @@ class Applications:
             tuple((self.named(topic), (0,)) for topic in listed) or None,
             self.now, began or -1, client_transaction_version=self.version,
         )  # fmt: skip
-        key = txn_log.encode_key(one.name)
+        key = txn_writer.encode_key(one.name)
         log = self.logs[COORDINATOR]
-        record = writer.record(0, 0, key, txn_log.encode_value(value))
+        record = writer.record(0, 0, key, txn_writer.encode_value(value))
         self._append(COORDINATOR, writer.batch(log.end, [record], base_timestamp=self.now), 1)
 
     def transaction(
@@ -172,8 +174,8 @@ class Applications:
 
 
 def _commit(number: int, group: str, topic: str, offset: int) -> bytes:
-    key = offsets_log.encode_key(offsets_log.GroupKey(1, group, topic, 0))
-    value = offsets_log.encode_offset_commit(
+    key = group_writer.encode_key(offsets_log.GroupKey(1, group, topic, 0))
+    value = group_writer.encode_offset_commit(
         offsets_log.OffsetCommit(COMMIT_VERSION, offset, "", T0)
     )
     return writer.record(number, 0, key, value)

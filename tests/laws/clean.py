@@ -18,8 +18,8 @@ from typing import NamedTuple
 from laws import head, logs
 from laws.dump_files import CLEANER, METADATA, Directory, Dump, Partition
 from laws.log_batches import LIMIT, Batch, batches, sound
+from tests.wire_writer import batches as writer
 from udfs.wire.batches import batch_layout as layout
-from udfs.wire.batches import writer
 from udfs.wire.batches.batch_records import iter_batch
 from udfs.wire.batches.records import Record
 from udfs.wire.side_files.txn_index import AbortedTxnEntry

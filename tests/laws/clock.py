@@ -11,6 +11,7 @@ from random import Random
 
 from laws.dump_files import INTERNAL, Dump, Partition
 from laws.log_batches import Batch, batches, rewritten, sound
+from tests.wire_writer import producer_snapshot as snapshot_writer
 from udfs.wire.batches import batch_layout as layout
 from udfs.wire.errors import WireError
 from udfs.wire.side_files import producer_snapshot
@@ -74,7 +75,7 @@ def _move_snapshots(one: Partition, shifted: dict[tuple[int, int], int]) -> None
         if not all(known):
             del one.files[name]
             continue
-        one.files[name] = producer_snapshot.encode(
+        one.files[name] = snapshot_writer.encode(
             entry._replace(timestamp=entry.timestamp - shifted[entry.producer_id, entry.timestamp])
             for entry in entries
         )

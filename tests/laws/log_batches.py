@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import google_crc32c
 
+from tests.wire_writer.batches import BATCH_CHECKED, BATCH_HEAD
 from udfs.wire.batches import batch_layout as layout
 from udfs.wire.batches.batch_records import iter_batch
-from udfs.wire.batches.writer import BATCH_CHECKED, BATCH_HEAD
 
 LIMIT = 1 << 28
 LEGACY_OFFSET_SIZE = struct.Struct(">qi")

@@ -2,6 +2,7 @@
 
 from laws.dump_files import CLEANER, HIGH_WATERMARK, INTERNAL, LOG_START, Directory, Dump, Partition
 from laws.log_batches import Batch, batches
+from tests.wire_writer import txn_index as index_writer
 from udfs.wire.side_files import txn_index
 
 
@@ -61,7 +62,7 @@ def set_aborted(one: Partition, base: int, entries: list[txn_index.AbortedTxnEnt
     """Writes the `.txnindex` of a segment; none where no entry is left."""
     one.files.pop(f"{base:020}.txnindex", None)
     if entries:
-        one.files[f"{base:020}.txnindex"] = txn_index.encode(entries)
+        one.files[f"{base:020}.txnindex"] = index_writer.encode(entries)
 
 
 def unstable_from(one: Partition, start: int) -> int | None:

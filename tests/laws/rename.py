@@ -28,12 +28,16 @@ from laws.dump_files import (
     TopicPartition,
 )
 from laws.log_batches import LIMIT, Batch, batches, intact, rewritten, with_checksum
+from tests.wire_writer import batches as writer
+from tests.wire_writer import producer_snapshot as snapshot_writer
+from tests.wire_writer import txn_index as index_writer
+from tests.wire_writer import txn_log as txn_writer
+from tests.wire_writer.fields import encode_string
 from udfs.wire.batches import batch_layout as layout
-from udfs.wire.batches import writer
 from udfs.wire.batches.batch_records import iter_batch
 from udfs.wire.coordinator import txn_log
 from udfs.wire.errors import WireError
-from udfs.wire.fields import FieldReader, encode_string
+from udfs.wire.fields import FieldReader
 from udfs.wire.side_files import producer_snapshot, txn_index
 
 PRODUCER_STEP = 10_000_000
@@ -67,11 +71,11 @@ class Renaming:
         """A new name of an id or a group that lies in partition `number` of an internal topic."""
         if (topic, name) not in self._placed:
             each = self.partitions[topic]
-            if txn_log.partition_for(name, each) != number:
+            if txn_writer.partition_for(name, each) != number:
                 raise NotPlacedError(f"{name} in {topic}-{number}")
             wanted = self.index * each + number
             suffix = 0
-            while txn_log.partition_for(f"{name}~{suffix}", each * self.count) != wanted:
+            while txn_writer.partition_for(f"{name}~{suffix}", each * self.count) != wanted:
                 suffix += 1
             self._placed[topic, name] = f"{name}~{suffix}"
         return self._placed[topic, name]
@@ -92,14 +96,14 @@ def _txn_record(
     key: bytes, value: bytes | None, number: int, names: Renaming
 ) -> tuple[bytes, bytes | None]:
     old = txn_log.decode_key(key).transactional_id
-    new = txn_log.encode_key(names.placed(TXN_LOG, old, number))
+    new = txn_writer.encode_key(names.placed(TXN_LOG, old, number))
     if value is None:
         return new, None
     state = txn_log.decode_value(value)
     ids = ("producer_id", "previous_producer_id", "next_producer_id")
     changed = {name: names.producer_id(getattr(state, name)) for name in ids}
     state = state._replace(partitions=_listed(state, names), **changed)
-    return new, txn_log.encode_value(state)
+    return new, txn_writer.encode_value(state)
 
 
 def _group_record(
@@ -152,14 +156,14 @@ def _snapshot(content: bytes, names: Renaming) -> bytes:
         entries = producer_snapshot.decode(content)
     except WireError:
         return content
-    return producer_snapshot.encode(
+    return snapshot_writer.encode(
         entry._replace(producer_id=names.producer_id(entry.producer_id)) for entry in entries
     )
 
 
 def _txnindex(content: bytes, names: Renaming) -> bytes:
     entries, _ = txn_index.decode(content)
-    whole = txn_index.encode(
+    whole = index_writer.encode(
         txn_index.AbortedTxnEntry(*entry)._replace(producer_id=names.producer_id(entry[1]))
         for entry in entries.tolist()
     )

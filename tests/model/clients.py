@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from schemas.coordinator_states import EMPTY, ONGOING, PREPARE_ABORT, PREPARE_COMMIT
-from udfs.wire.batches import writer
+from tests.wire_writer import batches as writer
+from tests.wire_writer import offsets_log as group_writer
+from tests.wire_writer import txn_log as txn_writer
 from udfs.wire.coordinator import txn_log
 from udfs.wire.offsets import offsets_log
 
@@ -71,7 +73,9 @@ class TransactionalId:
         )  # fmt: skip
         world.decided[status] += 1
         world.states[self.name] = self.producer_id, status
-        record = writer.record(0, 0, txn_log.encode_key(self.name), txn_log.encode_value(value))
+        record = writer.record(
+            0, 0, txn_writer.encode_key(self.name), txn_writer.encode_value(value)
+        )
         self.log.data([record], world.now)
 
     def life(self, transactions: int) -> Iterator[None]:
@@ -162,11 +166,11 @@ class TransactionalId:
         assert self.group is not None
         self.position += world.chance.randint(1, 5)
         source = world.topics[0]
-        key = offsets_log.encode_key(
+        key = group_writer.encode_key(
             offsets_log.GroupKey(1, self.group, source.topic, source.number)
         )
         value = offsets_log.OffsetCommit(3, self.position, "", world.now)
-        record = writer.record(0, 0, key, offsets_log.encode_offset_commit(value))
+        record = writer.record(0, 0, key, group_writer.encode_offset_commit(value))
         log.data([record], world.now, (self.producer_id, self.epoch, 0), True)
         self.told_group = True
 

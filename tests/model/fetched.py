@@ -9,9 +9,9 @@ from typing import Any
 
 from laws.dump_files import MANIFEST, META, Directory, Partition
 
-from jobs.model.state_names import STATES
 from model.log import Log
 from model.world import CLUSTER, World
+from schemas.coordinator_states import STATE_NAMES
 
 ANSWERS = "broker-answers.json"
 MOMENTS = {"before": -2, "after": 1}
@@ -98,7 +98,7 @@ def _transactions(world: World) -> dict[str, Any]:
     states = [
         {
             "transactional_id": name, "producer_id": producer_id,
-            "transaction_state": STATES[status],
+            "transaction_state": STATE_NAMES[status],
         }
         for name, (producer_id, status) in sorted(world.states.items())
     ]  # fmt: skip

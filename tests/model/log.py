@@ -11,8 +11,10 @@ from random import Random
 
 from laws.dump_files import Partition
 
-from udfs.wire.batches import writer
-from udfs.wire.side_files import producer_snapshot, txn_index
+from tests.wire_writer import batches as writer
+from tests.wire_writer import producer_snapshot as snapshot_writer
+from tests.wire_writer import txn_index as index_writer
+from udfs.wire.side_files import txn_index
 from udfs.wire.side_files.producer_snapshot import ProducerSnapshotEntry
 
 INDEX_ENTRY, TIME_ENTRY = struct.Struct(">ii"), struct.Struct(">qi")
@@ -177,7 +179,7 @@ class Log:
     def roll(self) -> None:
         """A new segment, and the snapshot of the producers at its base offset."""
         self._time_entry(self.segments[-1])
-        self.snapshots[self.end] = producer_snapshot.encode(self.states.values())
+        self.snapshots[self.end] = snapshot_writer.encode(self.states.values())
         self.segments.append(Segment(self.end))
 
     def files(self, snapshots: bool = True) -> Partition:
@@ -190,9 +192,9 @@ class Log:
             files[f"{name}.index"] = b"".join(one.index)
             files[f"{name}.timeindex"] = b"".join(one.times)
             if one.aborted:
-                files[f"{name}.txnindex"] = txn_index.encode(one.aborted)
+                files[f"{name}.txnindex"] = index_writer.encode(one.aborted)
         if snapshots:
-            told = self.snapshots | {self.end: producer_snapshot.encode(self.states.values())}
+            told = self.snapshots | {self.end: snapshot_writer.encode(self.states.values())}
             files |= {f"{offset:020}.snapshot": content for offset, content in told.items()}
         partition = Partition(self.topic, self.number, files)
         partition.set_leader_epochs(self.epochs)

@@ -28,7 +28,7 @@ from log_builder import LogBuilder
 from model.clients import TransactionalId, idempotent, plain
 from model.log import Log
 from model.old_format import old_format
-from udfs.wire.coordinator.txn_log import partition_for
+from tests.wire_writer.txn_log import partition_for
 
 T0 = 1_700_000_000_000
 STEPS_MS = (0, 1, 1, 2, 5, 20, 300)

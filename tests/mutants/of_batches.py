@@ -5,8 +5,8 @@ from laws.log_batches import Batch
 
 from mutants.mutant import INFO, SUSPECT, VIOLATION, Mutant, codes, operator, pids, places
 from mutants.scene import Scene, View, header, led_by, moved
+from tests.wire_writer import batches as writer
 from udfs.wire.batches import batch_layout as layout
-from udfs.wire.batches import writer
 
 DAMAGE = """batch_crc_mismatch batch_record_malformed batch_record_count_mismatch
     batch_decompression_failed batch_length_invalid batch_magic_unknown

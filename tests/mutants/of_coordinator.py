@@ -24,10 +24,12 @@ from schemas.coordinator_states import (
     PREPARE_ABORT,
     PREPARE_COMMIT,
 )
-from udfs.wire.batches import writer
+from tests.wire_writer import batches as writer
+from tests.wire_writer import offsets_log as group_writer
+from tests.wire_writer import txn_log as txn_writer
+from tests.wire_writer.fields import encode_tagged_fields
 from udfs.wire.batches.batch_records import iter_batch
 from udfs.wire.coordinator import txn_log
-from udfs.wire.fields import encode_tagged_fields
 from udfs.wire.offsets import offsets_log
 
 STEP = """txnlog_invalid_transition txnlog_complete_without_prepare txnlog_partitions_invalid
@@ -41,14 +43,14 @@ OTHER = {
 def _record(view: View, index: int, name: str, value: bytes | None) -> bytes:
     batch = view.batches[index]
     return writer.batch(
-        batch.base_offset, [writer.record(0, 0, txn_log.encode_key(name), value)],
+        batch.base_offset, [writer.record(0, 0, txn_writer.encode_key(name), value)],
         base_timestamp=batch.base_timestamp, partition_leader_epoch=batch.leader_epoch,
     )  # fmt: skip
 
 
 def rewrite_state(view: View, one: State, **changed: Any) -> None:
     """Puts a record with other fields in the place of a record of the coordinator."""
-    value = txn_log.encode_value(one.value._replace(**changed))
+    value = txn_writer.encode_value(one.value._replace(**changed))
     view.put(one.index, _record(view, one.index, one.name, value))
 
 
@@ -474,7 +476,7 @@ def record_undecodable(scene: Scene) -> Mutant | None:
     view, states, number = at
     one = states[number]
     mutant = _told(view, states, number, "txnlog_undecodable", wide=True)
-    value = txn_log.encode_value(one.value)
+    value = txn_writer.encode_value(one.value)
     cut = value[: scene.rng.randrange(1, len(value))]
     view.put(one.index, _record(view, one.index, one.name, cut))
     view.store()
@@ -491,7 +493,7 @@ def id_in_wrong_partition(scene: Scene) -> Mutant | None:
     view, states, _ = at
     name = states[0].name + "*"
     total = scene.partitions["__transaction_state"]
-    while txn_log.partition_for(name, total) in whole:
+    while txn_writer.partition_for(name, total) in whole:
         if total <= len(whole):
             return None
         name += "*"
@@ -499,7 +501,7 @@ def id_in_wrong_partition(scene: Scene) -> Mutant | None:
     mutant.ids |= {name}
     mutant.places = (*mutant.places, *scene.views)
     for one in states:
-        view.put(one.index, _record(view, one.index, name, txn_log.encode_value(one.value)))
+        view.put(one.index, _record(view, one.index, name, txn_writer.encode_value(one.value)))
     view.store()
     return mutant
 
@@ -536,10 +538,11 @@ def records_joined(scene: Scene) -> Mutant | None:
     batch, after = view.batches[one.index], view.batches[one.index + 1]
     other = next(iter_batch(after.content, LIMIT))
     mutant = _told(view, states, number, "txnlog_batch_shape", told=SUSPECT)
+    key, value = txn_writer.encode_key(one.name), txn_writer.encode_value(one.value)
     joined = writer.batch(
         batch.base_offset,
         [
-            writer.record(0, 0, txn_log.encode_key(one.name), txn_log.encode_value(one.value)),
+            writer.record(0, 0, key, value),
             writer.record(1, 0, other.key, other.value),
         ],
         base_timestamp=batch.base_timestamp, partition_leader_epoch=batch.leader_epoch,
@@ -650,11 +653,12 @@ def group_in_wrong_partition(scene: Scene) -> Mutant | None:
     total = scene.partitions[OFFSETS]
     if total < 2:
         return None
-    while txn_log.partition_for(name, total) == view.place[1]:
+    while txn_writer.partition_for(name, total) == view.place[1]:
         name += "*"
     batch = view.batches[index]
     view.put(
-        index, _rewritten(view, index, offsets_log.encode_key(key._replace(group=name)), value)
+        index,
+        _rewritten(view, index, group_writer.encode_key(key._replace(group=name)), value),
     )
     view.store()
     return Mutant(
@@ -671,7 +675,7 @@ def offset_commit_undecodable(scene: Scene) -> Mutant | None:
     assert value is not None
     batch = view.batches[index]
     cut = value[: scene.rng.randrange(1, len(value))]
-    view.put(index, _rewritten(view, index, offsets_log.encode_key(key), cut))
+    view.put(index, _rewritten(view, index, group_writer.encode_key(key), cut))
     view.store()
     return Mutant(
         codes("offsets_undecodable"), places(view.place), (batch.base_offset, batch.last_offset),
@@ -699,7 +703,7 @@ def offset_committed_lower(scene: Scene) -> Mutant | None:
     if record.key is None or record.value is None:
         return None
     value = offsets_log.decode_offset_commit(record.value)._replace(offset=0)
-    view.put(index, _rewritten(view, index, record.key, offsets_log.encode_offset_commit(value)))
+    view.put(index, _rewritten(view, index, record.key, group_writer.encode_offset_commit(value)))
     view.store()
     return Mutant(
         codes("offset_commit_regression"), places(view.place), None, pids(txn.producer_id),
@@ -719,7 +723,7 @@ def tag_unknown(scene: Scene) -> Mutant | None:
     bare = one.value._replace(client_transaction_version=0)
     if one.value.client_transaction_version:
         return None
-    value = txn_log.encode_value(bare)[:-1] + encode_tagged_fields([(9, b"new")])
+    value = txn_writer.encode_value(bare)[:-1] + encode_tagged_fields([(9, b"new")])
     mutant = _told(view, states, number, "txnlog_unknown_tag", told=INFO)
     view.put(one.index, _record(view, one.index, one.name, value))
     view.store()

@@ -16,7 +16,9 @@ from laws.logs import aborted, set_aborted
 
 from mutants.mutant import INFO, SUSPECT, Mutant, codes, operator, pids, places
 from mutants.scene import Scene, View, header, marker_with, transactions
-from udfs.wire.batches import writer
+from tests.wire_writer import batches as writer
+from tests.wire_writer import producer_snapshot as snapshot_writer
+from tests.wire_writer import txn_log as txn_writer
 from udfs.wire.batches.batch_records import iter_batch
 from udfs.wire.coordinator import txn_log
 from udfs.wire.side_files import producer_snapshot
@@ -237,7 +239,7 @@ def _snapshot_changed(scene: Scene, field: str, by: int) -> Mutant | None:
     if field != "producer_id" and getattr(old, field) < 0:
         return None
     entries[number] = old._replace(**{field: getattr(old, field) + by})
-    _set(view, name, producer_snapshot.encode(entries))
+    _set(view, name, snapshot_writer.encode(entries))
     what = "snapshot_state_mismatch snapshot_foreign_producer"
     return Mutant(
         codes(what), places(view.place), (int(name[:20]), int(name[:20])),
@@ -281,7 +283,7 @@ def snapshot_transaction_opened(scene: Scene) -> Mutant | None:
     old = entries[number]
     opened = -1 if old.current_txn_first_offset >= 0 else max(old.last_offset, 0)
     entries[number] = old._replace(current_txn_first_offset=opened)
-    _set(view, name, producer_snapshot.encode(entries))
+    _set(view, name, snapshot_writer.encode(entries))
     return Mutant(
         codes("snapshot_state_mismatch"), places(view.place), (int(name[:20]), int(name[:20])),
         pids(old.producer_id),
@@ -295,7 +297,7 @@ def snapshot_foreign_entry(scene: Scene) -> Mutant | None:
     view, name = at
     entries = producer_snapshot.decode(view.partition.files[name])
     foreign = entries[0]._replace(producer_id=entries[0].producer_id + 3_333)
-    _set(view, name, producer_snapshot.encode([*entries, foreign]))
+    _set(view, name, snapshot_writer.encode([*entries, foreign]))
     return Mutant(
         codes("snapshot_foreign_producer snapshot_state_mismatch"), places(view.place),
         (int(name[:20]), int(name[:20])), pids(foreign.producer_id), told=SUSPECT,
@@ -309,7 +311,7 @@ def snapshot_entry_lost(scene: Scene) -> Mutant | None:
     view, name = at
     entries = producer_snapshot.decode(view.partition.files[name])
     gone = entries.pop(scene.rng.randrange(len(entries)))
-    _set(view, name, producer_snapshot.encode(entries))
+    _set(view, name, snapshot_writer.encode(entries))
     why = "" if gone.current_txn_first_offset >= 0 else "a broker forgets producers that expired"
     return Mutant(
         codes("snapshot_state_mismatch"), places(view.place), (int(name[:20]), int(name[:20])),
@@ -574,7 +576,7 @@ def coordinator_replica_differs(scene: Scene) -> Mutant | None:
     if record.key is None or record.value is None:
         return None
     value = txn_log.decode_value(record.value)
-    other = txn_log.encode_value(value._replace(last_update_ms=value.last_update_ms + 1))
+    other = txn_writer.encode_value(value._replace(last_update_ms=value.last_update_ms + 1))
     content = writer.batch(
         batch.base_offset, [writer.record(0, 0, record.key, other)],
         base_timestamp=batch.base_timestamp, partition_leader_epoch=batch.leader_epoch,

@@ -6,8 +6,8 @@ from laws.log_batches import LIMIT, Batch
 
 from mutants.mutant import Mutant, codes, operator, places
 from mutants.scene import Scene, View
+from tests.wire_writer import batches as writer
 from udfs.wire.batches import batch_layout as layout
-from udfs.wire.batches import writer
 from udfs.wire.legacy.legacy_wrappers import inner_messages, open_wrapper
 
 

@@ -35,10 +35,12 @@ from schemas.coordinator_states import (
     PREPARE_ABORT,
     PREPARE_COMMIT,
 )
-from udfs.wire.batches import writer
+from tests.wire_writer import batches as writer
+from tests.wire_writer import producer_snapshot as snapshot_writer
+from tests.wire_writer import txn_index as index_writer
 from udfs.wire.batches.batch_records import iter_batch
 from udfs.wire.coordinator import txn_log
-from udfs.wire.side_files import producer_snapshot, txn_index
+from udfs.wire.side_files import txn_index
 from udfs.wire.side_files.producer_snapshot import ProducerSnapshotEntry
 
 NEW = ProducerSnapshotEntry(-1, -1, -1, -1, 0, -1, -1, -1)
@@ -177,12 +179,12 @@ class View:
         states: dict[int, ProducerSnapshotEntry] = {}
         for number, (base, inside) in enumerate(self.segments):
             if number:
-                files[f"{base:020}.snapshot"] = producer_snapshot.encode(states.values())
+                files[f"{base:020}.snapshot"] = snapshot_writer.encode(states.values())
             files[f"{base:020}.index"] = files[f"{base:020}.timeindex"] = b""
             aborted = [entry for batch in inside for entry in follow(states, batch)]
             if aborted:
-                files[f"{base:020}.txnindex"] = txn_index.encode(aborted)
-        files[f"{self.end:020}.snapshot"] = producer_snapshot.encode(states.values())
+                files[f"{base:020}.txnindex"] = index_writer.encode(aborted)
+        files[f"{self.end:020}.snapshot"] = snapshot_writer.encode(states.values())
         return files
 
 

@@ -18,7 +18,8 @@ from log_builder import LogBuilder
 
 from jobs.report import recheck
 from jobs.verify.catalogue import CHECKS
-from udfs.wire.batches import writer
+from tests.wire_writer import batches as writer
+from tests.wire_writer import txn_log as txn_writer
 from udfs.wire.coordinator import txn_log
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -235,7 +236,7 @@ def test_its_codes_and_roles_are_those_of_the_checks() -> None:
 
 def test_a_marker_is_held_against_the_prepare_record(tmp_path: Path) -> None:
     value = txn_log.TxnLogValue(0, 7, 0, 60_000, 2, (("t", (0,)),), 0, 0, -1, 0)
-    record = writer.record(0, 0, txn_log.encode_key("x"), txn_log.encode_value(value))
+    record = writer.record(0, 0, txn_writer.encode_key("x"), txn_writer.encode_value(value))
     prepare = writer.batch(0, [record], base_timestamp=0)
     (tmp_path / "log-0").mkdir()
     (tmp_path / "log-0" / "0.log").write_bytes(prepare)

@@ -16,9 +16,10 @@ from rechecked import Rechecked, with_recheck
 from report.test_recheck import SHOWN
 
 from jobs.report import recheck
-from udfs.wire.batches import writer
+from tests.wire_writer import batches as writer
+from tests.wire_writer import producer_snapshot as snapshot_writer
+from tests.wire_writer import txn_log as txn_writer
 from udfs.wire.coordinator import txn_log
-from udfs.wire.side_files import producer_snapshot
 from udfs.wire.side_files.producer_snapshot import ProducerSnapshotEntry
 
 LOG, STATES = "00000000000000000000.log", "__transaction_state-0"
@@ -53,10 +54,10 @@ class State:
             int(self.version > 0), self.pid, self.epoch, self.timeout_ms, status, topics, moment,
             start, client_transaction_version=self.version,
         )  # fmt: skip
-        return txn_log.encode_value(value)
+        return txn_writer.encode_value(value)
 
     def batch(self, offset: int) -> bytes:
-        key = txn_log.encode_key(self.name)
+        key = txn_writer.encode_key(self.name)
         return writer.batch(
             offset,
             [writer.record(0, 0, key, self.value())],
@@ -163,7 +164,7 @@ def snapshot(twice: bool = False, **other: int) -> bytes:
     right = {"producer_epoch": 0, "last_sequence": 0, "last_offset": 0, "offset_delta": 0,
              "timestamp": T0, "coordinator_epoch": -1, "current_txn_first_offset": 0}  # fmt: skip
     of_producer = ProducerSnapshotEntry(PRODUCER, **(right | other))
-    return producer_snapshot.encode([of_producer] * (1 + twice))
+    return snapshot_writer.encode([of_producer] * (1 + twice))
 
 
 DATA, COMMIT, ABORT = "txn pid=7 epoch=0", "commit pid=7 epoch=0", "abort pid=7 epoch=0"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import google_crc32c
 
-from udfs.wire.batches import writer
+from tests.wire_writer import batches as writer
 from udfs.wire.codecs import GZIP, LZ4, NONE, SNAPPY, ZSTD
 
 T0 = 1_700_000_000_000

@@ -19,7 +19,7 @@ from kafka.protocol.admin import DescribeProducersRequest
 from kafka.protocol.producer import ProduceRequest, WriteTxnMarkersRequest
 
 from soak.others import say
-from udfs.wire.batches import writer
+from tests.wire_writer import batches as writer
 
 sys.path.insert(1, str(ROOT / "scripts"))
 

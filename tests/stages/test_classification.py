@@ -79,7 +79,7 @@ def test_a_file_that_cannot_be_read_is_audited_nowhere(folder: str) -> None:
 
 
 def test_what_lies_there_decides_before_the_name() -> None:
-    limit = classification.LARGEST_READ_WHOLE
+    limit = classification.LARGEST_AS_A_WHOLE
     assert why_not_read(LOG, "segment", 2 * limit, regular=True) is None
     assert why_not_read(INDEX, "offset_index", limit, regular=True) is None
     large = why_not_read(INDEX, "offset_index", limit + 1, regular=True)

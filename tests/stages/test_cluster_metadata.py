@@ -12,9 +12,9 @@ from jobs.collect.collect import collect
 from jobs.decode.cluster_metadata import Cluster, Clusters, clusters
 from jobs.decode.splits import plan_splits
 from schemas import log_row
+from tests.wire_writer import batches as writer
+from tests.wire_writer.fields import encode_string
 from udfs.arrow.batches import DecodeOptions
-from udfs.wire.batches import writer
-from udfs.wire.fields import encode_string
 
 OPTIONS = DecodeOptions(1 << 20, 1 << 20, 86_400_000, True)
 T0 = 1_700_000_000_000
@@ -129,6 +129,20 @@ def test_a_log_from_its_beginning_tells_everything(tmp_path: Path) -> None:
         assert told.of("elsewhere") == told.of(None) == Cluster()
         assert told.shortest_expiration_ms(50_000) == 9
         assert told.shortest_expiration_ms(5) == 5
+
+
+def test_a_split_finds_its_batches_above_two_billion_offsets(tmp_path: Path) -> None:
+    first = 3 << 30
+    content = log(blocks(1000, 2000, 3000), first)
+    broker_folder(tmp_path, "broker", {f"{first:020}.log": content})
+    facts = [
+        row["metadata"]["number"]
+        for split in plan_splits(collect([tmp_path]), 100)
+        if split["kind"] == "metadata_log"
+        for row in rows(split)
+        if row["kind"] == log_row.METADATA
+    ]
+    assert facts == [1000, 2000, 3000]
 
 
 def test_a_snapshot_stands_for_the_head_that_is_trimmed(tmp_path: Path) -> None:

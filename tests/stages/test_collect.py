@@ -10,7 +10,7 @@ from jobs.collect.classification import NO_REGULAR_FILE, NOT_LOOKED_INTO, OUTSID
 from jobs.collect.collect import collect
 from jobs.collect.rows import SECOND_COPY
 from jobs.model.dump import Dump
-from udfs.wire.batches import writer
+from tests.wire_writer import batches as writer
 
 
 def log(first: int, batches: int) -> bytes:

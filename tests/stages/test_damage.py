@@ -15,9 +15,9 @@ from jobs import main
 from jobs.audit.audit import Request
 from jobs.cli.progress import Progress
 from jobs.model.settings import load
+from tests.wire_writer import batches as writer
 from udfs.wire import codecs
 from udfs.wire.batches import batch_layout as layout
-from udfs.wire.batches import writer
 
 SEGMENT = f"{0:020d}.log"
 STEP = 3
@@ -72,7 +72,7 @@ READ_BOMBS = """
 import pickle, resource, sys
 from udfs.wire.batches import batch_layout as layout
 from udfs.wire import codecs
-from udfs.wire.batches import writer
+from tests.wire_writer import batches as writer
 from udfs.wire.errors import WireError
 used = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 bombs, limit = pickle.load(sys.stdin.buffer)

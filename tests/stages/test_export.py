@@ -16,7 +16,8 @@ from jobs.export.export import Wanted, ranges
 from jobs.main import main
 from jobs.model.dump import Dump, DumpPartition
 from jobs.model.settings import load as load_settings
-from udfs.wire.batches import writer
+from tests.wire_writer import batches as writer
+from tests.wire_writer import txn_index as index_writer
 from udfs.wire.side_files import txn_index
 
 DUMP = Path(__file__).parent.parent / "dumps/mixed-clients.tar.gz"
@@ -171,7 +172,7 @@ def test_what_the_index_lists_as_aborted_is_no_record_though_its_marker_is_damag
         put(tmp_path / "dump" / name / SEGMENT, *log)
     entry = txn_index.AbortedTxnEntry(0, 7, 0, 1, 2)
     index = tmp_path / "dump/listed-0" / SEGMENT.replace(".log", ".txnindex")
-    put(index, txn_index.encode([entry]))
+    put(index, index_writer.encode([entry]))
     code, told = export("--dump", str(tmp_path / "dump"), "--out", str(tmp_path / "out"))
     assert code == 3
     assert "If a marker was among them" in told

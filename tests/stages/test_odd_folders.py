@@ -10,7 +10,7 @@ from jobs.collect.classification import NO_REGULAR_FILE, NO_SEGMENT, NO_TEXT_NAM
 from jobs.collect.collect import collect
 from jobs.model.dump import Dump
 from jobs.model.errors import UsageError
-from udfs.wire.batches import writer
+from tests.wire_writer import batches as writer
 
 SEGMENT = "00000000000000000000.log"
 BATCH = writer.batch(0, [writer.record(0)], base_timestamp=0)

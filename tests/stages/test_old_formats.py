@@ -17,6 +17,9 @@ import oracle
 import pytest
 from log_builder import LogBuilder
 
+from tests.wire_writer import batches as writer
+from tests.wire_writer import offsets_log as group_writer
+from tests.wire_writer import txn_log as txn_writer
 from udfs.arrow.batches import Decoded, DecodeOptions, decode_batches
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.frames import FrameWalker
@@ -24,10 +27,9 @@ from udfs.arrow.offsets_split import offsets_split
 from udfs.arrow.rows import RowBuilder
 from udfs.arrow.segment import read_segment
 from udfs.arrow.txn_log_rows import txn_log_rows
-from udfs.wire.batches import faults, writer
+from udfs.wire.batches import faults
 from udfs.wire.batches.batch_layout import MAX_OFFSET_SPAN
 from udfs.wire.batches.batch_records import iter_batch
-from udfs.wire.coordinator import txn_log
 from udfs.wire.offsets import offsets_log
 
 DUMP = Path(__file__).resolve().parent.parent / "dumps/v28-legacy-format.tar.gz"
@@ -198,9 +200,9 @@ def test_no_truncation_and_no_changed_byte_costs_more_than_its_batch() -> None:
 
 def test_offset_commits_are_read_in_every_format(tmp_path: Path) -> None:
     group = offsets_log.GroupKey(1, "g", "t", 0)
-    key = offsets_log.encode_key(group)
+    key = group_writer.encode_key(group)
     value = [
-        offsets_log.encode_offset_commit(offsets_log.OffsetCommit(1, n, "", 0)) for n in range(6)
+        group_writer.encode_offset_commit(offsets_log.OffsetCommit(1, n, "", 0)) for n in range(6)
     ]
     inside = [writer.legacy_message(n, key, value[3 + n], magic=1) for n in range(2)]
     log = tmp_path / "__consumer_offsets-0/00000000000000000000.log"
@@ -222,7 +224,7 @@ def test_offset_commits_are_read_in_every_format(tmp_path: Path) -> None:
 
 
 def test_transactional_ids_are_read_in_every_format(tmp_path: Path) -> None:
-    key = txn_log.encode_key("id")
+    key = txn_writer.encode_key("id")
     log = tmp_path / "__transaction_state-0/00000000000000000000.log"
     log.parent.mkdir()
     log.write_bytes(

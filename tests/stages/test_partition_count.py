@@ -5,7 +5,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from jobs.verify.contexts.partition_count import known_count, partition_count
-from udfs.wire.coordinator.txn_log import partition_for, placing_hash
+from tests.wire_writer.txn_log import partition_for
+from udfs.wire.coordinator.txn_log import placing_hash
 
 IDS = [f"application-{i}" for i in range(150)]
 

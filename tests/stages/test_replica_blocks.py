@@ -8,10 +8,10 @@ import pytest
 from split_rows import rows_of_split
 
 from schemas import log_row
+from tests.wire_writer import batches as writer
 from udfs.arrow.batches import DecodeOptions
 from udfs.arrow.replica_blocks import BLOCK_OFFSETS
 from udfs.arrow.replica_differences import differences
-from udfs.wire.batches import writer
 
 LIMIT = 1 << 20
 OPTIONS = DecodeOptions(LIMIT, LIMIT, 0, with_records=True)

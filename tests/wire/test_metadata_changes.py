@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from udfs.wire.fields import encode_tagged_fields
+from tests.wire_writer.fields import encode_tagged_fields
 from udfs.wire.metadata.changes import (
     FENCED,
     REGISTERED,

@@ -53,13 +53,13 @@ class Record:
     start: int = -1
     update: int = 0
     following: int = -1
-    protocol: int = 0
+    version: int = 0
     listed: frozenset[int] = frozenset()
 
     def step(self) -> Step:
         given = (
             self.state, self.pid, self.epoch, self.start, self.timeout, self.following,
-            self.protocol,
+            self.version,
         )  # fmt: skip
         return Step(*(np.array([value], dtype=np.int64) for value in given))
 
@@ -119,7 +119,7 @@ class Coordinator:
             chance.choice((self._begin, self._begin, self._init, self._expire, self._abort))()
 
     def _changed(self, state: int, **facts: object) -> Record:
-        record = replace(self.memory, state=state, update=self.clock, following=-1, protocol=0)
+        record = replace(self.memory, state=state, update=self.clock, following=-1, version=0)
         return replace(record, **facts)  # type: ignore[arg-type]
 
     def _init(self) -> None:
@@ -153,7 +153,7 @@ class Coordinator:
         now = self.memory
         following = next(self.pids) if now.epoch >= EXHAUSTED_EPOCH else -1
         epoch = min(now.epoch + 1, LAST_EPOCH)
-        given = {"epoch": epoch, "last": now.epoch, "following": following, "protocol": 2} | facts
+        given = {"epoch": epoch, "last": now.epoch, "following": following, "version": 2} | facts
         return self._changed(state, **given)
 
     def _end(self) -> None:
@@ -185,7 +185,7 @@ class Coordinator:
 
     def _complete(self) -> None:
         now = self.memory
-        facts: dict[str, object] = {"listed": frozenset(), "protocol": now.protocol}
+        facts: dict[str, object] = {"listed": frozenset(), "version": now.version}
         if now.following >= 0:
             facts |= {"pid": now.following, "epoch": 0}
         self._append(self._changed(now.state + 2, **facts))

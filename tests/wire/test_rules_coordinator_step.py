@@ -22,13 +22,15 @@ from schemas.coordinator_states import (
 )
 from udfs.rules.coordinator_step import (
     EXHAUSTED_EPOCH,
+    NO_RECORD,
     Kept,
     Lists,
     Recorded,
     Step,
+    data_epoch,
     ended_otherwise,
     ends_running,
-    epoch_by_protocol,
+    epoch_by_version,
     epoch_in_effect,
     gave_way,
     goes_below,
@@ -47,9 +49,9 @@ from udfs.rules.coordinator_step import (
 
 
 def step(
-    state: int, pid: int = 1, epoch: int = 0, start: int = 0, following: int = -1, protocol: int = 0
+    state: int, pid: int = 1, epoch: int = 0, start: int = 0, following: int = -1, version: int = 0
 ) -> Step:
-    given = (state, pid, epoch, start, 60_000, following, protocol)
+    given = (state, pid, epoch, start, 60_000, following, version)
     return Step(*(np.array([value], dtype=np.int64) for value in given))
 
 
@@ -80,23 +82,23 @@ class Coordinator:
         self._clock += 1
         now = self._memory
         state, pid, epoch, start = (int(column[0]) for column in now[:4])
-        protocol = self._random.choice([0, 2])
+        version = self._random.choice([0, 2])
         if state == ONGOING:
             kind = self._random.choice([ONGOING, PREPARE_COMMIT, PREPARE_ABORT])
-            raised = kind != ONGOING and (protocol == 2 or kind == PREPARE_ABORT)
+            raised = kind != ONGOING and (version == 2 or kind == PREPARE_ABORT)
             following = -1
-            if kind != ONGOING and protocol == 2 and epoch >= EXHAUSTED_EPOCH:
+            if kind != ONGOING and version == 2 and epoch >= EXHAUSTED_EPOCH:
                 following = self._new_pid()
             rise = int(raised and epoch <= EXHAUSTED_EPOCH)
-            return step(kind, pid, epoch + rise, start, following, protocol)
+            return step(kind, pid, epoch + rise, start, following, version)
         if state in (PREPARE_COMMIT, PREPARE_ABORT):
             following = int(now.next_producer_id[0])
             if following >= 0:
-                return step(state + 2, following, 0, start, protocol=protocol)
-            return step(state + 2, pid, epoch, start, protocol=protocol)
+                return step(state + 2, following, 0, start, version=version)
+            return step(state + 2, pid, epoch, start, version=version)
         kind = self._random.choice([EMPTY, ONGOING, ONGOING])
         if kind == ONGOING:
-            return step(ONGOING, pid, epoch, self._clock, protocol=protocol)
+            return step(ONGOING, pid, epoch, self._clock, version=version)
         if epoch >= EXHAUSTED_EPOCH:
             return step(EMPTY, self._new_pid(), 0, -1)
         return step(EMPTY, pid, epoch + 1, -1)
@@ -172,7 +174,7 @@ def test_a_complete_record_keeps_producer_and_start(record: Step, its_own: bool)
         (step(COMPLETE_COMMIT, epoch=7, start=5), False),
         # Of a later transaction, or of none: the Complete record between is lost.
         (step(ONGOING, epoch=7, start=9), False),
-        (step(PREPARE_ABORT, epoch=8, start=9, protocol=2), False),
+        (step(PREPARE_ABORT, epoch=8, start=9, version=2), False),
         (step(EMPTY, epoch=8, start=-1), False),
         (step(ONGOING, pid=2, epoch=0, start=5), False),
         (step(NO_STATE, pid=0, start=0), False),
@@ -230,7 +232,7 @@ def test_only_what_raises_an_epoch_may_be_a_raise_that_failed() -> None:
     after = step(ONGOING, epoch=5)
     assert holds(may_have_failed_raise(after, step(EMPTY, epoch=6)))
     assert holds(may_have_failed_raise(after, step(PREPARE_ABORT, epoch=7)))
-    assert holds(may_have_failed_raise(after, step(PREPARE_COMMIT, epoch=6, protocol=2)))
+    assert holds(may_have_failed_raise(after, step(PREPARE_COMMIT, epoch=6, version=2)))
     assert not holds(may_have_failed_raise(after, step(PREPARE_COMMIT, epoch=6)))
     assert not holds(may_have_failed_raise(after, step(EMPTY, epoch=7)))
     assert holds(may_have_failed_raise(step(EMPTY, epoch=5), step(EMPTY, epoch=6)))
@@ -248,8 +250,8 @@ def test_only_what_raises_an_epoch_may_be_a_raise_that_failed() -> None:
         (step(EMPTY, epoch=7, start=-1), True),
         (step(ONGOING, epoch=6), True),
         (step(PREPARE_ABORT, epoch=6), True),
-        (step(PREPARE_ABORT, epoch=6, protocol=2), False),
-        (step(PREPARE_ABORT, epoch=7, protocol=2), True),
+        (step(PREPARE_ABORT, epoch=6, version=2), False),
+        (step(PREPARE_ABORT, epoch=7, version=2), True),
         (step(PREPARE_ABORT, pid=2, epoch=6), False),
         (step(PREPARE_ABORT, epoch=5), False),
     ],
@@ -302,9 +304,9 @@ NO_LIST = Lists(np.bool_(True), np.bool_(False), np.bool_(True))
         (step(ONGOING), step(ONGOING), SAME_LISTS, True),
         (step(ONGOING, start=1), step(ONGOING, start=2), SAME_LISTS, False),
         (step(ONGOING), step(PREPARE_COMMIT), SAME_LISTS, True),
-        (step(ONGOING), step(PREPARE_COMMIT, epoch=1, protocol=2), SAME_LISTS, True),
+        (step(ONGOING), step(PREPARE_COMMIT, epoch=1, version=2), SAME_LISTS, True),
         # Under version 2 the end raises the epoch.
-        (step(ONGOING), step(PREPARE_COMMIT, protocol=2), SAME_LISTS, False),
+        (step(ONGOING), step(PREPARE_COMMIT, version=2), SAME_LISTS, False),
         (step(ONGOING), step(PREPARE_COMMIT, epoch=2), SAME_LISTS, False),
         (step(ONGOING), step(PREPARE_COMMIT), NO_LIST, False),
         (step(PREPARE_COMMIT), step(COMPLETE_COMMIT), NO_LIST, True),
@@ -312,7 +314,7 @@ NO_LIST = Lists(np.bool_(True), np.bool_(False), np.bool_(True))
         (step(PREPARE_COMMIT), step(COMPLETE_ABORT), NO_LIST, False),
         (step(COMPLETE_COMMIT), step(EMPTY, epoch=1, start=-1), NO_LIST, True),
         (step(COMPLETE_COMMIT), step(EMPTY, pid=2, start=-1), NO_LIST, False),
-        (step(EMPTY), step(PREPARE_ABORT, epoch=1, protocol=2), SAME_LISTS, False),
+        (step(EMPTY), step(PREPARE_ABORT, epoch=1, version=2), SAME_LISTS, False),
     ],
 )
 def test_a_plain_step_is_that_of_a_healthy_id(
@@ -338,14 +340,16 @@ def test_a_decision_is_about_the_data_of_the_record_before(
     before, prepare = Recorded(*map(np.array, before)), Recorded(*map(np.array, prepare))
     assert bool(ends_running(prepare, before)) == running
     assert bool(tried_before(prepare, before)) == tried
-    assert int(epoch_by_protocol(prepare)) == epoch
+    assert int(data_epoch(prepare, before)) == epoch
+    nothing = Recorded(*[np.array(NO_RECORD)] * 4)
+    assert int(data_epoch(prepare, nothing)) == int(epoch_by_version(prepare))
 
 
 def test_what_raises_the_epoch_proves_only_the_one_before() -> None:
     state = [ONGOING, EMPTY, EMPTY, PREPARE_ABORT, PREPARE_ABORT, COMPLETE_ABORT]
-    epoch, protocol = [4, 4, 0, 4, 4, 4], [2, 0, 0, 1, 2, 2]
+    epoch, version = [4, 4, 0, 4, 4, 4], [2, 0, 0, 1, 2, 2]
     same = np.ones(len(state), dtype=np.int64)
-    told = epoch_in_effect(Recorded(np.array(state), same, np.array(epoch), np.array(protocol)))
+    told = epoch_in_effect(Recorded(np.array(state), same, np.array(epoch), np.array(version)))
     assert told.tolist() == [4, 3, -1, 4, 3, 4]
 
 
@@ -356,11 +360,11 @@ OF_STEP = {
     "start": [5, 5, -1, None],
     "timeout": [60_000, 60_000, 60_000, 0],
     "following": [-1, -1, 2],
-    "protocol": [0, 2, None],
+    "version": [0, 2, None],
 }
 OF_TWO_STEPS = {f"{name}{which}": values for name, values in OF_STEP.items() for which in (1, 2)}
 # What the decoder gives where a record does not tell it.
-UNTOLD = {"protocol1": 0, "protocol2": 0, "start1": -2, "start2": -3}
+UNTOLD = {"version1": 0, "version2": 0, "start1": -2, "start2": -3}
 
 
 def steps(row: dict) -> tuple[Step, Step]:  # type: ignore[type-arg]
@@ -417,7 +421,7 @@ def test_columns_say_what_arrays_say_of_what_a_step_keeps(spark: SparkSession) -
 def test_columns_say_what_arrays_say_of_two_states(spark: SparkSession) -> None:
     check_in_both_engines(
         spark,
-        lambda row: may_follow(row["state1"], row["protocol1"], row["state2"]),
+        lambda row: may_follow(row["state1"], row["version1"], row["state2"]),
         OF_TWO_STEPS,
         UNTOLD,
     )
@@ -427,7 +431,7 @@ def test_columns_say_what_arrays_say_of_two_states(spark: SparkSession) -> None:
 def test_columns_say_what_arrays_say_of_a_plain_step(spark: SparkSession) -> None:
     flags = {name: [True, True, False] for name in Lists._fields}
     choices = {**OF_TWO_STEPS, **flags, "update1": [9, 10, 10], "update2": [9, 10]}
-    told = {"protocol1": 0, "protocol2": 0}
+    told = {"version1": 0, "version2": 0}
     check_in_both_engines(
         spark,
         lambda row: is_plain(
@@ -441,7 +445,7 @@ def test_columns_say_what_arrays_say_of_a_plain_step(spark: SparkSession) -> Non
 @pytest.mark.spark
 def test_columns_say_what_arrays_say_of_a_decision(spark: SparkSession) -> None:
     def recorded(row: dict, which: int) -> Recorded:  # type: ignore[type-arg]
-        return Recorded(*[row[f"{name}{which}"] for name in ("state", "pid", "epoch", "protocol")])
+        return Recorded(*[row[f"{name}{which}"] for name in ("state", "pid", "epoch", "version")])
 
     choices = {
         **OF_TWO_STEPS,
@@ -453,5 +457,9 @@ def test_columns_say_what_arrays_say_of_a_decision(spark: SparkSession) -> None:
         check_in_both_engines(
             spark, lambda row, rule=rule: rule(recorded(row, 1), recorded(row, 2)), choices, UNTOLD
         )
-    check_in_both_engines(spark, lambda row: epoch_by_protocol(recorded(row, 1)), choices, UNTOLD)
+    absent = {**UNTOLD, "state2": NO_RECORD, "pid2": NO_RECORD}
+    check_in_both_engines(
+        spark, lambda row: data_epoch(recorded(row, 1), recorded(row, 2)), choices, absent
+    )
+    check_in_both_engines(spark, lambda row: epoch_by_version(recorded(row, 1)), choices, UNTOLD)
     check_in_both_engines(spark, lambda row: epoch_in_effect(recorded(row, 1)), choices, UNTOLD)

@@ -24,14 +24,26 @@ def overlaps(first_missing: Any, end: Any, first: Any, last: Any) -> Any:
     return absence.overlaps(absence.Range(first_missing, end), first, last)
 
 
+def none_between(offset: Any, ordinal: Any, later_offset: Any, later_ordinal: Any) -> Any:
+    earlier = absence.Counted(offset, ordinal)
+    return absence.none_between(earlier, absence.Counted(later_offset, later_ordinal))
+
+
+def none_before(offset: Any, ordinal: Any) -> Any:
+    return absence.none_before(absence.Counted(offset, ordinal))
+
+
 RULES: tuple[tuple[Callable[..., Any], str], ...] = (
     (absence.lacks_records, "nn"),
     (absence.is_emptied_marker, "fn"),
     (absence.within_reach, "nn"),
     (overlaps, "nnnn"),
+    (none_between, "nnnn"),
+    (none_before, "nn"),
     (absence.reaches_behind, "nn"),
     (absence.first_pass_possible, "ffff"),
     (absence.passed_by_cleaner, "nnnn"),
+    (absence.ids_fit, "nn"),
     (absence.partitions_proven, "nffnn"),
     (attribution.took_effect, "nn"),
     (attribution.is_copied_later, "nnf"),

@@ -5,7 +5,7 @@ import pytest
 from engines import check_in_both_engines
 from pyspark.sql import SparkSession
 
-from udfs.rules.offset_commit import Commit, is_late
+from udfs.rules.offset_commit import Commit, is_late, takes_effect
 
 FIRST, SECOND, PLAIN = 1, 2, -1
 
@@ -28,6 +28,12 @@ def test_a_late_commit_goes_below_what_goes_on(
 ) -> None:
     three = (Commit(*map(np.array, one)) for one in (replaced, late, following))
     assert bool(is_late(*three)) == told
+
+
+@pytest.mark.spark
+def test_columns_say_what_arrays_say_of_what_takes_effect(spark: SparkSession) -> None:
+    choices = {"record": [1, 2, 3], "newest": [-1, 2, 3, None]}
+    check_in_both_engines(spark, lambda row: takes_effect(**row), choices)
 
 
 @pytest.mark.spark

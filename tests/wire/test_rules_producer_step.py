@@ -1,5 +1,8 @@
 """What follows what a broker knows of a producer: the same over arrays and columns."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 from engines import check_in_both_engines
@@ -11,10 +14,13 @@ from udfs.rules.producer_step import (
     Known,
     Marker,
     follows,
+    is_ahead,
+    is_behind,
     is_contiguous,
     is_regular_end,
     next_sequence,
     sequence_at,
+    sequence_distance,
 )
 from udfs.wire.batches.batch_layout import MAX_SEQUENCE
 
@@ -33,6 +39,26 @@ def test_behind_the_last_sequence_comes_the_first(last: int, following: int) -> 
 def test_sequences_go_round() -> None:
     there, steps = np.array([5, MAX_SEQUENCE - 1, 0, 5]), np.array([2, 4, -1, -5])
     assert sequence_at(there, steps).tolist() == [7, 2, MAX_SEQUENCE, 0]
+
+
+def test_half_of_the_circle_is_ahead() -> None:
+    half = (MAX_SEQUENCE + 1) // 2
+    start = np.array([5, 5, 5, 5, MAX_SEQUENCE, 0, -1])
+    end = np.array([5, 6, 5 + half - 1, 5 + half, 0, MAX_SEQUENCE, MAX_SEQUENCE])
+    assert sequence_distance(start, end).tolist() == [0, 1, half - 1, half, 1, MAX_SEQUENCE, 0]
+    assert is_ahead(start, end).tolist() == [False, True, True, False, True, False, False]
+    assert is_behind(start, end).tolist() == [False, False, False, True, False, True, False]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("rule", [sequence_distance, is_ahead, is_behind])
+def test_columns_say_what_arrays_say_of_the_circle(
+    spark: SparkSession, rule: Callable[..., Any]
+) -> None:
+    half = (MAX_SEQUENCE + 1) // 2
+    anything = [*SEQUENCES, -1, -7, -half, half - 1, half, half + 1, -MAX_SEQUENCE - 1]
+    choices = {"start": anything, "end": anything}
+    check_in_both_engines(spark, lambda row: rule(row["start"], row["end"]), choices)
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,10 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.wire_writer import batches as writer
 from udfs.arrow.bounded import bounded, bounded_rows
 from udfs.wire import bounds
-from udfs.wire.batches import batch_headers, writer
+from udfs.wire.batches import batch_headers
 
 INT64 = st.integers(-(1 << 63), (1 << 63) - 1)
 EDGES = st.sampled_from([-(1 << 63), (1 << 63) - 1, -1, 0, bounds.LOWEST, bounds.HIGHEST])

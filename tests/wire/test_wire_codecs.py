@@ -19,8 +19,8 @@ from wire.vectors import (
     L2,
 )
 
+from tests.wire_writer.batches import compress, snappy_framed, snappy_raw
 from udfs.wire.batches.batch_layout import HEADER_SIZE
-from udfs.wire.batches.writer import compress, snappy_framed, snappy_raw
 from udfs.wire.codecs import GZIP, LZ4, NONE, SNAPPY, ZSTD, decompress, decompress_magic_0
 from udfs.wire.errors import WireError
 from udfs.wire.lz4_frame import header_checksum

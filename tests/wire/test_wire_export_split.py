@@ -5,11 +5,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from tests.wire_writer import batches as writer
 from udfs.arrow.batches import DecodeOptions
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.export_split import ARROW_SCHEMA, export_split
 from udfs.wire import codecs
-from udfs.wire.batches import writer
 
 OPTIONS = DecodeOptions(1 << 20, 1 << 20, 86_400_000, True)
 T0 = 1_700_000_000_000

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from tests.wire_writer import batches as writer
 from udfs.wire.batches import batch_layout as layout
-from udfs.wire.batches import writer
 from udfs.wire.batches.fingerprints import fingerprints
 
 BATCH = writer.batch(7, [writer.record(0, value=b"a value")], base_timestamp=5, producer_id=3)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from udfs.wire.batches import writer
+from tests.wire_writer import batches as writer
 from udfs.wire.batches.batch_headers import read_headers
 from udfs.wire.errors import WireError
 from udfs.wire.side_files.leader_epochs import contradictions, decode, out_of_order

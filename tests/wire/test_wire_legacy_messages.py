@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from wire.vectors import B1, L0, L1, L2, T0
 
+from tests.wire_writer.batches import compress, legacy_message, lz4_of_magic_0, snappy_raw
 from udfs.wire.batches import batch_layout as layout
 from udfs.wire.batches import faults
 from udfs.wire.batches.batch_headers import BatchHeaders, Int64s, header_faults, read_headers
 from udfs.wire.batches.batch_records import iter_batch, plain_section
 from udfs.wire.batches.records import NO_TIMESTAMP
 from udfs.wire.batches.walk import CRC32_TABLE, CRC32C_TABLE, walk
-from udfs.wire.batches.writer import compress, legacy_message, lz4_of_magic_0, snappy_raw
 from udfs.wire.codecs import GZIP, LZ4, SNAPPY
 from udfs.wire.errors import WireError
 from udfs.wire.legacy.legacy_messages import content, find_spans, iter_messages

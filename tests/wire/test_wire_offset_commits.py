@@ -6,8 +6,10 @@ from hypothesis import strategies as st
 from wire.test_wire_offsets_log import commits
 from wire.vectors import B1, O1, O2, O3
 
+from tests.wire_writer import batches as writer
+from tests.wire_writer import offsets_log as group_writer
 from udfs.wire.batches import batch_layout as layout
-from udfs.wire.batches import records, writer
+from udfs.wire.batches import records
 from udfs.wire.errors import WireError
 from udfs.wire.offsets import offsets_log
 from udfs.wire.offsets.offset_commits import Keys, read_commits
@@ -26,7 +28,7 @@ def in_a_row(values: list[bytes]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return np.frombuffer(b"".join(values) or b"\0", dtype=np.uint8), starts, lengths
 
 
-@given(st.lists(commits().map(offsets_log.encode_offset_commit) | st.binary(max_size=40)))
+@given(st.lists(commits().map(group_writer.encode_offset_commit) | st.binary(max_size=40)))
 def test_commits_are_those_that_are_decoded_one_by_one(values: list[bytes]) -> None:
     offsets, errors = read_commits(*in_a_row(values))
     for i, value in enumerate(values):

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from wire.vectors import O1, O2, O3, T0
 
+from tests.wire_writer.offsets_log import encode_group_metadata, encode_key, encode_offset_commit
 from udfs.wire.errors import WireError
 from udfs.wire.offsets.offsets_log import (
     GroupKey,
@@ -16,9 +17,6 @@ from udfs.wire.offsets.offsets_log import (
     decode_group_metadata,
     decode_key,
     decode_offset_commit,
-    encode_group_metadata,
-    encode_key,
-    encode_offset_commit,
 )
 
 TOPIC_ID = bytes(range(1, 17))

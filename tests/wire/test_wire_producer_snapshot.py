@@ -3,8 +3,9 @@
 import pytest
 from wire.vectors import P0, P1, PARTITION_SNAPSHOT, T0
 
+from tests.wire_writer.producer_snapshot import encode
 from udfs.wire.errors import WireError
-from udfs.wire.side_files.producer_snapshot import ProducerSnapshotEntry, decode, encode
+from udfs.wire.side_files.producer_snapshot import ProducerSnapshotEntry, decode
 
 VECTORS = [
     (P0, []),

@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from snapshot_files import positions, replay
 
+from tests.wire_writer.batches import CONTROL_KEY, MARKER_VALUE, batch, record
+from tests.wire_writer.producer_snapshot import encode
 from udfs.arrow.batches import DecodeOptions, decode_batches
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.run_rows import replayable
-from udfs.wire.batches.writer import CONTROL_KEY, MARKER_VALUE, batch, record
-from udfs.wire.side_files.producer_snapshot import encode, read_entries
+from udfs.wire.side_files.producer_snapshot import read_entries
 from udfs.wire.side_files.producer_state import STATE, States, changes, follow
 from udfs.wire.side_files.snapshot_differences import (
     COMPARED,

@@ -12,6 +12,7 @@ import pytest
 from split_rows import rows_of_split
 
 from schemas import log_row
+from tests.wire_writer import txn_index as index_writer
 from udfs.arrow import text_section
 from udfs.arrow.batches import DecodeOptions
 from udfs.wire.errors import WireError
@@ -119,7 +120,7 @@ def test_an_entry_of_an_index_is_a_line_of_its_text() -> None:
     shown = "version: 0 producerId: 1 firstOffset: 0 lastOffset: 4 lastStableOffset: 2\n"
     text = f"Dumping {path}\n{NOISE}{shown}{shown}".encode()
     (section,) = sections(io.BytesIO(text), len(text))
-    stored = txn_index.encode([txn_index.AbortedTxnEntry(0, 1, 0, 4, 2)] * 2)
+    stored = index_writer.encode([txn_index.AbortedTxnEntry(0, 1, 0, 4, 2)] * 2)
     for content, of, wanted in (
         (stored, None, [(0, 34), (34, 34)]),
         (text, section, [(NOISE.count("\n") + 2, 1), (NOISE.count("\n") + 3, 1)]),

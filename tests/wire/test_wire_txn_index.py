@@ -3,7 +3,8 @@
 import pytest
 from wire.vectors import PARTITION_TXNINDEX, X1
 
-from udfs.wire.side_files.txn_index import ENTRY_SIZE, AbortedTxnEntry, decode, encode
+from tests.wire_writer.txn_index import encode
+from udfs.wire.side_files.txn_index import ENTRY_SIZE, AbortedTxnEntry, decode
 
 X1_ENTRY = AbortedTxnEntry(0, 4002, 90, 103, 95)
 

@@ -7,16 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from wire.vectors import K1, S1, S6, T0, TXN_LOG_VALUES
 
+from tests.wire_writer.txn_log import encode_key, encode_value, partition_for
 from udfs.wire.coordinator.txn_log import (
     STATUS,
     TxnLogKey,
     TxnLogValue,
     decode_key,
     decode_value,
-    encode_key,
-    encode_value,
     java_hash,
-    partition_for,
 )
 from udfs.wire.errors import WireError
 

@@ -11,7 +11,7 @@ from schemas.coordinator_states import (
     PREPARE_ABORT,
     PREPARE_COMMIT,
 )
-from udfs.rules.coordinator_step import PROTOCOL_2
+from udfs.rules.coordinator_step import TRANSACTION_VERSION_2
 from udfs.wire.coordinator.txn_log_chain import States, chain, fold_states, plain_steps
 
 T0 = 1_700_000_000_000
@@ -21,7 +21,7 @@ NONE, ONE, TWO = range(3)
 
 def of_rows(rows: list[tuple[int, ...]]) -> States:
     columns = np.array(rows, dtype=np.int64).reshape(-1, 8).T
-    return States(*columns, protocol=np.full(len(rows), PROTOCOL_2))
+    return States(*columns, transaction_version=np.full(len(rows), TRANSACTION_VERSION_2))
 
 
 def transaction(identity: int, epoch: int, number: int) -> list[tuple[int, ...]]:

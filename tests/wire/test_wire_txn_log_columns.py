@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.wire_writer import batches as writer
+from tests.wire_writer import txn_log as txn_writer
 from udfs.arrow import txn_log_columns
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.frames import FrameWalker
 from udfs.arrow.rows import RowBuilder
 from udfs.arrow.txn_log_columns import Usual, UsualColumns
 from udfs.arrow.txn_log_rows import txn_log_rows
-from udfs.wire.batches import writer
 from udfs.wire.batches.batch_headers import BatchHeaders, read_headers
 from udfs.wire.coordinator import txn_log
 
@@ -45,8 +46,8 @@ def value(chance: random.Random) -> txn_log.TxnLogValue:
 
 
 def batch(offset: int, chance: random.Random) -> bytes:
-    key = txn_log.encode_key(chance.choice(("x", "long" * 40, "ünder")))
-    stored: bytes | None = txn_log.encode_value(value(chance))
+    key = txn_writer.encode_key(chance.choice(("x", "long" * 40, "ünder")))
+    stored: bytes | None = txn_writer.encode_value(value(chance))
     unusual = chance.randrange(12)
     if unusual == 0:
         stored = None
@@ -79,7 +80,7 @@ def one_by_one(log: bytes) -> list[dict[str, Any]]:
     """The same, but that no batch is a usual one."""
     none = Usual(*(np.empty(shape, dtype=np.int64) for shape in (0, (16, 0), (11, 0))))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(txn_log_columns, "usual_entries", lambda *_: none)
+        patch.setattr(txn_log_columns, "usual_records", lambda *_: none)
         return rows_of(log)
 
 
@@ -95,7 +96,7 @@ def test_both_ways_give_the_same_entries(seed: int) -> None:
 def test_no_byte_of_a_value_makes_them_differ() -> None:
     given = txn_log.TxnLogValue(1, 5, 3, 60_000, 1, LISTS[2], T0, T0, 4, 9, 2, 3)
     for version in (0, 1):
-        stored = txn_log.encode_value(given._replace(version=version) if version else
+        stored = txn_writer.encode_value(given._replace(version=version) if version else
                                       txn_log.TxnLogValue(0, *given[1:8]))  # fmt: skip
         changed = [
             stored[:at] + bytes([byte]) + stored[at + 1 :]
@@ -103,7 +104,7 @@ def test_no_byte_of_a_value_makes_them_differ() -> None:
             for byte in (0x00, 0x01, 0x7F, 0x80, 0xFF)
         ]
         changed += [stored[:size] for size in range(len(stored))]
-        key = txn_log.encode_key("x")
+        key = txn_writer.encode_key("x")
         log = b"".join(
             writer.batch(number, [writer.record(0, 0, key, one)], base_timestamp=T0)
             for number, one in enumerate(changed)

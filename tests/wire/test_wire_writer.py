@@ -26,9 +26,9 @@ from wire.vectors import (
     T0,
 )
 
+from tests.wire_writer import batches as writer
+from tests.wire_writer.batches import batch, empty_batch, legacy_message, marker, record
 from udfs.wire.batches import batch_layout as layout
-from udfs.wire.batches import writer
-from udfs.wire.batches.writer import batch, empty_batch, legacy_message, marker, record
 from udfs.wire.codecs import GZIP, LZ4, SNAPPY, ZSTD, decompress
 
 ONE = [record(0, key=b"k", value=b"value")]

@@ -14,7 +14,7 @@ from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.frames import FrameWalker
 from udfs.arrow.read_again import split_again
 from udfs.arrow.sections import sections
-from udfs.wire.batches.batch_layout import MAX_OFFSET_SPAN
+from udfs.rules.extent import MAX_OFFSET
 from udfs.wire.batches.records import SECTION, VALUE_LENGTH, VALUE_START
 from udfs.wire.metadata import changes, metadata_log
 from udfs.wire.metadata.metadata_log import CreatedTopic
@@ -45,7 +45,7 @@ def read_changes(
 
 
 def _of_split(source: ByteRange, options: DecodeOptions) -> Iterator[dict[str, Any]]:
-    frames = FrameWalker(source, options.max_batch_bytes, 0, MAX_OFFSET_SPAN).walk()
+    frames = FrameWalker(source, options.max_batch_bytes, 0, MAX_OFFSET).walk()
     decoded = decode_batches(source, frames.positions, METADATA_TOPIC, options)
     headers = decoded.headers
     for part in sections(source, decoded, options.max_decompressed_bytes):

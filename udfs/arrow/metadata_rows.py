@@ -15,8 +15,8 @@ from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.frames import FrameWalker
 from udfs.arrow.rows import RowBuilder
 from udfs.arrow.sections import readable, sections
+from udfs.rules.extent import MAX_OFFSET
 from udfs.wire.batches.batch_headers import Bools
-from udfs.wire.batches.batch_layout import MAX_OFFSET_SPAN
 from udfs.wire.batches.records import OFFSET_DELTA, SECTION, VALUE_LENGTH, VALUE_START
 from udfs.wire.metadata.metadata_log import (
     API_KEYS,
@@ -64,7 +64,7 @@ def metadata_rows(
     Of the partitions of a topic the highest is a row, and of the blocks of producer ids the first,
     the last, and those that do not follow the one before. Damage is an Undecodable fact.
     """
-    frames = FrameWalker(source, options.max_batch_bytes, 0, MAX_OFFSET_SPAN).walk()
+    frames = FrameWalker(source, options.max_batch_bytes, 0, MAX_OFFSET).walk()
     # Its records are read at any depth, so those that cannot be must be known.
     with_records = replace(options, with_records=True)
     decoded = decode_batches(source, frames.positions, METADATA_TOPIC, with_records)

@@ -51,7 +51,7 @@ def _read_side_file(source: ByteRange, split: dict[str, Any]) -> Iterator[pa.Rec
     """What the entries of a side file say against each other, and its summary."""
     builder, summary = RowBuilder(split), _side_file_summary(source)
     try:
-        summary["txn_index_entries"] = yield from faults_alone(
+        summary["side_file_entries"] = yield from faults_alone(
             builder, split, source.data[: source.length]
         )
     except WireError as error:

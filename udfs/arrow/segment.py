@@ -28,7 +28,7 @@ from udfs.wire.batches import batch_layout as layout
 from udfs.wire.batches import faults
 from udfs.wire.batches.batch_headers import BatchHeaders
 
-MAX_STEPS = 10_000
+MAX_DISCONTINUITIES = 10_000
 
 
 def frame_rows(decoded: Decoded, split: dict[str, Any]) -> list[dict[str, Any]]:
@@ -83,8 +83,8 @@ def discontinuity_rows(
     rows, dropped = [], 0
     for discontinuity, where in (("gap", gap), ("overlap", overlap), ("leader_epoch", regressed)):
         indices = np.flatnonzero(where)
-        dropped += max(0, indices.size - MAX_STEPS)
-        for i in indices[:MAX_STEPS]:
+        dropped += max(0, indices.size - MAX_DISCONTINUITIES)
+        for i in indices[:MAX_DISCONTINUITIES]:
             rows.append(
                 {
                     "discontinuity": discontinuity,

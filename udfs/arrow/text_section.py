@@ -216,7 +216,7 @@ def _read_index(
     """An `.index` or `.timeindex`: what its entries say against each other."""
     builder, items = RowBuilder(split), list(section.items())
     entries = yield from text_index_rows(builder, items, split)
-    summary = _side_summary(section, items) | {"txn_index_entries": entries}
+    summary = _side_summary(section, items) | {"side_file_entries": entries}
     yield builder.nested(log_row.SUMMARY, "summary", [summary])
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.rows import RowBuilder
 from udfs.arrow.txn_log_columns import UsualColumns
-from udfs.arrow.txn_log_rows import entry_rows
+from udfs.arrow.txn_log_rows import record_rows
 from udfs.arrow.txn_log_unusual import (
     RECORD,
     ROWS_AT_ONCE,
@@ -54,7 +54,7 @@ def _state(record: PrintedRecord) -> dict[str, Any]:
     return row | columns | {"partitions": listed}
 
 
-def _entries(
+def _records(
     headers: BatchHeaders, start: int, printed: list[PrintedRecord]
 ) -> Iterator[dict[str, Any]]:
     """A row for each record."""
@@ -89,11 +89,11 @@ def text_txn_log_rows(
     Returns its summary. None of them is folded away.
     """
     batch = np.array([record.batch for record in printed], dtype=np.int64)
-    rows, others = _entries(headers, split["start"], printed), []
+    rows, others = _records(headers, split["start"], printed), []
     for at in range(0, batch.size, ROWS_AT_ONCE):
         some = list(islice(rows, ROWS_AT_ONCE))
         others.append(Unusual(pa.array(some, RECORD), batch[at : at + ROWS_AT_ONCE]))
     none = BatchHeaders(*(column[:0] for column in headers))
     usual = UsualColumns(ByteRange(BytesIO(), 0, 0, 0), none)
     place = split["partition"], split.get("coordinator_partitions")
-    return (yield from entry_rows(builder, usual, others, False, place))
+    return (yield from record_rows(builder, usual, others, False, place))

@@ -14,7 +14,7 @@ from pyspark.sql.types import BinaryType
 
 from schemas.columns import array, boolean, column, integer, long, string, table
 from udfs.arrow.producer_states import unpack_states
-from udfs.wire.batches.batch_layout import MAX_SEQUENCE
+from udfs.rules.producer_step import is_ahead
 from udfs.wire.side_files.producer_state import NONE, STATE, States, follow
 
 STABLE_BEHIND, STABLE_AHEAD = "stable_behind", "stable_ahead"
@@ -225,7 +225,7 @@ def _is_ahead(one: tuple[int, int], other: tuple[int, int]) -> bool:
         return one[0] > other[0]
     if one[1] < 0 or other[1] < 0:
         return one[1] > other[1]
-    return 0 < (one[1] - other[1]) % (MAX_SEQUENCE + 1) <= MAX_SEQUENCE // 2
+    return bool(is_ahead(other[1], one[1]))
 
 
 def _of_stable_offset(memory: Memory, states: States) -> list[dict[str, Any]]:

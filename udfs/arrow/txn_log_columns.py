@@ -40,7 +40,7 @@ class Usual(NamedTuple):
     fields: Int64s
 
 
-def usual_entries(source: ByteRange, headers: BatchHeaders) -> Usual:
+def usual_records(source: ByteRange, headers: BatchHeaders) -> Usual:
     """The batches that can be read many at once."""
     codec = headers.attributes & ~np.int64(layout.TIMESTAMP_TYPE_MASK)
     alone = (codec == 0) & (headers.record_count == 1) & (headers.producer_id < 0)
@@ -81,7 +81,7 @@ def _slices(data: bytes, start: Int64s, end: Int64s) -> Iterator[bytes]:
 
 
 class UsualColumns:
-    """Entry columns of a split's usual batches, one array element an entry, in log order.
+    """Columns of the records of a split's usual batches, one array element a record, in log order.
 
     `batch`: index of its batch; `identity`, `listed`: number of its transactional id and of its
     list of partitions; `names`, `lists`: what those numbers stand for. `offset`, `timestamp` (ms).
@@ -91,7 +91,7 @@ class UsualColumns:
     def __init__(self, source: ByteRange, headers: BatchHeaders) -> None:
         """Reads the values; texts are decoded as they are met, each distinct one once."""
         self._start, self._headers = source.start, headers
-        txn_log_records = usual_entries(source, headers)
+        txn_log_records = usual_records(source, headers)
         ids, lists = Distinct(_identity), Distinct(_list_of)
         identity, listed = _texts(source, txn_log_records, ids, lists)
         known = np.array([one is not None for one in ids.decoded], dtype=np.bool_)
@@ -125,7 +125,7 @@ class UsualColumns:
             listed=self.listed,
             last_update_ms=fields[values.LAST_UPDATE_MS],
             start_ms=fields[values.START_MS],
-            protocol=self.protocol(),
+            transaction_version=self.transaction_version(),
         )
 
     def hashes(self) -> Int64s:
@@ -133,8 +133,8 @@ class UsualColumns:
         distinct: Int64s = self._hashes[np.unique(self.identity)].astype(np.int64)
         return distinct
 
-    def protocol(self) -> Int64s:
-        """Client transaction version of each entry."""
+    def transaction_version(self) -> Int64s:
+        """Client transaction version of each record."""
         version: Int64s = self._fields[values.CLIENT_TRANSACTION_VERSION]
         return version
 
@@ -175,7 +175,7 @@ class UsualColumns:
 def _texts(
     source: ByteRange, txn_log_records: Usual, ids: _Ids, lists: _Lists
 ) -> tuple[Int64s, Int64s]:
-    """Numbers of the id and of the list of each entry."""
+    """Numbers of the id and of the list of each record."""
     spans, fields = txn_log_records.spans, txn_log_records.fields
     data = source.data.tobytes()
     key = spans[records.KEY_START]

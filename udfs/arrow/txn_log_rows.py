@@ -13,18 +13,16 @@ from udfs.arrow.blocks import pack_block
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.rows import RowBuilder
 from udfs.arrow.txn_log_columns import UsualColumns
-from udfs.arrow.txn_log_unusual import RECORD, Unusual, unusual_entries
+from udfs.arrow.txn_log_unusual import RECORD, Unusual, unusual_records
 from udfs.rules.attribution import took_effect
 from udfs.rules.clock import counted_pause
 from udfs.rules.coordinator_step import (
-    PROTOCOL_2,
+    TRANSACTION_VERSION_2,
     Recorded,
-    ends_running,
-    epoch_by_protocol,
+    data_epoch,
     gave_way,
     is_completed_by,
     shares_epoch,
-    tried_before,
 )
 from udfs.wire.batches.batch_headers import BatchHeaders, Bools, Int64s
 from udfs.wire.coordinator.txn_log_chain import Chain, Folding, chain, fold_states
@@ -32,7 +30,7 @@ from udfs.wire.coordinator.txn_log_chain import Chain, Folding, chain, fold_stat
 FOLDED_SCHEMA: pa.Schema = to_arrow_schema(log_row.FOLDED_RECORD)
 DECISION_SCHEMA: pa.Schema = to_arrow_schema(log_row.DECISION)
 # At most so many records are held as text at a time.
-ENTRIES_AT_ONCE = 65_536
+RECORDS_AT_ONCE = 65_536
 # Timestamps are a client's to choose; between these no difference of two overflows.
 MOMENT_LIMIT_MS = 1 << 62
 NO_TIMESTAMP = np.iinfo(np.int64).min
@@ -102,7 +100,7 @@ def _ordered(usual: UsualColumns, others: list[Unusual]) -> _Order:
         alive_ms,
         latest_at,
         bool((np.diff(offset[order]) == 1).all()) and not bool(error.any()),
-        summary | {"entries": int(number[-1]), "alive_ms": int(alive[-1])},
+        summary | {"records": int(number[-1]), "alive_ms": int(alive[-1])},
     )
 
 
@@ -137,8 +135,8 @@ class _Split:
     def rows(self) -> Iterator[pa.StructArray]:
         """The records that were not folded away, some at a time, of TXN_LOG_RECORD_TYPE."""
         kept = np.flatnonzero(~self._folding.folded)
-        for at in range(0, kept.size, ENTRIES_AT_ONCE):
-            some = kept[at : at + ENTRIES_AT_ONCE]
+        for at in range(0, kept.size, RECORDS_AT_ONCE):
+            some = kept[at : at + RECORDS_AT_ONCE]
             flags = {
                 "judged": pa.array(self._folding.judged[some]),
                 "decided": pa.array(self._folding.decided[some]),
@@ -165,14 +163,14 @@ class _Split:
         """What was folded away, rows of FOLDED_TYPE."""
         folded = np.flatnonzero(self._folding.folded)
         decided = np.flatnonzero(self._folding.decided)
-        for at in range(0, max(folded.size, decided.size), ENTRIES_AT_ONCE):
+        for at in range(0, max(folded.size, decided.size), RECORDS_AT_ONCE):
             txn_log_records, decisions = (
-                folded[at : at + ENTRIES_AT_ONCE],
-                decided[at : at + ENTRIES_AT_ONCE],
+                folded[at : at + RECORDS_AT_ONCE],
+                decided[at : at + RECORDS_AT_ONCE],
             )
             yield {
-                "entries": txn_log_records.size,
-                "entries_block": _block(
+                "records": txn_log_records.size,
+                "records_block": _block(
                     self._usual.columns(txn_log_records) | self._place(txn_log_records),
                     FOLDED_SCHEMA,
                 ),
@@ -184,7 +182,7 @@ class _Split:
         states = self._states
         return Recorded(
             states.status[some], states.producer_id[some], states.producer_epoch[some],
-            states.protocol[some],
+            states.transaction_version[some],
         )  # fmt: skip
 
     def _decisions(self, some: Int64s) -> dict[str, pa.Array]:
@@ -195,12 +193,9 @@ class _Split:
         states, usual = self._states, self._usual
         before, after = self._chain.previous[some], self._chain.following[some]
         prepare, earlier = self._recorded(some), self._recorded(before)
-        transaction_version_2, status = prepare.protocol >= PROTOCOL_2, prepare.state
-        by_protocol = epoch_by_protocol(prepare)
-        data_epoch = np.select(
-            [ends_running(prepare, earlier), tried_before(prepare, earlier)],
-            [earlier.producer_epoch, np.minimum(by_protocol, epoch_by_protocol(earlier))],
-            by_protocol,
+        transaction_version_2, status = (
+            prepare.transaction_version >= TRANSACTION_VERSION_2,
+            prepare.state,
         )
         step, next_step = states.at(some).step(), states.at(after).step()
         none = ~(took_effect(status, next_step.state) & is_completed_by(step, next_step))
@@ -215,7 +210,7 @@ class _Split:
             "transactional_id": columns["transactional_id"],
             "producer_id": columns["producer_id"],
             "marker_epoch": columns["producer_epoch"],
-            "data_epoch": pa.array(data_epoch),
+            "data_epoch": pa.array(data_epoch(prepare, earlier)),
             "commit": pa.array(status == PREPARE_COMMIT),
             "transaction_version_2": pa.array(transaction_version_2),
             "shares_epoch": pa.array(shares_epoch(prepare, earlier)),
@@ -278,11 +273,11 @@ def txn_log_rows(
     column `coordinator` of SUMMARY_TYPE, if there are records.
     """
     usual = UsualColumns(source, headers)
-    others = list(unusual_entries(source, headers, usual.readable, limit))
-    return (yield from entry_rows(builder, usual, others, foldable, place))
+    others = list(unusual_records(source, headers, usual.readable, limit))
+    return (yield from record_rows(builder, usual, others, foldable, place))
 
 
-def entry_rows(
+def record_rows(
     builder: RowBuilder,
     usual: UsualColumns,
     others: list[Unusual],

@@ -145,7 +145,7 @@ class Unusual(NamedTuple):
     batch: Int64s
 
 
-def unusual_entries(
+def unusual_records(
     source: ByteRange, headers: BatchHeaders, done: Bools, limit: int
 ) -> Iterator[Unusual]:
     """All records of the data batches of a split that are not `done`, some at a time.

@@ -48,6 +48,13 @@ class Range(NamedTuple):
     end: Values
 
 
+class Counted(NamedTuple):
+    """A record of a log, and its number among those of the log that can be read, from 1."""
+
+    offset: Values
+    ordinal: Values
+
+
 def is_gap(last_before: Values, base_offset: Values) -> Values:
     """Whether offsets are missing between two neighbouring batches."""
     return base_offset > last_before + 1
@@ -67,6 +74,16 @@ def is_emptied_marker(control: Values, records: Values) -> Values:
     epoch (`DefaultRecordBatch.writeEmptyHeader`); the marker is not.
     """
     return control & (records == 0)
+
+
+def none_between(earlier: Counted, later: Counted) -> Values:
+    """Whether no record between two of one log is missing or unreadable."""
+    return later.offset - earlier.offset == later.ordinal - earlier.ordinal
+
+
+def none_before(record: Counted) -> Values:
+    """Whether no record from offset 0 to this one is missing or unreadable."""
+    return record.offset == record.ordinal - 1
 
 
 def within_reach(first_missing: Values, cleaned_below: Values) -> Values:
@@ -121,6 +138,11 @@ def passed_by_cleaner(
     )
 
 
+def ids_fit(fitting: Values, misfits: Values) -> Values:
+    """Whether ids that do not lie where a number of partitions puts them are the fault, not it."""
+    return fitting >= misfits * IDS_THAT_PROVE
+
+
 def partitions_proven(
     number: Values, known: Values, listed: Values, ids: Values, misfits: Values
 ) -> Values:
@@ -131,6 +153,6 @@ def partitions_proven(
     modulo `number` says (`TransactionStateManager.partitionFor`). Ids alone tell no number from
     its multiples, and nothing where it is 1; so without such a list only the default is believed.
     """
-    fits = misfits * IDS_THAT_PROVE <= ids
+    fits = ids_fit(ids - misfits, misfits)
     usual = (number == DEFAULT_COORDINATOR_PARTITIONS) & (ids >= IDS_THAT_PROVE)
     return known | (fits & (number > 1) & (listed | usual))

@@ -38,11 +38,13 @@ from schemas.coordinator_states import (
     TWO_PHASE_COMMIT_TIMEOUT,
 )
 from udfs.rules.attribution import took_effect
-from udfs.rules.logic import Values, as_number, is_in, surely
+from udfs.rules.logic import Values, as_number, chosen, is_in, surely
 
 # From this epoch on InitProducerId gives out a new producer id.
 EXHAUSTED_EPOCH = 32766
-PROTOCOL_2 = 2
+TRANSACTION_VERSION_2 = 2
+# What a record that is not there has in place of each number: no state, no producer.
+NO_RECORD = -1
 # So many records before a step are held against it; of what lies before them nothing is known.
 LOOKED_BACK = 32
 
@@ -50,7 +52,7 @@ LOOKED_BACK = 32
 class Step(NamedTuple):
     """A state record. `state`: -1 for a tombstone, of which the rest is null (0 in arrays).
 
-    `next_producer_id`: announced, -1 for none; `protocol`: client transaction version.
+    `next_producer_id`: announced, -1 for none; `transaction_version`: the client's.
     """
 
     state: Values
@@ -59,7 +61,7 @@ class Step(NamedTuple):
     start_ms: Values
     timeout_ms: Values
     next_producer_id: Values
-    protocol: Values
+    transaction_version: Values
 
 
 class Lists(NamedTuple):
@@ -91,7 +93,7 @@ def lacks_raise(record: Step, last: Step) -> Values:
     """Whether a decision under transaction.version 2 leaves the epoch as it is (KIP-890)."""
     return surely(
         is_in(record.state, (PREPARE_COMMIT, PREPARE_ABORT))
-        & (record.protocol >= PROTOCOL_2)
+        & (record.transaction_version >= TRANSACTION_VERSION_2)
         & (record.producer_epoch == last.producer_epoch)
     )
 
@@ -139,7 +141,7 @@ class Recorded(NamedTuple):
     state: Values
     producer_id: Values
     producer_epoch: Values
-    protocol: Values
+    transaction_version: Values
 
 
 def ends_running(prepare: Recorded, before: Recorded) -> Values:
@@ -150,19 +152,32 @@ def ends_running(prepare: Recorded, before: Recorded) -> Values:
 def tried_before(prepare: Recorded, before: Recorded) -> Values:
     """Whether the record before is a Prepare record, too: an append that failed, of the same data.
 
-    Of the two the lower `epoch_by_protocol` is that of the data.
+    Of the two the lower `epoch_by_version` is that of the data.
     """
     return is_in(before.state, (PREPARE_COMMIT, PREPARE_ABORT)) & (
         before.producer_id == prepare.producer_id
     )
 
 
-def epoch_by_protocol(prepare: Recorded) -> Values:
+def epoch_by_version(prepare: Recorded) -> Values:
     """Epoch of the data that a Prepare record ends, where it is no fence and nothing else tells.
 
     The end of a transaction raises the epoch under transaction.version 2.
     """
-    return prepare.producer_epoch - as_number(surely(prepare.protocol >= PROTOCOL_2))
+    return prepare.producer_epoch - as_number(
+        surely(prepare.transaction_version >= TRANSACTION_VERSION_2)
+    )
+
+
+def data_epoch(prepare: Recorded, before: Recorded) -> Values:
+    """Epoch of the data that a Prepare record ends; `before`: the record of its id before it.
+
+    Where that is not there, all of it is NO_RECORD.
+    """
+    by_version, earlier = epoch_by_version(prepare), epoch_by_version(before)
+    of_first_try = surely(tried_before(prepare, before) & (earlier < by_version))
+    unless_running = chosen(of_first_try, earlier, by_version)
+    return chosen(surely(ends_running(prepare, before)), before.producer_epoch, unless_running)
 
 
 def shares_epoch(prepare: Recorded, before: Recorded) -> Values:
@@ -173,9 +188,9 @@ def shares_epoch(prepare: Recorded, before: Recorded) -> Values:
     is unknown, because the record before is not there.
     """
     older_client = (ends_running(prepare, before) | tried_before(prepare, before)) & ~surely(
-        before.protocol >= PROTOCOL_2
+        before.transaction_version >= TRANSACTION_VERSION_2
     )
-    return ~surely(prepare.protocol >= PROTOCOL_2) | older_client
+    return ~surely(prepare.transaction_version >= TRANSACTION_VERSION_2) | older_client
 
 
 def epoch_in_effect(record: Recorded) -> Values:
@@ -188,12 +203,13 @@ def epoch_in_effect(record: Recorded) -> Values:
     version 2 its record looks like that of a client's own abort.
     """
     raised = (record.state == EMPTY) | (
-        is_in(record.state, (PREPARE_COMMIT, PREPARE_ABORT)) & surely(record.protocol >= PROTOCOL_2)
+        is_in(record.state, (PREPARE_COMMIT, PREPARE_ABORT))
+        & surely(record.transaction_version >= TRANSACTION_VERSION_2)
     )
     return record.producer_epoch - as_number(surely(raised))
 
 
-def may_follow(state: Values, protocol: Values, last: Values) -> Values:
+def may_follow(state: Values, transaction_version: Values, last: Values) -> Values:
     """Whether a record of `state` may follow one of `last`; only version 2 aborts nothing."""
     resting = is_in(last, AT_REST)
     running = last == ONGOING
@@ -202,13 +218,16 @@ def may_follow(state: Values, protocol: Values, last: Values) -> Values:
         | ((state == EMPTY) & (resting | (last == NO_STATE)))
         | ((state == ONGOING) & (resting | running))
         | ((state == PREPARE_COMMIT) & running)
-        | ((state == PREPARE_ABORT) & (running | (resting & surely(protocol >= PROTOCOL_2))))
+        | (
+            (state == PREPARE_ABORT)
+            & (running | (resting & surely(transaction_version >= TRANSACTION_VERSION_2)))
+        )
         | ((state == COMPLETE_COMMIT) & (last == PREPARE_COMMIT))
         | ((state == COMPLETE_ABORT) & (last == PREPARE_ABORT))
     )
 
 
-def _two_phase(one: Step, other: Step) -> Values:
+def _two_phase(one: Step | Kept, other: Step | Kept) -> Values:
     return surely(one.timeout_ms == TWO_PHASE_COMMIT_TIMEOUT) | surely(
         other.timeout_ms == TWO_PHASE_COMMIT_TIMEOUT
     )
@@ -282,15 +301,9 @@ def takes_up(record: Step, older: Step) -> Values:
     # A text may not tell the start.
     moved = surely(goes_on & (record.start_ms != older.start_ms))
     return (
-        may_follow(record.state, record.protocol, older.state)
+        may_follow(record.state, record.transaction_version, older.state)
         & (surely(producer) | _two_phase(record, older))
         & ~moved
-    )
-
-
-def _of_two_phase(one: Kept, other: Kept) -> Values:
-    return surely(one.timeout_ms == TWO_PHASE_COMMIT_TIMEOUT) | surely(
-        other.timeout_ms == TWO_PHASE_COMMIT_TIMEOUT
     )
 
 
@@ -318,7 +331,7 @@ def keeps(record: Kept, older: Kept) -> Values:
     decides = is_in(record.state, (PREPARE_COMMIT, PREPARE_ABORT))
     others = decides & running & (record.listed != older.listed)
     changes = surely(other_timeout) | begins | surely(drops) | surely(others)
-    return ~changes | _of_two_phase(record, older)
+    return ~changes | _two_phase(record, older)
 
 
 def may_keep_one_past(one: Kept, other: Kept) -> Values:
@@ -340,7 +353,7 @@ def may_keep_one_past(one: Kept, other: Kept) -> Values:
         return surely(both & (added.partitions < decision.partitions))
 
     changes = surely(other_timeout) | running_apart | surely(others)
-    return ~(changes | lacks(one, other) | lacks(other, one)) | _of_two_phase(one, other)
+    return ~(changes | lacks(one, other) | lacks(other, one)) | _two_phase(one, other)
 
 
 def may_share_past(one: Step, other: Step) -> Values:
@@ -373,8 +386,10 @@ def may_share_past(one: Step, other: Step) -> Values:
 
     moved = surely(one.start_ms != other.start_ms)
     running = all_in(ONGOING, PREPARE_COMMIT, PREPARE_ABORT) & ~moved
-    aborts_nothing = surely((one.state != PREPARE_ABORT) | (one.protocol >= PROTOCOL_2)) & surely(
-        (other.state != PREPARE_ABORT) | (other.protocol >= PROTOCOL_2)
+    aborts_nothing = surely(
+        (one.state != PREPARE_ABORT) | (one.transaction_version >= TRANSACTION_VERSION_2)
+    ) & surely(
+        (other.state != PREPARE_ABORT) | (other.transaction_version >= TRANSACTION_VERSION_2)
     )
     resting = all_in(NO_STATE, EMPTY, ONGOING, PREPARE_ABORT) & aborts_nothing
     fits = either(one, other) | either(other, one) | _two_phase(one, other)
@@ -393,12 +408,14 @@ def goes_below(record: Step, earlier: Step) -> Values:
     """Whether an earlier record of the id proves a higher epoch of the producer than `record` has.
 
     An append that failed is no reason: what it leaves in memory is not below `epoch_in_effect`. A
-    text that does not tell the start does not tell the protocol either.
+    text that does not tell the start does not tell the version either.
     """
     same = record.producer_id == earlier.producer_id
     known = (earlier.state >= EMPTY) & (earlier.start_ms >= -1)
     proven = epoch_in_effect(
-        Recorded(earlier.state, earlier.producer_id, earlier.producer_epoch, earlier.protocol)
+        Recorded(
+            earlier.state, earlier.producer_id, earlier.producer_epoch, earlier.transaction_version
+        )
     )
     return surely(known & same & (record.producer_epoch < proven)) & ~_two_phase(record, earlier)
 
@@ -411,7 +428,7 @@ def may_have_failed_raise(record: Step, raised: Step) -> Values:
     step = raised.producer_epoch - record.producer_epoch
     same = record.producer_id == raised.producer_id
     by_one = (raised.state == EMPTY) | (
-        (raised.state == PREPARE_COMMIT) & (raised.protocol >= PROTOCOL_2)
+        (raised.state == PREPARE_COMMIT) & (raised.transaction_version >= TRANSACTION_VERSION_2)
     )
     return surely(
         (same & by_one & (step <= 1))

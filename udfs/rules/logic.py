@@ -5,12 +5,13 @@ absent values of an array as a number and a mask.
 """
 
 from collections.abc import Collection
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 # A NumPy array or scalar, or a Spark column.
 Values = Any
+V = TypeVar("V")
 
 
 def _is_column(values: Values) -> bool:
@@ -24,11 +25,14 @@ def is_in(values: Values, wanted: Collection[Any]) -> Values:
     return np.isin(values, list(wanted))
 
 
-def surely(condition: Values) -> Values:
+def surely(condition: V) -> V:
     """The condition, where it is known; false where it is null."""
-    if _is_column(condition):
-        return condition.isNotNull() & condition
-    return condition
+    values: Values = condition
+    if not _is_column(values):
+        return condition
+    # Once only: a condition may be long, and its twin would be compiled and evaluated, too.
+    known: V = values.eqNullSafe(True)
+    return known
 
 
 def as_number(condition: Values) -> Values:

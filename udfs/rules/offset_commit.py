@@ -23,6 +23,15 @@ class Commit(NamedTuple):
     offset: Values
 
 
+def takes_effect(record: Values, newest: Values) -> Values:
+    """Whether a pending commit becomes the committed offset at the COMMIT marker.
+
+    `record`: its place in the log; `newest`: the highest one of those that were the committed
+    offset of its group and partition by then. What lies behind it in the log wins.
+    """
+    return record > newest
+
+
 def is_late(replaced: Commit, late: Commit, following: Commit) -> Values:
     """Whether the middle one of three commits in the order of their effect came too late."""
     lower = (late.producer_id >= 0) & (late.offset < replaced.offset)

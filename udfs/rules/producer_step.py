@@ -27,6 +27,8 @@ from udfs.wire.batches.batch_layout import MAX_SEQUENCE
 
 # No transactional producer has it: `Short.MAX_VALUE`, which fences.
 LAST_EPOCH = 32767
+# So many sequences there are: 0 follows on the last.
+SEQUENCES = MAX_SEQUENCE + 1
 
 
 class Batch(NamedTuple):
@@ -67,6 +69,27 @@ def next_sequence(last: Values) -> Values:
 def sequence_at(sequence: Values, steps: Values) -> Values:
     """The sequence so many steps after one, or before it where `steps` is negative; of arrays."""
     return (sequence + steps) & MAX_SEQUENCE
+
+
+def sequence_distance(start: Values, end: Values) -> Values:
+    """Steps from `start` forward to `end` on the circle of sequences, 0 to 2^31 - 1.
+
+    Both are any 32 bits of a file. A remainder has the sign of the divisor in an array and that of
+    the dividend in a column.
+    """
+    steps = end % SEQUENCES - start % SEQUENCES
+    return (steps + 2 * SEQUENCES) % SEQUENCES
+
+
+def is_ahead(expected: Values, found: Values) -> Values:
+    """Whether `found` comes after `expected` rather than before it, on the circle."""
+    distance = sequence_distance(expected, found)
+    return (distance > 0) & (distance < SEQUENCES // 2)
+
+
+def is_behind(expected: Values, found: Values) -> Values:
+    """Whether `found` comes before `expected`, on the circle."""
+    return sequence_distance(expected, found) >= SEQUENCES // 2
 
 
 def is_contiguous(batch: Batch, known: Known) -> Values:

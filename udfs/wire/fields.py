@@ -9,7 +9,7 @@ import struct
 from typing import Any
 
 from udfs.wire.errors import WireError
-from udfs.wire.varint import decode_unsigned_varint, encode_unsigned_varint
+from udfs.wire.varint import decode_unsigned_varint
 
 INT16 = struct.Struct(">h")
 INT32 = struct.Struct(">i")
@@ -121,29 +121,3 @@ class FieldReader:
         left = len(self.data) - self.at
         if left:
             raise WireError("bytes_left_over", f"{left} bytes after the last field at {self.at}")
-
-
-def encode_string(text: str, flexible: bool) -> bytes:
-    """A string of either form."""
-    raw = text.encode("utf-8")
-    return (encode_unsigned_varint(len(raw) + 1) if flexible else INT16.pack(len(raw))) + raw
-
-
-def encode_byte_string(content: bytes, flexible: bool) -> bytes:
-    """Bytes of either form."""
-    size = len(content)
-    return (encode_unsigned_varint(size + 1) if flexible else INT32.pack(size)) + content
-
-
-def encode_count(count: int | None, flexible: bool) -> bytes:
-    """An array's count; None is a null array."""
-    stored = -1 if count is None else count
-    return encode_unsigned_varint(stored + 1) if flexible else INT32.pack(stored)
-
-
-def encode_tagged_fields(fields: list[tuple[int, bytes]]) -> bytes:
-    """The tagged-field section that ends a flexible struct."""
-    parts = [encode_unsigned_varint(len(fields))]
-    for tag, content in sorted(fields):
-        parts += [encode_unsigned_varint(tag), encode_unsigned_varint(len(content)), content]
-    return b"".join(parts)

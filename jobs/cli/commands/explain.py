@@ -16,6 +16,8 @@ from jobs.explain.text import explanation
 from jobs.model.errors import UsageError
 from jobs.spark import delta_tables
 from schemas.topics import TXN_LOG_TOPIC
+from udfs.rules.extent import is_replicated
+from udfs.rules.logic import surely
 
 MOST_FINDINGS = 20
 MOST_OPEN = 5
@@ -132,8 +134,9 @@ def _unknown(states: DataFrame, named: DataFrame, asked: Asked) -> str:
 
 def _undecided(state: Row) -> Column:
     """Transactions that hold the last stable offset back: open, or their marker unreplicated."""
-    unreplicated = F.col("marker_offset") >= F.lit(state["high_watermark"]).cast("long")
-    return F.col("marker_offset").isNull() | F.coalesce(unreplicated, F.lit(False))
+    high_watermark = F.lit(state["high_watermark"]).cast("long")
+    unreplicated: Column = ~is_replicated(F.col("marker_offset"), high_watermark)
+    return F.col("marker_offset").isNull() | surely(unreplicated)
 
 
 def _holder(transactions: DataFrame, state: Row) -> Row | None:
@@ -189,12 +192,12 @@ def _findings(violations: DataFrame, state: Row, holder: Row | None) -> tuple[Da
     """Findings in the partition, and those about the holder's producer id in other places."""
     here = _at(state)
     if "places" in violations.columns:
-        here |= F.coalesce(F.exists("places", lambda place: _at(state, place)), F.lit(False))
+        here |= surely(F.exists("places", lambda place: _at(state, place)))
     findings = violations.filter(F.col("severity") != "info")
     if holder is None:
         return findings.filter(here), findings.limit(0)
     producer = F.col("producer_id") == holder["producer_id"]
-    return findings.filter(here), findings.filter(producer & ~F.coalesce(here, F.lit(False)))
+    return findings.filter(here), findings.filter(producer & ~surely(here))
 
 
 def _first(findings: DataFrame) -> tuple[Row, ...]:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from udfs.rules.logic import surely
+
 # Every context gives these, so that a finding says where it is without help of its check.
 PLACE_COLUMNS = (
     "topic",
@@ -43,7 +45,7 @@ class Context:
 
     def is_irregular(self) -> Column:
         """Whether a row needs a look."""
-        return ~F.coalesce(self.regular(), F.lit(False))
+        return ~surely(self.regular())
 
 
 def no_rows(name: str, frame: DataFrame, folded: int = 0) -> Context:

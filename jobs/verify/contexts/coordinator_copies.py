@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 from jobs.spark.joins import small
 from jobs.verify.contexts.context import Context, with_paths
 from schemas.topics import TXN_LOG_TOPIC
+from udfs.rules.extent import is_replicated
 
 # What two copies of one record have in common.
 CONTENT = (
@@ -49,7 +50,7 @@ def _differences(records: DataFrame) -> DataFrame:
     """
     record = F.struct(F.xxhash64(*CONTENT).alias("content"), F.struct(*PLACE).alias("place"))
     by_offset = (
-        records.filter(F.col("offset") < F.col("stable_below"))
+        records.filter(is_replicated(F.col("offset"), F.col("stable_below")))
         .groupBy("partition", "offset")
         .agg(
             F.min(record).alias("one"),
@@ -90,8 +91,8 @@ def _losses(records: DataFrame, copies: DataFrame) -> DataFrame:
         .join(theirs, on=["other_index", "transactional_id"], how="left")
         .filter(
             ~F.col("one.tombstone")
-            & (offset < F.col("one.stable_below"))
-            & (offset < F.col("lacking.stable_below"))
+            & is_replicated(offset, F.col("one.stable_below"))
+            & is_replicated(offset, F.col("lacking.stable_below"))
             & (offset >= F.col("lacking.log_start_offset"))
             & (F.coalesce("their_offset", F.lit(-1)) < offset)
         )

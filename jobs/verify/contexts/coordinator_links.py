@@ -12,6 +12,7 @@ from jobs.verify.contexts.partition_count import known_count, partition_count
 from schemas.coordinator_states import PREPARE_ABORT, PREPARE_COMMIT
 from schemas.topics import TXN_LOG_TOPIC
 from udfs.rules.extent import is_replicated
+from udfs.rules.logic import surely
 
 
 def with_links(
@@ -49,11 +50,10 @@ def _with_users(rows: DataFrame) -> DataFrame:
         "*",
         F.first(F.when(used, user), ignorenulls=True).over(of_producer).alias("first_user"),
         (F.row_number().over(of_both) == 1).alias("first_use"),
-        F.coalesce(
+        surely(
             used
             & (another != F.col("producer_id"))
-            & (F.min("ordinal").over(in_copy) < F.col("ordinal")),
-            F.lit(False),
+            & (F.min("ordinal").over(in_copy) < F.col("ordinal"))
         ).alias("returns_to_producer_id"),
     )
 
@@ -141,8 +141,8 @@ def _markers_found(
     return (
         markers.join(small(owed), on=["listed_index", "producer_id", "producer_epoch", "commit"])
         # The coordinator has its answer when the marker is replicated (acks=-1).
-        .filter(F.col("marker_offset") < F.col("replicated_below"))
-        # Before protocol 2 an earlier transaction has a marker of the same epoch.
+        .filter(is_replicated(F.col("marker_offset"), F.col("replicated_below")))
+        # Before transaction.version 2 an earlier transaction has a marker of the same epoch.
         .filter(F.col("marker_timestamp") >= F.col("timestamp"))
         .withColumn("marked_for_ms", F.try_subtract("marker_timestamp", "timestamp"))
         # It may be sent again, and copies of the partition hold the same one.

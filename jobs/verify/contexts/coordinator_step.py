@@ -4,12 +4,12 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.model.coordinator_log import CoordinatorLog
-from jobs.model.lost_records import lost_behind
+from jobs.model.lost_records import counted, lost_behind
 from jobs.model.state_names import state_name
 from jobs.spark.joins import small
 from jobs.verify.contexts.context import Context, with_paths
 from jobs.verify.contexts.coordinator_links import with_links
-from jobs.verify.contexts.open_transaction import LOOKED_EVERY_MS, latest_start
+from jobs.verify.contexts.open_transaction import overdue_for
 from jobs.verify.contexts.transaction import Ages
 from jobs.verify.transitions import NAMES, from_older_state, is_plain, kept_columns
 from schemas.coordinator_states import (
@@ -18,7 +18,9 @@ from schemas.coordinator_states import (
     NO_STATE,
     ONGOING,
 )
+from udfs.rules.absence import none_before, none_between
 from udfs.rules.coordinator_step import LOOKED_BACK
+from udfs.rules.logic import surely
 
 COMPLETE = (COMPLETE_COMMIT, COMPLETE_ABORT)
 # ProducerIdsBlock.PRODUCER_ID_BLOCK_SIZE: so many producer ids a broker gets at once.
@@ -90,10 +92,7 @@ def _enriched(linked: DataFrame, files: DataFrame, ages: Ages) -> DataFrame:
         F.col("position").alias("byte_position"),
         F.col("length").alias("byte_length"),
         F.lit(ages.transaction_max_timeout).alias("limit_ms"),
-        F.try_subtract(
-            F.try_subtract(F.least(seen_up_to, now), latest_start()),
-            F.col("timeout_ms").cast("long") + F.lit(LOOKED_EVERY_MS + ages.late_slack),
-        ).alias("overdue_ms"),
+        overdue_for(seen_up_to, ages.now, ages.late_slack).alias("overdue_ms"),
         F.col("previous.position").alias("previous_position"),
         F.col("previous.length").alias("previous_length"),
         F.col("first_user.position").alias("user_position"),
@@ -120,9 +119,8 @@ def _stepped(txn_log_records: DataFrame) -> DataFrame:
     before = by_offset.rowsBetween(Window.unboundedPreceding, -1)
     stated = txn_log_records.select(
         "*",
-        F.coalesce(
-            F.col("unknown_tag") > F.coalesce(F.max("unknown_tag").over(before), F.lit(-1)),
-            F.lit(False),
+        surely(
+            F.col("unknown_tag") > F.coalesce(F.max("unknown_tag").over(before), F.lit(-1))
         ).alias("new_tag"),
         F.when(F.col("tombstone"), F.lit(NO_STATE)).otherwise(F.col("status")).alias("state"),
     )
@@ -181,22 +179,16 @@ def coordinator_step_context(
     needed = partition_info.select(
         "partition_index", "topic", "partition", "broker", "from_beginning", "stable_below",
         "complete_up_to_ms", "single_broker", "lost_to", "nameless_at",
-        F.when(~F.col("alone"), F.col("high_watermark")).alias("replicated_below"),
+        F.when(~F.col("alone_in_cluster"), F.col("high_watermark")).alias("replicated_below"),
     )  # fmt: skip
     joined = stepped.join(small(needed), on="partition_index", how="inner")
     rows = joined.select(
         *(name for name in joined.columns if name not in ("lost_to", "nameless_at")),
         lost_behind(F.col("offset"), F.col("nameless_at")).alias("lost_behind"),
-        F.coalesce(
-            F.col("offset") - F.col("previous.offset")
-            == F.col("ordinal") - F.col("previous.ordinal"),
-            F.lit(False),
-        ).alias("adjacent"),
-        (
-            F.col("previous").isNull()
-            & F.col("from_beginning")
-            & (F.col("offset") == F.col("ordinal") - 1)
-        ).alias("first_of_log"),
+        surely(none_between(counted("previous."), counted())).alias("adjacent"),
+        (F.col("previous").isNull() & F.col("from_beginning") & none_before(counted())).alias(
+            "first_of_log"
+        ),
     )
 
     def enrich(selected: DataFrame) -> DataFrame:

@@ -69,13 +69,12 @@ def _lateness(tolerance: Column) -> list[Column]:
             F.col("newest_epoch"),
             one_instant("history_clean_shutdown") | covered,
         )
-        return F.coalesce(copied_later, F.lit(False))
+        known: Column = surely(copied_later)
+        return known
 
     return [
         goes_on.alias("goes_on"),
-        F.coalesce(one_instant("coordinator_clean_shutdown") | in_time | later, F.lit(False)).alias(
-            "copied_later"
-        ),
+        surely(one_instant("coordinator_clean_shutdown") | in_time | later).alias("copied_later"),
         history_later("earliest_marker").alias("history_later"),
         history_later("latest_marker").alias("history_after_all"),
     ]
@@ -176,7 +175,7 @@ def _held() -> list[Column]:
         held_from.alias("held_from"),
         (surely_from.isNull() & F.col("owned_last").isNotNull()).alias("owner_unsettled"),
         (surely_from.isNull() & F.col("owned_last").isNull()).alias("held_by_near_clock"),
-        F.coalesce(gone, F.lit(False)).alias("marker_missing"),
+        surely(gone).alias("marker_missing"),
     ]
 
 

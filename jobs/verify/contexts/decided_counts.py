@@ -7,6 +7,7 @@ from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
 from jobs.verify.contexts.decided_matching import (
+    ANY_LEADER_EPOCH,
     KEY,
     changes_coordinator,
     has_too_many,
@@ -192,7 +193,7 @@ def _counted(events: DataFrame) -> DataFrame:
         _next(F.when(F.col("kind") == CLOSES, F.col("decision.from_leader")), following).alias(
             "from_leader"
         ),
-        F.last(F.when(opens, F.coalesce("decision.to_leader", F.lit(2**31 - 1))),
+        F.last(F.when(opens, F.coalesce("decision.to_leader", F.lit(ANY_LEADER_EPOCH))),
                ignorenulls=True).over(so_far).alias("to_leader"),
     )  # fmt: skip
 
@@ -221,7 +222,7 @@ def _of_markers(counted: DataFrame) -> DataFrame:
         (
             F.col("undecided").isNotNull()
             & (
-                ~F.coalesce("undecided.next_commit", F.lit(False))
+                ~surely(F.col("undecided.next_commit"))
                 | attribution.cannot_be_delayed(F.col("undecided.commits_before"))
             )
         ).alias("never_committed"),

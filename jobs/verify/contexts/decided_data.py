@@ -8,17 +8,6 @@ from jobs.verify.contexts.decided_matching import KEY, lacks_markers
 from udfs.rules import attribution
 
 
-def runs_of(states: DataFrame, regular: DataFrame) -> DataFrame:
-    """The runs of transactional data and markers, those folded away included."""
-    columns = (
-        "partition_index", "producer_id", "producer_epoch", "first_offset", "last_offset",
-        "file_index", "first_position", "first_length", "marker_offset", "marker_epoch",
-        "marker_position", "marker_length", "has_data", "transactional",
-    )  # fmt: skip
-    folded = regular.withColumns({"has_data": F.lit(True), "transactional": F.lit(True)})
-    return states.select(*columns).unionByName(folded.select(*columns))
-
-
 def with_reach(rows: DataFrame, markers: DataFrame) -> DataFrame:
     """Adds the first and the last marker of the partition, of whatever producer: broker's clock.
 

@@ -9,6 +9,7 @@ from jobs.verify.contexts.decided_places import place_number
 from schemas.topics import OFFSETS_TOPIC
 from udfs.rules import attribution
 from udfs.rules.clock import covers
+from udfs.rules.extent import is_replicated
 from udfs.rules.logic import surely
 
 # In a record that tells no start of its transaction (`TransactionMetadata`).
@@ -212,7 +213,7 @@ def with_other_outcome(rows: DataFrame) -> DataFrame:
         without_marker
         & F.col("own_data_last").isNotNull()
         & (F.col("with_transaction_version_1") == 0)
-        & (F.col("complete_offset") < F.col("coordinator_stable_below"))
+        & is_replicated(F.col("complete_offset"), F.col("coordinator_stable_below"))
     )
     short = (
         F.col("short_place").isNotNull() & F.col("held_from").isNotNull() & ~F.col("marker_missing")
@@ -233,7 +234,7 @@ def with_other_outcome(rows: DataFrame) -> DataFrame:
         return other
 
     def on_the_other_side(condition: Column) -> Column:
-        return F.coalesce(of_the_other(condition), F.lit(False))
+        return surely(of_the_other(condition))
 
     return rows.select(
         "*",

@@ -3,9 +3,13 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from jobs.model.state_names import named
 from jobs.spark.joins import small
 from jobs.verify.contexts.decided_places import place_number
+from schemas.coordinator_states import COMPLETE_ABORT, COMPLETE_COMMIT, STATE_NAMES
 from udfs.rules import attribution
+from udfs.rules.coordinator_step import TRANSACTION_VERSION_2
+from udfs.rules.logic import surely
 
 # Above every leader epoch: a transaction that is not complete may have further coordinators.
 ANY_LEADER_EPOCH = 2**31 - 1
@@ -136,15 +140,15 @@ def with_last_outcomes(history: DataFrame, owners: DataFrame) -> DataFrame:
     left when all before is compacted away. A marker of its epoch with the other outcome that raised
     the epoch of its data contradicts it: an epoch is one transaction. `owners`: one row a producer.
     """
-    ended = F.col("state").isin("CompleteCommit", "CompleteAbort") & (
-        F.col("client_transaction_version") >= 2
+    ended = F.col("state").isin(*named(COMPLETE_COMMIT, COMPLETE_ABORT)) & (
+        F.col("client_transaction_version") >= TRANSACTION_VERSION_2
     )
     last = owners.select(
         "producer_id",
         F.col("transactional_id").alias("newest_id"),
         F.col("record_offset").alias("newest_record"),
         F.when(ended, F.col("producer_epoch")).alias("last_epoch"),
-        F.when(ended, F.col("state") == "CompleteCommit").alias("last_commit"),
+        F.when(ended, F.col("state") == STATE_NAMES[COMPLETE_COMMIT]).alias("last_commit"),
         F.when(ended, F.col("transactional_id")).alias("last_id"),
     )
     return history.join(last, on="producer_id", how="left")
@@ -158,7 +162,7 @@ def _marked(markers: DataFrame, known: DataFrame) -> DataFrame:
     """
     epochs = F.col("marker_epoch"), F.col("data_epoch")
     unraised, raised = attribution.has_epoch_of_data(*epochs), attribution.raised(*epochs)
-    own = F.coalesce(unraised, F.lit(False))
+    own = surely(unraised)
     place = place_number("file_index", "marker_position")
     above = known.select(
         "producer_id", "known_above", "last_epoch", "last_commit", "first_epoch", "first_commit"
@@ -170,7 +174,8 @@ def _marked(markers: DataFrame, known: DataFrame) -> DataFrame:
             F.col("marker_commit") != F.col(f"{record}_commit"),
             raised,
         )
-        return F.coalesce(contradicted, F.lit(False)).cast("int")
+        known: Column = surely(contradicted)
+        return known.cast("int")
 
     return markers.join(above, on="producer_id", how="inner").select(
         "partition_index",
@@ -252,21 +257,21 @@ def first_ended(rows: DataFrame, coordinators: DataFrame) -> DataFrame:
 def lacks_markers() -> Column:
     """Whether transactions share the epoch, and fewer were ended here than were completed."""
     shared = F.col("with_transaction_version_1") == 1
-    return F.coalesce(shared & (F.coalesce("closing", F.lit(0)) < F.col("completes")), F.lit(False))
+    return surely(shared & (F.coalesce("closing", F.lit(0)) < F.col("completes")))
 
 
 def has_too_many() -> Column:
     """Whether transactions share the epoch, and there are more markers than decisions of it."""
     shared = F.col("with_transaction_version_1") == 1
     more = F.col("markers") > F.col("prepares")
-    return F.coalesce(shared & more & (F.col("decidable") == 1), F.lit(False))
+    return surely(shared & more & (F.col("decidable") == 1))
 
 
 def changes_coordinator() -> Column:
     """Whether transactions that share the epoch were decided by several coordinators."""
     shared = F.col("with_transaction_version_1") == 1
     several = F.col("highest_leader_epoch") > F.col("lowest_leader_epoch")
-    return F.coalesce(shared & several & F.col("markers").isNotNull(), F.lit(False))
+    return surely(shared & several & F.col("markers").isNotNull())
 
 
 def regular() -> Column:

@@ -8,11 +8,12 @@ from pyspark.sql import functions as F
 
 from jobs.model.coordinator_log import CoordinatorLog
 from jobs.model.lost_records import gone_before_newest, lost_up_to, unreadable_of_ids
+from jobs.model.transactions import all_runs
 from jobs.spark.joins import small
 from jobs.verify.contexts.context import Context
 from jobs.verify.contexts.decided_anchors import clipped, with_anchors, with_copies
 from jobs.verify.contexts.decided_counts import with_counts
-from jobs.verify.contexts.decided_data import runs_of, with_data, with_reach
+from jobs.verify.contexts.decided_data import with_data, with_reach
 from jobs.verify.contexts.decided_epochs import with_decision, with_outcomes
 from jobs.verify.contexts.decided_findings import with_findings
 from jobs.verify.contexts.decided_matching import (
@@ -166,7 +167,7 @@ def decided_partition_context(
         decided = given.keep(_decisions(given.log.decisions_of(producers), given.several_copies))
         # The states of a snapshot lie before the log, where markers are not looked for.
         in_log = given.states.filter(~F.col("initial"))
-        runs = runs_of(in_log, given.regular.join(producers, on="producer_id", how="left_semi"))
+        runs = all_runs(in_log, given.regular.join(producers, on="producer_id", how="left_semi"))
         tolerance = F.lit(ages.clock_tolerance)
         of_copies = selected.join(small(copies), on="partition_index", how="inner")
         deciding = F.coalesce("coordinator_index", "committed_index")

@@ -5,10 +5,8 @@ from pyspark.sql import functions as F
 
 from jobs.spark.joins import small
 from jobs.verify.contexts.context import Context, with_paths
+from udfs.arrow.frames import ZERO_BYTES
 from udfs.wire.text.text_batches import TEXT_CUT
-
-# A reason of udfs/arrow/frames.py.
-ZERO_BYTES = "zero_bytes"
 
 
 def has_fault(bits: int) -> Column:

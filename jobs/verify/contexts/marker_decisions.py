@@ -5,6 +5,8 @@ from pyspark.sql import functions as F
 
 from jobs.model.coordinator_log import CoordinatorLog
 from jobs.verify.contexts.decided_matching import in_effect
+from udfs.rules.attribution import is_recorded
+from udfs.rules.logic import surely
 
 
 def with_marker_decisions(rows: DataFrame, log: CoordinatorLog, history: DataFrame) -> DataFrame:
@@ -31,7 +33,7 @@ def with_marker_decisions(rows: DataFrame, log: CoordinatorLog, history: DataFra
     joined = rows.join(
         shared, on=["producer_id", "marker_epoch", "marker_commit"], how="left"
     ).join(known, on="producer_id", how="left")
-    epoch_whole = F.coalesce(F.col("marker_epoch") > F.col("known_above"), F.lit(False))
+    epoch_whole = surely(is_recorded(F.col("marker_epoch"), F.col("known_above")))
     return joined.withColumns(
-        {"epoch_whole": epoch_whole, "shared_epoch": F.coalesce("shared_epoch", F.lit(False))}
+        {"epoch_whole": epoch_whole, "shared_epoch": surely(F.col("shared_epoch"))}
     ).drop("known_above")

@@ -15,6 +15,7 @@ from jobs.verify.contexts.transaction import Ages
 from schemas.topics import OFFSETS_TOPIC
 from udfs.rules.attribution import may_end
 from udfs.rules.clock import covers
+from udfs.rules.logic import surely
 
 MAX_GROUPS = 5
 
@@ -61,8 +62,8 @@ def _contradictions(given: OffsetTransactions, partition_info: DataFrame) -> Dat
 
     aborted, committed = ended(given.regular_aborts, False), ended(given.regular, True)
     whole = F.struct(*[*CLOSED_COLUMNS, "place", "place_stable_below"])
-    # Before protocol 2 an epoch may have any number of them, and pairing each with each would never
-    # end; the first in a partition stands for all.
+    # Before transaction.version 2 an epoch may have any number of them, and pairing each with each
+    # would never end; the first in a partition stands for all.
     first_aborted = aborted.groupBy(
         "producer_id", "producer_epoch", "of_offsets", "partition_index", "marker_epoch"
     ).agg(F.min(whole).alias("aborted"))
@@ -116,22 +117,17 @@ def offset_transaction_context(
     known = partition_info.filter(F.col("topic") == OFFSETS_TOPIC).select(
         "partition_index", "topic", "partition", "broker", "stable_below", "cleaning",
         "cleaned_below", "holes", "start_known", "single_broker", "clean_shutdown",
-        "complete_up_to_ms", "alone", "outlasted",
+        "complete_up_to_ms", "alone_in_cluster", "outlasted",
     )  # fmt: skip
     transactions = (
         all_transactions(given.transactions, given.regular)
-        .select(*CLOSED_COLUMNS)
+        .select(*CLOSED_COLUMNS, "outcome")
         .join(small(known), on="partition_index", how="inner")
         # The group's coordinator stamps what it writes.
         .withColumn("appended_by_ms", F.col("last_timestamp"))
     )
     histories = given.epochs_of(transactions.select("producer_id").distinct()).select(
         "producer_id", "producer_epoch", F.struct("*").alias("history")
-    )
-    outcome = (
-        F.when(F.col("marker_commit"), F.lit("commit"))
-        .when(F.col("marker_offset").isNotNull(), F.lit("abort"))
-        .otherwise(F.lit("open"))
     )
     rows = (
         transactions.join(histories, on=["producer_id", "producer_epoch"], how="left")
@@ -140,13 +136,9 @@ def offset_transaction_context(
             on=["partition_index", "first_offset"],
             how="left",
         )
-        .withColumns(
-            {
-                "outcome": outcome,
-                "listed": F.array_contains(
-                    "history.listed", F.concat_ws("-", "topic", "partition")
-                ),
-            }
+        .withColumn(
+            "listed",
+            F.array_contains("history.listed", F.concat_ws("-", "topic", "partition")),
         )
     )
 
@@ -206,14 +198,12 @@ def _enriched(
         *coordinator_columns(
             ages.now, ages.late_slack, ages.clock_tolerance, epoch="producer_epoch"
         ),
-        F.coalesce(F.col("history.decisions") == 1, F.lit(False)).alias("decided_once"),
-        F.coalesce(covered, F.lit(False)).alias("history_covers"),
+        surely(F.col("history.decisions") == 1).alias("decided_once"),
+        surely(covered).alias("history_covers"),
         F.try_subtract(now, "appended_by_ms").alias("age_ms"),
         F.lit(ages.transaction_max_timeout + ages.late_slack).alias("limit_ms"),
         _groups_of_open_transaction().alias("pending_groups"),
-        F.coalesce(lost_between(F.lit(0), behind_marker_before), F.lit(False)).alias(
-            "missing_before_marker"
-        ),
+        surely(lost_between(F.lit(0), behind_marker_before)).alias("missing_before_marker"),
         F.coalesce("first_offset", "marker_offset").alias("offset_first"),
         F.coalesce("last_offset", "marker_offset").alias("offset_last"),
         F.col("first_position").alias("byte_position"),

@@ -11,17 +11,29 @@ from pyspark.sql import functions as F
 
 from jobs.model.coordinator_log import CoordinatorLog
 from jobs.model.lost_records import lost_up_to
-from jobs.model.state_names import STATES
+from jobs.model.state_names import named
 from jobs.spark.joins import small
 from jobs.verify.conditions import missing_behind, one_instant
 from jobs.verify.contexts.append_bound import broker_moments
 from jobs.verify.contexts.decided_anchors import BEYOND_CLOCKS_MS
-from schemas.coordinator_states import TWO_PHASE_COMMIT_TIMEOUT
+from schemas.coordinator_states import (
+    COMPLETE_ABORT,
+    COMPLETE_COMMIT,
+    EMPTY,
+    IN_TRANSACTION,
+    ONGOING,
+    PREPARE_ABORT,
+    PREPARE_COMMIT,
+    STATE_NAMES,
+    TWO_PHASE_COMMIT_TIMEOUT,
+)
 from schemas.topics import TXN_LOG_TOPIC
 from udfs.rules.absence import partitions_proven
+from udfs.rules.attribution import surely_before
 from udfs.rules.clock import covers
-from udfs.rules.coordinator_step import Recorded, epoch_in_effect
+from udfs.rules.coordinator_step import TRANSACTION_VERSION_2, Recorded, epoch_in_effect
 from udfs.rules.extent import is_one_moment, outlived
+from udfs.rules.logic import surely
 
 # transaction.abort.timed.out.transaction.cleanup.interval.ms by default.
 LOOKED_EVERY_MS = 10_000
@@ -184,7 +196,7 @@ def with_log_ages(
     the row. A COMMIT marker of the producer in front of the data is the coordinator's, which wrote
     its Complete record after it: what was lost before is not the last of that id.
     """
-    stopped = F.col("clean_shutdown") & F.col("alone")
+    stopped = F.col("clean_shutdown") & F.col("alone_in_cluster")
     committed_ms = F.when(F.col("opening_marker.commit"), F.col("opening_marker.timestamp"))
     known_ms = F.coalesce(F.try_subtract(committed_ms, F.lit(clock_tolerance)), F.lit(0))
     by_partition = (
@@ -207,7 +219,7 @@ def with_log_ages(
     return (
         rows.crossJoin(F.broadcast(whole))
         .crossJoin(F.broadcast(_none_lost_since(records, partition_info)))
-        .withColumn("coordinator_log_lost", F.coalesce(lost, F.lit(False)))
+        .withColumn("coordinator_log_lost", surely(lost))
         .drop("none_lost_since_ms")
     )
 
@@ -230,7 +242,7 @@ def with_listing(rows: DataFrame, log: CoordinatorLog) -> DataFrame:
         ).alias("epoch_copy"),
     )
     joined = rows.join(whole, on=["producer_id", "highest_epoch"], how="left")
-    listed = F.coalesce(F.array_contains("listed_in_epoch", F.col("listed")), F.lit(False))
+    listed = surely(F.array_contains("listed_in_epoch", F.col("listed")))
     return joined.withColumn("unlisted", F.when(F.col("epoch_record").isNotNull(), ~listed))
 
 
@@ -239,7 +251,7 @@ def _epoch_of_coordinator() -> Column:
 
     Null for none, and where a new leader may take the record back.
     """
-    status = F.array_position(F.array(*map(F.lit, STATES)), F.col("coordinator.state")) - 1
+    status = F.array_position(F.array(*map(F.lit, STATE_NAMES)), F.col("coordinator.state")) - 1
     record = Recorded(
         status,
         *[
@@ -254,8 +266,8 @@ def _epoch_of_coordinator() -> Column:
 def runs_here() -> Column:
     """Whether the last record of the coordinator runs a transaction that lists the partition."""
     listed = F.array_contains("coordinator.partitions", F.concat_ws("-", "topic", "partition"))
-    active = F.col("coordinator.state").isin("Ongoing", "PrepareCommit", "PrepareAbort")
-    return F.coalesce(active & listed, F.lit(False))
+    active = F.col("coordinator.state").isin(*named(*IN_TRANSACTION))
+    return surely(active & listed)
 
 
 def coordinator_columns(
@@ -283,54 +295,55 @@ def coordinator_columns(
         F.col("coordinator.complete_up_to_ms"), F.col("appended_by_ms"), clock_tolerance
     )
     one_moment = is_one_moment(
-        F.col("alone"),
+        F.col("alone_in_cluster"),
         F.col("clean_shutdown"),
-        F.col("coordinator.alone"),
+        F.col("coordinator.alone_in_cluster"),
         F.col("coordinator.clean_shutdown"),
         F.col("coordinator.broker") == F.col("broker"),
     )
     # An Empty record comes after all that could have registered the partition for the data.
     rests_above = (
-        (F.col("coordinator.state") == "Empty")
+        (F.col("coordinator.state") == STATE_NAMES[EMPTY])
         & (F.col("coordinator.producer_epoch") > F.col(epoch))
         & F.col("coordinator.replicated")
-        & (F.coalesce(one_moment, F.lit(False)) | coordinator_covers)
+        & (surely(one_moment) | coordinator_covers)
     )
-    limit = F.col("coordinator.timeout_ms").cast("long") + F.lit(LOOKED_EVERY_MS + late_slack)
-    looked = F.least("coordinator.complete_up_to_ms", F.lit(now).cast("long"))
     return [
         F.col("coordinator.transactional_id").alias("transactional_id"),
         F.col("coordinator.state").alias("coordinator_state"),
         runs_here().alias("coordinator_covers_partition"),
         F.col("coordinator").isNotNull().alias("coordinator_known"),
-        F.coalesce("coordinator.lost_behind", F.lit(False)).alias("coordinator_lost"),
-        F.coalesce(F.col("coordinator.timeout_ms") == TWO_PHASE_COMMIT_TIMEOUT, F.lit(False)).alias(
+        surely(F.col("coordinator.lost_behind")).alias("coordinator_lost"),
+        surely(F.col("coordinator.timeout_ms") == TWO_PHASE_COMMIT_TIMEOUT).alias(
             "two_phase_commit"
         ),
-        F.coalesce(one_moment | (partition_covers & coordinator_covers), F.lit(False)).alias(
-            "copies_agree"
-        ),
-        F.coalesce(
-            F.coalesce(rests_above, F.lit(False))
+        surely(one_moment | (partition_covers & coordinator_covers)).alias("copies_agree"),
+        surely(
+            surely(rests_above)
             | (
                 (_epoch_of_coordinator() > F.col(epoch))
-                & ~F.col("coordinator.state").isin("PrepareCommit", "PrepareAbort")
-            ),
-            F.lit(False),
+                & ~F.col("coordinator.state").isin(*named(PREPARE_COMMIT, PREPARE_ABORT))
+            )
         ).alias("coordinator_went_on"),
-        F.coalesce(one_moment | partition_covers, F.lit(False)).alias("copied_behind_coordinator"),
-        # A record may hold any moment, also one so far away that the difference is no long.
-        (F.try_subtract(looked, latest_start("coordinator.")) - limit).alias("overdue_ms"),
+        surely(one_moment | partition_covers).alias("copied_behind_coordinator"),
+        overdue_for(F.col("coordinator.complete_up_to_ms"), now, late_slack, "coordinator.").alias(
+            "overdue_ms"
+        ),
     ]
 
 
-def latest_start(record: str = "") -> Column:
-    """Start of the transaction of a record of the coordinator, ms.
+def overdue_for(seen_up_to: Column, now: int | None, late_slack: int, record: str = "") -> Column:
+    """How long before `seen_up_to` its coordinator should have aborted a transaction, ms.
 
-    Where a text does not print it, its last update, which is not before it. `record`: prefix of the
-    names of its columns.
+    Negative where it need not. Its start is that of a record of the coordinator; where a text does
+    not print it, its last update, which is not before it. `record`: prefix of the names of its
+    columns.
     """
-    return F.coalesce(f"{record}start_ms", f"{record}last_update_ms")
+    started = F.coalesce(f"{record}start_ms", f"{record}last_update_ms")
+    limit = F.col(f"{record}timeout_ms").cast("long") + F.lit(LOOKED_EVERY_MS + late_slack)
+    # A record may hold any moment, also one so far away that the difference is no long.
+    open_for = F.try_subtract(F.least(seen_up_to, F.lit(now).cast("long")), started)
+    return F.try_subtract(open_for, limit)
 
 
 def logs_later(clock_tolerance: int) -> Column:
@@ -340,31 +353,33 @@ def logs_later(clock_tolerance: int) -> Column:
     who has another producer id by then must have ended them: a transaction that nobody ends times
     out. `limit_ms`: the longest timeout, with some slack.
     """
-    one_moment = F.col("alone") & F.col("clean_shutdown") & F.col("logs_stopped")
+    one_moment = F.col("alone_in_cluster") & F.col("clean_shutdown") & F.col("logs_stopped")
     named = covers(F.col("logs_until_ms"), F.col("appended_by_ms"), clock_tolerance)
     overdue_here = outlived(F.col("complete_up_to_ms"), F.col("appended_by_ms"), F.col("limit_ms"))
-    return F.coalesce(one_moment | (named & overdue_here), F.lit(False))
+    later: Column = surely(one_moment | (named & overdue_here))
+    return later
 
 
 def late_write_columns(clock_tolerance: int) -> list[Column]:
     """Whether data that lie open came after the marker of their own transaction.
 
     behind_own_marker: the marker before them ended data of the same epoch, which is how
-    transactions end before protocol 2. listed_later: a Prepare record after that marker lists the
-    partition, so the data may be of that transaction. listing_known: no record of the id after
-    that marker is missing. registration_over: nothing that the copy of the coordinator's log lacks
-    can have registered the partition for these data. one_clock: timestamps of marker and Prepare
-    records tell their order. behind_gap: offsets after that marker are missing. listing_over: the
-    same as registration_over of the copy that tells `unlisted`, or both copies end in one record.
+    transactions end before transaction.version 2. listed_later: a Prepare record after that marker
+    lists the partition, so the data may be of that transaction. listing_known: no record of the id
+    after that marker is missing. registration_over: nothing that the copy of the coordinator's log
+    lacks can have registered the partition for these data. one_clock: timestamps of marker and
+    Prepare records tell their order. behind_gap: offsets after that marker are missing.
+    listing_over: the same as registration_over of the copy that tells `unlisted`, or both copies
+    end in one record.
     """
     marked = F.col("opening_marker.timestamp")
     epoch = F.col("highest_epoch")
-    before_transaction_version_2 = F.coalesce(
-        F.col("coordinator.client_transaction_version") < 2, F.lit(False)
+    before_transaction_version_2 = surely(
+        F.col("coordinator.client_transaction_version") < TRANSACTION_VERSION_2
     )
     same_epoch = (F.col("opening_marker.epoch") == epoch) & (F.col("lowest_epoch") == epoch)
     ended = F.coalesce(F.col("opening_marker_ended") == epoch, before_transaction_version_2)
-    at_rest = F.col("coordinator.state").isin("CompleteCommit", "CompleteAbort")
+    at_rest = F.col("coordinator.state").isin(*named(COMPLETE_COMMIT, COMPLETE_ABORT))
     settled = at_rest & (F.col("coordinator.last_update_ms") <= marked)
     tolerance = F.lit(clock_tolerance)
     known_from = F.col("coordinator.whole_since_ms")
@@ -386,11 +401,8 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
     # Of several Prepare records near the marker, another clock cannot show which is its own.
     earlier = F.col("decided_before_ms")
     alone = F.col("decided_ms").isNotNull() & (
-        earlier.isNull() | (earlier < F.try_subtract(marked, tolerance))
+        earlier.isNull() | surely_before(earlier, marked, tolerance)
     )
-
-    def surely(condition: Column) -> Column:
-        return F.coalesce(condition, F.lit(False))
 
     return [
         surely((F.col("outcome") == "open") & same_epoch & ended).alias("behind_own_marker"),
@@ -412,11 +424,10 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
 
 def is_decided() -> Column:
     """Whether the copies are late enough to say that nobody runs an open transaction."""
-    return F.coalesce(
+    return surely(
         F.when(F.col("coordinator_known"), F.col("copies_agree")).otherwise(
             F.col("coordinator_log_complete") & F.col("logs_later")
-        ),
-        F.lit(False),
+        )
     )
 
 
@@ -445,15 +456,30 @@ def is_unended() -> Column:
     )
 
 
-def hangs() -> Column:
-    """Whether an open transaction is older than every timeout and provably nobody runs it.
+def _owner_may_be_lost() -> Column:
+    """Whether records of its id, or of any where no id has the producer, are lost or unreadable.
 
-    One that another copy outlasts is judged there.
+    A record of the id that is newer than the data decides, whatever is lost behind it: the id was
+    at rest, or elsewhere, when they lay here without a marker.
     """
-    return F.coalesce(
-        is_unended() & ~F.col("two_phase_commit") & ~F.col("outlasted") & is_decided(),
-        F.lit(False),
+    return F.when(F.col("coordinator_known"), F.col("coordinator_lost") & ~is_decided()).otherwise(
+        F.col("coordinator_log_lost")
     )
+
+
+def end_may_be_lost() -> Column:
+    """Whether the marker, or the record of who is to write it, may be among what is lost."""
+    return F.col("behind_data_gap") | _owner_may_be_lost()
+
+
+def hangs() -> Column:
+    """Whether an open transaction is older than every timeout and nobody runs it.
+
+    hanging_transaction has a finding of it, which is no violation where something that would show
+    another end is lost, deleted or not replicated; a check that proves as much without that asks
+    `end_may_be_lost`. One that another copy outlasts is judged there.
+    """
+    return surely(is_unended() & ~F.col("two_phase_commit") & ~F.col("outlasted") & is_decided())
 
 
 def _running() -> Column:
@@ -461,16 +487,16 @@ def _running() -> Column:
     return (
         (F.col("outcome") == "open")
         & F.col("coordinator_covers_partition")
-        & (F.col("coordinator_state") == "Ongoing")
+        & (F.col("coordinator_state") == STATE_NAMES[ONGOING])
         & ~F.col("two_phase_commit")
     )
 
 
 def overdue() -> Column:
     """Whether the coordinator still ran an open transaction long after it should have ended it."""
-    return F.coalesce(_running() & (F.col("overdue_ms") > 0), F.lit(False))
+    return surely(_running() & (F.col("overdue_ms") > 0))
 
 
 def start_untold() -> Column:
     """Whether the coordinator runs an open transaction of which a text does not print the start."""
-    return F.coalesce(_running() & F.col("coordinator.start_ms").isNull(), F.lit(False))
+    return surely(_running() & F.col("coordinator.start_ms").isNull())

@@ -9,12 +9,11 @@ partitions: with a wrong one few of them do.
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-DEFAULT_COUNT = 50
+from udfs.rules.absence import DEFAULT_COORDINATOR_PARTITIONS, ids_fit
+
 # More than any cluster has; without a limit the search for one odd id would take minutes.
 HIGHEST_COUNT = 5_000
 IDS_ASKED = 100
-# So many ids must agree for each that does not, before that one is wrong and not the number.
-PROVEN_BY = 10
 
 
 def known_count() -> Column:
@@ -41,7 +40,9 @@ def partition_count(ids: DataFrame, of_topic: DataFrame) -> DataFrame:
         F.broadcast(of_topic)
     )
     lowest = F.coalesce("highest_partition", F.lit(-1)) + 1
-    likely = F.filter(F.array(F.lit(DEFAULT_COUNT), lowest), lambda count: count >= lowest)
+    likely = F.filter(
+        F.array(F.lit(DEFAULT_COORDINATOR_PARTITIONS), lowest), lambda count: count >= lowest
+    )
     best_likely = F.array_max(F.transform(likely, _fitting))
     possible = F.sequence(lowest, F.greatest(lowest, F.lit(HIGHEST_COUNT)))
     best = F.when(
@@ -50,11 +51,9 @@ def partition_count(ids: DataFrame, of_topic: DataFrame) -> DataFrame:
     misfits = F.size("ids") - F.col("best.fitting")
     return of_ids.select("ids", "known_count", best.alias("best")).select(
         F.coalesce("known_count", "best.partition_count").alias("partition_count"),
-        (
-            F.col("known_count").isNotNull()
-            | (misfits == 0)
-            | (F.col("best.fitting") >= F.greatest(misfits, F.lit(1)) * PROVEN_BY)
-        ).alias("partition_count_proven"),
+        (F.col("known_count").isNotNull() | ids_fit(F.col("best.fitting"), misfits)).alias(
+            "partition_count_proven"
+        ),
     )
 
 

@@ -5,6 +5,7 @@ from pyspark.sql import functions as F
 
 from jobs.spark.joins import small
 from jobs.verify.contexts.context import Context, with_paths
+from udfs.rules.logic import surely
 
 OF_CLUSTER = ["unallocated_from", "metadata_up_to_ms"]
 PLACE = [
@@ -86,7 +87,7 @@ def _enriched(selected: DataFrame, files: DataFrame, clock_tolerance_ms: int) ->
         F.col("owner.length").alias("owner_length"),
         F.col("owner.transactional_id").alias("transactional_id"),
         F.col("unallocated.unallocated_from").alias("unallocated_from"),
-        F.coalesce(later, F.lit(False)).alias("metadata_later"),
+        surely(later).alias("metadata_later"),
     )
 
 

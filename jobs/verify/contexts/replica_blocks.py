@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from jobs.spark.joins import small
 from schemas.dump_partition import CLEANED, CLEANING_UNKNOWN
 from schemas.topics import TXN_LOG_TOPIC
+from udfs.rules.logic import surely
 
 # Blocks of two copies that are read again: so many that differ, and so many that one copy lacks.
 BLOCKS_READ_AGAIN = 8
@@ -59,7 +60,7 @@ def replica_pairs(copies: DataFrame, sets: DataFrame) -> DataFrame:
     )
     recreated = F.col("one_id.topic_id") != F.col("other_id.topic_id")
     same_topic = F.col("one.topic_id") == F.col("other.topic_id")
-    comparable = F.coalesce(same_topic, ~F.coalesce(recreated, F.lit(False)))
+    comparable = F.coalesce(same_topic, ~surely(recreated))
     return (
         one.join(other, on="replica_set", how="inner")
         .filter(F.col("one.partition_index") < F.col("other.partition_index"))

@@ -19,6 +19,7 @@ from udfs.arrow.retained_differences import (
     find_contradictions,
 )
 from udfs.arrow.retained_records import KEY, UNREAD
+from udfs.rules.logic import surely
 
 
 def _unread(retained_records: DataFrame, splits: DataFrame) -> DataFrame:
@@ -32,7 +33,7 @@ def _copies_to_compare(copies: DataFrame, unread: DataFrame) -> DataFrame:
     """The copies with the columns that COPY adds."""
     return copies.join(small(unread), on="partition_index", how="left").withColumns(
         {
-            "unread": F.coalesce("unread", F.lit(False)),
+            "unread": surely(F.col("unread")),
             "one_instant": F.col("clean_shutdown") & F.col("stable_known"),
         }
     )

@@ -29,6 +29,7 @@ from udfs.arrow.replica_differences import (
 )
 from udfs.arrow.retained_records import KEY, OUTCOME
 from udfs.rules.absence import Range, overlaps
+from udfs.rules.logic import surely
 
 TOPIC_ID = "topic_id"
 # What only a contradiction in what the cleaner left has, and what no finding here has.
@@ -279,7 +280,7 @@ def replicas_context(
 
     def regular() -> Column:
         recreated = F.col("one_id.topic_id") != F.col("other_id.topic_id")
-        agree = F.col("suspicious").isNull() & ~F.coalesce(recreated, F.lit(False))
+        agree = F.col("suspicious").isNull() & ~surely(recreated)
         return agree if retained_records is None else agree & F.col("contradictions").isNull()
 
     def enrich(selected: DataFrame) -> DataFrame:

@@ -9,13 +9,12 @@ from jobs.verify.conditions import (
     marker_lost,
     number_missing,
     own_missing_between,
-    sequence_distance,
 )
 from jobs.verify.contexts.append_bound import with_latest_append
 from jobs.verify.contexts.context import Context, with_paths
 from udfs.rules.logic import surely
 from udfs.rules.memory import at_least_later, may_have_expired
-from udfs.rules.producer_step import LAST_EPOCH, Batch, Known, follows
+from udfs.rules.producer_step import LAST_EPOCH, Batch, Known, follows, sequence_distance
 
 # Up to which moment the broker may have expired producers is asked of these alone.
 PAUSED = "paused"
@@ -32,7 +31,7 @@ def _follows() -> Column:
     as_expected: Column = (
         (follows(batch, known, unsequenced) | first_ever)
         & mode
-        & ~F.coalesce(bump_inside, F.lit(False))
+        & ~surely(bump_inside)
         & (F.col("producer_epoch") < LAST_EPOCH)
     )
     return as_expected
@@ -54,9 +53,9 @@ def _with_memory(rows: DataFrame, goes_on: Column, expiration_ms: int) -> DataFr
     known = F.col("state_timestamp").isNotNull()
     return rows.select(
         "*",
-        F.coalesce(known & (expired | unbounded), F.lit(False)).alias("state_may_have_expired"),
-        F.coalesce(of_data & ~F.col("same_bytes"), F.lit(False)).alias("data_may_have_expired"),
-        (F.col(PAUSED) | ~F.coalesce(goes_on, F.lit(False))).alias("pause_or_break"),
+        surely(known & (expired | unbounded)).alias("state_may_have_expired"),
+        surely(of_data & ~F.col("same_bytes")).alias("data_may_have_expired"),
+        (F.col(PAUSED) | ~surely(goes_on)).alias("pause_or_break"),
     )
 
 
@@ -111,9 +110,8 @@ def run_context(
     judged = F.col("has_data") & ~F.col("follows") & ~F.col("initial")
     rows = states.filter(judged).join(small(needed), on="partition_index", how="inner")
     known = F.col("previous").isNotNull() & (F.col("previous.epoch") == F.col("producer_epoch"))
-    paused = F.coalesce(
-        at_least_later(F.col("state_timestamp"), F.col("first_timestamp"), expiration_ms),
-        F.lit(False),
+    paused = surely(
+        at_least_later(F.col("state_timestamp"), F.col("first_timestamp"), expiration_ms)
     )
     rows = rows.withColumn(PAUSED, paused)
 
@@ -122,7 +120,8 @@ def run_context(
 
     def enrich(selected: DataFrame) -> DataFrame:
         def into_chain(name: str) -> Column:
-            return sequence_distance(F.col("chain.first_sequence"), F.col(name))
+            steps: Column = sequence_distance(F.col("chain.first_sequence"), F.col(name))
+            return steps
 
         chain_end = into_chain("previous.last_sequence")
         repeats = (
@@ -157,7 +156,7 @@ def run_context(
             "known_checksums", F.col("first_checksum")
         )
         bounded = with_latest_append(selected, states, now).withColumn(
-            "same_bytes", F.coalesce(same_bytes, F.lit(False))
+            "same_bytes", surely(same_bytes)
         )
         named = with_paths(
             _with_memory(bounded, _follows(), expiration_ms),
@@ -169,17 +168,15 @@ def run_context(
         return named.select(
             "*",
             (~F.col("coordinator_topic")).alias("client_data"),
-            F.coalesce(known, F.lit(False)).alias("sequence_known"),
+            surely(known).alias("sequence_known"),
             F.greatest("previous.last_offset", "previous_marker.offset").alias("state_offset"),
             lost_between(*unseen).alias("lost_before"),
             marker_lost(F.col("previous.last_offset"), *unseen).alias("marker_lost_before"),
             own_missing_between(*unseen).alias("missing_before"),
             number_missing(*unseen).alias("offsets_missing_before"),
-            F.coalesce(F.col("first_offset") <= F.col("previous.last_offset"), F.lit(False)).alias(
-                "overlaps"
-            ),
-            F.coalesce(repeats, F.lit(False)).alias("repeats"),
-            F.coalesce(joins, F.lit(False)).alias("joins_earlier"),
+            surely(F.col("first_offset") <= F.col("previous.last_offset")).alias("overlaps"),
+            surely(repeats).alias("repeats"),
+            surely(joins).alias("joins_earlier"),
             F.col("first_offset").alias("offset_first"),
             first_batch_end.alias("offset_last"),
             F.col("first_position").alias("byte_position"),

@@ -16,6 +16,7 @@ from schemas.columns import boolean, string, table
 from schemas.dump_partition import CLEANED, NEVER_CLEANED
 from udfs.arrow.snapshot_ranges import RANGE, SNAPSHOT_DIFFERENCE, compare_range
 from udfs.rules.absence import within_reach
+from udfs.rules.logic import surely
 
 CORRUPT = "corrupt"
 SNAPSHOT_FINDING = table(
@@ -39,7 +40,7 @@ def _ranges(states: DataFrame, partition_info: DataFrame) -> DataFrame:
 
     Left out: ranges in which offsets are missing, or that reach beyond what was copied.
     """
-    of_snapshot = F.coalesce("of_snapshot", F.lit(False))
+    of_snapshot = surely(F.col("of_snapshot"))
     ended = F.struct(F.col("start_offset").alias("start"), F.col("end_offset").alias("end"))
     begun = F.struct(F.col("end_offset").alias("start"), F.col("next_offset").alias("end"))
     ranges = F.array(
@@ -61,15 +62,15 @@ def _ranges(states: DataFrame, partition_info: DataFrame) -> DataFrame:
         F.col("range.start").alias("start_offset"),
         F.col("range.end").alias("end_offset"),
         of_snapshot.alias("of_snapshot"),
-        F.coalesce("of_log_start", F.lit(False)).alias("of_log_start"),
-        (
-            _whole(F.col("range.start"), F.col("range.end")) & ~F.coalesce("in_text", F.lit(False))
-        ).alias("whole"),
+        surely(F.col("of_log_start")).alias("of_log_start"),
+        (_whole(F.col("range.start"), F.col("range.end")) & ~surely(F.col("in_text"))).alias(
+            "whole"
+        ),
         "file_index",
         "segment_base",
         "split_start",
         F.coalesce("left_out", F.lit(0)).cast("long").alias("left_out"),
-        F.coalesce("below_log_start", F.lit(False)).alias("below_log_start"),
+        surely(F.col("below_log_start")).alias("below_log_start"),
         "log_start_offset",
         "doubted",
         "states",
@@ -132,9 +133,9 @@ def snapshot_context(
         before = F.lag("snapshot_offset").over(order)
         known = partition_info.drop("batches", "records")
         named = with_paths(
-            selected.withColumn(
-                "reported_before", F.coalesce(before == F.col("start_offset"), F.lit(False))
-            ).join(small(known), on="partition_index", how="inner"),
+            selected.withColumn("reported_before", surely(before == F.col("start_offset"))).join(
+                small(known), on="partition_index", how="inner"
+            ),
             files,
             file="file_index",
             log_file="log_file_index",

@@ -9,6 +9,7 @@ from jobs.model.dump import DumpPartition
 from jobs.spark.joins import small
 from jobs.verify.contexts.context import Context, with_paths
 from udfs.arrow.told_differences import STATES_OF_SPLIT, TOLD, TOLD_DIFFERENCE, compare_told
+from udfs.rules.logic import surely
 
 
 def told_partitions(spark: SparkSession, partitions: Iterable[DumpPartition]) -> DataFrame:
@@ -31,7 +32,7 @@ def told_context(
     told: DataFrame, states: DataFrame, partition_info: DataFrame, files: DataFrame
 ) -> Context:
     """Rows of TOLD_DIFFERENCE. `states`: of LOG_ROW, what the splits of fetched copies change."""
-    of_batches = states.filter(~F.coalesce("of_snapshot", F.lit(False))).select(
+    of_batches = states.filter(~surely(F.col("of_snapshot"))).select(
         "partition_index", "end_offset", *STATES_OF_SPLIT.names
     )
     rows = (

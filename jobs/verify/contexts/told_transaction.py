@@ -10,6 +10,7 @@ from jobs.spark.joins import small
 from jobs.verify.contexts.context import Context
 from schemas.columns import integer, long, string, table
 from schemas.topics import TXN_LOG_TOPIC
+from udfs.rules.logic import surely
 
 TOLD_TRANSACTION = table(
     string("transactional_id", "transactional id"),
@@ -63,10 +64,9 @@ def told_transaction_context(
             F.when(F.col("record.tombstone"), F.lit(TOMBSTONE))
             .otherwise(F.col("record.state"))
             .alias("state"),
-            F.coalesce(
+            surely(
                 (F.col("record.record_offset") < F.col("earlier_end"))
-                & ~F.col("record.lost_behind"),
-                F.lit(False),
+                & ~F.col("record.lost_behind")
             ).alias("quiet"),
         )
     )  # fmt: skip

@@ -82,7 +82,7 @@ def _ended_in_snapshot() -> Column:
 def _open_at_the_stop() -> Column:
     """Whether the broker stopped cleanly with the transaction open: its last snapshot has it."""
     last = F.col("clean_shutdown") & (F.col("newest_snapshot") >= F.col("log_end_offset"))
-    return F.coalesce(last & _open_in_snapshot().isNotNull(), F.lit(False))
+    return surely(last & _open_in_snapshot().isNotNull())
 
 
 def transaction_context(
@@ -173,16 +173,12 @@ def transaction_context(
             logs_later(ages.clock_tolerance).alias("logs_later"),
             has_data.alias("has_data"),
             F.try_subtract(now, _lies_since()).alias("held_ms"),
-            F.coalesce(F.col("first_offset") == F.col("oldest_open"), F.lit(False)).alias(
-                "holds_lso"
-            ),
-            F.coalesce(F.when(has_data, gap).otherwise(alone), F.lit(False)).alias(
-                "missing_before_marker"
-            ),
+            surely(F.col("first_offset") == F.col("oldest_open")).alias("holds_lso"),
+            surely(F.when(has_data, gap).otherwise(alone)).alias("missing_before_marker"),
             marker_lost_behind(last, _open_in_snapshot()).alias("behind_data_gap"),
             _ended_in_snapshot().alias("ended_in_snapshot"),
             _open_at_the_stop().alias("open_at_the_stop"),
-            F.coalesce(expired, F.lit(False)).alias("state_may_have_expired"),
+            surely(expired).alias("state_may_have_expired"),
             F.coalesce("first_offset", "marker_offset").alias("offset_first"),
             F.coalesce("marker_offset", "last_offset").alias("offset_last"),
             F.coalesce("highest_epoch", "marker_epoch").alias("producer_epoch"),

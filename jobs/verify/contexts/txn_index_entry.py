@@ -9,6 +9,7 @@ from jobs.spark.joins import small
 from jobs.verify.conditions import lost_between, marker_lost, missing_between
 from jobs.verify.contexts.context import Context, with_paths
 from udfs.rules import aborted_list
+from udfs.rules.logic import surely
 
 
 def _entries(aborted_entries: DataFrame, files: DataFrame) -> DataFrame:
@@ -135,15 +136,16 @@ def is_malformed() -> Column:
     misplaced = aborted_list.is_misplaced(
         entry["last"], entry["segment_base"], F.col("next_segment_base")
     )
-    return F.coalesce(aborted_list.is_malformed(_entry()) | misplaced, F.lit(False))
+    answer: Column = surely(aborted_list.is_malformed(_entry()) | misplaced)
+    return answer
 
 
 def _regular() -> Column:
     entry = F.col("entry")
     agrees = aborted_list.agrees(_entry(), F.col("first_offset"), F.col("last_stable_offset"))
-    sound = agrees & ~is_malformed()
+    sound: Column = agrees & ~is_malformed()
     nothing_due = entry.isNull() & F.col("first_offset").isNull()
-    return F.coalesce(sound, F.lit(False)) | F.coalesce(nothing_due, F.lit(False))
+    return surely(sound) | surely(nothing_due)
 
 
 def _enrich(selected: DataFrame, files: DataFrame) -> DataFrame:
@@ -160,14 +162,11 @@ def _enrich(selected: DataFrame, files: DataFrame) -> DataFrame:
         F.coalesce("entry.length", "marker_length").alias("byte_length"),
         F.col("entry.position").alias("entry_position"),
         F.col("entry.length").alias("entry_length"),
-        F.coalesce(lost_between(at_marker, at_marker), F.lit(False)).alias("marker_missing"),
+        surely(lost_between(at_marker, at_marker)).alias("marker_missing"),
         # A marker that is missing there joins two transactions of the log into one.
-        F.coalesce(
-            marker_lost(F.col("first_offset"), F.least("entry.first", "first_offset"), at_marker),
-            F.lit(False),
+        surely(
+            marker_lost(F.col("first_offset"), F.least("entry.first", "first_offset"), at_marker)
         ).alias("data_missing"),
-        F.coalesce(missing_between(F.col("entry.first"), F.col("entry.first")), F.lit(False)).alias(
-            "start_missing"
-        ),
+        surely(missing_between(F.col("entry.first"), F.col("entry.first"))).alias("start_missing"),
         F.lit(None).cast("string").alias("transactional_id"),
     )

@@ -11,6 +11,7 @@ from numba import boolean, int64, njit
 from numpy.typing import NDArray
 
 from udfs.rules import producer_step
+from udfs.rules.extent import is_replicated
 from udfs.rules.memory import at_least_later
 from udfs.wire.batches.batch_headers import Bools, Int64s
 from udfs.wire.batches.fold import Batches, Runs
@@ -111,7 +112,7 @@ def _regular(
         & producer_step.is_regular_end(marker, batch.epoch, bounds.cleaned_below)
     )
     if bounds.high_watermark is not None:
-        regular &= marker_offset < bounds.high_watermark
+        regular &= is_replicated(marker_offset, bounds.high_watermark)
     regular[0] = False
     return regular
 

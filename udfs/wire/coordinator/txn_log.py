@@ -7,15 +7,13 @@ versions may stand in one log. A null value is a tombstone and never reaches thi
 import struct
 from typing import Any, NamedTuple
 
+from schemas.coordinator_states import STATE_NAMES
 from udfs.wire.errors import WireError
 from udfs.wire.fields import (
     INT16,
     INT32,
     INT64,
     FieldReader,
-    encode_count,
-    encode_string,
-    encode_tagged_fields,
 )
 
 KEY_VERSION = 0
@@ -23,16 +21,7 @@ FLEXIBLE_SINCE = 1
 VALUE_VERSIONS = (0, 1)
 
 # The position in this tuple is the status byte. Dead and PrepareEpochFence live in memory only.
-STATUS = (
-    "Empty",
-    "Ongoing",
-    "PrepareCommit",
-    "PrepareAbort",
-    "CompleteCommit",
-    "CompleteAbort",
-    "Dead",
-    "PrepareEpochFence",
-)
+STATUS = (*STATE_NAMES, "Dead", "PrepareEpochFence")
 
 # ProducerId, ProducerEpoch, TransactionTimeoutMs, TransactionStatus.
 VALUE_HEAD = struct.Struct(">qhib")
@@ -159,47 +148,6 @@ def decode_value(data: bytes) -> TxnLogValue:
     )
 
 
-def encode_key(transactional_id: str) -> bytes:
-    """Key of a transactional id."""
-    return INT16.pack(KEY_VERSION) + encode_string(transactional_id, flexible=False)
-
-
-def _encode_partitions(partitions: TopicPartitions | None, flexible: bool) -> bytes:
-    if partitions is None:
-        return encode_count(None, flexible)
-    parts = [encode_count(len(partitions), flexible)]
-    for topic, ids in partitions:
-        parts.append(encode_string(topic, flexible))
-        parts.append(encode_count(len(ids), flexible))
-        parts.append(struct.pack(f">{len(ids)}i", *ids))
-        if flexible:
-            parts.append(encode_tagged_fields([]))
-    return b"".join(parts)
-
-
-def _encode_tags(value: TxnLogValue) -> bytes:
-    fields = []
-    for tag, (name, layout) in TAGS.items():
-        stored = getattr(value, name)
-        if stored != TxnLogValue._field_defaults[name]:
-            fields.append((tag, layout.pack(stored)))
-    return encode_tagged_fields(fields)
-
-
-def encode_value(value: TxnLogValue) -> bytes:
-    """Bytes of a value in its version; unknown tags are known by number only and not written."""
-    flexible = value.version >= FLEXIBLE_SINCE
-    parts = [
-        INT16.pack(value.version),
-        VALUE_HEAD.pack(value.producer_id, value.producer_epoch, value.timeout_ms, value.status),
-        _encode_partitions(value.partitions, flexible),
-        VALUE_TIMES.pack(value.last_update_ms, value.start_ms),
-    ]
-    if flexible:
-        parts.append(_encode_tags(value))
-    return b"".join(parts)
-
-
 def java_hash(text: str) -> int:
     """Java's `String.hashCode`: over UTF-16 code units, signed 32 bits."""
     hashed = 0
@@ -213,8 +161,3 @@ def placing_hash(text: str) -> int:
     """Hash that places a transactional id or group id: Kafka's `abs` maps -2^31 to 0."""
     hashed = java_hash(text)
     return 0 if hashed == -(1 << 31) else abs(hashed)
-
-
-def partition_for(text: str, partitions: int) -> int:
-    """Partition of a transactional id or group id."""
-    return placing_hash(text) % partitions

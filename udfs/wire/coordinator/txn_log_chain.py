@@ -34,7 +34,7 @@ class States(NamedTuple):
     """Records of a stretch of the log in which no offset is missing, one array element each.
 
     `identity`: number of the transactional id; `listed`: number of the stored list of partitions;
-    `protocol`: client transaction version, from 2 on each decision raises the epoch.
+    `transaction_version`: the client's, from 2 on each decision raises the epoch.
     """
 
     identity: Int64s
@@ -45,13 +45,13 @@ class States(NamedTuple):
     listed: Int64s
     last_update_ms: Int64s
     start_ms: Int64s
-    protocol: Int64s
+    transaction_version: Int64s
 
     def step(self) -> step.Step:
         """Them for the rules; what they announce is not asked."""
         return step.Step(
             self.status, self.producer_id, self.producer_epoch, self.start_ms, self.timeout_ms,
-            np.int64(-1), self.protocol,
+            np.int64(-1), self.transaction_version,
         )  # fmt: skip
 
     def at(self, some: Int64s) -> "States":

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from udfs.rules.offset_commit import Commit, is_late
+from udfs.rules.offset_commit import Commit, is_late, takes_effect
 from udfs.wire.batches.batch_headers import Bools, Int64s
 
 # Of each key with transactional commits so many at either end may meet those of other splits.
@@ -82,7 +82,7 @@ def _settle(commits: Commits, markers: Markers, chosen: Int64s) -> tuple[Int64s,
             continue
         for number, record in ended.items():
             # Records are in log order: a smaller index lies before.
-            if record > newest.get(number, -1):
+            if takes_effect(record, newest.get(number, -1)):
                 newest[number] = record
                 applied.append((record, int(offsets[event])))
     left = sorted(record for of_producer in pending.values() for record in of_producer.values())

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from udfs.rules.aborted_list import Entry, agrees, is_malformed, stable_at_abort
 from udfs.wire.batches.batch_headers import Int64s
 
-# Larger than every offset.
+# Larger than every number in a file, as MAX_OFFSET (`udfs.rules.extent`) need not be.
 NEVER = np.iinfo(np.int64).max
 # In the order of the rule.
 ENTRY_COLUMNS = ("version", "first_offset", "last_offset", "last_stable_offset", "previous_last")

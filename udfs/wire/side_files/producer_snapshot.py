@@ -5,7 +5,6 @@ newest batch of each producer only; the order of entries has no meaning.
 """
 
 import struct
-from collections.abc import Iterable
 from typing import NamedTuple
 
 import google_crc32c
@@ -80,10 +79,3 @@ def read_entries(data: bytes) -> NDArray[np.void]:
 def decode(data: bytes) -> list[ProducerSnapshotEntry]:
     """Entries of a snapshot file; errors as `read_entries`."""
     return [ProducerSnapshotEntry(*entry) for entry in read_entries(data).tolist()]
-
-
-def encode(entries: Iterable[ProducerSnapshotEntry]) -> bytes:
-    """Bytes of a snapshot file with a valid checksum."""
-    packed = [ENTRY.pack(*entry) for entry in entries]
-    body = COUNT.pack(len(packed)) + b"".join(packed)
-    return CHECKED_HEAD.pack(VERSION, google_crc32c.value(body)) + body

@@ -4,7 +4,6 @@ One 34-byte entry for each aborted transaction whose ABORT marker lies in the se
 and no checksum. Kafka ignores an entry that is cut off at the end of the file.
 """
 
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,8 +36,3 @@ def decode(data: bytes | NDArray[np.uint8]) -> tuple[NDArray[Any], int]:
     """
     number, partial = divmod(len(data), ENTRY_SIZE)
     return np.frombuffer(data, dtype=STORED, count=number), partial
-
-
-def encode(entries: Iterable[AbortedTxnEntry]) -> bytes:
-    """Bytes of the entries in the order given."""
-    return np.array([tuple(entry) for entry in entries], dtype=STORED).tobytes()

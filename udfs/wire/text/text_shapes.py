@@ -13,7 +13,6 @@ TYPE = rb"(CreateTime|LogAppendTime|NoTimestampType)"
 
 # Windows may put a mark in front of a text, and ends lines with \r\n.
 DUMPING = re.compile(rb"(?:\xef\xbb\xbf)?Dumping ([^\n]{1,4096})\n")
-START = re.compile(rb"(?:Log s|S)tarting offset: " + NUMBER + rb"\r?\n")
 INVALID_BYTES = re.compile(rb"Found (\d{1,19}) invalid bytes at the end of [^\n]*\n")
 
 BATCH = re.compile(

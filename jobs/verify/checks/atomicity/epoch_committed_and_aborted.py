@@ -20,6 +20,7 @@ from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
 from jobs.verify.verdict import UNSTABLE_TAIL, inconclusive
+from udfs.rules.extent import is_replicated
 
 CHECK = Check(
     code="epoch_committed_and_aborted",
@@ -32,8 +33,8 @@ CHECK = Check(
         inconclusive(
             UNSTABLE_TAIL,
             lambda: (
-                (F.col("marker_offset") >= F.col("stable_below"))
-                | (F.col("committed_marker") >= F.col("committed_stable_below"))
+                ~is_replicated(F.col("marker_offset"), F.col("stable_below"))
+                | ~is_replicated(F.col("committed_marker"), F.col("committed_stable_below"))
             ),
         ),
     ),

@@ -22,6 +22,7 @@ from jobs.verify.verdict import (
     explained,
     suspect,
 )
+from udfs.rules.attribution import surely_before
 
 CHECK = Check(
     code="marker_before_prepare",
@@ -34,8 +35,8 @@ CHECK = Check(
         "file": "early_file",
         "byte_position": "early_position",
     },
-    fires=lambda: (
-        F.col("earliest_marker") + F.col("clock_tolerance_ms") < F.col("earliest_prepare")
+    fires=lambda: surely_before(
+        F.col("earliest_marker"), F.col("earliest_prepare"), F.col("clock_tolerance_ms")
     ),
     excuses=(
         explained(OPERATOR_ABORT, lambda: ~F.col("commit") & F.col("unraised_offset").isNotNull()),

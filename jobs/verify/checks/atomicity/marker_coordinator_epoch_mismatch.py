@@ -31,6 +31,7 @@ from jobs.verify.verdict import (
     inconclusive,
     suspect,
 )
+from udfs.rules.extent import is_replicated
 
 
 def _too_old() -> Column:
@@ -68,7 +69,10 @@ CHECK = Check(
         # The Complete record of a coordinator that was deposed is cut off again.
         inconclusive(
             UNSTABLE_TAIL,
-            lambda: ~_too_old() & (F.col("complete_offset") >= F.col("coordinator_stable_below")),
+            lambda: (
+                ~_too_old()
+                & ~is_replicated(F.col("complete_offset"), F.col("coordinator_stable_below"))
+            ),
         ),
         suspect(VERSION_DEPENDENT),
     ),

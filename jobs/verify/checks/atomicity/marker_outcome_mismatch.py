@@ -29,6 +29,7 @@ from pyspark.sql import functions as F
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
 from jobs.verify.conditions import is_torn, undecided_marker_excuses
 from jobs.verify.verdict import OTHER_OUTCOME, TXNLOG_COMPACTED, explained, suspect
+from udfs.rules.logic import surely
 
 
 def _contradicts_first_record() -> Column:
@@ -43,7 +44,7 @@ def _decided(alike: bool) -> Column:
 
 def _contradicts_last_record() -> Column:
     # Of ids that share a producer id another one may have ended the epoch otherwise.
-    return (F.col("contradicted") == 1) & ~F.coalesce(_decided(alike=True), F.lit(False))
+    return (F.col("contradicted") == 1) & ~surely(_decided(alike=True))
 
 
 CHECK = Check(
@@ -55,10 +56,7 @@ CHECK = Check(
     fires=lambda: (
         F.col("prepares").isNull()
         & (
-            F.coalesce(
-                (F.col("decidable") == 1) & _decided(alike=False) & ~_decided(alike=True),
-                F.lit(False),
-            )
+            surely((F.col("decidable") == 1) & _decided(alike=False) & ~_decided(alike=True))
             | _contradicts_last_record()
             | _contradicts_first_record()
         )

@@ -24,11 +24,13 @@ from pyspark.sql import functions as F
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
 from jobs.verify.conditions import undecided_marker_excuses
 from jobs.verify.verdict import UNSTABLE_TAIL, inconclusive
+from udfs.rules.extent import is_replicated
+from udfs.rules.logic import surely
 
 
 def _epoch_is_decided() -> Column:
     """Whether any decision with the epoch of the marker took effect, whatever it lists."""
-    return F.coalesce(F.col("decided_commit") | F.col("decided_abort"), F.lit(False))
+    return surely(F.col("decided_commit") | F.col("decided_abort"))
 
 
 CHECK = Check(
@@ -53,7 +55,8 @@ CHECK = Check(
         inconclusive(
             UNSTABLE_TAIL,
             lambda: (
-                F.col("commits_undecided") & (F.col("undecided_offset") >= F.col("stable_below"))
+                F.col("commits_undecided")
+                & ~is_replicated(F.col("undecided_offset"), F.col("stable_below"))
             ),
         ),
     ),

@@ -38,6 +38,7 @@ from jobs.verify.verdict import (
     explained,
     inconclusive,
 )
+from udfs.rules.extent import is_replicated
 
 CHECK = Check(
     code="missing_marker_in_listed_partition",
@@ -63,7 +64,8 @@ CHECK = Check(
             lambda: (F.col("replica_offset") >= F.col("log_end_offset")) & ~F.col("goes_on"),
         ),
         inconclusive(
-            UNSTABLE_TAIL, lambda: F.col("lacking_complete") >= F.col("coordinator_stable_below")
+            UNSTABLE_TAIL,
+            lambda: ~is_replicated(F.col("lacking_complete"), F.col("coordinator_stable_below")),
         ),
         inconclusive(
             MISSING_RANGE,

@@ -27,18 +27,22 @@ from jobs.verify.verdict import (
     inconclusive,
     suspect,
 )
+from udfs.rules.attribution import raised_by_one
+from udfs.rules.extent import is_replicated
+from udfs.rules.logic import surely
 
 
 def _raised(which: str) -> Column:
     """Whether a marker raised the epoch of the data: then no other transaction has that epoch."""
-    return F.col(f"output.{which}_epoch") == F.col("producer_epoch") + 1
+    raised: Column = raised_by_one(F.col(f"output.{which}_epoch"), F.col("producer_epoch"))
+    return raised
 
 
 def _one_transaction() -> Column:
     """The coordinator decided one transaction of the epoch, and what was aborted is part of it."""
     part = F.array_contains("history.listed", F.col("output.aborted_place"))
     first = F.col("output.aborted_previous_epoch") < F.col("producer_epoch")
-    return F.col("decided_once") & F.coalesce(part, F.lit(False)) & (_raised("committed") | first)
+    return F.col("decided_once") & surely(part) & (_raised("committed") | first)
 
 
 def _no_part() -> Column:
@@ -57,8 +61,8 @@ CHECK = Check(
         inconclusive(
             UNSTABLE_TAIL,
             lambda: (
-                (F.col("marker_offset") >= F.col("stable_below"))
-                | (F.col("output.marker_offset") >= F.col("output.stable_below"))
+                ~is_replicated(F.col("marker_offset"), F.col("stable_below"))
+                | ~is_replicated(F.col("output.marker_offset"), F.col("output.stable_below"))
             ),
         ),
         explained(EMPTY_TRANSACTION_POSSIBLE, lambda: ~_raised("committed") & ~_one_transaction()),

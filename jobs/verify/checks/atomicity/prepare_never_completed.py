@@ -31,6 +31,8 @@ from jobs.verify.verdict import (
     inconclusive,
     suspect,
 )
+from udfs.rules.coordinator_step import TRANSACTION_VERSION_2
+from udfs.rules.logic import surely
 
 
 def _all_marked() -> Column:
@@ -40,7 +42,7 @@ def _all_marked() -> Column:
 def _alive_since_marked() -> Column:
     """Whether the log went on for long enough behind the last of the markers."""
     alive_for_ms = F.try_subtract("alive_for_ms", "marked_for_ms")
-    return F.coalesce(alive_for_ms > F.col("limit_ms"), F.lit(False))
+    return surely(alive_for_ms > F.col("limit_ms"))
 
 
 def _markers_distinguishable() -> Column:
@@ -48,7 +50,7 @@ def _markers_distinguishable() -> Column:
 
     transaction.version 2 gives every transaction its own epoch; else one broker's clock decides.
     """
-    return (F.col("client_transaction_version") >= 2) | F.col("single_broker")
+    return (F.col("client_transaction_version") >= TRANSACTION_VERSION_2) | F.col("single_broker")
 
 
 CHECK = Check(

@@ -26,6 +26,7 @@ from pyspark.sql import functions as F
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
 from jobs.verify.conditions import is_torn, unstable_tail
 from jobs.verify.verdict import APPEND_REPEATED, UNSTABLE_TAIL, inconclusive
+from udfs.rules.extent import is_replicated
 
 CHECK = Check(
     code="torn_transaction",
@@ -45,7 +46,8 @@ CHECK = Check(
     ),
     excuses=(
         inconclusive(
-            UNSTABLE_TAIL, lambda: F.col("committed_offset") >= F.col("coordinator_stable_below")
+            UNSTABLE_TAIL,
+            lambda: ~is_replicated(F.col("committed_offset"), F.col("coordinator_stable_below")),
         ),
         # Of a leader that was replaced: the next one knows nothing of that abort.
         unstable_tail("unraised_offset"),

@@ -28,6 +28,7 @@ from jobs.verify.verdict import (
     suspect,
 )
 from schemas.coordinator_states import ONGOING, TWO_PHASE_COMMIT_TIMEOUT
+from udfs.rules.logic import surely
 
 CHECK = Check(
     code="txnlog_overdue_transaction",
@@ -44,7 +45,7 @@ CHECK = Check(
         explained(TWO_PHASE_COMMIT, lambda: F.col("timeout_ms") == TWO_PHASE_COMMIT_TIMEOUT),
         inconclusive(
             TEXT_DUMP_LACKS_FIELD,
-            lambda: F.col("start_ms").isNull() & ~F.coalesce(F.col("overdue_ms") > 0, F.lit(False)),
+            lambda: F.col("start_ms").isNull() & ~surely(F.col("overdue_ms") > 0),
         ),
         unstable_tail(),
         inconclusive(MISSING_RANGE, lambda: F.col("lost_behind")),

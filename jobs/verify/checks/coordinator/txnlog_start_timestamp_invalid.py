@@ -23,6 +23,7 @@ from jobs.verify.conditions import unstable_tail
 from jobs.verify.transitions import is_decoded, same_transaction, taken_from_the_older_state
 from jobs.verify.verdict import CLOCK_SKEW, suspect
 from schemas.coordinator_states import AT_REST, COMPLETE_ABORT, EMPTY, ONGOING
+from udfs.rules.logic import surely
 
 
 def _contradicts_itself() -> Column:
@@ -50,7 +51,7 @@ def _begins() -> Column:
     return (
         F.col("adjacent")
         & (F.col("state") == ONGOING)
-        & F.coalesce(F.col("previous.state").isin(*AT_REST), F.lit(False))
+        & surely(F.col("previous.state").isin(*AT_REST))
     )
 
 
@@ -61,11 +62,9 @@ CHECK = Check(
     source="TransactionMetadata.prepareAddPartitions",
     fires=lambda: is_decoded() & (_does_not_fit() | _begins_late()),
     excuses=(
-        taken_from_the_older_state(
-            unless=lambda: F.coalesce(_contradicts_itself() | _begins_late(), F.lit(False))
-        ),
+        taken_from_the_older_state(unless=lambda: surely(_contradicts_itself() | _begins_late())),
         unstable_tail(),
-        suspect(CLOCK_SKEW, lambda: ~F.coalesce(_does_not_fit(), F.lit(False)) & ~_begins()),
+        suspect(CLOCK_SKEW, lambda: ~surely(_does_not_fit()) & ~_begins()),
     ),
     expected=lambda: text("start {before} in state {state_name}", before="previous.start_ms"),
     found=lambda: text("start {start_ms}"),

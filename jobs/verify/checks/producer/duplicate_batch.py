@@ -23,7 +23,6 @@ from jobs.verify.conditions import (
     began_anew_where_the_start_is_unknown,
     forgotten_behind_a_marker,
     forgotten_with_the_head,
-    is_behind,
     unstable_tail,
 )
 from jobs.verify.verdict import (
@@ -32,6 +31,7 @@ from jobs.verify.verdict import (
     explained,
     inconclusive,
 )
+from udfs.rules.producer_step import is_behind
 
 CHECK = Check(
     code="duplicate_batch",

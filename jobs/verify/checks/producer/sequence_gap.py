@@ -24,17 +24,16 @@ from pyspark.sql import functions as F
 from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.conditions import (
     forgotten_in_place,
-    is_ahead,
-    sequence_distance,
     state_may_have_expired,
     unstable_tail,
 )
 from jobs.verify.verdict import CLEANED_RANGE, MISSING_RANGE, explained
+from udfs.rules.producer_step import is_ahead, sequence_distance
 
 
 def _skipped_fits_in_offsets() -> Column:
     """Whether so many offsets are missing: each record takes one, whatever took it from the log."""
-    skipped = sequence_distance(F.col("expected_sequence"), F.col("first_sequence"))
+    skipped: Column = sequence_distance(F.col("expected_sequence"), F.col("first_sequence"))
     return skipped <= F.col("offsets_missing_before")
 
 

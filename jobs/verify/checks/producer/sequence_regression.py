@@ -23,11 +23,11 @@ from jobs.verify.conditions import (
     began_anew_where_the_start_is_unknown,
     forgotten_behind_a_marker,
     forgotten_with_the_head,
-    is_behind,
     state_may_have_expired,
     unstable_tail,
 )
 from jobs.verify.verdict import MISSING_RANGE, explained
+from udfs.rules.producer_step import is_behind
 
 CHECK = Check(
     code="sequence_regression",

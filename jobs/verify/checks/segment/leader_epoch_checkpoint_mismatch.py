@@ -27,6 +27,7 @@ from jobs.verify.verdict import (
     inconclusive,
     suspect,
 )
+from udfs.rules.extent import is_replicated
 from udfs.wire.side_files.index_rules import ORDER
 
 CHECK = Check(
@@ -42,7 +43,10 @@ CHECK = Check(
         ),
         inconclusive(
             UNSTABLE_TAIL,
-            lambda: ~F.col("clean_shutdown") & (F.col("log_offset") >= F.col("stable_below")),
+            lambda: (
+                ~F.col("clean_shutdown")
+                & ~is_replicated(F.col("log_offset"), F.col("stable_below"))
+            ),
         ),
         suspect(VERSION_DEPENDENT),
     ),

@@ -24,6 +24,7 @@ from jobs.verify.verdict import (
     suspect,
 )
 from udfs.arrow.snapshot_ranges import FOREIGN
+from udfs.rules.extent import is_replicated
 
 CHECK = Check(
     code="snapshot_foreign_producer",
@@ -35,7 +36,11 @@ CHECK = Check(
         explained(OTHER_OUTCOME, lambda: F.col("reported_before")),
         inconclusive(
             UNSTABLE_TAIL,
-            lambda: ~F.col("clean_shutdown") & (F.col("snapshot_offset") > F.col("stable_below")),
+            # A snapshot tells what lies before its offset.
+            lambda: (
+                ~F.col("clean_shutdown")
+                & ~is_replicated(F.col("snapshot_offset") - 1, F.col("stable_below"))
+            ),
         ),
         suspect(STATE_MAY_HAVE_EXPIRED),
     ),

@@ -30,6 +30,7 @@ from jobs.verify.verdict import (
     inconclusive,
 )
 from udfs.arrow.snapshot_ranges import DIFFERS, FORGOTTEN
+from udfs.rules.extent import is_replicated
 
 CHECK = Check(
     code="snapshot_state_mismatch",
@@ -43,7 +44,11 @@ CHECK = Check(
         inconclusive(STATE_MAY_HAVE_EXPIRED, lambda: F.col("fault") == FORGOTTEN),
         inconclusive(
             UNSTABLE_TAIL,
-            lambda: ~F.col("clean_shutdown") & (F.col("snapshot_offset") > F.col("stable_below")),
+            # A snapshot tells what lies before its offset.
+            lambda: (
+                ~F.col("clean_shutdown")
+                & ~is_replicated(F.col("snapshot_offset") - 1, F.col("stable_below"))
+            ),
         ),
         log_start_unknown(lambda: F.col("lacks_head")),
     ),

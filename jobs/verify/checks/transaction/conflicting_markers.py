@@ -27,12 +27,13 @@ from jobs.verify.verdict import (
     explained,
     suspect,
 )
+from udfs.rules.logic import surely
 
 
 def _first_marker_ended(epoch: Column) -> Column:
     """Whether the first marker ended a transaction with data of `epoch`."""
     ended = F.col("previous_closed_data") & (F.col("previous_data_epoch") == epoch)
-    return F.coalesce(ended, F.lit(False))
+    return surely(ended)
 
 
 CHECK = Check(

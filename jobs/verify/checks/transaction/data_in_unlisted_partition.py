@@ -21,6 +21,7 @@ from pyspark.sql import functions as F
 from jobs.model.commands import DESCRIBE_PRODUCERS
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
 from jobs.verify.conditions import ended_before_snapshot, judged_on_a_longer_copy, unstable_tail
+from jobs.verify.contexts.open_transaction import end_may_be_lost
 from jobs.verify.verdict import DUMP_BEFORE_EVENT, OTHER_OUTCOME, explained, inconclusive
 from schemas.topics import OFFSETS_TOPIC
 
@@ -33,7 +34,7 @@ def _left_to_hanging() -> Column:
     """hanging_transaction has the finding, unless this check proves more."""
     proves_no_more = ~_registration_over() | F.col("two_phase_commit")
     old = F.col("age_ms") > F.col("limit_ms")
-    return (F.col("hangs") & ~F.col("behind_data_gap")) | (old & proves_no_more)
+    return (F.col("hangs") & ~end_may_be_lost()) | (old & proves_no_more)
 
 
 CHECK = Check(

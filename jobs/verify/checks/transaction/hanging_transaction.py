@@ -20,7 +20,6 @@ log.
 Evidence: the first and the last batch of the transaction.
 """
 
-from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
@@ -31,7 +30,7 @@ from jobs.verify.conditions import (
     marker_gone_with_the_head,
     unstable_tail,
 )
-from jobs.verify.contexts.open_transaction import is_decided, is_unended
+from jobs.verify.contexts.open_transaction import end_may_be_lost, is_decided, is_unended
 from jobs.verify.remedies import abort_command
 from jobs.verify.verdict import (
     DUMP_BEFORE_EVENT,
@@ -40,18 +39,6 @@ from jobs.verify.verdict import (
     TXNLOG_NOT_DUMPED,
     inconclusive,
 )
-
-
-def _owner_may_be_lost() -> Column:
-    """Whether records of its id, or of any where no id has the producer, are lost or unreadable.
-
-    A record of the id that is newer than the data decides, whatever is lost behind it: the id was
-    at rest, or elsewhere, when they lay here without a marker.
-    """
-    return F.when(F.col("coordinator_known"), F.col("coordinator_lost") & ~is_decided()).otherwise(
-        F.col("coordinator_log_lost")
-    )
-
 
 CHECK = Check(
     code="hanging_transaction",
@@ -64,7 +51,7 @@ CHECK = Check(
         judged_on_a_longer_copy(),
         marker_gone_with_the_head(),
         ended_before_snapshot(),
-        inconclusive(MISSING_RANGE, lambda: F.col("behind_data_gap") | _owner_may_be_lost()),
+        inconclusive(MISSING_RANGE, end_may_be_lost),
         inconclusive(TWO_PHASE_COMMIT, lambda: F.col("two_phase_commit")),
         inconclusive(
             TXNLOG_NOT_DUMPED,

@@ -159,7 +159,7 @@ def _frame(base_offset: int, leader_epoch: int, checked: bytes, crc: int | None)
     return head + checked
 
 
-def batch(  # noqa: PLR0913 - one argument a header field
+def batch(
     base_offset: int,
     records: Sequence[bytes],
     *,

@@ -1,0 +1,1 @@
+"""Writes what brokers write, for tests, cases and benchmarks; `udfs.wire` reads it."""
