@@ -9,7 +9,7 @@ from jobs.model.coordinator_log import CoordinatorLog
 from jobs.model.lost_records import gone_before_newest, lost_up_to, unreadable_of_ids
 from jobs.spark.joins import small
 from jobs.verify.contexts.context import Context
-from jobs.verify.contexts.decided_anchors import clipped, with_anchors, with_copies
+from jobs.verify.contexts.decided_anchors import apart_ms, clipped, with_anchors, with_copies
 from jobs.verify.contexts.decided_counts import with_counts
 from jobs.verify.contexts.decided_data import runs_of, with_data, with_reach
 from jobs.verify.contexts.decided_epochs import with_decision, with_outcomes
@@ -180,7 +180,9 @@ def decided_partition_context(
             .join(_replica_offsets(placed),
                   on=["listed", "producer_id", "marker_epoch", "commit"], how="left")
         )  # fmt: skip
-        ended = first_ended(rows, coordinators)
+        of_copy = copies.select("partition_index", "alone_in_cluster")
+        placed_rows = rows.join(small(of_copy), on="partition_index", how="inner")
+        ended = first_ended(placed_rows, coordinators, apart_ms(tolerance))
         outcomes = with_outcomes(with_history, placed, tolerance)
         owned = with_data(outcomes, runs, markers)
         beside = with_reach(owned, markers).join(
