@@ -4,14 +4,14 @@ ROW = "a decision of the coordinator and a partition of it"
 COLUMNS = """
     partition_index int, producer_id bigint, marker_epoch int, commit boolean, coordinator_partition
     int, prepared_data_epoch int, listed string, deciding_index int, record_place bigint, prepares
-    bigint, completes bigint, newest_prepare bigint, prepared_index int, complete_offset bigint,
-    complete_timestamp bigint, earliest_prepare bigint, latest_prepare bigint, completed_prepare
-    bigint, lowest_leader_epoch int, highest_leader_epoch int, latest_leader_epoch int, epoch_shared
-    int, with_transaction_version_1 int, with_transaction_version_2 int, pending int, markers
-    bigint, closing bigint, marker_place bigint, marker_offset bigint, marker_length int,
-    earliest_marker bigint, latest_marker bigint, lowest_coordinator_epoch int,
-    highest_coordinator_epoch int, lowest_raised_coordinator_epoch int,
-    highest_raised_coordinator_epoch int, unraised_place bigint, unraised_offset bigint,
+    bigint, completes bigint, newest_prepare bigint, newest_completed bigint, prepared_index int,
+    complete_offset bigint, complete_timestamp bigint, earliest_prepare bigint, latest_prepare
+    bigint, completed_prepare bigint, completed_start bigint, lowest_leader_epoch int,
+    highest_leader_epoch int, latest_leader_epoch int, epoch_shared int, with_transaction_version_1
+    int, with_transaction_version_2 int, pending int, markers bigint, closing bigint, marker_place
+    bigint, marker_offset bigint, marker_length int, earliest_marker bigint, latest_marker bigint,
+    lowest_coordinator_epoch int, highest_coordinator_epoch int, lowest_raised_coordinator_epoch
+    int, highest_raised_coordinator_epoch int, unraised_place bigint, unraised_offset bigint,
     unraised_first bigint, unraised_last bigint, raised_place bigint, raised_offset bigint,
     raised_first bigint, raised_last bigint, data_first bigint, data_last bigint, decidable int,
     contradicted int, contradicted_early int, broker int, topic string, partition int,
@@ -32,28 +32,31 @@ COLUMNS = """
     int, coordinator_clean_shutdown boolean, coordinator_stable_below bigint, earlier_end bigint,
     owner_may_be_lost boolean, replica_offset bigint, committed_somewhere boolean, raised_both_ways
     boolean, data_run struct<first_offset:bigint, file_index:int, first_position:bigint,
-    first_length:int>, data_run_last bigint, ended_run_last bigint, first_ended_last bigint,
+    first_length:int>, data_run_last bigint, open_run struct<first_offset:bigint, file_index:int,
+    first_position:bigint, first_length:int>, ended_run_last bigint, first_ended_last bigint,
     first_ended_ms bigint, last_ended_ms bigint, earlier_offset bigint, later_run
-    struct<run_first:bigint, file_index:int, run_position:bigint, run_length:int>,
-    first_marker_offset bigint, first_marker_ms bigint, last_marker_offset bigint, last_marker_ms
-    bigint, ended_complete bigint, ended_marker bigint, apart_ms int, at_once boolean, whole_from
-    bigint, whole_to bigint, goes_on boolean, copied_later boolean, history_later boolean,
-    history_after_all boolean, stale_place bigint, stale_offset bigint, stale_first bigint,
-    stale_last bigint, undecided_place bigint, undecided_offset bigint, undecided_first bigint,
-    undecided_last bigint, never_committed boolean, odd_place bigint, odd_offset bigint, odd_first
-    bigint, odd_epoch int, odd_lowest int, odd_highest int, short_place bigint, short_length int,
-    short_complete bigint, short_next struct<offset:bigint, place:bigint, first:bigint, last:bigint,
-    epoch:int>, short_next_place bigint, own_data_last bigint, owned_last bigint, owner_settled
-    boolean, ended_late boolean, early_anchor bigint, order_anchor bigint, clock_anchor bigint,
-    near_anchor bigint, held_from bigint, owner_unsettled boolean, held_by_near_clock boolean,
-    marker_missing boolean, commits_undecided boolean, other_unmet boolean, other_settled boolean,
+    struct<run_first:bigint, file_index:int, run_position:bigint, run_length:int>, open_behind_ms
+    bigint, first_marker_offset bigint, first_marker_ms bigint, last_marker_offset bigint,
+    last_marker_ms bigint, ended_complete bigint, ended_marker bigint, apart_ms int, at_once
+    boolean, whole_from bigint, whole_to bigint, goes_on boolean, copied_later boolean,
+    history_later boolean, history_after_all boolean, stale_place bigint, stale_offset bigint,
+    stale_first bigint, stale_last bigint, undecided_place bigint, undecided_offset bigint,
+    undecided_first bigint, undecided_last bigint, never_committed boolean, odd_place bigint,
+    odd_offset bigint, odd_first bigint, odd_epoch int, odd_lowest int, odd_highest int, short_place
+    bigint, short_length int, short_complete bigint, short_start bigint, short_next
+    struct<offset:bigint, place:bigint, first:bigint, last:bigint, epoch:int>, short_next_place
+    bigint, own_data_last bigint, owned_last bigint, owner_settled boolean, timely_last bigint,
+    early_anchor bigint, order_anchor bigint, clock_anchor bigint, near_anchor bigint, held_from
+    bigint, owner_unsettled boolean, held_by_near_clock boolean, marker_missing boolean,
+    commits_undecided boolean, in_place boolean, other_unmet boolean, other_settled boolean,
     other_short boolean, other_outcome boolean, other_undecided boolean, other_record_place bigint,
     other_record_length int, replaces_decided boolean, format_refused boolean,
     committed_undecided_instead boolean, wrong_place bigint, wrong_offset bigint, wrong_first
     bigint, wrong_last bigint, misfit_epoch int, from_epoch int, to_epoch int, torn_place bigint,
     torn_length int, torn_epoch int, unexpected_place bigint, lacking_place bigint, lacking_length
-    int, lacking_complete bigint, early_place bigint, early_offset bigint, early_first bigint,
-    misfit_place bigint, misfit_offset bigint, misfit_first bigint, marker_file_index int,
+    int, lacking_complete bigint, lacking_run struct<first_offset:bigint, file_index:int,
+    first_position:bigint, first_length:int>, early_place bigint, early_offset bigint, early_first
+    bigint, misfit_place bigint, misfit_offset bigint, misfit_first bigint, marker_file_index int,
     record_file_index int, unraised_file_index int, wrong_file_index int, stale_file_index int,
     committed_file_index int, decided_file_index int, unexpected_file_index int, torn_file_index
     int, lacking_file_index int, early_file_index int, misfit_file_index int, short_next_file_index

@@ -17,6 +17,7 @@ from jobs.verify.verdict import DUMP_BEFORE_EVENT, INCONCLUSIVE
 
 CASES = Path(__file__).resolve().parents[1] / "checks"
 CLAIM_AN_ABSENCE = {
+    "conflicting_markers": "no transaction of a lowered version",
     "data_in_unlisted_partition": "no record lists the partition",
     "hanging_transaction": "no marker, and no coordinator that runs it",
     "late_write_after_marker": "no transaction that the write belongs to",

@@ -104,7 +104,7 @@ def _markers_found(
 ) -> DataFrame:
     """One row an id: marked_partitions, in how many listed partitions its decision has arrived.
 
-    And marked_for_ms, how long after the record it did so in the last of them. Only ids with an
+    And marked_for_ms, how long after the record its last marker came there. Only ids with an
     unfinished decision and at least one such partition. The marker of the last transaction of a
     producer in a partition is never folded away, so `transactions` has it.
     """
@@ -145,9 +145,10 @@ def _markers_found(
         # Before transaction.version 2 an earlier transaction has a marker of the same epoch.
         .filter(F.col("marker_timestamp") >= F.col("timestamp"))
         .withColumn("marked_for_ms", F.try_subtract("marker_timestamp", "timestamp"))
-        # It may be sent again, and copies of the partition hold the same one.
+        # Copies of the partition hold the same one. It is sent again where no answer came, as
+        # long as it lacks replicas.
         .groupBy("partition_index", "transactional_id", "listed")
-        .agg(F.min("marked_for_ms").alias("marked_for_ms"))
+        .agg(F.max("marked_for_ms").alias("marked_for_ms"))
         .groupBy("partition_index", "transactional_id")
         .agg(
             F.count("*").cast("int").alias("marked_partitions"),

@@ -24,6 +24,13 @@ def clipped(name: str) -> Column:
     return F.greatest(F.least(F.col(name), F.lit(BEYOND_CLOCKS_MS)), F.lit(-BEYOND_CLOCKS_MS))
 
 
+def apart_ms(tolerance: Column) -> Column:
+    """How far the clocks of coordinator and partition may be apart, ms; see `_extent_of_row`."""
+    one_clock = F.least(F.lit(ONE_CLOCK_MS), tolerance)
+    apart: Column = F.when(F.col("alone_in_cluster"), one_clock).otherwise(tolerance)
+    return apart
+
+
 def _extent_of_row(tolerance: Column) -> list[Column]:
     """From when on and up to when a marker of the row must be in the copy of the partition.
 
@@ -39,9 +46,8 @@ def _extent_of_row(tolerance: Column) -> list[Column]:
         & F.col("coordinator_clean_shutdown")
     )
     at_once = surely(one_instant("coordinator_clean_shutdown")) | surely(same_broker)
-    one_clock = F.least(F.lit(ONE_CLOCK_MS), tolerance)
     return [
-        F.when(F.col("alone_in_cluster"), one_clock).otherwise(tolerance).alias("apart_ms"),
+        apart_ms(tolerance).alias("apart_ms"),
         at_once.alias("at_once"),
         F.when(F.col("earlier_offset").isNotNull(), F.lit(-2 * BEYOND_CLOCKS_MS))
         .otherwise(F.col("first_marker_ms"))
@@ -84,9 +90,9 @@ def _anchors(tolerance: Column) -> list[Column]:
     """What in the partition is older than the newest decision of the row, and proves a marker.
 
     by_epoch: data of this transaction or of an earlier one of the producer. by_owner: data that no
-    later transaction than this one can own; owner_settled: none was begun since; ended_late: nor
-    need this one, as a marker ended them later than it was complete. early_anchor: data
-    that were ended before any later transaction was begun. order_anchor: the marker of a
+    later transaction than this one can own; owner_settled: none was begun since; timely_last: the
+    last of these data that did not perhaps come later than it was decided. early_anchor: data that
+    were ended before any later transaction was begun. order_anchor: the marker of a
     transaction that the same log completed before it prepared this one, whatever the clocks say.
     by_clock: a marker of any producer, older than the decision for sure; nearly: by clocks that may
     differ.
@@ -101,7 +107,8 @@ def _anchors(tolerance: Column) -> list[Column]:
         F.col("data_run_last"), F.coalesce("ended_run_last", F.lit(-1))
     )
     owns = held & surely(
-        attribution.owns_what_is_there(F.col("newest_prepare"), F.col("newest_owner"), running)
+        # One that is not complete owns what is there, and its marker may be to come.
+        attribution.owns_what_is_there(F.col("newest_completed"), F.col("newest_owner"), running)
     )
     marker_later = (F.col("last_marker_offset") > F.col("data_run_last")) & covers(
         F.col("history_covers_ms"), F.col("last_marker_ms"), tolerance
@@ -120,7 +127,7 @@ def _anchors(tolerance: Column) -> list[Column]:
         F.when(held & single & unended, F.col("data_run_last")).alias("own_data_last"),
         F.when(owns, F.col("data_run_last")).alias("owned_last"),
         (F.col("at_once") | surely(marker_later) | surely(moved_on)).alias("owner_settled"),
-        (surely(~unended) & _came_late("last_ended_ms")).alias("ended_late"),
+        F.when(owns, _not_late(unended)).alias("timely_last"),
         F.when(_ended_early(running), F.col("first_ended_last")).alias("early_anchor"),
         F.when(by_order, F.col("ended_marker")).alias("order_anchor"),
         F.when(by_clock, F.col("first_marker_offset")).alias("clock_anchor"),
@@ -131,7 +138,7 @@ def _anchors(tolerance: Column) -> list[Column]:
 def _ended_early(running: Column) -> Column:
     """Whether a marker ended data of the epoch before any transaction behind this one was begun.
 
-    Not behind its Complete record: an operator may have ended data there that arrived late.
+    Not long behind its Prepare record: an operator may have ended data there that arrived late.
     """
     begun = F.least("later_start_ms", F.when(running, clipped("running_start_ms")))
     only = F.col("markers").isNull() & (F.col("with_transaction_version_1") == 1)
@@ -146,9 +153,26 @@ def _ended_early(running: Column) -> Column:
 
 
 def _came_late(moment: str) -> Column:
-    """Whether a marker is later than the Complete record for sure, so that its data came late."""
-    late: Column = surely(F.col(moment) > F.col("complete_timestamp") + F.col("apart_ms"))
+    """Whether a marker is later than the Prepare record for sure, so that its data may be late.
+
+    The Complete record tells less: it waits for the slowest partition, and this one may have had
+    its marker long before.
+    """
+    late: Column = surely(F.col(moment) > F.col("completed_prepare") + F.col("apart_ms"))
     return late
+
+
+def _not_late(unended: Column) -> Column:
+    """The last offset of the epoch's data that need not have come late; null where all may have.
+
+    What no marker of their epoch ended lies behind every marker in front of it.
+    """
+    open_late = _came_late("open_behind_ms")
+    return (
+        F.when(unended & ~open_late, F.col("data_run_last"))
+        .when(~_came_late("last_ended_ms"), F.col("ended_run_last"))
+        .when(~_came_late("first_ended_ms"), F.col("first_ended_last"))
+    )
 
 
 def _held() -> list[Column]:
@@ -159,7 +183,7 @@ def _held() -> list[Column]:
     by_order = F.coalesce("earlier_offset", "early_anchor", "order_anchor", "clock_anchor", counted)
     settled = F.col("owner_settled") & ~F.col("owner_may_be_lost")
     # The marker of the decision stands before what arrived late.
-    in_time = F.when(~F.col("ended_late"), F.col("owned_last"))
+    in_time = F.col("timely_last")
     surely_from = F.coalesce(F.col("own_data_last"), F.when(settled, in_time), by_order)
     held_from = F.coalesce(surely_from, "owned_last", "near_anchor")
     held_to = F.coalesce(F.col("later_run.run_first"), F.lit(MAX_OFFSET))

@@ -37,7 +37,8 @@ def with_counts(
     first that was one too many. undecided_*: the first that ended data when fewer had been decided
     so; never_committed, of COMMITs: the next decision is none that commits, or none before it was
     one that could have left a delayed marker. short_*: the first decision that has no marker of its
-    own (short_place, short_length, short_complete), and the marker that comes next (short_next).
+    own (short_place, short_length, short_complete, short_start), and the marker that comes next
+    (short_next).
     odd_*: the first marker of a coordinator that had none of the transactions it can be of
     (odd_place, odd_offset, odd_first, odd_epoch, odd_lowest, odd_highest).
     """
@@ -100,6 +101,7 @@ def _events(
         "complete_offset",
         place_number("record_file_index", "record_position").alias("place"),
         F.col("record_length").alias("length"),
+        F.col("start_ms").alias("start"),
         F.col("leader_epoch").alias("from_leader"),
         F.col("complete_leader_epoch").alias("to_leader"),
     )
@@ -177,10 +179,14 @@ def _counted(events: DataFrame) -> DataFrame:
         return F.sum(F.when(added, 1).when(taken, -1).otherwise(0)).over(so_far)
 
     nothing = F.lit(False)
+    # An ABORT too many may be an operator's, and takes no COMMIT its decision.
+    commits, aborts = (number(allowed & one, ended & one) for one in (commit, ~commit))
     return events.select(
         "*",
         ended.alias("ended"),
-        number(allowed, ended).alias("undecided"),
+        F.when(commit, commits + F.greatest(aborts, F.lit(0)))
+        .otherwise(commits + aborts)
+        .alias("undecided"),
         F.when(commit, number(decided & commit, ended & commit))
         .otherwise(number(decided & ~commit, ended & ~commit))
         .alias("decided_so"),
@@ -277,6 +283,7 @@ def _of_decisions(counted: DataFrame) -> DataFrame:
         F.col("short.decision.place").alias("short_place"),
         F.col("short.decision.length").alias("short_length"),
         F.col("short.decision.complete_offset").alias("short_complete"),
+        F.col("short.decision.start").alias("short_start"),
         F.col("short.next_marker").alias("short_next"),
         F.col("short.next_marker.place").alias("short_next_place"),
     )

@@ -1,6 +1,6 @@
 """What a partition holds of the producer of a decision, and how far back the partition reaches."""
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.spark.joins import small
@@ -61,28 +61,60 @@ def with_data(selected: DataFrame, states: DataFrame, markers: DataFrame) -> Dat
 
     data_run: first batch of its epoch there; data_run_last: the last offset of that epoch;
     ended_run_last: the last of that epoch that a marker of the same epoch ended, null for none;
+    open_run: first batch of that epoch behind all that such markers ended; open_behind_ms: the
+    newest moment of the markers in front of that, of whatever producer;
     first_ended_last, first_ended_ms: the last of what the first such marker ended, and its moment;
     last_ended_ms: the moment of the last such marker;
     earlier_offset: the newest offset known of the producer below the marker's epoch; later_run:
-    the oldest one known of the next epoch. The last two where a marker may be missing.
+    the oldest one known of the next epoch. These and open_behind_ms where a marker may be missing.
     """
-    data = states.filter(F.col("has_data") & F.col("transactional"))
-    runs = data.groupBy("partition_index", "producer_id", "producer_epoch").agg(
-        F.min(F.struct("first_offset", "file_index", "first_position", "first_length")).alias(
-            "data_run"
-        ),
+    of_data = ["partition_index", "producer_id", "prepared_data_epoch"]
+    ended = _ended(markers)
+    data = (
+        states.filter(F.col("has_data") & F.col("transactional"))
+        .withColumnRenamed("producer_epoch", "prepared_data_epoch")
+        .join(ended.select(*of_data, "ended_run_last"), on=of_data, how="left")
+    )
+    batch = F.struct("first_offset", "file_index", "first_position", "first_length")
+    unended = F.col("first_offset") > F.coalesce("ended_run_last", F.lit(-1))
+    runs = data.groupBy(*of_data).agg(
+        F.min(batch).alias("data_run"),
         F.max("last_offset").alias("data_run_last"),
+        F.min(F.when(unended, batch)).alias("open_run"),
     )
-    of_epoch = runs.withColumnRenamed("producer_epoch", "prepared_data_epoch")
-    joined = selected.join(
-        of_epoch, on=["partition_index", "producer_id", "prepared_data_epoch"], how="left"
-    ).join(
-        _ended(markers), on=["partition_index", "producer_id", "prepared_data_epoch"], how="left"
-    )
+    joined = selected.join(runs, on=of_data, how="left").join(ended, on=of_data, how="left")
     wanted = joined.filter(F.col("markers").isNull() | lacks_markers()).select(
         *KEY, "transaction_version_2"
     )
-    return joined.join(_around(wanted, states), on=KEY, how="left")
+    return joined.join(_around(wanted, states), on=KEY, how="left").join(
+        _in_front(joined.join(wanted.select(*KEY), on=KEY, how="left_semi"), markers),
+        on=of_data,
+        how="left",
+    )
+
+
+def _in_front(wanted: DataFrame, markers: DataFrame) -> DataFrame:
+    """open_behind_ms of each producer's epoch of data in a partition that lies open there."""
+    names = ("producer_id", "prepared_data_epoch")
+    places = (
+        wanted.filter(F.col("open_run").isNotNull())
+        .select("partition_index", *names, F.col("open_run.first_offset").alias("at_offset"))
+        .distinct()
+    )
+    moments = markers.join(
+        small(places.select("partition_index").distinct()), on="partition_index", how="left_semi"
+    ).select("partition_index", F.col("marker_offset").alias("at_offset"), "marker_timestamp")
+    before = (
+        Window.partitionBy("partition_index")
+        .orderBy("at_offset")
+        .rowsBetween(Window.unboundedPreceding, -1)
+    )
+    return (
+        places.unionByName(moments, allowMissingColumns=True)
+        .withColumn("open_behind_ms", F.max("marker_timestamp").over(before))
+        .filter(F.col("producer_id").isNotNull())
+        .select("partition_index", *names, "open_behind_ms")
+    )
 
 
 def _around(wanted: DataFrame, states: DataFrame) -> DataFrame:

@@ -195,12 +195,26 @@ def with_other_outcome(rows: DataFrame) -> DataFrame:
 
     other_unmet: it was decided and must have a marker, but has none; other_settled: it has none,
     its Complete record is replicated, of transaction.version 2, and its data are there;
-    other_short: of several that share the epoch one has none; other_outcome: nobody decided it, but
-    its marker is there; other_undecided: it has a marker more, which nobody decided;
-    other_record_place, other_record_length: its newest Prepare record that lists the partition.
+    other_short: of several that share the epoch one has none; in_place: the markers of this row do
+    not all lie before the begin of the one that has none; other_outcome: nobody decided it, but its
+    marker is there, in the place of this one's; other_undecided: it has a marker more, which nobody
+    decided; other_record_place, other_record_length: its newest Prepare record that lists the
+    partition.
     Regular rows are not among `rows`: they have what they need.
     """
     opposite = Window.partitionBy(*[name for name in KEY if name != "commit"])
+
+    def of_the_other(value: Column) -> Column:
+        of_commit = F.max(F.when(F.col("commit"), value)).over(opposite)
+        of_abort = F.max(F.when(~F.col("commit"), value)).over(opposite)
+        other: Column = F.when(F.col("commit"), of_abort).otherwise(of_commit)
+        return other
+
+    short_placed = F.col("short_place").isNotNull()
+    begun = of_the_other(
+        F.when(short_placed, F.col("short_start")).otherwise(F.col("completed_start"))
+    )
+    in_place = ~surely(attribution.surely_before(F.col("latest_marker"), begun, F.col("apart_ms")))
     without_marker = (
         F.col("markers").isNull()
         & F.col("complete_offset").isNotNull()
@@ -215,28 +229,21 @@ def with_other_outcome(rows: DataFrame) -> DataFrame:
         & (F.col("with_transaction_version_1") == 0)
         & is_replicated(F.col("complete_offset"), F.col("coordinator_stable_below"))
     )
-    short = (
-        F.col("short_place").isNotNull() & F.col("held_from").isNotNull() & ~F.col("marker_missing")
-    )
+    short = short_placed & F.col("held_from").isNotNull() & ~F.col("marker_missing")
     shared = ~surely(F.col("decided_with_transaction_version_1") == F.lit(False))
     replaces = (
         F.col("prepares").isNull()
+        & F.col("in_place")
         & ((F.col("decidable") == 1) | (F.col("contradicted") == 1)
            | ((F.col("contradicted_early") == 1) & F.col("first_whole")))
         & (F.col("commit") | F.col("raised_offset").isNotNull() | F.col("unraised_offset").isNull()
            | (shared & F.col("history_later")))
     )  # fmt: skip
 
-    def of_the_other(value: Column) -> Column:
-        of_commit = F.max(F.when(F.col("commit"), value)).over(opposite)
-        of_abort = F.max(F.when(~F.col("commit"), value)).over(opposite)
-        other: Column = F.when(F.col("commit"), of_abort).otherwise(of_commit)
-        return other
-
     def on_the_other_side(condition: Column) -> Column:
         return surely(of_the_other(condition))
 
-    return rows.select(
+    return rows.withColumn("in_place", in_place).select(
         "*",
         on_the_other_side(surely(unmet)).alias("other_unmet"),
         on_the_other_side(surely(settled)).alias("other_settled"),

@@ -30,6 +30,7 @@ def _judged(rows: DataFrame) -> DataFrame:
         # It stands where the marker of the decision is missing: no operator's, or not only.
         surely(
             (F.col("other_unmet") | F.col("other_short"))
+            & F.col("in_place")
             & ~(
                 F.col("unraised_offset").isNotNull()
                 & F.col("raised_offset").isNull()
@@ -153,10 +154,12 @@ def _located(rows: DataFrame, markers: DataFrame, files: DataFrame) -> DataFrame
         F.coalesce("short_place", "record_place").alias("lacking_place"),
         F.coalesce("short_length", "record_length").alias("lacking_length"),
         F.coalesce("short_complete", "complete_offset").alias("lacking_complete"),
+        # What a marker ended is not what waits for one.
+        F.coalesce("open_run", "data_run").alias("lacking_run"),
     )
     return with_places(
         _with_the_one(named, markers), files, *PLACES, "short_next",
-        data_file="data_run.file_index", later_file="later_run.file_index",
+        data_file="lacking_run.file_index", later_file="later_run.file_index",
     )  # fmt: skip
 
 
@@ -168,12 +171,14 @@ def _enriched(located: DataFrame, ages: Ages) -> DataFrame:
     # The first marker of the row may have ended nothing, and a later one the first data.
     of_marker = F.least("data_first", "marker_offset")
     first = F.when(marked, of_marker).otherwise(
-        F.coalesce("data_run.first_offset", "later_run.run_first", "held_from")
+        F.coalesce("lacking_run.first_offset", "later_run.run_first", "held_from")
     )
     last = F.when(marked, F.col("marker_offset")).otherwise(
         F.coalesce("data_run_last", "later_run.run_first", "held_from")
     )
     next_first = F.coalesce("short_next.first", "short_next.offset")
+    # No marker comes next: its data lie open, if they are there.
+    left_open = F.when(F.col("short_place").isNotNull(), F.col("open_run.first_offset"))
     return located.select(
         "*",
         F.when(F.col("commit"), "COMMIT").otherwise("ABORT").alias("decision"),
@@ -188,10 +193,11 @@ def _enriched(located: DataFrame, ages: Ages) -> DataFrame:
         ).alias("owner"),
         first.alias("offset_first"),
         last.alias("offset_last"),
-        F.when(short, F.coalesce(next_first, first)).otherwise(first).alias("lacking_first"),
-        F.when(short, F.coalesce("short_next.last", next_first, last)).otherwise(last).alias(
-            "lacking_last"
-        ),
+        F.coalesce(F.when(short, next_first), left_open, first).alias("lacking_first"),
+        F.when(short, F.coalesce("short_next.last", next_first, last))
+        .when(left_open.isNotNull(), F.col("data_run_last"))
+        .otherwise(last)
+        .alias("lacking_last"),
         F.when(F.col("commits_undecided"), F.col("undecided_first")).otherwise(first).alias(
             "unexpected_first"
         ),
@@ -201,12 +207,12 @@ def _enriched(located: DataFrame, ages: Ages) -> DataFrame:
         F.coalesce("prepared_data_epoch", "marker_epoch").alias("producer_epoch"),
         F.coalesce("marker_file", "data_file", "later_file", "record_file").alias("file"),
         F.coalesce(
-            "marker_position", "data_run.first_position", "later_run.run_position",
+            "marker_position", "lacking_run.first_position", "later_run.run_position",
             "record_position",
         ).alias("byte_position"),
         F.coalesce(
-            F.when(marked, F.col("marker_length")), "data_run.first_length", "later_run.run_length",
-            "record_length",
+            F.when(marked, F.col("marker_length")), "lacking_run.first_length",
+            "later_run.run_length", "record_length",
         ).cast("int").alias("byte_length"),
     ).drop("transactional_id").withColumnRenamed("owner", "transactional_id")  # fmt: skip
 

@@ -23,12 +23,14 @@ OF_PREPARES = {
     "completes": F.sum,
     "record_place": F.max,
     "newest_prepare": F.max,
+    "newest_completed": F.max,
     "prepared_index": F.max,
     "complete_offset": F.max,
     "complete_timestamp": F.max,
     "earliest_prepare": F.min,
     "latest_prepare": F.max,
     "completed_prepare": F.max,
+    "completed_start": F.max,
     "lowest_leader_epoch": F.min,
     "highest_leader_epoch": F.max,
     "latest_leader_epoch": F.max,
@@ -114,12 +116,14 @@ def _prepared(decided: DataFrame, partition_info: DataFrame) -> DataFrame:
             completed.cast("long").alias("completes"),
             place_number("record_file_index", "record_position").alias("record_place"),
             F.col("prepare_offset").alias("newest_prepare"),
+            F.when(completed, F.col("prepare_offset")).alias("newest_completed"),
             F.col("coordinator_index").alias("prepared_index"),
             "complete_offset",
             "complete_timestamp",
             F.col("prepare_timestamp").alias("earliest_prepare"),
             F.col("prepare_timestamp").alias("latest_prepare"),
             F.when(completed, F.col("prepare_timestamp")).alias("completed_prepare"),
+            F.when(completed, F.col("start_ms")).alias("completed_start"),
             F.col("leader_epoch").alias("lowest_leader_epoch"),
             F.col("leader_epoch").alias("highest_leader_epoch"),
             F.coalesce("complete_leader_epoch", F.lit(ANY_LEADER_EPOCH)).alias(
@@ -226,16 +230,18 @@ def matched(
     return both.groupBy(*KEY).agg(*aggregates)
 
 
-def first_ended(rows: DataFrame, coordinators: DataFrame) -> DataFrame:
+def first_ended(rows: DataFrame, coordinators: DataFrame, apart_ms: Column) -> DataFrame:
     """What was completed first, of each partition of the coordinator's log, with a marker here.
 
     One row a partition_index and coordinator_partition. ended_complete, ended_marker: offsets of
     the Complete record and of the marker. `rows`: those of `matched`; `coordinators`: partitions of
-    `__transaction_state` by deciding_index.
+    `__transaction_state` by deciding_index; `apart_ms`: how far clocks may be apart.
     """
     single = (F.col("prepares") == 1) & (F.col("completes") == 1) & (F.col("markers") == 1)
     # An operator's abort has the epoch of its data, may be of any later time, and has no decision.
     single &= F.col("commit") | F.col("raised_offset").isNotNull()
+    # A later one may be that of a transaction whose Prepare record is compacted away.
+    single &= F.col("latest_marker") <= F.col("complete_timestamp") + apart_ms
     placed = rows.filter(single).join(
         small(coordinators.select("deciding_index", "coordinator_partition")),
         F.col("prepared_index") == F.col("deciding_index"),

@@ -11,7 +11,7 @@ from jobs.model.lost_records import gone_before_newest, lost_up_to, unreadable_o
 from jobs.model.transactions import all_runs
 from jobs.spark.joins import small
 from jobs.verify.contexts.context import Context
-from jobs.verify.contexts.decided_anchors import clipped, with_anchors, with_copies
+from jobs.verify.contexts.decided_anchors import apart_ms, clipped, with_anchors, with_copies
 from jobs.verify.contexts.decided_counts import with_counts
 from jobs.verify.contexts.decided_data import with_data, with_reach
 from jobs.verify.contexts.decided_epochs import with_decision, with_outcomes
@@ -183,7 +183,9 @@ def decided_partition_context(
             .join(_replica_offsets(placed),
                   on=["listed", "producer_id", "marker_epoch", "commit"], how="left")
         )  # fmt: skip
-        ended = first_ended(rows, coordinators)
+        of_copy = copies.select("partition_index", "alone_in_cluster")
+        placed_rows = rows.join(small(of_copy), on="partition_index", how="inner")
+        ended = first_ended(placed_rows, coordinators, apart_ms(tolerance))
         # Each of the three is joined with what is made of itself: kept, or its plan would double.
         outcomes = given.keep(with_outcomes(with_history, placed, tolerance))
         owned = with_data(outcomes, runs, markers)

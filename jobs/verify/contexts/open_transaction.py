@@ -380,11 +380,13 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
     same_epoch = (F.col("opening_marker.epoch") == epoch) & (F.col("lowest_epoch") == epoch)
     ended = F.coalesce(F.col("opening_marker_ended") == epoch, before_transaction_version_2)
     at_rest = F.col("coordinator.state").isin(*named(COMPLETE_COMMIT, COMPLETE_ABORT))
-    settled = at_rest & (F.col("coordinator.last_update_ms") <= marked)
     tolerance = F.lit(clock_tolerance)
     known_from = F.col("coordinator.whole_since_ms")
     apart = F.when(F.col("single_broker"), F.lit(0)).otherwise(tolerance)
-    whole = F.try_subtract(marked, apart) >= known_from
+    marked_after = F.try_subtract(marked, apart)
+    # By another clock the last record may be that of a later transaction.
+    settled = at_rest & (F.col("coordinator.last_update_ms") <= marked_after)
+    whole = marked_after >= known_from
     in_time = covers(
         F.col("coordinator.complete_up_to_ms"), F.col("appended_by_ms"), clock_tolerance
     )

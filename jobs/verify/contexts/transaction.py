@@ -142,7 +142,7 @@ def transaction_context(
         dated = with_log_ages(
             timed, log.txn_log_records, partition_info, listing, ages.clock_tolerance
         ).withColumn("limit_ms", F.lit(ages.transaction_max_timeout + ages.late_slack))
-        listed = with_marker_decisions(with_listing(dated, log), log, history)
+        listed = with_marker_decisions(with_listing(dated, log), log, history, ages.clock_tolerance)
         joined = listed.join(
             small(coordinator), on=F.col("producer_id") == F.col("owned"), how="left"
         )

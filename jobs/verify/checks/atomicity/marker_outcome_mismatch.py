@@ -12,7 +12,7 @@ When it is legal: an operator's abort carries the epoch of the open data, which 
 transaction.version 2 is the epoch of the producer's previous decision; such a marker does not
 belong to this decision. Under version 0 and 1 the two cannot be told apart, unless the marker of
 the decision is missing there: then committed data were aborted, whoever wrote the marker. Data that
-were ended later than the Complete record may have come late, and do not tell what is missing. If
+were ended later than the Prepare record may have come late, and do not tell what is missing. If
 the copy of `__transaction_state` is older than the marker, the finding is inconclusive, unless the
 marker of a completed transaction of version 2 is missing there and this one ended its data: later
 decisions are about data of higher epochs. If the id moved on after the Complete record, and later

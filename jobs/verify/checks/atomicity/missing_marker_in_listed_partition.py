@@ -12,13 +12,13 @@ marker. A partition is therefore reported only if it still holds something older
 a lower epoch of the same producer, or a marker of any producer that the brokers' clocks date before
 the decision. Before transaction.version 2 data of one epoch may belong to a later transaction, so
 they count only if none was begun; where one may be among records of the coordinator's log that are
-lost or compacted away, the finding is inconclusive. There decisions and markers are also counted:
-each of several transactions with one epoch has its own marker. A marker without data may have been
-emptied by the cleaner, and a message format older than 2 refuses data and marker. If the copy of
-the partition is older than the Complete record, or of a follower that may lag, the finding is
-inconclusive. If another replica wrote the marker after the end of this copy, nothing is reported,
-unless this copy holds data of the producer's next epoch: then it has lost records that the other
-replica kept.
+lost or compacted away, or where the data came so late that the marker may have gone with the head,
+the finding is inconclusive. There decisions and markers are also counted: each of several
+transactions with one epoch has its own marker. A marker without data may have been emptied by the
+cleaner, and a message format older than 2 refuses data and marker. If the copy of the partition is
+older than the Complete record, or of a follower that may lag, the finding is inconclusive. If
+another replica wrote the marker after the end of this copy, nothing is reported, unless this copy
+holds data of the producer's next epoch: then it has lost records that the other replica kept.
 
 Evidence: the first batch of the transaction there, and the Prepare record.
 """
@@ -72,7 +72,7 @@ CHECK = Check(
             lambda: (
                 F.col("short_place").isNull()
                 & F.col("owner_unsettled")
-                & F.col("owner_may_be_lost")
+                & (F.col("owner_may_be_lost") | F.col("timely_last").isNull())
             ),
         ),
         # What counting proves, it proves for decisions that the copy is late enough for.

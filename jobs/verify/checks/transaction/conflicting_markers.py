@@ -8,9 +8,9 @@ Why it is wrong: a transaction has one outcome. If the first marker raised the e
 transaction.version was lowered.
 
 When it is legal: under transaction.version 0 and 1, also if the cluster was downgraded to one of
-them, the second marker may end a transaction without data here, which the coordinator's log shows;
-an operator may have aborted before the coordinator committed; the data in between were cleaned or
-are missing.
+them, the second marker may end a transaction without data here, which the coordinator's log shows
+(if its copy is older than that marker, the finding is inconclusive); an operator may have aborted
+before the coordinator committed; the data in between were cleaned or are missing.
 
 Evidence: both markers.
 """
@@ -22,9 +22,11 @@ from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.conditions import unstable_tail
 from jobs.verify.verdict import (
     ADMIN_ABORT_POSSIBLE,
+    DUMP_BEFORE_EVENT,
     EMPTY_TRANSACTION_POSSIBLE,
     MISSING_RANGE,
     explained,
+    inconclusive,
     suspect,
 )
 from udfs.rules.logic import surely
@@ -59,6 +61,7 @@ CHECK = Check(
         # A producer goes on in the epoch of its last marker once transaction.version is lowered.
         explained(EMPTY_TRANSACTION_POSSIBLE, lambda: F.col("shared_epoch")),
         suspect(EMPTY_TRANSACTION_POSSIBLE, lambda: ~F.col("epoch_whole")),
+        inconclusive(DUMP_BEFORE_EVENT, lambda: ~F.col("history_later")),
     ),
     expected=lambda: text("one outcome for epoch {marker_epoch}"),
     found=lambda: text("the other outcome at offset {at}", at="previous_marker.offset"),
