@@ -1,4 +1,4 @@
-"""A check, or a context, that is broken has crashed: it ends no audit and takes no check with it."""
+"""A check or a context that is broken has crashed: no audit ends, no other check is silent."""
 
 from collections.abc import Callable, Iterator
 
