@@ -67,11 +67,11 @@ CHECK = Check(
         Proof("the batch of the fenced producer"),
     ),
     message=lambda: text(
-        "Producer {producer_id} writes with epoch {producer_epoch} at offset {first_offset} "
-        "although an earlier marker raised its epoch to {highest_marker_epoch}."
+        "Producer {producer_id} wrote with epoch {producer_epoch} at offset {first_offset}, "
+        "although an earlier marker had raised its epoch to {highest_marker_epoch}."
     ),
     remedy=lambda: text(
-        "Look for an old instance of the application that is still running. Find the marker that "
-        "ends the transaction it opened in {topic}-{partition} at offset {first_offset}."
+        "Look for an old instance of the application that is still running. Its batch at offset "
+        "{first_offset} of {topic}-{partition} opened a transaction: find the marker that ends it."
     ),
 )

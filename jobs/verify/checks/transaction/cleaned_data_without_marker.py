@@ -52,6 +52,7 @@ CHECK = Check(
     ),
     message=lambda: text(
         "The transaction of producer {producer_id} that began at offset {first_offset} has no "
-        "marker, although the cleaner checkpoint is at offset {cleaner_checkpoint}."
+        "marker. The cleaner checkpoint is at offset {cleaner_checkpoint}, and the cleaner does "
+        "not pass open transactions."
     ),
 )

@@ -54,8 +54,8 @@ CHECK = Check(
         "producer_epoch": "previous.epoch",
     },
     message=lambda: text(
-        "Producer {producer_id} writes with epoch {producer_epoch} at offset {first_offset} while "
-        "its transaction of epoch {epoch} has no marker: the next marker decides both.",
+        "Producer {producer_id} wrote with epoch {producer_epoch} at offset {first_offset} while "
+        "its transaction of epoch {epoch} had no marker. The next marker decides both.",
         epoch="previous.epoch",
     ),
     remedy=lambda: text(

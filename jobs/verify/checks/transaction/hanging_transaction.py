@@ -1,4 +1,4 @@
-"""A transaction is open and the coordinator will not end it.
+"""A transaction is open, and its coordinator will not end it.
 
 What it finds: a transaction without a marker at the end of the log, whose last batch is older than
 every timeout, while the last record of the transaction coordinator does not list the partition, or
@@ -91,9 +91,9 @@ CHECK = Check(
     ),
     message=lambda: text(
         "The transaction of producer {producer_id} (epoch {producer_epoch}) that began at offset "
-        "{first_offset} hangs: it has no marker after {minutes} minutes, and its coordinator, in "
-        "state {coordinator_state}, does not list this partition. read_committed consumers stop at "
-        "it.",
+        "{first_offset} hangs: it has no marker after {minutes} minutes, and its coordinator "
+        "(state {coordinator_state}) does not list this partition. read_committed consumers stop "
+        "there.",
         minutes=F.floor(F.col("age_ms") / 60000),
     ),
     remedy=abort_command,

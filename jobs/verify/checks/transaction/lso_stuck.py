@@ -60,9 +60,9 @@ CHECK = Check(
     proofs=(Proof("first batch of the transaction"),),
     message=lambda: text(
         "The transaction of producer {producer_id} that began at offset {first_offset} has blocked "
-        "the last stable offset for {minutes} minutes; its coordinator is in state "
+        "the last stable offset for {minutes} minutes. Its coordinator is in state "
         "{coordinator_state}.",
         minutes=F.floor(F.col("held_ms") / 60000),
     ),
-    remedy=lambda: text(DESCRIBE_PRODUCERS),
+    remedy=lambda: text(f"Check that the transaction is still open: {DESCRIBE_PRODUCERS}"),
 )
