@@ -10,7 +10,7 @@ from jobs.cli.commands.checks import family, manual
 from jobs.incidents.catalogue import SIGNATURES
 from jobs.incidents.catalogue import manual as signature_manual
 from jobs.verify.catalogue import CHECKS
-from jobs.verify.verdict import REASONS
+from jobs.verify.verdict import MEANINGS
 from schemas.contexts import CONTEXTS
 from schemas.policy_views import PARTITION_AGES, POLICY_VIEWS
 from schemas.record import RECORD
@@ -76,7 +76,11 @@ def checks_page() -> str:
         "",
         f"{len(CHECKS)} checks. `severity` is that of a proven violation; a check of severity",
         "`warning` or `info` reports at most `suspect`, as a legal explanation always remains.",
-        f"Reasons of suspect and inconclusive findings: {', '.join(f'`{r}`' for r in REASONS)}.",
+        "A suspect or inconclusive finding has a reason:",
+        "",
+        "| reason | meaning |",
+        "|---|---|",
+        *[f"| `{reason}` | {meaning} |" for reason, meaning in MEANINGS.items()],
         "",
         "| check | severity | context | source |",
         "|---|---|---|---|",
