@@ -31,9 +31,9 @@ class Check:
     """One check.
 
     `fires` is the rule, `excuses` are tried in order, `expected` and `found` are short texts,
-    `message` a few short sentences. All are functions, since columns need a running session. Offsets,
-    producer, file and position of a finding are those of the context row, except those that
-    `place` takes from other columns; `proofs` are its evidence. Findings with the same values
+    `message` a few short sentences. All are functions, since columns need a running session.
+    Offsets, producer, file and position of a finding are those of the context row, except those
+    that `place` takes from other columns; `proofs` are its evidence. Findings with the same values
     in the columns of `cause` have one cause. `source` names the Kafka class or KIP the rule comes
     from.
     """
