@@ -8,7 +8,7 @@ application wrote concurrently with its successor. Offset commits have no sequen
 epochs are checked too (AppendOrigin.COORDINATOR; up to 2.2 they were not).
 
 When it is legal: the state of the producer had expired, or, up to Kafka 2.3, was lost with the head
-of the log, which only the log-start-offset-checkpoint of a clean shutdown tells.
+of the log, which only the log-start-offset-checkpoint of a clean shutdown shows.
 
 Evidence: the batch before and the batch of the lower epoch.
 """

@@ -7,7 +7,7 @@ Why it is wrong: the marker raised the producer's epoch, so the leader must refu
 (InvalidProducerEpochException). Its records belong to a transaction that was already decided.
 
 When it is legal: the state of the producer had expired, or, up to Kafka 2.3, was lost with the head
-of the log, which only the log-start-offset-checkpoint of a clean shutdown tells. A COMMIT with an
+of the log, which only the log-start-offset-checkpoint of a clean shutdown shows. A COMMIT with an
 impossible epoch (marker_epoch_invalid) fenced no producer.
 
 Evidence: the marker and the batch.
