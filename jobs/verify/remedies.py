@@ -31,8 +31,9 @@ def abort_command() -> Column:
 def abort_unlisted() -> Column:
     """For open data in a partition that their transaction does not list."""
     return text(
-        "Check whether transaction.partition.verification.enable is on. Abort the transactions "
-        f"that are open in this partition. To list them: {DESCRIBE_PRODUCERS}"
+        "If the transaction of producer {producer_id} is still open in this partition, abort it. "
+        "Check whether transaction.partition.verification.enable is on. To list open "
+        f"transactions: {DESCRIBE_PRODUCERS}"
     )
 
 
