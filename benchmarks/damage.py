@@ -427,7 +427,8 @@ def forbidden() -> dict[str, str]:
 def table(found: dict[str, Result]) -> str:
     """The tables of docs/damage.md."""
     lines = [
-        "| damage | copies | batches outside | read of them | altered | accused | silent | told |",
+        "| damage | copies | batches outside | read of them | altered | accused | silent "
+        "| reported |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for kind, one in found.items():
@@ -437,7 +438,7 @@ def table(found: dict[str, Result]) -> str:
             f"| {kind} | {one.copies} | {one.outside:,} | {share} | {one.altered} "
             f"| {one.accused} | {one.silent} | {names} |"
         )
-    lines += ["", "| what cannot be read | told |", "|---|---|"]
+    lines += ["", "| what cannot be read | reported |", "|---|---|"]
     lines += [f"| {what} | {said} |" for what, said in forbidden().items()]
     return "\n".join(lines)
 

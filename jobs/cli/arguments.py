@@ -209,7 +209,7 @@ def _subcommand(
 def _dump(text: str) -> DumpPath:
     if has_password(text):
         raise argparse.ArgumentTypeError(
-            f"{redacted(text)} contains a key or password, and all users of this machine can read "
+            f"{redacted(text)} contains a key or password. All users of this machine can read "
             "command lines; set it in the environment or a profile instead"
         )
     if is_remote(text) and scheme(text) not in SCHEMES:
@@ -243,9 +243,9 @@ def _add_doctor(commands: "argparse._SubParsersAction[Parser]") -> None:
         default=[],
         type=_dump,
         metavar="DIR",
-        help="a folder, or a remote dump, that every executor must be able to read; repeatable",
+        help="dump that every executor must be able to read (folder or URL); repeatable",
     )
-    doctor.add_argument("--out", metavar="DIR", help="a folder in which tables are to be written")
+    doctor.add_argument("--out", metavar="DIR", help="folder in which tables are to be written")
 
 
 def _add_audit(commands: "argparse._SubParsersAction[Parser]") -> None:
@@ -260,8 +260,8 @@ def _add_audit(commands: "argparse._SubParsersAction[Parser]") -> None:
     source.add_argument(
         "--bootstrap",
         metavar="HOST:PORT[,…]",
-        help="brokers of a live cluster instead of a dump: one is fetched over the Kafka protocol, "
-        "and nothing is changed (docs/live-clusters.md)",
+        help="brokers of a live cluster, instead of --dump: a dump is fetched over the Kafka "
+        "protocol, and nothing in the cluster is changed (docs/live-clusters.md)",
     )
     audit.add_argument(
         "--out", required=True, metavar="DIR", help="folder of the Delta tables; made if missing"
@@ -272,23 +272,23 @@ def _add_audit(commands: "argparse._SubParsersAction[Parser]") -> None:
         type=_milliseconds,
         metavar="MS",
         help="moment of the dump, ms since 1970; ages are measured against it "
-        "(default: the newest broker timestamp in the dump; of a live cluster the beginning of the "
+        "(default: the newest broker timestamp in the dump; with --bootstrap: the start of the "
         "fetch)",
     )
     audit.add_argument(
         "--depth",
         choices=("records", "headers"),
         default="records",
-        help="headers skips checks that need decompression (default: records)",
+        help="headers: skip the checks that need decompressed records (default: records)",
     )
-    _add_policy(audit, "also judges the result by them (docs/policy.md)")
+    _add_policy(audit, "also evaluate these suites (docs/policy.md)")
     _add_config(audit)
     _add_sign_key(audit)
 
 
 def _add_live(audit: argparse.ArgumentParser) -> None:
     live = audit.add_argument_group(
-        "with --bootstrap", "These are handed to scripts/take_dump.py, whose --help tells more."
+        "with --bootstrap", "Options of scripts/take_dump.py; see its --help."
     )
     live.add_argument(
         "--command-config",
@@ -300,18 +300,18 @@ def _add_live(audit: argparse.ArgumentParser) -> None:
         "--cache",
         type=Path,
         metavar="DIR",
-        help="folder of the fetched dump, where a later audit fetches only what is new "
-        "(default: the folder `fetched` in --out)",
+        help="folder of the fetched dump; a later audit with the same folder fetches only what is "
+        "new (default: the folder `fetched` in --out)",
     )
     live.add_argument(
         "--topics",
         nargs="+",
         default=[],
         metavar="PATTERN",
-        help="only these topics, and the internal ones (default: all)",
+        help="only these topics and the internal topics (default: all)",
     )
-    live.add_argument("--jobs", metavar="N", help="partitions at once (default: 2)")
-    live.add_argument("--max-rate", metavar="RATE", help="bytes a second, such as 20M")
+    live.add_argument("--jobs", metavar="N", help="partitions fetched at once (default: 2)")
+    live.add_argument("--max-rate", metavar="RATE", help="most bytes a second, such as 20M")
 
 
 def _add_dump(command: "argparse._ActionsContainer", required: bool = True) -> None:
@@ -322,8 +322,8 @@ def _add_dump(command: "argparse._ActionsContainer", required: bool = True) -> N
         default=[],
         type=_dump,
         metavar="DIR",
-        help="a broker's log directory, a folder of them, one partition folder, or texts of "
-        "kafka-dump-log (a file, or a folder of them: docs/text-dumps.md); also s3://, gs:// or "
+        help="a broker's log directory, a folder of log directories, one partition folder, or "
+        "texts of kafka-dump-log (a file or a folder: docs/text-dumps.md); also s3://, gs:// or "
         "hdfs:// (docs/remote-dumps.md); repeatable (several log directories of one broker)",
     )
 
@@ -359,7 +359,7 @@ def _add_report(commands: "argparse._SubParsersAction[Parser]") -> None:
     )
     report.add_argument("--to", metavar="DIR", help="folder of the files (default: --out)")
     _add_policy(
-        report, "judges the stored tables by these instead, and writes no table (docs/policy.md)"
+        report, "evaluate these suites on the stored tables; no table is written (docs/policy.md)"
     )
     _add_sign_key(report)
 
@@ -369,5 +369,5 @@ def _add_sign_key(command: argparse.ArgumentParser) -> None:
         "--sign-key",
         type=Path,
         metavar="FILE",
-        help="Ed25519 private key (PEM): also writes manifest.sig; needs the package cryptography",
+        help="Ed25519 private key (PEM): also write manifest.sig (needs the package cryptography)",
     )

@@ -33,8 +33,8 @@ KNOWN: tuple[tuple[str, Callable[[Match], str]], ...] = (
         r"OSError: \[Errno \d+\] ([^\n]+) became shorter while it was audited"
         r"|FileNotFoundError: \[Errno 2\] No such file or directory: '([^'\n]+)'",
         lambda m: (
-            f"{m[1] or m[2]} was there and is gone or shorter now: run the same command again, "
-            "best on a copy that nobody changes"
+            f"{m[1] or m[2]} was deleted or truncated during the audit: run the same command "
+            "again, best on a copy that nobody changes"
         ),
     ),
     (
@@ -65,9 +65,9 @@ KNOWN: tuple[tuple[str, Callable[[Match], str]], ...] = (
         r"Python worker exited unexpectedly|ExecutorLostFailure|Answer from Java side is empty"
         r"|Error while sending or receiving",
         lambda _: (
-            "a process of Spark ended without a word (killed from outside, or out of memory): run "
-            "the same command again; if it happens again, give more memory with --driver-memory "
-            "or --executor-memory"
+            "a Spark process died without an error message (killed from outside, or out of "
+            "memory): run the same command again; if it happens again, give more memory with "
+            "--driver-memory or --executor-memory"
         ),
     ),
 )

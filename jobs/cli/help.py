@@ -10,13 +10,13 @@ EXAMPLES = """examples:
   ./spark-submit.sh audit --dump s3://copies/today --out /audits
       from an object store (also gs:// and hdfs://), with the credentials of the environment
   ./spark-submit.sh audit --dump /copies --out /audits --policy default
-      also judge the result by the acceptance policy in conf/policy
+      also evaluate the acceptance policy in conf/policy
   ./spark-submit.sh audit --bootstrap kafka-1:9093 --command-config client.properties --out /audits
-      a live cluster: fetched into /audits/fetched, the next time only what is new, then audited
+      a live cluster: fetched into /audits/fetched (the next time only what is new), then audited
 """
 EXPLAIN_HELP = """examples:
   ./spark-submit.sh explain --out /audits --incident 1
-      what happened, which records and groups it hit, and the steps of the repair plan
+      what happened, which records and groups are affected, and the steps of the repair plan
   ./spark-submit.sh explain --out /audits --topic orders --partition 3
       what blocks read_committed consumers there, and what to do about it
 """
@@ -36,9 +36,9 @@ REPORT_HELP = """examples:
       files for a pipeline, for one audit
 
 The files are report.html, report.json, report.sarif (SARIF 2.1.0), report.junit.xml,
-repair.json, verdict.json, manifest.json (what each file is, by SHA-256) and SHA256SUMS; with
---sign-key also manifest.sig; beside report.json also recheck.py, which checks its findings against
-the dump with nothing but Python. To check them:
+repair.json, verdict.json, manifest.json (all files with their SHA-256) and SHA256SUMS. With
+--sign-key there is also manifest.sig. With report.json there is also recheck.py: it checks the
+findings of report.json against the dump, and needs only Python. To check the files:
   sha256sum -c SHA256SUMS
   openssl pkeyutl -verify -pubin -inkey public.pem -rawin -in manifest.json -sigfile manifest.sig
 

@@ -63,8 +63,8 @@ def _cache(arguments: Arguments) -> Path:
         return arguments.cache
     if is_remote(arguments.out):
         raise UsageError(
-            f"--out {arguments.out} is no folder of this machine: name one for the fetched dump "
-            "with --cache, which all executors see"
+            f"--out {arguments.out} is not a folder of this machine: set --cache to a folder for "
+            "the fetched dump that all executors can read"
         )
     return Path(arguments.out) / CACHE
 

@@ -18,9 +18,9 @@ from schemas.coordinator_states import (
 Row = dict[str, Any]
 
 # Causes of a blocked last stable offset, from the surest to the least sure.
-NOTHING = "nothing holds it"
-HIGH_WATERMARK = "the high watermark holds it"
-MARKER_NOT_REPLICATED = "the transaction is decided, but its marker is not replicated"
+NOTHING = "nothing blocks consumers"
+HIGH_WATERMARK = "the high watermark is below the log end offset; no transaction blocks"
+MARKER_NOT_REPLICATED = "the transaction is decided, but its marker is above the high watermark"
 UNMARKED = "the transaction was completed, but this partition has no marker of it"
 HANGING = "the transaction hangs"
 LATE_WRITE = "a late write that belongs to no transaction"

@@ -71,8 +71,8 @@ def abort_step(what: str, cannot: str) -> Step:
     return Step(
         what,
         command=ABORT_BY_START,
-        before=f"it is listed by: {DESCRIBE_PRODUCERS}",
-        check="the last stable offset of the partition moves on",
+        before=f"the transaction is listed by: {DESCRIBE_PRODUCERS}",
+        check="the last stable offset of the partition advances",
         cannot=cannot,
         reversible=False,
         of=("records_blocked",),

@@ -14,7 +14,7 @@ CONSEQUENCES = {
     "committed_records_invisible": "committed records are not delivered",
     "records_blocked": "offsets wait behind the last stable offset",
     "records_stored_twice": "records are stored twice",
-    "offsets_went_back": "commits of offsets went back or do not fit their output",
+    "offsets_went_back": "offset commits went back, or have another outcome than their output",
 }
 
 
@@ -39,7 +39,7 @@ class Effect:
         if self.number is not None:
             return f"{self.number:,} {what}, {where}"
         if self.transactions is not None:
-            number = f"{self.transactions:,} transactions, of which not all records are counted"
+            number = f"{self.transactions:,} transactions; not all of their records can be counted"
             return f"{what} ({number}), {where}"
         return f"{what}, {where}"
 
@@ -78,11 +78,11 @@ class IncidentLine:
 
     @property
     def who(self) -> str:
-        """Which groups are hit, in one sentence."""
+        """Which groups are affected, in one sentence."""
         if not self.groups_known:
-            return f"which groups are hit is unknown: {OFFSETS_TOPIC} is not in the dump"
+            return f"the affected groups are unknown: {OFFSETS_TOPIC} is not in the dump"
         if not self.group_count:
-            return "no group of the dump has an offset in or beyond an affected range"
+            return "no group of the dump has a committed offset in or after an affected range"
         named = ", ".join(self.groups)
         more = self.group_count - len(self.groups)
         rest = f" and {more:,} more" if more > 0 else ""
@@ -91,14 +91,14 @@ class IncidentLine:
 
     @property
     def derived(self) -> str | None:
-        """What applications made of affected records, in one sentence; None for nothing."""
+        """What applications computed from affected records, in one sentence; None for nothing."""
         if not self.followed:
-            return "what was derived of them was not followed: there are too many applications"
+            return "output computed from them was not traced: there are too many applications"
         parts = []
         if self.suspect_topics:
-            parts.append(f"derived of them and suspect: {_some(self.suspect_topics)}")
+            parts.append(f"suspect output: {_some(self.suspect_topics)}")
         if self.clean_topics:
-            parts.append(f"downstream without any: {_some(self.clean_topics)}")
+            parts.append(f"unaffected topics downstream: {_some(self.clean_topics)}")
         return "; ".join(parts) or None
 
     @classmethod

@@ -71,7 +71,7 @@ def around_incident(told: Incident) -> str:
             drawn,
             f"around-{told.incident}",
             f"What happened around incident {told.incident}",
-            f"{len(known)} events; the table beside has them.",
+            f"{len(known)} events; the table below has them.",
         )
 
 

@@ -10,7 +10,11 @@ from jobs.report.visible import visible
 
 WIDTH = 100
 MOST_EVENTS = 30
-STANDS = {"read": "has read it", "inside": "stands in it", "before": "has not read it yet"}
+STANDS = {
+    "read": "has read the range",
+    "inside": "is inside the range",
+    "before": "has not read the range yet",
+}
 
 
 def told(one: Incident, line: IncidentLine) -> str:
@@ -92,7 +96,7 @@ def _step(number: int, step: RepairStep) -> Iterator[str]:
     yield from _wrapped(f"{step.what}{once}.", "     ", f"  {number}. ")
     yield from (f"     {line}" for line in (step.command or "").splitlines())
     for name, text in (
-        ("before", step.before), ("it worked if", step.check), ("does not mend", step.cannot),
+        ("only if", step.before), ("verify", step.check), ("does not repair", step.cannot),
     ):  # fmt: skip
         if text is not None:
             yield from _wrapped(f"{name}: {text}", "       ")

@@ -72,7 +72,7 @@ def _head(verdict: Verdict) -> list[str]:
 
 
 def _incidents(verdict: Verdict, detail: Detail) -> list[str]:
-    """Cause, consequence, who is hit and what to do first, of each incident; or its name alone."""
+    """Cause, consequence, affected groups and first step of each incident; or its name alone."""
     if not verdict.incidents:
         return []
     lines = ["", "What happened (`explain --incident N` tells more)"]

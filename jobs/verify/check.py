@@ -12,6 +12,8 @@ from jobs.verify.verdict import Excuse
 ERROR, WARNING, INFO = "error", "warning", "info"
 # One cause is one transaction, in whatever partitions it shows.
 ONE_TRANSACTION = ("producer_id", "producer_epoch")
+# The end of the year 9999.
+LAST_DATE_MS = 253_402_300_799_999
 
 
 @dataclass(frozen=True)
@@ -29,9 +31,9 @@ class Check:
     """One check.
 
     `fires` is the rule, `excuses` are tried in order, `expected` and `found` are short texts,
-    `message` one sentence. All are functions, since columns need a running session. Offsets,
-    producer, file and position of a finding are those of the context row, except those that
-    `place` takes from other columns; `proofs` are its evidence. Findings with the same values
+    `message` a few short sentences. All are functions, since columns need a running session.
+    Offsets, producer, file and position of a finding are those of the context row, except those
+    that `place` takes from other columns; `proofs` are its evidence. Findings with the same values
     in the columns of `cause` have one cause. `source` names the Kafka class or KIP the rule comes
     from.
     """
@@ -66,6 +68,17 @@ def text(template: str, **columns: Column | str) -> Column:
         for literal, name in _pieces(template)
     ]
     return F.concat(*parts)
+
+
+def moment(timestamp: Column | str) -> Column:
+    """A timestamp in ms as a text, with its date in UTC; null for a null.
+
+    One that no calendar has, as damaged bytes may give, is told in ms alone.
+    """
+    ms = _column(timestamp).cast("long")
+    dated = F.timestamp_millis(F.when(ms.between(0, LAST_DATE_MS), ms))
+    date = F.concat(F.lit(" ("), F.date_format(dated, "yyyy-MM-dd HH:mm:ss"), F.lit(" UTC)"))
+    return F.concat(ms.cast("string"), F.lit(" ms"), F.coalesce(date, F.lit("")))
 
 
 def _column(given: Column | str) -> Column:

@@ -8,7 +8,7 @@ from schemas.violation import FINDING_COLUMNS, FINDING_PLACE, VIOLATION
 # Places that a finding holds, and those that its message names.
 MOST_PLACES = 1_000
 MOST_NAMED = 20
-OF_EACH = " (This is for the first place; each other place has its own.)"
+OF_EACH = " (Offsets and commands are those of the first place.)"
 SAME = ("code", "severity", "verdict", "reason", "cause_id", "decision", "turn")
 # The role of the evidence that tells one transaction of an epoch from the others.
 DECISION = "the Prepare record"

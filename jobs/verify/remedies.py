@@ -1,4 +1,4 @@
-"""The command that aborts an open transaction."""
+"""What to do about a finding, where several checks say the same."""
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
@@ -6,6 +6,7 @@ from pyspark.sql import functions as F
 from jobs.model.commands import (
     ABORT_BY_PRODUCER,
     ABORT_BY_START,
+    DESCRIBE_PRODUCERS,
     given_coordinator_epoch,
     takes_a_start,
 )
@@ -28,3 +29,51 @@ def abort_command() -> Column:
     )
     surely_newer = surely(takes_a_start(F.col("coordinator.client_transaction_version")))
     return F.when(surely_newer, newer).otherwise(F.concat(newer, older))
+
+
+def abort_unlisted() -> Column:
+    """For open data in a partition that their transaction does not list."""
+    return text(
+        "If the transaction of producer {producer_id} is still open in this partition, abort it. "
+        "Check whether transaction.partition.verification.enable is on. To list open "
+        f"transactions: {DESCRIBE_PRODUCERS}"
+    )
+
+
+def rebuild_index(suffix: str) -> Column:
+    """For an index of a segment that is wrong; `suffix`: of its file, as in `.index`."""
+    return F.lit(
+        f"Stop the broker, delete this {suffix} file, and start the broker. It rebuilds the index."
+    )
+
+
+def rebuild_snapshots() -> Column:
+    """For a producer snapshot that is wrong: all later ones follow from it."""
+    return F.lit(
+        "Stop the broker. Delete this and all later .snapshot files of the partition, and the file "
+        ".kafka_cleanshutdown. Start the broker: it rebuilds the state from the log."
+    )
+
+
+def copy_again() -> Column:
+    """For a record that cannot be decoded."""
+    return F.lit(
+        "Copy the segment again. If the record still cannot be decoded, take it from another "
+        "replica."
+    )
+
+
+def compare_with_records() -> Column:
+    """For an id whose records in the coordinator's log are wrong (context `coordinator_step`)."""
+    return text(
+        "Stop the producer of {transactional_id}. Compare its partitions with its records in "
+        "__transaction_state-{partition} around offset {offset} before you start it again."
+    )
+
+
+def ask_leader_again() -> Column:
+    """For a leader whose answer is not what its log says."""
+    return text(
+        "Ask the broker again. If the answer is the same, move the leader to another replica or "
+        "restart the broker. It then rebuilds its state from the log. To ask: " + DESCRIBE_PRODUCERS
+    )

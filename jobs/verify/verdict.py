@@ -58,33 +58,31 @@ SIDE_FILES_NOT_DUMPED = "side_files_not_dumped"
 # The dump has partitions of several clusters, which all allocate producer ids from 0.
 SEVERAL_CLUSTERS = "several_clusters"
 
-REASONS = (
-    NO_INITIAL_STATE,
-    CLEANED_RANGE,
-    UNSTABLE_TAIL,
-    STATE_MAY_HAVE_EXPIRED,
-    TXNLOG_NOT_DUMPED,
-    TXNLOG_COMPACTED,
-    DUMP_BEFORE_EVENT,
-    CONFIG_UNKNOWN,
-    TWO_PHASE_COMMIT,
-    TEXT_DUMP_LACKS_FIELD,
-    ADMIN_ABORT_POSSIBLE,
-    OPERATOR_ABORT,
-    OTHER_OUTCOME,
-    REPLICA_LAGS,
-    MISSING_RANGE,
-    ALSO_LEGAL,
-    EMPTY_TRANSACTION_POSSIBLE,
-    VERSION_DEPENDENT,
-    APPEND_REPEATED,
-    CLOCK_SKEW,
-    COORDINATOR_STOPPED,
-    REWIND_POSSIBLE,
-    TOPIC_RECREATED,
-    SIDE_FILES_NOT_DUMPED,
-    SEVERAL_CLUSTERS,
-)
+# What each reason means; of those that only explain, and leave no finding, none is here.
+MEANINGS = {
+    NO_INITIAL_STATE: "the log begins too late: the state before its first batch is unknown",
+    CLEANED_RANGE: "the cleaner has passed there, or may have, and removes such records",
+    UNSTABLE_TAIL: "at or above the high watermark: it may still be truncated",
+    STATE_MAY_HAVE_EXPIRED: "the broker may have forgotten the producer",
+    TXNLOG_NOT_DUMPED: "the coordinator's log that decides it is not in the dump",
+    TXNLOG_COMPACTED: "deciding records of the coordinator's log may have been compacted away",
+    DUMP_BEFORE_EVENT: "the copy that lacks it may be older than the event",
+    CONFIG_UNKNOWN: "it depends on a setting of the broker or topic that the dump does not show",
+    TWO_PHASE_COMMIT: "a prepared transaction of two-phase commit, which never times out",
+    TEXT_DUMP_LACKS_FIELD: "the text of kafka-dump-log lacks the deciding field",
+    ADMIN_ABORT_POSSIBLE: "an operator may have aborted the transaction in this partition",
+    MISSING_RANGE: "what it misses may be in offsets or files that are missing or damaged",
+    ALSO_LEGAL: "healthy brokers and clients do this too: an observation only",
+    EMPTY_TRANSACTION_POSSIBLE: "a transaction without data in this partition may lie between",
+    VERSION_DEPENDENT: "certain releases of brokers or clients are known to do this",
+    APPEND_REPEATED: "an append that failed late may have left a record that never took effect",
+    CLOCK_SKEW: "clocks of two brokers may differ, or a clock may have been set back",
+    COORDINATOR_STOPPED: "the coordinator may have been stopped",
+    REWIND_POSSIBLE: "the application may have rewound its input on purpose",
+    TOPIC_RECREATED: "the topic was, or may have been, deleted and created again",
+    SIDE_FILES_NOT_DUMPED: "a file next to the log that decides it was not copied",
+    SEVERAL_CLUSTERS: "the dump has log directories of several clusters",
+}
 
 
 @dataclass(frozen=True)

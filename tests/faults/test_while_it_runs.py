@@ -125,7 +125,7 @@ def test_a_file_that_is_looked_up_again_must_be_as_long_as_it_was(tmp_path: Path
         pass
     said = failures.sentence(RuntimeError(f"x\nOSError: {raised.value}\n at y"))
     assert said is not None
-    assert said.startswith(f"a-0/{SEGMENT} was there and is gone or shorter now: run the same")
+    assert said.startswith(f"a-0/{SEGMENT} was deleted or truncated during the audit: run the same")
 
 
 @pytest.mark.spark

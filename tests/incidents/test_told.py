@@ -29,7 +29,7 @@ def test_without_offsets_of_groups_nobody_is_said_to_be_spared() -> None:
     spared = replace(line, groups=(), group_count=0)
     assert spared.who.startswith("no group of the dump")
     assert replace(spared, groups_known=False).who == (
-        "which groups are hit is unknown: __consumer_offsets is not in the dump"
+        "the affected groups are unknown: __consumer_offsets is not in the dump"
     )
 
 
@@ -71,7 +71,7 @@ def test_machines_are_told_the_cause_of_a_finding_and_the_plan() -> None:
 def test_the_terminal_tells_one_incident_whole_and_obeys_no_name() -> None:
     text = told(*made_facts.incident())
     assert "m-0 on broker 1, offsets 104 to 112" in text
-    assert "m-billing has read it: m-0 at 400" in text
+    assert "m-billing has read the range: m-0 at 400" in text
     assert "records_lost: m-1, 4 transactions" in text
     assert "38 more in the table consequence" in text
     hostile = told(*made_facts.incident(made_facts.HOSTILE))

@@ -100,8 +100,8 @@ def test_each_module_of_rules_has_its_section() -> None:
     assert told == {path.stem for path in RULES.glob("*.py")} - NO_RULES
 
 
-def test_checks_that_lean_on_a_rule_are_there() -> None:
+def test_checks_that_use_a_rule_are_there() -> None:
     known = {check.code for check in CHECKS} | {check.context for check in CHECKS}
-    for told in re.findall(r"^Checks that lean on it: ([^.]+)\.", PAGE, re.MULTILINE):
+    for told in re.findall(r"^Checks that use it: ([^.]+)\.", PAGE, re.MULTILINE):
         named = set(re.findall(r"`(\w+)`", told))
         assert named and named <= known, named - known

@@ -237,8 +237,9 @@ def _of_stable_offset(memory: Memory, states: States) -> list[dict[str, Any]]:
     holder = still_open[np.argmin(still_open["txn_first_offset"])] if still_open.size else None
     holds = None if holder is None else int(holder["txn_first_offset"])
     text = {
-        "expected": "nothing below it open" if holds is None else f"last stable offset {holds}",
-        "found": f"last stable offset {before}",
+        "expected": "no open transaction" if holds is None else f"last stable offset {holds}",
+        "found": f"last stable offset {before} "
+        + ("before and after the fetch" if before == after else f"before the fetch, {after} after"),
     }
     blocked = before == after < memory.told["end_offset"] and (holds is None or holds > before)
     if blocked:

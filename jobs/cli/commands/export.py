@@ -102,7 +102,7 @@ def _lost(spark: SparkSession, asked: list[Range], read: Read) -> Iterator[str]:
         yield (
             f"{bytes_lost.number:,} damaged byte ranges with {bytes_lost.bytes:,} bytes have no "
             "valid batch; `audit` lists them in the table decode_failure. If a marker was among "
-            "them, its transaction counts as aborted if the .txnindex lists it, and else takes "
+            "them, its transaction counts as aborted if the .txnindex lists it. Otherwise it has "
             "the outcome of the producer's next marker."
         )
     data = F.col("attributes").bitwiseAND(F.lit(layout.CONTROL_MASK)) == 0

@@ -108,6 +108,6 @@ def write_report(
             return list(made)
         time.sleep(random.uniform(0, LONGEST_PAUSE_SECONDS))
     raise NotFinishedError(
-        f"{folder}: other audits go on writing their reports there; run `report` for this one, "
-        f"{facts.verdict.audit_id}, when they have ended"
+        f"{folder}: other audits are still writing their reports there; when they have ended, run "
+        f"`report --audit {facts.verdict.audit_id}`"
     )

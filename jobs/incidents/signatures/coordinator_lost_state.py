@@ -1,16 +1,17 @@
-"""A coordinator lost or forgot what it had written.
+"""A coordinator lost or forgot records that it had written.
 
-What it looks like: records of `__transaction_state` that may not follow each other, markers of a
-coordinator epoch that went back, markers without a Prepare record or of both outcomes, a Prepare
-record that is never completed, copies of the coordinator's log that differ.
+What it looks like: records of `__transaction_state` in an order that no coordinator writes; markers
+whose coordinator epoch went back; markers without a Prepare record, or with both outcomes; a
+Prepare record that is never completed; copies of the coordinator's log that differ.
 
-Why: the log of the coordinator was cut or compacted wrongly, or a coordinator that had lost its
-partition went on.
+Why: the coordinator's log was truncated or compacted wrongly, or a coordinator went on after it had
+lost its partition.
 
 Evidence: the two records of the id, or the marker and the place where its decision should be.
 
-Look-alikes: an unclean election of a topic partition: there the coordinator's own log is whole. An
-operator's abort: its marker has the epoch of the data. A dump that was copied over some time.
+Look-alikes: an unclean leader election of a topic partition: there the coordinator's own log is
+complete. An operator's abort: its marker has the epoch of the data. A dump whose copies were taken
+at different moments.
 
 Known bug: KAFKA-16352, KAFKA-19999, KAFKA-9777 for decisions that are never completed.
 """
@@ -33,7 +34,7 @@ STATE = (
 SIGNATURE = Signature(
     name="coordinator_lost_state",
     title="A transaction coordinator lost or contradicted its own state",
-    why="The coordinator's log and the markers it sent do not fit together.",
+    why="The coordinator's log contradicts itself, or the markers in the partitions.",
     explains=lambda finding: (
         finding.one_of(*STATE) | (finding.one_of(*UNLISTED) & of_both(finding, UNLISTED_MARKER))
     ),
@@ -41,13 +42,13 @@ SIGNATURE = Signature(
     known_bug="KAFKA-16352, KAFKA-19999 and KAFKA-9777, where a decision is never completed",
     steps=(
         Step(
-            "Look at the transactional ids concerned",
+            "List the transactional ids and their states",
             command="kafka-transactions.sh --bootstrap-server HOST:PORT list",
             check="none stays in PrepareCommit or PrepareAbort",
         ),
         Step(
-            "Move the leader of the __transaction_state partition: a new coordinator loads the log "
-            "and sends the markers of its decisions again",
+            "Move the leader of the __transaction_state partition. The new coordinator loads the "
+            "log and sends the markers of its decisions again",
             before="all replicas of that partition are in sync",
             check="the ids leave PrepareCommit and PrepareAbort",
         ),

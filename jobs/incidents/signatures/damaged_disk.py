@@ -1,17 +1,17 @@
 """Bytes on the disk of one broker changed after they were written.
 
-What it looks like: batches whose checksum, length or record count does not hold, segments that are
-missing or end in garbage, all on one broker.
+What it looks like: batches with a wrong checksum, length or record count, segments that are missing
+or end in bytes that are no batch, all on one broker.
 
-Why: a leader checks a batch before it appends it and a follower copies what it fetched. What is
-wrong afterwards was changed by the disk, the file system, or a copy of the dump that went wrong.
+Why: a leader checks a batch before it appends it, and a follower stores the same bytes. Bytes that
+are wrong afterwards were changed by the disk, by the file system, or when the dump was copied.
 
 Evidence: the damaged ranges, byte by byte; the same offsets in a replica on another broker.
 
-Look-alikes: the torn tail of a broker that was killed, which recovery cuts off; a file that was
-copied while it was written. Both are at the end of the newest segment only. A log cut below
-acknowledged data is whole up to the cut. An offset that comes again behind a marker that the index
-did not take: there an append failed.
+Look-alikes: the torn tail of a broker that was killed, which recovery truncates; a file that was
+copied while it was written. Both are at the end of the newest segment only. A log that was
+truncated below acknowledged data is valid up to its end. An offset that is used again after a
+marker without an index entry: there an append failed.
 
 Known bug: none; hardware, file system, or the copying of the dump.
 """
@@ -34,7 +34,7 @@ FOLLOWS = ("hw_beyond_log_end", "recovery_point_beyond_log_end")
 SIGNATURE = Signature(
     name="damaged_disk",
     title="Bytes on the disk of one broker changed after they were written",
-    why="Brokers check a batch before they store it, so it was whole when it was appended.",
+    why="Brokers check a batch before they append it, so it was valid when it was written.",
     explains=lambda finding: (
         (finding.one_of(*DAMAGED) | (finding.one_of(*FOLLOWS) & finding.beside(*UNREADABLE)))
         & ~(finding.one_of("offset_not_increasing") & finding.beside("txnindex_missing_entry"))
@@ -43,17 +43,17 @@ SIGNATURE = Signature(
     key=BROKER,
     steps=(
         Step(
-            "Check that another replica has the damaged offsets whole, and stop the broker with "
-            "the damage from becoming leader (move leadership away from it)",
+            "Check that another replica has the damaged offsets without damage. Move leadership "
+            "away from the broker with the damage, so that it does not lead the partition",
             before="a replica without a finding at these offsets is in sync",
             check="the in-sync replicas of the partition name another broker as leader",
         ),
         Step(
-            "Stop the broker, move the damaged partition folders away (keep them), and start it: "
-            "it fetches these partitions again",
-            before="step 1 holds, and the disk was checked",
+            "Stop the broker, move the damaged partition folders away (keep them), and start it. "
+            "It fetches these partitions again",
+            before="step 1 is done, and the disk was checked",
             check="an audit of a new dump has no finding on this broker",
-            cannot="records that no replica has whole stay lost",
+            cannot="records that are damaged in every replica: they stay lost",
             reversible=False,
         ),
     ),

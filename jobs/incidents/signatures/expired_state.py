@@ -1,15 +1,16 @@
-"""A broker forgot a producer, and took its batches twice or from the middle.
+"""A broker had lost a producer's state, and accepted its batches twice or with a gap.
 
-What it looks like: a batch that is stored twice, a sequence that begins anew or leaves a gap,
+What it looks like: a batch that is stored twice, or sequences that begin at 0 again or leave a gap,
 after the broker may have forgotten the producer.
 
-Why: producer state expires (`producer.id.expiration.ms`, `transactional.id.expiration.ms`), goes
-with DeleteRecords in old releases, or is lost with the snapshots. Without it nothing is compared.
+Why: producer state expires (`producer.id.expiration.ms`, `transactional.id.expiration.ms`), is
+deleted by DeleteRecords in old releases, or is lost with the snapshots. Without it the broker
+checks nothing.
 
-Evidence: the batch and the one with the same sequences before it.
+Evidence: the batch, and the earlier one with the same sequences.
 
-Look-alikes: an id in two hands; a log that was cut in the middle of a sequence; a client that
-counts wrongly.
+Look-alikes: two producers that use one producer id; a log that was truncated between two batches of
+a producer; a client that assigns wrong sequences.
 
 Known bug: KAFKA-9144 (markers do not renew the state, before 2.4.1 and 2.5.0).
 """
@@ -23,15 +24,15 @@ SEQUENCES = (
 
 SIGNATURE = Signature(
     name="expired_state",
-    title="A broker no longer knew a producer and took its batches unchecked",
-    why="Sequences are compared with the state of the producer; without it any batch is taken.",
+    title="A broker had lost a producer's state and accepted its batches without checks",
+    why="A broker compares sequences with the producer's state. Without it, it takes any batch.",
     explains=lambda finding: finding.one_of(*SEQUENCES),
     key=MOMENT,
     steps=(
         Step(
-            "Remove the records that are stored twice from what was derived of them; the table "
-            "consequence has their offsets",
-            cannot="the log keeps both",
+            "Remove the duplicates from the results computed from them. The table consequence has "
+            "their offsets",
+            cannot="the log: it keeps both",
             of=("records_stored_twice",),
         ),
         Step(

@@ -1,22 +1,22 @@
 """Data reached a partition outside of every transaction and hang there.
 
 What it looks like: transactional data after the marker of their own epoch, or in a partition that
-the coordinator never listed. Nobody will end them; the producer's next transaction in that
-partition takes them with it.
+the coordinator never listed. The coordinator writes no marker for them. The marker of the
+producer's next transaction in that partition ends them too.
 
-Why: a produce request that was delayed, or a client that does not add partitions, and a broker that
-does not verify that a transaction is open.
+Why: a produce request was delayed, or a client did not add the partition, and the broker did not
+verify that a transaction is open.
 
 Evidence: the first batch of the data, the marker before it, and the coordinator's record that does
 not list the partition.
 
 Look-alikes: a slow producer: its coordinator lists the partition. Skipped markers: the coordinator
-completed that very transaction, and lists the partition. A coordinator that lost its state: it sent
-a marker to the partition that its records do not list.
+completed that transaction, and its Prepare record lists the partition. A coordinator that lost its
+state: it sent a marker to the partition that its records do not list.
 
-Known bug: KAFKA-12671, KAFKA-15449. Brokers of 3.6 and newer verify partitions, 4.0 ends every
-transaction with a new epoch (KIP-890); with
-`transaction.partition.verification.enable=false`, or an older protocol, it still happens.
+Known bug: KAFKA-12671, KAFKA-15449. Brokers of 3.6 and newer verify partitions; 4.0 ends every
+transaction with a new epoch (KIP-890). It still happens with
+`transaction.partition.verification.enable=false`, or with an older protocol.
 """
 
 from typing import Any
@@ -57,7 +57,7 @@ SIGNATURE = Signature(
     title="Data were written outside of every transaction and hang",
     why=(
         "The broker took data of a transaction that had ended, or that never listed the "
-        "partition. No coordinator knows of them, so nobody ends them."
+        "partition. The coordinator does not list them and writes no marker for them."
     ),
     explains=_explains,
     proven_by=LATE,
@@ -66,7 +66,7 @@ SIGNATURE = Signature(
     steps=(
         abort_step(
             "Check that the transaction is still open, and abort it",
-            cannot="its records are lost for read_committed consumers; save them before",
+            cannot="its records, which read_committed consumers never get: save them before",
         ),
         Step(
             "Set transaction.partition.verification.enable=true on brokers from 3.6 on, and move "

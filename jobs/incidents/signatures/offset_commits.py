@@ -1,15 +1,16 @@
-"""Committed offsets of a group went back, or do not fit their transaction.
+"""Committed offsets of a group went back, or contradict their transaction.
 
-What it looks like: offsets of a group that were committed lower than before and then higher again,
-or records of `__consumer_offsets` that lie in the wrong partition or cannot be decoded.
+What it looks like: a committed offset of a group that is lower than the one before and the one
+after it, offset commits with another outcome than the output of their transaction, or records of
+`__consumer_offsets` that are in the wrong partition or cannot be decoded.
 
-Why: a late commit of an older member, a commit outside its transaction, or a group coordinator that
-changed in the middle.
+Why: a late commit of an older member, a commit outside its transaction, or a change of the group
+coordinator during a commit.
 
-Evidence: the commits before, at and after the step back.
+Evidence: the commit that went back, the one before it and the one after it.
 
-Look-alikes: an operator's reset: the group goes on from there. An abort by hand, which tears input
-offsets and output apart.
+Look-alikes: an operator's reset: the group goes on from the lower offset. An operator's abort,
+after which input offsets and output have different outcomes.
 
 Known bug: KAFKA-15449 (commits are not verified, before KIP-890).
 """
@@ -24,18 +25,18 @@ COMMITS = (
 
 SIGNATURE = Signature(
     name="offset_commits",
-    title="Committed offsets of a group went back or do not fit their transaction",
-    why="A group that went back reads records a second time; one that went on misses some.",
+    title="Committed offsets of a group went back or contradict their transaction",
+    why="If its offset went back, a group reads records again. If it is too high, it misses some.",
     explains=lambda finding: finding.one_of(*COMMITS),
     known_bug="KAFKA-15449, where a commit was not part of any transaction",
     steps=(
         Step(
-            "Compare the group's offsets with what its application has processed, and set them "
-            "back where records were missed",
+            "Compare the group's offsets with the records that its application has processed. "
+            "Where records were missed, set the offsets back",
             command=(
                 "kafka-consumer-groups.sh --bootstrap-server HOST:PORT --describe --all-groups"
             ),
-            before="all members of the group are stopped before offsets are set",
+            before="all members of the group are stopped",
         ),
     ),
 )

@@ -1,19 +1,20 @@
-"""An operator aborted a transaction of which the coordinator then committed the rest.
+"""An operator aborted a transaction in one partition, and the coordinator then committed it.
 
 What it looks like: one transaction, committed by the coordinator, is aborted in some of its
 partitions by a marker with the epoch of its data.
 
 Why: `kafka-transactions.sh abort` writes a marker into one partition and does not ask the
-coordinator. A producer that is still running goes on and commits.
+coordinator. If the producer is still running, it goes on and commits.
 
 Evidence: the ABORT marker with the epoch of the data and no Prepare record of it, and the Prepare
 record of the COMMIT.
 
-Look-alikes: an abort of a transaction that hangs, after which nobody commits: that is the right use
-of the tool and no finding. Skipped markers: there no marker is in the partition at all. A
-coordinator that contradicts itself: its markers raise the epoch of the data, the tool's does not.
+Look-alikes: an abort of a transaction that hangs and is never committed: that is the right use of
+the tool, and no finding. Skipped markers: there the partition has no marker of the transaction at
+all. A coordinator that contradicts itself: its markers raise the epoch of the data, the tool's does
+not.
 
-Known bug: none; `kafka-transactions.sh abort` since 3.0 (KIP-664) does what it says.
+Known bug: none. `kafka-transactions.sh abort`, since 3.0 (KIP-664), works as documented.
 """
 
 from jobs.incidents.signature import MISSING_MARKER, MOMENT, Signature, Step
@@ -29,8 +30,8 @@ SIGNATURE = Signature(
     name="operator_abort",
     title="A transaction was aborted in some partitions and committed in the others",
     why=(
-        "An abort by hand writes its marker into one partition only. The producer was still "
-        "running, and its coordinator committed the rest."
+        "An operator's abort writes its marker into one partition only. The coordinator then "
+        "committed the transaction in the others."
     ),
     explains=lambda finding: (
         (finding.one_of(*TORN) | (finding.one_of(*FOLLOWS) & finding.of_producer(*TORN)))
@@ -40,16 +41,16 @@ SIGNATURE = Signature(
     key=MOMENT,
     steps=(
         Step(
-            "Read the records that were committed but are not delivered, with "
-            "isolation.level=read_uncommitted, and produce them again in a new transaction",
+            "Read the committed records that are not delivered, with "
+            "isolation.level=read_uncommitted. Produce them again in a new transaction",
             before="no application has written them again by itself",
             cannot="their order among newer records",
             reversible=False,
             of=("committed_records_invisible",),
         ),
         Step(
-            "Before an abort by hand, make sure that the producer is stopped: describe shows no "
-            "Ongoing state for its transactional id",
+            "Before you abort a transaction, make sure that its producer is stopped: "
+            "kafka-transactions.sh describe shows no Ongoing state for its transactional id",
         ),
     ),
 )

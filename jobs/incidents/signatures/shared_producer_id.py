@@ -1,14 +1,15 @@
-"""A producer id is in two hands.
+"""Two producers use one producer id.
 
 What it looks like: two transactional ids, or a transactional and an idempotent producer, write with
 one producer id; blocks of producer ids overlap.
 
-Why: the allocation of producer ids went back: a restored controller, a migration, or two clusters
-whose logs were mixed.
+Why: producer ids were allocated a second time, by a restored controller or after a migration, or
+the logs of two clusters were mixed.
 
 Evidence: the coordinator's records of both ids, or the blocks of the metadata log.
 
-Look-alikes: a zombie: there it is one transactional id. An id whose producer id was rotated.
+Look-alikes: a zombie: there both producers have one transactional id. A transactional id that got a
+new producer id.
 
 Known bug: KAFKA-15552, the migration from ZooKeeper.
 """
@@ -26,8 +27,11 @@ FOLLOWS = (
 
 SIGNATURE = Signature(
     name="shared_producer_id",
-    title="A producer id is in two hands",
-    why="Brokers keep one state a producer id, so two owners fence and deduplicate each other.",
+    title="Two producers use one producer id",
+    why=(
+        "A broker has one state per producer id. Two producers with one id fence each other; "
+        "batches of one count as duplicates of the other's."
+    ),
     explains=lambda finding: (
         finding.one_of(*SHARED) | (finding.one_of(*FOLLOWS) & finding.of_producer(*SHARED))
     ),
@@ -35,8 +39,8 @@ SIGNATURE = Signature(
     known_bug="KAFKA-15552 (migration from ZooKeeper)",
     steps=(
         Step(
-            "Restart the producers concerned: InitProducerId gives each a new epoch or id",
-            before="the allocation of producer ids is beyond every id in use",
+            "Restart these producers: InitProducerId gives each a new producer epoch or id",
+            before="the controller allocates only producer ids above every id in use",
             check="their next records in __transaction_state have different producer ids",
         ),
     ),

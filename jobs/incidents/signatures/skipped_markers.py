@@ -6,12 +6,13 @@ hang, or the producer's next marker decides them, whatever the coordinator had d
 Why: while a broker is fenced after a restart, its partitions have no leader. The coordinator takes
 such a partition for a deleted one and counts its marker as done.
 
-Evidence: the Prepare and Complete records that list the partition, and the first batch of the data
-that is still open, or was ended by a marker of a later epoch.
+Evidence: the Prepare and Complete records of a transaction that lists the partition, and the first
+batch of the data that is still open, or was ended by a marker of a later epoch.
 
-Look-alikes: a log that was cut: there the data are gone, too. A late write: there the coordinator
-never listed the data. A transaction that is being completed: its Complete record is not there. Data
-that the cleaner has passed: it passes decided ones only, so their marker was there and is lost.
+Look-alikes: a log that was truncated: there the data are gone too. A late write: there the
+coordinator never listed the partition. A transaction that is being completed: it has no Complete
+record. Data that the cleaner has passed: it passes decided data only, so their marker was there and
+is lost.
 
 Known bug: KAFKA-20734, seen in 4.3.0. 3.9 queues the markers of such partitions and tries again
 (`TransactionMarkerChannelManager`, `Node.noNode`).
@@ -54,7 +55,7 @@ SIGNATURE = Signature(
     name="skipped_markers",
     title="The coordinator completed transactions without writing their markers",
     why=(
-        "While a broker was fenced its partitions had no leader, and the coordinator counted "
+        "While a broker was fenced, its partitions had no leader, and the coordinator counted "
         "their markers as done. The open data take the outcome of the producer's next marker."
     ),
     explains=_explains,
@@ -63,14 +64,14 @@ SIGNATURE = Signature(
     key=MOMENT,
     steps=(
         abort_step(
-            "Check that the transaction is still open, and abort it, before the producer's next "
-            "marker decides its records",
-            cannot="a COMMIT that was skipped: save those records first (read_uncommitted)",
+            "Check that the transaction is still open. Abort it before the producer's next marker "
+            "decides its records",
+            cannot="a skipped COMMIT: save its records first (read_uncommitted)",
         ),
         Step(
-            "Correct what consumers made of the aborted records that they got; the table "
-            "consequence has their offsets",
-            cannot="the marker that delivered them: the log keeps it",
+            "Correct results that consumers computed from aborted records. The table consequence "
+            "has their offsets",
+            cannot="the log: the marker that made them visible stays",
             of=("aborted_records_visible",),
         ),
         Step(
@@ -80,8 +81,8 @@ SIGNATURE = Signature(
             of=("committed_records_invisible",),
         ),
         Step(
-            "Until the release with the correction: stop brokers cleanly, and wait until a killed "
-            "one is fenced and back before producers go on",
+            "Until a release has the fix: shut brokers down cleanly. After a kill, keep producers "
+            "stopped until the broker has been fenced and is back",
         ),
     ),
 )

@@ -1,18 +1,19 @@
-"""A replica must be fetched again: its side files or its ranges do not fit its log.
+"""A replica lacks records, or its side files contradict its log.
 
-What it looks like: holes in one copy that others do not have, checkpoints beyond the log, indexes
-and snapshots that contradict the batches, on one broker.
+What it looks like: missing offsets in one copy that others have, checkpoints above the log end
+offset, indexes and snapshots that contradict the batches, on one broker.
 
-Why: a broker that was restored from an older state, files that were copied by hand, or state that
-was not rebuilt after a crash. The records are right in another copy, or right here with wrong side
-files.
+Why: a broker was restored from an older state, files were copied by hand, or state was not rebuilt
+after a crash. The records are right in another copy, or they are right here and only the side files
+are wrong.
 
 Evidence: the entry of the side file and the batch that contradicts it.
 
-Look-alikes: damage: there the bytes of batches are wrong. An unclean election: there batches of two
-histories are whole. Skipped markers, or a late write: there the cleaner never passes the data.
+Look-alikes: damage: there the bytes of batches are wrong. An unclean leader election: there both
+copies have valid batches, of different leaders. Skipped markers, or a late write: there the cleaner
+never passes the data.
 
-Known bug: KAFKA-7866 and other failed appends to side files; KAFKA-8351, a cleaner that took the
+Known bug: KAFKA-7866 and other failed appends to side files; KAFKA-8351, a cleaner that removed the
 markers of data that it kept (up to 2.2.1).
 """
 
@@ -46,8 +47,8 @@ FOLLOWS = (
 
 SIGNATURE = Signature(
     name="stale_replica",
-    title="A copy and its side files do not fit together: fetch or rebuild it",
-    why="Indexes, snapshots and checkpoints follow from the batches, and here they do not.",
+    title="A copy lacks records, or its side files contradict its log",
+    why="A copy must equal its replicas, and its indexes and checkpoints must fit its batches.",
     explains=lambda finding: (
         finding.one_of(*STALE) | (finding.one_of(*FOLLOWS) & of_both(finding, CLEANED_DATA))
     ),
@@ -55,20 +56,20 @@ SIGNATURE = Signature(
     steps=(
         Step(
             "Stop the broker, move the index, snapshot and txnindex files of the partition away "
-            "(keep them), and start it: it rebuilds them from the log",
+            "(keep them), and start it. It rebuilds them from the log",
             before="another in-sync replica can lead the partition",
             check="an audit of a new dump has no finding on this broker",
         ),
         Step(
-            "Where ranges are missing, move the whole folder of the partition away, so that the "
-            "broker fetches it again from its leader",
-            before="a replica without the hole is in sync and leads",
+            "Where offsets are missing, move the whole folder of the partition away. The broker "
+            "then fetches it again from the leader",
+            before="a replica that has these offsets is in sync and leads",
             cannot="offsets that no replica has",
             reversible=False,
         ),
         abort_step(
-            "Where no replica has the marker of data that the cleaner has passed, check that their "
-            "transaction is still open, and abort it",
+            "The cleaner has passed data whose marker no replica has: check that their transaction "
+            "is still open, and abort it",
             cannot="a transaction that was committed: save its records first (read_uncommitted)",
         ),
     ),

@@ -1,16 +1,16 @@
 """The dump has files of two clusters, or of two topics of one name.
 
-What it looks like: cluster ids or topic ids differ between log directories, and everything that
-compares copies accuses.
+What it looks like: cluster ids or topic ids differ between log directories, and all checks that
+compare copies fire.
 
-Why: a folder of another cluster, or of a topic that was deleted and made again, was copied with the
-others.
+Why: a folder of another cluster, or of a topic that was deleted and created again, was copied with
+the others.
 
 Evidence: `meta.properties` and `partition.metadata` of both.
 
 Look-alikes: an unclean leader election. There the ids agree, and only the batches differ.
 
-Known bug: none; a mistake in taking the dump.
+Known bug: none; a mistake when the dump was taken.
 """
 
 from jobs.incidents.signature import Signature, Step
@@ -27,7 +27,7 @@ SIGNATURE = Signature(
     proven_by=IDS,
     steps=(
         Step(
-            "Take the dump again, of the brokers of one cluster, and audit each cluster by itself",
+            "Take the dump again from the brokers of one cluster. Audit each cluster separately",
             check="the next audit has neither cluster_id_mismatch nor topic_id_mismatch",
         ),
     ),

@@ -1,18 +1,19 @@
-"""A log was cut below acknowledged data: an unclean leader election, or a log that was lost.
+"""A log was truncated below acknowledged data: by an unclean leader election, or a lost log.
 
 What it looks like: completed transactions of several producers have neither data nor marker in a
 partition that still has older data, or two copies have different batches at the same offsets
 under different leader epochs.
 
-Why: a replica that lacked acknowledged batches became leader, and the others cut their logs to its
-end. Everything after the cut is gone, whatever the coordinator has told the producers.
+Why: a replica that lacked acknowledged batches became leader, and the others truncated their logs
+to its end. All records after that offset are gone, although the producers got acknowledgements.
 
-Evidence: the coordinator's Prepare and Complete records of transactions of which the partition has
-nothing; where the old leader's copy is in the dump, the batches that it alone has.
+Evidence: the coordinator's Prepare and Complete records of transactions that have no record in the
+partition. If the dump has the old leader's copy: the batches that only that copy has.
 
 Look-alikes: skipped markers: there the data are in the log and only the marker is not. Retention:
-it takes the beginning of a log, never the end. A lagging follower: its copy only ends earlier.
-Two clusters in one dump. Copies that differ first under one leader epoch: no election parted them.
+it removes the beginning of a log, never the end. A lagging follower: its copy only ends earlier.
+Two clusters in one dump. Copies whose first difference has one leader epoch in both: no election is
+the reason.
 
 Known bug: none; `unclean.leader.election.enable=true`, elections forced by an operator, or a broker
 whose disk was lost or restored from an older state.
@@ -43,10 +44,10 @@ FOLLOWS = (
 
 SIGNATURE = Signature(
     name="unclean_election",
-    title="A log was cut below acknowledged data (unclean leader election)",
+    title="A log was truncated below acknowledged data (unclean leader election)",
     why=(
         "A replica without these records became leader. The coordinator had completed their "
-        "transactions, so producers were told that they are stored."
+        "transactions, so the producers saw the commits succeed."
     ),
     explains=lambda finding: (
         finding.one_of(*CUT) | (finding.one_of(*FOLLOWS) & finding.beside(*CUT))
@@ -56,27 +57,27 @@ SIGNATURE = Signature(
     steps=(
         Step(
             "Keep the old leader's copy: stop that broker before it truncates its log, or copy its "
-            "partition folders away",
-            before="the broker that lost the election has not come back yet, or its copy is kept",
+            "partition folders to another place",
+            before="the old leader has not come back yet, or its copy is kept",
             check="the folder still has the offsets that are listed as lost",
-            cannot="what no broker has any more",
+            cannot="records that no copy has",
             of=LOSSES,
         ),
         Step(
-            "Take the lost records out of that copy",
+            "Export the lost records from that copy",
             command=EXPORT_TOPIC,
             before="the copy is readable",
             check="the table record has the offsets that are listed as lost",
             of=LOSSES,
         ),
         abort_step(
-            "Check that what is open on the new leader is still open, and abort it: its marker was "
-            "cut off, and consumers wait for it",
+            "Abort the transactions that are still open on the new leader. Their markers were "
+            "truncated",
             cannot="a transaction that was committed: save its records first (read_uncommitted)",
         ),
         Step(
-            "Produce them again, at the end of the partition; consumers get them later than they "
-            "were written, and behind newer records of the same key",
+            "Produce the lost records again. They are then at the end of the partition: consumers "
+            "get them after newer records of the same key",
             before="no application has produced them again by itself",
             cannot="their order among the records written since",
             reversible=False,

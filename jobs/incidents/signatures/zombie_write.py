@@ -1,14 +1,14 @@
-"""A producer that was fenced went on writing.
+"""A fenced producer went on writing.
 
 What it looks like: data or markers of a lower epoch after a higher one of the same producer id.
 
-Why: two instances used one transactional id, and a broker that had lost the producer's state took
-the older one's batches.
+Why: two instances used one transactional id, and a broker that had lost the producer's state
+accepted the batches of the older instance.
 
 Evidence: the batch with the lower epoch, and the marker or batch before it with the higher one.
 
-Look-alikes: a producer state that expired, after which any epoch is taken; an id in two hands:
-there two transactional ids share it.
+Look-alikes: a producer state that expired: after that any epoch is accepted. Two producers that use
+one producer id: there two transactional ids share it.
 
 Known bug: none of its own; see KAFKA-9144 for state that expires early (before 2.4.1, 2.5.0).
 """
@@ -19,17 +19,17 @@ ZOMBIE = ("zombie_write_after_fence", "producer_epoch_regression", "marker_epoch
 
 SIGNATURE = Signature(
     name="zombie_write",
-    title="A producer that was fenced went on writing",
-    why="A broker took batches of an epoch below one that it had already seen of this producer.",
+    title="A fenced producer went on writing",
+    why="A broker accepted batches of an epoch below one that this producer already had there.",
     explains=lambda finding: finding.one_of(*ZOMBIE),
     proven_by=("zombie_write_after_fence",),
     key=PRODUCER,
     steps=(
         Step("Find and stop the second instance with this transactional id"),
         Step(
-            "Compare its output with that of the instance that took over: the records of the lower "
-            "epoch are there twice, or should not be there",
-            cannot="records cannot be taken out of a log; correct their results",
+            "Compare its output with that of the instance that took over: records of the lower "
+            "epoch are duplicates, or must be discarded",
+            cannot="the log: it keeps them; correct the results computed from them",
         ),
     ),
 )

@@ -1,4 +1,4 @@
-"""A transaction was committed without the offset commits that it could hold.
+"""A transaction was committed without offset commits.
 
 What it finds: a COMMIT marker in a partition of `__consumer_offsets` with no offset commits of its
 producer before it, which does not repeat an earlier marker.
@@ -45,7 +45,7 @@ CHECK = Check(
     found=lambda: F.lit("none"),
     message=lambda: text(
         "The COMMIT marker of producer {producer_id} (epoch {marker_epoch}) at offset "
-        "{marker_offset} of {topic}-{partition} commits no offsets."
+        "{marker_offset} of {topic}-{partition} ends a transaction without offset commits."
     ),
     place={"producer_epoch": "marker_epoch"},
 )

@@ -13,7 +13,7 @@ Evidence: the marker and the Prepare record.
 
 from pyspark.sql import functions as F
 
-from jobs.verify.check import WARNING, Check, Proof, text
+from jobs.verify.check import WARNING, Check, Proof, moment, text
 from jobs.verify.verdict import (
     CLOCK_SKEW,
     OPERATOR_ABORT,
@@ -49,15 +49,17 @@ CHECK = Check(
         ),
         suspect(CLOCK_SKEW),
     ),
-    expected=lambda: text("a timestamp of {earliest_prepare} or later"),
-    found=lambda: text("{earliest_marker}"),
+    expected=lambda: text("a timestamp of {at} or later", at=moment("earliest_prepare")),
+    found=lambda: text("{at}", at=moment("earliest_marker")),
     proofs=(
         Proof("the marker", "early_file", "early_position", "marker_length"),
         Proof("the Prepare record", "record_file", "record_position", "record_length"),
     ),
     message=lambda: text(
         "The {decision} marker of producer {producer_id} at offset {early_offset} of "
-        "{topic}-{partition} has an earlier timestamp than the Prepare record of transaction "
-        "{transactional_id}."
+        "{topic}-{partition} has timestamp {marker}. The Prepare record of transaction "
+        "{transactional_id} has {prepare}.",
+        marker=moment("earliest_marker"),
+        prepare=moment("earliest_prepare"),
     ),
 )

@@ -1,8 +1,9 @@
 """A marker is in a partition that the decided transaction does not list.
 
 What it finds: a marker whose producer id, epoch and outcome the coordinator decided, in a partition
-that no Prepare record for them lists. One whose Complete record is lost counts; one that never took
-effect, because the next record of its id goes on with the same transaction, does not.
+that no Prepare record for them lists. A decision counts even if its Complete record is lost. One
+that never took effect does not count: the next record of its id then goes on with the same
+transaction.
 
 Why it is wrong: the coordinator sends markers only to the partitions of the Prepare record. Either
 this marker ended data of another transaction, or the registration of the partition was lost.
@@ -42,7 +43,7 @@ CHECK = Check(
         "list the partition."
     ),
     remedy=lambda: text(
-        "Find out which transaction wrote to {topic}-{partition} before the marker: its records "
+        "Find out which transaction wrote to {topic}-{partition} before the marker. Its records "
         "now have the outcome of {transactional_id}."
     ),
 )

@@ -2,8 +2,8 @@
 
 What it finds: a COMMIT marker for a producer id and epoch that the coordinator aborted, or an ABORT
 marker for one that it committed. If the Prepare record was compacted away, a Complete record of
-transaction.version 2 is the decision, if it is the last record of its id or the first one with the
-producer id.
+transaction.version 2 shows the decision. It must be the last record of its id, or the first one
+with the producer id.
 
 Why it is wrong: a marker only carries out the Prepare record that was written before it. Aborted
 records are delivered, or committed records are hidden.
@@ -12,13 +12,15 @@ When it is legal: an operator's abort carries the epoch of the open data, which 
 transaction.version 2 is the epoch of the producer's previous decision; such a marker does not
 belong to this decision. Under version 0 and 1 the two cannot be told apart, unless the marker of
 the decision is missing there: then committed data were aborted, whoever wrote the marker. Data that
-were ended later than the Prepare record may have come late, and do not tell what is missing. If
-the copy of `__transaction_state` is older than the marker, the finding is inconclusive, unless the
-marker of a completed transaction of version 2 is missing there and this one ended its data: later
-decisions are about data of higher epochs. If the id moved on after the Complete record, and later
-records may be compacted away too, it is a suspect: the version may have been lowered in the same
-epoch. If other partitions have the transaction committed,
-torn_transaction or epoch_committed_and_aborted reports it.
+were ended later than the Prepare record may have arrived late; they do not show that a marker is
+missing.
+
+If the copy of `__transaction_state` is older than the marker, the finding is inconclusive. The
+exception: the marker of a completed transaction of version 2 is missing there, and this marker
+ended its data. Later decisions are about data of higher epochs, so none of them explains the
+marker. If the id went on after the Complete record, and later records may be compacted away too, it
+is a suspect: the version may have been lowered in the same epoch. If other partitions have the
+transaction committed, torn_transaction or epoch_committed_and_aborted reports it.
 
 Evidence: the marker and the Prepare record.
 """
@@ -86,7 +88,7 @@ CHECK = Check(
         "transaction {transactional_id}."
     ),
     remedy=lambda: text(
-        "Compare the records that consumers of {topic}-{partition} received with the other "
-        "partitions of the transaction, and find out who wrote the marker."
+        "Find out who wrote the marker. Compare the records that consumers of {topic}-{partition} "
+        "received with the other partitions of the transaction."
     ),
 )

@@ -29,7 +29,7 @@ CHECK = Check(
     found=lambda: text("none yet, {pending_ms} ms after the decision"),
     proofs=(Proof("the Prepare record", "record_file", "record_position", "record_length"),),
     message=lambda: text(
-        "Transaction {transactional_id} (producer {producer_id}) has decision {decision}, but "
-        "{topic}-{partition} had no marker when the dump was taken."
+        "The coordinator decided {decision} for transaction {transactional_id} (producer "
+        "{producer_id}). {topic}-{partition} has no marker of it yet."
     ),
 )

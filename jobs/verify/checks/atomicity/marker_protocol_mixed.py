@@ -7,9 +7,10 @@ them all under version 0 or 1.
 Why it is wrong: under version 2 the end of a transaction raises the epoch and the markers carry the
 raised epoch. Under version 0 and 1 a commit does not change the epoch (TransactionMetadata).
 
-When it is legal: never below the high watermark; above it, a marker that was sent again may have
-come late to a leader that was replaced, which ends data that the next one does not have. Fencing
-raises the epoch of the transaction it aborts under every version, so ABORT markers are not checked.
+When it is legal: never below the high watermark. Above it, a marker that was sent again may have
+arrived late at a leader that was then replaced, and may have ended data that the next leader does
+not have. Fencing raises the epoch of the transaction it aborts under every version, so ABORT
+markers are not checked.
 
 Evidence: the marker and the Prepare record.
 """
@@ -53,7 +54,14 @@ CHECK = Check(
     ),
     message=lambda: text(
         "The COMMIT marker of producer {producer_id} at offset {wrong_offset} of "
-        "{topic}-{partition} has epoch {marker_epoch}. This does not follow the rule of the "
-        "transaction.version under which the coordinator decided transaction {transactional_id}."
+        "{topic}-{partition} has epoch {marker_epoch}, {own}. Transaction {transactional_id} was "
+        "decided under transaction.version {rule} data.",
+        own=F.when(
+            F.col("with_transaction_version_2") == 1, F.lit("the epoch of its data")
+        ).otherwise(F.lit("which is above the epoch of its data")),
+        rule=F.when(
+            F.col("with_transaction_version_2") == 1,
+            F.lit("2, whose COMMIT markers have a higher epoch than their"),
+        ).otherwise(F.lit("0 or 1, whose COMMIT markers have the epoch of their")),
     ),
 )

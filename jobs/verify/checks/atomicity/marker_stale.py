@@ -1,9 +1,9 @@
 """A marker may have ended a transaction that was not decided yet.
 
-What it finds: under transaction.version 0 and 1, a partition in which, at some moment, more
-transactions of a producer id and epoch had been ended than the coordinator had decided; or in which
-COMMIT markers ended more of them than it committed, or ABORT markers more than it aborted, though
-it decided as many.
+What it finds: a partition of transaction.version 0 or 1 in which the markers of a producer id and
+epoch do not fit the number of decisions. At some moment they had ended more transactions than the
+coordinator had decided. Or the numbers are equal, but COMMIT markers ended more transactions than
+it committed, or ABORT markers more than it aborted.
 
 Why it is wrong: a marker request of an earlier transaction was delayed in the network and ended a
 later transaction of the same epoch (KIP-890, the reason for transaction.version 2). Records that
@@ -55,14 +55,14 @@ CHECK = Check(
     ),
     message=lambda: text(
         "The {decision} marker at offset {stale_offset} of {topic}-{partition} ends data of "
-        "producer {producer_id}, epoch {marker_epoch}, from offset {stale_first} on, before "
-        "transaction {transactional_id} was decided. It may be a delayed marker of an earlier "
+        "producer {producer_id}, epoch {marker_epoch}, from offset {stale_first} on. Transaction "
+        "{transactional_id} was decided later. The marker may be a delayed one of an earlier "
         "transaction."
     ),
     remedy=lambda: text(
         "Compare the records that transaction {transactional_id} was meant to write with those "
         "that read_committed consumers of {topic}-{partition} received. Raise transaction.version "
-        "to 2 (Kafka 4.0 and newer, brokers and clients), which gives each transaction its own "
+        "to 2 (brokers and clients of Kafka 4.0 and newer): each transaction then has its own "
         "epoch."
     ),
 )

@@ -2,18 +2,18 @@
 
 What it finds: a marker of a producer id and epoch for which `__transaction_state` has no Prepare
 record that took effect, although no record is missing where it would be. Under transaction.version
-0 and 1, where an epoch has many transactions: COMMIT markers ended more of them in this partition
-than the coordinator committed there, and the first surplus marker ended a transaction that was
-aborted or never decided, or no COMMIT had been decided before that marker. A decision that does not
-list the partition does not count.
+0 and 1 an epoch has many transactions. There it finds a partition in which COMMIT markers ended
+more of them than the coordinator committed there. The first surplus marker must have ended a
+transaction that was aborted or never decided, or no COMMIT must have been decided before it. A
+decision that does not list the partition does not count.
 
 Why it is wrong: a marker is sent only after its Prepare record is replicated. Either the record was
 lost, or something other than the coordinator wrote the marker.
 
 When it is legal: an operator's abort has no Prepare record; it carries the epoch of the open data.
 If the copy of `__transaction_state` is older than the marker, or never names the producer id, the
-finding cannot be proven. Above the high watermark a surplus marker may be a delayed one, which a
-leader that was replaced appended: the next one does not have what it ended.
+finding cannot be proven. Above the high watermark a surplus marker may be a delayed one that a
+leader appended before it was replaced; the next leader does not have the data that it ended.
 
 Evidence: the marker.
 """
@@ -69,16 +69,16 @@ CHECK = Check(
     ).otherwise(text("a Prepare record of producer {producer_id}, epoch {marker_epoch}")),
     found=lambda: F.when(
         F.col("commits_undecided"),
-        text("{decision} at offset {unexpected_last}, none for it"),
+        text("{decision} at offset {unexpected_last} without a Prepare record"),
     ).otherwise(text("{decision} at offset {unexpected_last}, no Prepare record")),
     proofs=(Proof("the marker", "unexpected_file", "unexpected_position", "marker_length"),),
     message=lambda: text(
         "{topic}-{partition} has a {decision} marker of producer {producer_id} (epoch "
-        "{marker_epoch}) at offset {unexpected_last}, and no Prepare record about this partition "
-        "is left for it."
+        "{marker_epoch}) at offset {unexpected_last}, but the coordinator's log has no Prepare "
+        "record for it."
     ),
     remedy=lambda: text(
-        "Look for lost records in __transaction_state (an unclean election, a restored disk), and "
-        "for anything other than the coordinator that wrote markers at that time."
+        "Look for lost records in __transaction_state (an unclean leader election, a restored "
+        "disk). Look for anything other than the coordinator that wrote markers at that time."
     ),
 )

@@ -10,15 +10,19 @@ take that marker's outcome: aborted records become visible, or committed records
 When it is legal: the topic was deleted or created anew, or retention has deleted the data and their
 marker. A partition is therefore reported only if it still holds something older: the data, data of
 a lower epoch of the same producer, or a marker of any producer that the brokers' clocks date before
-the decision. Before transaction.version 2 data of one epoch may belong to a later transaction, so
-they count only if none was begun; where one may be among records of the coordinator's log that are
-lost or compacted away, or where the data came so late that the marker may have gone with the head,
-the finding is inconclusive. There decisions and markers are also counted: each of several
-transactions with one epoch has its own marker. A marker without data may have been emptied by the
-cleaner, and a message format older than 2 refuses data and marker. If the copy of the partition is
-older than the Complete record, or of a follower that may lag, the finding is inconclusive. If
-another replica wrote the marker after the end of this copy, nothing is reported, unless this copy
-holds data of the producer's next epoch: then it has lost records that the other replica kept.
+the decision. A marker without data may have been emptied by the cleaner. A message format older
+than 2 refuses data and marker.
+
+Before transaction.version 2 data of one epoch may belong to a later transaction, so they count only
+if no later transaction was begun. The finding is inconclusive if one may be among records of the
+coordinator's log that are lost or compacted away, or if the data came so late that the marker may
+have gone with the head of the log. There decisions and markers are also counted: each of several
+transactions with one epoch has its own marker.
+
+If the copy of the partition is older than the Complete record, or is that of a follower that may
+lag, the finding is inconclusive. If another replica wrote the marker after the end of this copy,
+nothing is reported. The exception is a copy with data of the producer's next epoch: it has lost
+records that the other replica kept.
 
 Evidence: the first batch of the transaction there, and the Prepare record.
 """
@@ -101,14 +105,14 @@ CHECK = Check(
         Proof("the Prepare record", "lacking_file", "lacking_position", "lacking_length"),
     ),
     message=lambda: text(
-        "Transaction {transactional_id} (producer {producer_id}) has decision {decision} and was "
-        "completed at offset {lacking_complete} of __transaction_state-{coordinator_partition}, "
-        "but {topic}-{partition} has no marker of it."
+        "The coordinator decided {decision} for transaction {transactional_id} (producer "
+        "{producer_id}) and completed it (Complete record at offset {lacking_complete} of "
+        "__transaction_state-{coordinator_partition}). {topic}-{partition} has no marker of it."
     ),
     remedy=lambda: text(
         "Records of producer {producer_id} from offset {lacking_first} on stay open until its next "
-        "marker and then take that marker's outcome instead of {decision}. Abort the transaction "
-        "with kafka-transactions.sh if it is still open. Look for data that were lost with the "
-        "marker, and correct the results of consumers of {topic}-{partition}."
+        "marker. They then have that marker's outcome instead of {decision}. If the transaction "
+        "is still open, abort it with kafka-transactions.sh. Look for data that were lost with "
+        "the marker. Correct the results of consumers of {topic}-{partition}."
     ),
 )

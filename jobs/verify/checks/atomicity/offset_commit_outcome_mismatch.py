@@ -79,16 +79,16 @@ CHECK = Check(
     ),
     message=lambda: text(
         "The offset commits of producer {producer_id} (epoch {producer_epoch}) at offset "
-        "{first_offset} of {topic}-{partition} were ended by {outcome} at offset {marker_offset}, "
-        "but its output in {place} from offset {from_} on has the opposite outcome, by the marker "
-        "at offset {at}.",
+        "{first_offset} of {topic}-{partition} were ended by {outcome} at offset {marker_offset}. "
+        "Its output in {place} from offset {from_} on has the opposite outcome, by the marker at "
+        "offset {at}.",
         place="output.place",
         from_="output.first_offset",
         at="output.marker_offset",
     ),
     remedy=lambda: text(
         "Stop the application. If the offsets were committed, reset them with "
-        "kafka-consumer-groups.sh to before the input of the lost output. If the output was "
-        "committed, expect duplicates of it: its input is processed again."
+        "kafka-consumer-groups.sh to the first input offset whose output was aborted. If the "
+        "output was committed, expect duplicates of it: its input is processed again."
     ),
 )

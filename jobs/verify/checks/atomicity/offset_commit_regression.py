@@ -1,4 +1,4 @@
-"""The committed offset of a group went back for one commit, as after a delayed request.
+"""The committed offset of a group went back for one commit.
 
 What it finds: a transaction whose offset commit for a partition is lower than the commit it
 replaced, while the next commit is higher than the replaced one and comes from the producer that
@@ -48,8 +48,8 @@ CHECK = Check(
     ),
     message=lambda: text(
         "Group {group} had committed offset {replaced_committed_offset} of "
-        "{committed_topic}-{committed_partition}; the transaction of producer {producer_id} whose "
-        "marker is at offset {late_effective_offset} set it back to {late_committed_offset}; the "
+        "{committed_topic}-{committed_partition}. The transaction of producer {producer_id} with "
+        "its marker at offset {late_effective_offset} set it back to {late_committed_offset}. The "
         "next commit was {following_committed_offset}."
     ),
     remedy=lambda: text(

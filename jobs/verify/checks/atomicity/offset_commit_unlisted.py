@@ -17,9 +17,9 @@ Evidence: the first batch of the commits, and the last record of the epoch.
 
 from pyspark.sql import functions as F
 
-from jobs.model.commands import DESCRIBE_PRODUCERS
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
 from jobs.verify.conditions import unstable_tail
+from jobs.verify.remedies import abort_unlisted
 from jobs.verify.verdict import ADMIN_ABORT_POSSIBLE, DUMP_BEFORE_EVENT, explained, inconclusive
 
 CHECK = Check(
@@ -47,8 +47,5 @@ CHECK = Check(
         "{first_offset} of {topic}-{partition}, but no transaction of {transactional_id} in that "
         "epoch lists the partition."
     ),
-    remedy=lambda: text(
-        DESCRIBE_PRODUCERS + "; abort the transactions that are open there, and check whether "
-        "transaction.partition.verification.enable is on."
-    ),
+    remedy=abort_unlisted,
 )

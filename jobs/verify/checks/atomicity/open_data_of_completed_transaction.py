@@ -5,7 +5,7 @@ a higher producer epoch and is not a Prepare record.
 
 Why it is wrong: the epoch of a transactional id rises only after the transaction, when every
 partition has its marker. read_committed consumers stop at the data until the producer's next
-marker, which decides them whatever the coordinator decided before.
+marker. That marker then decides them, whatever the coordinator decided before.
 
 When it is legal: never, unless the copy of the partition is older than that record. If the Prepare
 record that lists the partition is still present, missing_marker_in_listed_partition reports the
@@ -52,7 +52,7 @@ CHECK = Check(
     ),
     message=lambda: text(
         "The transaction of producer {producer_id} (epoch {producer_epoch}) that began at offset "
-        "{first_offset} is open in {topic}-{partition}, but its coordinator has completed it: "
+        "{first_offset} is open in {topic}-{partition}, but its coordinator has completed it. "
         "{transactional_id} is in state {coordinator_state} with a higher epoch."
     ),
     remedy=abort_command,

@@ -54,11 +54,12 @@ CHECK = Check(
     message=lambda: text(
         "Offsets that producer {producer_id} committed from offset {first_offset} of "
         "{topic}-{partition} on have been pending for {minutes} minutes (groups: "
-        "{pending_groups}); the coordinator of the transaction is in state {coordinator_state}.",
+        "{pending_groups}). The coordinator of the transaction is in state {coordinator_state}.",
         minutes=F.floor(F.col("age_ms") / 60000),
     ),
     remedy=lambda: text(
-        DESCRIBE_PRODUCERS + "; the coordinator ends a transaction that it lists; the finding "
-        "hanging_transaction has the command for one that hangs."
+        "If the coordinator lists the partition, wait: it ends the transaction. Otherwise the "
+        "transaction hangs: the finding hanging_transaction has the command that aborts it. To "
+        f"list the open transactions of the partition: {DESCRIBE_PRODUCERS}"
     ),
 )

@@ -11,7 +11,7 @@ KAFKA-19999).
 When it is legal: the coordinator was down, or a listed partition had no leader. The finding is
 therefore a violation only if every listed partition has the marker below its high watermark, and
 the same partition of the log was still written to for that long after the last of them. If the copy
-ends too early, or records behind that one are lost or cannot be decoded, the finding is
+ends too early, or later records of that partition are lost or cannot be decoded, the finding is
 inconclusive.
 
 Evidence: the Prepare record.
@@ -87,14 +87,14 @@ CHECK = Check(
     message=lambda: text(
         "The transaction of {transactional_id} (producer {producer_id}) has been in state "
         "{state_name} since offset {offset} of __transaction_state-{partition} and was never "
-        "completed; {marked} of {listed} listed partitions have its marker.",
+        "completed. {marked} of its {listed} partitions have the marker.",
         marked=F.coalesce("marked_partitions", F.lit(0)),
         listed=number_of("partitions"),
     ),
     remedy=lambda: text(
-        "Check with kafka-topics.sh --describe whether every listed partition has a leader, and "
-        "search the coordinator's server log for rejected markers of {transactional_id}. Then move "
-        "the leader of __transaction_state-{partition}: the new leader loads the log and sends the "
+        "Check with kafka-topics.sh --describe whether every listed partition has a leader. Search "
+        "the coordinator's server log for rejected markers of {transactional_id}. Then move the "
+        "leader of __transaction_state-{partition}: the new leader loads the log and sends the "
         "markers again."
     ),
 )

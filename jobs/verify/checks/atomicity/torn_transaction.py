@@ -1,9 +1,9 @@
 """A committed transaction was aborted in one of its partitions.
 
-What it finds: data of a partition that an ABORT marker of their own epoch ended, while the
-coordinator committed the transaction of that epoch, which lists the partition. Under
-transaction.version 0 and 1 the COMMIT marker must also be missing there, but not in other
-partitions.
+What it finds: data of a partition that an ABORT marker of their own epoch ended, although the
+coordinator committed the transaction of that epoch, and that transaction lists the partition. Under
+transaction.version 0 and 1 the COMMIT marker must also be missing there, but present in another
+partition.
 
 Why it is wrong: a transaction is committed in all partitions or in none. Here consumers receive its
 records in the other partitions and its offset commits, but not these records.
@@ -11,12 +11,13 @@ records in the other partitions and its offset commits, but not these records.
 When it is legal: never. The cause is an operator's abort in one partition (kafka-transactions.sh
 abort) while the producer is still running and later commits. Under transaction.version 0 and 1 a
 client's own abort carries the epoch of its data too, so this is judged only if the coordinator's
-log still shows that no abort of that epoch was decided for the partition. Where a commit of an
-older version has the epoch of the data and lists the partition, too, the data may be late ones of
-that, which hung: marker_outcome_mismatch tells such an abort. An ABORT marker above the high
-watermark may be cut off again: the finding is inconclusive then. A PrepareCommit record that the
-next record of its id contradicts is an append that timed out: it never took effect and committed
-nothing.
+log still shows that no abort of that epoch was decided for the partition.
+
+If a commit under an older transaction.version also has the epoch of the data and lists the
+partition, the data may be late data of that transaction, which hung. marker_outcome_mismatch
+reports such an abort. An ABORT marker above the high watermark may be truncated: then the finding
+is inconclusive. A PrepareCommit record that the next record of its id contradicts is an append that
+timed out: it never took effect and committed nothing.
 
 Evidence: the ABORT marker, and the Prepare record of the commit.
 """
@@ -69,8 +70,8 @@ CHECK = Check(
     ),
     message=lambda: text(
         "Transaction {transactional_id} (producer {producer_id}) was committed, but its records in "
-        "{topic}-{partition} from offset {unraised_first} on were aborted, by an operator or by a "
-        "marker that contradicts the decision."
+        "{topic}-{partition} from offset {unraised_first} on were aborted: by an operator, or by "
+        "a marker that contradicts the decision."
     ),
     remedy=lambda: text(
         "Consumers received its records in the other partitions, but not those in "

@@ -27,7 +27,7 @@ CHECK = Check(
     ),
     found=lambda: text("{count} records"),
     message=lambda: text(
-        "The batch at offset {offset_first} has {count} records by its header but ends at offset "
-        "{offset_last}."
+        "The header of the batch at offset {offset_first} gives {count} records and last offset "
+        "{offset_last}: more records than offsets."
     ),
 )

@@ -26,7 +26,7 @@ CHECK = Check(
     expected=lambda: F.lit("a matching checksum"),
     found=lambda: F.lit("another checksum"),
     message=lambda: text(
-        "The batch at byte {byte_position} fails its checksum: its bytes changed after they were "
-        "written."
+        "The checksum of the batch at byte {byte_position} does not match its bytes: they changed "
+        "after they were written."
     ),
 )

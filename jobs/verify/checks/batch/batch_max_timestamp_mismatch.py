@@ -26,7 +26,7 @@ CHECK = Check(
     found=lambda: text("{max_timestamp} ms"),
     message=lambda: text(
         "The header of the batch at offset {offset_first} has maximum timestamp {max_timestamp} "
-        "ms; the largest timestamp of its records is {found_value} ms."
+        "ms. The largest timestamp of its records is {found_value} ms."
     ),
     needs_records=True,
 )

@@ -25,8 +25,8 @@ CHECK = Check(
     expected=lambda: text("{count} records"),
     found=lambda: F.lit("another number"),
     message=lambda: text(
-        "The batch at offset {offset_first} has {count} records by its header, but does not "
-        "contain that number."
+        "The header of the batch at offset {offset_first} gives {count} records. The batch "
+        "contains another number."
     ),
     needs_records=True,
 )

@@ -38,7 +38,7 @@ CHECK = Check(
     expected=lambda: F.lit("a delete horizon on tombstones and markers of compacted topics"),
     found=lambda: text("horizon {base_timestamp} ms, attributes {attributes}"),
     message=lambda: text(
-        "The batch at offset {offset_first} has a delete horizon although {why}.",
+        "The batch at offset {offset_first} has a delete horizon, although {why}.",
         why=F.when(
             has_fault(faults.HORIZON_WITHOUT_CAUSE), F.lit("it has no tombstone and no marker")
         ).otherwise(F.lit("its partition was never compacted")),

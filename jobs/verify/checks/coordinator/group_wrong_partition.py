@@ -34,12 +34,13 @@ CHECK = Check(
     expected=lambda: text("the partition that its hash gives"),
     found=lambda: text("partition {partition}"),
     message=lambda: text(
-        "Group {group} has records in {topic}-{partition}, first at offset {offset}, where its "
-        "coordinator does not look: its committed offsets there are lost to the group."
+        "Group {group} has records in {topic}-{partition}, first at offset {offset}. Its "
+        "coordinator does not read that partition, so its committed offsets there are lost to "
+        "the group."
     ),
     remedy=lambda: text(
-        "Check whether partitions were added to {topic}. Compare the offsets that group {group} "
-        "reads with those stored here, and set them with kafka-consumer-groups.sh."
+        "Check whether partitions were added to {topic}. Compare the committed offsets that group "
+        "{group} now has with those stored here, and set them with kafka-consumer-groups.sh."
     ),
     needs_records=True,
 )

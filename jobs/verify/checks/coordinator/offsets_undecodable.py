@@ -16,6 +16,7 @@ from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, text
 from jobs.verify.conditions import unstable_tail
+from jobs.verify.remedies import copy_again
 from jobs.verify.verdict import TEXT_DUMP_LACKS_FIELD, VERSION_DEPENDENT, inconclusive
 
 CHECK = Check(
@@ -35,9 +36,6 @@ CHECK = Check(
         "The record at offset {offset} of {topic}-{partition} (group {group}) cannot be decoded: "
         "{error}."
     ),
-    remedy=lambda: text(
-        "Copy the segment again. If the record still cannot be decoded, take it from another "
-        "replica."
-    ),
+    remedy=copy_again,
     needs_records=True,
 )

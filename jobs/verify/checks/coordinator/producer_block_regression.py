@@ -29,11 +29,11 @@ CHECK = Check(
     ),
     message=lambda: text(
         "At offset {offset_first} of __cluster_metadata the next producer id is "
-        "{next_producer_id}, but it was {previous_next_producer_id} at offset {previous_offset}: "
-        "producer ids were allocated twice."
+        "{next_producer_id}. At offset {previous_offset} it already was "
+        "{previous_next_producer_id}, so producer ids were allocated twice."
     ),
     remedy=lambda: text(
-        "Stop the producers that use ids from {next_producer_id} on, and compare the copies of "
-        "__cluster_metadata of all controllers before one of them is restarted."
+        "Stop the producers that use ids from {next_producer_id} on. Compare the copies of "
+        "__cluster_metadata of all controllers before you restart one of them."
     ),
 )

@@ -1,15 +1,14 @@
-"""A coordinator says something else of a transactional id than its log.
+"""A coordinator reports another state of a transactional id than its log has.
 
-What it finds: in a dump over the protocol, a coordinator that named the same state and producer id
-before the data were fetched and after them, where the last record of the id in
-`__transaction_state`, there since before, has another one.
+What it finds: in a dump over the protocol, a coordinator that reported the same state and producer
+id of a transactional id before and after the fetch, while the last record of the id in
+`__transaction_state`, written before the fetch, has another state or producer id.
 
-Why it is suspicious: a coordinator answers its clients by its memory, and rebuilds that from the
-log when it restarts or moves: transactions then end otherwise than clients were told.
+Why it is suspicious: a coordinator answers its clients from its memory. When it restarts or moves,
+it rebuilds that from the log; transactions may then end otherwise than clients were told.
 
-When it is legal: an append to the log that failed late, for its timeout, leaves a record that never
-took effect. What moved meanwhile is compared with nothing, and an id that is not listed may be
-hidden by ACLs.
+When it is legal: an append that failed late, by a timeout, leaves a record that never took effect.
+An id that changed during the fetch is not compared. An id that is not listed may be hidden by ACLs.
 
 Evidence: none in a file; the offset is that of the record.
 """
@@ -37,12 +36,12 @@ CHECK = Check(
     found=lambda: text("{told_state} of producer {told_producer_id}"),
     proofs=(),
     message=lambda: text(
-        "Broker {answering_broker} has {transactional_id} in state {told_state} with producer "
-        "{told_producer_id}; the last record of __transaction_state-{partition} about it says "
-        "{state} of producer {producer_id}."
+        "Broker {answering_broker} reports {transactional_id} in state {told_state} with producer "
+        "id {told_producer_id}. The last record of {transactional_id} in "
+        "__transaction_state-{partition} has state {state} and producer id {producer_id}."
     ),
     remedy=lambda: text(
-        f"Ask again with {DESCRIBE_TRANSACTION}; if it is the same, restart that broker: its "
-        "memory is rebuilt from the log."
+        "Ask the broker again. If the answer is the same, restart it. It then rebuilds its state "
+        f"from the log. To ask: {DESCRIBE_TRANSACTION}"
     ),
 )

@@ -42,8 +42,8 @@ CHECK = Check(
         Proof("the record"),
     ),
     message=lambda: text(
-        "Transactional id {transactional_id} goes from {previous_state_name} to {state_name} at "
-        "offset {offset} without a Prepare record."
+        "Transactional id {transactional_id} changes from {previous_state_name} to {state_name} at "
+        "offset {offset}, without a Prepare record between them."
     ),
     remedy=lambda: text(
         "Look for the markers of producer {producer_id} in the partitions that its Ongoing records "

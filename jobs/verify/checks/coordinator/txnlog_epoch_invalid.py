@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, text
 from jobs.verify.conditions import unstable_tail
+from jobs.verify.remedies import compare_with_records
 from jobs.verify.transitions import is_decoded
 
 CHECK = Check(
@@ -27,11 +28,8 @@ CHECK = Check(
     expected=lambda: text("producer epoch 0 or higher"),
     found=lambda: text("producer epoch {producer_epoch}"),
     message=lambda: text(
-        "Transactional id {transactional_id} has producer epoch {producer_epoch} at offset "
-        "{offset}."
+        "The record of transactional id {transactional_id} at offset {offset} has producer epoch "
+        "{producer_epoch}."
     ),
-    remedy=lambda: text(
-        "Read the records of {transactional_id} in __transaction_state-{partition} around offset "
-        "{offset}; keep its producer stopped until its partitions have been compared with them."
-    ),
+    remedy=compare_with_records,
 )

@@ -70,8 +70,8 @@ CHECK = Check(
         Proof("the record"),
     ),
     message=lambda: text(
-        "Transactional id {transactional_id} goes from producer epoch {before} to {producer_epoch} "
-        "in the transition to {state_name} at offset {offset}.",
+        "The producer epoch of transactional id {transactional_id} changes from {before} to "
+        "{producer_epoch} with the {state_name} record at offset {offset}.",
         before="previous.producer_epoch",
     ),
 )

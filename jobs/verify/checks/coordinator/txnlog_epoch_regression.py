@@ -8,8 +8,8 @@ accepted again.
 
 When it is legal: above the high watermark; or the coordinator repeated a transition from its older
 state because one or more appends had failed late. If records between the two are missing, an epoch
-one step higher may come from such an append. Before transaction.version 2 a fence is in memory
-whatever becomes of its append, so nothing goes back behind it.
+one step higher may come from such an append. Before transaction.version 2 the raised epoch of a
+fence stays in memory even if its append fails, so no later record has a lower one.
 
 Evidence: the record and the one before it.
 """
@@ -18,6 +18,7 @@ from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.conditions import unstable_tail
+from jobs.verify.remedies import compare_with_records
 from jobs.verify.transitions import (
     failed_raise,
     is_decoded,
@@ -49,12 +50,9 @@ CHECK = Check(
         Proof("the record"),
     ),
     message=lambda: text(
-        "Transactional id {transactional_id} goes back from producer epoch {before} to "
+        "The producer epoch of transactional id {transactional_id} goes back from {before} to "
         "{producer_epoch} at offset {offset}.",
         before="previous.producer_epoch",
     ),
-    remedy=lambda: text(
-        "Read the records of {transactional_id} in __transaction_state-{partition} around offset "
-        "{offset}; keep its producer stopped until its partitions have been compared with them."
-    ),
+    remedy=compare_with_records,
 )

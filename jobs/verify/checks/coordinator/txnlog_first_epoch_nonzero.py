@@ -31,7 +31,7 @@ CHECK = Check(
     expected=lambda: text("producer epoch 0"),
     found=lambda: text("producer epoch {producer_epoch}"),
     message=lambda: text(
-        "Transactional id {transactional_id} begins at offset {offset} with producer epoch "
-        "{producer_epoch}."
+        "The first record of transactional id {transactional_id}, at offset {offset}, has producer "
+        "epoch {producer_epoch}."
     ),
 )

@@ -17,6 +17,7 @@ from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.conditions import unstable_tail
+from jobs.verify.remedies import compare_with_records
 from jobs.verify.transitions import is_decoded, is_repeated, may_follow, taken_from_the_older_state
 from schemas.coordinator_states import (
     AT_REST,
@@ -63,8 +64,5 @@ CHECK = Check(
         "Transactional id {transactional_id} changes from {previous_state_name} to {state_name} at "
         "offset {offset}."
     ),
-    remedy=lambda: text(
-        "Read the records of {transactional_id} in __transaction_state-{partition} around offset "
-        "{offset}; keep its producer stopped until its partitions have been compared with them."
-    ),
+    remedy=compare_with_records,
 )

@@ -7,15 +7,15 @@ Why it is suspect: the coordinator looks every ten seconds for transactions to a
 
 When it is legal: the coordinator was stopped; ids of two-phase commit never time out. Texts of
 kafka-dump-log up to 3.9 do not show when a transaction began: then the finding is inconclusive,
-unless the last update alone is old enough. So it is where records behind that one are lost or
-cannot be decoded.
+unless the last update alone is old enough. It is also inconclusive if later records of that
+partition are lost or cannot be decoded.
 
 Evidence: the batch of the record.
 """
 
 from pyspark.sql import functions as F
 
-from jobs.verify.check import WARNING, Check, text
+from jobs.verify.check import WARNING, Check, moment, text
 from jobs.verify.conditions import unstable_tail
 from jobs.verify.transitions import is_decoded
 from jobs.verify.verdict import (
@@ -59,8 +59,10 @@ CHECK = Check(
         F.col("overdue_ms") > 0,
         text(
             "The transaction of {transactional_id} began at {start} with a timeout of "
-            "{timeout_ms} ms, and its coordinator has not aborted it.",
-            start=F.coalesce(F.col("start_ms").cast("string"), text("{last_update_ms} or before")),
+            "{timeout_ms} ms. Its coordinator has not aborted it.",
+            start=F.coalesce(
+                moment("start_ms"), F.concat(moment("last_update_ms"), F.lit(" or before"))
+            ),
         ),
     ).otherwise(
         text(

@@ -18,6 +18,7 @@ from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.conditions import unstable_tail
+from jobs.verify.remedies import compare_with_records
 from jobs.verify.transitions import (
     is_decoded,
     lacks,
@@ -63,7 +64,31 @@ def _differs() -> Column:
 def _names(partitions: str) -> Column:
     """The first ten of a list, for a person."""
     some = F.concat_ws(", ", F.slice(F.array_sort(partitions), 1, 10))
-    return F.when(number_of(partitions) > 0, some)
+    more = F.when(number_of(partitions) > 10, F.lit(", …")).otherwise(F.lit(""))
+    return F.when(number_of(partitions) > 0, F.concat(some, more))
+
+
+def _rule() -> Column:
+    """What the record breaks, for a person."""
+    before = F.coalesce(_names("previous.partitions"), F.lit("no partition"))
+    return (
+        F.when(_rests_with_partitions(), F.lit("A record in this state lists no partition."))
+        .when(_aborts_what_was_never_added(), F.lit("No Ongoing record added them."))
+        .when(
+            F.col("state") == ONGOING,
+            text(
+                "The Ongoing record before it lists {before}. A transaction drops no partition.",
+                before=before,
+            ),
+        )
+        .otherwise(
+            text(
+                "The Ongoing record before it lists {before}. A Prepare record lists the same "
+                "partitions.",
+                before=before,
+            )
+        )
+    )
 
 
 CHECK = Check(
@@ -83,7 +108,9 @@ CHECK = Check(
         taken_from_the_older_state(unless=_has_none_at_rest),
         unstable_tail(),
     ),
-    expected=lambda: text("partitions {before}", before=_names("previous.partitions")),
+    expected=lambda: F.when(_has_none_at_rest(), F.lit("no partitions")).otherwise(
+        text("partitions {before}", before=_names("previous.partitions"))
+    ),
     found=lambda: text("partitions {now}", now=_names("partitions")),
     proofs=(
         Proof("the record before", "previous_file", "previous_position", "previous_length"),
@@ -91,12 +118,9 @@ CHECK = Check(
     ),
     message=lambda: text(
         "The {state_name} record of transactional id {transactional_id} at offset {offset} lists "
-        "partitions {now} after {before}, which does not fit its state.",
-        now=_names("partitions"),
-        before=_names("previous.partitions"),
+        "{now}. {rule}",
+        now=F.coalesce(_names("partitions"), F.lit("no partition")),
+        rule=_rule(),
     ),
-    remedy=lambda: text(
-        "Read the records of {transactional_id} in __transaction_state-{partition} around offset "
-        "{offset}; keep its producer stopped until its partitions have been compared with them."
-    ),
+    remedy=compare_with_records,
 )

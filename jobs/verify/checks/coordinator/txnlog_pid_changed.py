@@ -19,6 +19,7 @@ from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.conditions import unstable_tail
+from jobs.verify.remedies import compare_with_records
 from jobs.verify.transitions import (
     is_decoded,
     of_two_phase_commit,
@@ -65,16 +66,15 @@ CHECK = Check(
         Proof("the record"),
     ),
     message=lambda: text(
-        "Transactional id {transactional_id} changes from producer id {before} to {producer_id} at "
-        "offset {offset}, although {rule}.",
+        "The producer id of transactional id {transactional_id} changes from {before} to "
+        "{producer_id} at offset {offset}, although {rule}.",
         before="previous.producer_id",
         rule=F.when(
             _another_was_to_follow(),
-            text("the next producer id was {next}", next="previous.next_producer_id"),
+            text(
+                "the record before gives {next} as the next one", next="previous.next_producer_id"
+            ),
         ).otherwise(text("epoch {epoch} was not exhausted", epoch="previous.producer_epoch")),
     ),
-    remedy=lambda: text(
-        "Read the records of {transactional_id} in __transaction_state-{partition} around offset "
-        "{offset}; keep its producer stopped until its partitions have been compared with them."
-    ),
+    remedy=compare_with_records,
 )

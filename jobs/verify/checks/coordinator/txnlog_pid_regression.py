@@ -44,8 +44,8 @@ CHECK = Check(
         Proof("the record"),
     ),
     message=lambda: text(
-        "Transactional id {transactional_id} goes back from producer id {before} to {producer_id}, "
-        "which had been replaced, at offset {offset}.",
+        "At offset {offset} transactional id {transactional_id} goes back from producer id "
+        "{before} to {producer_id}, which had been replaced before.",
         before="previous.producer_id",
     ),
     remedy=lambda: text(

@@ -37,8 +37,8 @@ CHECK = Check(
         Proof("the first record of this id with the producer id"),
     ),
     message=lambda: text(
-        "Transactional id {transactional_id} gets producer id {producer_id} at offset {offset}, "
-        "which transactional id {other} has too.",
+        "Transactional ids {transactional_id} and {other} both have producer id {producer_id}. The "
+        "first record of {transactional_id} with it is at offset {offset}.",
         other="first_user.transactional_id",
     ),
     remedy=lambda: text(

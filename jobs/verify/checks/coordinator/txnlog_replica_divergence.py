@@ -55,12 +55,13 @@ CHECK = Check(
     ),
     message=lambda: text(
         "The copies of __transaction_state-{partition} on brokers {broker} and {other_broker} "
-        "contradict each other from offset {offset_first} on ({transactional_id}), below the high "
-        "watermark of both."
+        "contradict each other from offset {offset_first} on, below the high watermark of both. "
+        "The record there is of transactional id {transactional_id}."
     ),
     remedy=lambda: text(
         "Find out which broker led __transaction_state-{partition} around offset {offset_first}, "
-        "and whether unclean.leader.election.enable is set for it. Trust the current leader, and "
-        "compare the partitions of the ids after that offset with both copies."
+        "and whether unclean.leader.election.enable is set for it. The copy of the current leader "
+        "is the valid one. Compare the partitions of the transactional ids after that offset with "
+        "both copies."
     ),
 )

@@ -10,7 +10,7 @@ start it is aborted too early or never.
 When it is legal: if records between two are missing, a change is not judged. After appends that
 failed late, another transaction may begin from the older state. If a clock was set back, or another
 coordinator has a different clock, the update of a running transaction may be earlier than its
-start; only at the begin of a transaction are both taken from one reading of one clock.
+start. Only the first record of a transaction takes both from one reading of one clock.
 
 Evidence: the record and the one before it.
 """
@@ -18,8 +18,9 @@ Evidence: the record and the one before it.
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from jobs.verify.check import ERROR, Check, Proof, text
+from jobs.verify.check import ERROR, Check, Proof, moment, text
 from jobs.verify.conditions import unstable_tail
+from jobs.verify.remedies import compare_with_records
 from jobs.verify.transitions import is_decoded, same_transaction, taken_from_the_older_state
 from jobs.verify.verdict import CLOCK_SKEW, suspect
 from schemas.coordinator_states import AT_REST, COMPLETE_ABORT, EMPTY, ONGOING
@@ -55,6 +56,38 @@ def _begins() -> Column:
     )
 
 
+def _empty_with_start() -> Column:
+    return (F.col("state") == EMPTY) & (F.col("start_ms") != -1)
+
+
+def _fault() -> Column:
+    """What the record breaks, for a person."""
+    start = moment("start_ms")
+    return (
+        F.when(
+            _empty_with_start(),
+            text("has start timestamp {start}. An Empty record has none.", start=start),
+        )
+        .when(_contradicts_itself(), F.lit("has no start timestamp."))
+        .when(
+            _moved(),
+            text(
+                "has start timestamp {start}. The record before, of the same transaction, has "
+                "{before}.",
+                start=start,
+                before=moment("previous.start_ms"),
+            ),
+        )
+        .otherwise(
+            text(
+                "has start timestamp {start}, which is later than its update timestamp {update}.",
+                start=start,
+                update=moment("last_update_ms"),
+            )
+        )
+    )
+
+
 CHECK = Check(
     code="txnlog_start_timestamp_invalid",
     severity=ERROR,
@@ -66,19 +99,20 @@ CHECK = Check(
         unstable_tail(),
         suspect(CLOCK_SKEW, lambda: ~surely(_does_not_fit()) & ~_begins()),
     ),
-    expected=lambda: text("start {before} in state {state_name}", before="previous.start_ms"),
+    expected=lambda: (
+        F.when(_empty_with_start(), F.lit("no start in state Empty"))
+        .when(_contradicts_itself(), text("a start in state {state_name}"))
+        .when(_moved(), text("start {before}", before="previous.start_ms"))
+        .otherwise(text("a start up to the last update {last_update_ms}"))
+    ),
     found=lambda: text("start {start_ms}"),
     proofs=(
         Proof("the record before", "previous_file", "previous_position", "previous_length"),
         Proof("the record"),
     ),
     message=lambda: text(
-        "The {state_name} record of transactional id {transactional_id} at offset {offset} has "
-        "start timestamp {start_ms} after {before}.",
-        before="previous.start_ms",
+        "The {state_name} record of transactional id {transactional_id} at offset {offset} {fault}",
+        fault=_fault(),
     ),
-    remedy=lambda: text(
-        "Read the records of {transactional_id} in __transaction_state-{partition} around offset "
-        "{offset}; keep its producer stopped until its partitions have been compared with them."
-    ),
+    remedy=compare_with_records,
 )

@@ -30,7 +30,7 @@ CHECK = Check(
     expected=lambda: text("a status byte from 0 to 5"),
     found=lambda: text("status byte {status}"),
     message=lambda: text(
-        "Transactional id {transactional_id} has status byte {status} at offset {offset}, which "
-        "no coordinator writes."
+        "The record of transactional id {transactional_id} at offset {offset} has status byte "
+        "{status}. No coordinator writes it."
     ),
 )

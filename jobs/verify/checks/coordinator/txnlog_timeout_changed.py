@@ -40,8 +40,8 @@ CHECK = Check(
         Proof("the record"),
     ),
     message=lambda: text(
-        "The timeout of transactional id {transactional_id} changes from {before} to "
-        "{timeout_ms} ms in the {state_name} record at offset {offset}.",
+        "The timeout of transactional id {transactional_id} changes from {before} to {timeout_ms} "
+        "ms with the {state_name} record at offset {offset}. Only an Empty record changes it.",
         before="previous.timeout_ms",
     ),
 )

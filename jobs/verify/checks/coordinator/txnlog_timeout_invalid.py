@@ -45,6 +45,7 @@ CHECK = Check(
     expected=lambda: text("a timeout from 1 to {limit_ms} ms"),
     found=lambda: text("{timeout_ms} ms"),
     message=lambda: text(
-        "Transactional id {transactional_id} has a timeout of {timeout_ms} ms at offset {offset}."
+        "The record of transactional id {transactional_id} at offset {offset} has a timeout of "
+        "{timeout_ms} ms."
     ),
 )

@@ -41,8 +41,8 @@ CHECK = Check(
         Proof("the record"),
     ),
     message=lambda: text(
-        "Transactional id {transactional_id} expires at offset {offset} while its transaction is "
-        "in state {previous_state_name}."
+        "The tombstone at offset {offset} removes transactional id {transactional_id} while its "
+        "transaction is in state {previous_state_name}."
     ),
     remedy=lambda: text(
         "Look for open transactions of producer {before} in the partitions that the previous "

@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, text
 from jobs.verify.conditions import unstable_tail
+from jobs.verify.remedies import copy_again
 from jobs.verify.verdict import TEXT_DUMP_LACKS_FIELD, VERSION_DEPENDENT, inconclusive
 
 CHECK = Check(
@@ -34,8 +35,5 @@ CHECK = Check(
         "The record at offset {offset} of __transaction_state-{partition} cannot be decoded: "
         "{error}."
     ),
-    remedy=lambda: text(
-        "Copy the segment again. If the record still cannot be decoded, take it from another "
-        "replica."
-    ),
+    remedy=copy_again,
 )

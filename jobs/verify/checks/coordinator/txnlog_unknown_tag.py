@@ -25,7 +25,7 @@ CHECK = Check(
     expected=lambda: text("tags 0 to 3"),
     found=lambda: text("tag {unknown_tag}"),
     message=lambda: text(
-        "Records of __transaction_state-{partition} have tag {unknown_tag} from offset {offset} "
-        "on, which this audit does not know."
+        "Records of __transaction_state-{partition} have tag {unknown_tag}, first at offset "
+        "{offset}. This audit does not know it."
     ),
 )

@@ -13,7 +13,7 @@ Evidence: the record and the one before it.
 
 from pyspark.sql import functions as F
 
-from jobs.verify.check import WARNING, Check, Proof, text
+from jobs.verify.check import WARNING, Check, Proof, moment, text
 from jobs.verify.conditions import unstable_tail
 from jobs.verify.transitions import is_decoded
 from jobs.verify.verdict import CLOCK_SKEW, explained, suspect
@@ -41,7 +41,8 @@ CHECK = Check(
     ),
     message=lambda: text(
         "The {state_name} record of transactional id {transactional_id} at offset {offset} has "
-        "update timestamp {last_update_ms}; the record before it has {before}.",
-        before="previous.last_update_ms",
+        "update timestamp {now}. The record before it has {before}.",
+        now=moment("last_update_ms"),
+        before=moment("previous.last_update_ms"),
     ),
 )

@@ -36,8 +36,8 @@ CHECK = Check(
     expected=lambda: text("partition {home_partition} of {partition_count}"),
     found=lambda: text("partition {partition}"),
     message=lambda: text(
-        "Transactional id {transactional_id} is in __transaction_state-{partition}, but with "
-        "{partition_count} partitions it belongs to partition {home_partition}."
+        "Transactional id {transactional_id} is in __transaction_state-{partition}. By its hash "
+        "and {partition_count} partitions it belongs to partition {home_partition}."
     ),
     remedy=lambda: text(
         "Check whether the folder of the copy has the right name, and whether partitions were "

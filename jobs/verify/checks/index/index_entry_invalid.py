@@ -16,10 +16,12 @@ followers, the cleaner and the releases differ.
 Evidence: the entry, and the batch around its position or the batch whose offsets it contradicts.
 """
 
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import WARNING, Check, Proof, text
 from jobs.verify.contexts.side_fault import index_excuses
+from jobs.verify.remedies import rebuild_index
 from udfs.wire.side_files import index_rules as rules
 
 
@@ -32,6 +34,23 @@ def _expected():  # type: ignore[no-untyped-def]
         .when(fault == rules.NO_BATCH, F.lit("the position of a batch"))
         .when(fault == rules.OFFSET_BELOW_BATCH, text("an offset of at least {log_offset}"))
         .otherwise(text("an offset below {log_offset}, the batch of the next entry"))
+    )
+
+
+def _why() -> Column:
+    fault = F.col("fault")
+    return (
+        F.when(
+            fault == rules.ORDER, F.lit("One of the two is not above that of the entry before it.")
+        )
+        .when(fault == rules.OUTSIDE, F.lit("That offset is outside the segment."))
+        .when(fault == rules.BEHIND_END, F.lit("The log file ends before that byte."))
+        .when(fault == rules.NO_BATCH, F.lit("No batch begins at that byte."))
+        .when(
+            fault == rules.OFFSET_BELOW_BATCH,
+            text("The batch there begins at offset {log_offset}."),
+        )
+        .otherwise(text("The batch of the next entry begins at offset {log_offset}, not above it."))
     )
 
 
@@ -49,10 +68,9 @@ CHECK = Check(
         Proof("the batch that the entry contradicts", "log_file", "position", "length"),
     ),
     message=lambda: text(
-        "Entry {ordinal} of the offset index sends readers of offset {entry_offset} to byte "
-        "{entry_value}, where they cannot find it."
+        "Entry {ordinal} of the offset index maps offset {entry_offset} to byte {entry_value}. "
+        "{why}",
+        why=_why(),
     ),
-    remedy=lambda: F.lit(
-        "Stop the broker, delete this .index file, and start it: the index is rebuilt."
-    ),
+    remedy=lambda: rebuild_index(".index"),
 )

@@ -14,10 +14,12 @@ record of the batch, because releases differ.
 Evidence: the entry, and the batch that it contradicts.
 """
 
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import WARNING, Check, Proof, text
 from jobs.verify.contexts.side_fault import index_excuses
+from jobs.verify.remedies import rebuild_index
 from udfs.wire.side_files import index_rules as rules
 
 
@@ -28,6 +30,29 @@ def _expected():  # type: ignore[no-untyped-def]
         .when(fault == rules.OUTSIDE, F.lit("an offset of its segment"))
         .when(fault == rules.NOT_OF_BATCH, text("timestamp {log_timestamp} of its batch"))
         .otherwise(text("at least {log_timestamp}, the timestamp of the batch at {log_offset}"))
+    )
+
+
+def _why() -> Column:
+    fault = F.col("fault")
+    return (
+        F.when(
+            fault == rules.ORDER,
+            F.lit(
+                "The timestamp is not above that of the entry before it, or the offset is below."
+            ),
+        )
+        .when(fault == rules.OUTSIDE, F.lit("That offset is outside the segment."))
+        .when(
+            fault == rules.NOT_OF_BATCH,
+            text("In the log the batch with that offset has timestamp {log_timestamp}."),
+        )
+        .otherwise(
+            text(
+                "In the log an earlier batch, at offset {log_offset}, has the later timestamp "
+                "{log_timestamp}."
+            )
+        )
     )
 
 
@@ -45,10 +70,9 @@ CHECK = Check(
         Proof("the batch that the entry contradicts", "log_file", "position", "length"),
     ),
     message=lambda: text(
-        "Entry {ordinal} of the time index says that timestamp {entry_value} is reached at offset "
-        "{entry_offset}, which contradicts the log."
+        "Entry {ordinal} of the time index maps timestamp {entry_value} to offset {entry_offset}. "
+        "{why}",
+        why=_why(),
     ),
-    remedy=lambda: F.lit(
-        "Stop the broker, delete this .timeindex file, and start it: the index is rebuilt."
-    ),
+    remedy=lambda: rebuild_index(".timeindex"),
 )

@@ -32,8 +32,8 @@ CHECK = Check(
     found=lambda: text("an entry at offset {last}", last=F.col("entry.last")),
     proofs=(Proof("the entry", "entry_file", "entry_position", "entry_length"),),
     message=lambda: text(
-        "The ABORT marker of producer {producer_id} at offset {last} ended no transaction here, "
-        "but the index has an entry for it.",
+        "The index has an entry for the ABORT marker of producer {producer_id} at offset {last}, "
+        "which ended no transaction in this partition.",
         last=F.col("entry.last"),
     ),
 )

@@ -17,6 +17,7 @@ from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.contexts.txn_index_entry import is_malformed
+from jobs.verify.remedies import rebuild_index
 from jobs.verify.verdict import (
     CLEANED_RANGE,
     DUMP_BEFORE_EVENT,
@@ -52,12 +53,11 @@ CHECK = Check(
     found=lambda: F.lit("none"),
     proofs=(Proof("the entry", "entry_file", "entry_position", "entry_length"),),
     message=lambda: text(
-        "The index says that producer {producer_id} aborted offsets {first} to {last}, but the log "
-        "has no such ABORT marker: read_committed consumers skip committed records.",
+        "The index lists offsets {first} to {last} of producer {producer_id} as aborted. The log "
+        "has no ABORT marker of that producer at offset {last}. read_committed consumers skip "
+        "committed records.",
         first=F.col("entry.first"),
         last=F.col("entry.last"),
     ),
-    remedy=lambda: F.lit(
-        "Stop the broker, delete this .txnindex file, and start it: the index is rebuilt."
-    ),
+    remedy=lambda: rebuild_index(".txnindex"),
 )

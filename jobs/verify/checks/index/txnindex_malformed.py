@@ -16,6 +16,7 @@ from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.contexts.txn_index_entry import is_malformed
+from jobs.verify.remedies import rebuild_index
 
 CHECK = Check(
     code="txnindex_malformed",
@@ -40,7 +41,5 @@ CHECK = Check(
         first=F.col("entry.first"),
         last=F.col("entry.last"),
     ),
-    remedy=lambda: F.lit(
-        "Stop the broker, delete this .txnindex file, and start it: the index is rebuilt."
-    ),
+    remedy=lambda: rebuild_index(".txnindex"),
 )

@@ -13,7 +13,7 @@ broker has, are missing too. Or all data are below the log start offset:
 the cleaner writes no entry for a transaction that ends there
 (UnifiedLog.collectAbortedTransactions), and a broker that forgot the transaction with the head of
 the log writes none for its marker. Without the log-start-offset-checkpoint of the log directory
-that offset is unknown.
+the log start offset is unknown.
 
 Evidence: the marker.
 """
@@ -23,6 +23,7 @@ from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.conditions import cleaned_between, log_start_unknown, unstable_tail
+from jobs.verify.remedies import rebuild_index
 from jobs.verify.verdict import (
     CLEANED_RANGE,
     DUMP_BEFORE_EVENT,
@@ -65,10 +66,8 @@ CHECK = Check(
     found=lambda: F.lit("no entry"),
     proofs=(Proof("the ABORT marker", "marker_file", "marker_position", "marker_length"),),
     message=lambda: text(
-        "Producer {producer_id} aborted offsets {first_offset} to {marker_offset}, but the index "
-        "has no entry for them: read_committed consumers receive the aborted records."
+        "Producer {producer_id} aborted offsets {first_offset} to {marker_offset}. The index has "
+        "no entry for them, so read_committed consumers receive the aborted records."
     ),
-    remedy=lambda: F.lit(
-        "Stop the broker, delete this .txnindex file, and start it: the index is rebuilt."
-    ),
+    remedy=lambda: rebuild_index(".txnindex"),
 )

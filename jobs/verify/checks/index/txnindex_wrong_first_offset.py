@@ -22,6 +22,7 @@ from pyspark.sql import functions as F
 from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.conditions import log_start_unknown
 from jobs.verify.contexts.txn_index_entry import is_malformed
+from jobs.verify.remedies import rebuild_index
 from jobs.verify.verdict import CLEANED_RANGE, MISSING_RANGE, NO_INITIAL_STATE, explained
 from udfs.rules.memory import explains_first_offset
 
@@ -66,15 +67,13 @@ CHECK = Check(
         Proof("the ABORT marker", "marker_file", "marker_position", "marker_length"),
     ),
     message=lambda: text(
-        "The index says that the transaction of producer {producer_id} aborted at offset "
-        "{marker_offset} began at {first}; in the log it {start}.",
+        "The index entry for the ABORT marker of producer {producer_id} at offset {marker_offset} "
+        "has first offset {first}. In the log the transaction {start}.",
         first=F.col("entry.first"),
         start=F.coalesce(
-            F.concat(F.lit("begins at "), F.col("first_offset").cast("string")),
+            F.concat(F.lit("begins at offset "), F.col("first_offset").cast("string")),
             F.lit("has no data"),
         ),
     ),
-    remedy=lambda: F.lit(
-        "Stop the broker, delete this .txnindex file, and start it: the index is rebuilt."
-    ),
+    remedy=lambda: rebuild_index(".txnindex"),
 )

@@ -57,8 +57,8 @@ CHECK = Check(
         Proof("the ABORT marker", "marker_file", "marker_position", "marker_length"),
     ),
     message=lambda: text(
-        "The index entry of the transaction that producer {producer_id} aborted at offset "
-        "{marker_offset} has last stable offset {stored}; by the log it is {last_stable_offset}.",
+        "The index entry for the ABORT marker of producer {producer_id} at offset {marker_offset} "
+        "has last stable offset {stored}. In the log it is {last_stable_offset}.",
         stored=F.col("entry.last_stable_offset"),
     ),
 )

@@ -1,16 +1,17 @@
 """Records of a producer were written twice.
 
-What it finds: a data batch whose sequences, all of them, the same producer id and epoch has written
-to the partition before.
+What it finds: a data batch with only such sequences as the same producer id and epoch has already
+written to the partition.
 
 Why it is wrong: the leader remembers the last five batches of a producer and appends none of them
 again. Consumers read the records twice, which idempotence is there to prevent.
 
 When it is legal: different records may have the sequences of older ones if the broker had forgotten
-the producer, because its state had expired or was lost with the head of the log; where that began
-is only known of a broker that stopped cleanly, from its log-start-offset-checkpoint. An identical
-batch is a retry that was stored twice in any case, and the message then says so. A retry of an
-older epoch is reported by zombie_write_after_fence, overlapping offsets by the checks of segments.
+the producer, because its state had expired or was lost with the head of the log. The
+log-start-offset-checkpoint of a broker that stopped cleanly shows where the log began; that of
+another broker does not. An identical batch is a retry that was stored twice in any case, and the
+message then says so. A retry of an older epoch is reported by zombie_write_after_fence, overlapping
+offsets by the checks of segments.
 
 Evidence: the batch before and the batch that repeats.
 """
@@ -63,18 +64,19 @@ CHECK = Check(
         Proof("the batch that repeats"),
     ),
     message=lambda: text(
-        "Producer {producer_id} has sequences {first_sequence} to {first_batch_last_sequence} of "
-        "epoch {producer_epoch} twice: the second time at offset {first_offset}{cause}.",
+        "Sequences {first_sequence} to {first_batch_last_sequence} of producer {producer_id}, "
+        "epoch {producer_epoch}, are in the log twice. The second time is at offset "
+        "{first_offset}{cause}.",
         cause=F.when(
             F.col("state_may_have_expired") & F.col("same_bytes"),
             F.lit(
-                ", byte for byte. The broker may have forgotten the producer in between, as the "
+                ", byte for byte. The broker may have forgotten the producer in between: the "
                 "timestamps of its records are older than producer.id.expiration.ms"
             ),
         ).otherwise(F.lit("")),
     ),
     remedy=lambda: text(
-        "Consumers of {topic}-{partition} have read these records twice: deduplicate downstream "
-        "from offset {first_offset}."
+        "Consumers of {topic}-{partition} have read these records twice. Remove the duplicates "
+        "downstream, from offset {first_offset} on."
     ),
 )

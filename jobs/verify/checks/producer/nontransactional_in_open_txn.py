@@ -46,7 +46,7 @@ CHECK = Check(
         Proof("the batch without the transactional bit"),
     ),
     message=lambda: text(
-        "Producer {producer_id} writes non-transactional data at offset {first_offset} while its "
-        "transaction in this partition is open."
+        "Producer {producer_id} wrote non-transactional data at offset {first_offset} while its "
+        "transaction in this partition was open."
     ),
 )

@@ -33,7 +33,7 @@ CHECK = Check(
     found=lambda: text("producer epoch {producer_epoch}"),
     proofs=(Proof("the first batch with this epoch"),),
     message=lambda: text(
-        "Producer {producer_id} writes transactional data with epoch 32767 at offset "
-        "{first_offset}, an epoch that only markers should carry."
+        "Producer {producer_id} wrote transactional data with epoch 32767 at offset "
+        "{first_offset}. Only markers should have this epoch."
     ),
 )

@@ -8,7 +8,7 @@ application wrote concurrently with its successor. Offset commits have no sequen
 epochs are checked too (AppendOrigin.COORDINATOR; up to 2.2 they were not).
 
 When it is legal: the state of the producer had expired, or, up to Kafka 2.3, was lost with the head
-of the log, which only the log-start-offset-checkpoint of a clean shutdown tells.
+of the log, which only the log-start-offset-checkpoint of a clean shutdown shows.
 
 Evidence: the batch before and the batch of the lower epoch.
 """
@@ -50,11 +50,12 @@ CHECK = Check(
         Proof("the batch of the lower epoch"),
     ),
     message=lambda: text(
-        "Producer {producer_id} writes with epoch {producer_epoch} at offset {first_offset}, after "
+        "Producer {producer_id} wrote with epoch {producer_epoch} at offset {first_offset}, after "
         "data with epoch {highest_data_epoch}."
     ),
     remedy=lambda: text(
-        "Look for two running instances with the same transactional.id. The records that the older "
-        "one wrote to {topic}-{partition} from offset {first_offset} on should have been refused."
+        "Look for two running instances with the same transactional.id. The broker should have "
+        "refused the records that the older one wrote to {topic}-{partition} from offset "
+        "{first_offset} on."
     ),
 )

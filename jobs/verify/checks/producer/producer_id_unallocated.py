@@ -34,11 +34,11 @@ CHECK = Check(
     found=lambda: text("producer id {producer_id}"),
     proofs=(Proof("the first use of the producer id"),),
     message=lambda: text(
-        "Producer id {producer_id} is in use in {topic}-{partition} from offset {offset_first} on, "
-        "but __cluster_metadata has allocated only ids below {unallocated_from}."
+        "Producer id {producer_id} is in use in {topic}-{partition} from offset {offset_first} on. "
+        "By __cluster_metadata only ids below {unallocated_from} are allocated."
     ),
     remedy=lambda: text(
-        "Find out which program wrote with producer id {producer_id}: a client that invents its "
+        "Find out which program wrote with producer id {producer_id}: a client that makes up its "
         "ids, or a tool that copies batches from another cluster. The controller will allocate "
         "this id to another producer."
     ),

@@ -16,7 +16,7 @@ Evidence: the batch before and the batch after the pause.
 
 from pyspark.sql import functions as F
 
-from jobs.verify.check import INFO, Check, Proof, text
+from jobs.verify.check import INFO, Check, Proof, moment, text
 from jobs.verify.verdict import ALSO_LEGAL, suspect
 
 CHECK = Check(
@@ -36,8 +36,8 @@ CHECK = Check(
         Proof("the batch after the pause"),
     ),
     message=lambda: text(
-        "Before offset {first_offset} the broker may have forgotten producer {producer_id}: its "
-        "newest timestamp was {before} ms, more than producer.id.expiration.ms ago.",
-        before="state_timestamp",
+        "Before offset {first_offset} the broker may have forgotten producer {producer_id}. Its "
+        "newest timestamp was {before}, more than producer.id.expiration.ms earlier.",
+        before=moment("state_timestamp"),
     ),
 )

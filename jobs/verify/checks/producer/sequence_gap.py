@@ -65,7 +65,8 @@ CHECK = Check(
         Proof("the batch that skips"),
     ),
     message=lambda: text(
-        "Producer {producer_id} skips from sequence {expected_sequence} to {first_sequence} "
-        "in epoch {producer_epoch} at offset {first_offset}."
+        "The batch of producer {producer_id}, epoch {producer_epoch}, at offset {first_offset} "
+        "begins with sequence {first_sequence}. After the batch before it, sequence "
+        "{expected_sequence} must follow."
     ),
 )

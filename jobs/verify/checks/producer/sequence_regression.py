@@ -9,8 +9,8 @@ that some records were written twice, or that the log was changed.
 
 When it is legal: the wrap from 2147483647 to 0; the state of the producer had expired (clients
 before 2.5 then began at 0 in the same epoch), or, up to Kafka 2.3, was lost with the head of the
-log. Where that began is only known of a broker that stopped cleanly, from its
-log-start-offset-checkpoint.
+log. The log-start-offset-checkpoint of a broker that stopped cleanly shows where the log began;
+that of another broker does not.
 
 Evidence: the batch before and the batch that goes back.
 """
@@ -57,7 +57,8 @@ CHECK = Check(
         Proof("the batch that goes back"),
     ),
     message=lambda: text(
-        "Producer {producer_id} goes back from sequence {expected_sequence} to {first_sequence} "
-        "in epoch {producer_epoch} at offset {first_offset}."
+        "The batch of producer {producer_id}, epoch {producer_epoch}, at offset {first_offset} "
+        "goes back to sequence {first_sequence}. After the batch before it, sequence "
+        "{expected_sequence} must follow."
     ),
 )

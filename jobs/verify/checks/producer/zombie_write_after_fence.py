@@ -7,7 +7,7 @@ Why it is wrong: the marker raised the producer's epoch, so the leader must refu
 (InvalidProducerEpochException). Its records belong to a transaction that was already decided.
 
 When it is legal: the state of the producer had expired, or, up to Kafka 2.3, was lost with the head
-of the log, which only the log-start-offset-checkpoint of a clean shutdown tells. A COMMIT with an
+of the log, which only the log-start-offset-checkpoint of a clean shutdown shows. A COMMIT with an
 impossible epoch (marker_epoch_invalid) fenced no producer.
 
 Evidence: the marker and the batch.
@@ -67,11 +67,11 @@ CHECK = Check(
         Proof("the batch of the fenced producer"),
     ),
     message=lambda: text(
-        "Producer {producer_id} writes with epoch {producer_epoch} at offset {first_offset} "
-        "although an earlier marker raised its epoch to {highest_marker_epoch}."
+        "Producer {producer_id} wrote with epoch {producer_epoch} at offset {first_offset}, "
+        "although an earlier marker had raised its epoch to {highest_marker_epoch}."
     ),
     remedy=lambda: text(
-        "Look for an old instance of the application that is still running. Find the marker that "
-        "ends the transaction it opened in {topic}-{partition} at offset {first_offset}."
+        "Look for an old instance of the application that is still running. Its batch at offset "
+        "{first_offset} of {topic}-{partition} opened a transaction: find the marker that ends it."
     ),
 )

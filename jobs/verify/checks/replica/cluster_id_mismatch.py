@@ -27,8 +27,8 @@ CHECK = Check(
     found=lambda: text("cluster id {cluster_id}"),
     proofs=(Proof("the cluster id"),),
     message=lambda: text(
-        "{file} belongs to cluster {cluster_id}, other directories of the dump to "
-        "{usual_cluster_id}: comparisons between partitions have no meaning here."
+        "{file} belongs to cluster {cluster_id}. Other directories of the dump belong to cluster "
+        "{usual_cluster_id}. Comparisons between partitions of two clusters have no meaning."
     ),
     remedy=lambda: F.lit("Audit the directories of each cluster separately."),
 )

@@ -1,16 +1,20 @@
 """Two replicas of a partition contradict each other.
 
 What it finds: an offset below the high watermark of two copies where their batches are not
-identical bytes. If the cleaner has passed, one of these: different records at one offset (producer,
-epoch, sequence, leader epoch, key, value; for a marker, its outcome); a copy with data of a
-transaction but without the marker that another copy has for it, so that the data are open or ended
-by a later marker; or the newest value of a key, while the other copy has neither that value nor a
-newer one, as after a deletion that one copy never received. Reported once for each partition and
-kind, at the first such offset.
+identical bytes. If the cleaner has passed, it finds one of these:
+
+- different records at one offset (producer, epoch, sequence, leader epoch, key, value; for a
+  marker, its outcome);
+- a copy with data of a transaction, but without the marker that another copy has for it: the data
+  are open there, or ended by a later marker;
+- the newest value of a key, while the other copy has neither that value nor a newer one, as after a
+  deletion that one copy never received.
+
+It is reported once for each partition and kind, at the first such offset.
 
 Why it is wrong: a follower stores what it fetches unchanged (ReplicaFetcherThread), including the
-partition leader epoch. Records below the high watermark were acknowledged, and one of the two
-histories is lost: by an unclean leader election, or by bytes that changed on a disk. A marker
+partition leader epoch. Records below the high watermark were acknowledged. At least one copy no
+longer has them: after an unclean leader election, or because bytes changed on a disk. A marker
 outlives the data of its transaction (LogCleaner), so a copy without it received the data and was
 then offline longer than delete.retention.ms. After the next change of the leader consumers and
 producers see another log: deleted data again, aborted data committed, committed data hidden, or an
@@ -88,19 +92,21 @@ CHECK = Check(
     message=lambda: _by_kind(
         text(
             "The copies of brokers {broker} and {other_broker} have different batches from offset "
-            "{offset_first} on, below the high watermark of both: one of two histories is lost."
+            "{offset_first} on, below the high watermark of both. At least one of them lacks the "
+            "acknowledged batch."
         ),
         text(
             "The copies of brokers {broker} and {other_broker} have different records at offset "
-            "{offset_first}, below the high watermark of both: one of two histories is lost."
+            "{offset_first}, below the high watermark of both. At least one of them lacks the "
+            "acknowledged record."
         ),
         text(
-            "The transaction of producer {producer_id} at offset {offset_first} is {one_text} on "
-            "broker {broker}, which lacks the marker at offset {marker_offset}; on broker "
+            "Broker {broker} lacks the marker of producer {producer_id} at offset {marker_offset}. "
+            "There the transaction at offset {offset_first} is {one_text}; on broker "
             "{other_broker} it is {other_text}."
         ),
         text(
-            "Broker {broker} has the newest value of a key at offset {offset_first}; broker "
+            "Broker {broker} has the newest value of a key at offset {offset_first}. Broker "
             "{other_broker} has neither that value nor a newer one."
         ),
     ),
@@ -108,7 +114,7 @@ CHECK = Check(
         F.col("difference").isin("outcome", "key"),
         text(
             "Find out which of brokers {broker} and {other_broker} was offline longer than "
-            "delete.retention.ms. Do not let it become leader; move its folder aside and let it "
+            "delete.retention.ms. Do not let it become leader. Move its folder away, and let it "
             "fetch the partition again."
         ),
     ).otherwise(

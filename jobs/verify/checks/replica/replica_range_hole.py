@@ -57,6 +57,6 @@ CHECK = Check(
     ),
     remedy=lambda: text(
         "Do not let broker {broker} become leader of this partition. Stop it, move the folder "
-        "aside and let it fetch the partition again."
+        "away, and start it: it fetches the partition again."
     ),
 )

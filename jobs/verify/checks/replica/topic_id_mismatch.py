@@ -31,11 +31,11 @@ CHECK = Check(
         Proof("partition.metadata of the other", "other_file", "other_position", "other_length"),
     ),
     message=lambda: text(
-        "The folders of brokers {broker} and {other_broker} belong to two topics of this name; one "
+        "The folders of brokers {broker} and {other_broker} belong to two topics of this name. One "
         "of them was left over when the topic was deleted and created again."
     ),
     remedy=lambda: F.lit(
-        "Compare both with kafka-topics.sh --describe, leave the folder of the deleted topic out "
-        "of the dump, and ignore findings about it."
+        "Compare both topic ids with kafka-topics.sh --describe. Leave the folder of the deleted "
+        "topic out of the dump, and ignore findings about it."
     ),
 )

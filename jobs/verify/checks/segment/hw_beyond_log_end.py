@@ -26,7 +26,7 @@ CHECK = Check(
     expected=lambda: text("a high watermark of at most {last_offset_seen}"),
     found=lambda: text("high watermark {checkpoint_high_watermark}"),
     message=lambda: text(
-        "By the checkpoint all records below offset {checkpoint_high_watermark} were replicated, "
-        "but the log ends at offset {last_offset_seen}."
+        "The checkpoint has high watermark {checkpoint_high_watermark}: all records below it were "
+        "replicated. The log ends at offset {last_offset_seen}."
     ),
 )

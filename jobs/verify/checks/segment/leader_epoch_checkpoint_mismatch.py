@@ -1,7 +1,7 @@
 """The leader epochs of the log differ from its leader-epoch-checkpoint.
 
-What it finds: batches whose partition leader epoch is not that of the last entry of
-leader-epoch-checkpoint at or below them, and entries of that file that do not rise.
+What it finds: batches whose partition leader epoch differs from the last entry of
+leader-epoch-checkpoint at or below their offset, and entries of that file that do not rise.
 
 Why it is wrong: a broker adds an entry before the first batch of an epoch and removes entries with
 the batches that it truncates (LeaderEpochFileCache). Replicas use this file to agree where to
@@ -69,9 +69,8 @@ CHECK = Check(
         ),
     ).otherwise(
         text(
-            "Batches from offset {log_offset} on have leader epoch {leader_epoch}, but by the "
-            "leader-epoch-checkpoint the leader epoch from offset {entry_offset} on is "
-            "{entry_value}."
+            "Batches from offset {log_offset} on have leader epoch {leader_epoch}. The "
+            "leader-epoch-checkpoint gives epoch {entry_value} from offset {entry_offset} on."
         )
     ),
 )

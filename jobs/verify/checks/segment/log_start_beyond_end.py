@@ -24,7 +24,7 @@ CHECK = Check(
     expected=lambda: text("a log start offset of at most {last_offset_seen}"),
     found=lambda: text("log start offset {checkpoint_log_start}"),
     message=lambda: text(
-        "By the checkpoint the log starts at offset {checkpoint_log_start}, but it ends at offset "
+        "The checkpoint has log start offset {checkpoint_log_start}. The log ends at offset "
         "{last_offset_seen}."
     ),
 )

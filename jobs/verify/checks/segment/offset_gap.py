@@ -7,9 +7,9 @@ Why it is wrong: offsets are assigned without gaps (UnifiedLog.append), so recor
 When it is legal: the cleaner removed the records of a compacted topic. The cleaner checkpoint shows
 what this broker has compacted. It is written at the end of a pass, so if the broker did not stop
 cleanly, it does not cover all that was cleaned below the active segment. Without that file the
-finding is only a suspect. It is also a suspect if the file does not list the partition, because
-other brokers, or a pass that a kill interrupted, may have compacted it; unless `__cluster_metadata`
-shows that cleanup.policy was always delete.
+finding is only a suspect. It is also a suspect if the file does not list the partition: another
+broker, or a pass that a kill interrupted, may have compacted it. That is excluded if
+`__cluster_metadata` shows that cleanup.policy was always delete.
 
 Evidence: the batches on both sides of the gap.
 """
@@ -51,7 +51,7 @@ CHECK = Check(
         Proof("the batch after the gap"),
     ),
     message=lambda: text(
-        "Offsets {offset_first} to {offset_last} are missing, but the partition was not compacted "
+        "Offsets {offset_first} to {offset_last} are missing. The partition was not compacted "
         "there."
     ),
 )

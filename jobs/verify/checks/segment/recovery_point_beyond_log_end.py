@@ -35,7 +35,7 @@ CHECK = Check(
     expected=lambda: text("a recovery point of at most {last_offset_seen}"),
     found=lambda: text("recovery point {checkpoint_recovery_point}"),
     message=lambda: text(
-        "By the checkpoint all records below offset {checkpoint_recovery_point} were flushed to "
-        "disk, but the log ends at offset {last_offset_seen}."
+        "The checkpoint has recovery point {checkpoint_recovery_point}: all records below it were "
+        "flushed to disk. The log ends at offset {last_offset_seen}."
     ),
 )

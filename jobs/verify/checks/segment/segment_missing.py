@@ -37,7 +37,7 @@ CHECK = Check(
         Proof("the first batch after"),
     ),
     message=lambda: text(
-        "Offsets {offset_first} to {offset_last} are in no segment: a file is missing from the "
+        "Offsets {offset_first} to {offset_last} are in no segment. A file is missing from the "
         "dump, or retention removed it during the copy."
     ),
     remedy=lambda: F.lit("Copy the partition again, and exclude nothing from its folder."),

@@ -26,10 +26,31 @@ CHECK = Check(
         | (F.col("highest_offset") >= F.col("next_base_offset"))
         | (F.col("highest_offset") - F.col("base_offset") > MAX_OFFSET_SPAN)
     ),
-    expected=lambda: text("offsets from {base_offset} to below {next_base_offset}"),
+    expected=lambda: F.when(
+        F.col("next_base_offset").isNull(), text("offsets from {base_offset} on")
+    ).otherwise(text("offsets from {base_offset} to below {next_base_offset}")),
     found=lambda: text("offsets from {lowest_offset} to {highest_offset}"),
-    message=lambda: text(
-        "The segment with base offset {base_offset} has offsets {lowest_offset} to "
-        "{highest_offset}, but the next segment begins at offset {next_base_offset}."
+    message=lambda: (
+        F.when(
+            F.col("lowest_offset") < F.col("base_offset"),
+            text(
+                "The segment with base offset {base_offset} has offset {lowest_offset}, which is "
+                "below its base offset."
+            ),
+        )
+        .when(
+            F.col("highest_offset") >= F.col("next_base_offset"),
+            text(
+                "The segment with base offset {base_offset} has offset {highest_offset}, but the "
+                "next segment begins at offset {next_base_offset}."
+            ),
+        )
+        .otherwise(
+            text(
+                "The segment with base offset {base_offset} has offset {highest_offset}, more than "
+                "{most} above its base offset.",
+                most=F.lit(MAX_OFFSET_SPAN),
+            )
+        )
     ),
 )

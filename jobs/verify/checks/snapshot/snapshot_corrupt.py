@@ -39,7 +39,7 @@ CHECK = Check(
         "{detail}."
     ),
     remedy=lambda: F.lit(
-        "Check the disk. The broker drops the file when it loads the partition and rebuilds the "
+        "Check the disk. When the broker loads the partition, it drops the file and rebuilds the "
         "state from an older snapshot and the log."
     ),
 )

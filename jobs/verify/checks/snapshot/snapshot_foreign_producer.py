@@ -15,6 +15,7 @@ Evidence: the entry of the snapshot.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import WARNING, Check, Proof, text
+from jobs.verify.remedies import rebuild_snapshots
 from jobs.verify.verdict import (
     OTHER_OUTCOME,
     STATE_MAY_HAVE_EXPIRED,
@@ -48,11 +49,8 @@ CHECK = Check(
     found=lambda: text("{found}"),
     proofs=(Proof("the entry of the snapshot"),),
     message=lambda: text(
-        "The producer snapshot at offset {snapshot_offset} has producer {producer_id}, which is "
-        "neither in the previous snapshot nor in the log between them: {found}."
+        "The producer snapshot at offset {snapshot_offset} has producer {producer_id}: {found}. "
+        "That producer is neither in the previous snapshot nor in the log between them."
     ),
-    remedy=lambda: F.lit(
-        "Stop the broker, delete this and all later .snapshot files of the partition and the "
-        "file .kafka_cleanshutdown, and start it: the state is rebuilt from the log."
-    ),
+    remedy=rebuild_snapshots,
 )

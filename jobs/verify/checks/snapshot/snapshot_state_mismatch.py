@@ -22,6 +22,7 @@ from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.conditions import log_start_unknown
+from jobs.verify.remedies import rebuild_snapshots
 from jobs.verify.verdict import (
     OTHER_OUTCOME,
     STATE_MAY_HAVE_EXPIRED,
@@ -62,7 +63,7 @@ CHECK = Check(
         F.col("number") > 1,
         text(
             "The producer snapshot at offset {snapshot_offset} lacks {number} producers of the log "
-            "before it, the newest of them {producer_id}: {found}."
+            "before it. The newest of them is producer {producer_id}: {found}."
         ),
     ).otherwise(
         text(
@@ -70,8 +71,5 @@ CHECK = Check(
             "{found}. The log before it gives: {expected}."
         )
     ),
-    remedy=lambda: F.lit(
-        "Stop the broker, delete this and all later .snapshot files of the partition and the "
-        "file .kafka_cleanshutdown, and start it: the state is rebuilt from the log."
-    ),
+    remedy=rebuild_snapshots,
 )

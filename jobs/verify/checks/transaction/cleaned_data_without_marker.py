@@ -9,7 +9,7 @@ now blocked.
 
 When it is legal: never. But the marker may be damaged, or in a file that is not in the dump, and in
 a copy of a running broker the checkpoint may be newer than the log. If the transaction began below
-the log start offset, which only the log-start-offset-checkpoint tells, the cleaner may pass that
+the log start offset, which only the log-start-offset-checkpoint shows, the cleaner may pass that
 part. Up to Kafka 2.2.1 the cleaner removed the markers of data that it kept (KAFKA-8351).
 
 Evidence: the first and the last batch of the transaction.
@@ -52,6 +52,7 @@ CHECK = Check(
     ),
     message=lambda: text(
         "The transaction of producer {producer_id} that began at offset {first_offset} has no "
-        "marker, although the cleaner checkpoint is at offset {cleaner_checkpoint}."
+        "marker. The cleaner checkpoint is at offset {cleaner_checkpoint}, and the cleaner does "
+        "not pass open transactions."
     ),
 )

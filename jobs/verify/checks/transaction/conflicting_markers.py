@@ -75,8 +75,8 @@ CHECK = Check(
         Proof("the second marker", "marker_file", "marker_position", "marker_length"),
     ),
     message=lambda: text(
-        "The {outcome} marker of producer {producer_id} at offset {marker_offset} contradicts the "
-        "marker of the same epoch {marker_epoch} at offset {at}.",
+        "The {outcome} marker of producer {producer_id}, epoch {marker_epoch}, at offset "
+        "{marker_offset} contradicts the marker of the same epoch at offset {at}.",
         at="previous_marker.offset",
     ),
     remedy=lambda: text(

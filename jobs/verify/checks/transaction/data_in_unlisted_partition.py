@@ -18,10 +18,10 @@ Evidence: the first batch of the data, and the last record of the epoch.
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from jobs.model.commands import DESCRIBE_PRODUCERS
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
 from jobs.verify.conditions import ended_before_snapshot, judged_on_a_longer_copy, unstable_tail
 from jobs.verify.contexts.open_transaction import end_may_be_lost
+from jobs.verify.remedies import abort_unlisted
 from jobs.verify.verdict import DUMP_BEFORE_EVENT, OTHER_OUTCOME, explained, inconclusive
 from schemas.topics import OFFSETS_TOPIC
 
@@ -70,12 +70,9 @@ CHECK = Check(
         ),
     ),
     message=lambda: text(
-        "Producer {producer_id} (epoch {producer_epoch}) wrote from offset {first_offset} on to "
-        "{topic}-{partition}, but no transaction of {transactional_id} in that epoch lists the "
-        "partition: no marker will end the data."
+        "Producer {producer_id} (epoch {producer_epoch}) wrote to {topic}-{partition} from offset "
+        "{first_offset} on. No transaction of {transactional_id} in that epoch lists the "
+        "partition, so no marker will end the data."
     ),
-    remedy=lambda: text(
-        DESCRIBE_PRODUCERS + "; abort the transactions that are open there, and check whether "
-        "transaction.partition.verification.enable is on."
-    ),
+    remedy=abort_unlisted,
 )

@@ -4,8 +4,8 @@ What it finds: transactional data of a higher producer epoch after data of a low
 partition, without a marker between them.
 
 Why it is wrong: the coordinator ends the old transaction in all partitions before it assigns a
-higher epoch. The marker was lost, or the older data were hanging. The next marker also decides data
-of a transaction that has an outcome of its own, so aborted records may become visible.
+higher epoch. The marker was lost, or the older data were hanging. The next marker also decides the
+older data. Their transaction may have another outcome: aborted records may become visible.
 
 When it is legal: never (the cleaner removes no marker before its data). But the marker may be
 damaged or missing in the dump, and brokers up to Kafka 2.3 forgot a transaction that was deleted
@@ -54,8 +54,8 @@ CHECK = Check(
         "producer_epoch": "previous.epoch",
     },
     message=lambda: text(
-        "Producer {producer_id} writes with epoch {producer_epoch} at offset {first_offset} while "
-        "its transaction of epoch {epoch} has no marker: the next marker decides both.",
+        "Producer {producer_id} wrote with epoch {producer_epoch} at offset {first_offset} while "
+        "its transaction of epoch {epoch} had no marker. The next marker decides both.",
         epoch="previous.epoch",
     ),
     remedy=lambda: text(

@@ -1,4 +1,4 @@
-"""A transaction is open and the coordinator will not end it.
+"""A transaction is open, and its coordinator will not end it.
 
 What it finds: a transaction without a marker at the end of the log, whose last batch is older than
 every timeout, while the last record of the transaction coordinator does not list the partition, or
@@ -9,11 +9,11 @@ consumers wait without end and the cleaner stops (KIP-664).
 
 When it is legal: a prepared transaction of two-phase commit; the partition and the coordinator's
 log were copied at different moments; the marker, or the coordinator's newest record, is damaged or
-missing in the dump; the transactional id got another producer id after the partition was copied. If
-a producer snapshot after the missing offsets has the transaction ended, nothing is reported. If
-another copy of the partition is longer, the transaction is judged there. Data at or above the high
-watermark may still be truncated. The age is counted from the first broker timestamp after the data;
-client timestamps prove nothing.
+missing in the dump; the transactional id got another producer id after the partition was copied.
+Data at or above the high watermark may still be truncated. Nothing is reported if a producer
+snapshot after the missing offsets shows that the transaction has ended. If another copy of the
+partition is longer, the transaction is judged there. The age is counted from the first broker
+timestamp after the data; client timestamps prove nothing.
 Brokers up to Kafka 2.3 forgot a transaction when all its data were deleted with the head of the
 log.
 
@@ -78,9 +78,9 @@ CHECK = Check(
     ),
     message=lambda: text(
         "The transaction of producer {producer_id} (epoch {producer_epoch}) that began at offset "
-        "{first_offset} hangs: it has no marker after {minutes} minutes, and its coordinator, in "
-        "state {coordinator_state}, does not list this partition. read_committed consumers stop at "
-        "it.",
+        "{first_offset} hangs: it has no marker after {minutes} minutes, and its coordinator "
+        "(state {coordinator_state}) does not list this partition. read_committed consumers stop "
+        "there.",
         minutes=F.floor(F.col("age_ms") / 60000),
     ),
     remedy=abort_command,

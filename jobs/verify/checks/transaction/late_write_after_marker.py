@@ -70,8 +70,8 @@ CHECK = Check(
     ),
     message=lambda: text(
         "Producer {producer_id} (epoch {producer_epoch}, {transactional_id}) wrote at offset "
-        "{first_offset} after its marker at offset {marker}, outside any transaction. No marker "
-        "will end these data, and read_committed consumers stop there.",
+        "{first_offset}, after its marker at offset {marker} and outside any transaction. No "
+        "marker will end these data. read_committed consumers stop there.",
         marker="opening_marker.offset",
     ),
     remedy=abort_command,

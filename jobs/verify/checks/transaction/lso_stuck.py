@@ -9,8 +9,8 @@ A running coordinator ends transactions before that age.
 
 When it is legal: the broker allows longer transactions than the configuration of this audit; a
 prepared transaction of two-phase commit; client timestamps are in the past, and no broker timestamp
-after the data shows when they were appended; the data lie before the log, and the cleaner may have
-taken their marker; the marker may be among what is damaged or missing.
+after the data shows when they were appended; the data are before the first offset of the copy, and
+the cleaner may have removed their marker; the marker may be in offsets that are damaged or missing.
 
 Evidence: the first batch of the transaction.
 """
@@ -60,9 +60,9 @@ CHECK = Check(
     proofs=(Proof("first batch of the transaction"),),
     message=lambda: text(
         "The transaction of producer {producer_id} that began at offset {first_offset} has blocked "
-        "the last stable offset for {minutes} minutes; its coordinator is in state "
+        "the last stable offset for {minutes} minutes. Its coordinator is in state "
         "{coordinator_state}.",
         minutes=F.floor(F.col("held_ms") / 60000),
     ),
-    remedy=lambda: text(DESCRIBE_PRODUCERS),
+    remedy=lambda: text(f"Check that the transaction is still open: {DESCRIBE_PRODUCERS}"),
 )

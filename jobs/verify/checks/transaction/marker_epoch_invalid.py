@@ -51,7 +51,9 @@ CHECK = Check(
     ),
     message=lambda: text(
         "The {outcome} marker of producer {producer_id} at offset {marker_offset} has epoch "
-        "{marker_epoch}, too far above epoch {highest_epoch} of the data it ends."
+        "{marker_epoch}. The data that it ends have epoch {highest_epoch}, so their marker should "
+        "have an epoch up to {most}.",
+        most=F.col("highest_epoch") + _most_above(),
     ),
     remedy=lambda: text(
         "Find the outcome of epoch {highest_epoch} of producer {producer_id} in "

@@ -56,6 +56,6 @@ CHECK = Check(
     ),
     message=lambda: text(
         "The {outcome} marker of producer {producer_id} at offset {marker_offset} has epoch "
-        "{marker_epoch}, below the earlier epoch {earlier_epoch}."
+        "{marker_epoch}. An earlier batch or marker of the producer has epoch {earlier_epoch}."
     ),
 )

@@ -41,7 +41,7 @@ CHECK = Check(
     found=lambda: text("{outcome} marker of epoch {marker_epoch} without data"),
     proofs=(Proof("the marker", "marker_file", "marker_position", "marker_length"),),
     message=lambda: text(
-        "The {outcome} marker of producer {producer_id} at offset {marker_offset} ends no "
-        "transaction: the producer had no open transaction in this partition."
+        "The {outcome} marker of producer {producer_id} at offset {marker_offset} ends no data: "
+        "the producer had no open transaction in this partition."
     ),
 )

@@ -47,8 +47,8 @@ CHECK = Check(
         F.col("overdue"),
         text(
             "The transaction of {transactional_id} (producer {producer_id}) that began at offset "
-            "{first_offset} is {minutes} minutes beyond its timeout, and its coordinator, "
-            "__transaction_state-{coordinator_partition}, has not aborted it.",
+            "{first_offset} is {minutes} minutes beyond its timeout. Its coordinator "
+            "(__transaction_state-{coordinator_partition}) has not aborted it.",
             minutes=F.floor(F.col("overdue_ms") / 60000),
             coordinator_partition="coordinator.partition",
         ),

@@ -1,24 +1,25 @@
-"""The last stable offset that a leader tells is not that of its log.
+"""A leader reports another last stable offset than its log has.
 
-What it finds: in a dump over the protocol, a leader that told the same last stable offset before
-and after the fetch, in one leader epoch, at which no transaction of the log is open; or one that
-was behind the first offset of a transaction which the log leaves open. Where the leader's own
-producers are the reason, told_open_mismatch reports it.
+What it finds: in a dump over the protocol, one of two differences, in one leader epoch. The leader
+reported the same last stable offset before and after the fetch, and no transaction of the log is
+open there. Or it reported one above the first offset of a transaction that is open in the log. If
+the open transactions that the leader reports are the reason, told_open_mismatch reports it.
 
-Why it is wrong: read_committed consumers wait for nothing, or get records of a transaction that is
-not decided.
+Why it is wrong: read_committed consumers wait without a reason, or get records of a transaction
+that is not decided.
 
-When it is legal: what holds the last stable offset may lie below the log start or before the copy.
-Where offsets are missing, or the copy ends before the high watermark that was told, it cannot tell.
+When it is legal: the transaction that holds the last stable offset may lie below the log start or
+before the copy. If offsets are missing, or the copy ends before the reported high watermark, the
+finding is inconclusive.
 
 Evidence: the newest batch of the producer whose transaction is open.
 """
 
 from pyspark.sql import functions as F
 
-from jobs.model.commands import DESCRIBE_PRODUCERS
 from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.conditions import lies_in_told_copy
+from jobs.verify.remedies import ask_leader_again
 from jobs.verify.verdict import NO_INITIAL_STATE, inconclusive
 from udfs.arrow.told_differences import STABLE_AHEAD, STABLE_BEHIND
 
@@ -39,11 +40,6 @@ CHECK = Check(
     expected=lambda: text("{expected}"),
     found=lambda: text("{found}"),
     proofs=(Proof("the newest batch of the producer"),),
-    message=lambda: text(
-        "Broker {answering_broker} told: {found}, in both answers. By its log there is {expected}."
-    ),
-    remedy=lambda: text(
-        f"Ask again with {DESCRIBE_PRODUCERS}; if it is the same, move the leader to another "
-        "replica or restart the broker: its memory is rebuilt from the log."
-    ),
+    message=lambda: text("Broker {answering_broker} reported {found}. Its log shows {expected}."),
+    remedy=ask_leader_again,
 )

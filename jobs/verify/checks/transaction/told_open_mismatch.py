@@ -1,27 +1,28 @@
-"""A leader remembers another open transaction than its log has.
+"""A leader reports another open transaction than its log has.
 
-What it finds: in a dump over the protocol, a leader that said both before and after the fetch, in
-one leader epoch, that a producer has a transaction open since an offset of the copy, where the log
-has none or another one; or a transaction that the log leaves open, below the high watermark told
-before the fetch, and that the leader has open in neither answer.
+What it finds: in a dump over the protocol, one of two differences, in one leader epoch. The leader
+reported before and after the fetch that a transaction of a producer is open from an offset of the
+copy on, and the log has none open there. Or a transaction is open in the log, below the high
+watermark reported before the fetch, and the leader reported it neither before nor after the fetch.
 
 Why it is wrong: the leader's memory decides the last stable offset and the abort of hanging
-transactions. A broker that has open what is ended blocks read_committed consumers until it restarts
-or for ever; one that has forgotten an open transaction gives its records to them.
+transactions. If a transaction that has ended is open there, read_committed consumers are blocked
+until the broker restarts, or for ever. If an open transaction is forgotten there, they get its
+records.
 
-When it is legal: a transaction that begins or ends meanwhile: only what both answers agree on is
-compared. Of a transaction whose marker may lie above the high watermark the copy cannot tell, nor
-where offsets are missing, or where the copy ends before the high watermark that was told. What lies
-below the log start a broker may have forgotten.
+When it is legal: a transaction may begin or end during the fetch; therefore only what is equal in
+both answers is compared. The finding is inconclusive if the marker may lie above the high
+watermark, if offsets are missing, or if the copy ends before the reported high watermark. A broker
+may have forgotten what lies below the log start.
 
 Evidence: the newest batch of the producer in the log.
 """
 
 from pyspark.sql import functions as F
 
-from jobs.model.commands import DESCRIBE_PRODUCERS
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
 from jobs.verify.conditions import lies_in_told_copy, not_replicated_yet
+from jobs.verify.remedies import ask_leader_again
 from udfs.arrow.told_differences import OPEN_IN_LOG, OPEN_IN_MEMORY
 
 CHECK = Check(
@@ -39,11 +40,8 @@ CHECK = Check(
     found=lambda: text("{found}"),
     proofs=(Proof("the newest batch of the producer in the log"),),
     message=lambda: text(
-        "Broker {answering_broker} has for producer {producer_id}: {found}. Its log has: "
+        "Broker {answering_broker} reports for producer {producer_id}: {found}. Its log gives: "
         "{expected}."
     ),
-    remedy=lambda: text(
-        f"Ask again with {DESCRIBE_PRODUCERS}; if it is the same, move the leader to another "
-        "replica or restart the broker: its memory is rebuilt from the log."
-    ),
+    remedy=ask_leader_again,
 )
