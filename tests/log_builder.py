@@ -140,6 +140,7 @@ from tests.wire_writer import offsets_log as group_writer
 from tests.wire_writer import txn_index as index_writer
 from tests.wire_writer import txn_log as txn_writer
 from tests.wire_writer.fields import encode_string, encode_tagged_fields
+from udfs.rules.producer_step import MAX_SEQUENCE
 from udfs.wire import codecs
 from udfs.wire.batches import batch_layout as layout
 from udfs.wire.coordinator import txn_log
@@ -613,7 +614,7 @@ class LogBuilder:
                 **common,
             )
         if pid >= 0:
-            self._producers[pid] = (epoch, (sequence + span) % (layout.MAX_SEQUENCE + 1))
+            self._producers[pid] = (epoch, (sequence + span) % (MAX_SEQUENCE + 1))
         self._place(line, _patched(data, line), span, pid, transactional, None)
 
     @staticmethod

@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple
 
-from udfs.wire.limits import HIGHEST
+from udfs.rules.limits import HIGHEST
 
 PARTITION_FOLDER = re.compile(r"^(?P<topic>[A-Za-z0-9._-]{1,249})-(?P<partition>[0-9]{1,10})$")
 RETIRED_FOLDER = re.compile(r"\.[0-9a-f]{32}-(?P<why>delete|future|stray)$")

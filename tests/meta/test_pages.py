@@ -18,10 +18,11 @@ def test_files_named_on_a_page_exist(page: Path) -> None:
     assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
 
 
-def test_the_architecture_names_each_package_of_jobs() -> None:
+@pytest.mark.parametrize("top", ["jobs", "udfs"])
+def test_the_architecture_names_each_package(top: str) -> None:
     text = (ROOT / "docs/architecture.md").read_text("utf-8")
-    packages = [path.parent.name for path in sorted(ROOT.glob("jobs/*/__init__.py"))]
-    assert [name for name in packages if name not in text] == []
+    packages = [path.parent.name for path in sorted(ROOT.glob(f"{top}/*/__init__.py"))]
+    assert [name for name in packages if not re.search(rf"`({top}/)?{name}`", text)] == []
 
 
 # A file of the code, and the name in it where the answer is.

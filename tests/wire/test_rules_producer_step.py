@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from udfs.rules.producer_step import (
+    MAX_SEQUENCE,
     Batch,
     Known,
     Marker,
@@ -22,7 +23,6 @@ from udfs.rules.producer_step import (
     sequence_at,
     sequence_distance,
 )
-from udfs.wire.batches.batch_layout import MAX_SEQUENCE
 
 EPOCHS = [0, 1, 2, None]
 SEQUENCES = [0, 1, 2, MAX_SEQUENCE - 1, MAX_SEQUENCE, None]

@@ -15,7 +15,9 @@ What cannot be known: of an entry that is twice there, which one a broker would 
 from typing import NamedTuple
 
 from udfs.rules.logic import Values, chosen, surely
-from udfs.wire.side_files.txn_index import VERSION
+
+# Of an entry (`AbortedTxn.CURRENT_VERSION`), Kafka 0.11 to 4.3.
+VERSION = 0
 
 
 class Entry(NamedTuple):

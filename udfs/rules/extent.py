@@ -30,11 +30,11 @@ What cannot be known: of a dump with some of the brokers, or of a cluster with Z
 copy is the leader's; then its own timestamps count, and a manifest adds nothing.
 """
 
+from udfs.rules import limits
 from udfs.rules.logic import Values
-from udfs.wire import bounds
 
 # At or after every offset that a log has, with room for arithmetic.
-MAX_OFFSET = bounds.HIGHEST
+MAX_OFFSET = limits.HIGHEST
 
 
 def is_replicated(last_offset: Values, high_watermark: Values) -> Values:

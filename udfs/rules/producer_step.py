@@ -23,11 +23,12 @@ from typing import NamedTuple
 from udfs.rules.absence import within_reach
 from udfs.rules.attribution import may_end
 from udfs.rules.logic import Values, as_number, surely
-from udfs.wire.batches.batch_layout import MAX_SEQUENCE
 
 # No transactional producer has it: `Short.MAX_VALUE`, which fences.
 LAST_EPOCH = 32767
-# So many sequences there are: 0 follows on the last.
+# `DefaultRecordBatch.incrementSequence`: 0 follows on the last one.
+MAX_SEQUENCE = 2147483647
+# So many sequences there are.
 SEQUENCES = MAX_SEQUENCE + 1
 
 

@@ -10,7 +10,7 @@ broker comes near the bounds: they are the year 287,000 and nine quintillion rec
 import numpy as np
 from numpy.typing import NDArray
 
-from udfs.wire import limits
+from udfs.rules import limits
 
 Int64s = NDArray[np.int64]
 

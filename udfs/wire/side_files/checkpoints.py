@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
-from udfs.wire import limits
+from udfs.rules import limits
 from udfs.wire.errors import WireError
 
 VERSION = 0

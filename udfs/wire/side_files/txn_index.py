@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-VERSION = 0
-
 
 class AbortedTxnEntry(NamedTuple):
     """An aborted transaction; `last_offset` is that of its ABORT marker."""

@@ -1,4 +1,4 @@
-"""The bounds of `udfs.wire.bounds` as plain numbers, for take_dump.py, which needs no package."""
+"""How large a number from a file may be (`udfs.wire.bounds`), as numbers without a package."""
 
 LOWEST = -(1 << 53)
 HIGHEST = (1 << 63) - (1 << 55)
