@@ -14,7 +14,8 @@ def last_states(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFr
 
     The last one that can be decoded, if any can. Additionally complete_up_to_ms, clean_shutdown and
     alone_in_cluster of the partition it lies in; lost_behind: later records may be lost or cannot
-    be decoded, so that the copy ends with this one for what it says of the id; whole_since_ms: from
+    be decoded, so that the copy ends with this one for what it says of the id (complete_up_to_ms is
+    then the moment of this record, clean_shutdown is false); whole_since_ms: from
     that moment on no record of the id is missing or cannot be decoded (0: none ever was);
     replicated: no leader can take the record back.
     """

@@ -35,7 +35,7 @@ class Decided:
     """What the context is built from.
 
     `history`: producer ids, of `jobs.replay.decisions`; `owners`: the ids that own producer ids;
-    `markers`: those of `jobs.audit.audit.markers`; `states`: producer runs; `regular`: transactions
+    `markers`: those of `jobs.audit.contexts`; `states`: producer runs; `regular`: transactions
     that were folded away. `several_copies`: a partition of the coordinator's log is there on
     several brokers. `keep`: computes a frame that is read more than once, and begins a new plan.
     """

@@ -2,7 +2,7 @@
 
 `__cluster_metadata` has the number; without a copy of that, no file of a dump states it
 (`transaction.state.log.num.partitions`). An id lies in the partition of its hash modulo that number
-(`TransactionMetadataManager.partitionFor`), so the number is the one with which the ids fit their
+(`TransactionStateManager.partitionFor`), so the number is the one with which the ids fit their
 partitions: with a wrong one few of them do.
 """
 

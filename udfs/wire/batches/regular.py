@@ -1,6 +1,6 @@
 """Regular transactions: those that no rule can object to, whatever came before them.
 
-Points 4, 5 and 7 of the folding contract (udfs/wire/batches/fold.py). What is folded away needs no
+Points 4 to 7 of the folding contract (udfs/wire/batches/fold.py). What is folded away needs no
 window function, and is most of a healthy log.
 """
 

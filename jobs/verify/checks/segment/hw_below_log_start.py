@@ -6,7 +6,7 @@ Why it is wrong: records are deleted only below the high watermark (UnifiedLog).
 
 When it is legal: the two checkpoint files are written at different intervals.
 
-Evidence: the checkpoint entries.
+Evidence: no bytes of the log; the message has the two checkpoint entries.
 """
 
 from pyspark.sql import functions as F

@@ -8,7 +8,7 @@ Why it is wrong: a broker never sets the high watermark above its log end offset
 When it is legal: the checkpoint was copied after the log. After a clean shutdown the broker writes
 nothing more, and no legal explanation remains.
 
-Evidence: the checkpoint entry against the last batch of the partition.
+Evidence: no bytes of the log; the message has the checkpoint entry and the log end offset.
 """
 
 from pyspark.sql import functions as F

@@ -6,7 +6,7 @@ Why it is wrong: records that the checkpoint implies are not in the copy (LogLoa
 
 When it is legal: the checkpoint was copied after the log.
 
-Evidence: the checkpoint entry against the last batch of the partition.
+Evidence: no bytes of the log; the message has the checkpoint entry and the log end offset.
 """
 
 from pyspark.sql import functions as F

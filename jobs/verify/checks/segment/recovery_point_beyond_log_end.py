@@ -10,7 +10,7 @@ replica has.
 When it is legal: the checkpoint was copied after the log, or the log was truncated to that of a new
 leader after the checkpoint was written. After a clean shutdown no legal explanation remains.
 
-Evidence: the checkpoint entry against the last batch of the partition.
+Evidence: no bytes of the log; the message has the checkpoint entry and the log end offset.
 """
 
 from pyspark.sql import functions as F
