@@ -1,7 +1,7 @@
 """Named conditions for excuses, so that all checks use the same ones.
 
-They read columns of `jobs.replay.partitions.partition_info`, which most contexts join, or columns of
-one context, which their docstrings name.
+They read columns of `jobs.replay.partitions.partition_info`, which most contexts join, or columns
+of one context, which their docstrings name.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""One split of one segment: batches, faults, damage, runs and records of the coordinator as rows."""
+"""One split of one segment: batches, faults, damage, runs, records of the coordinator as rows."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

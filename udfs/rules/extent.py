@@ -51,8 +51,8 @@ def is_outlasted(
     """Whether another copy of the partition goes on after what this one has of the log.
 
     That has batches of a later leader, or more of the same one. `leader_epoch`: the highest of
-    its batches, -1 for none; `newest_epoch`: the highest of all copies in the dump; `longest_log_end`: of those
-    with that epoch; ends are exclusive.
+    its batches, -1 for none; `newest_epoch`: the highest of all copies in the dump;
+    `longest_log_end`: of those with that epoch; ends are exclusive.
     """
     return (leader_epoch < newest_epoch) | (log_end < longest_log_end)
 

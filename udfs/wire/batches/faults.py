@@ -1,7 +1,8 @@
 """Fault bits that the decoder sets on a batch, one bit a batch-local rule.
 
 A batch with a fault is never folded into a run, and gives one `frame` row. Exception: what the
-cleaner legally leaves behind, below its checkpoint. The checks of `jobs/verify/checks/batch` read the bits.
+cleaner legally leaves behind, below its checkpoint. The checks of `jobs/verify/checks/batch` read
+the bits.
 """
 
 CODEC_INVALID = 1 << 0

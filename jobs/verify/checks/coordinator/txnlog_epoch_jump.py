@@ -1,18 +1,18 @@
 """The producer epoch of a transactional id rises by more or less than the transition allows.
 
 What it finds: two records of an id and producer id with no record missing between them and a legal
-transition, where the epoch rises by more than the transition allows: two into PrepareAbort, one into
-Empty and PrepareCommit, none into any other state. Or a decision under transaction.version 2 that
-does not raise it.
+transition, where the epoch rises by more than the transition allows: two into PrepareAbort, one
+into Empty and PrepareCommit, none into any other state. Or a decision under transaction.version 2
+that does not raise it.
 
 Why it is wrong: each transition raises the epoch by a fixed step. A larger step means that
 transitions are missing from the log. A decision without its step gives the next transaction the
 same epoch, so that a delayed request of this one may end or join it (KIP-890).
 
 When it is legal: fencing whose appends fail raises the epoch repeatedly (KAFKA-9666), so it is a
-suspect. Fencing in 4.0.0 raises it by two, which is not reported. A Complete record has the epoch of its Prepare record
-in every release (TransactionMetadata.prepareComplete): while one waits for its markers the id
-accepts no other request.
+suspect. Fencing in 4.0.0 raises it by two, which is not reported. A Complete record has the epoch
+of its Prepare record in every release (TransactionMetadata.prepareComplete): while one waits for
+its markers the id accepts no other request.
 
 Evidence: the record and the one before it.
 """
