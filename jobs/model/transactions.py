@@ -62,6 +62,7 @@ RUN_COLUMNS = (
     "first_length",
     "marker_offset",
     "marker_epoch",
+    "marker_timestamp",
     "marker_position",
     "marker_length",
     "has_data",

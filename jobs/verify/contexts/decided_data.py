@@ -1,9 +1,10 @@
 """What a partition holds of the producer of a decision, and how far back the partition reaches."""
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.spark.joins import small
+from jobs.verify.contexts.decided_anchors import apart_ms
 from jobs.verify.contexts.decided_matching import KEY, lacks_markers
 from udfs.rules import attribution
 
@@ -56,40 +57,51 @@ def _ended(markers: DataFrame) -> DataFrame:
     )
 
 
+OF_DATA = ["partition_index", "producer_id", "prepared_data_epoch"]
+
+
 def with_data(selected: DataFrame, states: DataFrame, markers: DataFrame) -> DataFrame:
-    """Adds the data of the transaction in the partition and what lies around its marker.
+    """Adds the data of the transaction in the partition.
 
     data_run: first batch of its epoch there; data_run_last: the last offset of that epoch;
     ended_run_last: the last of that epoch that a marker of the same epoch ended, null for none;
-    open_run: first batch of that epoch behind all that such markers ended; open_behind_ms: the
-    newest moment of the markers in front of that, of whatever producer;
+    open_run: first batch of that epoch behind all that such markers ended;
     first_ended_last, first_ended_ms: the last of what the first such marker ended, and its moment;
-    last_ended_ms: the moment of the last such marker;
-    earlier_offset: the newest offset known of the producer below the marker's epoch; later_run:
-    the oldest one known of the next epoch. These and open_behind_ms where a marker may be missing.
+    last_ended_ms: the moment of the last such marker.
     """
-    of_data = ["partition_index", "producer_id", "prepared_data_epoch"]
     ended = _ended(markers)
     data = (
         states.filter(F.col("has_data") & F.col("transactional"))
         .withColumnRenamed("producer_epoch", "prepared_data_epoch")
-        .join(ended.select(*of_data, "ended_run_last"), on=of_data, how="left")
+        .join(ended.select(*OF_DATA, "ended_run_last"), on=OF_DATA, how="left")
     )
     batch = F.struct("first_offset", "file_index", "first_position", "first_length")
     unended = F.col("first_offset") > F.coalesce("ended_run_last", F.lit(-1))
-    runs = data.groupBy(*of_data).agg(
+    runs = data.groupBy(*OF_DATA).agg(
         F.min(batch).alias("data_run"),
         F.max("last_offset").alias("data_run_last"),
         F.min(F.when(unended, batch)).alias("open_run"),
     )
-    joined = selected.join(runs, on=of_data, how="left").join(ended, on=of_data, how="left")
-    wanted = joined.filter(F.col("markers").isNull() | lacks_markers()).select(
-        *KEY, "transaction_version_2"
+    return selected.join(runs, on=OF_DATA, how="left").join(ended, on=OF_DATA, how="left")
+
+
+def with_surroundings(
+    rows: DataFrame, states: DataFrame, markers: DataFrame, tolerance: Column
+) -> DataFrame:
+    """Adds what lies around the marker of a row of `with_data`, where it may be missing.
+
+    earlier_offset: the newest offset known of the producer below the marker's epoch, of what was
+    ended before the decision; later_run: the oldest one known of the next epoch; open_behind_ms:
+    the newest moment of the markers in front of open_run, of whatever producer.
+    """
+    lacking = rows.filter(F.col("markers").isNull() | lacks_markers())
+    wanted = lacking.select(
+        *KEY,
+        "transaction_version_2",
+        (F.col("earliest_prepare") + apart_ms(tolerance)).alias("decided_by_ms"),
     )
-    return joined.join(_around(wanted, states), on=KEY, how="left").join(
-        _in_front(joined.join(wanted.select(*KEY), on=KEY, how="left_semi"), markers),
-        on=of_data,
-        how="left",
+    return rows.join(_around(wanted, states), on=KEY, how="left").join(
+        _in_front(lacking, markers), on=OF_DATA, how="left"
     )
 
 
@@ -125,6 +137,7 @@ def _around(wanted: DataFrame, states: DataFrame) -> DataFrame:
         F.greatest("producer_epoch", "marker_epoch").alias("run_epoch"),
         F.col("producer_epoch").alias("run_data_epoch"),
         F.greatest("last_offset", "marker_offset").alias("run_last"),
+        F.col("marker_timestamp").alias("run_ended_ms"),
         F.coalesce("first_offset", "marker_offset").alias("run_first"),
         "file_index",
         F.coalesce("first_position", "marker_position").alias("run_position"),
@@ -134,13 +147,16 @@ def _around(wanted: DataFrame, states: DataFrame) -> DataFrame:
     later = (F.col("run_epoch") > F.col("marker_epoch")) | (
         F.col("transaction_version_2") & (F.col("run_data_epoch") >= F.col("marker_epoch"))
     )
+    # What nothing ended, or a marker later than the decision, may be a zombie's: in a topic that
+    # was made again no state of the producer keeps a lower epoch out, and an operator ends it.
+    earlier = (F.col("run_epoch") < F.col("marker_epoch")) & (
+        F.col("run_ended_ms") <= F.col("decided_by_ms")
+    )
     return (
         wanted.join(epochs, on=["partition_index", "producer_id"], how="inner")
         .groupBy(*KEY)
         .agg(
-            F.max(F.when(F.col("run_epoch") < F.col("marker_epoch"), F.col("run_last"))).alias(
-                "earlier_offset"
-            ),
+            F.max(F.when(earlier, F.col("run_last"))).alias("earlier_offset"),
             F.min(
                 F.when(later, F.struct("run_first", "file_index", "run_position", "run_length"))
             ).alias("later_run"),

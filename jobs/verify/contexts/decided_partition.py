@@ -13,7 +13,7 @@ from jobs.spark.joins import small
 from jobs.verify.contexts.context import Context
 from jobs.verify.contexts.decided_anchors import apart_ms, clipped, with_anchors, with_copies
 from jobs.verify.contexts.decided_counts import with_counts
-from jobs.verify.contexts.decided_data import with_data, with_reach
+from jobs.verify.contexts.decided_data import with_data, with_reach, with_surroundings
 from jobs.verify.contexts.decided_epochs import with_decision, with_outcomes
 from jobs.verify.contexts.decided_findings import with_findings
 from jobs.verify.contexts.decided_matching import (
@@ -186,10 +186,11 @@ def decided_partition_context(
         of_copy = copies.select("partition_index", "alone_in_cluster")
         placed_rows = rows.join(small(of_copy), on="partition_index", how="inner")
         ended = first_ended(placed_rows, coordinators, apart_ms(tolerance))
+        outcomes = with_outcomes(with_history, placed, tolerance)
         # Each of the three is joined with what is made of itself: kept, or its plan would double.
-        outcomes = given.keep(with_outcomes(with_history, placed, tolerance))
-        owned = with_data(outcomes, runs, markers)
-        beside = with_reach(owned, markers).join(
+        owned = given.keep(with_data(outcomes, runs, markers))
+        around = with_surroundings(owned, runs, markers, tolerance)
+        beside = with_reach(around, markers).join(
             small(ended), on=["partition_index", "coordinator_partition"], how="left"
         )
         in_copies = given.keep(with_copies(beside, tolerance))

@@ -38,7 +38,7 @@ CHECK = Check(
         Proof("the Prepare record", "decided_file", "decided_position", "decided_length"),
     ),
     message=lambda: text(
-        "{topic}-{partition} has a {decision} marker of producer {producer_id} (epoch "
+        "{topic}-{partition} has a marker of producer {producer_id} ({decision}, epoch "
         "{marker_epoch}) at offset {marker_offset}, but transaction {transactional_id} does not "
         "list the partition."
     ),

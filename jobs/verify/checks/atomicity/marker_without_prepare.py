@@ -73,7 +73,7 @@ CHECK = Check(
     ).otherwise(text("{decision} at offset {unexpected_last}, no Prepare record")),
     proofs=(Proof("the marker", "unexpected_file", "unexpected_position", "marker_length"),),
     message=lambda: text(
-        "{topic}-{partition} has a {decision} marker of producer {producer_id} (epoch "
+        "{topic}-{partition} has a marker of producer {producer_id} ({decision}, epoch "
         "{marker_epoch}) at offset {unexpected_last}, but the coordinator's log has no Prepare "
         "record for it."
     ),
