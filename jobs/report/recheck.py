@@ -673,10 +673,10 @@ class Copy:
                 raise MissingError(f"{self.folder.name} cannot be read behind {where}")
 
     def require_complete(self, first: int, last: int | None = None) -> None:
-        """Raises HoldsError where batches from offset `first` to `last` may be missing."""
+        """Raises HoldsError where batches behind offset `first`, up to `last`, may be missing."""
         self.require_readable(first, last)
         for begin, end in self.gaps:
-            if begin > first and (last is None or end < last):
+            if end > first and (last is None or end < last):
                 raise MissingError(f"offsets {begin} to {end} are not in this copy")
 
     def of(self, producer: int) -> list[Head]:
@@ -1169,8 +1169,24 @@ def unended(case: Case) -> bool | None:
     copy = case.copy(data.proof)
     if any(one.ends and one.batch.base > data.base for one in copy.of(data.producer)):
         return False
-    copy.require_complete(data.base)
+    copy.require_complete(max(data.base, open_in_snapshots(copy.folder, data) - 1))
     return True
+
+
+def open_in_snapshots(folder: Path, data: Open) -> int:
+    """Up to which offset producer snapshots show the data open, exclusive; -1 for none.
+
+    What is missing below it has no marker of the producer: its transaction would begin later.
+    """
+    shown = -1
+    for path in folder.glob("[0-9]*.snapshot"):
+        content = path.read_bytes()
+        if not is_sound_snapshot(content):
+            continue
+        begun = snapshot_of(content).get(data.producer, (-1,))[-1]
+        if 0 <= begun <= data.base < segment_base(path):
+            shown = max(shown, segment_base(path))
+    return shown
 
 
 def without_data(case: Case) -> bool | None:
@@ -2282,16 +2298,19 @@ def time_entry_invalid(case: Case) -> bool | None:
 def corrupt_snapshot(case: Case) -> bool | None:
     """A snapshot with another version, checksum or length, or a producer twice."""
     data = case.proofs[-1].data
-    if len(data) != case.proofs[-1].size:
-        return False
+    return len(data) == case.proofs[-1].size and not is_sound_snapshot(data)
+
+
+def is_sound_snapshot(data: bytes) -> bool:
+    """Whether version, checksum and length are right, and no producer is there twice."""
     if len(data) < SNAPSHOT_HEAD.size:
-        return True
+        return False
     version, crc, count = SNAPSHOT_HEAD.unpack_from(data)
     if version != 1 or crc != crc32c(data[6:]):
-        return True
+        return False
     if len(data) != SNAPSHOT_HEAD.size + SNAPSHOT_ENTRY.size * count:
-        return True
-    return bool(len(snapshot_of(data)) != count)
+        return False
+    return bool(len(snapshot_of(data)) == count)
 
 
 def snapshot_of(data: bytes) -> dict[int, tuple[int, ...]]:

@@ -660,6 +660,27 @@ def test_what_may_lie_in_a_gap_is_not_confirmed(log: list[str], why: str, tmp_pa
     assert told[0] == recheck.HOLDS and told[1].startswith(why), told
 
 
+@pytest.mark.parametrize(
+    ("begun", "name", "answer"),
+    [
+        (0, 9, recheck.CONFIRMED),
+        (0, 8, recheck.HOLDS),  # the gap goes on behind the snapshot
+        (-1, 9, recheck.HOLDS),  # the marker was in the gap
+        (5, 9, recheck.HOLDS),  # so was that of these data, and the next transaction is open
+    ],
+)
+def test_a_snapshot_behind_a_gap_shows_what_is_still_open(
+    begun: int, name: int, answer: str, tmp_path: Path
+) -> None:
+    made = Dumped({"t-0": [DATA, "plain offset=9"]}, HANGING.dump.states)
+    finding = HANGING.finding(made.write(tmp_path))
+    path = tmp_path / "t-0" / f"{name:020}.snapshot"
+    path.write_bytes(snapshot(current_txn_first_offset=begun))
+    assert recheck.recheck(finding, [tmp_path])[0] == answer
+    path.write_bytes(snapshot(current_txn_first_offset=begun)[:-1])
+    assert recheck.recheck(finding, [tmp_path])[0] == recheck.HOLDS
+
+
 def test_what_an_append_left_at_the_end_is_not_of_the_log(tmp_path: Path) -> None:
     for number, end in enumerate(("cut 9", "zeros 200", "bytes 00ff")):
         made = Dumped({"t-0": [DATA, "plain", end]}, HANGING.dump.states)
