@@ -630,7 +630,8 @@ class Copy:
                     torn = newest and (length or not any(data) or len(data) < SMALLEST[0] + 12)
                     if not torn:
                         self._hole(f"{path.name} at byte {at}")
-                    return
+                    at = size if length else behind_unknown(opened, at, size, data)
+                    continue
                 self._take(path, at, length, data, opened)
                 at += length
 
@@ -718,6 +719,21 @@ def framed(data: bytes) -> int:
         return 0
     base, length = struct.unpack_from(">qi", data)
     return length + 12 if base >= 0 and length >= SMALLEST.get(data[16], 1 << 31) else 0
+
+
+def behind_unknown(opened: Any, at: int, size: int, data: bytes) -> int:
+    """Where the batch behind one of an unknown magic begins; the end of the file for nowhere.
+
+    Its length says where, and a header must be there.
+    """
+    if len(data) < HEADER.size:
+        return size
+    (length,) = struct.unpack_from(">i", data, 8)
+    behind: int = at + length + 12
+    if length <= 0 or behind >= size:
+        return size
+    opened.seek(behind)
+    return behind if framed(opened.read(HEADER.size)) else size
 
 
 def segment_base(path: Path) -> int:

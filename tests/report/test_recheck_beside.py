@@ -19,6 +19,7 @@ from jobs.report import recheck
 from tests.wire_writer import batches as writer
 from tests.wire_writer import producer_snapshot as snapshot_writer
 from tests.wire_writer import txn_log as txn_writer
+from udfs.wire.batches.batch_layout import MAGIC
 from udfs.wire.coordinator import txn_log
 from udfs.wire.side_files.producer_snapshot import ProducerSnapshotEntry
 
@@ -679,6 +680,27 @@ def test_a_snapshot_behind_a_gap_shows_what_is_still_open(
     assert recheck.recheck(finding, [tmp_path])[0] == answer
     path.write_bytes(snapshot(current_txn_first_offset=begun)[:-1])
     assert recheck.recheck(finding, [tmp_path])[0] == recheck.HOLDS
+
+
+def test_behind_a_batch_of_an_unknown_magic_the_next_ones_are_read(tmp_path: Path) -> None:
+    """It is no place where a marker of data behind it may be; behind the data it is one."""
+    for number, (log, unknown, answer) in enumerate(
+        (
+            (["plain", DATA, "plain"], 0, recheck.CONFIRMED),
+            (["plain", DATA, ABORT], 0, recheck.REFUTED),
+            ([DATA, "plain", "plain"], 1, recheck.HOLDS),
+        )
+    ):
+        made = Dumped({"t-0": log}, HANGING.dump.states)
+        places = made.write(tmp_path / str(number))
+        file, begin, _ = places["t-0", unknown]
+        path = tmp_path / str(number) / file
+        content = bytearray(path.read_bytes())
+        content[begin + MAGIC] = 9
+        path.write_bytes(content)
+        places["t-0", 0] = places["t-0", log.index(DATA)]
+        told = recheck.recheck(HANGING.finding(places), [tmp_path / str(number)])
+        assert told[0] == answer, (log, told)
 
 
 def test_what_an_append_left_at_the_end_is_not_of_the_log(tmp_path: Path) -> None:
