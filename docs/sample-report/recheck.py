@@ -630,7 +630,8 @@ class Copy:
                     torn = newest and (length or not any(data) or len(data) < SMALLEST[0] + 12)
                     if not torn:
                         self._hole(f"{path.name} at byte {at}")
-                    return
+                    at = size if length else behind_unknown(opened, at, size, data)
+                    continue
                 self._take(path, at, length, data, opened)
                 at += length
 
@@ -673,10 +674,10 @@ class Copy:
                 raise MissingError(f"{self.folder.name} cannot be read behind {where}")
 
     def require_complete(self, first: int, last: int | None = None) -> None:
-        """Raises HoldsError where batches from offset `first` to `last` may be missing."""
+        """Raises HoldsError where batches behind offset `first`, up to `last`, may be missing."""
         self.require_readable(first, last)
         for begin, end in self.gaps:
-            if begin > first and (last is None or end < last):
+            if end > first and (last is None or end < last):
                 raise MissingError(f"offsets {begin} to {end} are not in this copy")
 
     def of(self, producer: int) -> list[Head]:
@@ -718,6 +719,21 @@ def framed(data: bytes) -> int:
         return 0
     base, length = struct.unpack_from(">qi", data)
     return length + 12 if base >= 0 and length >= SMALLEST.get(data[16], 1 << 31) else 0
+
+
+def behind_unknown(opened: Any, at: int, size: int, data: bytes) -> int:
+    """Where the batch behind one of an unknown magic begins; the end of the file for nowhere.
+
+    Its length says where, and a header must be there.
+    """
+    if len(data) < HEADER.size:
+        return size
+    (length,) = struct.unpack_from(">i", data, 8)
+    behind: int = at + length + 12
+    if length <= 0 or behind >= size:
+        return size
+    opened.seek(behind)
+    return behind if framed(opened.read(HEADER.size)) else size
 
 
 def segment_base(path: Path) -> int:
@@ -1169,8 +1185,24 @@ def unended(case: Case) -> bool | None:
     copy = case.copy(data.proof)
     if any(one.ends and one.batch.base > data.base for one in copy.of(data.producer)):
         return False
-    copy.require_complete(data.base)
+    copy.require_complete(max(data.base, open_in_snapshots(copy.folder, data) - 1))
     return True
+
+
+def open_in_snapshots(folder: Path, data: Open) -> int:
+    """Up to which offset producer snapshots show the data open, exclusive; -1 for none.
+
+    What is missing below it has no marker of the producer: its transaction would begin later.
+    """
+    shown = -1
+    for path in folder.glob("[0-9]*.snapshot"):
+        content = path.read_bytes()
+        if not is_sound_snapshot(content):
+            continue
+        begun = snapshot_of(content).get(data.producer, (-1,))[-1]
+        if 0 <= begun <= data.base < segment_base(path):
+            shown = max(shown, segment_base(path))
+    return shown
 
 
 def without_data(case: Case) -> bool | None:
@@ -2282,16 +2314,19 @@ def time_entry_invalid(case: Case) -> bool | None:
 def corrupt_snapshot(case: Case) -> bool | None:
     """A snapshot with another version, checksum or length, or a producer twice."""
     data = case.proofs[-1].data
-    if len(data) != case.proofs[-1].size:
-        return False
+    return len(data) == case.proofs[-1].size and not is_sound_snapshot(data)
+
+
+def is_sound_snapshot(data: bytes) -> bool:
+    """Whether version, checksum and length are right, and no producer is there twice."""
     if len(data) < SNAPSHOT_HEAD.size:
-        return True
+        return False
     version, crc, count = SNAPSHOT_HEAD.unpack_from(data)
     if version != 1 or crc != crc32c(data[6:]):
-        return True
+        return False
     if len(data) != SNAPSHOT_HEAD.size + SNAPSHOT_ENTRY.size * count:
-        return True
-    return bool(len(snapshot_of(data)) != count)
+        return False
+    return bool(len(snapshot_of(data)) == count)
 
 
 def snapshot_of(data: bytes) -> dict[int, tuple[int, ...]]:
