@@ -16,7 +16,6 @@ from jobs.verify.check import Check, Proof
 from jobs.verify.contexts.context import PLACE_COLUMNS, Context
 from jobs.verify.verdict import EXPLAINED, judge
 from schemas.violation import EVIDENCE, FINDING_COLUMNS
-from udfs.rules.logic import surely
 
 # Columns of the place that a check may take from elsewhere than its context does.
 MOVABLE_COLUMNS = ("offset_first", "offset_last", "producer_epoch", "file", "byte_position")
@@ -94,7 +93,8 @@ def finding(check: Check) -> Column:
         for name in MOVABLE_COLUMNS
     }
     columns = [value.alias(name) for name, value in values.items()]
-    reported = surely(check.fires()) & (verdict != EXPLAINED)
+    # A rule that is null does not fire: `when` has no value then.
+    reported = check.fires() & (verdict != EXPLAINED)
     return F.when(reported, F.struct(*columns))
 
 
@@ -156,7 +156,7 @@ def look(context: Context, checks: list[Check], kept: Kept, keep_regular: bool =
 
 def _rules(checks: list[Check]) -> list[Column]:
     """Whether each check fires on any row, by its code; among them a count, so never none."""
-    fire = [F.max(surely(check.fires())).alias(check.code) for check in checks]
+    fire = [F.max(check.fires()).alias(check.code) for check in checks]
     return [F.count(F.lit(1)).alias("rows"), *fire]
 
 

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from udfs.rules.logic import surely
-
 VIOLATION, SUSPECT, INCONCLUSIVE = "violation", "suspect", "inconclusive"
 EXPLAINED = "explained"
 
@@ -127,7 +125,8 @@ def judge(excuses: tuple[Excuse, ...]) -> tuple[Column, Column]:
     """(verdict, reason) of a rule that fired; both follow the first excuse that holds."""
     verdict, reason = F.lit(VIOLATION), F.lit(None).cast("string")
     for excuse in reversed(excuses):
-        holds = surely(excuse.when())
+        # An excuse that is null does not hold: `when` takes the other branch.
+        holds = excuse.when()
         verdict = F.when(holds, F.lit(excuse.verdict)).otherwise(verdict)
         reason = F.when(holds, F.lit(excuse.reason)).otherwise(reason)
     return verdict, reason
