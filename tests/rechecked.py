@@ -57,10 +57,11 @@ def _rechecked_by(python: str, finding: Finding, dump: Path, as_of: int) -> tupl
 
 @dataclass
 class Rechecked:
-    """Results by check, and which findings were refuted."""
+    """Results by check, and which findings were refuted, or neither confirmed nor refuted."""
 
     by_code: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     refuted: list[str] = field(default_factory=list)
+    open: list[str] = field(default_factory=list)
 
     def take(self, source: str, found: Iterable[Finding]) -> None:
         """Counts the findings that carry a result."""
@@ -69,9 +70,10 @@ class Rechecked:
             if result is None:
                 continue
             self.by_code[one["code"]][result] += 1
-            if result == recheck.REFUTED:
+            if result != recheck.CONFIRMED:
                 place = f"{one['topic']}-{one['partition']} at {one['offset_first']}"
-                self.refuted.append(f"refuted: {source}: {one['code']} {place}: {one['why']}")
+                told = self.refuted if result == recheck.REFUTED else self.open
+                told.append(f"{result}: {source}: {one['code']} {place}: {one['why']}")
 
     def table(self) -> str:
         """The checks whose findings are not all confirmed, and all findings together."""

@@ -23,6 +23,7 @@ Exit code 1 where a finding was refuted, 3 where one is undecided, else 0.
 """
 
 import json
+import mmap
 import os
 import struct
 import sys
@@ -40,6 +41,8 @@ CONFIRMED, HOLDS, REFUTED, UNDECIDED = "confirmed", "holds", "refuted", "undecid
 HEADER = struct.Struct(">qiibIhiqqqhii")
 SNAPPY_BLOCKS, LZ4_FRAME, ZSTD_FRAME = b"\x82SNAPPY\0", b"\x04\x22\x4d\x18", b"\x28\xb5\x2f\xfd"
 SMALLEST = {0: 14, 1: 22, 2: 49}
+# Where a batch and a message have the version of their format.
+MAGIC = 16
 TRANSACTIONAL, CONTROL, HORIZON = 0x10, 0x20, 0x40
 MAX_SEQUENCE, LAST_EPOCH = (1 << 31) - 1, (1 << 15) - 1
 LARGEST_PLAIN = 1 << 28
@@ -626,11 +629,12 @@ class Copy:
                 data = opened.read(HEADER.size)
                 length = framed(data)
                 if not length or at + length > size:
+                    behind = behind_unread(opened, at, size, self.last[-1] if self.last else -1)
                     # A broker cuts off what an append left behind, and what it had set aside.
-                    torn = newest and (length or not any(data) or len(data) < SMALLEST[0] + 12)
-                    if not torn:
+                    torn = length or not any(data) or len(data) < SMALLEST[0] + 12
+                    if not (newest and torn and behind == size):
                         self._hole(f"{path.name} at byte {at}")
-                    at = size if length else behind_unknown(opened, at, size, data)
+                    at = behind
                     continue
                 self._take(path, at, length, data, opened)
                 at += length
@@ -721,19 +725,27 @@ def framed(data: bytes) -> int:
     return length + 12 if base >= 0 and length >= SMALLEST.get(data[16], 1 << 31) else 0
 
 
-def behind_unknown(opened: Any, at: int, size: int, data: bytes) -> int:
-    """Where the batch behind one of an unknown magic begins; the end of the file for nowhere.
+def behind_unread(opened: Any, at: int, size: int, last: int) -> int:
+    """Where the next batch begins behind one that cannot be read; the end of the file for nowhere.
 
-    Its length says where, and a header must be there.
+    Of an unknown magic the length says where, if a header is there. Else the first bytes that are a
+    whole batch with a right checksum, of offsets above `last`.
     """
-    if len(data) < HEADER.size:
-        return size
-    (length,) = struct.unpack_from(">i", data, 8)
-    behind: int = at + length + 12
-    if length <= 0 or behind >= size:
-        return size
-    opened.seek(behind)
-    return behind if framed(opened.read(HEADER.size)) else size
+    with mmap.mmap(opened.fileno(), size, access=mmap.ACCESS_READ) as data:
+        behind = at + 12 + int.from_bytes(data[at + 8 : at + 12], signed=True)
+        unknown = size - at > MAGIC and data[at + MAGIC] not in SMALLEST
+        if unknown and at + 12 < behind and framed(data[behind : behind + HEADER.size]):
+            return behind
+        found = data.find(b"\x02", at + 1 + MAGIC)
+        while found >= 0:
+            start = found - MAGIC
+            length = framed(data[start : start + HEADER.size])
+            if length and start + length <= size:
+                batch = Batch(data[start : start + length])
+                if batch.base > last and batch.whole:
+                    return start
+            found = data.find(b"\x02", found + 1)
+    return size
 
 
 def segment_base(path: Path) -> int:
@@ -2429,7 +2441,7 @@ def checkpoint_beyond_end(name: str) -> Claim:
         if entry is not None and entry <= copy.end:
             # A damaged batch does not count: only its checksum tells.
             copy = Copy(copy.folder, whole=True)
-        copy.require_readable()
+        # What cannot be read at the end is no log, as to a broker that starts.
         return entry is not None and entry > copy.end
 
     return claim

@@ -363,7 +363,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def report(result: Result, rechecked: Rechecked) -> int:
     """Prints survivors, bystanders, refuted findings and the tables; 1 where there are any."""
-    told = [*result.survivors, "", *result.accused, "", *rechecked.refuted, ""]
+    told = [*result.survivors, "", *result.accused, "", *rechecked.refuted, *rechecked.open, ""]
     sys.stdout.writelines(f"{one}\n" for one in told)
     codes = [check.code for check in CHECKS]
     sys.stdout.write(f"{by_operator(result)}\n\n{by_check(result, codes)}\n\n")

@@ -73,7 +73,7 @@ def test_what_lies_elsewhere_does_not_matter(tmp_path: Path) -> None:
     (finding,) = recheck.findings_of(REPORT)
     path = tmp_path / "dump" / finding["file"]
     path.write_bytes(b"\xff" * 100 + path.read_bytes()[100:])
-    assert recheck.recheck(finding, [tmp_path / "dump"])[0] == recheck.HOLDS
+    assert recheck.recheck(finding, [tmp_path / "dump"])[0] == recheck.CONFIRMED
 
 
 def finding_of(code: str, folder: Path, *lines: str, **more: Any) -> dict[str, Any]:

@@ -682,25 +682,37 @@ def test_a_snapshot_behind_a_gap_shows_what_is_still_open(
     assert recheck.recheck(finding, [tmp_path])[0] == recheck.HOLDS
 
 
-def test_behind_a_batch_of_an_unknown_magic_the_next_ones_are_read(tmp_path: Path) -> None:
+# Fields that hide where a batch ends: (byte position in it, bytes).
+UNREAD = {
+    "magic": (MAGIC, b"\x09"),
+    "length too small": (8, bytes(4)),
+    "too large": (8, b"\x7f" * 4),
+}
+
+
+@pytest.mark.parametrize("unread", UNREAD)
+@pytest.mark.parametrize(
+    ("log", "there", "answer"),
+    [
+        (["plain", DATA, "plain"], 0, recheck.CONFIRMED),
+        (["plain", DATA, ABORT], 0, recheck.REFUTED),
+        ([DATA, "plain", "plain"], 1, recheck.HOLDS),
+        ([DATA, "plain", ABORT], 1, recheck.REFUTED),
+    ],
+)
+def test_behind_a_batch_that_cannot_be_read_the_next_ones_are(
+    unread: str, log: list[str], there: int, answer: str, tmp_path: Path
+) -> None:
     """It is no place where a marker of data behind it may be; behind the data it is one."""
-    for number, (log, unknown, answer) in enumerate(
-        (
-            (["plain", DATA, "plain"], 0, recheck.CONFIRMED),
-            (["plain", DATA, ABORT], 0, recheck.REFUTED),
-            ([DATA, "plain", "plain"], 1, recheck.HOLDS),
-        )
-    ):
-        made = Dumped({"t-0": log}, HANGING.dump.states)
-        places = made.write(tmp_path / str(number))
-        file, begin, _ = places["t-0", unknown]
-        path = tmp_path / str(number) / file
-        content = bytearray(path.read_bytes())
-        content[begin + MAGIC] = 9
-        path.write_bytes(content)
-        places["t-0", 0] = places["t-0", log.index(DATA)]
-        told = recheck.recheck(HANGING.finding(places), [tmp_path / str(number)])
-        assert told[0] == answer, (log, told)
+    places = Dumped({"t-0": log}, HANGING.dump.states).write(tmp_path)
+    file, begin, _ = places["t-0", there]
+    content = bytearray((tmp_path / file).read_bytes())
+    position, wrong = UNREAD[unread]
+    content[begin + position : begin + position + len(wrong)] = wrong
+    (tmp_path / file).write_bytes(content)
+    places["t-0", 0] = places["t-0", log.index(DATA)]
+    told = recheck.recheck(HANGING.finding(places), [tmp_path])
+    assert told[0] == answer, told
 
 
 def test_what_an_append_left_at_the_end_is_not_of_the_log(tmp_path: Path) -> None:
@@ -780,11 +792,12 @@ def test_a_place_may_be_the_entry_of_a_snapshot(tmp_path: Path) -> None:
         assert told[0] == (recheck.CONFIRMED, recheck.REFUTED)[number], told
 
 
-def test_whether_an_old_message_that_is_damaged_counts_is_open(tmp_path: Path) -> None:
-    made = dumped("v0", "v0 flip=-1 keep_crc", high="t 0 2")
-    finding = Shown("hw_beyond_log_end", Dumped(), Dumped(), ()).finding(made.write(tmp_path))
-    told = recheck.recheck(finding | {"file": None}, [tmp_path])
-    assert told[0] == recheck.HOLDS and told[1].startswith("t-0 cannot be read behind"), told
+@pytest.mark.parametrize("old", ["v0", "plain"])
+def test_what_cannot_be_read_at_the_end_is_no_log(old: str, tmp_path: Path) -> None:
+    finding = Shown("hw_beyond_log_end", Dumped(), Dumped(), ()).finding({}) | {"file": None}
+    for damage, answer in (("flip=-1 keep_crc", recheck.CONFIRMED), ("", recheck.REFUTED)):
+        dumped(old, f"{old} {damage}", high="t 0 2").write(tmp_path)
+        assert recheck.recheck(finding, [tmp_path])[0] == answer
 
 
 def test_the_folder_of_a_partition_is_that_of_the_broker(tmp_path: Path) -> None:
