@@ -94,7 +94,18 @@ class HoldsError(Exception):
 
 
 class MissingError(HoldsError):
-    """So, as the dump lacks what would show it, or it cannot be read."""
+    """So, as the dump lacks what would show it, or it cannot be read.
+
+    `reasons`: of a finding that says just that, and is confirmed.
+    """
+
+    reasons: tuple[str, ...] = ("missing_range",)
+
+
+class LostRecordsError(MissingError):
+    """The same of records of the coordinator; it has no log behind what cannot be read."""
+
+    reasons = ("missing_range", "txnlog_not_dumped", "dump_before_event")
 
 
 class Record(NamedTuple):
@@ -884,12 +895,15 @@ class Dump:
         entries: list[Entry] = []
         for folder in folders:
             found, copy = entries_of(folder)
-            copy.require_readable()
+            try:
+                copy.require_readable()
+            except MissingError as error:
+                raise LostRecordsError(str(error)) from None
             # Without a name the key cannot be read.
             ours = (transactional_id, "")
             mine_ = [o for o in found if transactional_id is None or o.transactional_id in ours]
             if not all(one.readable for one in mine_):
-                raise MissingError(f"{folder.name} has a record that cannot be read")
+                raise LostRecordsError(f"{folder.name} has a record that cannot be read")
             entries += mine_
         return entries
 
@@ -2959,8 +2973,7 @@ def recheck_place(finding: dict[str, Any], dump: Dump) -> tuple[str, str]:
     except UndecidedError as error:
         return UNDECIDED, str(error)
     except MissingError as error:
-        # Then that is what the finding says.
-        says_so = finding.get("reason") == "missing_range"
+        says_so = finding.get("reason") in error.reasons
         return CONFIRMED if says_so else HOLDS, str(error)
     except HoldsError as error:
         return HOLDS, str(error)

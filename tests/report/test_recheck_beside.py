@@ -715,6 +715,29 @@ def test_behind_a_batch_that_cannot_be_read_the_next_ones_are(
     assert told[0] == answer, told
 
 
+@pytest.mark.parametrize(
+    ("reason", "answer"),
+    [
+        ("txnlog_not_dumped", recheck.CONFIRMED),
+        ("dump_before_event", recheck.CONFIRMED),
+        ("config_unknown", recheck.HOLDS),
+        (None, recheck.HOLDS),
+    ],
+)
+def test_a_coordinators_log_that_cannot_be_read_is_what_such_a_finding_says(
+    reason: str | None, answer: str, tmp_path: Path
+) -> None:
+    places = HANGING.dump.write(tmp_path)
+    content = bytearray((tmp_path / STATES / LOG).read_bytes())
+    content[-1] ^= 1
+    (tmp_path / STATES / LOG).write_bytes(content)
+    told = recheck.recheck(HANGING.finding(places) | {"reason": reason}, [tmp_path])
+    assert told[0] == answer and told[1].startswith(f"{STATES} cannot be read behind"), told
+    gap = Dumped({"t-0": [DATA, "plain offset=9"]}, HANGING.dump.states).write(tmp_path)
+    told = recheck.recheck(HANGING.finding(gap) | {"reason": reason}, [tmp_path])
+    assert told == (recheck.HOLDS, "offsets 1 to 8 are not in this copy")
+
+
 def test_what_an_append_left_at_the_end_is_not_of_the_log(tmp_path: Path) -> None:
     for number, end in enumerate(("cut 9", "zeros 200", "bytes 00ff")):
         made = Dumped({"t-0": [DATA, "plain", end]}, HANGING.dump.states)
