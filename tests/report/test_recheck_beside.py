@@ -733,8 +733,9 @@ def test_a_coordinators_log_that_cannot_be_read_is_what_such_a_finding_says(
     (tmp_path / STATES / LOG).write_bytes(content)
     told = recheck.recheck(HANGING.finding(places) | {"reason": reason}, [tmp_path])
     assert told[0] == answer and told[1].startswith(f"{STATES} cannot be read behind"), told
-    gap = Dumped({"t-0": [DATA, "plain offset=9"]}, HANGING.dump.states).write(tmp_path)
-    told = recheck.recheck(HANGING.finding(gap) | {"reason": reason}, [tmp_path])
+    gap = Dumped({"t-0": [DATA, "plain offset=9"]}, HANGING.dump.states)
+    finding = HANGING.finding(gap.write(tmp_path / "gap")) | {"reason": reason}
+    told = recheck.recheck(finding, [tmp_path / "gap"])
     assert told == (recheck.HOLDS, "offsets 1 to 8 are not in this copy")
 
 
