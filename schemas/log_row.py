@@ -4,7 +4,7 @@ One pass reads each byte once, so it cannot give one table after another: `kind`
 the groups of columns a row fills. `jobs/decode/decode.py` takes the kinds apart. Not a Delta table.
 """
 
-from pyspark.sql.types import ArrayType, IntegerType, LongType, StringType
+from pyspark.sql.types import IntegerType, LongType, StringType
 
 from schemas.columns import array, binary, boolean, column, integer, long, string, table
 
@@ -511,8 +511,4 @@ SPLIT = table(
     long("first_line", "of such a section: number of its first line, from 1"),
     boolean("with_records", "of such a section: record lines are printed"),
     boolean("decoded", "of such a section: by a decoder of a coordinator's log"),
-)
-
-PACK = table(
-    column("splits", ArrayType(SPLIT), "splits that one task reads", False),
 )

@@ -1,5 +1,7 @@
 """Bytes to rows: reads every file once, and checks the seams of the splits."""
 
+import pickle
+import zlib
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import reduce
@@ -20,7 +22,7 @@ from jobs.model.superseded import Reach, leave_out, superseded
 from jobs.model.unread import LeftOut, leave_out_unread
 from jobs.spark.session import TASKS_A_CORE
 from schemas import log_row
-from schemas.log_row import LOG_ROW, PACK
+from schemas.log_row import LOG_ROW
 from schemas.topics import OFFSETS_TOPIC
 from udfs.arrow.batches import DecodeOptions
 from udfs.arrow.read_pack import read_packs
@@ -170,14 +172,15 @@ def _read(
     spark: SparkSession, splits: list[dict[str, object]], options: DecodeOptions
 ) -> DataFrame:
     packs = pack_splits(splits, spark.sparkContext.defaultParallelism * TASKS_A_CORE)
-    source = spark.createDataFrame(
-        spark.sparkContext.parallelize([(pack,) for pack in packs], max(len(packs), 1)), PACK
-    )
+    # Not in the tasks: each of the later queries over the rows would send them with every task.
+    plans = spark.sparkContext.broadcast([zlib.compress(pickle.dumps(pack)) for pack in packs])
+    numbers = spark.range(0, len(packs), 1, max(len(packs), 1))
 
     def read(batches: Iterator) -> Iterator:  # type: ignore[type-arg]
-        return read_packs(batches, options)
+        chosen = (plans.value[one] for batch in batches for one in batch.column(0).to_pylist())
+        return read_packs((pickle.loads(zlib.decompress(pack)) for pack in chosen), options)
 
-    return source.mapInArrow(read, LOG_ROW).persist(StorageLevel.MEMORY_AND_DISK)
+    return numbers.mapInArrow(read, LOG_ROW).persist(StorageLevel.MEMORY_AND_DISK)
 
 
 class Seams(NamedTuple):

@@ -3,7 +3,6 @@
 import threading
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 from laws.run import OWN, read_scenario
 from pyspark.sql import SparkSession
@@ -79,11 +78,11 @@ def test_a_closed_segment_that_became_longer_was_replaced(tmp_path: Path) -> Non
     put(tmp_path / "a-0" / SEGMENT, BATCH)
     put(tmp_path / "a-0" / "00000000000000000001.log", later)
     dump = collect([tmp_path])
-    pack = pa.RecordBatch.from_arrays([pa.array([plan_splits(dump, 1 << 20)])], names=["splits"])
+    splits = plan_splits(dump, 1 << 20)
 
     def refused() -> list[str]:
         """The files that are not read as they were listed."""
-        parts = read_packs(iter([pack]), decode_options(load(None), "records"))
+        parts = read_packs([splits], decode_options(load(None), "records"))
         rows = [row for part in parts for row in part.to_pylist() if row["summary"]]
         told = {row["file_index"] for row in rows if row["summary"]["shrank"]}
         return [one.path for one in dump.files if one.file_index in told]

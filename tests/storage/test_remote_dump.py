@@ -59,11 +59,7 @@ def _without_places(told: Any) -> Any:
 
 def read(dump: Dump, split_bytes: int = SPLIT_BYTES) -> list[pa.RecordBatch]:
     """What the tasks of the decoder make of a dump, without Spark."""
-    rows = []
-    for pack in pack_splits(plan_splits(dump, split_bytes), 1):
-        packed = pa.RecordBatch.from_arrays([pa.array([pack])], names=["splits"])
-        rows += list(read_packs(iter([packed]), OPTIONS))
-    return rows
+    return list(read_packs(pack_splits(plan_splits(dump, split_bytes), 1), OPTIONS))
 
 
 def summaries(dump: Dump) -> dict[str, dict[str, Any]]:

@@ -1,7 +1,7 @@
 """The functions for `mapInArrow`: packs of splits in, rows of `schemas.log_row.LOG_ROW` out."""
 
 import errno
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -126,12 +126,11 @@ def _read_or_report(
 
 
 def read_packs(
-    batches: Iterator[pa.RecordBatch], options: DecodeOptions
+    packs: Iterable[list[dict[str, Any]]], options: DecodeOptions
 ) -> Iterator[pa.RecordBatch]:
-    """For `mapInArrow` over rows of `schemas.log_row.PACK`."""
-    for batch in batches:
-        for splits in batch.column(0).to_pylist():
-            yield from _joined(_rows_of_pack(splits, options))
+    """Rows of `schemas.log_row.LOG_ROW` of packs of splits (`schemas.log_row.SPLIT`)."""
+    for splits in packs:
+        yield from _joined(_rows_of_pack(splits, options))
 
 
 def _rows_of_pack(splits: list[dict[str, Any]], options: DecodeOptions) -> Iterator[pa.RecordBatch]:
