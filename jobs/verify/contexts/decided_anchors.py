@@ -36,8 +36,9 @@ def _extent_of_row(tolerance: Column) -> list[Column]:
 
     apart_ms: how far the clocks of coordinator and partition may be apart; the broker of a cluster
     of one has one clock. at_once: this copy and the coordinator's are of one moment. whole_from:
-    everything from then on is there (ms): a broker's clock says that something is older, or the
-    same producer wrote with a lower epoch. whole_to: the copy is complete up to then.
+    everything from then on is there (ms): a broker's clock says that something is older, or data of
+    a lower epoch of the same producer are there, which a marker ended before the decision.
+    whole_to: the copy is complete up to then.
     """
     same_broker = (
         (F.col("coordinator_broker") == F.col("broker"))
