@@ -296,7 +296,7 @@ RETAINED_RECORDS_TYPE = table(
     long("number", "records; where unread, batches and stretches of damage"),
     binary(
         "retained_records",
-        "an Arrow stream of udfs.arrow.retained_records.RETAINED_RECORD; null where unread",
+        "an Arrow stream of one of udfs.arrow.retained_records.VIEWS; null where unread",
     ),
 )
 """What the cleaner left of a partition that the dump has in several copies."""
