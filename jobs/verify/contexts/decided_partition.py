@@ -1,4 +1,4 @@
-"""Context `decided_partition`: one row is a decision of the coordinator and a partition of it."""
+"""Context `decided_partition`: one row is what was decided for a partition, and its markers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Context `frame`: one row is a batch with a fault, or a byte range that is no provable batch."""
+"""Context `frame`: one row is a batch with a fault, or a byte range without a valid batch."""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -83,7 +83,7 @@ def _faulty_batches(frames: DataFrame) -> DataFrame:
 
 
 def _damage(failures: DataFrame) -> DataFrame:
-    """Byte ranges that are no provable batch; what only a batch has is null in the union."""
+    """Byte ranges without a valid batch; what only a batch has is null in the union."""
     behind = F.col("previous_last_offset") + 1
     return failures.select(
         "partition_index",

@@ -1,4 +1,4 @@
-"""Context `run`: one row is a producer run with the state of its producer before it."""
+"""Context `run`: one row is batches of a producer, with its state before them."""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
