@@ -8,5 +8,8 @@ ABORTED_TXN = table(
     long("producer_id", "producer id"),
     long("first_offset", "base offset of the first data batch, inclusive"),
     long("last_offset", "offset of the ABORT marker"),
-    long("last_stable_offset", "first offset of the oldest other open transaction, or marker + 1"),
+    long(
+        "last_stable_offset",
+        "at the ABORT marker: first offset of the oldest other open transaction, or marker + 1",
+    ),
 )

@@ -7,11 +7,11 @@ AUDIT = table(
     string("version", "version of eosaudit"),
     string("verdict", "clean, violations, not_accepted or incomplete"),
     integer("exit_code", "exit code of the command"),
-    long("as_of_ms", "moment of the dump the ages refer to, ms; null if unknown"),
-    string("depth", "records or headers"),
+    long("as_of_ms", "moment from which ages are counted (--as-of), ms; null if unknown"),
+    string("depth", "--depth: records (batches were decompressed) or headers"),
     string("configuration", "effective configuration, JSON"),
     long("files", "files in the dump"),
-    long("bytes", "their bytes"),
+    long("bytes", "their size, bytes"),
     long("partitions", "partitions audited, each replica counted"),
     long("batches", "batches decoded"),
     long("transactions", "transactions seen"),
@@ -23,8 +23,8 @@ AUDIT = table(
     long("new_findings", "findings that the previous audit did not have; null for the first"),
     long("gone_findings", "findings that only the previous audit had; null for the first"),
     long("open_transactions", "transactions without a marker, over all partitions"),
-    long("oldest_open_since_ms", "first timestamp of the oldest that holds back a last stable "
-         "offset, ms; null for none"),
-    long("largest_lag", "most offsets between a last stable offset and its high watermark"),
+    long("oldest_open_since_ms", "timestamp of the first batch of the oldest transaction that "
+         "blocks a last stable offset, ms; null for none"),
+    long("largest_lag", "largest distance from last stable offset to high watermark, offsets"),
     string("result", "content of verdict.json"),
 )  # fmt: skip

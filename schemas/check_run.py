@@ -5,7 +5,7 @@ from schemas.columns import AUDIT_ID, long, string, table
 CHECK_RUN = table(
     AUDIT_ID,
     string("code", "check code"),
-    string("context", "what the check looked at"),
+    string("context", "context that the check reads: see docs/contexts.md"),
     string("status", "ran, skipped or crashed"),
     string("detail", "why it was skipped, or the error; null when it ran"),
     long("rows_examined", "rows of its context"),

@@ -15,7 +15,7 @@ DUMP_FILE = table(
     long("size_bytes", "size when the dump was listed, bytes"),
     string("sha256", "SHA-256 over the SHA-256 of each MiB; null when the file was not read"),
     long("batches", "batches decoded; null for files that hold none"),
-    long("records", "records announced by the headers of those batches"),
-    string("status", "audited, digest_only, skipped or failed"),
+    long("records", "records in those batches, by their headers"),
+    string("status", "audited, digest_only (hashed, not decoded), skipped or failed"),
     string("note", "why the file was not audited"),
 )

@@ -19,35 +19,35 @@ DUMP_PARTITION = table(
     boolean("clean_shutdown", "the log directory holds a clean-shutdown marker"),
     long(
         "copied_at_ms",
-        "all that was appended before this moment is in the copy, ms; null where "
-        "no dump-manifest.json tells",
+        "everything appended before this moment is in the copy, ms; null without a "
+        "dump-manifest.json that says so",
     ),
-    long("cleaned_below", "offsets below this are known to be cleaned"),
-    boolean("coordinator_topic", "written by a coordinator: sequences mean nothing"),
-    boolean("internal_compacted", "always compacted, or compacted as a broker says"),
+    long("cleaned_below", "the cleaner is known to have passed the offsets below"),
+    boolean("coordinator_topic", "written by coordinators or controllers: sequences mean nothing"),
+    boolean("internal_compacted", "always compacted, or a broker reported its cleanup.policy so"),
     long("first_base", "base offset of the first segment"),
     long("newest_base", "base offset of the newest (active) segment"),
     integer("replica_set", "equal for the copies of one partition on several brokers of one "
             "cluster; null where the dump has one copy"),
     long("comparable_from", "first offset that neither retention nor the cleaner of any copy "
          "touched"),
-    long("cleaner_reach", "offset below which the cleaner of any copy came; 0 without a "
-         "replica_set"),
+    long("cleaner_reach", "highest offset up to which the cleaner of a copy came, exclusive; 0 "
+         "without a replica_set"),
     string("topic_id", "partition.metadata; null without it or without a replica_set"),
     integer("metadata_file", "file_index of that partition.metadata"),
-    integer("topic_partitions", "partitions of the topic by __cluster_metadata; null: unknown"),
+    integer("topic_partitions", "partition count by __cluster_metadata; null: unknown"),
     boolean("created_once", "by __cluster_metadata there never was another topic of this name"),
     boolean("never_compacted", "by __cluster_metadata cleanup.policy was always delete"),
-    long("unallocated_from", "no producer id from it on was given out when __cluster_metadata was "
-         "copied; null: unknown"),
+    long("unallocated_from", "first producer id that no broker had been allocated when "
+         "__cluster_metadata was copied; null: unknown"),
     string("cluster_id", "cluster.id of meta.properties; null: unknown"),
     long("metadata_up_to_ms", "newest timestamp in __cluster_metadata, ms, controller clock"),
-    boolean("fetched", "fetched over the protocol: batches, and no other file of a broker"),
+    boolean("fetched", "fetched over the Kafka protocol: batches only, no file of a broker"),
 )  # fmt: skip
 
 LISTED_FILE = table(
     integer("file_index", "number given by collect"),
-    integer("partition_index", "partition; null outside"),
+    integer("partition_index", "its partition; null for a file outside of partitions"),
     string("path", "path relative to the dump"),
     string("root", "where the file is opened: folder, or URI of the dump; not to be shown"),
     string("below_root", "and its path below that"),

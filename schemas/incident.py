@@ -10,9 +10,9 @@ from schemas.columns import AUDIT_ID, PLACE, array, boolean, integer, long, stri
 STEP = table(
     string("what", "what to do"),
     string("command", "command line, quoted for a shell; null where there is none"),
-    string("before", "what must hold before"),
+    string("before", "what must be true before it is done"),
     string("check", "how to see that it worked"),
-    string("cannot", "what it does not mend"),
+    string("cannot", "what it does not repair"),
     boolean("reversible", "whether it can be taken back"),
 )
 
@@ -27,9 +27,9 @@ INCIDENT = table(
     integer("broker", "broker concerned; null where it is not about one broker"),
     long("findings", "findings that it explains, of any verdict"),
     long("violations", "violations among them"),
-    long("places", "partitions of brokers in which they show"),
+    long("places", "replicas (a partition on a broker) in which they show"),
     array("topics", StringType(), "topics concerned, the first 20"),
-    long("since_ms", "first effect that a broker's or client's timestamp dates, ms; null: none"),
+    long("since_ms", "earliest timestamp, of broker or client, of an effect, ms; null: none"),
     array("steps", STEP, "what to do, in this order; nothing is ever executed"),
 )
 
@@ -64,8 +64,8 @@ CONSEQUENCE = table(
     long("since_ms", "timestamp of the first batch concerned, ms; null: unknown"),
     boolean(
         "provable",
-        "false where the dump shows that it happened, but not how much of it; records, if there "
-        "are any, are then the most that it may be",
+        "false where the dump shows that it happened, but not to how many records; records is then "
+        "the upper bound, or null",
     ),
 )
 
@@ -85,11 +85,11 @@ AFFECTED_GROUP = table(
 AFFECTED = table(
     AUDIT_ID,
     integer("incident", "number of the incident"),
-    string("topic", "topic that applications wrote in transactions, of affected input"),
+    string("topic", "topic that applications downstream of them wrote to in transactions"),
     integer("partition", "partition number"),
-    string("state", "suspect (derived of affected records) or clean (downstream, but without any)"),
+    string("state", "suspect (computed from affected records) or clean (downstream, without them)"),
     integer("depth", "applications between the affected records and this partition"),
-    string("application", "group of the last of them"),
+    string("application", "consumer group of the last of these applications"),
     long("first_offset", "first suspect offset, inclusive; null where clean"),
     long("last_offset", "last suspect offset, inclusive; null where clean"),
     long("transactions", "transactions that wrote there since; null where clean"),

@@ -45,7 +45,7 @@ BETWEEN = table(
     integer("partition_index", "numbered by collect"),
     long("first_offset", "first offset, inclusive"),
     long("last_offset", "last offset, inclusive"),
-    long("records", "records that the headers of their batches announce"),
+    long("records", "records in these batches, by their headers"),
     long("since_ms", "largest timestamp of the first batch, ms"),
 )
 """Data of one split between two offsets (`udfs.arrow.data_between`)."""

@@ -22,7 +22,7 @@ RUN_COLUMNS = (
     integer("last_sequence", "sequence of the last record"),
     integer("first_batch_last_sequence", "last sequence of the first batch"),
     integer("batches", "data batches in the run"),
-    long("records", "records present in the run"),
+    long("records", "records in these batches, by their headers"),
     long("first_timestamp", "largest timestamp of the first batch, ms"),
     long("last_timestamp", "largest timestamp of the last batch, ms"),
     boolean("log_append_time", "whether the timestamps of the data are the broker's"),
@@ -39,19 +39,20 @@ RUN_COLUMNS = (
     integer("marker_length", "size of the marker batch, bytes"),
     long("oldest_other", "first offset of the oldest transaction that began in this split and is "
          "open after the marker; null for none"),
-    boolean("follows", "the regular transaction before it was folded away; it follows that one"),
+    boolean("follows", "the transaction of the producer right before the run was folded away"),
     integer("chain_first_sequence", "first sequence of the newest chain of contiguous sequences "
             "that began in what was folded away or in this run; null where none did"),
     integer("chain_epoch_before", "producer epoch of the data before that chain"),
     integer("chain_sequence_before", "last sequence of the data before that chain"),
     integer("marker_epoch_before", "producer epoch of the marker before, where that or this was "
             "folded away; else null"),
-    boolean("initial", "a state of the producer snapshot at which the log begins, with its entry "
-            "in place of batch and marker; null for what the log holds"),
+    boolean("initial", "made from an entry of the producer snapshot at the log start, with the "
+            "position and size of that entry; null for a run of batches"),
     long("first_checksum", "CRC-32C of the first data batch as stored; -1 where a text lacks it"),
-    array("last_checksums", LongType(), "those of its newest data batches, five at most, in order"),
-    boolean("below_log_start", "the data batches lie below the log start, where a broker may have "
-            "forgotten them"),
+    array("last_checksums", LongType(), "CRC-32C of its newest data batches, five at most, in "
+          "order"),
+    boolean("below_log_start", "the data batches lie below the log start offset, where a broker "
+            "may have forgotten them"),
 )  # fmt: skip
 
 REGULAR_TXN = table(
@@ -69,7 +70,7 @@ REGULAR_TXN = table(
     long("marker_position", "byte position of the marker in its file"),
     integer("marker_length", "size of the marker batch, bytes"),
     long("batches", "data batches"),
-    long("records", "records present"),
+    long("records", "records in these batches, by their headers"),
     long("first_position", "byte position of its first data batch in its file"),
     integer("first_length", "size of its first data batch, bytes"),
     integer("marker_epoch_before", "producer epoch of the marker before"),
@@ -94,7 +95,7 @@ FRAME_TYPE = table(
     integer("length", "size of the batch, bytes"),
     long("base_offset", "base offset"),
     long("last_offset", "last offset, inclusive"),
-    integer("count", "records announced by the header"),
+    integer("count", "record count in the header"),
     integer("attributes", "attribute bits"),
     long("producer_id", "producer id"),
     integer("producer_epoch", "producer epoch"),
@@ -102,11 +103,11 @@ FRAME_TYPE = table(
     long("base_timestamp", "base timestamp, ms, or delete horizon"),
     long("max_timestamp", "largest timestamp in the header, ms"),
     long("fault_mask", "bits of udfs/wire/batches/faults.py"),
-    long("found", "what was found instead, where a fault has a number: control type, timestamp"),
+    long("found", "control type of a control batch; largest record timestamp of others, ms"),
 )
 
 FAILURE_TYPE = table(
-    long("first_byte", "first byte that is no part of a proven batch"),
+    long("first_byte", "first byte that belongs to no valid batch"),
     long("end_byte", "byte after the damage; null where it extends into the next split"),
     string("reason", "how the bytes fail: udfs/arrow/frames.py, or an error of the file system"),
     long("frame_bytes", "size that the header at first_byte claims; 0 for none"),
@@ -127,31 +128,31 @@ OFFSET_DISCONTINUITY_TYPE = table(
 
 TXN_LOG_RECORD_TYPE = table(
     string("transactional_id", "key; null when it cannot be decoded"),
-    integer("id_hash", "hash of the key that places it: modulo the number of partitions"),
+    integer("id_hash", "hash of the key: modulo the partition count it gives the partition"),
     long("offset", "offset of the record"),
     long("position", "byte position of its batch"),
     integer("length", "size of its batch, bytes"),
     long("timestamp", "timestamp of the record, ms, coordinator clock"),
     integer("leader_epoch", "partition leader epoch of the batch"),
-    boolean("tombstone", "value is null: the transactional id expired"),
+    boolean("tombstone", "the value is null: the transactional id has expired"),
     long("producer_id", "producer id"),
     integer("producer_epoch", "producer epoch"),
     integer("timeout_ms", "transaction timeout, ms"),
-    integer("status", "state byte"),
-    array("partitions", StringType(), "topic-partition of the partitions listed; null for none"),
+    integer("status", "state byte: schemas/coordinator_states.py"),
+    array("partitions", StringType(), "partitions in the record, as topic-partition; null: none"),
     long("last_update_ms", "last update timestamp, ms"),
-    long("start_ms", "start timestamp, ms; -1 for none; null where a text lacks it"),
-    long("next_producer_id", "tag 1: the producer id that follows an exhausted one; -1: absent"),
-    integer("client_transaction_version", "tag 2; 0 where absent"),
-    long("unknown_tag", "smallest unknown tag; null for none"),
+    long("start_ms", "start of the transaction, ms; -1: none; null: not in the text"),
+    long("next_producer_id", "NextProducerId, tag 1: the id after its epochs ran out; -1: absent"),
+    integer("client_transaction_version", "ClientTransactionVersion, tag 2; 0 where absent"),
+    long("unknown_tag", "smallest unknown tag of a tagged field; null for none"),
     string("batch_shape", "irregular form of the batch, on its first record; null: none"),
     string("error", "why key or value could not be decoded; null for a good record"),
-    long("ordinal", "records of the split up to it that can be decoded"),
-    long("alive_ms", "how long the split was written up to the record; a pause counts as a minute "
-         "at most"),
+    long("ordinal", "how many records of the split up to it can be decoded"),
+    long("alive_ms", "time in which the split was written, up to the record, ms; a pause counts as "
+         "one minute at most"),
     long("latest_timestamp", "newest timestamp of the split up to the record, ms"),
-    boolean("judged", "a regular transition from the record before it, both in this split"),
-    boolean("decided", "a Prepare record whose decision lies in a block of FOLDED"),
+    boolean("judged", "the transition from the record before it, in this split, was found regular"),
+    boolean("decided", "a Prepare record whose decision is in a block of a FOLDED row"),
 )  # fmt: skip
 
 FOLDED_RECORD = table(
@@ -171,20 +172,20 @@ DECISION = table(
     integer("leader_epoch", "partition leader epoch of the batch"),
     string("transactional_id", "transactional id"),
     long("producer_id", "producer id"),
-    integer("marker_epoch", "producer epoch of the record, and of the markers it leads to"),
-    integer("data_epoch", "producer epoch of the data that it decides about"),
+    integer("marker_epoch", "producer epoch of the Prepare record and of its markers"),
+    integer("data_epoch", "producer epoch of the transaction's data"),
     boolean("commit", "true for PrepareCommit, false for PrepareAbort"),
     boolean("transaction_version_2", "decided under transaction.version 2"),
-    boolean("shares_epoch", "further transactions may have the producer epoch of its data"),
-    array("partitions", StringType(), "topic-partition of the partitions listed; null for none"),
+    boolean("shares_epoch", "other transactions may have data of the same producer epoch"),
+    array("partitions", StringType(), "partitions in the record, as topic-partition; null: none"),
     long("complete_offset", "offset of the Complete record that follows; null for none"),
     long("complete_timestamp", "its timestamp, ms; null for none"),
     integer("complete_leader_epoch", "partition leader epoch of its batch; null for none"),
-    boolean("pending", "the last record of its id"),
+    boolean("pending", "the Prepare record is the last record of its transactional id"),
     long(
         "gave_way_at",
-        "offset of the next record of its id where that shows that it had no effect: the "
-        "transaction goes on, or was ended the other way; null where it does not",
+        "offset of the next record of its id, if that shows that the decision had no effect: the "
+        "transaction goes on, or ended with the other outcome; else null",
     ),
 )
 """What a Prepare record decided."""
@@ -197,20 +198,20 @@ FOLDED_TYPE = table(
 )
 
 COORDINATOR_TYPE = table(
-    long("records", "those of the split that can be decoded"),
-    long("unevaluated", "those that are not evaluated: folded, or judged in the decoder"),
-    long("alive_ms", "how long the split was written, see TXN_LOG_RECORD_TYPE"),
+    long("records", "records of the split that can be decoded"),
+    long("unevaluated", "those that no check reads: folded, or found regular by the decoder"),
+    long("alive_ms", "time in which the split was written, ms; see TXN_LOG_RECORD_TYPE"),
     long("latest_timestamp", "newest timestamp, ms"),
     long("first_timestamp", "timestamp of its first record, ms; null where it cannot be decoded"),
     long("last_timestamp", "timestamp of its last record, ms; null where it cannot be decoded"),
-    long("ids", "its transactional ids"),
-    long("misplaced_ids", "those that belong into another of `coordinator_partitions` (SPLIT)"),
+    long("ids", "distinct transactional ids in it"),
+    long("misplaced_ids", "those that hash to another one of the `coordinator_partitions` (SPLIT)"),
     long(
         "unreadable_at",
         "offset of the last record that cannot be decoded, of its batch where"
         " that cannot; null for none",
     ),
-    long("nameless_at", "the same of those whose transactional id is not known"),
+    long("nameless_at", "the same of records whose transactional id cannot be decoded"),
 )
 """What a split of `__transaction_state` adds to the ones before it."""
 
@@ -292,11 +293,11 @@ BLOCK_TYPE = table(
 
 RETAINED_RECORDS_TYPE = table(
     string("compared", "record, outcome, key, or unread: udfs/arrow/retained_records.py"),
-    long("bucket", "those that are compared with each other are in buckets of one number"),
+    long("bucket", "what may be compared with each other is in buckets of the same number"),
     long("number", "records; where unread, batches and stretches of damage"),
     binary(
         "retained_records",
-        "an Arrow stream of udfs.arrow.retained_records.RETAINED_RECORD; null where unread",
+        "an Arrow stream of one of udfs.arrow.retained_records.VIEWS; null where unread",
     ),
 )
 """What the cleaner left of a partition that the dump has in several copies."""
@@ -343,9 +344,9 @@ PRODUCER_STATES_TYPE = table(
     boolean("of_log_start", "of a snapshot: start_offset is 0, where the log begins"),
     long("next_offset", "offset of the snapshot after this one; null for none, and for batches"),
     long("segment_base", "base offset of the segment"),
-    long("left_out", "batches of the split that are not reliable"),
+    long("left_out", "batches of the split that are left out, as faults make them unreliable"),
     boolean("below_log_start", "of batches: they lie below the log start; null for a snapshot"),
-    array("doubted", LongType(), "producer ids of those of them in the range; null for none"),
+    array("doubted", LongType(), "producer ids of those batches in the range; null for none"),
     long("number", "producers in the block"),
     binary("states", "Arrow stream of udfs/wire/side_files/producer_state.py STATE"),
 )  # fmt: skip
@@ -369,7 +370,9 @@ OPEN_IN_SNAPSHOT = table(
 MISSING = table(
     long("first", "first offset that is missing"),
     long("end", "first offset that is present after them"),
-    boolean("lost", "a batch that is there and says nothing of producers: no cleaner took it"),
+    boolean(
+        "lost", "a batch is there, but not what it did to its producer; not the cleaner's work"
+    ),
     boolean("emptied", "a marker that the cleaner emptied: its batch is there, without a record"),
     long("producer_id", "producer id of that batch or marker; null: of several, or of none"),
     integer("producer_epoch", "its producer epoch; null as above"),
@@ -383,10 +386,10 @@ SUMMARY_TYPE = table(
     long("first_found", "byte position of the first batch that starts in the split; null: none"),
     long("end", "byte position where the chain of batches arrived; null: inside damage"),
     long("batches", "batches; a message of magic 0 or 1 is one"),
-    long("records", "records announced by the headers, and those in old wrappers"),
+    long("records", "records, by the headers of batches; those in wrappers of magic 0 and 1, too"),
     long("control_batches", "control batches"),
-    long("first_offset", "base offset of the first batch; null: in an old wrapper that cannot be "
-         "read"),
+    long("first_offset", "base offset of the first batch; null: a wrapper of magic 0 or 1 that "
+         "cannot be read"),
     long("last_offset", "largest last offset, inclusive"),
     long("final_last_offset", "last offset of the last batch, inclusive"),
     long("final_position", "byte position of the last batch"),
@@ -397,9 +400,9 @@ SUMMARY_TYPE = table(
     long("lowest_offset", "smallest base offset"),
     long("lowest_position", "byte position of the batch with the smallest base offset"),
     long("highest_position", "byte position of the batch with the largest last offset"),
-    long("broker_timestamp", "largest timestamp of the broker clock, ms; null: none seen"),
+    long("broker_timestamp", "largest timestamp by a broker's clock, ms; null: none seen"),
     long("replicated_timestamp", "the same below the high watermark, where that is known"),
-    boolean("cleaner_traces", "a batch with delete horizon, without records or with some missing"),
+    boolean("cleaner_traces", "a batch has a delete horizon, or lacks some or all of its records"),
     boolean("reaches_next", "a batch has an offset at or after the start of the next segment"),
     array(
         "registered_brokers",
@@ -411,8 +414,8 @@ SUMMARY_TYPE = table(
           "__transaction_state also those of batches that lack records; emptied markers apart"),
     long("last_legacy_offset", "largest offset of a message of magic 0 or 1; null: none seen"),
     long("skipped_group_records", "records of __consumer_offsets of newer groups, not decoded"),
-    long("placed_records", "records of groups that belong into their partition"),
-    long("misplaced_records", "records of groups that do not"),
+    long("placed_records", "records of groups that belong to their partition"),
+    long("misplaced_records", "records of groups that belong to another partition"),
     long("group_divisor", "greatest common divisor of what the number of partitions must divide; "
          "0 for no group"),
     long("side_file_entries", "entries of an index or a leader-epoch-checkpoint"),
@@ -431,7 +434,7 @@ LOG_ROW = table(
     long("split_start", "byte position where the split starts"),
     *RUN_COLUMNS,
     column("frame", FRAME_TYPE, "a batch with a fault"),
-    column("failure", FAILURE_TYPE, "bytes that are no provable batch"),
+    column("failure", FAILURE_TYPE, "bytes without a valid batch"),
     column(
         "offset_discontinuity",
         OFFSET_DISCONTINUITY_TYPE,
@@ -466,7 +469,7 @@ BESIDE = table(
 
 SPLIT = table(
     integer("partition", "partition; null for files outside partitions"),
-    integer("topic_partitions", "how many partitions __consumer_offsets seems to have"),
+    integer("topic_partitions", "partition count of __consumer_offsets, as far as the dump tells"),
     integer(
         "coordinator_partitions",
         "the same of __transaction_state; null where the dump does "
@@ -495,7 +498,7 @@ SPLIT = table(
         "offsets below this were cleaned in this or another copy, and are compared "
         "record by record; null where there is nothing to compare with",
     ),
-    integer("buckets", "over so many the keys and producers of the partition are spread"),
+    integer("buckets", "number of buckets for the keys and producers of the partition"),
     array("beside", BESIDE, "side files to be held against the batches; null for none"),
     long("log_base", "base offset of the first segment of the partition; null for none"),
     long("log_start", "first offset that a consumer may read, as far as files tell; null for none"),

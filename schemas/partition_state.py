@@ -7,9 +7,12 @@ PARTITION_STATE = table(
     *PLACE,
     long("log_start_offset", "first offset a consumer may read"),
     long("log_end_offset", "next offset to be written"),
-    long("high_watermark", "from replication-offset-checkpoint, clamped; null if unknown"),
+    long("high_watermark", "by replication-offset-checkpoint, but within the log; null if unknown"),
     long("last_stable_offset", "what a read_committed consumer can read up to, exclusive"),
-    long("first_unstable_offset", "first offset of the oldest undecided transaction; null: none"),
+    long(
+        "first_unstable_offset",
+        "first offset of the oldest transaction without a replicated marker; null: none",
+    ),
     long("open_transactions", "transactions without a marker"),
     string(
         "lso_basis",
@@ -22,5 +25,5 @@ PARTITION_STATE = table(
     long("lso_since_ms", "timestamp of its first batch, ms"),
     long("complete_up_to_ms", "largest broker timestamp seen in the copy, ms; null: none seen"),
     long("batches", "batches; a message of magic 0 or 1 is one"),
-    long("records", "records announced by their headers"),
+    long("records", "records in these batches, by their headers"),
 )

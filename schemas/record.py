@@ -20,7 +20,7 @@ READ_COMMITTED, READ_UNCOMMITTED = "read_committed", "read_uncommitted"
 
 HEADER = table(
     string("key", "header key"),
-    binary("value", "header value; null is possible"),
+    binary("value", "header value; may be null"),
 )
 
 CONTENT = (
@@ -30,7 +30,7 @@ CONTENT = (
         "timestamp_type",
         "CreateTime (the client's clock), LogAppendTime (the broker's), NoTimestampType (magic 0)",
     ),
-    binary("key", "key; null is possible"),
+    binary("key", "key; may be null"),
     binary("value", "value; null for a tombstone"),
     column("headers", ArrayType(HEADER), "headers in their order; null for none"),
     long("producer_id", "producer id; null for a plain producer"),

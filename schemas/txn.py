@@ -17,6 +17,6 @@ TXN = table(
     long("last_timestamp", "largest timestamp of its last batch, ms"),
     long("marker_timestamp", "timestamp of the marker, ms, broker clock"),
     long("batches", "data batches"),
-    long("records", "records present"),
-    boolean("head_known", "false where earlier batches of it may lie before the dump"),
+    long("records", "records in these batches, by their headers"),
+    boolean("head_known", "false where earlier batches of it may lie below the start of the copy"),
 )

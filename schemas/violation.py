@@ -6,7 +6,7 @@ EVIDENCE = table(
     string("file", "path relative to the dump"),
     long("byte_position", "start of the batch or entry, bytes; of TEXT!/FILE the line"),
     long("byte_length", "its size, bytes; of TEXT!/FILE lines"),
-    string("role", "what it proves"),
+    string("role", "what these bytes show"),
 )
 
 FINDING_PLACE = table(
@@ -41,11 +41,11 @@ FINDING_COLUMNS = (
     array("evidence", EVIDENCE, "at most five batches or entries that prove it"),
     string("message", "one sentence for a person"),
     string("remedy", "what an operator does; null where there is nothing to do"),
-    string("cause_id", "the same in all findings of one cause; null where each has its own"),
+    string("cause_id", "equal for findings of one cause; null where each has its own cause"),
 )
 
 VIOLATION = table(
     AUDIT_ID,
     *FINDING_COLUMNS,
-    array("places", FINDING_PLACE, "all places where one cause shows in several; null for one"),
+    array("places", FINDING_PLACE, "all places of the finding if it has several; else null"),
 )

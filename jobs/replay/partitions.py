@@ -297,30 +297,59 @@ def partition_info(
     `static` has the columns of `schemas.dump_partition.DUMP_PARTITION`; `brokers`: see `clusters`;
     `earlier`: see `earlier_ends`; `starts`: see `known_states`.
 
-    Columns: DUMP_PARTITION, log_start_offset, log_end_offset (exclusive), data_end_offset (after
-    the last record, 0 for an empty log), high_watermark, stable_below (offsets below are replicated
-    as far as known), from_beginning (the log begins at offset 0), start_known (the state of every
-    producer in front of the log is known: there, or from the snapshot at its first offset),
-    cleaning (never, cleaned, unknown), first_pass_possible (see `udfs.rules.absence`),
-    cleaner_traces (batches that only a cleaner leaves), missing, holes, gone and emptied (see
-    `holes`; also what is missing in front of the first and after the last batch; null: no marker
-    emptied), last_legacy_offset (of a message of magic 0 or 1), broker_timestamp (ms),
-    complete_up_to_ms, alone_in_cluster, single_broker, batches, records, ids and misplaced_ids
-    (transactional ids in it, and those that belong elsewhere; null for others), lost_to (end of the
-    last range of `unexplained`, exclusive; 0 for none), unreadable_at and
-    nameless_at (offsets of the last coordinator's record that cannot be decoded, and of the last
-    of these that does not tell its id; null for none).
-
-    complete_up_to_ms: see `udfs.rules.extent`. outlasted: another copy of the partition goes on
-    after the end of this one. of_leader: see
-    `udfs.rules.extent.reaches_copying`.
-    newest_snapshot, open_in_snapshot: see `known_states`; null where no snapshot says.
-    earlier_end: log end of the copy of a `__transaction_state` partition that was taken before all
-    data, null for none.
-    alone_in_cluster: the cluster of the broker has no other; single_broker: nor has the dump.
-    with_kraft: the dump has a `__cluster_metadata`.
+    Columns: DUMP_PARTITION; log_start_offset, log_end_offset (exclusive); those of `_stability`,
+    `_beginning`, `_cleaner` and `_absent`; broker_timestamp (ms); those of `_extent`; emptied (see
+    `holes`; null: no marker emptied); last_legacy_offset (of a message of magic 0 or 1);
+    earlier_end (log end of the copy of a `__transaction_state` partition that was taken before all
+    data, null for none); newest_snapshot, open_in_snapshot (see `known_states`; null where no
+    snapshot says); alone_in_cluster (the cluster of the broker has no other), single_broker (nor
+    has the dump), with_kraft (the dump has a `__cluster_metadata`); batches, records; of a
+    partition of `__transaction_state`, else null: ids, misplaced_ids (transactional ids in it, and
+    those that belong elsewhere), unreadable_at, nameless_at (offsets of the last record that cannot
+    be decoded, and of the last of these that does not tell its id; null for none).
     """
-    seen = splits.groupBy("partition_index").agg(
+    of_copies = static.join(small(_seen(splits)), on="partition_index", how="left").join(
+        small(holes_by_partition), on="partition_index", how="left"
+    )
+    of_cluster = (
+        _with_ends(of_copies)
+        .join(small(brokers), on="broker", how="left")
+        .join(small(earlier), on=["topic", "partition"], how="left")
+        .join(small(starts), on="partition_index", how="left")
+        .crossJoin(F.broadcast(_every_broker(static, brokers)))
+        .crossJoin(F.broadcast(brokers.agg((F.count("*") > 0).alias("with_kraft"))))
+    )
+    alone = surely(F.col("alone"))
+    return of_cluster.select(
+        *[field.name for field in DUMP_PARTITION],
+        "log_start_offset",
+        "log_end_offset",
+        *_stability(),
+        *_beginning(),
+        *_cleaner(),
+        *_absent(),
+        "broker_timestamp",
+        *_extent(),
+        *LOOKED_UP,
+        (F.col("one_broker") & alone).alias("single_broker"),
+        alone.alias("alone_in_cluster"),
+        "with_kraft",
+        F.coalesce("batches", F.lit(0)).alias("batches"),
+        F.coalesce("records", F.lit(0)).alias("records"),
+        "ids",
+        "misplaced_ids",
+        "unreadable_at",
+        "nameless_at",
+    )
+
+
+def _seen(splits: DataFrame) -> DataFrame:
+    """What the splits of a partition hold together, one row a partition.
+
+    head: base_offset, split_start and first_offset of its first split with a batch.
+    """
+    head = F.when(F.col("batches") > 0, F.struct("base_offset", "split_start", "first_offset"))
+    return splits.groupBy("partition_index").agg(
         F.max("last_offset").alias("last_offset"),
         F.max("broker_timestamp").alias("broker_timestamp"),
         F.max("replicated_timestamp").alias("replicated_timestamp"),
@@ -333,88 +362,71 @@ def partition_info(
         F.sum("coordinator.misplaced_ids").alias("misplaced_ids"),
         F.max("coordinator.unreadable_at").alias("unreadable_at"),
         F.max("coordinator.nameless_at").alias("nameless_at"),
-        F.min(
-            F.when(F.col("batches") > 0, F.struct("base_offset", "split_start", "first_offset"))
-        ).alias("head"),
+        F.min(head).alias("head"),
     )
-    joined = static.join(small(seen), on="partition_index", how="left").join(
-        small(holes_by_partition), on="partition_index", how="left"
-    )
+
+
+def _with_ends(rows: DataFrame) -> DataFrame:
+    """Adds log_start_offset and log_end_offset (exclusive)."""
     log_start = F.greatest(
         F.coalesce("first_base", F.lit(0)), F.coalesce("checkpoint_log_start", F.lit(0))
     )
     end = F.greatest(
         F.coalesce(F.col("last_offset") + 1, F.lit(0)), F.coalesce("newest_base", F.lit(0))
     )
-    bounded = joined.withColumn("log_start_offset", log_start).withColumn(
+    return rows.withColumn("log_start_offset", log_start).withColumn(
         "log_end_offset", F.greatest(end, log_start)
     )
+
+
+def _stability() -> list[Column]:
+    """Up to where records are replicated.
+
+    data_end_offset: after the last record, 0 for an empty log. high_watermark: that of the
+    checkpoint, within the log; null where there is none. stable_below: offsets below are
+    replicated, as far as known.
+    """
     mark = F.greatest(
         F.least("checkpoint_high_watermark", "log_end_offset"), F.col("log_start_offset")
     )
-    known = F.col("checkpoint_high_watermark").isNotNull()
-    one_broker = F.broadcast(_every_broker(static, brokers))
-    kraft = F.broadcast(brokers.agg((F.count("*") > 0).alias("with_kraft")))
-    alone = surely(F.col("alone"))
+    high_watermark = F.when(F.col("checkpoint_high_watermark").isNotNull(), mark)
+    stable_below = F.coalesce(high_watermark, "last_offset", F.lit(0)).cast(LongType())
+    return [
+        F.coalesce(F.col("last_offset") + 1, F.lit(0)).alias("data_end_offset"),
+        high_watermark.alias("high_watermark"),
+        stable_below.alias("stable_below"),
+    ]
+
+
+def _beginning() -> list[Column]:
+    """from_beginning: the log begins at offset 0.
+
+    start_known: the state of every producer in front of the log is known: there was none, or the
+    snapshot at the first offset of the log has it.
+    """
+    from_beginning = F.coalesce("first_base", F.lit(0)) == 0
+    return [
+        from_beginning.alias("from_beginning"),
+        (from_beginning | surely(F.col("from_snapshot"))).alias("start_known"),
+    ]
+
+
+def _cleaner() -> list[Column]:
+    """What the cleaner did.
+
+    cleaning: never, cleaned or unknown (see `_cleaning`). first_pass_possible: see
+    `udfs.rules.absence`. cleaner_traces: batches are there that only a cleaner leaves.
+    """
     traces = F.coalesce("cleaner_traces", F.lit(0)) == 1
     listed = F.col("cleaner_checkpoint").isNotNull()
-    at_ends = _missing_at_ends()
-    # What is missing at an end of the log and not the cleaner's.
-    lost_at_ends = F.filter(
-        at_ends, lambda one: ~within_reach(one["first"], F.col("cleaned_below"))
+    first_pass = first_pass_possible(
+        F.col("has_cleaner_checkpoint"), listed, F.col("clean_shutdown"), F.col("never_compacted")
     )
-    complete_up_to, outlasted, of_leader = _extent()
-    from_beginning = F.coalesce("first_base", F.lit(0)) == 0
-    of_cluster = (
-        bounded.join(small(brokers), on="broker", how="left")
-        .join(small(earlier), on=["topic", "partition"], how="left")
-        .join(small(starts), on="partition_index", how="left")
-    )
-    return (
-        of_cluster.crossJoin(one_broker)
-        .crossJoin(kraft)
-        .select(
-            *[field.name for field in DUMP_PARTITION],
-            "log_start_offset",
-            "log_end_offset",
-            F.coalesce(F.col("last_offset") + 1, F.lit(0)).alias("data_end_offset"),
-            F.when(known, mark).alias("high_watermark"),
-            F.when(known, mark)
-            .otherwise(F.coalesce("last_offset", F.lit(0)))
-            .cast(LongType())
-            .alias("stable_below"),
-            from_beginning.alias("from_beginning"),
-            (from_beginning | surely(F.col("from_snapshot"))).alias("start_known"),
-            _cleaning(traces, listed).alias("cleaning"),
-            first_pass_possible(
-                F.col("has_cleaner_checkpoint"),
-                listed,
-                F.col("clean_shutdown"),
-                F.col("never_compacted"),
-            ).alias("first_pass_possible"),
-            traces.alias("cleaner_traces"),
-            _ranges("missing", at_ends).alias("missing"),
-            _ranges("holes", lost_at_ends).alias("holes"),
-            _ranges("gone", lost_at_ends).alias("gone"),
-            F.coalesce(F.array_max(_ranges("unexplained", lost_at_ends)["end"]), F.lit(0)).alias(
-                "lost_to"
-            ),
-            "broker_timestamp",
-            complete_up_to.alias("complete_up_to_ms"),
-            outlasted.alias("outlasted"),
-            of_leader.alias("of_leader"),
-            *LOOKED_UP,
-            (F.col("one_broker") & alone).alias("single_broker"),
-            alone.alias("alone_in_cluster"),
-            "with_kraft",
-            F.coalesce("batches", F.lit(0)).alias("batches"),
-            F.coalesce("records", F.lit(0)).alias("records"),
-            "ids",
-            "misplaced_ids",
-            "unreadable_at",
-            "nameless_at",
-        )
-    )
+    return [
+        _cleaning(traces, listed).alias("cleaning"),
+        first_pass.alias("first_pass_possible"),
+        traces.alias("cleaner_traces"),
+    ]
 
 
 def _cleaning(traces: Column, listed: Column) -> Column:
@@ -434,8 +446,13 @@ def _cleaning(traces: Column, listed: Column) -> Column:
     )
 
 
-def _extent() -> tuple[Column, Column, Column]:
-    """complete_up_to_ms, outlasted and of_leader: see `udfs.rules.extent`."""
+def _extent() -> list[Column]:
+    """How late the copy is: rules of `udfs.rules.extent`.
+
+    complete_up_to_ms: the moment of a broker's clock up to which it is complete, ms. outlasted:
+    another copy of the partition goes on after the end of this one. of_leader: see
+    `reaches_copying`.
+    """
     alone = surely(F.col("alone"))
     by_broker = Window.partitionBy("broker")
     copies = Window.partitionBy(F.coalesce("replica_set", -1 - F.col("partition_index")))
@@ -457,8 +474,12 @@ def _extent() -> tuple[Column, Column, Column]:
         F.when(alone, F.col("broker_timestamp")).otherwise(F.col("replicated_timestamp")),
         F.when(counts, dated),
     )
-    of_leader: Column = reaches_copying(alone, surely(F.col("fetched")), counts)
-    return complete_up_to, outlasted, of_leader
+    of_leader = reaches_copying(alone, surely(F.col("fetched")), counts)
+    return [
+        complete_up_to.alias("complete_up_to_ms"),
+        outlasted.alias("outlasted"),
+        of_leader.alias("of_leader"),
+    ]
 
 
 def _missing_at_ends() -> Column:
@@ -487,8 +508,27 @@ def _missing_at_ends() -> Column:
     )
 
 
-def _ranges(inside: str, at_ends: Column) -> Column:
-    return F.array_sort(F.concat(F.coalesce(inside, F.array().cast(RANGES)), at_ends))
+def _absent() -> list[Column]:
+    """Offsets that are missing: missing, holes and gone, see `holes`.
+
+    Also what is missing in front of the first and after the last batch. lost_to: end of the last
+    range of `unexplained`, exclusive; 0 for none.
+    """
+    at_ends = _missing_at_ends()
+    not_the_cleaners = F.filter(
+        at_ends, lambda one: ~within_reach(one["first"], F.col("cleaned_below"))
+    )
+
+    def ranges(inside: str, outside: Column) -> Column:
+        return F.array_sort(F.concat(F.coalesce(inside, F.array().cast(RANGES)), outside))
+
+    lost_to = F.array_max(ranges("unexplained", not_the_cleaners)["end"])
+    return [
+        ranges("missing", at_ends).alias("missing"),
+        ranges("holes", not_the_cleaners).alias("holes"),
+        ranges("gone", not_the_cleaners).alias("gone"),
+        F.coalesce(lost_to, F.lit(0)).alias("lost_to"),
+    ]
 
 
 def summaries(rows: DataFrame) -> DataFrame:

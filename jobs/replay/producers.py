@@ -5,7 +5,7 @@ open transaction (`ProducerStateEntry`, `ProducerAppendInfo`; docs/kafka-rules.m
 with a new epoch clears the last sequence.
 """
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
 from udfs.rules.logic import surely
@@ -79,20 +79,21 @@ def _chain() -> tuple[Column, Column]:
     return begins, chain
 
 
+def is_transactional_data() -> Column:
+    """Whether a run has data of a transaction."""
+    return F.col("has_data") & F.col("transactional")
+
+
 def producer_states(runs: DataFrame) -> DataFrame:
     """Each run of `schemas.log_row.RUN_COLUMNS` with the state of its producer before it.
 
     A state of the snapshot at which the log begins is a run, too, before all others (`initial`).
 
-    Added: has_data, has_marker, start_offset; previous (struct of the nearest earlier run with
-    data), previous_marker (struct of the nearest earlier marker), state_epoch, highest data,
-    marker and coordinator epochs so far, state_timestamp (ms), transaction_number (markers
-    before this run), chain (the contiguous sequences that `previous` ends: first_sequence and
-    first_offset, and epoch, last sequence and last offset of the data before it; offsets null
-    where it was folded away), data_transaction_number (that of the newest
-    transactional data before the run), open_transaction (a transaction of this producer is open
-    before the run) and open_first_offset (where it begins), expected_sequence, known_checksums
-    (of the newest batches before it, KNOWN_BATCHES at most).
+    Added: has_data, has_marker, start_offset; the columns of `_known_before`; chain (the contiguous
+    sequences that `previous` ends: first_sequence and first_offset, and epoch, last sequence and
+    last offset of the data before it; offsets null where it was folded away);
+    data_transaction_number (that of the newest transactional data before the run); those of
+    `_with_open_transaction` and `_with_expected`, but not checksums_before and last_checksums.
 
     Where a file is split changes none of this, except where `previous` begins and how many batches
     it has. A run that `follows` folded transactions has the past of the first of those (points 3
@@ -109,50 +110,64 @@ def producer_states(runs: DataFrame) -> DataFrame:
     ends = F.greatest("last_offset", "marker_offset")
     order = Window.partitionBy("partition_index", "producer_id").orderBy(ends, "start_offset")
     before = order.rowsBetween(Window.unboundedPreceding, -1)
-    stated = numbered.select(
-        "*",
-        F.last(F.when(F.col("has_data"), _data_struct()), ignorenulls=True)
-        .over(before)
-        .alias("previous"),
-        F.last(F.when(F.col("has_marker"), _marker_struct()), ignorenulls=True)
-        .over(before)
-        .alias("previous_marker"),
-        F.lag(F.coalesce("marker_epoch", "producer_epoch")).over(order).alias("state_epoch"),
-        F.lag(F.coalesce("marker_timestamp", "last_timestamp"))
-        .over(order)
-        .alias("state_timestamp"),
-        F.max("producer_epoch").over(before).alias("highest_data_epoch"),
-        F.max("marker_epoch").over(before).alias("highest_marker_epoch"),
-        F.max("coordinator_epoch").over(before).alias("highest_coordinator_epoch"),
-        F.coalesce(F.sum(F.col("has_marker").cast("int")).over(before), F.lit(0)).alias(
-            "transaction_number"
-        ),
-        F.flatten(
-            F.collect_list("last_checksums").over(order.rowsBetween(-ROWS_OF_KNOWN, -1))
-        ).alias("checksums_before"),
-    )
-    transactional_data = F.col("has_data") & F.col("transactional")
+    stated = numbered.select("*", *_known_before(order, before))
     begins_chain, chain = _chain()
     chained = stated.select(
         "*",
-        F.last(F.when(begins_chain, chain), ignorenulls=True).over(before).alias("chain"),
-        F.last(F.when(transactional_data, F.col("transaction_number")), ignorenulls=True)
-        .over(before)
-        .alias("data_transaction_number"),
-    ).select(
-        "*",
-        surely(F.col("data_transaction_number") == F.col("transaction_number")).alias(
-            "open_transaction"
+        _newest(F.when(begins_chain, chain), before).alias("chain"),
+        _newest(F.when(is_transactional_data(), F.col("transaction_number")), before).alias(
+            "data_transaction_number"
         ),
     )
-    opens = transactional_data & ~F.col("open_transaction")
-    chained = chained.select(
-        "*",
-        F.when(
-            F.col("open_transaction"),
-            F.last(F.when(opens, F.col("first_offset")), ignorenulls=True).over(before),
-        ).alias("open_first_offset"),
+    return _with_expected(_with_open_transaction(chained, before))
+
+
+def _newest(value: Column, before: WindowSpec) -> Column:
+    """The value of the nearest earlier run that has one."""
+    return F.last(value, ignorenulls=True).over(before)
+
+
+def _known_before(order: WindowSpec, before: WindowSpec) -> list[Column]:
+    """What a broker knows of the producer before the run.
+
+    previous: struct of the nearest earlier run with data; previous_marker: of the nearest earlier
+    marker. state_epoch, state_timestamp (ms): of the last batch or marker. highest_data_epoch,
+    highest_marker_epoch, highest_coordinator_epoch: so far. transaction_number: markers before the
+    run. checksums_before: of the newest batches of the ROWS_OF_KNOWN runs before it.
+    """
+    markers = F.sum(F.col("has_marker").cast("int")).over(before)
+    known = F.collect_list("last_checksums").over(order.rowsBetween(-ROWS_OF_KNOWN, -1))
+    epoch = F.coalesce("marker_epoch", "producer_epoch")
+    timestamp = F.coalesce("marker_timestamp", "last_timestamp")
+    return [
+        _newest(F.when(F.col("has_data"), _data_struct()), before).alias("previous"),
+        _newest(F.when(F.col("has_marker"), _marker_struct()), before).alias("previous_marker"),
+        F.lag(epoch).over(order).alias("state_epoch"),
+        F.lag(timestamp).over(order).alias("state_timestamp"),
+        F.max("producer_epoch").over(before).alias("highest_data_epoch"),
+        F.max("marker_epoch").over(before).alias("highest_marker_epoch"),
+        F.max("coordinator_epoch").over(before).alias("highest_coordinator_epoch"),
+        F.coalesce(markers, F.lit(0)).alias("transaction_number"),
+        F.flatten(known).alias("checksums_before"),
+    ]
+
+
+def _with_open_transaction(rows: DataFrame, before: WindowSpec) -> DataFrame:
+    """Adds open_transaction (of this producer, before the run), open_first_offset (its begin)."""
+    is_open = surely(F.col("data_transaction_number") == F.col("transaction_number"))
+    opens = is_transactional_data() & ~F.col("open_transaction")
+    opened_at = _newest(F.when(opens, F.col("first_offset")), before)
+    return rows.select("*", is_open.alias("open_transaction")).select(
+        "*", F.when(F.col("open_transaction"), opened_at).alias("open_first_offset")
     )
+
+
+def _with_expected(rows: DataFrame) -> DataFrame:
+    """Adds what the broker expects of the first batch of the run.
+
+    expected_sequence: null where nothing is known of the producer; known_checksums: of the newest
+    batches before the run, KNOWN_BATCHES at most.
+    """
     known_in_epoch = (F.col("previous.epoch") == F.col("producer_epoch")) & (
         F.col("state_epoch") == F.col("producer_epoch")
     )
@@ -162,7 +177,7 @@ def producer_states(runs: DataFrame) -> DataFrame:
         .otherwise(F.lit(0))
     )
     newest = F.greatest(F.size("checksums_before") - KNOWN_BATCHES, F.lit(0)) + 1
-    return chained.select(
+    return rows.select(
         "*",
         F.when(F.col("has_data"), expected).alias("expected_sequence"),
         F.slice("checksums_before", newest, KNOWN_BATCHES).alias("known_checksums"),

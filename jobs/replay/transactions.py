@@ -4,6 +4,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.model.transactions import all_transactions
+from jobs.replay.producers import is_transactional_data
 from jobs.spark.joins import small
 from udfs.rules.aborted_list import stable_at_abort
 from udfs.rules.extent import MAX_OFFSET, is_replicated
@@ -44,74 +45,23 @@ def transactions(states: DataFrame) -> DataFrame:
     (see LOG_ROW), last_file_index, last_position, last_length, marker_file_index, first_kept (first
     offset of its data that do not lie below the log start; null where all do).
     """
-    data = F.col("has_data") & F.col("transactional")
+    data = is_transactional_data()
     # Of the states at which the log begins, only what is still open is a transaction in it.
     replayed = states.filter(~F.col("initial") | ~F.col("has_marker") & data)
-
-    def of_data(name: str) -> Column:
-        return F.when(data, F.col(name))
-
-    def of_marker(name: str) -> Column:
-        return F.when(F.col("has_marker"), F.col(name))
-
-    first = F.struct(
-        "first_offset",
-        F.col("file_index").alias("first_file_index"),
-        "first_position",
-        "first_length",
-        "first_timestamp",
-        "marker_epoch_before",
-    )
-    last = F.struct(
-        "last_offset",
-        F.col("file_index").alias("last_file_index"),
-        "last_position",
-        "last_length",
-        "last_timestamp",
-        F.when(F.col("log_append_time"), F.col("last_timestamp")).alias("last_append_ms"),
-    )
-    marker = F.struct(
-        "marker_offset",
-        "marker_epoch",
-        "marker_commit",
-        "coordinator_epoch",
-        "marker_timestamp",
-        F.col("file_index").alias("marker_file_index"),
-        "marker_position",
-        "marker_length",
-        "oldest_other",
-    )
-    ended = F.col("data_transaction_number") == F.col("transaction_number") - 1
-    opening = F.struct(
-        "start_offset",
-        "highest_data_epoch",
-        "highest_marker_epoch",
-        "state_timestamp",
-        # Of a marker in front of the log a snapshot has neither place nor outcome.
-        F.when(~F.col("previous_marker.initial"), F.col("previous_marker")).alias("opening_marker"),
-        F.when(ended, F.col("previous.epoch")).alias("opening_marker_ended"),
-    )
     grouped = replayed.groupBy("partition_index", "producer_id", "transaction_number").agg(
-        F.min(F.when(data, first)).alias("first"),
-        F.max(F.when(data, last)).alias("last"),
-        F.min(F.when(data & ~F.col("below_log_start"), F.col("first_offset"))).alias("first_kept"),
-        F.max(F.when(F.col("has_marker"), marker)).alias("marker"),
-        F.min(opening).alias("opening"),
-        F.min(of_data("producer_epoch")).alias("lowest_epoch"),
-        F.max(of_data("producer_epoch")).alias("highest_epoch"),
-        F.sum(of_data("batches")).alias("batches"),
-        F.sum(of_data("records")).alias("records"),
+        *_of_data(),
+        *_of_marker(),
+        F.min(_opening()).alias("opening"),
         F.sum(F.coalesce("batches", F.lit(0))).alias("all_batches"),
         F.max("producer_epoch").alias("any_data_epoch"),
-        F.max(of_marker("previous_marker")).alias("previous_marker"),
-        F.max(of_marker("previous.epoch")).alias("previous_data_epoch"),
-        F.max(F.when(F.col("has_marker"), ended)).alias("previous_closed_data"),
-        F.max(of_marker("highest_coordinator_epoch")).alias("highest_coordinator_epoch"),
     )
     outcome = (
         F.when(F.col("marker.marker_commit"), F.lit("commit"))
         .when(F.col("marker").isNotNull(), F.lit("abort"))
         .when(F.col("first").isNotNull(), F.lit("open"))
+    )
+    earlier_epoch = F.greatest(
+        "opening.highest_data_epoch", "opening.highest_marker_epoch", "any_data_epoch"
     )
     return grouped.select(
         "partition_index",
@@ -133,11 +83,89 @@ def transactions(states: DataFrame) -> DataFrame:
         "opening.state_timestamp",
         "opening.opening_marker",
         "opening.opening_marker_ended",
-        F.greatest(
-            "opening.highest_data_epoch", "opening.highest_marker_epoch", "any_data_epoch"
-        ).alias("earlier_epoch"),
+        earlier_epoch.alias("earlier_epoch"),
         "highest_coordinator_epoch",
     ).filter(F.col("outcome").isNotNull())
+
+
+def _closes_data() -> Column:
+    """Whether the marker before the run ended a transaction with data."""
+    closes: Column = F.col("data_transaction_number") == F.col("transaction_number") - 1
+    return closes
+
+
+def _of_data() -> list[Column]:
+    """Of the runs of a transaction, what its data are; `first` and `last`: structs."""
+    data = is_transactional_data()
+
+    def of_data(name: str) -> Column:
+        return F.when(data, F.col(name))
+
+    first = F.struct(
+        "first_offset",
+        F.col("file_index").alias("first_file_index"),
+        "first_position",
+        "first_length",
+        "first_timestamp",
+        "marker_epoch_before",
+    )
+    last = F.struct(
+        "last_offset",
+        F.col("file_index").alias("last_file_index"),
+        "last_position",
+        "last_length",
+        "last_timestamp",
+        F.when(F.col("log_append_time"), F.col("last_timestamp")).alias("last_append_ms"),
+    )
+    kept = F.when(data & ~F.col("below_log_start"), F.col("first_offset"))
+    return [
+        F.min(F.when(data, first)).alias("first"),
+        F.max(F.when(data, last)).alias("last"),
+        F.min(kept).alias("first_kept"),
+        F.min(of_data("producer_epoch")).alias("lowest_epoch"),
+        F.max(of_data("producer_epoch")).alias("highest_epoch"),
+        F.sum(of_data("batches")).alias("batches"),
+        F.sum(of_data("records")).alias("records"),
+    ]
+
+
+def _of_marker() -> list[Column]:
+    """Of the runs of a transaction, its marker (`marker`: struct) and what was before that."""
+
+    def of_marker(value: Column) -> Column:
+        return F.max(F.when(F.col("has_marker"), value))
+
+    marker = F.struct(
+        "marker_offset",
+        "marker_epoch",
+        "marker_commit",
+        "coordinator_epoch",
+        "marker_timestamp",
+        F.col("file_index").alias("marker_file_index"),
+        "marker_position",
+        "marker_length",
+        "oldest_other",
+    )
+    return [
+        of_marker(marker).alias("marker"),
+        of_marker(F.col("previous_marker")).alias("previous_marker"),
+        of_marker(F.col("previous.epoch")).alias("previous_data_epoch"),
+        of_marker(_closes_data()).alias("previous_closed_data"),
+        of_marker(F.col("highest_coordinator_epoch")).alias("highest_coordinator_epoch"),
+    ]
+
+
+def _opening() -> Column:
+    """What was known of the producer before a run, as a struct that sorts by its start."""
+    return F.struct(
+        "start_offset",
+        "highest_data_epoch",
+        "highest_marker_epoch",
+        "state_timestamp",
+        # Of a marker in front of the log a snapshot has neither place nor outcome.
+        F.when(~F.col("previous_marker.initial"), F.col("previous_marker")).alias("opening_marker"),
+        F.when(_closes_data(), F.col("previous.epoch")).alias("opening_marker_ended"),
+    )
 
 
 def abort_markers(transactions: DataFrame, regular_aborts: DataFrame) -> DataFrame:

@@ -314,7 +314,7 @@ class Coverage:
 
 @dataclass(frozen=True)
 class Damage:
-    """A byte range that is no provable batch; `end_byte` is exclusive."""
+    """A byte range without a valid batch; `end_byte` is exclusive."""
 
     file: str
     first_byte: int

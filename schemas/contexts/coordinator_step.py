@@ -1,6 +1,6 @@
 """The context `coordinator_step`: what one row is, and its columns as Spark SQL declares them."""
 
-ROW = "a record of a transactional id and the one before it"
+ROW = "a record of a transactional id in __transaction_state and the one before it"
 COLUMNS = """
     partition_index int, transactional_id string, file_index int, split_start bigint, id_hash
     int, offset bigint, position bigint, length int, timestamp bigint, leader_epoch int,

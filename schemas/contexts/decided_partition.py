@@ -1,6 +1,6 @@
 """The context `decided_partition`: what one row is, and its columns as Spark SQL declares them."""
 
-ROW = "a decision of the coordinator and a partition of it"
+ROW = "a partition, producer epoch and outcome: the coordinator's decisions and the markers there"
 COLUMNS = """
     partition_index int, producer_id bigint, marker_epoch int, commit boolean, coordinator_partition
     int, prepared_data_epoch int, listed string, deciding_index int, record_place bigint, prepares

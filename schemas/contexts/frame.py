@@ -2,7 +2,7 @@
 
 from schemas.contexts.of_partition import OF_PARTITION
 
-ROW = "a batch with a fault, or a byte range that is no provable batch"
+ROW = "a batch with a fault, or a byte range without a valid batch"
 COLUMNS = f"""
     file_index int, partition_index int, offset_first bigint, offset_last bigint, producer_id
     bigint, producer_epoch int, byte_position bigint, byte_length bigint, fault_mask bigint,

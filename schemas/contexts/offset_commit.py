@@ -1,6 +1,6 @@
 """The context `offset_commit`: what one row is, and its columns as Spark SQL declares them."""
 
-ROW = "a committed offset that went back for one commit"
+ROW = "a transactional offset commit that replaced a higher one, until the next commit"
 COLUMNS = """
     partition_index int, group string, committed_topic string, committed_partition int, replaced
     struct<record_offset:bigint, effective_offset:bigint, committed_offset:bigint,

@@ -1,6 +1,6 @@
 """The context `run`: what one row is, and its columns as Spark SQL declares them."""
 
-ROW = "a producer run with the state of its producer before it"
+ROW = "contiguous batches of a producer id and epoch, with the state of the producer before them"
 COLUMNS = """
     partition_index int, file_index int, split_start bigint, producer_id bigint, producer_epoch int,
     transactional boolean, first_offset bigint, last_offset bigint, first_sequence int,

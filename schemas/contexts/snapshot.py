@@ -2,7 +2,7 @@
 
 from schemas.contexts.of_partition import OF_PARTITION
 
-ROW = "a producer snapshot that fails, or a producer that a snapshot is wrong about"
+ROW = "a producer snapshot that cannot be used, or a producer whose state in it contradicts the log"
 COLUMNS = f"""
     partition_index int, fault string, start_offset bigint, snapshot_offset bigint, file_index
     int, position bigint, length bigint, producer_id bigint, producer_epoch int, expected

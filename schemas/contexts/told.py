@@ -2,7 +2,7 @@
 
 from schemas.contexts.of_partition import OF_PARTITION
 
-ROW = "a difference between what a leader said of a partition and what its fetched log says"
+ROW = "a difference between what a leader replied about a partition and its fetched log"
 COLUMNS = f"""
     partition_index int, fault string, answering_broker int, told_high_watermark bigint,
     told_stable bigint, producer_id bigint, producer_epoch int, told_open bigint, log_open bigint,

@@ -1,6 +1,6 @@
 """The context `told_transaction`: what one row is, and its columns as Spark SQL declares them."""
 
-ROW = "what a coordinator said of a transactional id beside the last record of that id in its log"
+ROW = "what a coordinator replied about a transactional id, and the last record of that id"
 COLUMNS = """
     transactional_id string, partition int, answering_broker int, told_producer_id bigint,
     told_state string, earlier_end bigint, record_offset bigint, broker int, producer_id bigint,

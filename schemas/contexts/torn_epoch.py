@@ -1,6 +1,6 @@
 """The context `torn_epoch`: what one row is, and its columns as Spark SQL declares them."""
 
-ROW = "an aborted transaction whose producer epoch is committed elsewhere"
+ROW = "an aborted transaction whose producer epoch was committed in another partition"
 COLUMNS = """
     producer_id bigint, partition_index int, producer_epoch int, first_offset bigint,
     last_offset bigint, first_file_index int, first_position bigint, first_length int,

@@ -2,7 +2,7 @@
 
 from schemas.contexts.of_partition import OF_PARTITION
 
-ROW = "an entry of a .txnindex and its ABORT marker, or the one of the two that is there"
+ROW = "an entry of a .txnindex and its ABORT marker, or only one of the two"
 COLUMNS = f"""
     marker_file_index int, partition_index int, producer_id bigint, marker_offset bigint,
     producer_epoch int, marker_position bigint, marker_length int, first_offset bigint,

@@ -46,19 +46,6 @@ MAY_COLLECT = {
 }
 MAY_TOUCH_DELTA = {"jobs/spark/delta_tables.py": "the only module that reads and writes Delta"}
 
-# Functions that are one select or one kernel from end to end: cutting them hides their shape.
-MAY_BE_LONG = {
-    "_fold": "one loop over the batches of all producers, compiled",
-    "partition_info": "one select: everything that verdicts about a partition depend on",
-    "producer_states": "one chain of windows over one order",
-    "transactions": "one aggregation, group by group of columns",
-    "frame_context": "one union of two shapes",
-    "run_context": "the columns that the checks of a run read",
-    "txn_index_entry_context": "one chain of joins",
-    "transaction_context": "the columns that the checks of a transaction read",
-}
-LONGEST_OF_ALL = 140
-
 # Put together here, so that this file does not break its own rules.
 LEFTOVERS = re.compile(
     r"\b(" + "|".join(("TO" + "DO", "FIX" + "ME", "X" + "XX", "HA" + "CK")) + r")\b"
@@ -165,8 +152,7 @@ def short_functions(path: str, text: str) -> Iterable[str]:
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             lines = (node.end_lineno or node.lineno) - node.lineno + 1
-            limit = LONGEST_OF_ALL if node.name in MAY_BE_LONG else LONGEST_FUNCTION
-            if lines > limit:
+            if lines > LONGEST_FUNCTION:
                 yield (
                     f"{path}:{node.lineno}: {node.name} has {lines} lines, "
                     f"{LONGEST_FUNCTION} are allowed: split it where its comments are"

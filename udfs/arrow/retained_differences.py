@@ -24,11 +24,11 @@ from udfs.arrow.retained_records import (
     KEY,
     OUTCOME,
     RECORD,
-    RETAINED_RECORD,
     VALUE,
-    RetainedRecords,
+    VIEWS,
+    View,
     newest,
-    unpack_retained_records,
+    unpack_view,
 )
 from udfs.wire.batches.batch_headers import Bools, Int64s
 
@@ -49,7 +49,7 @@ PAIR = table(column("one", COPY, "a copy"), column("other", COPY, "another copy"
 CELL = table(
     integer("partition_index", "the copy"),
     integer("file_index", "file"),
-    binary("retained_records", "an Arrow stream of RETAINED_RECORD"),
+    binary("retained_records", "an Arrow stream of that one of VIEWS which BUCKET compares"),
 )
 
 BUCKET = table(
@@ -86,18 +86,26 @@ CONTRADICTION = table(
 CONTRADICTION_SCHEMA: pa.Schema = to_arrow_schema(CONTRADICTION)
 
 
-class _Copy:
-    """What a copy holds in a bucket: retained_records, and the file of each."""
+# The order in which each comparison needs the rows of its view.
+_ORDER = {
+    RECORD: ("offset",),
+    OUTCOME: ("producer_id", "offset"),
+    KEY: ("key_fingerprint", "offset"),
+}
 
-    def __init__(self, cells: list[dict[str, Any]], index: int) -> None:
+
+class _Copy:
+    """What a copy holds in a bucket: rows of one of VIEWS in their order, and the file of each."""
+
+    def __init__(self, cells: list[dict[str, Any]], index: int, compared: str) -> None:
         mine = [cell for cell in cells if cell["partition_index"] == index]
-        parts = [unpack_retained_records(cell["retained_records"]) for cell in mine]
-        self.held: RetainedRecords = np.concatenate([np.empty(0, dtype=RETAINED_RECORD), *parts])
+        parts = [unpack_view(cell["retained_records"], compared) for cell in mine]
+        held: View = np.concatenate([np.empty(0, dtype=VIEWS[compared]), *parts])
         files = [np.full(part.size, cell["file_index"])
                  for part, cell in zip(parts, mine, strict=True)]  # fmt: skip
-        self._file = np.concatenate([np.empty(0, dtype=np.int64), *files])
-        order = np.lexsort((self.held["offset"], self.held["group"]))
-        self.held, self._file = self.held[order], self._file[order]
+        file = np.concatenate([np.empty(0, dtype=np.int64), *files])
+        order = np.lexsort([held[name] for name in reversed(_ORDER[compared])])
+        self.held, self._file = held[order], file[order]
 
     def place(self, i: int) -> dict[str, int]:
         """Row of PLACE."""
@@ -128,7 +136,8 @@ def _records(
     _, here, there = np.intersect1d(mine, theirs, return_indices=True)
     compared = _once(mine)[here] & _once(theirs)[there]
     compared &= (mine[here] >= first) & (mine[here] < end)
-    differ = np.flatnonzero(compared & (one.held["content"][here] != other.held["content"][there]))
+    compared &= one.held["fingerprint"][here] != other.held["fingerprint"][there]
+    differ = np.flatnonzero(compared)
     if differ.size:
         i, j = here[differ[0]], there[differ[0]]
         yield {
@@ -139,12 +148,14 @@ def _records(
         }
 
 
-def _ranks(one: RetainedRecords, other: RetainedRecords) -> tuple[Int64s, Int64s]:
-    """Numbers that order what two copies hold by group and offset; the same where both have it."""
-    group, offset = (np.concatenate((one[name], other[name])) for name in ("group", "offset"))
-    order = np.lexsort((offset, group))
+def _ranks(one: View, other: View) -> tuple[Int64s, Int64s]:
+    """Numbers that order the events of two copies by producer and offset; equal for equal ones."""
+    producer, offset = (
+        np.concatenate((one[name], other[name])) for name in ("producer_id", "offset")
+    )
+    order = np.lexsort((offset, producer))
     steps = np.ones(order.size, dtype=np.int64)
-    steps[1:] = (np.diff(group[order]) != 0) | (np.diff(offset[order]) != 0)
+    steps[1:] = (np.diff(producer[order]) != 0) | (np.diff(offset[order]) != 0)
     rank = np.empty_like(order)
     rank[order] = np.cumsum(steps)
     return rank[: one.size], rank[one.size :]
@@ -157,17 +168,14 @@ def _outcomes(
     if pair["one"]["unread"] or not one.held.size:
         return
     end = min(copy["stable_below"] for copy in pair.values())
-    content = other.held["content"]
     mine, theirs = _ranks(one.held, other.held)
     before = np.searchsorted(mine, theirs, side="right") - 1
     at = np.maximum(before, 0)
     # What the first copy has last of the producer is data, although a marker came after it.
-    open_here = (before >= 0) & (one.held["content"][at] == DATA)
-    open_here &= one.held["group"][at] == other.held["group"]
+    open_here = (before >= 0) & (one.held["event"][at] == DATA)
+    open_here &= one.held["producer_id"][at] == other.held["producer_id"]
     open_here &= one.held["offset"][at] >= pair["one"]["log_start_offset"]
-    lost = (
-        ((content == COMMITTED) | (content == ABORTED)) & open_here & (other.held["offset"] < end)
-    )
+    lost = np.isin(other.held["event"], list(ENDS)) & open_here & (other.held["offset"] < end)
     found = np.flatnonzero(lost)
     if not found.size:
         return
@@ -178,23 +186,23 @@ def _outcomes(
         "number": int(np.unique(at[found]).size),
         "one": one.place(i),
         "other": other.place(j),
-        "producer_id": int(other.held["group"][j]),
+        "producer_id": int(other.held["producer_id"][j]),
         "marker_offset": int(other.held["offset"][j]),
         "one_end": _end(one.held, i),
-        "other_end": ENDS[int(content[j])],
+        "other_end": ENDS[int(other.held["event"][j])],
     }
 
 
-def _end(held: RetainedRecords, i: int) -> str:
-    """How the transaction that begins with retained record i ends in a copy."""
+def _end(held: View, i: int) -> str:
+    """How the transaction that begins with event i ends in a copy."""
     later = held[i + 1 :]
-    ends = np.flatnonzero((later["group"] != held["group"][i]) | (later["content"] != DATA))
-    if not ends.size or later["group"][ends[0]] != held["group"][i]:
+    ends = later[(later["producer_id"] == held["producer_id"][i]) & (later["event"] != DATA)]
+    if not ends.size:
         return "open"
-    end = later[ends[0]]
-    if int(end["content"]) not in ENDS:
+    event, offset = int(ends["event"][0]), int(ends["offset"][0])
+    if event not in ENDS:
         return "ended by a marker that the cleaner has emptied"
-    return f"{ENDS[int(end['content'])]} at offset {int(end['offset'])}"
+    return f"{ENDS[event]} at offset {offset}"
 
 
 def _keys(one: _Copy, other: _Copy, pair: dict[str, Any], reach: int) -> Iterator[dict[str, Any]]:
@@ -211,14 +219,14 @@ def _keys(one: _Copy, other: _Copy, pair: dict[str, Any], reach: int) -> Iterato
         return
     mine = newest(one.held)
     theirs = newest(other.held)
-    place = np.searchsorted(theirs["group"], mine["group"])
+    place = np.searchsorted(theirs["key_fingerprint"], mine["key_fingerprint"])
     at = np.minimum(place, max(theirs.size - 1, 0))
     last = np.full(mine.size, NEVER, dtype=np.int64)
     if theirs.size:
-        same = theirs["group"][at] == mine["group"]
+        same = theirs["key_fingerprint"][at] == mine["key_fingerprint"]
         last[same] = theirs["offset"][at[same]]
     first = max(here["log_start_offset"], there["log_start_offset"])
-    lost = (mine["content"] == VALUE) & (mine["offset"] > last)
+    lost = (mine["state"] == VALUE) & (mine["offset"] > last)
     lost &= (mine["offset"] >= first) & (mine["offset"] < reach)
     found = np.flatnonzero(lost)
     if found.size:
@@ -234,7 +242,7 @@ def contradictions(bucket: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Rows of CONTRADICTION for a row of BUCKET."""
     compare = _BY_COMPARED[bucket["compared"]]
     indices = {copy["partition_index"] for pair in bucket["pairs"] for copy in pair.values()}
-    copies = {index: _Copy(bucket["cells"], index) for index in indices}
+    copies = {index: _Copy(bucket["cells"], index, bucket["compared"]) for index in indices}
     for pair in bucket["pairs"]:
         turned = {"one": pair["other"], "other": pair["one"]}
         # Two records that differ are reported once; each copy may lack what the other has.

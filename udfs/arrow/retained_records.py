@@ -23,61 +23,61 @@ from udfs.wire.batches.batch_headers import Bools, Int64s
 from udfs.wire.batches.fingerprints import joined_fingerprints, piece_fingerprints
 
 RECORD, OUTCOME, KEY, UNREAD = "record", "outcome", "key", "unread"
-# The content of an OUTCOME: the first data batch after a marker, a marker, one that was emptied.
+# Events of a producer: the first data batch after a marker, a marker, one that was emptied.
 DATA, COMMITTED, ABORTED, EMPTIED = range(4)
-# The content of a KEY: whether it lies in a transaction that ends in this split, and has a value.
+# States of a key, by its newest record: not known to be committed, without a value, with one.
 UNDECIDED, TOMBSTONE, VALUE = range(3)
 # Of more records in one split, which only hostile batches hold, none are compared.
 MAX_RECORDS = 1 << 22
 
-RETAINED_RECORD = np.dtype(
-    [
-        ("group", "<i8"),
-        ("offset", "<i8"),
-        ("content", "<i8"),
-        ("position", "<i8"),
-        ("length", "<i4"),
-    ]
+_OF_BATCH = [("position", "<i8"), ("length", "<i4")]
+RETAINED_RECORD = np.dtype([("offset", "<i8"), ("fingerprint", "<i8"), *_OF_BATCH])
+"""RECORD: a record or marker; byte position of its batch and its size, as in the other two."""
+PRODUCER_EVENT = np.dtype([("producer_id", "<i8"), ("offset", "<i8"), ("event", "i1"), *_OF_BATCH])
+"""OUTCOME: what began or ended a transaction of a producer."""
+NEWEST_OF_KEY = np.dtype(
+    [("key_fingerprint", "<i8"), ("offset", "<i8"), ("state", "i1"), *_OF_BATCH]
 )
-"""Offset, byte position and length of the batch; group: producer id or fingerprint of the key;
-content: fingerprint of the record, or one of the numbers above."""
+"""KEY: the newest record of a key in this split."""
 
-RetainedRecords = NDArray[np.void]
+VIEWS = {RECORD: RETAINED_RECORD, OUTCOME: PRODUCER_EVENT, KEY: NEWEST_OF_KEY}
+
+View = NDArray[np.void]
+"""Rows of one of VIEWS."""
 
 
-def pack_retained_records(retained_records: RetainedRecords) -> bytes:
-    """The retained_records as one cell."""
-    names = list(RETAINED_RECORD.names or ())
-    columns = [pa.array(np.ascontiguousarray(retained_records[name])) for name in names]
+def pack_view(view: View) -> bytes:
+    """The rows as one cell."""
+    names = list(view.dtype.names or ())
+    columns = [pa.array(np.ascontiguousarray(view[name])) for name in names]
     return pack_block(pa.RecordBatch.from_arrays(columns, names=names))
 
 
-def unpack_retained_records(block: bytes) -> RetainedRecords:
-    """The retained_records of one cell."""
+def unpack_view(block: bytes, compared: str) -> View:
+    """The rows of one cell; `compared`: one of VIEWS."""
     with pa.ipc.open_stream(block) as stream:
         table = stream.read_all()
-    retained_records = np.empty(table.num_rows, dtype=RETAINED_RECORD)
+    view = np.empty(table.num_rows, dtype=VIEWS[compared])
     for name in table.schema.names:
-        retained_records[name] = table.column(name).to_numpy()
-    return retained_records
+        view[name] = table.column(name).to_numpy()
+    return view
 
 
 class _Split:
-    """The batches of a split that are compared, and how a retained record of one is made."""
+    """The batches of a split that are compared, and how rows about them are made."""
 
     def __init__(self, decoded: Decoded, start: int) -> None:
         self.decoded, self.start = decoded, start
         self.events = _events(decoded)
         self.outcome = _outcomes(decoded, *self.events)
 
-    def retained_records(
-        self, batch: Int64s, offset: Int64s, group: Int64s, content: Int64s
-    ) -> RetainedRecords:
-        headers = self.decoded.headers
-        made = np.empty(batch.size, dtype=RETAINED_RECORD)
-        made["group"], made["offset"], made["content"] = group, offset, content
-        made["position"] = headers.position[batch] + self.start
-        made["length"] = headers.length[batch]
+    def rows(self, dtype: np.dtype[np.void], batch: Int64s, **columns: NDArray[np.integer]) -> View:
+        """Rows of one of VIEWS: these columns, and the place of each batch."""
+        made = np.empty(batch.size, dtype=dtype)
+        for name, values in columns.items():
+            made[name] = values
+        made["position"] = self.decoded.headers.position[batch] + self.start
+        made["length"] = self.decoded.headers.length[batch]
         return made
 
 
@@ -89,7 +89,7 @@ def _markers(decoded: Decoded) -> Bools:
 
 
 def _events(decoded: Decoded) -> tuple[Int64s, Int64s]:
-    """Batches of transactions that hold records, and control batches: (batch, its content).
+    """Batches of transactions that hold records, and control batches: (batch, its event).
 
     Sorted by producer and offset; only the first data batch after a marker.
     """
@@ -99,26 +99,26 @@ def _events(decoded: Decoded) -> tuple[Int64s, Int64s]:
                             & (data | headers.control))  # fmt: skip
     markers = _markers(decoded)[chosen]
     commit = decoded.control_type[chosen] == records.COMMIT
-    content = np.where(commit, COMMITTED, ABORTED)
-    content = np.where(headers.control[chosen], np.where(markers, content, EMPTIED), DATA)
+    event = np.where(commit, COMMITTED, ABORTED)
+    event = np.where(headers.control[chosen], np.where(markers, event, EMPTIED), DATA)
     producer, offset = headers.producer_id[chosen], headers.base_offset[chosen]
     order = np.lexsort((offset, producer))
-    chosen, content, producer = chosen[order], content[order], producer[order]
+    chosen, event, producer = chosen[order], event[order], producer[order]
     repeated = np.zeros(chosen.size, dtype=np.bool_)
-    repeated[1:] = (content[1:] == DATA) & (content[:-1] == DATA) & (producer[1:] == producer[:-1])
-    return chosen[~repeated].astype(np.int64), content[~repeated].astype(np.int64)
+    repeated[1:] = (event[1:] == DATA) & (event[:-1] == DATA) & (producer[1:] == producer[:-1])
+    return chosen[~repeated].astype(np.int64), event[~repeated].astype(np.int64)
 
 
-def _outcomes(decoded: Decoded, batch: Int64s, content: Int64s) -> Int64s:
+def _outcomes(decoded: Decoded, batch: Int64s, event: Int64s) -> Int64s:
     """For each batch COMMITTED, also without a transaction, ABORTED, or EMPTIED for not known.
 
-    `batch`, `content`: see `_events`.
+    `batch`, `event`: see `_events`.
     """
     headers = decoded.headers
     outcome = np.full(headers.base_offset.size, COMMITTED, dtype=np.int64)
     inside = np.flatnonzero(headers.transactional & ~headers.control)
     outcome[inside] = EMPTIED
-    ends = content != DATA
+    ends = event != DATA
     markers = np.stack((headers.producer_id[batch[ends]], headers.base_offset[batch[ends]]))
     # The first marker of the same producer after each batch: both are sorted by the pair.
     both = np.concatenate(
@@ -131,14 +131,14 @@ def _outcomes(decoded: Decoded, batch: Int64s, content: Int64s) -> Int64s:
     known = following < count
     found = following[known]
     same = markers[0][found] == headers.producer_id[inside[known]]
-    outcome[inside[known][same]] = content[ends][found[same]]
+    outcome[inside[known][same]] = event[ends][found[same]]
     return outcome
 
 
 def _of_records(
     split: _Split, source: ByteRange, wanted: Bools, limit: int
-) -> Iterator[tuple[RetainedRecords, RetainedRecords]]:
-    """RECORD and KEY of the data batches, some batches at a time."""
+) -> Iterator[tuple[View, View]]:
+    """RETAINED_RECORD and NEWEST_OF_KEY of the data batches, some batches at a time."""
     headers, seen = split.decoded.headers, 0
     for part in sections(source, split.decoded, limit, wanted):
         spans = part.find_spans(part.data, part.start, part.end, headers.record_count[part.batch])
@@ -156,7 +156,7 @@ def _of_records(
                 (records.VALUE_START, records.VALUE_LENGTH),
             )
         )
-        content = joined_fingerprints([
+        fingerprint = joined_fingerprints([
             headers.producer_id[batch], headers.producer_epoch[batch],
             np.where(first < 0, first, sequence_at(first, delta)),
             headers.partition_leader_epoch[batch], headers.transactional[batch], key, value,
@@ -165,45 +165,47 @@ def _of_records(
         state = np.where(spans[records.VALUE_LENGTH] < 0, TOMBSTONE, VALUE)
         state = np.where(outcome == COMMITTED, state, UNDECIDED)
         keyed = (spans[records.KEY_LENGTH] >= 0) & (outcome != ABORTED)
-        keys = split.retained_records(batch[keyed], offset[keyed], key[keyed], state[keyed])
-        yield split.retained_records(batch, offset, np.zeros_like(offset), content), newest(keys)
+        yield (
+            split.rows(RETAINED_RECORD, batch, offset=offset, fingerprint=fingerprint),
+            newest(split.rows(NEWEST_OF_KEY, batch[keyed], offset=offset[keyed],
+                              key_fingerprint=key[keyed], state=state[keyed])),
+        )  # fmt: skip
 
 
-def newest(keys: RetainedRecords) -> RetainedRecords:
-    """The newest of each group."""
-    ordered = keys[np.lexsort((keys["offset"], keys["group"]))]
+def newest(keys: View) -> View:
+    """The newest of each key, in the order of their fingerprints; rows of NEWEST_OF_KEY."""
+    ordered = keys[np.lexsort((keys["offset"], keys["key_fingerprint"]))]
     last = np.ones(ordered.size, dtype=np.bool_)
-    last[:-1] = ordered["group"][1:] != ordered["group"][:-1]
+    last[:-1] = ordered["key_fingerprint"][1:] != ordered["key_fingerprint"][:-1]
     return ordered[last]
 
 
-def _of_markers(split: _Split, wanted: Bools) -> RetainedRecords:
-    """RECORD of the markers."""
+def _of_markers(split: _Split, wanted: Bools) -> View:
+    """RETAINED_RECORD of the markers."""
     decoded, headers = split.decoded, split.decoded.headers
     batch = np.flatnonzero(wanted & _markers(decoded))
-    content = joined_fingerprints([
+    fingerprint = joined_fingerprints([
         headers.producer_id[batch], headers.producer_epoch[batch],
         decoded.control_type[batch], decoded.coordinator_epoch[batch],
         headers.partition_leader_epoch[batch],
     ])  # fmt: skip
     offset = headers.base_offset[batch]
-    return split.retained_records(batch, offset, np.zeros_like(offset), content)
+    return split.rows(RETAINED_RECORD, batch, offset=offset, fingerprint=fingerprint)
 
 
-def _of_producers(split: _Split) -> RetainedRecords:
-    """OUTCOME, of all offsets: a transaction may end above the reach of the cleaner."""
+def _of_producers(split: _Split) -> View:
+    """PRODUCER_EVENT, of all offsets: a transaction may end above the reach of the cleaner."""
     headers = split.decoded.headers
-    batch, content = split.events
-    return split.retained_records(
-        batch, headers.base_offset[batch], headers.producer_id[batch], content
-    )
+    batch, event = split.events
+    return split.rows(
+        PRODUCER_EVENT, batch, producer_id=headers.producer_id[batch],
+        offset=headers.base_offset[batch], event=event,
+    )  # fmt: skip
 
 
-def _cells(
-    compared: str, retained_records: RetainedRecords, bucket: Int64s
-) -> Iterator[dict[str, object]]:
+def _cells(compared: str, view: View, bucket: Int64s) -> Iterator[dict[str, object]]:
     """Rows of RETAINED_RECORDS_TYPE, one a bucket."""
-    if not retained_records.size:
+    if not view.size:
         return
     order = np.argsort(bucket, kind="stable")
     numbers, starts = np.unique(bucket[order], return_index=True)
@@ -212,7 +214,7 @@ def _cells(
             "compared": compared,
             "bucket": int(number),
             "number": chosen.size,
-            "retained_records": pack_retained_records(retained_records[chosen]),
+            "retained_records": pack_view(view[chosen]),
         }
 
 
@@ -222,18 +224,15 @@ def _rows(
     """Rows of RETAINED_RECORDS_TYPE of a split in which all could be read."""
     headers = split.decoded.headers
     wanted = (headers.magic == 2) & (headers.base_offset < reach)
-    by_offset, by_key = [_of_markers(split, wanted)], []
-    for of_records, keys in _of_records(split, source, wanted, limit):
+    by_offset, by_key = [_of_markers(split, wanted)], [np.empty(0, dtype=NEWEST_OF_KEY)]
+    for of_records, of_keys in _of_records(split, source, wanted, limit):
         by_offset.append(of_records)
-        by_key.append(keys)
-    held = np.concatenate(by_offset)
+        by_key.append(of_keys)
+    held, events = np.concatenate(by_offset), _of_producers(split)
+    keys = newest(np.concatenate(by_key))
     yield from _cells(RECORD, held, held["offset"] // BLOCK_OFFSETS)
-    for compared, view in (
-        (KEY, newest(np.concatenate(by_key)) if by_key else None),
-        (OUTCOME, _of_producers(split)),
-    ):
-        if view is not None:
-            yield from _cells(compared, view, view["group"] % buckets)
+    yield from _cells(KEY, keys, keys["key_fingerprint"] % buckets)
+    yield from _cells(OUTCOME, events, events["producer_id"] % buckets)
 
 
 def retained_record_rows(

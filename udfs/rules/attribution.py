@@ -37,10 +37,11 @@ Rules, with where they come from:
 What is gone from a partition is gone from its beginning: retention, DeleteRecords, a topic made
 again. With transactions that share an epoch it is therefore not known how many of them have gone,
 unless something of the partition is older than a decision: then this decision has its marker
-there. Something is older if a broker's clock says so, if it has a lower epoch of the same producer,
-or if it is data that nobody but this or an earlier decision can own: no later transaction of their
-epoch lists the partition, or a marker ended them before the first of those began
-(`TransactionMetadata.prepareAddPartitions` sets the start, and data wait for it).
+there. Something is older if a broker's clock says so, if it is data of a lower epoch of the same
+producer that a marker ended before the decision, or if it is data that nobody but this or an
+earlier decision can own: no later transaction of their epoch lists the partition, or a marker ended
+them before the first of those began (`TransactionMetadata.prepareAddPartitions` sets the start, and
+data wait for it).
 
 What cannot be known: which of two markers with one epoch and outcome a decision led to, when both
 came within the tolerance of the clocks. So decisions and markers are counted: the markers that

@@ -13,9 +13,9 @@ from udfs.rules.clock import covers
 from udfs.rules.extent import MAX_OFFSET, is_replicated
 from udfs.rules.logic import surely
 
-# Moments of a file, which may be any number, are cut here: beyond every clock, and sums still fit.
+# Timestamps in a file may be any number: clipped here, beyond every clock, sums do not overflow.
 BEYOND_CLOCKS_MS = 1 << 60
-# A clock that is set right goes back by less.
+# An adjustment sets the clock of a broker back by less.
 ONE_CLOCK_MS = 1000
 
 
@@ -36,8 +36,9 @@ def _extent_of_row(tolerance: Column) -> list[Column]:
 
     apart_ms: how far the clocks of coordinator and partition may be apart; the broker of a cluster
     of one has one clock. at_once: this copy and the coordinator's are of one moment. whole_from:
-    everything from then on is there (ms): a broker's clock says that something is older, or the
-    same producer wrote with a lower epoch. whole_to: the copy is complete up to then.
+    everything from then on is there (ms): a broker's clock says that something is older, or data of
+    a lower epoch of the same producer are there, which a marker ended before the decision.
+    whole_to: the copy is complete up to then.
     """
     same_broker = (
         (F.col("coordinator_broker") == F.col("broker"))
@@ -59,12 +60,19 @@ def _extent_of_row(tolerance: Column) -> list[Column]:
 
 
 def _lateness(tolerance: Column) -> list[Column]:
-    """Whether the copies are late enough to miss something in them."""
-    # A leader that was replaced without knowing goes on with what it lacks the marker of.
+    """Whether the copies are late enough to say that something is missing in them.
+
+    goes_on: see `decided_partition_context`. copied_later: the copy of the partition is later than
+    the Complete record. history_later, history_after_all: the copy of the coordinator's log is
+    later than the first, and the last, marker of the row.
+    """
+    # Only replicated data count: a leader that was replaced without knowing appends further data,
+    # while the marker goes to the new leader.
     goes_on = surely(is_replicated(F.col("later_run.run_first"), F.col("stable_below"))) | (
         F.col("alone_in_cluster") & F.col("later_run").isNotNull()
     )
-    # What a copy of the coordinator's log from before all data holds is older than the data's.
+    # A Complete record in the copy of the coordinator's log that was made before all other copies
+    # is older than the copy of the partition.
     later = goes_on | (F.col("complete_offset") < F.col("earlier_end"))
     in_time = covers(F.col("complete_up_to_ms"), F.col("complete_timestamp"), tolerance)
 
@@ -89,13 +97,14 @@ def _lateness(tolerance: Column) -> list[Column]:
 def _anchors(tolerance: Column) -> list[Column]:
     """What in the partition is older than the newest decision of the row, and proves a marker.
 
-    by_epoch: data of this transaction or of an earlier one of the producer. by_owner: data that no
-    later transaction than this one can own; owner_settled: none was begun since; timely_last: the
-    last of these data that did not perhaps come later than it was decided. early_anchor: data that
-    were ended before any later transaction was begun. order_anchor: the marker of a
-    transaction that the same log completed before it prepared this one, whatever the clocks say.
-    by_clock: a marker of any producer, older than the decision for sure; nearly: by clocks that may
-    differ.
+    Offsets, null for none:
+    own_data_last: the last of the data that are of this transaction, as no other has their epoch.
+    owned_last: the last of the data that no later transaction than this one can own, if none was
+    begun since (owner_settled); timely_last: the last of these that cannot have come later than the
+    decision. early_anchor: the last of data that were ended before any later transaction was begun.
+    order_anchor: the marker of a transaction that the same log completed before it prepared this
+    one, whatever the clocks say. clock_anchor: a marker of any producer that is older than the
+    decision for sure; near_anchor: one that is older by clocks that may differ.
     """
     running = surely(
         (F.col("running_epoch") == F.col("prepared_data_epoch"))
@@ -138,7 +147,8 @@ def _anchors(tolerance: Column) -> list[Column]:
 def _ended_early(running: Column) -> Column:
     """Whether a marker ended data of the epoch before any transaction behind this one was begun.
 
-    Not long behind its Prepare record: an operator may have ended data there that arrived late.
+    The marker must not be long after the Prepare record: an operator may have ended data then that
+    arrived late.
     """
     begun = F.least("later_start_ms", F.when(running, clipped("running_start_ms")))
     only = F.col("markers").isNull() & (F.col("with_transaction_version_1") == 1)
@@ -165,7 +175,7 @@ def _came_late(moment: str) -> Column:
 def _not_late(unended: Column) -> Column:
     """The last offset of the epoch's data that need not have come late; null where all may have.
 
-    What no marker of their epoch ended lies behind every marker in front of it.
+    Data that no marker of their epoch ended came after every marker in front of them.
     """
     open_late = _came_late("open_behind_ms")
     return (
@@ -178,11 +188,11 @@ def _not_late(unended: Column) -> Column:
 def _held() -> list[Column]:
     """From where on the marker of the row must be in the partition, and whether it can be gone."""
     short = F.col("short_place").isNotNull()
-    # What counting proves, it proves by something older.
+    # A marker that counting finds missing is due where any marker is older.
     counted = F.when(short, F.col("first_marker_offset"))
     by_order = F.coalesce("earlier_offset", "early_anchor", "order_anchor", "clock_anchor", counted)
     settled = F.col("owner_settled") & ~F.col("owner_may_be_lost")
-    # The marker of the decision stands before what arrived late.
+    # Data that arrived late lie behind the marker of the decision.
     in_time = F.col("timely_last")
     surely_from = F.coalesce(F.col("own_data_last"), F.when(settled, in_time), by_order)
     held_from = F.coalesce(surely_from, "owned_last", "near_anchor")

@@ -20,9 +20,9 @@ from udfs.rules import attribution
 from udfs.rules.logic import surely
 
 OF_EPOCH = ["partition_index", "producer_id", "marker_epoch"]
-# Events in the order of one moment: what a decision allows from then on comes first. Its marker is
-# written from OPENS to CLOSES, by the clocks of the brokers at work; an accusation by nothing but
-# the order of two clocks waits for ALLOWED, which is earlier.
+# Events, in their order within one moment: what a decision allows from then on comes first. Its
+# marker is written between OPENS and CLOSES, as far as the clocks of the brokers agree. ALLOWED is
+# earlier, by the tolerance: for findings that rest on nothing but the order of two clocks.
 ALLOWED, OPENS, PREPARED, MARKER, CLOSES = range(5)
 
 
@@ -31,18 +31,20 @@ def with_counts(
 ) -> DataFrame:
     """Adds what counting shows of rows with fewer or more markers than decisions.
 
-    stale_*: the first marker that ended data when fewer transactions of the partition had been
-    decided than ended, a decision counting as made earlier by the tolerance (stale_place, _offset,
-    _first, _last); else, where markers of the outcome ended more than were decided so at all, the
-    first that was one too many. undecided_*: the first that ended data when fewer had been decided
-    so; never_committed, of COMMITs: the next decision is none that commits, or none before it was
-    one that could have left a delayed marker. short_*: the first decision that has no marker of its
-    own (short_place, short_length, short_complete, short_start), and the marker that comes next
-    (short_next).
-    odd_*: the first marker of a coordinator that had none of the transactions it can be of
-    (odd_place, odd_offset, odd_first, odd_epoch, odd_lowest, odd_highest).
+    stale_* (place, offset, first, last): the first marker that ended data when fewer transactions
+    of the partition had been decided than ended, a decision counting as made earlier by the
+    tolerance. Where there is none, but markers of the outcome ended more transactions than were
+    decided with it: the first that was one too many.
+    undecided_* (the same): the first marker that ended data when fewer transactions had been
+    decided with its outcome than ended.
+    never_committed, of a COMMIT among those: the next decision is no commit, or no earlier commit
+    could have left a delayed marker.
+    short_* (place, length, complete, start): the first decision that has no marker of its own;
+    short_next: the marker that comes next.
+    odd_* (place, offset, first, epoch, lowest, highest): the first marker with the epoch of a
+    coordinator that decided none of the transactions it may be of.
     """
-    # Where neither marker nor data are there, all is lost, and no order tells more.
+    # Where neither marker nor data are there, all is lost, and an order shows nothing.
     here = F.col("markers").isNotNull() | F.col("data_run").isNotNull()
     wanted = (lacks_markers() & here) | has_too_many()
     keys = (
@@ -51,12 +53,12 @@ def with_counts(
         .agg(F.min("whole_from").alias("whole_from"), F.max("whole_to").alias("whole_to"),
              F.max("earlier_end").alias("earlier_end"),
             F.max("apart_ms").alias("apart_ms"),
-             F.max(has_too_many() & (F.col("with_transaction_version_2") == 0)).alias("crowded"))
+             F.max(has_too_many() & (F.col("with_transaction_version_2") == 0)).alias("too_many"))
     )  # fmt: skip
     counted = _counted(_events(keys, decided, markers, tolerance))
     found = _of_markers(counted).join(_of_decisions(counted), on=KEY, how="full")
-    # A row gets the reason for which it was counted: the other outcome of its epoch may be regular.
-    # Where no marker of it is left, the number proves no more; what comes next tells where.
+    # A row gets only what it was counted for: the other outcome of its epoch may be regular. Where
+    # it has no marker, its number proves nothing further, but the next marker is of use.
     marked = F.col("markers").isNotNull()
     asked = {
         "short_next": lacks_markers(),
@@ -75,9 +77,10 @@ def with_counts(
 
 
 def _surplus() -> dict[str, Column]:
-    """stale_* of rows with a marker too many and no moment at which any outcome was one too many.
+    """stale_* of rows with a marker too many that no moment shows, counting both outcomes.
 
-    A transaction of the other outcome that it ended hides it there: its decision counts, too.
+    The decision of a transaction with the other outcome, which the marker ended, counts, too, and
+    hides it.
     """
     surplus = (
         has_too_many()
@@ -96,7 +99,17 @@ def _surplus() -> dict[str, Column]:
 def _events(
     keys: DataFrame, decided: DataFrame, markers: DataFrame, tolerance: Column
 ) -> DataFrame:
-    """Moments of decisions and markers of each key: time (ms), kind, at (offset in its log)."""
+    """Events of each key: time (ms), kind, at (offset of the decision or marker in its log)."""
+    return _decision_events(keys, decided, tolerance).unionByName(
+        _marker_events(keys, markers), allowMissingColumns=True
+    )
+
+
+def _decision_events(keys: DataFrame, decided: DataFrame, tolerance: Column) -> DataFrame:
+    """ALLOWED to CLOSES of each decision.
+
+    own: the markers of the decision have the epoch of the key; due: see `_due`.
+    """
     of_decision = F.struct(
         "complete_offset",
         place_number("record_file_index", "record_position").alias("place"),
@@ -104,17 +117,6 @@ def _events(
         F.col("start_ms").alias("start"),
         F.col("leader_epoch").alias("from_leader"),
         F.col("complete_leader_epoch").alias("to_leader"),
-    )
-    must = (
-        attribution.surely_before(
-            F.col("whole_from"), F.col("prepare_timestamp"), F.col("apart_ms")
-        )
-        & (
-            (F.col("complete_timestamp") + F.col("apart_ms") <= F.col("whole_to"))
-            | (F.col("complete_offset") < F.col("earlier_end"))
-        )
-        & F.col("complete_offset").isNotNull()
-        & attribution.clock_went_on(F.col("prepare_timestamp"), F.col("complete_timestamp"))
     )
     # A fence raises the epoch of the data: its markers have another one, its data may be here.
     own = F.col("decided_epoch") == F.col("marker_epoch")
@@ -129,7 +131,7 @@ def _events(
             )
         ]
     )
-    made = (
+    return (
         keys.join(
             listed_decisions(decided.filter(in_effect()))
             .withColumnRenamed("marker_epoch", "decided_epoch")
@@ -139,19 +141,39 @@ def _events(
         )
         .filter(own | (F.col("data_epoch") == F.col("marker_epoch")))
         .select(*OF_EPOCH, "commit", F.col("prepare_offset").alias("at"), own.alias("own"),
-                surely(must).alias("must"), of_decision.alias("decision"),
+                _due().alias("due"), of_decision.alias("decision"),
                 F.explode(moments).alias("moment"))
         .select("*", "moment.*")
         .drop("moment")
         .filter("time is not null")
     )  # fmt: skip
-    written = markers.join(keys, on=OF_EPOCH, how="inner").select(
+
+
+def _due() -> Column:
+    """Whether the marker of a decision must be in the copy, as that is whole around it."""
+    copied_later = (F.col("complete_timestamp") + F.col("apart_ms") <= F.col("whole_to")) | (
+        F.col("complete_offset") < F.col("earlier_end")
+    )
+    due: Column = surely(
+        attribution.surely_before(
+            F.col("whole_from"), F.col("prepare_timestamp"), F.col("apart_ms")
+        )
+        & copied_later
+        & F.col("complete_offset").isNotNull()
+        & attribution.clock_went_on(F.col("prepare_timestamp"), F.col("complete_timestamp"))
+    )
+    return due
+
+
+def _marker_events(keys: DataFrame, markers: DataFrame) -> DataFrame:
+    """MARKER of each marker."""
+    return markers.join(keys, on=OF_EPOCH, how="inner").select(
         *OF_EPOCH,
         F.col("marker_commit").alias("commit"),
         F.col("marker_offset").alias("at"),
         F.lit(MARKER).alias("kind"),
         F.col("marker_timestamp").alias("time"),
-        "crowded",
+        "too_many",
         F.struct(
             F.col("marker_offset").alias("offset"),
             place_number("file_index", "marker_position").alias("place"),
@@ -160,11 +182,15 @@ def _events(
             F.col("coordinator_epoch").alias("epoch"),
         ).alias("marker"),
     )
-    return made.unionByName(written, allowMissingColumns=True)
 
 
 def _counted(events: DataFrame) -> DataFrame:
-    """Adds the counts up to each event, and what comes next."""
+    """Adds the counts up to each event, and what comes next.
+
+    allowed_left, decided_left: decisions less markers that ended data; of both outcomes, a decision
+    counting from ALLOWED on, and of the outcome of the event, from PREPARED on. commits_before:
+    COMMIT decisions, from ALLOWED on. markers_so_far: markers of the outcome of the event.
+    """
     order = Window.partitionBy(*OF_EPOCH).orderBy("time", "kind", "at")
     so_far = order.rowsBetween(Window.unboundedPreceding, 0)
     # From the end: Spark reads a frame that ends there anew for each of its rows.
@@ -186,14 +212,14 @@ def _counted(events: DataFrame) -> DataFrame:
         ended.alias("ended"),
         F.when(commit, commits + F.greatest(aborts, F.lit(0)))
         .otherwise(commits + aborts)
-        .alias("undecided"),
+        .alias("allowed_left"),
         F.when(commit, number(decided & commit, ended & commit))
         .otherwise(number(decided & ~commit, ended & ~commit))
-        .alias("decided_so"),
+        .alias("decided_left"),
         number(allowed & commit, nothing).alias("commits_before"),
         F.when(commit, number(is_marker & commit, nothing))
         .otherwise(number(is_marker & ~commit, nothing))
-        .alias("like_it"),
+        .alias("markers_so_far"),
         _next(F.when(F.col("kind") == PREPARED, commit), following).alias("next_commit"),
         _next(F.when(is_marker, F.col("marker")), following).alias("next_marker"),
         _next(F.when(F.col("kind") == CLOSES, F.col("decision.from_leader")), following).alias(
@@ -211,8 +237,8 @@ def _next(value: Column, following: WindowSpec) -> Column:
 
 def _of_markers(counted: DataFrame) -> DataFrame:
     """The first markers, in each row, that came too early or from the wrong coordinator."""
-    stale = F.col("crowded") & F.col("ended") & (F.col("undecided") < 0)
-    undecided = F.col("ended") & (F.col("decided_so") < 0)
+    stale = F.col("too_many") & F.col("ended") & (F.col("allowed_left") < 0)
+    undecided = F.col("ended") & (F.col("decided_left") < 0)
     epoch = F.col("marker.epoch")
     odd = (epoch < F.col("from_leader")) | (epoch > F.col("to_leader"))
     example = F.struct("marker.*", "from_leader", "to_leader", "next_commit", "commits_before")
@@ -244,17 +270,17 @@ def _of_markers(counted: DataFrame) -> DataFrame:
 def _of_decisions(counted: DataFrame) -> DataFrame:
     """The first decision, in each row, that cannot have a marker of its own."""
 
-    def at(kind: int, value: str) -> Column:
+    def at_event(kind: int, value: str) -> Column:
         return F.max(F.when(F.col("kind") == kind, F.col(value)))
 
     # Any of its events has the decision; F.max of a struct is that of equal ones.
-    must = (
-        counted.filter(F.col("own") & F.col("must"))
+    owed = (
+        counted.filter(F.col("own") & F.col("due"))
         .groupBy(*KEY, "at")
         .agg(
-            at(OPENS, "like_it").alias("before"),
-            at(CLOSES, "like_it").alias("until"),
-            at(PREPARED, "next_marker").alias("next_marker"),
+            at_event(OPENS, "markers_so_far").alias("before"),
+            at_event(CLOSES, "markers_so_far").alias("until"),
+            at_event(PREPARED, "next_marker").alias("next_marker"),
             F.max("decision").alias("decision"),
         )
     )
@@ -264,7 +290,7 @@ def _of_decisions(counted: DataFrame) -> DataFrame:
         Window.partitionBy(*KEY).orderBy(F.desc("at")).rowsBetween(Window.unboundedPreceding, 0)
     )
     # Clocks may go back from one coordinator to the next, moments that fit do not.
-    numbered = must.select(
+    numbered = owed.select(
         "*",
         F.row_number().over(order).alias("number"),
         F.min("before").over(onward).alias("least_before"),

@@ -8,14 +8,17 @@ from jobs.verify.contexts.decided_anchors import apart_ms
 from jobs.verify.contexts.decided_matching import KEY, lacks_markers
 from udfs.rules import attribution
 
+OF_DATA = ["partition_index", "producer_id", "prepared_data_epoch"]
 
-def with_reach(rows: DataFrame, markers: DataFrame) -> DataFrame:
-    """Adds the first and the last marker of the partition, of whatever producer: broker's clock.
 
-    first_marker_offset, first_marker_ms, last_marker_offset, last_marker_ms; null for none.
+def with_outer_markers(rows: DataFrame, markers: DataFrame) -> DataFrame:
+    """Adds the first and the last marker of the partition, of any producer.
+
+    first_marker_offset, first_marker_ms, last_marker_offset, last_marker_ms (broker's clock); null
+    for none.
     """
     place = F.struct("marker_offset", "marker_timestamp")
-    reach = (
+    outer = (
         markers.groupBy("partition_index")
         .agg(F.min(place).alias("first"), F.max(place).alias("last"))
         .select(
@@ -26,13 +29,13 @@ def with_reach(rows: DataFrame, markers: DataFrame) -> DataFrame:
             F.col("last.marker_timestamp").alias("last_marker_ms"),
         )
     )
-    return rows.join(small(reach), on="partition_index", how="left")
+    return rows.join(small(outer), on="partition_index", how="left")
 
 
 def _ended(markers: DataFrame) -> DataFrame:
-    """Up to where markers of their own epoch ended data, all and the first of them.
+    """What markers with the epoch of their data ended: up to where, and the first of it.
 
-    One row a producer's epoch in a partition.
+    One row a producer's epoch in a partition; columns as in `with_data`.
     """
     unraised = attribution.has_epoch_of_data(F.col("marker_epoch"), F.col("data_epoch"))
     return (
@@ -55,9 +58,6 @@ def _ended(markers: DataFrame) -> DataFrame:
             "last_ended_ms",
         )
     )
-
-
-OF_DATA = ["partition_index", "producer_id", "prepared_data_epoch"]
 
 
 def with_data(selected: DataFrame, states: DataFrame, markers: DataFrame) -> DataFrame:
@@ -90,9 +90,9 @@ def with_surroundings(
 ) -> DataFrame:
     """Adds what lies around the marker of a row of `with_data`, where it may be missing.
 
-    earlier_offset: the newest offset known of the producer below the marker's epoch, of what was
-    ended before the decision; later_run: the oldest one known of the next epoch; open_behind_ms:
-    the newest moment of the markers in front of open_run, of whatever producer.
+    earlier_offset: the highest offset of runs of the producer with a lower epoch that a marker
+    ended before the decision; later_run: its first run of a later epoch; open_behind_ms: the newest
+    moment of the markers in front of open_run, of any producer.
     """
     lacking = rows.filter(F.col("markers").isNull() | lacks_markers())
     wanted = lacking.select(
@@ -100,12 +100,12 @@ def with_surroundings(
         "transaction_version_2",
         (F.col("earliest_prepare") + apart_ms(tolerance)).alias("decided_by_ms"),
     )
-    return rows.join(_around(wanted, states), on=KEY, how="left").join(
-        _in_front(lacking, markers), on=OF_DATA, how="left"
+    return rows.join(_other_epochs(wanted, states), on=KEY, how="left").join(
+        _markers_before_open(lacking, markers), on=OF_DATA, how="left"
     )
 
 
-def _in_front(wanted: DataFrame, markers: DataFrame) -> DataFrame:
+def _markers_before_open(wanted: DataFrame, markers: DataFrame) -> DataFrame:
     """open_behind_ms of each producer's epoch of data in a partition that lies open there."""
     names = ("producer_id", "prepared_data_epoch")
     places = (
@@ -129,7 +129,7 @@ def _in_front(wanted: DataFrame, markers: DataFrame) -> DataFrame:
     )
 
 
-def _around(wanted: DataFrame, states: DataFrame) -> DataFrame:
+def _other_epochs(wanted: DataFrame, states: DataFrame) -> DataFrame:
     """earlier_offset and later_run of each of the rows."""
     epochs = states.select(
         "partition_index",

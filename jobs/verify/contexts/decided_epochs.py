@@ -191,15 +191,15 @@ def with_outcomes(rows: DataFrame, placed: DataFrame, tolerance: Column) -> Data
 
 
 def with_other_outcome(rows: DataFrame) -> DataFrame:
-    """Adds how the row of the other outcome looks, of the same partition and epoch.
+    """Adds what the row of the other outcome lacks or has, of the same partition and epoch.
 
-    other_unmet: it was decided and must have a marker, but has none; other_settled: it has none,
-    its Complete record is replicated, of transaction.version 2, and its data are there;
-    other_short: of several that share the epoch one has none; in_place: the markers of this row do
-    not all lie before the begin of the one that has none; other_outcome: nobody decided it, but its
-    marker is there, in the place of this one's; other_undecided: it has a marker more, which nobody
-    decided; other_record_place, other_record_length: its newest Prepare record that lists the
-    partition.
+    Of that row: other_unmet: it must have a marker here, and has none; other_settled: the same
+    where epochs alone prove it (transaction.version 2, its data are there, its Complete record is
+    replicated); other_short: of several decisions that share the epoch one has no marker;
+    other_outcome: it has a marker that nobody decided, in place of this row's; other_undecided: it
+    has a COMMIT more than were decided; other_record_place, other_record_length: its newest Prepare
+    record that lists the partition. Of this row: in_place: not all of its markers are older than
+    the start of the transaction that lacks one there.
     Regular rows are not among `rows`: they have what they need.
     """
     opposite = Window.partitionBy(*[name for name in KEY if name != "commit"])

@@ -17,7 +17,12 @@ PLACES = (
 
 
 def _judged(rows: DataFrame) -> DataFrame:
-    """Adds what follows for the marker that stands there, and for the one that does not."""
+    """Adds whether a marker stands in place of another one, and whether a missing one is legal.
+
+    commits_undecided: the row has a COMMIT more than was decided; replaces_decided: its marker is
+    there in place of the other outcome, which was decided; committed_undecided_instead: the same of
+    a row without a marker; format_refused: its message format may have refused marker and data.
+    """
     undecided = surely(
         has_too_many()
         & F.col("commit")
@@ -27,7 +32,7 @@ def _judged(rows: DataFrame) -> DataFrame:
     )
     return with_other_outcome(rows.withColumn("commits_undecided", undecided)).select(
         "*",
-        # It stands where the marker of the decision is missing: no operator's, or not only.
+        # No operator's marker, or not only that: an operator's leaves the epoch as it is.
         surely(
             (F.col("other_unmet") | F.col("other_short"))
             & F.col("in_place")
@@ -41,7 +46,7 @@ def _judged(rows: DataFrame) -> DataFrame:
             attribution.format_may_refuse(F.col("last_legacy_offset"), F.col("held_from"))
             & F.col("data_run").isNull()
         ).alias("format_refused"),
-        # The one marker that is missing, and a COMMIT that nobody decided.
+        # One marker is missing, and a COMMIT is there that nobody decided.
         (F.col("other_undecided") & F.col("markers").isNull() & (F.col("completes") == 1)).alias(
             "committed_undecided_instead"
         ),
@@ -78,11 +83,11 @@ def _coordinator_epochs() -> list[Column]:
     ]
 
 
-def _with_the_one(rows: DataFrame, markers: DataFrame) -> DataFrame:
-    """Adds which of several markers of a row a finding about one of them is about.
+def _with_chosen_markers(rows: DataFrame, markers: DataFrame) -> DataFrame:
+    """Adds the marker that a finding is about, where a row has several.
 
-    early_*: the first that has the earliest timestamp; misfit_*: the first that has the coordinator
-    epoch that fits none; each place, offset, and first (of its data, else of itself).
+    early_* (place, offset, first): the first with the earliest timestamp; misfit_*: the first with
+    the coordinator epoch that fits none of the decisions. first: of its data, else its own offset.
     """
     several = F.col("markers") > 1
     asked = (F.col("earliest_marker") < F.col("earliest_prepare")) | F.col(
@@ -158,7 +163,7 @@ def _located(rows: DataFrame, markers: DataFrame, files: DataFrame) -> DataFrame
         F.coalesce("open_run", "data_run").alias("lacking_run"),
     )
     return with_places(
-        _with_the_one(named, markers), files, *PLACES, "short_next",
+        _with_chosen_markers(named, markers), files, *PLACES, "short_next",
         data_file="lacking_run.file_index", later_file="later_run.file_index",
     )  # fmt: skip
 

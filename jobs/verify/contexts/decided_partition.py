@@ -1,4 +1,4 @@
-"""Context `decided_partition`: one row is a decision of the coordinator and a partition of it."""
+"""Context `decided_partition`: one row is what was decided for a partition, and its markers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from jobs.spark.joins import small
 from jobs.verify.contexts.context import Context
 from jobs.verify.contexts.decided_anchors import apart_ms, clipped, with_anchors, with_copies
 from jobs.verify.contexts.decided_counts import with_counts
-from jobs.verify.contexts.decided_data import with_data, with_reach, with_surroundings
+from jobs.verify.contexts.decided_data import with_data, with_outer_markers, with_surroundings
 from jobs.verify.contexts.decided_epochs import with_decision, with_outcomes
 from jobs.verify.contexts.decided_findings import with_findings
 from jobs.verify.contexts.decided_matching import (
@@ -58,7 +58,7 @@ def _decisions(decided: DataFrame, several_copies: bool) -> DataFrame:
     return one_copy(safe, several_copies)
 
 
-def _kinds(partition_info: DataFrame) -> DataFrame:
+def _topics(partition_info: DataFrame) -> DataFrame:
     """Each partition's `listed` (topic-partition), topic and coordinator_topic."""
     return partition_info.select("partition_index", _listed(), "topic", "coordinator_topic")
 
@@ -143,21 +143,20 @@ def decided_partition_context(
     records follow them, markers are there and ended data; null for none. Under transaction.version
     0 and 1 several transactions share a row.
     lowest_leader_epoch: that of their Prepare records; latest_leader_epoch: the highest of their
-    Complete records, ANY_LEADER_EPOCH where one has none. pending: the last
-    record of the id. decidable: the coordinator's log is whole where the decision would stand.
-    unraised_*, raised_*: a marker with the epoch of its own data, or a higher one; wrong_*: that of
-    them which the transaction.version of the decision does not make. stale_*, undecided_*, short_*,
-    odd_*: see `with_counts`; early_*, misfit_*: see `decided_findings`. committed_*: the Prepare
-    record that committed data of the marker's epoch here, under version 2. decided_*: Prepare
-    records of the producer id and epoch, whatever they list. contradicted: see
+    Complete records, ANY_LEADER_EPOCH where one has none. pending: the Prepare record is the last
+    record of its id. decidable: a decision with this epoch would be in the coordinator's log.
+    unraised_*, raised_*: the first marker with the epoch of its own data, or a higher one; wrong_*:
+    the one of the two that the transaction.version of the decision does not write. stale_*,
+    undecided_*, short_*, odd_*: see `with_counts`; early_*, misfit_*: see `decided_findings`.
+    committed_*: the Prepare record that committed data of the marker's epoch here, under version 2.
+    decided_*: Prepare records of the producer id and epoch, whatever they list. contradicted: see
     `with_last_outcomes`. lacking_*: the decision whose marker is not there. goes_on: replicated
-    data of a later epoch are there. copied_later: the copy of the partition is later than the
-    Complete record; history_later: that of the coordinator's log than the first marker,
-    history_after_all: than all markers.
+    data of a later epoch are there. copied_later, history_later, history_after_all: which copies
+    are later than the Complete record and the markers, see `decided_anchors`.
     """
     copies, coordinators = _copies(partition_info), _coordinators(partition_info)
     markers = given.markers.withColumn("marker_timestamp", clipped("marker_timestamp"))
-    placed = markers.join(small(_kinds(partition_info)), on="partition_index", how="inner")
+    placed = markers.join(small(_topics(partition_info)), on="partition_index", how="inner")
     decisions = _decisions(given.log.decisions, given.several_copies)
     known_ends = with_last_outcomes(given.history, given.owners)
     rows = matched(decisions, partition_info, markers, known_ends)
@@ -190,7 +189,7 @@ def decided_partition_context(
         # Each of the three is joined with what is made of itself: kept, or its plan would double.
         owned = given.keep(with_data(outcomes, runs, markers))
         around = with_surroundings(owned, runs, markers, tolerance)
-        beside = with_reach(around, markers).join(
+        beside = with_outer_markers(around, markers).join(
             small(ended), on=["partition_index", "coordinator_partition"], how="left"
         )
         in_copies = given.keep(with_copies(beside, tolerance))

@@ -1,16 +1,20 @@
-"""Places of records and markers as numbers, so that aggregates stay numbers: hashed, not sorted."""
+"""Places of records and markers: a file and a byte position in it as one number.
+
+Spark hashes aggregates of numbers and sorts those of structs, which takes twice as long, and the
+least file and the least position taken apart may be of two batches.
+"""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.verify.contexts.context import with_paths
 
-# A file and a position in it as one number.
+# The low bits of a place; a segment is smaller than 2 GiB.
 POSITION_BITS = 31
 
 
 def place_number(file_index: str, position: str) -> Column:
-    """File index and byte position as one number."""
+    """File index and byte position as one number, in the order of both."""
     return F.shiftleft(F.col(file_index).cast("long"), POSITION_BITS) + F.col(position)
 
 
@@ -23,7 +27,7 @@ def _position_of(place: str) -> Column:
 
 
 def with_places(rows: DataFrame, files: DataFrame, *prefixes: str, **more: str) -> DataFrame:
-    """Takes `<prefix>_place` apart: adds `<prefix>_file` (path) and `<prefix>_position` of each.
+    """Takes each `<prefix>_place` apart: adds `<prefix>_file` (path) and `<prefix>_position`.
 
     `more`: paths of further file indexes, as of `with_paths`.
     """

@@ -1,4 +1,4 @@
-"""Context `frame`: one row is a batch with a fault, or a byte range that is no provable batch."""
+"""Context `frame`: one row is a batch with a fault, or a byte range without a valid batch."""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -33,59 +33,10 @@ def frame_context(
     of the log.
     `found_value`: control type of a control batch, largest record timestamp (ms) of another.
     """
-    batches = frames.select(
-        "partition_index",
-        "file_index",
-        F.col("base_offset").alias("offset_first"),
-        F.col("last_offset").alias("offset_last"),
-        F.when(F.col("producer_id") >= 0, F.col("producer_id")).alias("producer_id"),
-        F.when(F.col("producer_id") >= 0, F.col("producer_epoch")).alias("producer_epoch"),
-        F.col("position").alias("byte_position"),
-        F.col("length").cast("long").alias("byte_length"),
-        "fault_mask",
-        "count",
-        "attributes",
-        "base_sequence",
-        "base_timestamp",
-        "max_timestamp",
-        F.col("found").alias("found_value"),
-        F.lit(None).cast("string").alias("reason_of_failure"),
-        F.lit(None).cast("boolean").alias("at_end"),
-        F.lit(None).cast("long").alias("claimed_bytes"),
-        F.lit(None).cast("long").alias("previous_last_offset"),
-        F.lit(None).cast("long").alias("next_offset"),
-    )
-    damaged = failures.select(
-        "partition_index",
-        "file_index",
-        (F.col("previous_last_offset") + 1).alias("offset_first"),
-        F.when(
-            F.col("next_offset") > F.col("previous_last_offset") + 1, F.col("next_offset") - 1
-        ).alias("offset_last"),
-        F.lit(None).cast("long").alias("producer_id"),
-        F.lit(None).cast("int").alias("producer_epoch"),
-        F.col("first_byte").alias("byte_position"),
-        (F.col("end_byte") - F.col("first_byte")).alias("byte_length"),
-        F.lit(0).cast("long").alias("fault_mask"),
-        *[
-            F.lit(None).cast(kind).alias(name)
-            for name, kind in (
-                ("count", "int"),
-                ("attributes", "int"),
-                ("base_sequence", "int"),
-                ("base_timestamp", "long"),
-                ("max_timestamp", "long"),
-                ("found_value", "long"),
-            )
-        ],
-        F.col("reason").alias("reason_of_failure"),
-        "at_end",
-        F.col("frame_bytes").alias("claimed_bytes"),
-        "previous_last_offset",
-        "next_offset",
-    )
-    rows = batches.unionByName(damaged).join(
-        small(partition_info), on="partition_index", how="inner"
+    rows = (
+        _faulty_batches(frames)
+        .unionByName(_damage(failures), allowMissingColumns=True)
+        .join(small(partition_info), on="partition_index", how="inner")
     )
     named = files.select("file_index", "base_offset", "size_bytes")
 
@@ -107,3 +58,44 @@ def frame_context(
         )
 
     return Context("frame", rows, lambda: F.lit(False), enrich)
+
+
+def _faulty_batches(frames: DataFrame) -> DataFrame:
+    """Batches with a fault; what only damage has is null in the union."""
+    has_producer = F.col("producer_id") >= 0
+    return frames.select(
+        "partition_index",
+        "file_index",
+        F.col("base_offset").alias("offset_first"),
+        F.col("last_offset").alias("offset_last"),
+        F.when(has_producer, F.col("producer_id")).alias("producer_id"),
+        F.when(has_producer, F.col("producer_epoch")).alias("producer_epoch"),
+        F.col("position").alias("byte_position"),
+        F.col("length").cast("long").alias("byte_length"),
+        "fault_mask",
+        "count",
+        "attributes",
+        "base_sequence",
+        "base_timestamp",
+        "max_timestamp",
+        F.col("found").alias("found_value"),
+    )
+
+
+def _damage(failures: DataFrame) -> DataFrame:
+    """Byte ranges without a valid batch; what only a batch has is null in the union."""
+    behind = F.col("previous_last_offset") + 1
+    return failures.select(
+        "partition_index",
+        "file_index",
+        behind.alias("offset_first"),
+        F.when(F.col("next_offset") > behind, F.col("next_offset") - 1).alias("offset_last"),
+        F.col("first_byte").alias("byte_position"),
+        (F.col("end_byte") - F.col("first_byte")).alias("byte_length"),
+        F.lit(0).cast("long").alias("fault_mask"),
+        F.col("reason").alias("reason_of_failure"),
+        "at_end",
+        F.col("frame_bytes").alias("claimed_bytes"),
+        "previous_last_offset",
+        "next_offset",
+    )

@@ -1,4 +1,4 @@
-"""Context `offset_commit`: one row is a committed offset that went back for one commit."""
+"""Context `offset_commit`: one row is an offset commit that replaced a higher one."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F

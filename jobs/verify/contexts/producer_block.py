@@ -1,4 +1,4 @@
-"""Context `producer_block`: one row is a block of producer ids that was given out before."""
+"""Context `producer_block`: one row is a block of producer ids that overlaps one before it."""
 
 from collections.abc import Sequence
 

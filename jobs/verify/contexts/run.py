@@ -1,4 +1,4 @@
-"""Context `run`: one row is a producer run with the state of its producer before it."""
+"""Context `run`: one row is batches of a producer, with its state before them."""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -18,6 +18,12 @@ from udfs.rules.producer_step import LAST_EPOCH, Batch, Known, follows, sequence
 
 # Up to which moment the broker may have expired producers is asked of these alone.
 PAUSED = "paused"
+# What the checks of a run ask of the copy of its partition.
+OF_COPY = (
+    "partition_index", "topic", "partition", "broker", "coordinator_topic", "start_known",
+    "stable_below", "cleaning", "cleaned_below", "log_start_offset", "has_log_start_checkpoint",
+    "clean_shutdown", "created_once", "first_base", "holes", "missing", "emptied",
+)  # fmt: skip
 
 
 def _follows() -> Column:
@@ -59,6 +65,82 @@ def _with_memory(rows: DataFrame, goes_on: Column, expiration_ms: int) -> DataFr
     )
 
 
+def _knows_epoch() -> Column:
+    """Whether an earlier batch of the epoch of the run is known."""
+    return F.col("previous").isNotNull() & (F.col("previous.epoch") == F.col("producer_epoch"))
+
+
+def _into_chain(name: str) -> Column:
+    """How far a sequence is from the first one of the chain that `previous` ends."""
+    steps: Column = sequence_distance(F.col("chain.first_sequence"), F.col(name))
+    return steps
+
+
+def _repeats() -> Column:
+    """Whether the sequences of the first batch were written before."""
+    chain_end = _into_chain("previous.last_sequence")
+    first, last = _into_chain("first_sequence"), _into_chain("first_batch_last_sequence")
+    return _knows_epoch() & (first <= last) & (last <= chain_end)
+
+
+def _joins_earlier() -> Column:
+    """Whether the run goes on where sequences were before the chain that `previous` ends.
+
+    Or where they would be had that chain been right: what is wrong is that chain.
+    """
+    # Only a chain that is reported itself excuses what comes after it: of the same epoch, or
+    # of a higher one that did not begin at 0. After missing offsets it may begin anywhere.
+    outlier = (F.col("previous.epoch") == F.col("chain.epoch_before")) | (
+        F.col("chain.first_sequence") != 0
+    )
+    skipped = sequence_distance(F.col("chain.sequence_before"), F.col("first_sequence"))
+    missing = own_missing_between(F.col("chain.offset_before") + 1, F.col("chain.first_offset") - 1)
+    joins: Column = (
+        (F.col("chain.epoch_before") == F.col("producer_epoch"))
+        & outlier
+        & ((skipped == 1) | (skipped == _into_chain("previous.last_sequence") + 2))
+        & ~surely(missing)
+    )
+    return joins
+
+
+def _before_the_run() -> list[Column]:
+    """Offsets between the data before and the run.
+
+    state_offset: of the newest batch or marker before. lost_before, missing_before,
+    offsets_missing_before: whether offsets since the data before are lost, or missing, and how
+    many. marker_lost_before: the marker of the data before may be gone. overlaps: the log itself
+    goes back here.
+    """
+    last = F.col("previous.last_offset")
+    unseen = F.coalesce(last + 1, F.lit(0)), F.col("first_offset") - 1
+    return [
+        F.greatest("previous.last_offset", "previous_marker.offset").alias("state_offset"),
+        lost_between(*unseen).alias("lost_before"),
+        marker_lost(last, *unseen).alias("marker_lost_before"),
+        own_missing_between(*unseen).alias("missing_before"),
+        number_missing(*unseen).alias("offsets_missing_before"),
+        surely(F.col("first_offset") <= last).alias("overlaps"),
+    ]
+
+
+def _places() -> list[Column]:
+    """Where a finding lies: the first batch of the run, and what is before it."""
+    last_of_batch = F.col("first_offset") + sequence_distance(
+        F.col("first_sequence"), F.col("first_batch_last_sequence")
+    )
+    return [
+        F.col("first_offset").alias("offset_first"),
+        last_of_batch.alias("offset_last"),
+        F.col("first_position").alias("byte_position"),
+        F.col("first_length").alias("byte_length"),
+        F.col("previous.position").alias("previous_position"),
+        F.col("previous.length").alias("previous_length"),
+        F.col("previous_marker.position").alias("previous_marker_position"),
+        F.col("previous_marker.length").alias("previous_marker_length"),
+    ]
+
+
 def run_context(
     states: DataFrame,
     partition_info: DataFrame,
@@ -72,44 +154,21 @@ def run_context(
     `now`: the moment to which ages refer, ms.
 
     Added: client_data (sequences mean something), sequence_known (an earlier batch of the same
-    epoch is known), latest_append_ms (see `with_latest_append`), state_may_have_expired (by then),
+    epoch is known), latest_append_ms (see `with_latest_append`), same_bytes (a batch with the
+    checksum of the first one is among the newest before it), state_may_have_expired (by then),
     data_may_have_expired (the same of a broker that asks data alone, and not of the same bytes),
-    pause_or_break (the client's clock shows a pause, or the run breaks a rule), same_bytes (a batch
-    with the checksum of the first one is among the newest before it), state_offset (offset of the
-    newest batch or marker before), missing_before, lost_before, offsets_missing_before (whether
-    offsets since the data before are missing, or lost, and how many), marker_lost_before (the
-    marker of the data before may be gone),
-    overlaps (the log itself goes back here), repeats (the sequences of the first batch were written
-    before), joins_earlier (the run goes on where sequences were before the chain that `previous`
-    ends, or where they would be had that chain been right: what is wrong is that chain).
+    pause_or_break (the client's clock shows a pause, or the run breaks a rule), the columns of
+    `_before_the_run`, repeats and joins_earlier.
 
     All checks judge the first batch of the run, and `offset_last` is the last offset of that
     batch, so that no finding depends on how the decoder cut the data into runs.
     """
-    needed = partition_info.select(
-        "partition_index",
-        "topic",
-        "partition",
-        "broker",
-        "coordinator_topic",
-        "start_known",
-        "stable_below",
-        "cleaning",
-        "cleaned_below",
-        "log_start_offset",
-        "has_log_start_checkpoint",
-        "clean_shutdown",
-        "created_once",
-        "first_base",
-        "holes",
-        "missing",
-        "emptied",
-    )
     # A run that follows folded transactions was found regular with them (point 6 of the folding
     # contract, udfs/wire/batches/fold.py).
     judged = F.col("has_data") & ~F.col("follows") & ~F.col("initial")
-    rows = states.filter(judged).join(small(needed), on="partition_index", how="inner")
-    known = F.col("previous").isNotNull() & (F.col("previous.epoch") == F.col("producer_epoch"))
+    rows = states.filter(judged).join(
+        small(partition_info.select(*OF_COPY)), on="partition_index", how="inner"
+    )
     paused = surely(
         at_least_later(F.col("state_timestamp"), F.col("first_timestamp"), expiration_ms)
     )
@@ -119,39 +178,6 @@ def run_context(
         return _follows() & ~F.col(PAUSED)
 
     def enrich(selected: DataFrame) -> DataFrame:
-        def into_chain(name: str) -> Column:
-            steps: Column = sequence_distance(F.col("chain.first_sequence"), F.col(name))
-            return steps
-
-        chain_end = into_chain("previous.last_sequence")
-        repeats = (
-            known
-            & (into_chain("first_sequence") <= into_chain("first_batch_last_sequence"))
-            & (into_chain("first_batch_last_sequence") <= chain_end)
-        )
-        # Only a chain that is reported itself excuses what comes after it: of the same epoch, or
-        # of a higher one that did not begin at 0. After missing offsets it may begin anywhere.
-        outlier = (F.col("previous.epoch") == F.col("chain.epoch_before")) | (
-            F.col("chain.first_sequence") != 0
-        )
-        skipped = sequence_distance(F.col("chain.sequence_before"), F.col("first_sequence"))
-        joins = (
-            (F.col("chain.epoch_before") == F.col("producer_epoch"))
-            & outlier
-            & ((skipped == 1) | (skipped == chain_end + 2))
-            & ~surely(
-                own_missing_between(
-                    F.col("chain.offset_before") + 1, F.col("chain.first_offset") - 1
-                )
-            )
-        )
-        first_batch_end = F.col("first_offset") + sequence_distance(
-            F.col("first_sequence"), F.col("first_batch_last_sequence")
-        )
-        unseen = (
-            F.coalesce(F.col("previous.last_offset") + 1, F.lit(0)),
-            F.col("first_offset") - 1,
-        )
         same_bytes = (F.col("first_checksum") >= 0) & F.array_contains(
             "known_checksums", F.col("first_checksum")
         )
@@ -168,23 +194,11 @@ def run_context(
         return named.select(
             "*",
             (~F.col("coordinator_topic")).alias("client_data"),
-            surely(known).alias("sequence_known"),
-            F.greatest("previous.last_offset", "previous_marker.offset").alias("state_offset"),
-            lost_between(*unseen).alias("lost_before"),
-            marker_lost(F.col("previous.last_offset"), *unseen).alias("marker_lost_before"),
-            own_missing_between(*unseen).alias("missing_before"),
-            number_missing(*unseen).alias("offsets_missing_before"),
-            surely(F.col("first_offset") <= F.col("previous.last_offset")).alias("overlaps"),
-            surely(repeats).alias("repeats"),
-            surely(joins).alias("joins_earlier"),
-            F.col("first_offset").alias("offset_first"),
-            first_batch_end.alias("offset_last"),
-            F.col("first_position").alias("byte_position"),
-            F.col("first_length").alias("byte_length"),
-            F.col("previous.position").alias("previous_position"),
-            F.col("previous.length").alias("previous_length"),
-            F.col("previous_marker.position").alias("previous_marker_position"),
-            F.col("previous_marker.length").alias("previous_marker_length"),
+            surely(_knows_epoch()).alias("sequence_known"),
+            *_before_the_run(),
+            surely(_repeats()).alias("repeats"),
+            surely(_joins_earlier()).alias("joins_earlier"),
+            *_places(),
             F.lit(None).cast("string").alias("transactional_id"),
         )
 

@@ -1,4 +1,4 @@
-"""Context `snapshot`: one row is a producer snapshot that fails, or a producer it is wrong about.
+"""Context `snapshot`: one row is an unusable snapshot, or a producer it is wrong about.
 
 A broker's state at a snapshot is that of the snapshot before, followed by what the batches between
 the two change. So each range between two snapshots is judged by itself, from packed states: a

@@ -1,4 +1,4 @@
-"""Context `told`: one row is a difference between what a leader said and what its log says."""
+"""Context `told`: one row is a difference between a leader's reply and its log."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""Context `told_transaction`: one row is what a coordinator said of an id that its log has, too."""
+"""Context `told_transaction`: one row is what a coordinator replied about an id of its log."""
 
 from collections.abc import Iterable
 

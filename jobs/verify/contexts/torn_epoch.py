@@ -1,4 +1,4 @@
-"""Context `torn_epoch`: one row is an aborted transaction that is committed elsewhere."""
+"""Context `torn_epoch`: one row is an aborted transaction whose epoch was committed elsewhere."""
 
 from dataclasses import dataclass
 

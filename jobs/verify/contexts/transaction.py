@@ -34,6 +34,16 @@ from udfs.rules.logic import surely
 from udfs.rules.memory import at_least_later, may_be_gone_with_the_head
 from udfs.rules.producer_step import Marker, is_regular_end
 
+# Paths of files that a finding may show, and where their indexes are.
+FILES = {
+    "first_file": "first_file_index",
+    "last_file": "last_file_index",
+    "marker_file": "marker_file_index",
+    "previous_marker_file": "previous_marker.file_index",
+    "opening_marker_file": "opening_marker.file_index",
+    "epoch_record_file": "epoch_record.file_index",
+}
+
 
 @dataclass(frozen=True)
 class Ages:
@@ -85,6 +95,75 @@ def _open_at_the_stop() -> Column:
     return surely(last & _open_in_snapshot().isNotNull())
 
 
+def _regular() -> Column:
+    """Whether it has data and the marker that ends them, with the epochs that both should have."""
+    settled = F.col("first_offset").isNotNull() & F.col("marker_offset").isNotNull()
+    marker = Marker(
+        F.col("marker_offset"),
+        F.col("marker_epoch"),
+        F.col("outcome") == "commit",
+        F.col("coordinator_epoch"),
+        F.col("highest_coordinator_epoch"),
+    )
+    plain: Column = (
+        settled
+        & is_regular_end(marker, F.col("highest_epoch"), F.col("cleaner_checkpoint"))
+        & F.coalesce(F.col("earlier_epoch") <= F.col("marker_epoch"), F.lit(True))
+    )
+    return plain
+
+
+def _holding(now: int | None) -> list[Column]:
+    """What it holds back.
+
+    has_data; held_ms: since its first batch at least, or by the client's clock where a broker's
+    says nothing; holds_lso: the oldest open one of its partition.
+    """
+    return [
+        F.col("first_offset").isNotNull().alias("has_data"),
+        F.try_subtract(F.lit(now).cast("long"), _lies_since()).alias("held_ms"),
+        surely(F.col("first_offset") == F.col("oldest_open")).alias("holds_lso"),
+    ]
+
+
+def _lost_around_marker() -> list[Column]:
+    """Whether the marker, or what it ended, may be among missing offsets.
+
+    missing_before_marker: offsets between data and marker are lost; of a marker alone: any between
+    the marker before and it are missing. behind_data_gap: lost after the data, and after the
+    snapshot that has them open. ended_in_snapshot: the newest snapshot shows that the marker is
+    among what is lost. open_at_the_stop: the broker had them open when it stopped cleanly.
+    """
+    last = F.col("last_offset")
+    gap = marker_lost(last, last + 1, F.col("marker_offset") - 1)
+    after_marker = F.coalesce(F.col("previous_marker.offset") + 1, F.lit(0))
+    alone = own_missing_between(after_marker, F.col("marker_offset") - 1)
+    missing = F.when(F.col("first_offset").isNotNull(), gap).otherwise(alone)
+    return [
+        surely(missing).alias("missing_before_marker"),
+        marker_lost_behind(last, _open_in_snapshot()).alias("behind_data_gap"),
+        _ended_in_snapshot().alias("ended_in_snapshot"),
+        _open_at_the_stop().alias("open_at_the_stop"),
+    ]
+
+
+def _places() -> list[Column]:
+    """Where a finding lies, and the batches that it may show."""
+    return [
+        F.coalesce("first_offset", "marker_offset").alias("offset_first"),
+        F.coalesce("marker_offset", "last_offset").alias("offset_last"),
+        F.coalesce("highest_epoch", "marker_epoch").alias("producer_epoch"),
+        F.coalesce("first_file", "marker_file").alias("file"),
+        F.coalesce("first_position", "marker_position").alias("byte_position"),
+        F.coalesce("first_length", "marker_length").alias("byte_length"),
+        *[
+            F.col(f"{batch}.{name}").alias(f"{batch}_{name}")
+            for batch in ("previous_marker", "opening_marker", "epoch_record")
+            for name in ("position", "length")
+        ],
+    ]
+
+
 def transaction_context(
     transactions: DataFrame,
     states: DataFrame,
@@ -99,15 +178,10 @@ def transaction_context(
 ) -> Context:
     """Rows of `jobs.replay.transactions.transactions`, transactions and lone markers alike.
 
-    Added: has_data, the columns of `jobs.verify.contexts.open_transaction`, hangs, overdue,
-    start_untold, the columns of `with_moments`, age_ms (see `age`), held_ms (since its first batch
-    at least, or by the client's clock where a broker's says nothing), holds_lso (the oldest open
-    one of its partition), missing_before_marker (offsets between data and marker are lost; of a
-    marker alone: any between the marker before and it are missing), behind_data_gap (lost after the
-    data, and after the snapshot that has them open), ended_in_snapshot (the newest snapshot shows
-    that the marker is among what is lost), open_at_the_stop (the broker had them open when it
-    stopped cleanly), state_may_have_expired, and the columns of `with_listing` and
-    `with_marker_decisions`. `history`: producer ids, of `jobs.replay.decisions`.
+    Added: the columns of `jobs.verify.contexts.open_transaction` (`coordinator_columns`,
+    `late_write_columns`, hangs, overdue, start_untold), of `with_moments`, `with_listing` and
+    `with_marker_decisions`, of `_holding` and `_lost_around_marker`; age_ms (see `age`);
+    state_may_have_expired. `history`: producer ids, of `jobs.replay.decisions`.
     """
     is_open = F.col("outcome") == "open"
     oldest = transactions.groupBy("partition_index").agg(
@@ -117,22 +191,6 @@ def transaction_context(
     rows = transactions.join(small(known), on="partition_index", how="inner").join(
         small(oldest), on="partition_index", how="left"
     )
-
-    def regular() -> Column:
-        settled = F.col("first_offset").isNotNull() & F.col("marker_offset").isNotNull()
-        marker = Marker(
-            F.col("marker_offset"),
-            F.col("marker_epoch"),
-            F.col("outcome") == "commit",
-            F.col("coordinator_epoch"),
-            F.col("highest_coordinator_epoch"),
-        )
-        plain: Column = (
-            settled
-            & is_regular_end(marker, F.col("highest_epoch"), F.col("cleaner_checkpoint"))
-            & F.coalesce(F.col("earlier_epoch") <= F.col("marker_epoch"), F.lit(True))
-        )
-        return plain
 
     def enrich(selected: DataFrame) -> DataFrame:
         coordinator = owners.select(
@@ -146,51 +204,20 @@ def transaction_context(
         joined = listed.join(
             small(coordinator), on=F.col("producer_id") == F.col("owned"), how="left"
         )
-        named = with_paths(
-            joined,
-            files,
-            first_file="first_file_index",
-            last_file="last_file_index",
-            marker_file="marker_file_index",
-            previous_marker_file="previous_marker.file_index",
-            opening_marker_file="opening_marker.file_index",
-            epoch_record_file="epoch_record.file_index",
-        )
-        has_data = F.col("first_offset").isNotNull()
-        now = F.lit(ages.now).cast("long")
-        last = F.col("last_offset")
-        gap = marker_lost(last, last + 1, F.col("marker_offset") - 1)
-        after_marker = F.coalesce(F.col("previous_marker.offset") + 1, F.lit(0))
-        alone = own_missing_between(after_marker, F.col("marker_offset") - 1)
         # The marker's own moment, or that of data which it ends, is the broker's.
         expired = at_least_later(
             F.col("state_timestamp"), F.col("marker_timestamp"), ages.producer_expiration
         )
+        named = with_paths(joined, files, **FILES)
         described = named.select(
             "*",
             *coordinator_columns(ages.now, ages.late_slack, ages.clock_tolerance),
             *late_write_columns(ages.clock_tolerance),
             logs_later(ages.clock_tolerance).alias("logs_later"),
-            has_data.alias("has_data"),
-            F.try_subtract(now, _lies_since()).alias("held_ms"),
-            surely(F.col("first_offset") == F.col("oldest_open")).alias("holds_lso"),
-            surely(F.when(has_data, gap).otherwise(alone)).alias("missing_before_marker"),
-            marker_lost_behind(last, _open_in_snapshot()).alias("behind_data_gap"),
-            _ended_in_snapshot().alias("ended_in_snapshot"),
-            _open_at_the_stop().alias("open_at_the_stop"),
+            *_holding(ages.now),
+            *_lost_around_marker(),
             surely(expired).alias("state_may_have_expired"),
-            F.coalesce("first_offset", "marker_offset").alias("offset_first"),
-            F.coalesce("marker_offset", "last_offset").alias("offset_last"),
-            F.coalesce("highest_epoch", "marker_epoch").alias("producer_epoch"),
-            F.coalesce("first_file", "marker_file").alias("file"),
-            F.coalesce("first_position", "marker_position").alias("byte_position"),
-            F.coalesce("first_length", "marker_length").alias("byte_length"),
-            F.col("previous_marker.position").alias("previous_marker_position"),
-            F.col("previous_marker.length").alias("previous_marker_length"),
-            F.col("opening_marker.position").alias("opening_marker_position"),
-            F.col("opening_marker.length").alias("opening_marker_length"),
-            F.col("epoch_record.position").alias("epoch_record_position"),
-            F.col("epoch_record.length").alias("epoch_record_length"),
+            *_places(),
         )
         aged = described.withColumn("age_ms", age(ages.now))
         return aged.select(
@@ -200,4 +227,4 @@ def transaction_context(
             start_untold().alias("start_untold"),
         )
 
-    return Context("transaction", rows, regular, enrich, folded, within_cluster=True)
+    return Context("transaction", rows, _regular, enrich, folded, within_cluster=True)
