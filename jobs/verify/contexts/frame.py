@@ -87,7 +87,7 @@ def frame_context(
     rows = batches.unionByName(damaged).join(
         small(partition_info), on="partition_index", how="inner"
     )
-    named = files.select("file_index", "base_offset", "size_bytes")
+    named = files.select("file_index", "base_offset", "next_base_offset", "size_bytes")
 
     def enrich(selected: DataFrame) -> DataFrame:
         joined = with_paths(selected, files, file="file_index").join(
