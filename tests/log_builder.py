@@ -16,6 +16,7 @@ Verbs
             record as hex)
     ids 1000                       record of __cluster_metadata (the case needs topic:): the block
             of producer ids in front of that one was given out
+    metadata begin   record of __cluster_metadata: a metadata transaction begins; also end, abort
     skip 5                         the next batch starts 5 offsets later
     roll [base=10]                 new segment; named after the next offset unless given
     bytes 00ff, zeros 100, garbage 40   raw bytes (garbage is no batch and not zero)
@@ -176,8 +177,8 @@ OPTIONS = {
     "partitions", "before", "told", "whole", "dump",
 }  # fmt: skip
 VERBS = {
-    "data", "txn", "plain", "offsets", "ids", "commit", "abort", "v0", "v1", "skip", "roll",
-    "bytes", "zeros", "garbage", "cut",
+    "data", "txn", "plain", "offsets", "ids", "metadata", "commit", "abort", "v0", "v1", "skip",
+    "roll", "bytes", "zeros", "garbage", "cut",
 }  # fmt: skip
 # The legal way to a state, for the first record of an id.
 LED_UP_BY: dict[str, tuple[str, ...]] = {
@@ -476,6 +477,11 @@ class LogBuilder:
     def _ids(self, line: Line) -> None:
         message = struct.pack(">iqq", BROKERS["clean"], 1, int(line.word()))
         self._append_data(line, transactional=False, contents=[(None, metadata_value(15, message))])
+
+    def _metadata(self, line: Line) -> None:
+        api_key = {"begin": 23, "end": 24, "abort": 25}[line.word()]
+        value = metadata_value(api_key, b"")
+        self._append_data(line, transactional=False, contents=[(None, value)])
 
     def _commit(self, line: Line) -> None:
         self._append_marker(line, commit=True)

@@ -18,8 +18,10 @@ from jobs.model.cluster import Block, Cluster, Clusters
 from jobs.model.dump import Dump, DumpFile, DumpMetadataLog
 from schemas import log_row
 from udfs.wire.metadata.metadata_log import (
+    ABORTED,
     BROKER_RESOURCE,
     TOPIC_RESOURCE,
+    Begun,
     Configured,
     CreatedPartition,
     CreatedTopic,
@@ -145,17 +147,24 @@ def _blocks(one: DumpMetadataLog, copy: _Copy) -> list[Block]:
     """The blocks of producer ids of a copy in the order of the log.
 
     A snapshot repeats the newest block before it, so it counts only where the log does not have
-    that.
+    that. Nor does a block of a metadata transaction that was aborted count: it was never given out,
+    and a controller that moves from ZooKeeper writes it again
+    (`ActivationRecordsGenerator.recordsForNonEmptyLog`, 3.6 and later).
     """
     files = {file.file_index: file for file in one.files}
     found: list[Block] = []
-    for fact in copy.of_kind(ProducerIds):
-        file = files[fact["file_index"]]
-        block = Block(file, fact["offset"], fact["position"], fact["length"], fact["number"])
-        repeats = found and found[-1].next_producer_id == block.next_producer_id
-        if repeats and file.kind == "metadata_snapshot":
-            continue
-        found.append(block)
+    begun = 0
+    for fact in copy.facts:
+        if fact["fact"] == Begun.__name__:
+            begun = len(found)
+        elif fact["fact"] == Undecodable.__name__ and fact["option"] == ABORTED:
+            del found[begun:]
+        elif fact["fact"] == ProducerIds.__name__:
+            file = files[fact["file_index"]]
+            block = Block(file, fact["offset"], fact["position"], fact["length"], fact["number"])
+            repeats = found and found[-1].next_producer_id == block.next_producer_id
+            if not (repeats and file.kind == "metadata_snapshot"):
+                found.append(block)
     return found
 
 

@@ -173,6 +173,8 @@ def _by_epoch(readable: DataFrame) -> DataFrame:
     decides = F.col("state").isin(*PREPARED) & ~_is_tried_again()
     own = (F.col("generation") + F.col("another").cast("long")) * EPOCHS + F.col("data_epoch")
     last = F.struct("here", "ahead", "newest", "proven_behind", own.alias("own"))
+    # With the epoch of its data, as a client of version 0 or 1 aborts.
+    unraised = (F.col("state") == PREPARE_ABORT) & (F.col("producer_epoch") == F.col("data_epoch"))
     listing = stepped.withColumn("listed_epoch", F.explode(_epochs_listed()))
     mine = F.col("listed_epoch") == F.col("data_epoch")
     return listing.groupBy(
@@ -181,6 +183,9 @@ def _by_epoch(readable: DataFrame) -> DataFrame:
         F.min(F.when(mine, F.struct("here", _begins().alias("begins")))).alias("first"),
         F.max(F.when(mine, last)).alias("last"),
         F.array_distinct(F.flatten(F.collect_set("partitions"))).alias("listed"),
+        F.flatten(F.collect_list(F.when(mine & decides & unraised, F.col("partitions")))).alias(
+            "aborted"
+        ),
         F.sum((mine & decides).cast("int")).alias("decisions"),
     )
 
@@ -195,11 +200,13 @@ def epoch_histories(txn_log_records: DataFrame, partition_info: DataFrame) -> Da
     If the log goes on so long that a tombstone may have come and gone, nothing may be missing.
 
     Columns: producer_id, producer_epoch, transactional_id, listed (topic-partition of all
-    partitions that any record of the epoch lists), decisions (transactions decided), moved_on
-    (the id has another epoch by then: nothing can be added), coordinator_up_to_ms and
+    partitions that any record of the epoch lists), decisions (transactions decided), aborted (the
+    partitions of each abort among them whose markers have the epoch of the data), moved_on (the id
+    has another epoch by then: nothing can be added), coordinator_up_to_ms and
     coordinator_clean_shutdown (the copy), record (place of the last record of the epoch),
     replicated (no leader can take that one back). Where several ids have the producer id, which
-    no coordinator gives out twice, `listed` has what any of them lists and `decisions` is null.
+    no coordinator gives out twice, `listed` has what any of them lists; `decisions` and `aborted`
+    are null.
     """
     copies = partition_info.select(
         "partition_index",
@@ -216,6 +223,7 @@ def epoch_histories(txn_log_records: DataFrame, partition_info: DataFrame) -> Da
     )
     known = F.struct(
         "decisions",
+        "aborted",
         surely(F.col("last.proven_behind") > F.col("last.own")).alias("moved_on"),
         "coordinator_up_to_ms",
         "coordinator_clean_shutdown",
@@ -245,6 +253,7 @@ def epoch_histories(txn_log_records: DataFrame, partition_info: DataFrame) -> Da
         "most.transactional_id",
         F.array_distinct(listed).alias("listed"),
         F.when(F.size(others) == 0, F.col("most.known.decisions")).alias("decisions"),
+        F.when(F.size(others) == 0, F.col("most.known.aborted")).alias("aborted"),
         "most.known.moved_on",
         "most.known.coordinator_up_to_ms",
         "most.known.coordinator_clean_shutdown",

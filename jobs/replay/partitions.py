@@ -15,6 +15,8 @@ from udfs.rules.batch_order import goes_back, leader_epoch_fell
 from udfs.rules.extent import is_outlasted, manifest_counts, reaches_copying
 from udfs.rules.logic import surely
 
+# So long a controller writes nothing at most, and clocks differ.
+METADATA_IDLE_MS = 60_000
 RANGES = "array<struct<first:bigint,end:bigint,producer_id:bigint>>"
 # Of ranges of offsets: see `holes`.
 KINDS = ("holes", "gone", "unexplained", "missing", "emptied")
@@ -367,15 +369,22 @@ def _seen(splits: DataFrame) -> DataFrame:
 
 
 def _with_ends(rows: DataFrame) -> DataFrame:
-    """Adds log_start_offset and log_end_offset (exclusive)."""
+    """Adds log_start_offset and log_end_offset (exclusive).
+
+    never_compacted: as `__cluster_metadata` tells, if it is as late as the partition.
+    """
     log_start = F.greatest(
         F.coalesce("first_base", F.lit(0)), F.coalesce("checkpoint_log_start", F.lit(0))
     )
     end = F.greatest(
         F.coalesce(F.col("last_offset") + 1, F.lit(0)), F.coalesce("newest_base", F.lit(0))
     )
-    return rows.withColumn("log_start_offset", log_start).withColumn(
-        "log_end_offset", F.greatest(end, log_start)
+    return rows.withColumns(
+        {
+            "log_start_offset": log_start,
+            "log_end_offset": F.greatest(end, log_start),
+            "never_compacted": F.col("never_compacted") & _metadata_is_later(),
+        }
     )
 
 
@@ -427,6 +436,18 @@ def _cleaner() -> list[Column]:
         first_pass.alias("first_pass_possible"),
         traces.alias("cleaner_traces"),
     ]
+
+
+def _metadata_is_later() -> Column:
+    """Whether the copy of `__cluster_metadata` is not known to be older than that of the partition.
+
+    It lacks a policy that was set later. Where no broker's clock tells, the two count as of one
+    moment. The controller writes a record at least every `metadata.max.idle.interval.ms`.
+    """
+    written = F.greatest("broker_timestamp", "copied_at_ms")
+    later = F.try_add(F.col("metadata_up_to_ms"), F.lit(METADATA_IDLE_MS)) >= written
+    known: Column = F.coalesce(later, F.lit(True))
+    return known
 
 
 def _cleaning(traces: Column, listed: Column) -> Column:

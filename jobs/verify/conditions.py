@@ -156,16 +156,37 @@ def unstable_tail(offset: str = "offset_last") -> Excuse:
 
 
 def unstable_damage() -> Excuse:
-    """Damage in the active segment at or above the high watermark: an incomplete write."""
-    return inconclusive(
-        UNSTABLE_TAIL,
-        lambda: (
-            F.col("active")
-            & ~is_replicated(
-                F.col("offset_first"), F.coalesce("checkpoint_high_watermark", "stable_below")
-            )
-        ),
-    )
+    """Damage at or above the high watermark in what was not flushed: an incomplete write."""
+
+    def at_end() -> Column:
+        above: Column = ~is_replicated(F.col("offset_first"), _high_watermark())
+        return F.col("active") & above
+
+    return inconclusive(UNSTABLE_TAIL, lambda: at_end() | _not_flushed())
+
+
+def unflushed_damage() -> Excuse:
+    """The same in a segment that is not the newest one."""
+    return inconclusive(UNSTABLE_TAIL, _not_flushed)
+
+
+def _high_watermark() -> Column:
+    return F.coalesce("checkpoint_high_watermark", "stable_below")
+
+
+def _not_flushed() -> Column:
+    """Whether a closed segment with damage need not have reached the disk when the broker ended.
+
+    A segment is flushed some time after it was rolled (`UnifiedLog.roll`). After a power failure
+    the broker truncates at the damage in it (`LogLoader.recoverLog`), all that is behind included.
+    What is below the high watermark must be there, but where no offset is missing, nothing is.
+    """
+    behind = F.col("next_base_offset") > F.col("checkpoint_recovery_point")
+    nothing_missing = surely(F.col("next_offset") == F.col("previous_last_offset") + 1)
+    above = nothing_missing | ~is_replicated(F.col("offset_first"), _high_watermark())
+    closed = ~F.col("active") & ~F.col("clean_shutdown")
+    torn: Column = closed & F.coalesce(behind, F.lit(True)) & above
+    return torn
 
 
 def judged_on_a_longer_copy() -> Excuse:

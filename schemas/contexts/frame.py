@@ -9,5 +9,5 @@ COLUMNS = f"""
     count int, attributes int, base_sequence int, base_timestamp bigint, max_timestamp bigint,
     found_value bigint, reason_of_failure string, at_end boolean, claimed_bytes bigint,
     previous_last_offset bigint, next_offset bigint, batches bigint, records bigint, file
-    string, base_offset bigint, size_bytes bigint, active boolean, tail boolean, complete_frame
-    boolean, transactional_id string,{OF_PARTITION}"""
+    string, base_offset bigint, next_base_offset bigint, size_bytes bigint, active boolean,
+    tail boolean, complete_frame boolean, transactional_id string,{OF_PARTITION}"""

@@ -10,14 +10,15 @@ COLUMNS = """
     end:bigint, producer_id:bigint>>, start_known boolean, single_broker boolean, clean_shutdown
     boolean, complete_up_to_ms bigint, alone_in_cluster boolean, outlasted boolean,
     appended_by_ms bigint, history struct<producer_id:bigint, producer_epoch:int,
-    transactional_id:string, listed:array<string>, decisions:bigint, moved_on:boolean,
+    transactional_id:string, listed:array<string>, decisions:bigint, aborted:array<string>,
+    moved_on:boolean,
     coordinator_up_to_ms:bigint,
     coordinator_clean_shutdown:boolean, record:struct<ordinal:bigint, offset:bigint,
     file_index:int, position:bigint, length:int>, replicated:boolean>, output
     struct<aborted_epoch:int, committed_epoch:int, aborted_place:string,
-    aborted_previous_epoch:int, place:string, file_index:int, position:bigint, length:int,
-    first_offset:bigint, marker_offset:bigint, stable_below:bigint, moment:bigint>, outcome
-    string, listed boolean, owned bigint, coordinator struct<broker:int, partition:int,
+    aborts:bigint, aborted_previous_epoch:int, place:string, file_index:int, position:bigint,
+    length:int, first_offset:bigint, marker_offset:bigint, stable_below:bigint, moment:bigint>,
+    outcome string, listed boolean, owned bigint, coordinator struct<broker:int, partition:int,
     transactional_id:string, producer_id:bigint, producer_epoch:int, state:string,
     partitions:array<string>, timeout_ms:int, start_ms:bigint, last_update_ms:bigint,
     record_timestamp:bigint, record_offset:bigint, client_transaction_version:int,

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from udfs.wire.metadata.metadata_log import (
     BROKER_RESOURCE,
     FRAME_VERSION,
     TOPIC_RESOURCE,
+    Begun,
     Configured,
     CreatedPartition,
     CreatedTopic,
@@ -47,6 +49,7 @@ COLUMNS: dict[type, tuple[str, ...]] = {
     Configured: ("number", "name", "option", "value"),
     ProducerIds: ("number",),
     Migrated: ("number",),
+    Begun: (),
     Undecodable: ("option",),
 }
 # One is enough to know that something is missing.
@@ -140,16 +143,19 @@ def _may_tell(data: NDArray[np.uint8], spans: NDArray[np.int64]) -> Bools:
 def _worth_a_row(facts: list[tuple[Fact, dict[str, int]]]) -> list[tuple[Fact, dict[str, int]]]:
     """The facts that are rows, in the order of the log but for the last two kinds."""
     kept: list[tuple[Fact, dict[str, int]]] = []
-    blocks: list[tuple[ProducerIds, dict[str, int]]] = []
+    # Those of one list stand in the log without a begin or an abort between them.
+    blocks: list[list[tuple[ProducerIds, dict[str, int]]]] = [[]]
     undecodable: list[tuple[Fact, dict[str, int]]] = []
     highest: dict[str, tuple[CreatedPartition, dict[str, int]]] = {}
     for fact, place in facts:
+        if isinstance(fact, Begun | Undecodable):
+            blocks.append([])
         if isinstance(fact, CreatedPartition):
             known = highest.get(fact.topic_id)
             if known is None or known[0].partition < fact.partition:
                 highest[fact.topic_id] = fact, place
         elif isinstance(fact, ProducerIds):
-            blocks.append((fact, place))
+            blocks[-1].append((fact, place))
         elif isinstance(fact, Undecodable):
             undecodable.append((fact, place))
         elif isinstance(fact, Configured):
@@ -162,7 +168,7 @@ def _worth_a_row(facts: list[tuple[Fact, dict[str, int]]]) -> list[tuple[Fact, d
     return [
         *kept[:MAX_TOPICS],
         *list(highest.values())[:MAX_TOPICS],
-        *_block_rows(blocks),
+        *chain.from_iterable(map(_block_rows, blocks)),
         *undecodable[:MAX_UNDECODABLE],
     ]
 

@@ -38,7 +38,7 @@ def frame_context(
         .unionByName(_damage(failures), allowMissingColumns=True)
         .join(small(partition_info), on="partition_index", how="inner")
     )
-    named = files.select("file_index", "base_offset", "size_bytes")
+    named = files.select("file_index", "base_offset", "next_base_offset", "size_bytes")
 
     def enrich(selected: DataFrame) -> DataFrame:
         joined = with_paths(selected, files, file="file_index").join(

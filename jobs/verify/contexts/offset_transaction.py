@@ -51,11 +51,17 @@ def _contradictions(given: OffsetTransactions, partition_info: DataFrame) -> Dat
     )
 
     def ended(folded: DataFrame, commit: bool) -> DataFrame:
-        """Transactions with data that one marker of their epoch, or of the next, has ended."""
-        transactions = all_transactions(given.transactions, folded).filter(
-            F.col("first_offset").isNotNull()
-            & (F.col("marker_commit") == F.lit(commit))
-            & may_end(F.col("marker_epoch"), F.col("producer_epoch"))
+        """Transactions with data that one marker of their epoch, or of the next, has ended.
+
+        And ABORT markers alone, as of data of their epoch.
+        """
+        alone = F.col("first_offset").isNull()
+        epoch = F.when(alone, F.col("marker_epoch")).otherwise(F.col("producer_epoch"))
+        transactions = (
+            all_transactions(given.transactions, folded)
+            .filter((F.col("marker_commit") == F.lit(commit)) & (~alone | F.lit(not commit)))
+            .withColumn("producer_epoch", epoch)
+            .filter(may_end(F.col("marker_epoch"), F.col("producer_epoch")))
         )
         placed = transactions.join(small(kinds), on="partition_index", how="inner")
         return placed.filter(F.col("of_offsets") | ~F.col("coordinator_topic"))
@@ -64,10 +70,18 @@ def _contradictions(given: OffsetTransactions, partition_info: DataFrame) -> Dat
     whole = F.struct(*[*CLOSED_COLUMNS, "place", "place_stable_below"])
     # Before transaction.version 2 an epoch may have any number of them, and pairing each with each
     # would never end; the first in a partition stands for all.
-    first_aborted = aborted.groupBy(
-        "producer_id", "producer_epoch", "of_offsets", "partition_index", "marker_epoch"
-    ).agg(F.min(whole).alias("aborted"))
-    pairs = first_aborted.select("producer_id", "producer_epoch", "of_offsets", "aborted").join(
+    first_aborted = (
+        aborted.groupBy(
+            "producer_id", "producer_epoch", "of_offsets", "partition_index", "marker_epoch"
+        )
+        .agg(
+            F.min(F.when(F.col("first_offset").isNotNull(), whole)).alias("aborted"),
+            F.count(F.lit(1)).alias("aborts"),
+        )
+        .filter(F.col("aborted").isNotNull())
+        .select("producer_id", "producer_epoch", "of_offsets", "aborted", "aborts")
+    )
+    pairs = first_aborted.join(
         committed.select(
             "producer_id", "producer_epoch", (~F.col("of_offsets")).alias("of_offsets"),
             whole.alias("committed"),
@@ -84,6 +98,7 @@ def _contradictions(given: OffsetTransactions, partition_info: DataFrame) -> Dat
             F.col("aborted.marker_epoch").alias("aborted_epoch"),
             F.col("committed.marker_epoch").alias("committed_epoch"),
             F.col("aborted.place").alias("aborted_place"),
+            F.col("aborts").alias("aborts"),
             F.col("aborted.previous_epoch").alias("aborted_previous_epoch"),
             output["place"].alias("place"),
             output["first_file_index"].alias("file_index"),
@@ -109,7 +124,8 @@ def offset_transaction_context(
     `outcome`: commit, abort or open; first_offset is null for a marker alone. `history`: what the
     coordinator's log says of the epoch (`jobs.replay.epoch_history`), null where that is not
     known as a whole; `listed`: it lists this partition. `output`: a partition with data of the
-    same producer and epoch that was decided the other way, null for none. Added for irregular
+    same producer and epoch that was decided the other way, null for none, with the number of
+    ABORT markers of that epoch there (aborts). Added for irregular
     rows: decided_once (the history has one transaction), history_covers (nothing can have been
     added to it before this transaction ended), pending_groups (at most five), and the columns of
     the context `transaction` about coordinator and age.

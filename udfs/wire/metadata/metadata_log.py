@@ -16,6 +16,8 @@ from udfs.wire.varint import decode_unsigned_varint
 # Resource types of a ConfigRecord (`ConfigResource.Type`).
 TOPIC_RESOURCE, BROKER_RESOURCE = 2, 4
 FRAME_VERSION = 1
+# Reason of the Undecodable fact that stands for the abort of a metadata transaction.
+ABORTED = "transaction_aborted"
 
 
 class RegisteredBroker(NamedTuple):
@@ -59,6 +61,10 @@ class Migrated(NamedTuple):
     state: int
 
 
+class Begun(NamedTuple):
+    """A metadata transaction began (KIP-868); its records hold unless it is aborted."""
+
+
 class Undecodable(NamedTuple):
     """A record that might be one of these facts and cannot be read; `reason` is a stable name."""
 
@@ -72,6 +78,7 @@ Fact = (
     | Configured
     | ProducerIds
     | Migrated
+    | Begun
     | Undecodable
 )
 
@@ -134,10 +141,14 @@ def _migrated(fields: FieldReader) -> Fact:
     return Migrated(int.from_bytes(fields.take(1), "big", signed=True))
 
 
+def _begun(fields: FieldReader) -> Fact:
+    return Begun()
+
+
 def _aborted(fields: FieldReader) -> Fact:
     # Records of its transaction were read as if they held. The controller aborts one only where
     # it failed over while it began or was migrated.
-    return Undecodable("transaction_aborted")
+    return Undecodable(ABORTED)
 
 
 # Fields that are read come first in every version, so versions that only add fields are known.
@@ -150,6 +161,7 @@ MESSAGES: dict[int, tuple[Callable[[FieldReader], Fact], int]] = {
     4: (_configured, 0),
     15: (_producer_ids, 0),
     21: (_migrated, 0),
+    23: (_begun, ANY_VERSION),
     25: (_aborted, 0),
 }
 # The kinds of records that `decode` reads.

@@ -7,7 +7,9 @@ Why it is wrong: input and output of a transaction have one outcome. Offsets wit
 input records; output without offsets is produced again.
 
 When it is legal: under transaction.version 0 and 1 several transactions share an epoch, so an epoch
-is judged only if the coordinator decided exactly one transaction in it. An operator may have
+is judged only if the coordinator decided exactly one transaction in it. The first transaction of
+version 2 shares its epoch with those before it: nothing is reported if the coordinator decided as
+many aborts for that partition as it has ABORT markers. An operator may have
 aborted hanging data that were not part of the transaction.
 
 Evidence: the first batch of the offset commits, the first batch of the output, and the
@@ -22,6 +24,7 @@ from jobs.verify.verdict import (
     ADMIN_ABORT_POSSIBLE,
     DUMP_BEFORE_EVENT,
     EMPTY_TRANSACTION_POSSIBLE,
+    OTHER_OUTCOME,
     UNSTABLE_TAIL,
     explained,
     inconclusive,
@@ -50,6 +53,15 @@ def _no_part() -> Column:
     return ~F.array_contains("history.listed", F.col("output.aborted_place"))
 
 
+def _aborted_by_coordinator() -> Column:
+    """Whether the commit is of version 2, and each abort that of an older transaction before it."""
+    place = F.col("output.aborted_place")
+    decided = F.size(F.filter("history.aborted", lambda listed: listed == place))
+    accounted = (decided >= F.col("output.aborts")) & (F.col("history.decisions") > decided)
+    of_older = _raised("committed") & ~_raised("aborted")
+    return of_older & surely(accounted)
+
+
 CHECK = Check(
     code="offset_commit_outcome_mismatch",
     severity=ERROR,
@@ -68,6 +80,7 @@ CHECK = Check(
         explained(EMPTY_TRANSACTION_POSSIBLE, lambda: ~_raised("committed") & ~_one_transaction()),
         inconclusive(DUMP_BEFORE_EVENT, lambda: ~_raised("committed") & ~F.col("history_covers")),
         explained(ADMIN_ABORT_POSSIBLE, lambda: ~_raised("aborted") & _no_part()),
+        explained(OTHER_OUTCOME, _aborted_by_coordinator),
         suspect(ADMIN_ABORT_POSSIBLE, lambda: ~_raised("aborted") & ~_one_transaction()),
     ),
     expected=lambda: text("the outcome of the output in {place}", place="output.place"),

@@ -6,7 +6,8 @@ previous block.
 Why it is wrong: every block is allocated once. Two producers with one id fence each other, and a
 broker takes the batches of one for duplicates of the other's.
 
-When it is legal: never; a controller that reads such a log stops.
+When it is legal: never; a controller that reads such a log stops. A block of a metadata transaction
+that was aborted was never given out, and does not count.
 
 Evidence: both records of `__cluster_metadata`.
 """

@@ -12,7 +12,8 @@ same epoch, so that a delayed request of this one may end or join it (KIP-890).
 When it is legal: fencing whose appends fail raises the epoch repeatedly (KAFKA-9666), so it is a
 suspect. Fencing in 4.0.0 raises it by two, which is not reported. A Complete record has the epoch
 of its Prepare record in every release (TransactionMetadata.prepareComplete): while one waits for
-its markers the id accepts no other request.
+its markers the id accepts no other request. A transaction that began at epoch 32767 is aborted in
+it (KAFKA-20090; producer_epoch_out_of_range reports its data).
 
 Evidence: the record and the one before it.
 """
@@ -31,6 +32,7 @@ from schemas.coordinator_states import (
     PREPARE_ABORT,
     PREPARE_COMMIT,
 )
+from udfs.rules.producer_step import LAST_EPOCH
 
 
 def _most() -> Column:
@@ -40,6 +42,12 @@ def _most() -> Column:
         .when(F.col("state").isin(EMPTY, PREPARE_COMMIT), F.lit(1))
         .otherwise(F.lit(0))
     )
+
+
+def _stays() -> Column:
+    """Whether a decision lacks its rise; an abort at the last epoch has none to rise to."""
+    last = (F.col("state") == PREPARE_ABORT) & (F.col("producer_epoch") == LAST_EPOCH)
+    return lacks_raise() & ~last
 
 
 CHECK = Check(
@@ -52,7 +60,7 @@ CHECK = Check(
         & F.col("adjacent")
         & may_follow("previous")
         & (F.col("producer_id") == F.col("previous.producer_id"))
-        & ((F.col("producer_epoch") - F.col("previous.producer_epoch") > _most()) | lacks_raise())
+        & ((F.col("producer_epoch") - F.col("previous.producer_epoch") > _most()) | _stays())
     ),
     excuses=(
         of_two_phase_commit(),
@@ -61,7 +69,7 @@ CHECK = Check(
     ),
     expected=lambda: text(
         "producer epoch {least} to {most} above {before}",
-        least=lacks_raise().cast("int"),
+        least=_stays().cast("int"),
         most=_most(),
         before="previous.producer_epoch",
     ),

@@ -6,15 +6,30 @@ segment, or more than 2147483647 above its own.
 Why it is wrong: a broker looks up an offset in the segment with the highest base offset at or below
 it (LogSegment), so these records are not found, or others are found instead.
 
-When it is legal: never. Files left over from an interrupted cleaner swap are not read.
+When it is legal: never in a log of one moment. The copy of a running broker may have a segment
+from before a truncation, and the next one, at or above the high watermark, from after it. Files
+left over from an interrupted cleaner swap are not read.
 
 Evidence: the batch that is out of range.
 """
 
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, text
+from jobs.verify.verdict import UNSTABLE_TAIL, inconclusive
+from udfs.rules.extent import is_replicated
 from udfs.wire.batches.batch_layout import MAX_OFFSET_SPAN
+
+
+def _truncated_since() -> Column:
+    """Whether the segment alone is of before a truncation, and the next one is of after it."""
+    own = (F.col("lowest_offset") >= F.col("base_offset")) & (
+        F.col("highest_offset") - F.col("base_offset") <= MAX_OFFSET_SPAN
+    )
+    above: Column = ~is_replicated(F.col("next_base_offset"), F.col("stable_below"))
+    return own & ~F.col("clean_shutdown") & above
+
 
 CHECK = Check(
     code="segment_offset_out_of_range",
@@ -26,6 +41,7 @@ CHECK = Check(
         | (F.col("highest_offset") >= F.col("next_base_offset"))
         | (F.col("highest_offset") - F.col("base_offset") > MAX_OFFSET_SPAN)
     ),
+    excuses=(inconclusive(UNSTABLE_TAIL, _truncated_since),),
     expected=lambda: F.when(
         F.col("next_base_offset").isNull(), text("offsets from {base_offset} on")
     ).otherwise(text("offsets from {base_offset} to below {next_base_offset}")),
