@@ -1610,28 +1610,53 @@ def went_back(case: Case) -> bool | None:
     return any(lower[key] < before[key] < after[key] for key in keys)
 
 
-PRODUCER_IDS_RECORD = 15
+PRODUCER_IDS_RECORD, BEGIN_TRANSACTION_RECORD, ABORT_TRANSACTION_RECORD = 15, 23, 25
 
 
-def next_producer(record: Record) -> int | None:
-    """The producer id behind a block that a record of `__cluster_metadata` gives out."""
+def metadata_kind(record: Record) -> tuple[int, int]:
+    """Kind of a record of `__cluster_metadata`, and where its message begins; -1 for none."""
     if record.value is None:
-        return None
-    at = kind = 0
+        return -1, 0
     try:
         _, at = unsigned(record.value, 0)
         kind, at = unsigned(record.value, at)
         _, at = unsigned(record.value, at)
     except ValueError:
-        return None
-    if kind != PRODUCER_IDS_RECORD or at + 20 > len(record.value):
+        return -1, 0
+    return kind, at
+
+
+def next_producer(record: Record) -> int | None:
+    """The producer id behind a block that a record of `__cluster_metadata` gives out."""
+    kind, at = metadata_kind(record)
+    if record.value is None or kind != PRODUCER_IDS_RECORD or at + 20 > len(record.value):
         return None
     (behind,) = struct.unpack_from(">q", record.value, at + 12)
     return int(behind)
 
 
+def aborted_before(folder: Path, earlier: int, later: int) -> bool:
+    """Whether the metadata transaction of a record was aborted before a later record."""
+    begun = -1
+    for head in Copy(folder, whole=True, keep=True).heads:
+        if head.batch.control or head.batch.base > later:
+            continue
+        for record in head.batch.records():
+            kind, _ = metadata_kind(record)
+            if kind == BEGIN_TRANSACTION_RECORD:
+                begun = record.offset
+            elif kind == ABORT_TRANSACTION_RECORD and begun <= earlier < record.offset < later:
+                return True
+    return False
+
+
 def block_again(case: Case) -> bool | None:
     """A block of producer ids does not begin behind the one before."""
+    one, before = case.proofs[0], case.proofs[-1]
+    if one.path.suffix == before.path.suffix == ".log" and aborted_before(
+        one.path.parent, before.batch.base, one.batch.base
+    ):
+        raise RefutedError("the transaction of the block before was aborted")
     first = case.finding.get("offset_first")
     told = [
         [behind for o in proof.batch.records() if (behind := next_producer(o)) is not None]

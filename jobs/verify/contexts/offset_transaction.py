@@ -37,6 +37,24 @@ class OffsetTransactions:
     owners: DataFrame
 
 
+def _ended(transactions: DataFrame, kinds: DataFrame, commit: bool) -> DataFrame:
+    """Transactions with data that one marker of their epoch, or of the next, has ended.
+
+    And ABORT markers alone, as of data of their epoch. `kinds`: see `_contradictions`.
+    """
+    alone = F.col("first_offset").isNull()
+    epoch = F.when(alone, F.col("marker_epoch")).otherwise(F.col("producer_epoch"))
+    decided = (
+        transactions.filter(
+            (F.col("marker_commit") == F.lit(commit)) & (~alone | F.lit(not commit))
+        )
+        .withColumn("producer_epoch", epoch)
+        .filter(may_end(F.col("marker_epoch"), F.col("producer_epoch")))
+    )
+    placed = decided.join(small(kinds), on="partition_index", how="inner")
+    return placed.filter(F.col("of_offsets") | ~F.col("coordinator_topic"))
+
+
 def _contradictions(given: OffsetTransactions, partition_info: DataFrame) -> DataFrame:
     """Transactions of `__consumer_offsets` whose output elsewhere was decided the other way.
 
@@ -50,23 +68,8 @@ def _contradictions(given: OffsetTransactions, partition_info: DataFrame) -> Dat
         F.col("stable_below").alias("place_stable_below"),
     )
 
-    def ended(folded: DataFrame, commit: bool) -> DataFrame:
-        """Transactions with data that one marker of their epoch, or of the next, has ended.
-
-        And ABORT markers alone, as of data of their epoch.
-        """
-        alone = F.col("first_offset").isNull()
-        epoch = F.when(alone, F.col("marker_epoch")).otherwise(F.col("producer_epoch"))
-        transactions = (
-            all_transactions(given.transactions, folded)
-            .filter((F.col("marker_commit") == F.lit(commit)) & (~alone | F.lit(not commit)))
-            .withColumn("producer_epoch", epoch)
-            .filter(may_end(F.col("marker_epoch"), F.col("producer_epoch")))
-        )
-        placed = transactions.join(small(kinds), on="partition_index", how="inner")
-        return placed.filter(F.col("of_offsets") | ~F.col("coordinator_topic"))
-
-    aborted, committed = ended(given.regular_aborts, False), ended(given.regular, True)
+    aborted = _ended(all_transactions(given.transactions, given.regular_aborts), kinds, False)
+    committed = _ended(all_transactions(given.transactions, given.regular), kinds, True)
     whole = F.struct(*[*CLOSED_COLUMNS, "place", "place_stable_below"])
     # Before transaction.version 2 an epoch may have any number of them, and pairing each with each
     # would never end; the first in a partition stands for all.
