@@ -31,6 +31,8 @@ from model.old_format import old_format
 from tests.wire_writer.txn_log import partition_for
 
 T0 = 1_700_000_000_000
+# No history goes on so long.
+METADATA_UNTIL_S = 10 * 86_400
 STEPS_MS = (0, 1, 1, 2, 5, 20, 300)
 FIRST_PRODUCER_ID = 1_000
 CLUSTER = "model"
@@ -182,7 +184,8 @@ def metadata_of(copies: Sequence[int]) -> Partition:
             log.register_broker(index * BROKER_STEP + copy + 1)
     for index in range(len(copies)):
         log.create_topic(topic_of(index), "delete")
-    log.add(f"ids {(1 + len(copies)) * PRODUCER_STEP}")
+    # A controller writes a record every half second, so its copy is as late as all others.
+    log.add(f"ids {(1 + len(copies)) * PRODUCER_STEP} at={METADATA_UNTIL_S}")
     files = {f"{base:020}.log": bytes(content) for base, content in log.segments.items()}
     return Partition(METADATA, 0, files)
 

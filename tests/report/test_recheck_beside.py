@@ -662,6 +662,25 @@ def test_what_may_lie_in_a_gap_is_not_confirmed(log: list[str], why: str, tmp_pa
 
 
 @pytest.mark.parametrize(
+    ("states", "answer"),
+    [
+        (WHOLE[:2], recheck.CONFIRMED),
+        (WHOLE[:1], recheck.HOLDS),
+        (WHOLE[:3], recheck.HOLDS),
+        (run("Empty", "Ongoing", pid=8), recheck.HOLDS),
+        (ELSEWHERE[:1], recheck.HOLDS),
+    ],
+)
+def test_what_cannot_be_read_is_no_marker_of_what_its_coordinator_runs(
+    states: tuple[State, ...], answer: str, tmp_path: Path
+) -> None:
+    (one, *_) = (x for x in ABSENT if x.code == "lso_stuck")
+    made = dumped(DATA, "commit pid=8 flip=-1 keep_crc", states=states)
+    finding = one.finding(made.write(tmp_path))
+    assert recheck.recheck(finding, [tmp_path], as_of=T0 + 3_600_000)[0] == answer
+
+
+@pytest.mark.parametrize(
     ("begun", "name", "answer"),
     [
         (0, 9, recheck.CONFIRMED),
