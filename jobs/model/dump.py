@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from jobs.model.told import BrokersTold, PartitionTold
-from schemas.topics import CLEANED_TOPICS
+from schemas.topics import CLEANED_TOPICS, TXN_LOG_TOPIC
 from udfs.wire.text.text_sections import Section
 
 CHAINED_KINDS = ("segment", "txn_index", "offset_index", "time_index")
@@ -144,4 +144,18 @@ def cleaned_below(partition: DumpPartition) -> int:
     newest = partition.segments[-1].base_offset if partition.segments else None
     if partition.topic in CLEANED_TOPICS and partition.cleaner_checkpoint is None:
         return newest or 0
-    return partition.cleaner_checkpoint or 0
+    return _rewritten_below(partition, partition.cleaner_checkpoint or 0)
+
+
+def _rewritten_below(partition: DumpPartition, checkpoint: int) -> int:
+    """Offset behind the segments that a pass to `checkpoint` has rewritten.
+
+    They are whole ones. Where the map of keys was full inside of one, the checkpoint lies inside,
+    and behind it that segment lost aborted data and their markers, too (`Cleaner.doClean`). A
+    checkpoint up to the log start may show no pass, and `__transaction_state` has no aborted data.
+    """
+    begins = [segment.base_offset or 0 for segment in partition.segments]
+    if checkpoint <= (partition.log_start or 0) or partition.topic == TXN_LOG_TOPIC:
+        return checkpoint
+    behind = [begin for begin in begins if begin >= checkpoint]
+    return behind[0] if behind and begins[0] < checkpoint else checkpoint

@@ -128,9 +128,15 @@ def holes(
     nothing of what happened there. `emptied`: markers whose batch is there
     without a record, with producer_id and producer_epoch (null: of several).
     """
-    reach = small(static.select("partition_index", "cleaned_below", "clean_shutdown"))
+    reach = small(
+        static.select("partition_index", "cleaned_below", "cleaner_checkpoint", "clean_shutdown")
+    )
     first = F.col("previous_last_offset") + 1
-    beyond = ~within_reach(first, F.col("cleaned_below"))
+    # Between two files the name of the second does not tell how far the first one was cleaned.
+    at_files = F.coalesce("cleaner_checkpoint", "cleaned_below")
+    between_files = F.col("discontinuity") == "segment_missing"
+    reached = F.when(between_files, at_files).otherwise(F.col("cleaned_below"))
+    beyond = ~within_reach(first, reached)
     stepped = (
         discontinuities.filter(F.col("discontinuity").isin("gap", "segment_missing"))
         .join(reach, on="partition_index", how="inner")

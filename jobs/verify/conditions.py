@@ -346,6 +346,12 @@ def cleaned_between(first: Column) -> Column:
     return (F.col("cleaning") == CLEANED) & passed
 
 
+def cleaned_between_files(first: Column) -> Column:
+    """The same of offsets that lie in no file: how far the one before went, nobody tells."""
+    passed: Column = within_reach(first, F.coalesce("cleaner_checkpoint", "cleaned_below"))
+    return (F.col("cleaning") == CLEANED) & passed
+
+
 def cleaning_excuses() -> tuple[Excuse, ...]:
     """For traces that only the cleaner leaves: explained in its range, else inconclusive."""
     return (

@@ -69,6 +69,7 @@ RULES: tuple[tuple[Callable[..., Any], str], ...] = (
     (extent.outlived, "nnn"),
     (memory.may_be_gone_with_the_head, "nn"),
     (memory.explains_first_offset, "nnnnn"),
+    (memory.explains_stable_offset, "nnn"),
     (lambda state, latest, is_open: memory.may_have_expired(state, latest, is_open, 5), "nnf"),
     (lambda earlier, later: memory.at_least_later(earlier, later, 5), "nn"),
 )

@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 from udfs.rules.memory import (
     at_least_later,
     explains_first_offset,
+    explains_stable_offset,
     is_remembered_from,
     may_be_gone_with_the_head,
     may_have_expired,
@@ -67,6 +68,14 @@ def test_an_entry_may_begin_with_what_a_broker_kept_and_nowhere_behind_it() -> N
     # All of it lies above the log start.
     above = explains_first_offset(told, np.int64(2), np.int64(2), np.int64(0), np.int64(2))
     assert not above.any()
+
+
+def test_a_stable_offset_is_later_where_the_head_of_a_transaction_was_forgotten() -> None:
+    told = np.array([1, 2, 3, 9])
+    fits = explains_stable_offset(told, np.int64(2), np.int64(5))
+    assert fits.tolist() == [False, False, True, True]
+    # The transaction begins at the log start.
+    assert not explains_stable_offset(told, np.int64(2), np.int64(2)).any()
 
 
 def test_a_rebuild_reads_the_batch_that_holds_the_log_start() -> None:

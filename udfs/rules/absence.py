@@ -118,7 +118,8 @@ def first_pass_possible(
 ) -> Values:
     """Whether an unlisted partition may be in the middle of its first pass, or was at a kill.
 
-    A broker that stops cleanly ends the pass, and lists the partition (`CleanerThread.cleanLog`).
+    A broker that stops cleanly breaks the pass off, and lists the partition with the offset at
+    which that began (`CleanerThread.cleanLog`).
     """
     return checkpoint_file & ~listed & ~clean_shutdown & ~never_compacted
 

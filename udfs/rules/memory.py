@@ -68,6 +68,15 @@ def explains_first_offset(
     return head_gone & (in_steps | (begin == first_kept))
 
 
+def explains_stable_offset(stored: Values, last_stable: Values, log_start: Values) -> Values:
+    """Whether a broker that forgot the head of a transaction takes `stored` as last stable offset.
+
+    That of the whole log, `last_stable`, is the first offset of a transaction that lies below the
+    log start; without its head a broker has a later one.
+    """
+    return may_be_gone_with_the_head(last_stable, log_start) & (stored > last_stable)
+
+
 def is_remembered_from(first_offsets: Any, last_offsets: Any, log_start: int) -> int:
     """Base offset of the first batch that a broker reads when it rebuilds from the log start.
 

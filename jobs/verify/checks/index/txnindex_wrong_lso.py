@@ -7,7 +7,9 @@ Why it is wrong: a broker ends its search of the index at this value
 (TransactionIndex.collectAbortedTxns). If it is too large, aborted transactions are missed.
 
 When it is legal: if no transaction was open, a follower counts transactions that begin later in the
-same fetch. Transactions before the start of the dump, or in missing offsets, are not known.
+same fetch. Transactions before the start of the dump, or in missing offsets, are not known. A
+broker may have forgotten a transaction whose first offset is below the log start offset; without
+the log-start-offset-checkpoint of the log directory that offset is unknown.
 
 Evidence: the entry and the marker.
 """
@@ -16,7 +18,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import WARNING, Check, Proof, text
-from jobs.verify.conditions import missing_between
+from jobs.verify.conditions import log_start_unknown, missing_between
 from jobs.verify.contexts.txn_index_entry import is_malformed
 from jobs.verify.verdict import (
     ALSO_LEGAL,
@@ -26,12 +28,20 @@ from jobs.verify.verdict import (
     explained,
     suspect,
 )
+from udfs.rules.memory import explains_stable_offset
 
 
 def _counted_by_a_follower() -> Column:
     marker = F.col("marker_offset")
     nothing_open = F.col("last_stable_offset") == marker + 1
     return nothing_open & (F.col("entry.last_stable_offset") > marker)
+
+
+def _head_forgotten() -> Column:
+    forgotten: Column = explains_stable_offset(
+        F.col("entry.last_stable_offset"), F.col("last_stable_offset"), F.col("log_start_offset")
+    )
+    return forgotten
 
 
 CHECK = Check(
@@ -48,6 +58,8 @@ CHECK = Check(
             MISSING_RANGE, lambda: missing_between(F.lit(0).cast("long"), F.col("marker_offset"))
         ),
         explained(ALSO_LEGAL, _counted_by_a_follower),
+        explained(NO_INITIAL_STATE, _head_forgotten),
+        log_start_unknown(lambda: F.col("entry.last_stable_offset") > F.col("last_stable_offset")),
         suspect(VERSION_DEPENDENT),
     ),
     expected=lambda: text("last stable offset {last_stable_offset}"),

@@ -5,11 +5,11 @@ What it finds: a batch whose base offset is more than one above the last offset 
 Why it is wrong: offsets are assigned without gaps (UnifiedLog.append), so records have been lost.
 
 When it is legal: the cleaner removed the records of a compacted topic. The cleaner checkpoint shows
-what this broker has compacted. It is written at the end of a pass, so if the broker did not stop
-cleanly, it does not cover all that was cleaned below the active segment. Without that file the
-finding is only a suspect. It is also a suspect if the file does not list the partition: another
-broker, or a pass that a kill interrupted, may have compacted it. That is excluded if
-`__cluster_metadata` shows that cleanup.policy was always delete.
+what this broker has compacted: all segments that begin below it. It is written at the end of a
+pass, so if the broker did not stop cleanly, it does not cover all that was cleaned below the active
+segment. Without that file the finding is only a suspect. It is also a suspect if the file does not
+list the partition: another broker, or a pass that a kill interrupted, may have compacted it. That
+is excluded if `__cluster_metadata` shows that cleanup.policy was always delete.
 
 Evidence: the batches on both sides of the gap.
 """

@@ -15,7 +15,7 @@ Evidence: the last batch before and the first batch after.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import WARNING, Check, Proof, text
-from jobs.verify.conditions import cleaned_between
+from jobs.verify.conditions import cleaned_between_files
 from jobs.verify.verdict import CLEANED_RANGE, CONFIG_UNKNOWN, explained, inconclusive, suspect
 from schemas.dump_partition import CLEANED
 
@@ -26,7 +26,7 @@ CHECK = Check(
     source="LocalLog.roll",
     fires=lambda: F.col("discontinuity") == "segment_missing",
     excuses=(
-        explained(CLEANED_RANGE, lambda: cleaned_between(F.col("offset_first"))),
+        explained(CLEANED_RANGE, lambda: cleaned_between_files(F.col("offset_first"))),
         inconclusive(CLEANED_RANGE, lambda: F.col("cleaning") == CLEANED),
         suspect(CONFIG_UNKNOWN),
     ),
