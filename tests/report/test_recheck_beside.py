@@ -661,6 +661,21 @@ def test_what_may_lie_in_a_gap_is_not_confirmed(log: list[str], why: str, tmp_pa
     assert told[0] == recheck.HOLDS and told[1].startswith(why), told
 
 
+def test_offsets_that_are_missing_hold_no_marker_in_this_copy(tmp_path: Path) -> None:
+    (one, *_) = (x for x in ABSENT if x.code == "missing_marker_in_listed_partition")
+    for number, (behind, answer) in enumerate(
+        (
+            ("plain offset=9", recheck.CONFIRMED),
+            ("commit pid=7 epoch=0 offset=9", recheck.REFUTED),
+            ("plain flip=-1 keep_crc", recheck.CONFIRMED),
+            ("commit pid=8 flip=-1 keep_crc", recheck.HOLDS),
+        )
+    ):
+        root = tmp_path / str(number)
+        finding = one.finding(dumped(DATA, behind, states=WHOLE).write(root))
+        assert recheck.recheck(finding, [root])[0] == answer, behind
+
+
 @pytest.mark.parametrize(
     ("states", "answer"),
     [
