@@ -640,7 +640,8 @@ class Copy:
                 data = opened.read(HEADER.size)
                 length = framed(data)
                 if not length or at + length > size:
-                    behind = behind_unread(opened, at, size, self.last[-1] if self.last else -1)
+                    last = self.last[-1] if self.last else segment_base(path) - 1
+                    behind = behind_unread(opened, at, size, last)
                     # A broker cuts off what an append left behind, and what it had set aside.
                     torn = length or not any(data) or len(data) < SMALLEST[0] + 12
                     if not (newest and torn and behind == size):
@@ -740,7 +741,8 @@ def behind_unread(opened: Any, at: int, size: int, last: int) -> int:
     """Where the next batch begins behind one that cannot be read; the end of the file for nowhere.
 
     Of an unknown magic the length says where, if a header is there. Else the first bytes that are a
-    whole batch with a right checksum, of offsets above `last`.
+    whole batch with a right checksum, of offsets above `last`, and no further above than those of
+    one segment: so a checksum is computed of next to nothing that only looks like a header.
     """
     with mmap.mmap(opened.fileno(), size, access=mmap.ACCESS_READ) as data:
         behind = at + 12 + int.from_bytes(data[at + 8 : at + 12], signed=True)
@@ -750,11 +752,11 @@ def behind_unread(opened: Any, at: int, size: int, last: int) -> int:
         found = data.find(b"\x02", at + 1 + MAGIC)
         while found >= 0:
             start = found - MAGIC
-            length = framed(data[start : start + HEADER.size])
-            if length and start + length <= size:
-                batch = Batch(data[start : start + length])
-                if batch.base > last and batch.whole:
-                    return start
+            head = Batch(data[start : start + HEADER.size])
+            near = last < head.base <= last + MAX_SEQUENCE
+            length = framed(head.data) if near else 0
+            if length and start + length <= size and Batch(data[start : start + length]).whole:
+                return start
             found = data.find(b"\x02", found + 1)
     return size
 
