@@ -175,6 +175,10 @@ OPEN = (FIRST, (recheck.LAST_OF_TRANSACTION, "t-0", 0))
 WHOLE = run("Empty", "Ongoing", "PrepareCommit", "CompleteCommit")
 # Of transaction.version 2: the decision raises the epoch.
 RAISED = tuple(replace(one, version=2, epoch=int(at > 1)) for at, one in enumerate(WHOLE))
+RAISED_COMMIT = "commit pid=7 epoch=1"
+# A fault: a second transactional id has the producer id.
+OTHERS = tuple(replace(one, name="y") for one in WHOLE)
+RAISED_OTHERS = tuple(replace(one, name="y") for one in RAISED)
 ELSEWHERE = tuple(replace(one, lists=("u-0",) if one.lists else ()) for one in WHOLE[1:])
 LATER = State("Empty", name="y", at=90)
 TWO_IDS = (State("Ongoing", lists=("u-0",)), State("Ongoing", lists=("u-0", "t-0")))
@@ -266,6 +270,15 @@ ABSENT = [
     shown("missing_marker_in_listed_partition",
           dumped(DATA, COMMIT, DATA, "plain", states=WHOLE + WHOLE[1:]),
           dumped(DATA, COMMIT, DATA, "plain", states=WHOLE),
+          ("", "t-0", 0), (PREPARE, STATES, 2)),
+    # Two ids have the producer id, and both decided in one epoch: one marker is of one of them.
+    shown("missing_marker_in_listed_partition",
+          dumped(DATA, COMMIT, DATA, "plain", states=WHOLE + OTHERS),
+          dumped(DATA, COMMIT, DATA, "plain", states=WHOLE),
+          ("", "t-0", 0), (PREPARE, STATES, 2)),
+    shown("missing_marker_in_listed_partition",
+          dumped(DATA, RAISED_COMMIT, "plain", states=RAISED + RAISED_OTHERS),
+          dumped(DATA, RAISED_COMMIT, "plain", states=RAISED),
           ("", "t-0", 0), (PREPARE, STATES, 2)),
     shown("marker_pending", dumped(DATA, COMMIT, states=RAISED[:3]),
           dumped(DATA, "commit pid=7 epoch=1", states=RAISED[:3]), (PREPARE, STATES, 2)),
