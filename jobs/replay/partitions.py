@@ -35,7 +35,11 @@ class Segments(NamedTuple):
 
 
 def _seams(splits: DataFrame) -> DataFrame:
-    """Each split beside the last batch of the nearest earlier split that holds one."""
+    """Each split beside the last batch of the nearest earlier split that holds one.
+
+    `unread`: the base offset of a file between the two that has bytes and no batch that can be
+    read; of several the first, null for none.
+    """
     order = Window.partitionBy("partition_index").orderBy("base_offset", "split_start")
     before = order.rowsBetween(Window.unboundedPreceding, -1)
     tail = F.struct(
@@ -47,12 +51,17 @@ def _seams(splits: DataFrame) -> DataFrame:
         F.coalesce(
             F.col("final_position") + F.col("final_length") < F.col("end"), F.col("end").isNull()
         ).alias("in_damage"),
+        F.lead(F.struct("file_index", "base_offset", "batches")).over(order).alias("next"),
     )
-    with_batches = F.when(F.col("batches") > 0, tail)
-    return splits.select(
-        "*",
-        F.last(with_batches, ignorenulls=True).over(before).alias("before"),
-    ).filter((F.col("batches") > 0) & F.col("before").isNotNull())
+    with_batches = splits.withColumn("tail", F.when(F.col("batches") > 0, tail))
+    between = (F.col("before.next.batches") == 0) & (
+        F.col("before.next.file_index") != F.col("before.file_index")
+    )
+    return (
+        with_batches.withColumn("before", F.last("tail", ignorenulls=True).over(before))
+        .filter((F.col("batches") > 0) & F.col("before").isNotNull())
+        .withColumn("unread", F.when(between, F.col("before.next.base_offset")))
+    )
 
 
 def segments(rows_of_summary: DataFrame, discontinuities: DataFrame, files: DataFrame) -> Segments:
@@ -74,21 +83,27 @@ def segments(rows_of_summary: DataFrame, discontinuities: DataFrame, files: Data
     behind_damage = F.col("before.in_damage") | (
         crossing & (F.col("first_found") > F.col("starts_at"))
     )
+    # What an unreadable file held is damage; a file in front of it may be missing, too.
+    begins, name = F.coalesce("unread", "first_offset"), F.coalesce("unread", "base_offset")
+    missing = crossing & is_gap(previous, name) & is_gap(previous, begins) & ~behind_damage
     kinds = F.array(
-        F.when(is_gap(previous, F.col("first_offset")) & ~behind_damage,
-               F.when(crossing & is_gap(previous, F.col("base_offset")), F.lit("segment_missing"))
-               .otherwise(F.lit("gap"))),
+        F.when(missing, F.lit("segment_missing")),
+        F.when(is_gap(previous, F.col("first_offset")) & ~behind_damage & ~missing
+               & F.col("unread").isNull(), F.lit("gap")),
         F.when(goes_back(previous, F.col("first_offset")), F.lit("overlap")),
         F.when(leader_epoch_fell(F.col("before.final_leader_epoch"), F.col("first_leader_epoch")),
                F.lit("leader_epoch")),
     )  # fmt: skip
-    at_seams = seams.select(
+    told = seams.withColumn("kind", F.explode(F.filter(kinds, lambda name: name.isNotNull())))
+    at_seams = told.select(
         "partition_index",
         "file_index",
-        F.explode(F.filter(kinds, lambda name: name.isNotNull())).alias("discontinuity"),
+        F.col("kind").alias("discontinuity"),
         F.col("before.file_index").alias("previous_file_index"),
         previous.alias("previous_last_offset"),
-        F.col("first_offset").alias("base_offset"),
+        F.when(F.col("kind") == "segment_missing", begins)
+        .otherwise(F.col("first_offset"))
+        .alias("base_offset"),
         F.col("before.final_leader_epoch").alias("previous_leader_epoch"),
         F.col("first_leader_epoch").alias("leader_epoch"),
         F.col("before.final_position").alias("previous_position"),
