@@ -51,11 +51,15 @@ def _seams(splits: DataFrame) -> DataFrame:
         F.coalesce(
             F.col("final_position") + F.col("final_length") < F.col("end"), F.col("end").isNull()
         ).alias("in_damage"),
-        F.lead(F.struct("file_index", "base_offset", "batches")).over(order).alias("next"),
+        F.lead(F.struct("file_index", "base_offset", "batches", "length"))
+        .over(order)
+        .alias("next"),
     )
     with_batches = splits.withColumn("tail", F.when(F.col("batches") > 0, tail))
-    between = (F.col("before.next.batches") == 0) & (
-        F.col("before.next.file_index") != F.col("before.file_index")
+    between = (
+        (F.col("before.next.batches") == 0)
+        & (F.col("before.next.length") > 0)
+        & (F.col("before.next.file_index") != F.col("before.file_index"))
     )
     return (
         with_batches.withColumn("before", F.last("tail", ignorenulls=True).over(before))
@@ -375,6 +379,7 @@ def _seen(splits: DataFrame) -> DataFrame:
     return splits.groupBy("partition_index").agg(
         F.max("last_offset").alias("last_offset"),
         F.max("broker_timestamp").alias("broker_timestamp"),
+        F.max("client_timestamp").alias("client_timestamp"),
         F.max("replicated_timestamp").alias("replicated_timestamp"),
         F.max("final_leader_epoch").alias("final_leader_epoch"),
         F.max(F.col("cleaner_traces").cast("int")).alias("cleaner_traces"),
@@ -462,10 +467,12 @@ def _cleaner() -> list[Column]:
 def _metadata_is_later() -> Column:
     """Whether the copy of `__cluster_metadata` is not known to be older than that of the partition.
 
-    It lacks a policy that was set later. Where no broker's clock tells, the two count as of one
-    moment. The controller writes a record at least every `metadata.max.idle.interval.ms`.
+    It lacks a policy that was set later. Where no broker's clock tells how late a partition is,
+    clients' clocks do: they can only weaken a verdict. The controller writes a record at least
+    every `metadata.max.idle.interval.ms`.
     """
-    written = F.greatest("broker_timestamp", "copied_at_ms")
+    newest = F.coalesce("broker_timestamp", "client_timestamp")
+    written = F.greatest(newest, "copied_at_ms")
     later = F.try_add(F.col("metadata_up_to_ms"), F.lit(METADATA_IDLE_MS)) >= written
     known: Column = F.coalesce(later, F.lit(True))
     return known

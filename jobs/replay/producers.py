@@ -74,6 +74,7 @@ def _chain() -> tuple[Column, Column]:
         .otherwise(sequence)
         .alias("sequence_before"),
         F.when(~follows, F.col("previous.last_offset")).alias("offset_before"),
+        F.when(~follows, F.col("state_timestamp")).alias("timestamp_before"),
         F.when(~follows, F.col("first_offset")).alias("first_offset"),
     )
     return begins, chain
@@ -91,7 +92,8 @@ def producer_states(runs: DataFrame) -> DataFrame:
 
     Added: has_data, has_marker, start_offset; the columns of `_known_before`; chain (the contiguous
     sequences that `previous` ends: first_sequence and first_offset, and epoch, last sequence and
-    last offset of the data before it; offsets null where it was folded away);
+    last offset of the data before it, and the timestamp of the state then, ms; the last three null
+    where it was folded away);
     data_transaction_number (that of the newest transactional data before the run); those of
     `_with_open_transaction` and `_with_expected`, but not checksums_before and last_checksums.
 

@@ -285,13 +285,26 @@ def forgotten_behind_a_marker() -> Excuse:
 def fence_may_be_forgotten() -> Excuse:
     """Up to 2.3 any rise of the log start offset forgets a producer without data of its epoch.
 
-    That is the state after a marker of a higher epoch. The log start offset has risen if it is
-    inside a segment; a broker up to 2.4 then accepts only sequence 0.
+    That is the state after a marker of a higher epoch (`ProducerStateManager.isProducerRetained`).
+    DeleteRecords and retention raise it, and nobody knows when; a broker up to 2.4 then accepts
+    only sequence 0. A topic that KRaft created was on newer brokers only.
     """
-    return suspect(
-        VERSION_DEPENDENT,
-        lambda: (F.col("log_start_offset") > F.col("first_base")) & (F.col("first_sequence") == 0),
-    )
+    return suspect(VERSION_DEPENDENT, lambda: _head_went() & (F.col("first_sequence") == 0))
+
+
+def memory_of_markers_may_be_lost() -> Excuse:
+    """The same for a marker that ends no data, behind one that ended none."""
+
+    def markers_alone() -> Column:
+        after_data = F.coalesce("previous_closed_data", F.lit(False))
+        return F.col("first_offset").isNull() & ~after_data
+
+    return suspect(VERSION_DEPENDENT, lambda: _head_went() & markers_alone())
+
+
+def _head_went() -> Column:
+    """Whether the log start offset has risen, and brokers may have been older than KRaft."""
+    return (F.col("log_start_offset") > 0) & ~F.col("created_once")
 
 
 def began_anew_where_the_start_is_unknown() -> tuple[Excuse, ...]:

@@ -5,8 +5,9 @@ itself. These rules hold all the same:
 - one offset, one record;
 - a marker stays as long as a record of its transaction does, so a copy with such a record has the
   next marker of its producer that any other copy has (LogCleaner, CleanedTransactionMetadata);
-- the newest value of a key stays until a newer record of the key replaces it. Any superseding
-  record lies below the checkpoint of that cleaner, and the other copy has it, or what replaced it.
+- the newest value of a key stays until a newer record of the key replaces it, and the other copy
+  has that, or what replaced it. It may lie above the reach of both: a follower may have fetched
+  what the cleaner of a third broker had left.
 """
 
 from collections.abc import Iterator

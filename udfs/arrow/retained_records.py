@@ -223,10 +223,12 @@ def _rows(
 ) -> Iterator[dict[str, object]]:
     """Rows of RETAINED_RECORDS_TYPE of a split in which all could be read."""
     headers = split.decoded.headers
-    wanted = (headers.magic == 2) & (headers.base_offset < reach)
-    by_offset, by_key = [_of_markers(split, wanted)], [np.empty(0, dtype=NEWEST_OF_KEY)]
+    wanted = headers.magic == 2
+    cleaned = wanted & (headers.base_offset < reach)
+    by_offset, by_key = [_of_markers(split, cleaned)], [np.empty(0, dtype=NEWEST_OF_KEY)]
+    # What replaced a value may lie behind: a copy has what the cleaner of any broker left.
     for of_records, of_keys in _of_records(split, source, wanted, limit):
-        by_offset.append(of_records)
+        by_offset.append(of_records[of_records["offset"] < reach])
         by_key.append(of_keys)
     held, events = np.concatenate(by_offset), _of_producers(split)
     keys = newest(np.concatenate(by_key))

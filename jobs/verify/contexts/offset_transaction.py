@@ -55,6 +55,17 @@ def _ended(transactions: DataFrame, kinds: DataFrame, commit: bool) -> DataFrame
     return placed.filter(F.col("of_offsets") | ~F.col("coordinator_topic"))
 
 
+def _repeats_an_abort() -> Column:
+    """Whether a row of replay is an ABORT marker alone, right behind an ABORT of its epoch.
+
+    A coordinator that takes over sends the markers of a Prepare record again
+    (`TransactionStateManager.loadTransactionsForTxnTopicPartition`).
+    """
+    before = F.col("previous_marker")
+    alone = F.col("first_offset").isNull() & ~F.col("marker_commit")
+    return surely(alone & (before["epoch"] == F.col("marker_epoch")) & ~before["commit"])
+
+
 def _contradictions(given: OffsetTransactions, partition_info: DataFrame) -> DataFrame:
     """Transactions of `__consumer_offsets` whose output elsewhere was decided the other way.
 
@@ -68,7 +79,9 @@ def _contradictions(given: OffsetTransactions, partition_info: DataFrame) -> Dat
         F.col("stable_below").alias("place_stable_below"),
     )
 
-    aborted = _ended(all_transactions(given.transactions, given.regular_aborts), kinds, False)
+    replayed = given.transactions.withColumn("repeats", _repeats_an_abort())
+    folded = given.regular_aborts.withColumn("repeats", F.lit(False))
+    aborted = _ended(all_transactions(replayed, folded, "repeats"), kinds, False)
     committed = _ended(all_transactions(given.transactions, given.regular), kinds, True)
     whole = F.struct(*[*CLOSED_COLUMNS, "place", "place_stable_below"])
     # Before transaction.version 2 an epoch may have any number of them, and pairing each with each
@@ -79,7 +92,7 @@ def _contradictions(given: OffsetTransactions, partition_info: DataFrame) -> Dat
         )
         .agg(
             F.min(F.when(F.col("first_offset").isNotNull(), whole)).alias("aborted"),
-            F.count(F.lit(1)).alias("aborts"),
+            F.count_if(~F.col("repeats")).alias("aborts"),
         )
         .filter(F.col("aborted").isNotNull())
         .select("producer_id", "producer_epoch", "of_offsets", "aborted", "aborts")

@@ -13,7 +13,7 @@ from jobs.verify.conditions import (
 from jobs.verify.contexts.append_bound import with_latest_append
 from jobs.verify.contexts.context import Context, with_paths
 from udfs.rules.logic import surely
-from udfs.rules.memory import at_least_later, may_have_expired
+from udfs.rules.memory import at_least_later, may_be_gone_with_the_head, may_have_expired
 from udfs.rules.producer_step import LAST_EPOCH, Batch, Known, follows, sequence_distance
 
 # Up to which moment the broker may have expired producers is asked of these alone.
@@ -21,8 +21,9 @@ PAUSED = "paused"
 # What the checks of a run ask of the copy of its partition.
 OF_COPY = (
     "partition_index", "topic", "partition", "broker", "coordinator_topic", "start_known",
-    "stable_below", "cleaning", "cleaned_below", "log_start_offset", "has_log_start_checkpoint",
-    "clean_shutdown", "created_once", "first_base", "holes", "missing", "emptied",
+    "stable_below", "cleaning", "cleaned_below", "cleaner_checkpoint", "log_start_offset",
+    "has_log_start_checkpoint", "clean_shutdown", "created_once", "first_base", "holes", "missing",
+    "emptied",
 )  # fmt: skip
 
 
@@ -83,11 +84,15 @@ def _repeats() -> Column:
     return _knows_epoch() & (first <= last) & (last <= chain_end)
 
 
-def _joins_earlier() -> Column:
+def _joins_earlier(expiration_ms: int) -> Column:
     """Whether the run goes on where sequences were before the chain that `previous` ends.
 
-    Or where they would be had that chain been right: what is wrong is that chain.
+    Or where they would be had that chain been right: what is wrong is that chain. Where a broker
+    may have forgotten what was before it, the chain may be right, and nothing can join that.
     """
+    forgotten = may_have_expired(
+        F.col("chain.timestamp_before"), F.col("latest_append_ms"), F.lit(False), expiration_ms
+    ) | may_be_gone_with_the_head(F.col("chain.offset_before"), F.col("log_start_offset"))
     # Only a chain that is reported itself excuses what comes after it: of the same epoch, or
     # of a higher one that did not begin at 0. After missing offsets it may begin anywhere.
     outlier = (F.col("previous.epoch") == F.col("chain.epoch_before")) | (
@@ -100,6 +105,7 @@ def _joins_earlier() -> Column:
         & outlier
         & ((skipped == 1) | (skipped == _into_chain("previous.last_sequence") + 2))
         & ~surely(missing)
+        & ~surely(forgotten)
     )
     return joins
 
@@ -197,7 +203,7 @@ def run_context(
             surely(_knows_epoch()).alias("sequence_known"),
             *_before_the_run(),
             surely(_repeats()).alias("repeats"),
-            surely(_joins_earlier()).alias("joins_earlier"),
+            surely(_joins_earlier(expiration_ms)).alias("joins_earlier"),
             *_places(),
             F.lit(None).cast("string").alias("transactional_id"),
         )

@@ -9,8 +9,9 @@ input records; output without offsets is produced again.
 When it is legal: under transaction.version 0 and 1 several transactions share an epoch, so an epoch
 is judged only if the coordinator decided exactly one transaction in it. The first transaction of
 version 2 shares its epoch with those before it: nothing is reported if the coordinator decided as
-many aborts for that partition as it has ABORT markers. An operator may have
-aborted hanging data that were not part of the transaction.
+many aborts for that partition as it has ABORT markers; a marker that was sent again does not count.
+If the coordinator's log has the producer id and was compacted, nobody knows how many there were. An
+operator may have aborted hanging data that were not part of the transaction.
 
 Evidence: the first batch of the offset commits, the first batch of the output, and the
 coordinator's record.
@@ -25,6 +26,7 @@ from jobs.verify.verdict import (
     DUMP_BEFORE_EVENT,
     EMPTY_TRANSACTION_POSSIBLE,
     OTHER_OUTCOME,
+    TXNLOG_COMPACTED,
     UNSTABLE_TAIL,
     explained,
     inconclusive,
@@ -58,8 +60,17 @@ def _aborted_by_coordinator() -> Column:
     place = F.col("output.aborted_place")
     decided = F.size(F.filter("history.aborted", lambda listed: listed == place))
     accounted = (decided >= F.col("output.aborts")) & (F.col("history.decisions") > decided)
-    of_older = _raised("committed") & ~_raised("aborted")
-    return of_older & surely(accounted)
+    return _of_older() & surely(accounted)
+
+
+def _has_owner() -> Column:
+    """Whether the coordinator's log has the producer id, and lacks the history of the epoch."""
+    return F.col("coordinator_state").isNotNull()
+
+
+def _of_older() -> Column:
+    """Whether the commit is of version 2, and the abort may be of a transaction before it."""
+    return _raised("committed") & ~_raised("aborted")
 
 
 CHECK = Check(
@@ -81,6 +92,9 @@ CHECK = Check(
         inconclusive(DUMP_BEFORE_EVENT, lambda: ~_raised("committed") & ~F.col("history_covers")),
         explained(ADMIN_ABORT_POSSIBLE, lambda: ~_raised("aborted") & _no_part()),
         explained(OTHER_OUTCOME, _aborted_by_coordinator),
+        inconclusive(
+            TXNLOG_COMPACTED, lambda: _of_older() & F.col("history").isNull() & _has_owner()
+        ),
         suspect(ADMIN_ABORT_POSSIBLE, lambda: ~_raised("aborted") & ~_one_transaction()),
     ),
     expected=lambda: text("the outcome of the output in {place}", place="output.place"),

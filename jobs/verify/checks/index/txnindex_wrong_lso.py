@@ -44,6 +44,11 @@ def _head_forgotten() -> Column:
     return forgotten
 
 
+def _within_the_log() -> Column:
+    """Whether a transaction can begin there, or be the next to begin."""
+    return ~F.col("clean_shutdown") | (F.col("entry.last_stable_offset") <= F.col("log_end_offset"))
+
+
 CHECK = Check(
     code="txnindex_wrong_lso",
     severity=WARNING,
@@ -57,8 +62,8 @@ CHECK = Check(
         explained(
             MISSING_RANGE, lambda: missing_between(F.lit(0).cast("long"), F.col("marker_offset"))
         ),
-        explained(ALSO_LEGAL, _counted_by_a_follower),
-        explained(NO_INITIAL_STATE, _head_forgotten),
+        explained(ALSO_LEGAL, lambda: _counted_by_a_follower() & _within_the_log()),
+        explained(NO_INITIAL_STATE, lambda: _head_forgotten() & _within_the_log()),
         log_start_unknown(lambda: F.col("entry.last_stable_offset") > F.col("last_stable_offset")),
         suspect(VERSION_DEPENDENT),
     ),

@@ -7,8 +7,8 @@ Why it is wrong: the marker raised the producer's epoch, so the leader must refu
 (InvalidProducerEpochException). Its records belong to a transaction that was already decided.
 
 When it is legal: the state of the producer had expired, or, up to Kafka 2.3, was lost with the head
-of the log, which only the log-start-offset-checkpoint of a clean shutdown shows. A COMMIT with an
-impossible epoch (marker_epoch_invalid) fenced no producer.
+of the log, which only the log-start-offset-checkpoint of a clean shutdown shows. A COMMIT that
+ended data with an impossible epoch (marker_epoch_invalid) fenced no producer.
 
 Evidence: the marker and the batch.
 """
@@ -28,10 +28,15 @@ from jobs.verify.verdict import MISSING_RANGE, explained
 
 
 def _marker_is_wrong() -> Column:
-    """Whether the marker cannot have ended the data before it, to which this batch fits."""
+    """Whether the marker ended the data before it, which it cannot, and this batch fits to those.
+
+    A marker behind theirs ended nothing here: whatever its epoch, it raised that of the producer.
+    """
     step = F.col("previous_marker.epoch") - F.col("previous.epoch")
+    ended_them = F.col("transaction_number") == F.col("data_transaction_number") + 1
     return (
         (F.col("previous_marker.offset") > F.col("previous.last_offset"))
+        & ended_them
         & (F.col("previous_marker.commit") & (step > 1))
         & (F.col("producer_epoch") >= F.col("previous.epoch"))
     )

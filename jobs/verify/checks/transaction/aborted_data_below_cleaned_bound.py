@@ -11,7 +11,8 @@ with an index that lacked the entry; or the log was moved to another disk of the
 copies the checkpoint with it (LogCleanerManager.alterCheckpointDir), and was fetched there before
 the pass. A transaction that ended below the log start offset is not judged: the cleaner is not told
 of its abort (UnifiedLog.collectAbortedTransactions), and the checkpoint is raised to the log start
-offset without any cleaning.
+offset without any cleaning. A running broker writes that checkpoint at once
+(LogCleanerManager.updateCheckpoints), and the one of log start offsets each minute.
 
 Evidence: the first batch of the transaction and its marker.
 """
@@ -19,7 +20,14 @@ Evidence: the first batch of the transaction and its marker.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import WARNING, Check, Proof, text
-from jobs.verify.verdict import NO_INITIAL_STATE, VERSION_DEPENDENT, explained, suspect
+from jobs.verify.verdict import (
+    DUMP_BEFORE_EVENT,
+    NO_INITIAL_STATE,
+    VERSION_DEPENDENT,
+    explained,
+    inconclusive,
+    suspect,
+)
 from udfs.rules.absence import within_reach
 from udfs.rules.memory import may_be_gone_with_the_head
 
@@ -38,6 +46,7 @@ CHECK = Check(
             NO_INITIAL_STATE,
             lambda: may_be_gone_with_the_head(F.col("marker_offset"), F.col("log_start_offset")),
         ),
+        inconclusive(DUMP_BEFORE_EVENT, lambda: ~F.col("clean_shutdown")),
         suspect(VERSION_DEPENDENT),
     ),
     expected=lambda: text("no records of it below offset {cleaner_checkpoint}"),

@@ -7,8 +7,8 @@ Why it is wrong: the leader refuses markers of a deposed coordinator
 (TransactionCoordinatorFencedException). Two coordinators decided transactions of one producer.
 
 When it is legal: the state of the producer had expired, or, up to Kafka 2.3, was lost with the head
-of the log. An operator's abort may carry coordinator epoch 0 (KIP-664); it has the epoch of the
-data it ends.
+of the log: a producer that has only markers is forgotten whenever the log start offset rises. An
+operator's abort may carry coordinator epoch 0 (KIP-664); it has the epoch of the data it ends.
 
 Evidence: the marker before and the marker of the lower coordinator epoch.
 """
@@ -16,7 +16,12 @@ Evidence: the marker before and the marker of the lower coordinator epoch.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
-from jobs.verify.conditions import forgotten_with_the_head, state_may_have_expired, unstable_tail
+from jobs.verify.conditions import (
+    forgotten_with_the_head,
+    memory_of_markers_may_be_lost,
+    state_may_have_expired,
+    unstable_tail,
+)
 from jobs.verify.verdict import ADMIN_ABORT_POSSIBLE, suspect
 
 CHECK = Check(
@@ -30,6 +35,7 @@ CHECK = Check(
         state_may_have_expired(),
         unstable_tail("marker_offset"),
         forgotten_with_the_head("previous_marker.offset"),
+        memory_of_markers_may_be_lost(),
         # A leader that knows the producer refuses it; one that lost its markers does not.
         suspect(
             ADMIN_ABORT_POSSIBLE,
