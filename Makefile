@@ -85,7 +85,7 @@ fuzz: setup ## Feed a million changed files to all decoders; INPUTS, SEED and FU
 
 .PHONY: model
 model: setup ## Audit seeded legal histories: make model TRANSACTIONS=10000000
-	PYTHONPATH=.:tests $(BIN)/python -m model.run --transactions $(or $(TRANSACTIONS),100000)
+	PYTHONPATH=.:tests $(BIN)/python -m model.run --transactions $(or $(TRANSACTIONS),100000) $(MODEL)
 
 .PHONY: mutants
 mutants: setup ## One deliberate fault in each of many histories: is it named, and only it?
