@@ -1224,14 +1224,24 @@ def unended(case: Case) -> bool | None:
 
 def runs_here(case: Case) -> bool:
     """Whether the last record of the id is Ongoing with that producer, and lists the partition."""
-    name = case.finding.get("transactional_id")
-    newest = None if name is None else case.dump.newest(name)
+    newest = newest_of_id(case)
     state = None if newest is None else newest.state
     return (
         state is not None
-        and (state.state, state.producer) == (ONGOING, case.finding.get("producer_id"))
-        and case.place in state.places
+        and state.producer == case.finding.get("producer_id")
+        and lists_open(case, state)
     )
+
+
+def newest_of_id(case: Case) -> Entry | None:
+    """The last record of the finding's transactional id; None without an id, or without one."""
+    name = case.finding.get("transactional_id")
+    return None if name is None else case.dump.newest(name)
+
+
+def lists_open(case: Case, state: State) -> bool:
+    """Whether a transaction runs there that lists the finding's partition."""
+    return state.state == ONGOING and case.place in state.places
 
 
 def open_in_snapshots(folder: Path, data: Open) -> int:
@@ -1769,12 +1779,11 @@ def not_run_here(case: Case) -> bool | None:
 
 def overdue_here(case: Case) -> bool | None:
     """The last record of the id is Ongoing, lists the partition, and has outlived its timeout."""
-    name = case.finding.get("transactional_id")
-    newest = None if name is None else case.dump.newest(name)
+    newest = newest_of_id(case)
     if newest is None or newest.state is None:
         raise HoldsError("no record of the transactional id is in the dump")
     state = newest.state
-    if state.state != ONGOING or case.place not in state.places:
+    if not lists_open(case, state):
         return False
     until = max(case.dump.as_of or -1, entries_of(newest.folder)[1].newest_ms)
     if until <= state.start_ms + state.timeout_ms:
@@ -1784,8 +1793,7 @@ def overdue_here(case: Case) -> bool | None:
 
 def went_on(case: Case) -> bool | None:
     """The last record of the id has a higher epoch, or producer id, and decides nothing."""
-    name = case.finding.get("transactional_id")
-    newest = None if name is None else case.dump.newest(name)
+    newest = newest_of_id(case)
     if newest is None or newest.state is None:
         raise HoldsError("no record of the transactional id is in the dump")
     state, data = newest.state, open_data(case)
@@ -1943,15 +1951,17 @@ def not_given_up(entries: list[Entry]) -> list[Entry]:
 
 
 def decisions(
-    case: Case, producer: int, epoch: int, kind: int | None, listing: bool
-) -> list[Entry]:
+    case: Case, producer: int, epoch: int, kind: int | None, listing: bool,
+    entries: list[Entry] | None = None,
+) -> list[Entry]:  # fmt: skip
     """Prepare records of a producer's epoch; `kind`: of this outcome, `listing`: the partition.
 
-    None that gave way: it was never in the coordinator's memory.
+    Of the finding's transactional id, or of `entries`. None that gave way: it was never in the
+    coordinator's memory.
     """
     found = {
         (one.folder.name, one.offset): one
-        for one in not_given_up(case.of_id())
+        for one in not_given_up(case.of_id() if entries is None else entries)
         if one.state
         and (one.state.producer, one.state.epoch) == (producer, epoch)
         and one.state.state in PREPARED
@@ -1982,14 +1992,17 @@ def lacks_marker(case: Case) -> bool | None:
     # Offsets that are missing behind the data hold no marker in this copy, either.
     copy.require_readable(begin)
     found = [o for o in copy.of(state.producer) if o.kind == kind and o.batch.epoch == state.epoch]
-    if found and of_two_ids(case, state.producer):
-        raise HoldsError("two ids have the producer id: whose markers these are, is open")
-    if state.client_version >= 2:
+    # A fault may give a second id the producer id; then both ids' decisions need these markers.
+    of_all = case.dump.entries(case.dump.logs_of_producer(state.producer), None)
+    ids = {o.transactional_id for o in of_all if o.state and o.state.producer == state.producer}
+    if state.client_version >= 2 and len(ids) == 1:
         return not found
     behind = [one for one in found if one.batch.base > begin]
-    completed = decisions(case, state.producer, state.epoch, kind, listing=True)
+    completed = decisions(case, state.producer, state.epoch, kind, listing=True, entries=of_all)
     if len(found) < len(completed):
         return True
+    if found and len(ids) > 1:
+        raise HoldsError("two ids have the producer id: whose markers these are, is open")
     if behind:
         if len(completed) > 1:
             raise HoldsError("several decisions share the epoch: whose markers these are, is open")
@@ -1998,15 +2011,6 @@ def lacks_marker(case: Case) -> bool | None:
     if found and data.batch.newest > state.update_ms and data.path != record.path:
         raise HoldsError("the data may be of a transaction behind the decision")
     return True
-
-
-def of_two_ids(case: Case, producer: int) -> bool:
-    """Whether another transactional id than the finding's has the producer id, too."""
-    entries = case.dump.entries(case.dump.logs_of_producer(producer), None)
-    having = {
-        one.transactional_id for one in entries if one.state and one.state.producer == producer
-    }
-    return len(having) > 1
 
 
 def no_marker_yet(case: Case) -> bool | None:
