@@ -276,6 +276,11 @@ ABSENT = [
           dumped(DATA, COMMIT, DATA, "plain", states=WHOLE + OTHERS),
           dumped(DATA, COMMIT, DATA, "plain", states=WHOLE),
           ("", "t-0", 0), (PREPARE, STATES, 2)),
+    # The record is of the other id than the one that the finding names.
+    shown("missing_marker_in_listed_partition",
+          dumped(DATA, COMMIT, DATA, "plain", states=OTHERS + WHOLE[1:]),
+          dumped(DATA, COMMIT, DATA, "plain", states=OTHERS),
+          ("", "t-0", 0), (PREPARE, STATES, 2)),
     shown("missing_marker_in_listed_partition",
           dumped(DATA, RAISED_COMMIT, "plain", states=RAISED + RAISED_OTHERS),
           dumped(DATA, RAISED_COMMIT, "plain", states=RAISED),
