@@ -1721,9 +1721,19 @@ def mine(case: Case, folders: list[Path]) -> list[Entry]:
 
 
 def following(case: Case, proof: Proof) -> list[Entry]:
-    """Records of the id behind one that is named, in its copy."""
-    offset = proof.batch.last
-    return [one for one in mine(case, [proof.path.parent]) if one.offset > offset]
+    """Records behind one that is named, in its copy, of the id of that one.
+
+    That is another one than the finding's where a fault gave two ids one producer id.
+    """
+    folder, batch = proof.path.parent, proof.batch
+    inside = [one for one in entries_of(folder)[0] if batch.base <= one.offset <= batch.last]
+    names = {one.transactional_id for one in inside if one.readable}
+    ours = case.finding.get("transactional_id")
+    if ours is None or ours in names or len(names) != 1:
+        behind = mine(case, [folder])
+    else:
+        behind = case.dump.entries([folder], names.pop())
+    return [one for one in behind if one.offset > batch.last]
 
 
 def last_of_id(case: Case) -> bool | None:
@@ -1992,11 +2002,13 @@ def lacks_marker(case: Case) -> bool | None:
     # Offsets that are missing behind the data hold no marker in this copy, either.
     copy.require_readable(begin)
     found = [o for o in copy.of(state.producer) if o.kind == kind and o.batch.epoch == state.epoch]
+    if state.client_version >= 2 and not found:
+        return True
     # A fault may give a second id the producer id; then both ids' decisions need these markers.
     of_all = case.dump.entries(case.dump.logs_of_producer(state.producer), None)
     ids = {o.transactional_id for o in of_all if o.state and o.state.producer == state.producer}
     if state.client_version >= 2 and len(ids) == 1:
-        return not found
+        return False
     behind = [one for one in found if one.batch.base > begin]
     completed = decisions(case, state.producer, state.epoch, kind, listing=True, entries=of_all)
     if len(found) < len(completed):
