@@ -401,7 +401,7 @@ SUMMARY_TYPE = table(
     long("lowest_position", "byte position of the batch with the smallest base offset"),
     long("highest_position", "byte position of the batch with the largest last offset"),
     long("broker_timestamp", "largest timestamp by a broker's clock, ms; null: none seen"),
-    long("client_timestamp", "largest timestamp of a batch, whoever's clock it is of, ms"),
+    long("newest_timestamp", "largest timestamp of a batch, by any clock, ms"),
     long("replicated_timestamp", "the same below the high watermark, where that is known"),
     boolean("cleaner_traces", "a batch has a delete horizon, or lacks some or all of its records"),
     boolean("reaches_next", "a batch has an offset at or after the start of the next segment"),

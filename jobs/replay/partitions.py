@@ -379,7 +379,7 @@ def _seen(splits: DataFrame) -> DataFrame:
     return splits.groupBy("partition_index").agg(
         F.max("last_offset").alias("last_offset"),
         F.max("broker_timestamp").alias("broker_timestamp"),
-        F.max("client_timestamp").alias("client_timestamp"),
+        F.max("newest_timestamp").alias("newest_timestamp"),
         F.max("replicated_timestamp").alias("replicated_timestamp"),
         F.max("final_leader_epoch").alias("final_leader_epoch"),
         F.max(F.col("cleaner_traces").cast("int")).alias("cleaner_traces"),
@@ -471,7 +471,7 @@ def _metadata_is_later() -> Column:
     clients' clocks do: they can only weaken a verdict. The controller writes a record at least
     every `metadata.max.idle.interval.ms`.
     """
-    newest = F.coalesce("broker_timestamp", "client_timestamp")
+    newest = F.coalesce("broker_timestamp", "newest_timestamp")
     written = F.greatest(newest, "copied_at_ms")
     later = F.try_add(F.col("metadata_up_to_ms"), F.lit(METADATA_IDLE_MS)) >= written
     known: Column = F.coalesce(later, F.lit(True))

@@ -1239,6 +1239,14 @@ def newest_of_id(case: Case) -> Entry | None:
     return None if name is None else case.dump.newest(name)
 
 
+def newest_state(case: Case) -> tuple[Entry, State]:
+    """The last record of the finding's transactional id, and its state. Raises HoldsError."""
+    newest = newest_of_id(case)
+    if newest is None or newest.state is None:
+        raise HoldsError("no record of the transactional id is in the dump")
+    return newest, newest.state
+
+
 def lists_open(case: Case, state: State) -> bool:
     """Whether a transaction runs there that lists the finding's partition."""
     return state.state == ONGOING and case.place in state.places
@@ -1789,10 +1797,7 @@ def not_run_here(case: Case) -> bool | None:
 
 def overdue_here(case: Case) -> bool | None:
     """The last record of the id is Ongoing, lists the partition, and has outlived its timeout."""
-    newest = newest_of_id(case)
-    if newest is None or newest.state is None:
-        raise HoldsError("no record of the transactional id is in the dump")
-    state = newest.state
+    newest, state = newest_state(case)
     if not lists_open(case, state):
         return False
     until = max(case.dump.as_of or -1, entries_of(newest.folder)[1].newest_ms)
@@ -1803,10 +1808,7 @@ def overdue_here(case: Case) -> bool | None:
 
 def went_on(case: Case) -> bool | None:
     """The last record of the id has a higher epoch, or producer id, and decides nothing."""
-    newest = newest_of_id(case)
-    if newest is None or newest.state is None:
-        raise HoldsError("no record of the transactional id is in the dump")
-    state, data = newest.state, open_data(case)
+    (_, state), data = newest_state(case), open_data(case)
     above = state.producer != data.producer or state.epoch > data.epoch
     return above and state.state not in PREPARED
 

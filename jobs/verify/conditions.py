@@ -302,6 +302,12 @@ def memory_of_markers_may_be_lost() -> Excuse:
     return suspect(VERSION_DEPENDENT, lambda: _head_went() & markers_alone())
 
 
+def is_marker_again() -> Column:
+    """Whether the row is a marker, and nothing of its producer lies behind another of its epoch."""
+    same_epoch: Column = F.col("previous_marker.epoch") == F.col("marker_epoch")
+    return (F.col("all_batches") == 0) & same_epoch
+
+
 def _head_went() -> Column:
     """Whether the log start offset has risen, and brokers may have been older than KRaft."""
     return (F.col("log_start_offset") > 0) & ~F.col("created_once")

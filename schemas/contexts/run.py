@@ -19,11 +19,10 @@ COLUMNS = """
     bigint, highest_data_epoch int, highest_marker_epoch int, highest_coordinator_epoch int,
     transaction_number bigint, chain struct<first_sequence:int, epoch_before:int,
     sequence_before:int, offset_before:bigint, timestamp_before:bigint, first_offset:bigint>,
-    data_transaction_number bigint,
-    open_transaction boolean, open_first_offset bigint, expected_sequence int, known_checksums
-    array<bigint>, topic string, partition int, broker int, coordinator_topic boolean, start_known
-    boolean, stable_below bigint, cleaning string, cleaned_below bigint,
-    cleaner_checkpoint bigint, log_start_offset bigint,
+    data_transaction_number bigint, open_transaction boolean, open_first_offset bigint,
+    expected_sequence int, known_checksums array<bigint>, topic string, partition int, broker int,
+    coordinator_topic boolean, start_known boolean, stable_below bigint, cleaning string,
+    cleaned_below bigint, cleaner_checkpoint bigint, log_start_offset bigint,
     has_log_start_checkpoint boolean, clean_shutdown boolean, created_once boolean, first_base
     bigint, holes array<struct<first:bigint, end:bigint, producer_id:bigint>>, missing
     array<struct<first:bigint, end:bigint, producer_id:bigint>>, emptied array<struct<first:bigint,

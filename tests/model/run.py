@@ -2,7 +2,7 @@
 
 `make model TRANSACTIONS=10000000` prints for each audit what was found, and fails on any violation.
 A world that is accused is made again by its seed and number: `World(seed, VOLUME, index, count)`.
-Worlds take a third of the time; with `--keep` they are written once, and audited again by each run.
+With `--keep` the worlds are written once, and audited again by each run.
 """
 
 import argparse

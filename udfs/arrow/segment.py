@@ -230,7 +230,7 @@ def summary_row(
         "lowest_position": int(headers.position[low]) + start,
         "highest_position": int(headers.position[high]) + start,
         "broker_timestamp": newest,
-        "client_timestamp": int(headers.max_timestamp.max()),
+        "newest_timestamp": int(headers.max_timestamp.max()),
         "replicated_timestamp": replicated,
         "last_legacy_offset": int(legacy.max()) if legacy.size else None,
         "cleaner_traces": bool(

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 
 from jobs.model.transactions import CLOSED_COLUMNS, all_transactions
 from jobs.spark.joins import small
-from jobs.verify.conditions import lost_between, one_instant
+from jobs.verify.conditions import is_marker_again, lost_between, one_instant
 from jobs.verify.contexts.context import Context, with_paths
 from jobs.verify.contexts.open_transaction import coordinator_columns
 from jobs.verify.contexts.transaction import Ages
@@ -61,9 +61,7 @@ def _repeats_an_abort() -> Column:
     A coordinator that takes over sends the markers of a Prepare record again
     (`TransactionStateManager.loadTransactionsForTxnTopicPartition`).
     """
-    before = F.col("previous_marker")
-    alone = F.col("first_offset").isNull() & ~F.col("marker_commit")
-    return surely(alone & (before["epoch"] == F.col("marker_epoch")) & ~before["commit"])
+    return surely(is_marker_again() & ~F.col("marker_commit") & ~F.col("previous_marker.commit"))
 
 
 def _contradictions(given: OffsetTransactions, partition_info: DataFrame) -> DataFrame:

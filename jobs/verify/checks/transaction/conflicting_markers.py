@@ -19,7 +19,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
-from jobs.verify.conditions import unstable_tail
+from jobs.verify.conditions import is_marker_again, unstable_tail
 from jobs.verify.verdict import (
     ADMIN_ABORT_POSSIBLE,
     DUMP_BEFORE_EVENT,
@@ -43,11 +43,7 @@ CHECK = Check(
     severity=ERROR,
     context="transaction",
     source="TransactionMetadata.prepareTransitionTo",
-    fires=lambda: (
-        (F.col("all_batches") == 0)
-        & (F.col("previous_marker.epoch") == F.col("marker_epoch"))
-        & (F.col("previous_marker.commit") != F.col("marker_commit"))
-    ),
+    fires=lambda: is_marker_again() & (F.col("previous_marker.commit") != F.col("marker_commit")),
     excuses=(
         explained(MISSING_RANGE, lambda: F.col("missing_before_marker")),
         unstable_tail("marker_offset"),

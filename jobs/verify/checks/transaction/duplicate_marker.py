@@ -16,6 +16,7 @@ Evidence: both markers.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import INFO, Check, Proof, text
+from jobs.verify.conditions import is_marker_again
 from jobs.verify.verdict import ALSO_LEGAL, MISSING_RANGE, explained, suspect
 
 CHECK = Check(
@@ -23,11 +24,7 @@ CHECK = Check(
     severity=INFO,
     context="transaction",
     source="TransactionMarkerChannelManager",
-    fires=lambda: (
-        (F.col("all_batches") == 0)
-        & (F.col("previous_marker.epoch") == F.col("marker_epoch"))
-        & (F.col("previous_marker.commit") == F.col("marker_commit"))
-    ),
+    fires=lambda: is_marker_again() & (F.col("previous_marker.commit") == F.col("marker_commit")),
     excuses=(
         explained(MISSING_RANGE, lambda: F.col("missing_before_marker")),
         suspect(ALSO_LEGAL),
