@@ -74,7 +74,10 @@ def _chain() -> tuple[Column, Column]:
         .otherwise(sequence)
         .alias("sequence_before"),
         F.when(~follows, F.col("previous.last_offset")).alias("offset_before"),
-        F.when(~follows, F.col("state_timestamp")).alias("timestamp_before"),
+        # No broker forgets a producer while its transaction is open.
+        F.when(~follows & ~F.col("open_transaction"), F.col("state_timestamp")).alias(
+            "timestamp_before"
+        ),
         F.when(~follows, F.col("first_offset")).alias("first_offset"),
     )
     return begins, chain
@@ -90,12 +93,12 @@ def producer_states(runs: DataFrame) -> DataFrame:
 
     A state of the snapshot at which the log begins is a run, too, before all others (`initial`).
 
-    Added: has_data, has_marker, start_offset; the columns of `_known_before`; chain (the contiguous
-    sequences that `previous` ends: first_sequence and first_offset, and epoch, last sequence and
-    last offset of the data before it, and the timestamp of the state then, ms; the last three null
-    where it was folded away);
-    data_transaction_number (that of the newest transactional data before the run); those of
-    `_with_open_transaction` and `_with_expected`, but not checksums_before and last_checksums.
+    Added: has_data, has_marker, start_offset; the columns of `_known_before`; those of
+    `_with_open_transaction`; chain (the contiguous sequences that `previous` ends: first_sequence
+    and first_offset, and epoch, last sequence and last offset of the data before it, and the
+    timestamp of the state then, ms, null where a transaction was open; timestamp and offsets null
+    where it was folded away); those of `_with_expected`, but not checksums_before and
+    last_checksums.
 
     Where a file is split changes none of this, except where `previous` begins and how many batches
     it has. A run that `follows` folded transactions has the past of the first of those (points 3
@@ -113,15 +116,10 @@ def producer_states(runs: DataFrame) -> DataFrame:
     order = Window.partitionBy("partition_index", "producer_id").orderBy(ends, "start_offset")
     before = order.rowsBetween(Window.unboundedPreceding, -1)
     stated = numbered.select("*", *_known_before(order, before))
+    opened = _with_open_transaction(stated, before)
     begins_chain, chain = _chain()
-    chained = stated.select(
-        "*",
-        _newest(F.when(begins_chain, chain), before).alias("chain"),
-        _newest(F.when(is_transactional_data(), F.col("transaction_number")), before).alias(
-            "data_transaction_number"
-        ),
-    )
-    return _with_expected(_with_open_transaction(chained, before))
+    chained = opened.select("*", _newest(F.when(begins_chain, chain), before).alias("chain"))
+    return _with_expected(chained)
 
 
 def _newest(value: Column, before: WindowSpec) -> Column:
@@ -155,7 +153,13 @@ def _known_before(order: WindowSpec, before: WindowSpec) -> list[Column]:
 
 
 def _with_open_transaction(rows: DataFrame, before: WindowSpec) -> DataFrame:
-    """Adds open_transaction (of this producer, before the run), open_first_offset (its begin)."""
+    """Adds what was open of this producer before the run.
+
+    data_transaction_number: that of the newest transactional data before it; open_transaction;
+    open_first_offset: where that began.
+    """
+    newest_data = F.when(is_transactional_data(), F.col("transaction_number"))
+    rows = rows.select("*", _newest(newest_data, before).alias("data_transaction_number"))
     is_open = surely(F.col("data_transaction_number") == F.col("transaction_number"))
     opens = is_transactional_data() & ~F.col("open_transaction")
     opened_at = _newest(F.when(opens, F.col("first_offset")), before)
