@@ -467,12 +467,11 @@ def _cleaner() -> list[Column]:
 def _metadata_is_later() -> Column:
     """Whether the copy of `__cluster_metadata` is not known to be older than that of the partition.
 
-    It lacks a policy that was set later. Where no broker's clock tells how late a partition is,
-    clients' clocks do: they can only weaken a verdict. The controller writes a record at least
-    every `metadata.max.idle.interval.ms`.
+    It lacks a policy that was set later. Clients' clocks count as well as brokers', whose newest
+    moment may be an old marker: they can only weaken a verdict. The controller writes a record at
+    least every `metadata.max.idle.interval.ms`.
     """
-    newest = F.coalesce("broker_timestamp", "newest_timestamp")
-    written = F.greatest(newest, "copied_at_ms")
+    written = F.greatest("broker_timestamp", "newest_timestamp", "copied_at_ms")
     later = F.try_add(F.col("metadata_up_to_ms"), F.lit(METADATA_IDLE_MS)) >= written
     known: Column = F.coalesce(later, F.lit(True))
     return known

@@ -74,10 +74,6 @@ def _chain() -> tuple[Column, Column]:
         .otherwise(sequence)
         .alias("sequence_before"),
         F.when(~follows, F.col("previous.last_offset")).alias("offset_before"),
-        # No broker forgets a producer while its transaction is open.
-        F.when(~follows & ~F.col("open_transaction"), F.col("state_timestamp")).alias(
-            "timestamp_before"
-        ),
         F.when(~follows, F.col("first_offset")).alias("first_offset"),
     )
     return begins, chain
@@ -94,11 +90,10 @@ def producer_states(runs: DataFrame) -> DataFrame:
     A state of the snapshot at which the log begins is a run, too, before all others (`initial`).
 
     Added: has_data, has_marker, start_offset; the columns of `_known_before`; those of
-    `_with_open_transaction`; chain (the contiguous sequences that `previous` ends: first_sequence
-    and first_offset, and epoch, last sequence and last offset of the data before it, and the
-    timestamp of the state then, ms, null where a transaction was open; timestamp and offsets null
-    where it was folded away); those of `_with_expected`, but not checksums_before and
-    last_checksums.
+    `_with_open_transaction`; begins_chain (contiguous sequences begin with the run); chain (those
+    that `previous` ends: first_sequence and first_offset, and epoch, last sequence and last offset
+    of the data before it; offsets null where it was folded away); those of `_with_expected`, but
+    not checksums_before and last_checksums.
 
     Where a file is split changes none of this, except where `previous` begins and how many batches
     it has. A run that `follows` folded transactions has the past of the first of those (points 3
@@ -118,7 +113,11 @@ def producer_states(runs: DataFrame) -> DataFrame:
     stated = numbered.select("*", *_known_before(order, before))
     opened = _with_open_transaction(stated, before)
     begins_chain, chain = _chain()
-    chained = opened.select("*", _newest(F.when(begins_chain, chain), before).alias("chain"))
+    chained = opened.select(
+        "*",
+        surely(begins_chain).alias("begins_chain"),
+        _newest(F.when(begins_chain, chain), before).alias("chain"),
+    )
     return _with_expected(chained)
 
 

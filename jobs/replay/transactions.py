@@ -31,19 +31,20 @@ ABORT_COLUMNS = (
 def transactions(states: DataFrame) -> DataFrame:
     """One row a transaction or a marker that ended none, from `producers.producer_states`.
 
-    Columns: partition_index, producer_id, transaction_number, first_offset, last_offset (null for
-    a marker alone), lowest_epoch, highest_epoch (of the data), batches, records, all_batches (data
-    of any kind since the marker before), timestamps in ms (of data: a client's; last_append_ms is
-    the broker's of the last batch, null where it has none), outcome (commit, abort, open; null
-    where only non-transactional data follow the last marker), the columns of the marker,
-    oldest_other (see LOG_ROW), previous_marker, previous_data_epoch, previous_closed_data
-    (previous_marker ended a transaction with data), opening_marker (the nearest marker before the
-    first batch, for open ones too; null for one in front of the log), opening_marker_ended (highest
-    epoch of the data that marker ended, null for none), state_timestamp (of the state before the
-    transaction), earlier_epoch (highest data or marker epoch before the marker),
-    highest_coordinator_epoch, first_file_index, first_position, first_length, marker_epoch_before
-    (see LOG_ROW), last_file_index, last_position, last_length, marker_file_index, first_kept (first
-    offset of its data that do not lie below the log start; null where all do).
+    Columns: partition_index, producer_id, transaction_number, first_offset, last_offset (null for a
+    marker alone), lowest_epoch, highest_epoch (of the data), batches, records, all_batches (data of
+    any kind since the marker before), timestamps in ms (of data: a client's; last_append_ms is the
+    broker's of the last batch, null where it has none), outcome (commit, abort, open; null where
+    only non-transactional data follow the last marker), the columns of the marker, oldest_other
+    (see LOG_ROW), previous_marker, previous_data (the newest before the run of the marker: last
+    offset, epoch, timestamp), previous_closed_data (previous_marker ended a transaction with data),
+    opening_marker (the nearest marker before the first batch, for open ones too; null for one in
+    front of the log), opening_marker_ended (highest epoch of the data that marker ended, null for
+    none), state_timestamp (of the state before the transaction), earlier_epoch (highest data or
+    marker epoch before the marker), highest_coordinator_epoch, first_file_index, first_position,
+    first_length, marker_epoch_before (see LOG_ROW), last_file_index, last_position, last_length,
+    marker_file_index, first_kept (first offset of its data that do not lie below the log start;
+    null where all do).
     """
     data = is_transactional_data()
     # Of the states at which the log begins, only what is still open is a transaction in it.
@@ -78,7 +79,7 @@ def transactions(states: DataFrame) -> DataFrame:
         "all_batches",
         outcome.alias("outcome"),
         "previous_marker",
-        "previous_data_epoch",
+        "previous_data",
         "previous_closed_data",
         "opening.state_timestamp",
         "opening.opening_marker",
@@ -92,6 +93,15 @@ def _closes_data() -> Column:
     """Whether the marker before the run ended a transaction with data."""
     closes: Column = F.col("data_transaction_number") == F.col("transaction_number") - 1
     return closes
+
+
+def _data_before() -> Column:
+    """The newest data before the run, as a struct."""
+    return F.struct(
+        F.col("previous.last_offset").alias("offset"),
+        F.col("previous.epoch").alias("epoch"),
+        F.col("previous.last_timestamp").alias("timestamp"),
+    )
 
 
 def _of_data() -> list[Column]:
@@ -149,7 +159,7 @@ def _of_marker() -> list[Column]:
     return [
         of_marker(marker).alias("marker"),
         of_marker(F.col("previous_marker")).alias("previous_marker"),
-        of_marker(F.col("previous.epoch")).alias("previous_data_epoch"),
+        of_marker(_data_before()).alias("previous_data"),
         of_marker(_closes_data()).alias("previous_closed_data"),
         of_marker(F.col("highest_coordinator_epoch")).alias("highest_coordinator_epoch"),
     ]

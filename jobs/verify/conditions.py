@@ -5,6 +5,8 @@ of one context, which their docstrings name.
 """
 
 from collections.abc import Callable
+from functools import reduce
+from operator import or_
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
@@ -287,19 +289,46 @@ def fence_may_be_forgotten() -> Excuse:
 
     That is the state after a marker of a higher epoch (`ProducerStateManager.isProducerRetained`).
     DeleteRecords and retention raise it, and nobody knows when; a broker up to 2.4 then accepts
-    only sequence 0. A topic that KRaft created was on newer brokers only.
+    only sequence 0. A topic that KRaft created was on newer brokers only, and a COMMIT that raised
+    the epoch of its data was written by a newer one (transaction.version 2).
     """
-    return suspect(VERSION_DEPENDENT, lambda: _head_went() & (F.col("first_sequence") == 0))
+
+    def raised() -> Column:
+        ended_them = F.col("transaction_number") == F.col("data_transaction_number") + 1
+        by_one = F.col("previous_marker.epoch") == F.col("previous.epoch") + 1
+        return surely(ended_them & by_one & F.col("previous_marker.commit"))
+
+    return suspect(
+        VERSION_DEPENDENT, lambda: _head_went() & (F.col("first_sequence") == 0) & ~raised()
+    )
 
 
-def memory_of_markers_may_be_lost() -> Excuse:
-    """The same for a marker that ends no data, behind one that ended none."""
+def markers_may_be_forgotten() -> tuple[Excuse, ...]:
+    """The same for a marker that ends no data: nothing is decided by it, so nothing is harmed.
 
-    def markers_alone() -> Column:
-        after_data = F.coalesce("previous_closed_data", F.lit(False))
-        return F.col("first_offset").isNull() & ~after_data
+    Without data of the epoch of the marker before, the state also has no timestamp up to 2.4.0, and
+    is gone when the broker looks next (KAFKA-9144). With such data it goes as they do, and where
+    the log began is not known of a running or killed broker.
+    """
 
-    return suspect(VERSION_DEPENDENT, lambda: _head_went() & markers_alone())
+    def alone() -> Column:
+        return F.col("first_offset").isNull() & ~F.col("created_once")
+
+    def has_data() -> Column:
+        of_epoch = F.col("previous_data.epoch") == F.col("previous_marker.epoch")
+        kept = ~_below_the_start("previous_data.offset") & ~F.col("data_may_have_expired")
+        return surely(of_epoch & kept)
+
+    def raised() -> Column:
+        by_one = F.col("previous_marker.epoch") == F.col("previous_data.epoch") + 1
+        commit = F.col("previous_marker.commit")
+        return surely(F.col("previous_closed_data") & by_one & commit)
+
+    return (
+        suspect(VERSION_DEPENDENT, lambda: alone() & ~has_data() & ~raised()),
+        log_start_unknown(alone),
+        inconclusive(DUMP_BEFORE_EVENT, lambda: ~F.col("clean_shutdown") & alone()),
+    )
 
 
 def is_marker_again() -> Column:
@@ -331,6 +360,23 @@ def began_anew_where_the_start_is_unknown() -> tuple[Excuse, ...]:
         log_start_unknown(anew),
         inconclusive(DUMP_BEFORE_EVENT, lambda: ~F.col("clean_shutdown") & anew()),
     )
+
+
+def may_begin_anew() -> Column:
+    """Whether the broker may have forgotten what was before a run (context `run`).
+
+    It then took the run for the first of its producer, up to 2.4 with sequence 0 alone. A batch
+    that is there byte for byte did not begin anew.
+    """
+    anew = (
+        state_may_have_expired(),
+        forgotten_in_place("previous.last_offset"),
+        forgotten_behind_a_marker(),
+        *began_anew_where_the_start_is_unknown(),
+    )
+    head = (F.col("first_sequence") == 0) & _below_the_start("previous.last_offset")
+    forgotten = reduce(or_, (surely(excuse.when()) for excuse in anew), surely(head))
+    return forgotten & ~F.col("same_bytes")
 
 
 def began_anew_above_the_start() -> Excuse:

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 
 from jobs.model.transactions import CLOSED_COLUMNS, all_transactions
 from jobs.spark.joins import small
-from jobs.verify.conditions import is_marker_again, lost_between, one_instant
+from jobs.verify.conditions import lost_between, one_instant
 from jobs.verify.contexts.context import Context, with_paths
 from jobs.verify.contexts.open_transaction import coordinator_columns
 from jobs.verify.contexts.transaction import Ages
@@ -55,13 +55,16 @@ def _ended(transactions: DataFrame, kinds: DataFrame, commit: bool) -> DataFrame
     return placed.filter(F.col("of_offsets") | ~F.col("coordinator_topic"))
 
 
-def _repeats_an_abort() -> Column:
-    """Whether a row of replay is an ABORT marker alone, right behind an ABORT of its epoch.
+def _aborts() -> Column:
+    """How many aborts of one epoch a partition shows; aggregates.
 
-    A coordinator that takes over sends the markers of a Prepare record again
+    An ABORT marker alone behind another may be that one once more: a coordinator that takes over
+    sends the markers of a Prepare record again
     (`TransactionStateManager.loadTransactionsForTxnTopicPartition`).
     """
-    return surely(is_marker_again() & ~F.col("marker_commit") & ~F.col("previous_marker.commit"))
+    alone = F.col("first_offset").isNull()
+    first_is_alone = F.min_by(alone.cast("int"), F.col("marker_offset"))
+    return F.count_if(~alone) + first_is_alone
 
 
 def _contradictions(given: OffsetTransactions, partition_info: DataFrame) -> DataFrame:
@@ -77,9 +80,7 @@ def _contradictions(given: OffsetTransactions, partition_info: DataFrame) -> Dat
         F.col("stable_below").alias("place_stable_below"),
     )
 
-    replayed = given.transactions.withColumn("repeats", _repeats_an_abort())
-    folded = given.regular_aborts.withColumn("repeats", F.lit(False))
-    aborted = _ended(all_transactions(replayed, folded, "repeats"), kinds, False)
+    aborted = _ended(all_transactions(given.transactions, given.regular_aborts), kinds, False)
     committed = _ended(all_transactions(given.transactions, given.regular), kinds, True)
     whole = F.struct(*[*CLOSED_COLUMNS, "place", "place_stable_below"])
     # Before transaction.version 2 an epoch may have any number of them, and pairing each with each
@@ -90,7 +91,7 @@ def _contradictions(given: OffsetTransactions, partition_info: DataFrame) -> Dat
         )
         .agg(
             F.min(F.when(F.col("first_offset").isNotNull(), whole)).alias("aborted"),
-            F.count_if(~F.col("repeats")).alias("aborts"),
+            _aborts().alias("aborts"),
         )
         .filter(F.col("aborted").isNotNull())
         .select("producer_id", "producer_epoch", "of_offsets", "aborted", "aborts")

@@ -1,19 +1,20 @@
 """Context `run`: one row is batches of a producer, with its state before them."""
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.spark.joins import small
 from jobs.verify.conditions import (
     lost_between,
     marker_lost,
+    may_begin_anew,
     number_missing,
     own_missing_between,
 )
 from jobs.verify.contexts.append_bound import with_latest_append
 from jobs.verify.contexts.context import Context, with_paths
 from udfs.rules.logic import surely
-from udfs.rules.memory import at_least_later, may_be_gone_with_the_head, may_have_expired
+from udfs.rules.memory import at_least_later, may_have_expired
 from udfs.rules.producer_step import LAST_EPOCH, Batch, Known, follows, sequence_distance
 
 # Up to which moment the broker may have expired producers is asked of these alone.
@@ -84,15 +85,12 @@ def _repeats() -> Column:
     return _knows_epoch() & (first <= last) & (last <= chain_end)
 
 
-def _joins_earlier(expiration_ms: int) -> Column:
+def _joins_earlier() -> Column:
     """Whether the run goes on where sequences were before the chain that `previous` ends.
 
     Or where they would be had that chain been right: what is wrong is that chain. Where a broker
     may have forgotten what was before it, the chain may be right, and nothing can join that.
     """
-    forgotten = may_have_expired(
-        F.col("chain.timestamp_before"), F.col("latest_append_ms"), F.lit(False), expiration_ms
-    ) | may_be_gone_with_the_head(F.col("chain.offset_before"), F.col("log_start_offset"))
     # Only a chain that is reported itself excuses what comes after it: of the same epoch, or
     # of a higher one that did not begin at 0. After missing offsets it may begin anywhere.
     outlier = (F.col("previous.epoch") == F.col("chain.epoch_before")) | (
@@ -105,9 +103,23 @@ def _joins_earlier(expiration_ms: int) -> Column:
         & outlier
         & ((skipped == 1) | (skipped == _into_chain("previous.last_sequence") + 2))
         & ~surely(missing)
-        & ~surely(forgotten)
+        & (F.col("chain_begin.offset") == F.col("chain.first_offset"))
+        & ~F.col("chain_begin.forgotten")
     )
     return joins
+
+
+def _with_chain_begin(rows: DataFrame) -> DataFrame:
+    """Adds chain_begin: the newest run before that begins a chain against the rules.
+
+    offset: its first; forgotten: what was before it may have been forgotten by then.
+    """
+    ends = F.greatest("last_offset", "marker_offset")
+    order = Window.partitionBy("partition_index", "producer_id").orderBy(ends, "start_offset")
+    begin = F.struct(F.col("first_offset").alias("offset"), may_begin_anew().alias("forgotten"))
+    before = order.rowsBetween(Window.unboundedPreceding, -1)
+    newest = F.last(F.when(F.col("begins_chain"), begin), ignorenulls=True).over(before)
+    return rows.withColumn("chain_begin", newest)
 
 
 def _before_the_run() -> list[Column]:
@@ -164,7 +176,7 @@ def run_context(
     checksum of the first one is among the newest before it), state_may_have_expired (by then),
     data_may_have_expired (the same of a broker that asks data alone, and not of the same bytes),
     pause_or_break (the client's clock shows a pause, or the run breaks a rule), the columns of
-    `_before_the_run`, repeats and joins_earlier.
+    `_before_the_run`, chain_begin (see `_with_chain_begin`), repeats and joins_earlier.
 
     All checks judge the first batch of the run, and `offset_last` is the last offset of that
     batch, so that no finding depends on how the decoder cut the data into runs.
@@ -190,8 +202,10 @@ def run_context(
         bounded = with_latest_append(selected, states, now).withColumn(
             "same_bytes", surely(same_bytes)
         )
+        sequenced = bounded.withColumn("client_data", ~F.col("coordinator_topic"))
+        remembered = _with_memory(sequenced, _follows(), expiration_ms)
         named = with_paths(
-            _with_memory(bounded, _follows(), expiration_ms),
+            _with_chain_begin(remembered),
             files,
             file="file_index",
             previous_file="previous.file_index",
@@ -199,11 +213,10 @@ def run_context(
         )
         return named.select(
             "*",
-            (~F.col("coordinator_topic")).alias("client_data"),
             surely(_knows_epoch()).alias("sequence_known"),
             *_before_the_run(),
             surely(_repeats()).alias("repeats"),
-            surely(_joins_earlier(expiration_ms)).alias("joins_earlier"),
+            surely(_joins_earlier()).alias("joins_earlier"),
             *_places(),
             F.lit(None).cast("string").alias("transactional_id"),
         )

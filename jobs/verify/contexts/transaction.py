@@ -181,7 +181,8 @@ def transaction_context(
     Added: the columns of `jobs.verify.contexts.open_transaction` (`coordinator_columns`,
     `late_write_columns`, hangs, overdue, start_untold), of `with_moments`, `with_listing` and
     `with_marker_decisions`, of `_holding` and `_lost_around_marker`; age_ms (see `age`);
-    state_may_have_expired. `history`: producer ids, of `jobs.replay.decisions`.
+    state_may_have_expired; data_may_have_expired (the same of a broker that asks previous_data
+    alone). `history`: producer ids, of `jobs.replay.decisions`.
     """
     is_open = F.col("outcome") == "open"
     oldest = transactions.groupBy("partition_index").agg(
@@ -204,10 +205,13 @@ def transaction_context(
         joined = listed.join(
             small(coordinator), on=F.col("producer_id") == F.col("owned"), how="left"
         )
+
         # The marker's own moment, or that of data which it ends, is the broker's.
-        expired = at_least_later(
-            F.col("state_timestamp"), F.col("marker_timestamp"), ages.producer_expiration
-        )
+        def expired(timestamp: str) -> Column:
+            later = F.col("marker_timestamp")
+            since: Column = at_least_later(F.col(timestamp), later, ages.producer_expiration)
+            return surely(since)
+
         named = with_paths(joined, files, **FILES)
         described = named.select(
             "*",
@@ -216,7 +220,8 @@ def transaction_context(
             logs_later(ages.clock_tolerance).alias("logs_later"),
             *_holding(ages.now),
             *_lost_around_marker(),
-            surely(expired).alias("state_may_have_expired"),
+            expired("state_timestamp").alias("state_may_have_expired"),
+            expired("previous_data.timestamp").alias("data_may_have_expired"),
             *_places(),
         )
         aged = described.withColumn("age_ms", age(ages.now))

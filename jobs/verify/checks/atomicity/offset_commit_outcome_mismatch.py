@@ -10,8 +10,8 @@ When it is legal: under transaction.version 0 and 1 several transactions share a
 is judged only if the coordinator decided exactly one transaction in it. The first transaction of
 version 2 shares its epoch with those before it: nothing is reported if the coordinator decided as
 many aborts for that partition as it has ABORT markers; a marker that was sent again does not count.
-If the coordinator's log has the producer id and was compacted, nobody knows how many there were. An
-operator may have aborted hanging data that were not part of the transaction.
+If the coordinator's log has the producer id no longer, or was compacted, nobody knows how many
+there were. An operator may have aborted hanging data that were not part of the transaction.
 
 Evidence: the first batch of the offset commits, the first batch of the output, and the
 coordinator's record.
@@ -27,6 +27,7 @@ from jobs.verify.verdict import (
     EMPTY_TRANSACTION_POSSIBLE,
     OTHER_OUTCOME,
     TXNLOG_COMPACTED,
+    TXNLOG_NOT_DUMPED,
     UNSTABLE_TAIL,
     explained,
     inconclusive,
@@ -95,6 +96,7 @@ CHECK = Check(
         inconclusive(
             TXNLOG_COMPACTED, lambda: _of_older() & F.col("history").isNull() & _has_owner()
         ),
+        inconclusive(TXNLOG_NOT_DUMPED, lambda: _of_older() & F.col("history").isNull()),
         suspect(ADMIN_ABORT_POSSIBLE, lambda: ~_raised("aborted") & ~_one_transaction()),
     ),
     expected=lambda: text("the outcome of the output in {place}", place="output.place"),

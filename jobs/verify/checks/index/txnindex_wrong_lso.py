@@ -7,9 +7,10 @@ Why it is wrong: a broker ends its search of the index at this value
 (TransactionIndex.collectAbortedTxns). If it is too large, aborted transactions are missed.
 
 When it is legal: if no transaction was open, a follower counts transactions that begin later in the
-same fetch. Transactions before the start of the dump, or in missing offsets, are not known. A
-broker may have forgotten a transaction whose first offset is below the log start offset; without
-the log-start-offset-checkpoint of the log directory that offset is unknown.
+same fetch, also one that it truncates afterwards. Transactions before the start of the dump, or in
+missing offsets, are not known. A broker may have forgotten a transaction whose first offset is
+below the log start offset; without the log-start-offset-checkpoint of the log directory that offset
+is unknown.
 
 Evidence: the entry and the marker.
 """
@@ -45,8 +46,14 @@ def _head_forgotten() -> Column:
 
 
 def _within_the_log() -> Column:
-    """Whether a transaction can begin there, or be the next to begin."""
-    return ~F.col("clean_shutdown") | (F.col("entry.last_stable_offset") <= F.col("log_end_offset"))
+    """Whether a transaction can begin there, or be the next to begin.
+
+    A follower may have truncated it later, and the index keeps the entry of a marker that stays
+    (`TransactionIndex.truncateTo`).
+    """
+    end = F.greatest("log_end_offset", "checkpoint_high_watermark")
+    grew = ~F.col("clean_shutdown") | ~F.col("alone_in_cluster")
+    return grew | (F.col("entry.last_stable_offset") <= end)
 
 
 CHECK = Check(

@@ -9,8 +9,8 @@ that batches in between were lost after they had been written.
 When it is legal: the state of the producer had expired, or is below the log start offset in a
 segment that a restarted broker does not read from there; the cleaner removed the batches in
 between, or they are damaged or missing in the dump, and at least as many offsets are missing as
-sequences. Behind its checkpoint a cleaner removes no record outside transactions, so there the
-finding is inconclusive.
+sequences. Behind its checkpoint a cleaner removes no record outside transactions, and none of a
+transaction in part, so there the finding is inconclusive.
 
 If the head of the log is gone, the producer snapshot at its first offset shows which sequence must
 follow. A broker that has forgotten the producer, as up to Kafka 2.3 with the head of the log,
@@ -25,28 +25,37 @@ from pyspark.sql import functions as F
 from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.conditions import (
     forgotten_in_place,
+    number_missing,
     state_may_have_expired,
     unstable_tail,
 )
 from jobs.verify.verdict import CLEANED_RANGE, MISSING_RANGE, explained, inconclusive
-from udfs.rules.absence import within_reach
 from udfs.rules.producer_step import is_ahead, sequence_distance
+
+
+def _skipped() -> Column:
+    """How many sequences are skipped."""
+    skipped: Column = sequence_distance(F.col("expected_sequence"), F.col("first_sequence"))
+    return skipped
 
 
 def _skipped_fits_in_offsets() -> Column:
     """Whether so many offsets are missing: each record takes one, whatever took it from the log."""
-    skipped: Column = sequence_distance(F.col("expected_sequence"), F.col("first_sequence"))
-    return skipped <= F.col("offsets_missing_before")
+    return _skipped() <= F.col("offsets_missing_before")
 
 
 def _behind_the_keys_of_the_cleaner() -> Column:
-    """Whether records without a transaction are missing where this cleaner took none by their key.
+    """Whether records are missing where this cleaner took none by their key.
 
-    From its checkpoint to the end of that segment a pass removes aborted data and markers only. A
-    cleaner of another broker may have gone further before the records were fetched.
+    From its checkpoint to the end of that segment a pass removes aborted data and markers only; so
+    what is missing there is of no transaction that ended between the two batches. A cleaner of
+    another broker may have gone further before the records were fetched.
     """
-    passed: Column = within_reach(F.col("previous.last_offset") + 1, F.col("cleaner_checkpoint"))
-    return ~passed & ~F.col("transactional") & ~F.col("previous.transactional")
+    checkpoint = F.coalesce("cleaner_checkpoint", F.lit(0).cast("long"))
+    last = F.least(checkpoint, F.col("first_offset")) - 1
+    below = number_missing(F.col("previous.last_offset") + 1, last)
+    alone = ~F.col("transactional") & ~F.col("previous.transactional")
+    return (_skipped() > below) & (alone | F.col("open_transaction"))
 
 
 CHECK = Check(

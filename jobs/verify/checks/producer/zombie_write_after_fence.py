@@ -21,22 +21,27 @@ from jobs.verify.conditions import (
     began_anew_where_the_start_is_unknown,
     fence_may_be_forgotten,
     forgotten_with_the_head,
+    own_missing_between,
     state_may_have_expired,
     unstable_tail,
 )
 from jobs.verify.verdict import MISSING_RANGE, explained
+from udfs.rules.logic import surely
 
 
 def _marker_is_wrong() -> Column:
     """Whether the marker ended the data before it, which it cannot, and this batch fits to those.
 
     A marker behind theirs ended nothing here: whatever its epoch, it raised that of the producer.
+    So did one whose own data, or the marker of those before, are missing in front of it.
     """
     step = F.col("previous_marker.epoch") - F.col("previous.epoch")
     ended_them = F.col("transaction_number") == F.col("data_transaction_number") + 1
+    unseen = F.col("previous.last_offset") + 1, F.col("previous_marker.offset") - 1
     return (
         (F.col("previous_marker.offset") > F.col("previous.last_offset"))
         & ended_them
+        & ~surely(own_missing_between(*unseen))
         & (F.col("previous_marker.commit") & (step > 1))
         & (F.col("producer_epoch") >= F.col("previous.epoch"))
     )

@@ -34,7 +34,7 @@ from udfs.rules.logic import surely
 
 def _first_marker_ended(epoch: Column) -> Column:
     """Whether the first marker ended a transaction with data of `epoch`."""
-    ended = F.col("previous_closed_data") & (F.col("previous_data_epoch") == epoch)
+    ended = F.col("previous_closed_data") & (F.col("previous_data.epoch") == epoch)
     return surely(ended)
 
 
