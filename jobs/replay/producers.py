@@ -132,9 +132,11 @@ def _known_before(order: WindowSpec, before: WindowSpec) -> list[Column]:
     previous: struct of the nearest earlier run with data; previous_marker: of the nearest earlier
     marker. state_epoch, state_timestamp (ms): of the last batch or marker. highest_data_epoch,
     highest_marker_epoch, highest_coordinator_epoch: so far. transaction_number: markers before the
-    run. checksums_before: of the newest batches of the ROWS_OF_KNOWN runs before it.
+    run. checksums_before: of the newest batches of the ROWS_OF_KNOWN runs before it. And, of what
+    comes after it, next_data_epoch: that of the next run, null where it has no data.
     """
     markers = F.sum(F.col("has_marker").cast("int")).over(before)
+    next_data_epoch = F.lead(F.when(F.col("has_data"), F.col("producer_epoch"))).over(order)
     known = F.collect_list("last_checksums").over(order.rowsBetween(-ROWS_OF_KNOWN, -1))
     epoch = F.coalesce("marker_epoch", "producer_epoch")
     timestamp = F.coalesce("marker_timestamp", "last_timestamp")
@@ -148,6 +150,7 @@ def _known_before(order: WindowSpec, before: WindowSpec) -> list[Column]:
         F.max("coordinator_epoch").over(before).alias("highest_coordinator_epoch"),
         F.coalesce(markers, F.lit(0)).alias("transaction_number"),
         F.flatten(known).alias("checksums_before"),
+        next_data_epoch.alias("next_data_epoch"),
     ]
 
 
@@ -155,15 +158,31 @@ def _with_open_transaction(rows: DataFrame, before: WindowSpec) -> DataFrame:
     """Adds what was open of this producer before the run.
 
     data_transaction_number: that of the newest transactional data before it; open_transaction;
-    open_first_offset: where that began.
+    open_first_offset: where that began; state_has_batches: the state still has those of `previous`.
     """
     newest_data = F.when(is_transactional_data(), F.col("transaction_number"))
-    rows = rows.select("*", _newest(newest_data, before).alias("data_transaction_number"))
+    # A marker of another epoch forgets them, whichever comes then (`maybeUpdateProducerEpoch`).
+    epoch_before = F.when(F.col("has_data"), F.col("producer_epoch")).otherwise(
+        F.col("state_epoch")
+    )
+    forgets = F.when(F.col("marker_epoch") != epoch_before, F.col("marker_offset"))
+    rows = rows.select(
+        "*",
+        _newest(newest_data, before).alias("data_transaction_number"),
+        _newest(forgets, before).alias("forgot_at"),
+    )
     is_open = surely(F.col("data_transaction_number") == F.col("transaction_number"))
     opens = is_transactional_data() & ~F.col("open_transaction")
     opened_at = _newest(F.when(opens, F.col("first_offset")), before)
-    return rows.select("*", is_open.alias("open_transaction")).select(
-        "*", F.when(F.col("open_transaction"), opened_at).alias("open_first_offset")
+    has_batches = F.col("previous.last_offset") > F.coalesce("forgot_at", F.lit(-1))
+    return (
+        rows.select("*", is_open.alias("open_transaction"))
+        .select(
+            "*",
+            F.when(F.col("open_transaction"), opened_at).alias("open_first_offset"),
+            surely(has_batches).alias("state_has_batches"),
+        )
+        .drop("forgot_at")
     )
 
 
@@ -173,9 +192,7 @@ def _with_expected(rows: DataFrame) -> DataFrame:
     expected_sequence: null where nothing is known of the producer; known_checksums: of the newest
     batches before the run, KNOWN_BATCHES at most.
     """
-    known_in_epoch = (F.col("previous.epoch") == F.col("producer_epoch")) & (
-        F.col("state_epoch") == F.col("producer_epoch")
-    )
+    known_in_epoch = (F.col("state_epoch") == F.col("producer_epoch")) & F.col("state_has_batches")
     expected = (
         F.when(F.col("state_epoch").isNull(), F.lit(None))
         .when(known_in_epoch, next_sequence(F.col("previous.last_sequence")))

@@ -265,6 +265,7 @@ def forgotten_with_the_head(offset: str) -> Excuse:
 def forgotten_in_place(offset: str) -> Excuse:
     """The same for batches in the first segment; the column `offset` as above.
 
+    It may be that of a marker: behind one, without a batch, only sequence 0 is accepted, too.
     Without state any sequence is accepted since Kafka 2.5. If a snapshot at the log start offset
     remains, nothing was rebuilt without it, and only a broker up to 2.3 forgot: it accepted only 0.
     """
@@ -294,17 +295,26 @@ def fence_may_be_forgotten() -> Excuse:
     """
 
     def raised() -> Column:
-        ended_them = F.col("transaction_number") == F.col("data_transaction_number") + 1
-        by_one = F.col("previous_marker.epoch") == F.col("previous.epoch") + 1
-        return surely(ended_them & by_one & F.col("previous_marker.commit"))
+        ended = F.col("transaction_number") == F.col("data_transaction_number") + 1
+        return ended & _raised_by_commit(F.col("previous.last_offset"), F.col("previous.epoch"))
 
     return suspect(
-        VERSION_DEPENDENT, lambda: _head_went() & (F.col("first_sequence") == 0) & ~raised()
+        VERSION_DEPENDENT, lambda: _head_went() & (F.col("first_sequence") == 0) & ~surely(raised())
     )
 
 
-def markers_may_be_forgotten() -> tuple[Excuse, ...]:
-    """The same for a marker that ends no data: nothing is decided by it, so nothing is harmed.
+def _raised_by_commit(data: Column, epoch: Column) -> Column:
+    """Whether the marker before is a COMMIT that raised `epoch`, that of data that end at `data`.
+
+    Not where its own data, and the marker of these, may be missing in between.
+    """
+    marker = F.col("previous_marker")
+    by_one: Column = marker["commit"] & (marker["epoch"] == epoch + 1)
+    return by_one & ~own_missing_between(data + 1, marker["offset"] - 1)
+
+
+def markers_may_be_forgotten(harmless: Callable[[], Column]) -> tuple[Excuse, ...]:
+    """The same for a marker that ends no data, and is `harmless`: nothing is decided by it.
 
     Without data of the epoch of the marker before, the state also has no timestamp up to 2.4.0, and
     is gone when the broker looks next (KAFKA-9144). With such data it goes as they do, and where
@@ -312,22 +322,22 @@ def markers_may_be_forgotten() -> tuple[Excuse, ...]:
     """
 
     def alone() -> Column:
-        return F.col("first_offset").isNull() & ~F.col("created_once")
+        return F.col("first_offset").isNull() & ~F.col("created_once") & surely(harmless())
 
     def has_data() -> Column:
-        of_epoch = F.col("previous_data.epoch") == F.col("previous_marker.epoch")
         kept = ~_below_the_start("previous_data.offset") & ~F.col("data_may_have_expired")
-        return surely(of_epoch & kept)
+        return surely(F.col("state_has_batches") & kept)
 
     def raised() -> Column:
-        by_one = F.col("previous_marker.epoch") == F.col("previous_data.epoch") + 1
-        commit = F.col("previous_marker.commit")
-        return surely(F.col("previous_closed_data") & by_one & commit)
+        ended = F.col("previous_closed_data")
+        data = F.col("previous_data.offset"), F.col("previous_data.epoch")
+        return surely(ended & _raised_by_commit(*data))
 
     return (
         suspect(VERSION_DEPENDENT, lambda: alone() & ~has_data() & ~raised()),
         log_start_unknown(alone),
-        inconclusive(DUMP_BEFORE_EVENT, lambda: ~F.col("clean_shutdown") & alone()),
+        # The log start from which a broker of 4.0 rebuilt is in its checkpoint.
+        inconclusive(DUMP_BEFORE_EVENT, lambda: ~F.col("clean_shutdown") & alone() & ~raised()),
     )
 
 
@@ -370,7 +380,7 @@ def may_begin_anew() -> Column:
     """
     anew = (
         state_may_have_expired(),
-        forgotten_in_place("previous.last_offset"),
+        forgotten_in_place("state_offset"),
         forgotten_behind_a_marker(),
         *began_anew_where_the_start_is_unknown(),
     )

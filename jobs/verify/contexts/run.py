@@ -125,15 +125,13 @@ def _with_chain_begin(rows: DataFrame) -> DataFrame:
 def _before_the_run() -> list[Column]:
     """Offsets between the data before and the run.
 
-    state_offset: of the newest batch or marker before. lost_before, missing_before,
-    offsets_missing_before: whether offsets since the data before are lost, or missing, and how
-    many. marker_lost_before: the marker of the data before may be gone. overlaps: the log itself
-    goes back here.
+    lost_before, missing_before, offsets_missing_before: whether offsets since the data before are
+    lost, or missing, and how many. marker_lost_before: the marker of the data before may be gone.
+    overlaps: the log itself goes back here.
     """
     last = F.col("previous.last_offset")
     unseen = F.coalesce(last + 1, F.lit(0)), F.col("first_offset") - 1
     return [
-        F.greatest("previous.last_offset", "previous_marker.offset").alias("state_offset"),
         lost_between(*unseen).alias("lost_before"),
         marker_lost(last, *unseen).alias("marker_lost_before"),
         own_missing_between(*unseen).alias("missing_before"),
@@ -171,12 +169,13 @@ def run_context(
 
     `now`: the moment to which ages refer, ms.
 
-    Added: client_data (sequences mean something), sequence_known (an earlier batch of the same
-    epoch is known), latest_append_ms (see `with_latest_append`), same_bytes (a batch with the
-    checksum of the first one is among the newest before it), state_may_have_expired (by then),
-    data_may_have_expired (the same of a broker that asks data alone, and not of the same bytes),
-    pause_or_break (the client's clock shows a pause, or the run breaks a rule), the columns of
-    `_before_the_run`, chain_begin (see `_with_chain_begin`), repeats and joins_earlier.
+    Added: client_data (sequences mean something), state_offset (of the newest batch or marker
+    before), sequence_known (an earlier batch of the same epoch is known), latest_append_ms (see
+    `with_latest_append`), same_bytes (a batch with the checksum of the first one is among the
+    newest before it), state_may_have_expired (by then), data_may_have_expired (the same of a broker
+    that asks data alone, and not of the same bytes), pause_or_break (the client's clock shows a
+    pause, or the run breaks a rule), the columns of `_before_the_run`, chain_begin (see
+    `_with_chain_begin`), repeats and joins_earlier.
 
     All checks judge the first batch of the run, and `offset_last` is the last offset of that
     batch, so that no finding depends on how the decoder cut the data into runs.
@@ -202,8 +201,12 @@ def run_context(
         bounded = with_latest_append(selected, states, now).withColumn(
             "same_bytes", surely(same_bytes)
         )
-        sequenced = bounded.withColumn("client_data", ~F.col("coordinator_topic"))
-        remembered = _with_memory(sequenced, _follows(), expiration_ms)
+        stated = bounded.select(
+            "*",
+            (~F.col("coordinator_topic")).alias("client_data"),
+            F.greatest("previous.last_offset", "previous_marker.offset").alias("state_offset"),
+        )
+        remembered = _with_memory(stated, _follows(), expiration_ms)
         named = with_paths(
             _with_chain_begin(remembered),
             files,

@@ -31,11 +31,14 @@ from jobs.verify.verdict import (
 )
 from udfs.rules.memory import explains_stable_offset
 
+# No fetch holds so many offsets: its size is an int of bytes.
+OFFSETS_OF_A_FETCH = 1 << 31
+
 
 def _counted_by_a_follower() -> Column:
-    marker = F.col("marker_offset")
+    marker, stored = F.col("marker_offset"), F.col("entry.last_stable_offset")
     nothing_open = F.col("last_stable_offset") == marker + 1
-    return nothing_open & (F.col("entry.last_stable_offset") > marker)
+    return nothing_open & (stored > marker) & (stored - OFFSETS_OF_A_FETCH < marker)
 
 
 def _head_forgotten() -> Column:

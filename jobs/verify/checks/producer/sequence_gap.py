@@ -30,6 +30,7 @@ from jobs.verify.conditions import (
     unstable_tail,
 )
 from jobs.verify.verdict import CLEANED_RANGE, MISSING_RANGE, explained, inconclusive
+from udfs.rules.logic import surely
 from udfs.rules.producer_step import is_ahead, sequence_distance
 
 
@@ -47,15 +48,18 @@ def _skipped_fits_in_offsets() -> Column:
 def _behind_the_keys_of_the_cleaner() -> Column:
     """Whether records are missing where this cleaner took none by their key.
 
-    From its checkpoint to the end of that segment a pass removes aborted data and markers only; so
-    what is missing there is of no transaction that ended between the two batches. A cleaner of
-    another broker may have gone further before the records were fetched.
+    From its checkpoint to the end of that segment a pass removes aborted transactions and markers
+    only, no part of one transaction; and the ABORT marker has an offset, too. A cleaner of another
+    broker may have gone further before the records were fetched.
     """
     checkpoint = F.coalesce("cleaner_checkpoint", F.lit(0).cast("long"))
     last = F.least(checkpoint, F.col("first_offset")) - 1
     below = number_missing(F.col("previous.last_offset") + 1, last)
-    alone = ~F.col("transactional") & ~F.col("previous.transactional")
-    return (_skipped() > below) & (alone | F.col("open_transaction"))
+    plain = ~F.col("transactional") & ~F.col("previous.transactional")
+    one_marker_seen = F.col("transaction_number") == F.col("data_transaction_number") + 1
+    no_room = one_marker_seen & (_skipped() + 1 > F.col("offsets_missing_before"))
+    by_no_abort = plain | F.col("open_transaction") | (F.col("transactional") & surely(no_room))
+    return (_skipped() > below) & by_no_abort
 
 
 CHECK = Check(
@@ -80,7 +84,7 @@ CHECK = Check(
         explained(CLEANED_RANGE, _skipped_fits_in_offsets),
         state_may_have_expired(),
         unstable_tail(),
-        forgotten_in_place("previous.last_offset"),
+        forgotten_in_place("state_offset"),
     ),
     expected=lambda: text("first sequence {expected_sequence}"),
     found=lambda: text("first sequence {first_sequence}"),
