@@ -43,9 +43,9 @@ def transactions(states: DataFrame) -> DataFrame:
     open ones too; null for one in front of the log), opening_marker_ended (highest epoch of the
     data that marker ended, null for none), state_timestamp (of the state before the transaction),
     earlier_epoch (highest data or marker epoch before the marker), highest_coordinator_epoch,
-    first_file_index, first_position, first_length, marker_epoch_before (see LOG_ROW),
-    last_file_index, last_position, last_length, marker_file_index, first_kept (first offset of its
-    data that do not lie below the log start; null where all do).
+    first_file_index, first_position, first_length, first_sequence, marker_epoch_before (see
+    LOG_ROW), last_file_index, last_position, last_length, marker_file_index, first_kept (first
+    offset of its data that do not lie below the log start; null where all do).
     """
     data = is_transactional_data()
     # Of the states at which the log begins, only what is still open is a transaction in it.
@@ -120,6 +120,7 @@ def _of_data() -> list[Column]:
         "first_position",
         "first_length",
         "first_timestamp",
+        "first_sequence",
         "marker_epoch_before",
     )
     last = F.struct(

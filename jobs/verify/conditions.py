@@ -262,6 +262,21 @@ def forgotten_with_the_head(offset: str) -> Excuse:
     return suspect(VERSION_DEPENDENT, lambda: _below_the_start(offset))
 
 
+def data_forgotten_with_the_head() -> Excuse:
+    """The same of data (context `run`), whose marker may lie above the log start.
+
+    A rebuild reads that marker, and without a batch only sequence 0 is accepted behind it; as where
+    a broker up to 2.3 had forgotten all.
+    """
+
+    def forgotten() -> Column:
+        begins = (F.col("first_sequence") == 0) | ~F.col("client_data")
+        of_data = begins & _below_the_start("previous.last_offset")
+        return of_data | _below_the_start("state_offset")
+
+    return suspect(VERSION_DEPENDENT, forgotten)
+
+
 def forgotten_in_place(offset: str) -> Excuse:
     """The same for batches in the first segment; the column `offset` as above.
 
@@ -278,11 +293,15 @@ def forgotten_in_place(offset: str) -> Excuse:
 def forgotten_behind_a_marker() -> Excuse:
     """From 1.0.0 to 2.4.0 data with old event times expire despite a new marker (KAFKA-9144).
 
-    A broker up to 2.4 accepts only sequence 0 from a producer without state.
+    A broker up to 2.4 accepts only sequence 0 from a producer without state. A topic that KRaft
+    created was on newer brokers only.
     """
-    return suspect(
-        VERSION_DEPENDENT, lambda: F.col("data_may_have_expired") & (F.col("first_sequence") == 0)
-    )
+
+    def forgotten() -> Column:
+        begins = (F.col("first_sequence") == 0) & ~F.col("created_once")
+        return F.col("data_may_have_expired") & begins
+
+    return suspect(VERSION_DEPENDENT, forgotten)
 
 
 def fence_may_be_forgotten() -> Excuse:
@@ -352,6 +371,27 @@ def _head_went() -> Column:
     return (F.col("log_start_offset") > 0) & ~F.col("created_once")
 
 
+def marker_of_what_began_anew() -> tuple[Excuse, ...]:
+    """A marker that ends such data, as in `began_anew_where_the_start_is_unknown`.
+
+    What was forgotten of the producer was forgotten as a whole, the marker before with it.
+    """
+
+    def anew() -> Column:
+        begins = ~F.col("coordinator_topic") & (F.col("first_sequence") == 0)
+        return begins & ~F.col("created_once")
+
+    return _where_the_start_is_unknown(anew)
+
+
+def _where_the_start_is_unknown(concerned: Callable[[], Column]) -> tuple[Excuse, ...]:
+    """The log start was not copied, or may be higher than the checkpoint of a running broker."""
+    return (
+        log_start_unknown(concerned),
+        inconclusive(DUMP_BEFORE_EVENT, lambda: ~F.col("clean_shutdown") & concerned()),
+    )
+
+
 def began_anew_where_the_start_is_unknown() -> tuple[Excuse, ...]:
     """A producer begins at 0 again, on a log of which nobody knows where it began at that moment.
 
@@ -366,10 +406,7 @@ def began_anew_where_the_start_is_unknown() -> tuple[Excuse, ...]:
         begins = F.col("client_data") & (F.col("first_sequence") == 0) & ~F.col("same_bytes")
         return begins & ~F.col("created_once")
 
-    return (
-        log_start_unknown(anew),
-        inconclusive(DUMP_BEFORE_EVENT, lambda: ~F.col("clean_shutdown") & anew()),
-    )
+    return _where_the_start_is_unknown(anew)
 
 
 def may_begin_anew() -> Column:

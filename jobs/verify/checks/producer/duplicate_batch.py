@@ -22,8 +22,8 @@ from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.conditions import (
     began_anew_above_the_start,
     began_anew_where_the_start_is_unknown,
+    data_forgotten_with_the_head,
     forgotten_behind_a_marker,
-    forgotten_with_the_head,
     unstable_tail,
 )
 from jobs.verify.verdict import (
@@ -53,7 +53,7 @@ CHECK = Check(
             STATE_MAY_HAVE_EXPIRED, lambda: F.col("state_may_have_expired") & ~F.col("same_bytes")
         ),
         unstable_tail(),
-        forgotten_with_the_head("previous.last_offset"),
+        data_forgotten_with_the_head(),
         forgotten_behind_a_marker(),
         *began_anew_where_the_start_is_unknown(),
     ),

@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.conditions import (
     began_anew_where_the_start_is_unknown,
-    forgotten_with_the_head,
+    data_forgotten_with_the_head,
     state_may_have_expired,
     unstable_tail,
 )
@@ -40,7 +40,7 @@ CHECK = Check(
         ),
         state_may_have_expired(),
         unstable_tail(),
-        forgotten_with_the_head("previous.last_offset"),
+        data_forgotten_with_the_head(),
         *began_anew_where_the_start_is_unknown(),
     ),
     expected=lambda: text("producer epoch {highest_data_epoch} or higher"),

@@ -21,8 +21,8 @@ from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.conditions import (
     began_anew_above_the_start,
     began_anew_where_the_start_is_unknown,
+    data_forgotten_with_the_head,
     forgotten_behind_a_marker,
-    forgotten_with_the_head,
     state_may_have_expired,
     unstable_tail,
 )
@@ -46,7 +46,7 @@ CHECK = Check(
         began_anew_above_the_start(),
         state_may_have_expired(),
         unstable_tail(),
-        forgotten_with_the_head("previous.last_offset"),
+        data_forgotten_with_the_head(),
         forgotten_behind_a_marker(),
         *began_anew_where_the_start_is_unknown(),
     ),

@@ -19,6 +19,7 @@ from pyspark.sql import functions as F
 from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.conditions import (
     forgotten_with_the_head,
+    marker_of_what_began_anew,
     markers_may_be_forgotten,
     state_may_have_expired,
     unstable_tail,
@@ -37,6 +38,7 @@ CHECK = Check(
         unstable_tail("marker_offset"),
         forgotten_with_the_head("previous_marker.offset"),
         *markers_may_be_forgotten(harmless=lambda: F.lit(True)),
+        *marker_of_what_began_anew(),
         # A leader that knows the producer refuses it; one that lost its markers does not.
         suspect(
             ADMIN_ABORT_POSSIBLE,
