@@ -37,15 +37,16 @@ def transactions(states: DataFrame) -> DataFrame:
     broker's of the last batch, null where it has none), outcome (commit, abort, open; null where
     only non-transactional data follow the last marker), the columns of the marker, oldest_other
     (see LOG_ROW), previous_marker, previous_data (the newest before the run of the marker: last
-    offset, epoch, timestamp), state_has_batches (the state still has them, as of producer_states),
-    epoch_goes_on (data of the epoch of the marker come next), previous_closed_data (previous_marker
-    ended a transaction with data), opening_marker (the nearest marker before the first batch, for
-    open ones too; null for one in front of the log), opening_marker_ended (highest epoch of the
-    data that marker ended, null for none), state_timestamp (of the state before the transaction),
-    earlier_epoch (highest data or marker epoch before the marker), highest_coordinator_epoch,
-    first_file_index, first_position, first_length, first_sequence, marker_epoch_before (see
-    LOG_ROW), last_file_index, last_position, last_length, marker_file_index, first_kept (first
-    offset of its data that do not lie below the log start; null where all do).
+    offset, epoch, first sequence, timestamp), state_has_batches (the state still has them, as of
+    producer_states), epoch_goes_on (data of the epoch of the marker come next),
+    previous_closed_data (previous_marker ended a transaction with data), opening_marker (the
+    nearest marker before the first batch, for open ones too; null for one in front of the log),
+    opening_marker_ended (highest epoch of the data that marker ended, null for none),
+    state_timestamp (of the state before the transaction), earlier_epoch (highest data or marker
+    epoch before the marker), highest_coordinator_epoch, first_file_index, first_position,
+    first_length, first_sequence, marker_epoch_before (see LOG_ROW), last_file_index, last_position,
+    last_length, marker_file_index, first_kept (first offset of its data that do not lie below the
+    log start; null where all do).
     """
     data = is_transactional_data()
     # Of the states at which the log begins, only what is still open is a transaction in it.
@@ -103,6 +104,7 @@ def _data_before() -> Column:
     return F.struct(
         F.col("previous.last_offset").alias("offset"),
         F.col("previous.epoch").alias("epoch"),
+        F.col("previous.first_sequence").alias("first_sequence"),
         F.col("previous.last_timestamp").alias("timestamp"),
     )
 

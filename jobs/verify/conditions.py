@@ -315,21 +315,24 @@ def fence_may_be_forgotten() -> Excuse:
 
     def raised() -> Column:
         ended = F.col("transaction_number") == F.col("data_transaction_number") + 1
-        return ended & _raised_by_commit(F.col("previous.last_offset"), F.col("previous.epoch"))
+        return ended & _raised_by_commit(F.col("previous"), "last_offset")
 
     return suspect(
         VERSION_DEPENDENT, lambda: _head_went() & (F.col("first_sequence") == 0) & ~surely(raised())
     )
 
 
-def _raised_by_commit(data: Column, epoch: Column) -> Column:
-    """Whether the marker before is a COMMIT that raised `epoch`, that of data that end at `data`.
+def _raised_by_commit(data: Column, last: str) -> Column:
+    """Whether the marker before is a COMMIT that raised the epoch of `data`, which it ended.
 
-    Not where its own data, and the marker of these, may be missing in between.
+    `data`: a struct; `last`: the name of its last offset. Not where the COMMIT's own data, and the
+    marker of these, may be missing in between; nor where the data do not begin their epoch: they
+    may have come late, behind their own marker, and the next instance's COMMIT ended them.
     """
     marker = F.col("previous_marker")
-    by_one: Column = marker["commit"] & (marker["epoch"] == epoch + 1)
-    return by_one & ~own_missing_between(data + 1, marker["offset"] - 1)
+    by_one: Column = marker["commit"] & (marker["epoch"] == data["epoch"] + 1)
+    begin = F.col("coordinator_topic") | (data["first_sequence"] == 0)
+    return by_one & begin & ~own_missing_between(data[last] + 1, marker["offset"] - 1)
 
 
 def markers_may_be_forgotten(harmless: Callable[[], Column]) -> tuple[Excuse, ...]:
@@ -349,8 +352,7 @@ def markers_may_be_forgotten(harmless: Callable[[], Column]) -> tuple[Excuse, ..
 
     def raised() -> Column:
         ended = F.col("previous_closed_data")
-        data = F.col("previous_data.offset"), F.col("previous_data.epoch")
-        return surely(ended & _raised_by_commit(*data))
+        return surely(ended & _raised_by_commit(F.col("previous_data"), "offset"))
 
     return (
         suspect(VERSION_DEPENDENT, lambda: alone() & ~has_data() & ~raised()),
