@@ -344,7 +344,7 @@ def markers_may_be_forgotten(harmless: Callable[[], Column]) -> tuple[Excuse, ..
     """
 
     def alone() -> Column:
-        return F.col("first_offset").isNull() & ~F.col("created_once") & surely(harmless())
+        return F.col("first_offset").isNull() & ~F.col("created_once") & harmless()
 
     def has_data() -> Column:
         kept = ~_below_the_start("previous_data.offset") & ~F.col("data_may_have_expired")
