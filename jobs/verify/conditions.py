@@ -332,7 +332,7 @@ def _raised_by_commit(data: Column, last: str) -> Column:
     marker = F.col("previous_marker")
     by_one: Column = marker["commit"] & (marker["epoch"] == data["epoch"] + 1)
     begin = F.col("coordinator_topic") | (data["first_sequence"] == 0)
-    return by_one & begin & ~own_missing_between(data[last] + 1, marker["offset"] - 1)
+    return by_one & begin & ~marker_missing_between(data[last] + 1, marker["offset"] - 1)
 
 
 def markers_may_be_forgotten(harmless: Callable[[], Column]) -> tuple[Excuse, ...]:
