@@ -57,11 +57,9 @@ def _behind_the_keys_of_the_cleaner() -> Column:
     below = number_missing(F.col("previous.last_offset") + 1, last)
     plain = ~F.col("transactional") & ~F.col("previous.transactional")
     one_marker_seen = F.col("transaction_number") == F.col("data_transaction_number") + 1
-    # What is missing of an aborted transaction that goes on here has its marker behind it.
     no_room = one_marker_seen & (_skipped() + 1 > F.col("offsets_missing_before"))
-    no_room &= F.col("marker_commit")
-    by_no_abort = plain | F.col("open_transaction") | (F.col("transactional") & surely(no_room))
-    return (_skipped() > below) & by_no_abort
+    of_no_abort = surely(F.col("marker_commit") & (F.col("open_transaction") | no_room))
+    return (_skipped() > below) & (plain | of_no_abort)
 
 
 CHECK = Check(
