@@ -158,7 +158,8 @@ def _with_open_transaction(rows: DataFrame, before: WindowSpec) -> DataFrame:
     """Adds what was open of this producer before the run.
 
     data_transaction_number: that of the newest transactional data before it; open_transaction;
-    open_first_offset: where that began; state_has_batches: the state still has those of `previous`.
+    open_first_offset: where that began; newest_first_sequence: of the newest transaction, open or
+    not; state_has_batches: the state still has those of `previous`.
     """
     newest_data = F.when(is_transactional_data(), F.col("transaction_number"))
     # A marker of another epoch forgets them, whichever comes then (`maybeUpdateProducerEpoch`).
@@ -174,12 +175,14 @@ def _with_open_transaction(rows: DataFrame, before: WindowSpec) -> DataFrame:
     is_open = surely(F.col("data_transaction_number") == F.col("transaction_number"))
     opens = is_transactional_data() & ~F.col("open_transaction")
     opened_at = _newest(F.when(opens, F.col("first_offset")), before)
+    opened_with = _newest(F.when(opens, F.col("first_sequence")), before)
     has_batches = F.col("previous.last_offset") > F.coalesce("forgot_at", F.lit(-1))
     return (
         rows.select("*", is_open.alias("open_transaction"))
         .select(
             "*",
             F.when(F.col("open_transaction"), opened_at).alias("open_first_offset"),
+            opened_with.alias("newest_first_sequence"),
             surely(has_batches).alias("state_has_batches"),
         )
         .drop("forgot_at")

@@ -37,11 +37,11 @@ def transactions(states: DataFrame) -> DataFrame:
     broker's of the last batch, null where it has none), outcome (commit, abort, open; null where
     only non-transactional data follow the last marker), the columns of the marker, oldest_other
     (see LOG_ROW), previous_marker, previous_data (the newest before the run of the marker: last
-    offset, epoch, first sequence, timestamp), state_has_batches (the state still has them, as of
-    producer_states), epoch_goes_on (data of the epoch of the marker come next),
-    previous_closed_data (previous_marker ended a transaction with data), opening_marker (the
-    nearest marker before the first batch, for open ones too; null for one in front of the log),
-    opening_marker_ended (highest epoch of the data that marker ended, null for none),
+    offset, epoch, timestamp), state_has_batches (the state still has them) and
+    newest_first_sequence, as of producer_states, epoch_goes_on (data of the epoch of the marker
+    come next), previous_closed_data (previous_marker ended a transaction with data), opening_marker
+    (the nearest marker before the first batch, for open ones too; null for one in front of the
+    log), opening_marker_ended (highest epoch of the data that marker ended, null for none),
     state_timestamp (of the state before the transaction), earlier_epoch (highest data or marker
     epoch before the marker), highest_coordinator_epoch, first_file_index, first_position,
     first_length, first_sequence, marker_epoch_before (see LOG_ROW), last_file_index, last_position,
@@ -83,6 +83,7 @@ def transactions(states: DataFrame) -> DataFrame:
         "previous_marker",
         "previous_data",
         "state_has_batches",
+        "newest_first_sequence",
         "epoch_goes_on",
         "previous_closed_data",
         "opening.state_timestamp",
@@ -104,7 +105,6 @@ def _data_before() -> Column:
     return F.struct(
         F.col("previous.last_offset").alias("offset"),
         F.col("previous.epoch").alias("epoch"),
-        F.col("previous.first_sequence").alias("first_sequence"),
         F.col("previous.last_timestamp").alias("timestamp"),
     )
 
@@ -167,6 +167,7 @@ def _of_marker() -> list[Column]:
         of_marker(F.col("previous_marker")).alias("previous_marker"),
         of_marker(_data_before()).alias("previous_data"),
         of_marker(F.col("state_has_batches")).alias("state_has_batches"),
+        of_marker(F.col("newest_first_sequence")).alias("newest_first_sequence"),
         of_marker(F.col("next_data_epoch") == F.col("marker_epoch")).alias("epoch_goes_on"),
         of_marker(_closes_data()).alias("previous_closed_data"),
         of_marker(F.col("highest_coordinator_epoch")).alias("highest_coordinator_epoch"),

@@ -326,12 +326,13 @@ def _raised_by_commit(data: Column, last: str) -> Column:
     """Whether the marker before is a COMMIT that raised the epoch of `data`, which it ended.
 
     `data`: a struct; `last`: the name of its last offset. Not where the COMMIT's own data, and the
-    marker of these, may be missing in between; nor where the data do not begin their epoch: they
-    may have come late, behind their own marker, and the next instance's COMMIT ended them.
+    marker of these, may be missing in between; nor where their transaction does not begin its
+    epoch: it may have come late, behind its own marker, and the COMMIT of the next instance ended
+    it.
     """
     marker = F.col("previous_marker")
     by_one: Column = marker["commit"] & (marker["epoch"] == data["epoch"] + 1)
-    begin = F.col("coordinator_topic") | (data["first_sequence"] == 0)
+    begin = F.col("coordinator_topic") | (F.col("newest_first_sequence") == 0)
     return by_one & begin & ~marker_missing_between(data[last] + 1, marker["offset"] - 1)
 
 

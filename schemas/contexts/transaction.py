@@ -14,7 +14,7 @@ COLUMNS = f"""
     records bigint, all_batches bigint, outcome string, previous_marker struct<offset:bigint,
     epoch:int, commit:boolean, coordinator_epoch:int, timestamp:bigint, file_index:int,
     position:bigint, length:int, initial:boolean>, previous_data struct<offset:bigint, epoch:int,
-    first_sequence:int, timestamp:bigint>, state_has_batches boolean, epoch_goes_on boolean,
+    timestamp:bigint>, state_has_batches boolean, newest_first_sequence int, epoch_goes_on boolean,
     previous_closed_data boolean, state_timestamp bigint, opening_marker struct<offset:bigint,
     epoch:int, commit:boolean, coordinator_epoch:int, timestamp:bigint, file_index:int,
     position:bigint, length:int, initial:boolean>, opening_marker_ended int, earlier_epoch int,

@@ -49,8 +49,8 @@ def _behind_the_keys_of_the_cleaner() -> Column:
     """Whether records are missing where this cleaner took none by their key.
 
     From its checkpoint to the end of that segment a pass removes aborted transactions and markers
-    only, no part of one transaction; and the ABORT marker has an offset, too. A cleaner of another
-    broker may have gone further before the records were fetched.
+    only; and the ABORT marker has an offset, too. But one that ends behind that segment may lack a
+    part, and a cleaner of another broker may have gone further before the records were fetched.
     """
     checkpoint = F.coalesce("cleaner_checkpoint", F.lit(0).cast("long"))
     last = F.least(checkpoint, F.col("first_offset")) - 1
@@ -58,8 +58,9 @@ def _behind_the_keys_of_the_cleaner() -> Column:
     plain = ~F.col("transactional") & ~F.col("previous.transactional")
     one_marker_seen = F.col("transaction_number") == F.col("data_transaction_number") + 1
     no_room = one_marker_seen & (_skipped() + 1 > F.col("offsets_missing_before"))
-    of_no_abort = surely(F.col("marker_commit") & (F.col("open_transaction") | no_room))
-    return (_skipped() > below) & (plain | of_no_abort)
+    # Of an aborted transaction the last batch stays, empty, and its marker comes behind that.
+    whole = F.col("transactional") & no_room & (F.col("records") > 0)
+    return (_skipped() > below) & (plain | F.col("open_transaction") | surely(whole))
 
 
 CHECK = Check(
