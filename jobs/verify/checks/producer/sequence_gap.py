@@ -9,8 +9,8 @@ that batches in between were lost after they had been written.
 When it is legal: the state of the producer had expired, or is below the log start offset in a
 segment that a restarted broker does not read from there; the cleaner removed the batches in
 between, or they are damaged or missing in the dump, and at least as many offsets are missing as
-sequences. Behind its checkpoint a cleaner removes no record outside transactions, and none of a
-transaction in part, so there the finding is inconclusive.
+sequences. Behind its checkpoint a cleaner removes aborted transactions only, with an offset for
+their marker; where something else is missing there, the finding is inconclusive.
 
 If the head of the log is gone, the producer snapshot at its first offset shows which sequence must
 follow. A broker that has forgotten the producer, as up to Kafka 2.3 with the head of the log,
