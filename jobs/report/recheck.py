@@ -1770,7 +1770,8 @@ def outlived_timeout(case: Case) -> bool | None:
     if state is None or state.state not in (ONGOING, *PREPARED):
         return False
     until = max(case.dump.as_of or -1, case.copy(case.proofs[-1]).newest_ms)
-    if state.start_ms < 0 or until <= state.start_ms + state.timeout_ms:
+    # A start of -1 is added as it is, as the coordinator does.
+    if until <= state.start_ms + state.timeout_ms:
         raise HoldsError("it is the last record of the id; its age needs the moment of the audit")
     return True
 
