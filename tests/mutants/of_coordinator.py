@@ -25,12 +25,10 @@ from schemas.coordinator_states import (
     PREPARE_COMMIT,
 )
 from tests.wire_writer import batches as writer
-from tests.wire_writer import offsets_log as group_writer
 from tests.wire_writer import txn_log as txn_writer
 from tests.wire_writer.fields import encode_tagged_fields
 from udfs.wire.batches.batch_records import iter_batch
 from udfs.wire.coordinator import txn_log
-from udfs.wire.offsets import offsets_log
 
 STEP = """txnlog_invalid_transition txnlog_complete_without_prepare txnlog_partitions_invalid
     txnlog_epoch_regression txnlog_epoch_invalid txnlog_epoch_jump prepare_never_completed"""
@@ -259,34 +257,47 @@ def partition_never_listed(scene: Scene) -> Mutant | None:
     return mutant
 
 
-@operator
-def offsets_never_listed(scene: Scene) -> Mutant | None:
-    """Offsets are committed in a transaction that does not list their partition."""
+def _without_offsets(scene: Scene, wanted: Any, what: str) -> Mutant | None:
+    """A decision with committed offsets in a partition that none of its records lists."""
     one = _decision(
         scene,
         lambda one: (
             any(place[0] == OFFSETS and txn.data for place, (_, txn) in one.markers.items())
             and len(one.listed) > 1
+            and wanted(one)
         ),
     )
     if one is None:
         return None
     place = next(place for place in one.listed if place[0] == OFFSETS)
-    mutant = _of(
-        one, span=None,
-        what="""marker_in_unlisted_partition offset_commit_unlisted torn_transaction
-            marker_without_prepare""",
-    )  # fmt: skip
+    mutant = _of(one, what, span=None)
     mutant.why = _unlisted(scene, one, place)
-    if mutant.why == SENT_AGAIN:
-        mutant.why, mutant.told = "", SUSPECT
-        mutant.codes |= codes("marker_stale")
+    if any(not without(state, place) for state in [*one.ongoing, one.prepare]):
+        return None
     for state in [*one.ongoing, one.prepare]:
-        if not without(state, place):
-            return None
         rewrite_state(one.view, state, partitions=without(state, place))
     one.view.store()
     return mutant
+
+
+@operator
+def offsets_never_listed(scene: Scene) -> Mutant | None:
+    """Offsets are written in a transaction that does not list their partition."""
+    mutant = _without_offsets(
+        scene, lambda one: True,
+        """marker_in_unlisted_partition offset_commit_unlisted torn_transaction
+        marker_without_prepare""",
+    )  # fmt: skip
+    if mutant is not None and mutant.why == SENT_AGAIN:
+        mutant.why, mutant.told = "", SUSPECT
+        mutant.codes |= codes("marker_stale")
+    return mutant
+
+
+@operator
+def committed_offsets_never_listed(scene: Scene) -> Mutant | None:
+    """The same, and a COMMIT of an epoch of its own makes them what the group reads."""
+    return _without_offsets(scene, lambda one: one.second and one.commit, "offset_commit_unlisted")
 
 
 @operator
@@ -621,95 +632,6 @@ def coordinator_batch_damaged(scene: Scene) -> Mutant | None:
     view.put(index, bytes(content))
     view.store()
     return mutant
-
-
-def _group_record(scene: Scene) -> tuple[View, int, offsets_log.GroupKey, bytes | None] | None:
-    at = scene.data(scene.groups, lambda v, i, b: b.count == 1 and not b.attributes & 7)
-    if at is None:
-        return None
-    view, index, batch = at
-    record = next(iter_batch(batch.content, LIMIT))
-    if record.key is None:
-        return None
-    return view, index, offsets_log.decode_key(record.key), record.value
-
-
-def _rewritten(view: View, index: int, key: bytes, value: bytes | None) -> bytes:
-    batch = view.batches[index]
-    return writer.batch(
-        batch.base_offset, [writer.record(0, 0, key, value)], base_timestamp=batch.base_timestamp,
-        producer_id=batch.producer_id, producer_epoch=batch.producer_epoch,
-        base_sequence=batch.base_sequence, transactional=batch.transactional,
-        partition_leader_epoch=batch.leader_epoch,
-    )  # fmt: skip
-
-
-@operator
-def group_in_wrong_partition(scene: Scene) -> Mutant | None:
-    if (at := _group_record(scene)) is None:
-        return None
-    view, index, key, value = at
-    name = f"{key.group}*"
-    total = scene.partitions[OFFSETS]
-    if total < 2:
-        return None
-    while txn_writer.partition_for(name, total) == view.place[1]:
-        name += "*"
-    batch = view.batches[index]
-    view.put(
-        index,
-        _rewritten(view, index, group_writer.encode_key(key._replace(group=name)), value),
-    )
-    view.store()
-    return Mutant(
-        codes("group_wrong_partition"), places(view.place), (batch.base_offset, batch.last_offset),
-        pids(batch.producer_id),
-    )  # fmt: skip
-
-
-@operator
-def offset_commit_undecodable(scene: Scene) -> Mutant | None:
-    if (at := _group_record(scene)) is None or at[3] is None:
-        return None
-    view, index, key, value = at
-    assert value is not None
-    batch = view.batches[index]
-    cut = value[: scene.rng.randrange(1, len(value))]
-    view.put(index, _rewritten(view, index, group_writer.encode_key(key), cut))
-    view.store()
-    return Mutant(
-        codes("offsets_undecodable"), places(view.place), (batch.base_offset, batch.last_offset),
-        pids(batch.producer_id),
-    )  # fmt: skip
-
-
-@operator
-def offset_committed_lower(scene: Scene) -> Mutant | None:
-    """A transaction commits an offset before those that were committed already."""
-    found = scene.decided(
-        lambda one, view, txn: (
-            one.commit
-            and view in scene.groups
-            and bool(txn.data)
-            and any(batch.control and batch.commit for batch in view.batches[: txn.data[0]])
-        )
-    )
-    if found is None:
-        return None
-    _, view, txn = found
-    index = txn.data[-1]
-    batch = view.batches[index]
-    record = next(iter_batch(batch.content, LIMIT))
-    if record.key is None or record.value is None:
-        return None
-    value = offsets_log.decode_offset_commit(record.value)._replace(offset=0)
-    view.put(index, _rewritten(view, index, record.key, group_writer.encode_offset_commit(value)))
-    view.store()
-    return Mutant(
-        codes("offset_commit_regression"), places(view.place), None, pids(txn.producer_id),
-        told=SUSPECT,
-        why="an application may go back, or this is the first commit of its group",
-    )  # fmt: skip
 
 
 @operator

@@ -124,6 +124,25 @@ def sequence_lowered(scene: Scene) -> Mutant | None:
 
 
 @operator
+def sequence_partly_repeated(scene: Scene) -> Mutant | None:
+    """A batch begins with sequences that were written, and ends with new ones."""
+    at = scene.data(
+        scene.client,
+        lambda v, i, b: b.count > 1 and b.base_sequence > 0 and _same(v, i, -1) is not None,
+    )
+    if at is None:
+        return None
+    view, index, batch = at
+    back = scene.rng.randint(1, min(batch.count - 1, batch.base_sequence))
+    view.put(index, header(batch, base_sequence=batch.base_sequence - back))
+    view.store()
+    return Mutant(
+        codes("sequence_regression"), places(view.place),
+        (batch.base_offset, batch.last_offset), pids(batch.producer_id),
+    )  # fmt: skip
+
+
+@operator
 def batch_written_twice(scene: Scene) -> Mutant | None:
     at = scene.data(scene.client, lambda v, i, b: b.producer_id >= 0 and i + 1 < len(v.batches))
     if at is None:

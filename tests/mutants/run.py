@@ -56,6 +56,7 @@ from mutants import (  # noqa: F401 - each enters its operators into the table
     of_coordinator,
     of_ends,
     of_files,
+    of_groups,
     of_markers,
     of_moment,
     of_old_formats,
