@@ -43,6 +43,7 @@ DUMP_PARTITION = table(
     string("cluster_id", "cluster.id of meta.properties; null: unknown"),
     long("metadata_up_to_ms", "newest timestamp in __cluster_metadata, ms, controller clock"),
     boolean("fetched", "fetched over the Kafka protocol: batches only, no file of a broker"),
+    boolean("kraft_only", "by __cluster_metadata the cluster never had ZooKeeper"),
 )  # fmt: skip
 
 LISTED_FILE = table(

@@ -6,6 +6,7 @@ Lines of the option `snapshots` of a case, each one file:
                             delta, at (s relative to T0), cepoch, txn (first offset of the open
                             transaction). A producer that the log has not is added
     5 drop=1                without producer 1
+    5 nothing=1             with an entry for producer 1 that tells nothing of it
     5 twice=1               with producer 1 twice
     5 flip=20 | cut=3 | bytes=00ff    an inverted byte, the last 3 bytes missing, other contents
 """
@@ -113,6 +114,9 @@ def snapshot_files(
             if "at" in given:
                 changed["timestamp"] = moment(float(given["at"]))
             entries[producer_id] = entry._replace(producer_id=producer_id, **changed)
+        if "nothing" in given:
+            producer_id = pid(int(given["nothing"]))
+            entries[producer_id] = EMPTY._replace(producer_id=producer_id)
         stored = list(entries.values())
         if "twice" in given:
             stored.append(entries[pid(int(given["twice"]))])

@@ -43,6 +43,7 @@ def _static_row(partition: DumpPartition, cluster: Cluster) -> tuple[object, ...
         partition.cluster_id,
         cluster.up_to_ms,
         partition.fetched_end is not None,
+        cluster.kraft_only,
     )
 
 

@@ -53,10 +53,13 @@ class _Copy:
     def of_kind(self, kind: type) -> list[Told]:
         return [fact for fact in self.facts if fact["fact"] == kind.__name__]
 
+    def migrated(self) -> bool:
+        """Whether the cluster had ZooKeeper before; a snapshot repeats it."""
+        return any(fact["number"] != 0 for fact in self.of_kind(Migrated))
+
     def from_the_beginning(self) -> bool:
         """Whether it has the whole past of the cluster."""
-        migrated = any(fact["number"] != 0 for fact in self.of_kind(Migrated))
-        return self.whole and self.first_offset == 0 and not migrated
+        return self.whole and self.first_offset == 0 and not self.migrated()
 
 
 def read_clusters(dump: Dump, decoded: DataFrame) -> Clusters:
@@ -176,6 +179,7 @@ def _cluster(copy: _Copy) -> Cluster:
         next_producer_id=max(blocks) if blocks and copy.whole else None,
         partitions=_partitions(copy) if copy.whole else {},
         expirations_ms=_expirations(copy),
+        kraft_only=not copy.migrated(),
     )
     if not copy.from_the_beginning():
         return cluster

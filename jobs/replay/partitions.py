@@ -330,10 +330,10 @@ def partition_info(
     earlier_end (log end of the copy of a `__transaction_state` partition that was taken before all
     data, null for none); newest_snapshot, open_in_snapshot (see `known_states`; null where no
     snapshot says); alone_in_cluster (the cluster of the broker has no other), single_broker (nor
-    has the dump), with_kraft (the dump has a `__cluster_metadata`); batches, records; of a
-    partition of `__transaction_state`, else null: ids, misplaced_ids (transactional ids in it, and
-    those that belong elsewhere), unreadable_at, nameless_at (offsets of the last record that cannot
-    be decoded, and of the last of these that does not tell its id; null for none).
+    has the dump); batches, records; of a partition of `__transaction_state`, else null: ids,
+    misplaced_ids (transactional ids in it, and those that belong elsewhere), unreadable_at,
+    nameless_at (offsets of the last record that cannot be decoded, and of the last of these that
+    does not tell its id; null for none).
     """
     of_copies = static.join(small(_seen(splits)), on="partition_index", how="left").join(
         small(holes_by_partition), on="partition_index", how="left"
@@ -344,7 +344,6 @@ def partition_info(
         .join(small(earlier), on=["topic", "partition"], how="left")
         .join(small(starts), on="partition_index", how="left")
         .crossJoin(F.broadcast(_every_broker(static, brokers)))
-        .crossJoin(F.broadcast(brokers.agg((F.count("*") > 0).alias("with_kraft"))))
     )
     alone = surely(F.col("alone"))
     return of_cluster.select(
@@ -360,7 +359,6 @@ def partition_info(
         *LOOKED_UP,
         (F.col("one_broker") & alone).alias("single_broker"),
         alone.alias("alone_in_cluster"),
-        "with_kraft",
         F.coalesce("batches", F.lit(0)).alias("batches"),
         F.coalesce("records", F.lit(0)).alias("records"),
         "ids",

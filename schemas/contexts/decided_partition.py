@@ -19,7 +19,7 @@ COLUMNS = """
     boolean, stable_below bigint, of_leader boolean, holes array<struct<first:bigint, end:bigint,
     producer_id:bigint>>, missing array<struct<first:bigint, end:bigint, producer_id:bigint>>,
     emptied array<struct<first:bigint, end:bigint, producer_id:bigint, producer_epoch:int>>,
-    last_legacy_offset bigint, log_end_offset bigint, with_kraft boolean, coordinator_index int,
+    last_legacy_offset bigint, log_end_offset bigint, kraft_only boolean, coordinator_index int,
     record_length int, prepare_offset bigint, leader_epoch int, transaction_version_2 boolean,
     decided_commit boolean, decided_abort boolean, decided_with_transaction_version_1 boolean,
     decided_place bigint, decided_length int, decided_id string, committed_place bigint,

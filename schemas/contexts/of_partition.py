@@ -8,9 +8,10 @@ OF_PARTITION = """
     boolean, first_base bigint, newest_base bigint, replica_set int, comparable_from bigint,
     cleaner_reach bigint, topic_id string, metadata_file int, topic_partitions int, created_once
     boolean, never_compacted boolean, unallocated_from bigint, cluster_id string,
-    metadata_up_to_ms bigint, fetched boolean, log_start_offset bigint, log_end_offset bigint,
-    data_end_offset bigint, high_watermark bigint, stable_below bigint, from_beginning boolean,
-    start_known boolean, cleaning string, first_pass_possible boolean, cleaner_traces boolean,
+    metadata_up_to_ms bigint, fetched boolean, kraft_only boolean, log_start_offset bigint,
+    log_end_offset bigint, data_end_offset bigint, high_watermark bigint, stable_below bigint,
+    from_beginning boolean, start_known boolean, cleaning string, first_pass_possible boolean,
+    cleaner_traces boolean,
     missing array<struct<first:bigint, end:bigint, producer_id:bigint>>, holes
     array<struct<first:bigint, end:bigint, producer_id:bigint>>, gone array<struct<first:bigint,
     end:bigint, producer_id:bigint>>, lost_to bigint, broker_timestamp bigint, complete_up_to_ms
@@ -18,6 +19,6 @@ OF_PARTITION = """
     array<struct<first:bigint, end:bigint, producer_id:bigint, producer_epoch:int>>,
     last_legacy_offset bigint, earlier_end bigint, newest_snapshot bigint, open_in_snapshot
     array<struct<producer_id:bigint, producer_epoch:int, first_offset:bigint>>, single_broker
-    boolean, alone_in_cluster boolean, with_kraft boolean, ids bigint, misplaced_ids bigint,
+    boolean, alone_in_cluster boolean, ids bigint, misplaced_ids bigint,
     unreadable_at bigint, nameless_at bigint
 """

@@ -121,6 +121,7 @@ def test_a_log_from_its_beginning_tells_everything(tmp_path: Path) -> None:
         created_once=frozenset({"a", "b"}),
         never_compacted=frozenset({"a"}),
         expirations_ms=frozenset({60_000, 9}),
+        kraft_only=True,
     )
     for split_bytes in (1 << 26, 100):
         told = read(tmp_path, split_bytes)
@@ -160,9 +161,24 @@ def test_a_snapshot_stands_for_the_head_that_is_trimmed(tmp_path: Path) -> None:
     )
     told = read(tmp_path)
     assert told.of("c") == Cluster(
-        up_to_ms=T0 + 51_000, next_producer_id=5000, partitions={"a": 1, "b": 1}
+        up_to_ms=T0 + 51_000,
+        next_producer_id=5000,
+        partitions={"a": 1, "b": 1},
+        kraft_only=True,
     )
     assert told.regressions == []
+
+
+@pytest.mark.parametrize(("state", "kraft_only"), [(0, True), (1, False), (3, False)])
+def test_a_migration_is_in_the_log_and_in_its_snapshots(
+    tmp_path: Path, state: int, kraft_only: bool
+) -> None:
+    told = log([[value(21, bytes([state]))], *blocks(1000)])
+    broker_folder(tmp_path, "in the log", {f"{0:020}.log": told})
+    files = {f"{9:020}-0000000003.checkpoint": told, f"{9:020}.log": log(blocks(2000), 9)}
+    broker_folder(tmp_path / "trimmed", "in a snapshot", files)
+    for folder in (tmp_path / "in the log", tmp_path / "trimmed"):
+        assert read(folder).of("c").kraft_only == kraft_only
 
 
 def test_a_snapshot_adds_nothing_to_a_whole_log(tmp_path: Path) -> None:
@@ -221,7 +237,7 @@ def test_damage_takes_back_what_rests_on_a_whole_log(tmp_path: Path) -> None:
     broker_folder(tmp_path, "broker", {f"{0:020}.log": bytes(content)})
     told = read(tmp_path)
     assert told.unreadable == 1
-    assert told.of("c") == Cluster(up_to_ms=T0 + 2000)
+    assert told.of("c") == Cluster(up_to_ms=T0 + 2000, kraft_only=True)
 
 
 def test_a_segment_that_is_missing_does_too(tmp_path: Path) -> None:

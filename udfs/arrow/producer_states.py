@@ -19,7 +19,7 @@ from udfs.wire.batches.fold import Batches
 from udfs.wire.errors import WireError
 from udfs.wire.side_files.producer_snapshot import read_entries
 from udfs.wire.side_files.producer_state import NONE, STATE, UNTOLD, States, changes
-from udfs.wire.side_files.snapshot_differences import stored_states
+from udfs.wire.side_files.snapshot_differences import stored_states, that_tell
 
 # Of damaged producers in one range; a log with more of them has other findings.
 MAX_DOUBTED = 10_000
@@ -155,6 +155,7 @@ def held_states(
     offset, (before, following) = split["base_offset"], _around(split)
     if offset not in (split["snapshots"] or []):
         return False
+    states = that_tell(states)
     row = _row(split, states) | {
         "in_text": in_text,
         "start_offset": before,

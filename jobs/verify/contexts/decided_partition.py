@@ -73,7 +73,7 @@ def _copies(partition_info: DataFrame) -> DataFrame:
         "partition_index", "broker", "topic", "partition", "complete_up_to_ms", "clean_shutdown",
         "stable_below", "of_leader",
         "single_broker", "alone_in_cluster", "holes", "missing",
-        "emptied", "last_legacy_offset", "log_end_offset", "with_kraft", _listed(),
+        "emptied", "last_legacy_offset", "log_end_offset", "kraft_only", _listed(),
     )  # fmt: skip
 
 

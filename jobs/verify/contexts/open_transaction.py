@@ -85,17 +85,22 @@ def with_moments(rows: DataFrame, states: DataFrame) -> DataFrame:
     appended_by_ms, begun_by_ms: the broker's own timestamp of the last batch, else its first moment
     after the last batch, and after the first; null where none lies there. Client timestamps say
     nothing of either (`udfs.rules.clock`).
+    in_front_ms: the last moment in front of the first open transaction of the partition: no data of
+    an open one were there before it, however old their client says that they are.
     """
     keys = ["partition_index", "producer_id", "transaction_number"]
     opened = rows.filter(F.col("outcome") == "open").select(
         *keys, F.explode(F.array("first_offset", "last_offset")).alias("at_offset"), "first_offset"
     )
     began = opened.groupBy("partition_index").agg(F.min("first_offset").alias("from_offset"))
-    moments = (
-        broker_moments(states)
-        .join(small(began), on="partition_index", how="inner")
-        .filter(F.col("moment_offset") > F.col("from_offset"))
-        .select("partition_index", F.col("moment_offset").alias("at_offset"), "moment_ms")
+    told = broker_moments(states).join(small(began), on="partition_index", how="inner")
+    moments = told.filter(F.col("moment_offset") > F.col("from_offset")).select(
+        "partition_index", F.col("moment_offset").alias("at_offset"), "moment_ms"
+    )
+    in_front = (
+        told.filter(F.col("moment_offset") < F.col("from_offset"))
+        .groupBy("partition_index")
+        .agg(F.max_by("moment_ms", "moment_offset").alias("in_front_ms"))
     )
     before = (
         Window.partitionBy("partition_index")
@@ -112,6 +117,7 @@ def with_moments(rows: DataFrame, states: DataFrame) -> DataFrame:
             F.min_by("behind_ms", "at_offset").alias("begun_by_ms"),
             F.max_by("behind_ms", "at_offset").alias("behind_data_ms"),
         )
+        .join(small(in_front), on="partition_index", how="left")
     )
     # What a coordinator writes it stamps itself.
     stamped = F.when(F.col("coordinator_topic"), F.col("last_timestamp"))
@@ -438,10 +444,10 @@ def age(now: int | None) -> Column:
 
     By the first moment of a broker after them; what their client says counts where none is, and
     where it is decided anyway that nobody runs the transaction: it then decides only whether that
-    is reported now or by a later audit.
+    is reported now or by a later audit. They are not older than what lies in front of them.
     """
     moment = F.lit(now).cast("long")
-    by_client = F.try_subtract(moment, F.col("last_timestamp"))
+    by_client = F.try_subtract(moment, F.greatest("last_timestamp", "in_front_ms"))
     proven = F.try_subtract(moment, F.col("appended_by_ms"))
     return F.greatest(proven, F.when(is_decided() | proven.isNull(), by_client))
 

@@ -26,6 +26,8 @@ NOTHING["producer_id"] = NONE
 for _name in (*COMPARED, "data_timestamp", "marker_offset"):
     NOTHING[_name] = NONE
 
+NOTHING_TOLD = {"offset_delta": 0}
+
 
 class Differences(NamedTuple):
     """Producers about which snapshot and log differ; one element each, by kind.
@@ -60,6 +62,21 @@ def stored_states(entries: NDArray[np.void], file_index: int) -> States:
     states["length"] = ENTRY.size
     ordered: States = states[np.argsort(states["producer_id"], kind="stable")]
     return ordered
+
+
+def that_tell(states: States) -> States:
+    """The states but those that tell nothing of their producer.
+
+    A broker that replays a cleaned log, or follows a leader that has one, takes nothing from a
+    marker that the cleaner has emptied, and keeps an entry for its producer all the same
+    (`ProducerAppendInfo.append`, `ProducerStateEntry.empty`).
+    """
+    tells = (states["timestamp"] != NONE) & (states["timestamp"] != UNTOLD)
+    for name in COMPARED:
+        if name != "timestamp":
+            tells |= states[name] != NOTHING_TOLD.get(name, NONE)
+    told: States = states[tells]
+    return told
 
 
 def _paired(*sides: States) -> list[States]:

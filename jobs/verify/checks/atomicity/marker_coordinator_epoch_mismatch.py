@@ -12,9 +12,9 @@ Before transaction.version 2 several transactions share an epoch. A marker may t
 them whose Prepare and Complete records enclose it by timestamp.
 
 When it is legal: in clusters with ZooKeeper the leader epoch may rise without a new coordinator, so
-nothing is reported unless the dump has `__cluster_metadata`. An operator's abort carries
-coordinator epoch 0. A coordinator that takes over before the Complete record sends the markers
-again, with its own epoch.
+nothing is reported unless the dump has `__cluster_metadata`, which tells of no migration. An
+operator's abort carries coordinator epoch 0. A coordinator that takes over before the Complete
+record sends the markers again, with its own epoch.
 
 Evidence: the marker and the Prepare record.
 """
@@ -55,7 +55,7 @@ CHECK = Check(
     },
     fires=lambda: _too_old() | _too_new(),
     excuses=(
-        explained(VERSION_DEPENDENT, lambda: ~F.col("with_kraft")),
+        explained(VERSION_DEPENDENT, lambda: ~F.col("kraft_only")),
         # One marker more than decisions, with the epoch of its data, may be an operator's.
         explained(
             OPERATOR_ABORT,
