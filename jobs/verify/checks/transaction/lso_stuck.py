@@ -9,8 +9,9 @@ A running coordinator ends transactions before that age.
 
 When it is legal: the broker allows longer transactions than the configuration of this audit; a
 prepared transaction of two-phase commit; client timestamps are in the past, and no broker timestamp
-before or after the data shows when they were appended; the data are before the first offset of the copy, and
-the cleaner may have removed their marker; the marker may be in offsets that are damaged or missing.
+before or after the data shows when they were appended; the data are before the first offset of the
+copy, and the cleaner may have removed their marker; the marker may be in offsets that are damaged
+or missing.
 
 Evidence: the first batch of the transaction.
 """
