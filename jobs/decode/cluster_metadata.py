@@ -53,13 +53,18 @@ class _Copy:
     def of_kind(self, kind: type) -> list[Told]:
         return [fact for fact in self.facts if fact["fact"] == kind.__name__]
 
-    def migrated(self) -> bool:
-        """Whether the cluster had ZooKeeper before; a snapshot repeats it."""
-        return any(fact["number"] != 0 for fact in self.of_kind(Migrated))
-
     def from_the_beginning(self) -> bool:
         """Whether it has the whole past of the cluster."""
-        return self.whole and self.first_offset == 0 and not self.migrated()
+        migrated = any(fact["number"] != 0 for fact in self.of_kind(Migrated))
+        return self.whole and self.first_offset == 0 and not migrated
+
+    def kraft_only(self) -> bool:
+        """Whether it shows that the cluster never had ZooKeeper.
+
+        Snapshots say it from 3.4 to 3.9; a controller of 4.0 leaves it out (`FeaturesImage.write`).
+        """
+        told = {fact["number"] for fact in self.of_kind(Migrated)}
+        return self.from_the_beginning() or told == {0}
 
 
 def read_clusters(dump: Dump, decoded: DataFrame) -> Clusters:
@@ -179,7 +184,7 @@ def _cluster(copy: _Copy) -> Cluster:
         next_producer_id=max(blocks) if blocks and copy.whole else None,
         partitions=_partitions(copy) if copy.whole else {},
         expirations_ms=_expirations(copy),
-        kraft_only=not copy.migrated(),
+        kraft_only=copy.kraft_only(),
     )
     if not copy.from_the_beginning():
         return cluster

@@ -27,7 +27,7 @@ class Cluster:
     out. `partitions`: topic -> number of partitions. `created_once`: topics of which there never
     was another one of that name. `never_compacted`: topics that never had another cleanup.policy
     than delete. `expirations_ms`: each producer.id.expiration.ms that a broker was given.
-    `kraft_only`: its `__cluster_metadata` is there, and tells of no migration from ZooKeeper.
+    `kraft_only`: by its `__cluster_metadata` it was not migrated from ZooKeeper.
     """
 
     up_to_ms: int | None = None

@@ -164,21 +164,25 @@ def test_a_snapshot_stands_for_the_head_that_is_trimmed(tmp_path: Path) -> None:
         up_to_ms=T0 + 51_000,
         next_producer_id=5000,
         partitions={"a": 1, "b": 1},
-        kraft_only=True,
     )
     assert told.regressions == []
 
 
-@pytest.mark.parametrize(("state", "kraft_only"), [(0, True), (1, False), (3, False)])
-def test_a_migration_is_in_the_log_and_in_its_snapshots(
-    tmp_path: Path, state: int, kraft_only: bool
+@pytest.mark.parametrize(
+    ("states", "by_log", "by_snapshot"),
+    [([], True, False), ([0], True, True), ([1], False, False), ([1, 3], False, False)],
+)
+def test_a_migration_is_in_the_log_and_in_snapshots_of_some_releases(
+    tmp_path: Path, states: list[int], by_log: bool, by_snapshot: bool
 ) -> None:
-    told = log([[value(21, bytes([state]))], *blocks(1000)])
-    broker_folder(tmp_path, "in the log", {f"{0:020}.log": told})
+    told = log([*[[value(21, bytes([state]))] for state in states], *blocks(1000)])
     files = {f"{9:020}-0000000003.checkpoint": told, f"{9:020}.log": log(blocks(2000), 9)}
-    broker_folder(tmp_path / "trimmed", "in a snapshot", files)
-    for folder in (tmp_path / "in the log", tmp_path / "trimmed"):
-        assert read(folder).of("c").kraft_only == kraft_only
+    for name, of, expected in (
+        ("whole", {f"{0:020}.log": told}, by_log),
+        ("trimmed", files, by_snapshot),
+    ):
+        broker_folder(tmp_path / name, "broker", of)
+        assert read(tmp_path / name).of("c").kraft_only == expected
 
 
 def test_a_snapshot_adds_nothing_to_a_whole_log(tmp_path: Path) -> None:
@@ -237,7 +241,7 @@ def test_damage_takes_back_what_rests_on_a_whole_log(tmp_path: Path) -> None:
     broker_folder(tmp_path, "broker", {f"{0:020}.log": bytes(content)})
     told = read(tmp_path)
     assert told.unreadable == 1
-    assert told.of("c") == Cluster(up_to_ms=T0 + 2000, kraft_only=True)
+    assert told.of("c") == Cluster(up_to_ms=T0 + 2000)
 
 
 def test_a_segment_that_is_missing_does_too(tmp_path: Path) -> None:

@@ -12,9 +12,9 @@ Before transaction.version 2 several transactions share an epoch. A marker may t
 them whose Prepare and Complete records enclose it by timestamp.
 
 When it is legal: in clusters with ZooKeeper the leader epoch may rise without a new coordinator, so
-nothing is reported unless the dump has `__cluster_metadata`, which tells of no migration. An
-operator's abort carries coordinator epoch 0. A coordinator that takes over before the Complete
-record sends the markers again, with its own epoch.
+nothing is reported unless the decision is of transaction.version 2, or the `__cluster_metadata` of
+the dump shows that the cluster never had it. An operator's abort carries coordinator epoch 0. A
+coordinator that takes over before the Complete record sends the markers again, with its own epoch.
 
 Evidence: the marker and the Prepare record.
 """
@@ -32,6 +32,7 @@ from jobs.verify.verdict import (
     suspect,
 )
 from udfs.rules.extent import is_replicated
+from udfs.rules.logic import surely
 
 
 def _too_old() -> Column:
@@ -55,7 +56,11 @@ CHECK = Check(
     },
     fires=lambda: _too_old() | _too_new(),
     excuses=(
-        explained(VERSION_DEPENDENT, lambda: ~F.col("kraft_only")),
+        # Only brokers of 4.0 and later, which know no ZooKeeper, write version 2.
+        explained(
+            VERSION_DEPENDENT,
+            lambda: ~F.col("kraft_only") & ~surely(F.col("transaction_version_2")),
+        ),
         # One marker more than decisions, with the epoch of its data, may be an operator's.
         explained(
             OPERATOR_ABORT,
