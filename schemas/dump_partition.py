@@ -24,7 +24,7 @@ DUMP_PARTITION = table(
     ),
     long("cleaned_below", "the cleaner is known to have passed the offsets below"),
     boolean("coordinator_topic", "written by coordinators or controllers: sequences mean nothing"),
-    boolean("internal_compacted", "always compacted, or a broker reported its cleanup.policy so"),
+    boolean("internal_compacted", "compacted: always, as a broker told, or by __cluster_metadata"),
     long("first_base", "base offset of the first segment"),
     long("newest_base", "base offset of the newest (active) segment"),
     integer("replica_set", "equal for the copies of one partition on several brokers of one "

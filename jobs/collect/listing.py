@@ -28,7 +28,7 @@ def _static_row(partition: DumpPartition, cluster: Cluster) -> tuple[object, ...
         partition.copied_at_ms,
         cleaned_below(partition),
         partition.topic in COORDINATOR_TOPICS,
-        partition.compacted or partition.topic in CLEANED_TOPICS,
+        partition.compacted or partition.topic in (*CLEANED_TOPICS, *cluster.compacted),
         bases[0] if bases else None,
         bases[-1] if bases else None,
         partition.replica_set,

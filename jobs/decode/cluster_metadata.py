@@ -185,6 +185,9 @@ def _cluster(copy: _Copy) -> Cluster:
         partitions=_partitions(copy) if copy.whole else {},
         expirations_ms=_expirations(copy),
         kraft_only=copy.kraft_only(),
+        compacted=frozenset(
+            fact["name"] for fact in _policies(copy) if "compact" in (fact["value"] or "")
+        ),
     )
     if not copy.from_the_beginning():
         return cluster
@@ -208,15 +211,23 @@ def _partitions(copy: _Copy) -> dict[str, int]:
     return {name: highest[one] + 1 for name, one in newest.items() if one in highest}
 
 
+def _policies(copy: _Copy) -> list[Told]:
+    """Each cleanup.policy that a topic was given."""
+    return [
+        fact
+        for fact in copy.of_kind(Configured)
+        if fact["number"] == TOPIC_RESOURCE and fact["option"] == CLEANUP_POLICY
+    ]
+
+
 def _never_compacted(copy: _Copy) -> frozenset[str]:
     """Topics that were created with cleanup.policy=delete, each time, and kept it.
 
     Without an own policy a topic has that of the broker, which may stand in its properties.
     """
     policies: dict[str, list[Told]] = defaultdict(list)
-    for fact in copy.of_kind(Configured):
-        if fact["number"] == TOPIC_RESOURCE and fact["option"] == CLEANUP_POLICY:
-            policies[fact["name"]].append(fact)
+    for fact in _policies(copy):
+        policies[fact["name"]].append(fact)
     created: dict[str, list[Told]] = defaultdict(list)
     for fact in copy.of_kind(CreatedTopic):
         created[fact["name"]].append(fact)

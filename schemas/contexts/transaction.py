@@ -20,8 +20,8 @@ COLUMNS = f"""
     position:bigint, length:int, initial:boolean>, opening_marker_ended int, earlier_epoch int,
     highest_coordinator_epoch int, oldest_open bigint, decided_epoch int, decided_ms bigint,
     decided_before_ms bigint, begun_by_ms bigint, behind_data_ms bigint, in_front_ms bigint,
-    appended_by_ms bigint,
-    logs_until_ms bigint, logs_stopped boolean, coordinator_log_complete boolean, limit_ms int,
+    appended_by_ms bigint, logs_until_ms bigint, logs_stopped boolean, coordinator_log_complete
+    boolean,
     listed_in_epoch array<string>, epoch_record struct<ordinal:bigint, offset:bigint,
     file_index:int, position:bigint, length:int>, epoch_copy struct<moved_on:boolean,
     replicated:boolean, coordinator_up_to_ms:bigint, coordinator_clean_shutdown:boolean>, unlisted
@@ -31,7 +31,7 @@ COLUMNS = f"""
     last_update_ms:bigint, record_timestamp:bigint, record_offset:bigint,
     client_transaction_version:int, tombstone:boolean, complete_up_to_ms:bigint,
     clean_shutdown:boolean, alone_in_cluster:boolean, lost_behind:boolean, whole_since_ms:bigint,
-    replicated:boolean>, first_file string, last_file string, marker_file string,
+    replicated:boolean>, limit_ms bigint, first_file string, last_file string, marker_file string,
     previous_marker_file string, opening_marker_file string, epoch_record_file string,
     transactional_id string, coordinator_state string, coordinator_covers_partition boolean,
     coordinator_known boolean, coordinator_lost boolean, coordinator_log_lost boolean,

@@ -235,6 +235,15 @@ def test_what_is_told_of_a_topic(
     assert (told.created_once, told.never_compacted) == (created_once, never_compacted)
 
 
+def test_a_topic_that_was_compacted_at_some_time(tmp_path: Path) -> None:
+    batches = [
+        [topic("a", "one"), policy("a", "compact"), topic("b", "two"), policy("b", "delete")],
+        [policy("a", "delete"), topic("c", "other"), policy("c", "compact,delete")],
+    ]
+    broker_folder(tmp_path, "broker", {f"{0:020}.log": log(batches)})
+    assert read(tmp_path).of("c").compacted == {"a", "c"}
+
+
 def test_damage_takes_back_what_rests_on_a_whole_log(tmp_path: Path) -> None:
     content = bytearray(log([[topic("a", "one"), partition("one", 0)], *blocks(1000, 2000)]))
     content[-30 - len(log(blocks(2000)))] ^= 1

@@ -32,8 +32,7 @@ NOT_DUMPED: dict[str, Any] = {
 DUMPED: dict[str, Any] = {
     "name": "its coordinator's partition is in the dump",
     "finds": [
-        {"code": "lso_stuck", "verdict": "suspect"},
-        {"code": "txnlog_timeout_invalid", "verdict": "suspect"},
+        {"code": "txnlog_timeout_invalid", "verdict": "inconclusive"},
     ],
 }
 TOO_FAR: dict[str, Any] = {

@@ -18,9 +18,12 @@ PAIR = ["replica_set", "one_index", "other_index"]
 
 
 def replica_copies(partition_info: DataFrame) -> DataFrame:
-    """One row a copy: how far it can be compared, and how sure that is."""
-    listed = F.col("clean_shutdown") & F.col("has_cleaner_checkpoint")
-    may_be_cleaned = (F.col("cleaning") == CLEANED) & F.col("cleaner_checkpoint").isNull() & ~listed
+    """One row a copy: how far it can be compared, and how sure that is.
+
+    may_be_cleaned: of a compacted topic, and its own cleaner is not known to have been there. A
+    new replica holds what the cleaner of its leader had left.
+    """
+    may_be_cleaned = (F.col("cleaning") == CLEANED) & F.col("cleaner_checkpoint").isNull()
     return partition_info.filter(F.col("replica_set").isNotNull()).select(
         "replica_set", "partition_index", "topic", "partition", "broker", "topic_id",
         "metadata_file", "clean_shutdown", "comparable_from", "stable_below", "created_once",

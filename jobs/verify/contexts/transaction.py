@@ -30,6 +30,7 @@ from jobs.verify.contexts.open_transaction import (
     with_moments,
     with_newest_decisions,
 )
+from schemas.coordinator_states import TWO_PHASE_COMMIT_TIMEOUT
 from udfs.rules.logic import surely
 from udfs.rules.memory import at_least_later, may_be_gone_with_the_head
 from udfs.rules.producer_step import Marker, is_regular_end
@@ -64,6 +65,15 @@ def _lies_since() -> Column:
     """
     begun = F.when(runs_here() & (F.col("coordinator.start_ms") > 0), F.col("coordinator.start_ms"))
     return F.coalesce(F.col("begun_by_ms"), F.greatest("first_timestamp", "in_front_ms", begun))
+
+
+def _limit(ages: Ages) -> Column:
+    """How long a transaction may be open, ms: any, or that of an id whose timeout is longer."""
+    timeout = F.col("coordinator.timeout_ms").cast("long")
+    own = F.when(runs_here() & (timeout != TWO_PHASE_COMMIT_TIMEOUT), timeout)
+    longest = F.greatest(F.lit(ages.transaction_max_timeout).cast("long"), own)
+    limit: Column = longest + F.lit(ages.late_slack)
+    return limit
 
 
 def _is_row(one: Column) -> Column:
@@ -200,11 +210,11 @@ def transaction_context(
         timed = with_moments(with_newest_decisions(selected, log), states)
         dated = with_log_ages(
             timed, log.txn_log_records, partition_info, listing, ages.clock_tolerance
-        ).withColumn("limit_ms", F.lit(ages.transaction_max_timeout + ages.late_slack))
+        )
         listed = with_marker_decisions(with_listing(dated, log), log, history, ages.clock_tolerance)
         joined = listed.join(
             small(coordinator), on=F.col("producer_id") == F.col("owned"), how="left"
-        )
+        ).withColumn("limit_ms", _limit(ages))
 
         # The marker's own moment, or that of data which it ends, is the broker's.
         def expired(timestamp: str) -> Column:

@@ -5,7 +5,8 @@ known.
 
 Why it is wrong: the timeout ends a transaction whose producer is gone.
 
-When it is legal: 2147483647 marks an id of two-phase commit; the limit may have been higher.
+When it is legal: 2147483647 marks an id of two-phase commit. Whether the brokers allow more than
+the configuration of the audit says is not in the dump: then the finding is inconclusive.
 
 Evidence: the batch of the record.
 """
@@ -16,7 +17,7 @@ from pyspark.sql import functions as F
 from jobs.verify.check import ERROR, Check, text
 from jobs.verify.conditions import unstable_tail
 from jobs.verify.transitions import is_decoded
-from jobs.verify.verdict import CONFIG_UNKNOWN, TWO_PHASE_COMMIT, explained, suspect
+from jobs.verify.verdict import CONFIG_UNKNOWN, TWO_PHASE_COMMIT, explained, inconclusive
 from schemas.coordinator_states import TWO_PHASE_COMMIT_TIMEOUT
 
 
@@ -40,7 +41,7 @@ CHECK = Check(
     excuses=(
         explained(TWO_PHASE_COMMIT, lambda: F.col("timeout_ms") == TWO_PHASE_COMMIT_TIMEOUT),
         unstable_tail(),
-        suspect(CONFIG_UNKNOWN, lambda: F.col("timeout_ms") > 0),
+        inconclusive(CONFIG_UNKNOWN, lambda: F.col("timeout_ms") > 0),
     ),
     expected=lambda: text("a timeout from 1 to {limit_ms} ms"),
     found=lambda: text("{timeout_ms} ms"),

@@ -8,9 +8,9 @@ the start of the log. The records are lost here, and for consumers as soon as th
 leader.
 
 When it is legal: the cleaner has passed on one of the copies (not reported), or on another broker
-from which this one fetched (suspect), or the file is damaged (a separate finding). The files of a
-running broker are copied one after another: between two segments, its copy may lack offsets that
-were written, or deleted, in the meantime.
+from which this one fetched (suspect; inconclusive if the topic is known to be compacted), or the
+file is damaged (a separate finding). The files of a running broker are copied one after another:
+between two segments, its copy may lack offsets that were written, or deleted, in the meantime.
 
 Evidence: the batch after the gap, and the first batch that the other copy has there.
 """

@@ -9,7 +9,8 @@ what this broker has compacted: all segments that begin below it. It is written 
 pass, so if the broker did not stop cleanly, it does not cover all that was cleaned below the active
 segment. Without that file the finding is only a suspect. It is also a suspect if the file does not
 list the partition: another broker, or a pass that a kill interrupted, may have compacted it. That
-is excluded if `__cluster_metadata` shows that cleanup.policy was always delete.
+is excluded if `__cluster_metadata` shows that cleanup.policy was always delete; if it shows
+compact, the finding is inconclusive: a new replica fetches what the cleaner of its leader left.
 
 Evidence: the batches on both sides of the gap.
 """

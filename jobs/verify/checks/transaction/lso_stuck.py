@@ -1,8 +1,9 @@
 """An old open transaction blocks the last stable offset.
 
 What it finds: the oldest open transaction of a partition is older than transaction.max.timeout.ms
-plus five minutes, and is neither proven to hang (hanging_transaction) nor proven to be overdue at
-its coordinator (open_transaction_overdue).
+(or the timeout of the id that runs it, if that is longer) plus five minutes, and is neither proven
+to hang (hanging_transaction) nor proven to be overdue at its coordinator
+(open_transaction_overdue).
 
 Why it is suspicious: read_committed consumers wait at its first offset and the cleaner stops there.
 A running coordinator ends transactions before that age.
