@@ -24,7 +24,7 @@ DUMP_PARTITION = table(
     ),
     long("cleaned_below", "the cleaner is known to have passed the offsets below"),
     boolean("coordinator_topic", "written by coordinators or controllers: sequences mean nothing"),
-    boolean("internal_compacted", "compacted: always, as a broker told, or by __cluster_metadata"),
+    boolean("internal_compacted", "always compacted, or a broker reported its cleanup.policy so"),
     long("first_base", "base offset of the first segment"),
     long("newest_base", "base offset of the newest (active) segment"),
     integer("replica_set", "equal for the copies of one partition on several brokers of one "
@@ -44,6 +44,7 @@ DUMP_PARTITION = table(
     long("metadata_up_to_ms", "newest timestamp in __cluster_metadata, ms, controller clock"),
     boolean("fetched", "fetched over the Kafka protocol: batches only, no file of a broker"),
     boolean("kraft_only", "by __cluster_metadata the cluster never had ZooKeeper"),
+    boolean("compacted_once", "by __cluster_metadata cleanup.policy had compact at some time"),
 )  # fmt: skip
 
 LISTED_FILE = table(

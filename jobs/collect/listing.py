@@ -28,7 +28,7 @@ def _static_row(partition: DumpPartition, cluster: Cluster) -> tuple[object, ...
         partition.copied_at_ms,
         cleaned_below(partition),
         partition.topic in COORDINATOR_TOPICS,
-        partition.compacted or partition.topic in (*CLEANED_TOPICS, *cluster.compacted),
+        partition.compacted or partition.topic in CLEANED_TOPICS,
         bases[0] if bases else None,
         bases[-1] if bases else None,
         partition.replica_set,
@@ -44,6 +44,7 @@ def _static_row(partition: DumpPartition, cluster: Cluster) -> tuple[object, ...
         cluster.up_to_ms,
         partition.fetched_end is not None,
         cluster.kraft_only,
+        partition.topic in cluster.compacted,
     )
 
 

@@ -8,7 +8,8 @@ OF_PARTITION = """
     boolean, first_base bigint, newest_base bigint, replica_set int, comparable_from bigint,
     cleaner_reach bigint, topic_id string, metadata_file int, topic_partitions int, created_once
     boolean, never_compacted boolean, unallocated_from bigint, cluster_id string,
-    metadata_up_to_ms bigint, fetched boolean, kraft_only boolean, log_start_offset bigint,
+    metadata_up_to_ms bigint, fetched boolean, kraft_only boolean, compacted_once boolean,
+    log_start_offset bigint,
     log_end_offset bigint, data_end_offset bigint, high_watermark bigint, stable_below bigint,
     from_beginning boolean, start_known boolean, cleaning string, first_pass_possible boolean,
     cleaner_traces boolean,

@@ -20,10 +20,13 @@ PAIR = ["replica_set", "one_index", "other_index"]
 def replica_copies(partition_info: DataFrame) -> DataFrame:
     """One row a copy: how far it can be compared, and how sure that is.
 
-    may_be_cleaned: of a compacted topic, and its own cleaner is not known to have been there. A
+    may_be_fetched_cleaned: a compacted topic, in which its own cleaner is not known to have been. A
     new replica holds what the cleaner of its leader had left.
     """
-    may_be_cleaned = (F.col("cleaning") == CLEANED) & F.col("cleaner_checkpoint").isNull()
+    listed = F.col("clean_shutdown") & F.col("has_cleaner_checkpoint")
+    unlisted = F.col("cleaner_checkpoint").isNull()
+    may_be_cleaned = (F.col("cleaning") == CLEANED) & unlisted & ~listed
+    compacted = F.col("internal_compacted") | F.col("compacted_once")
     return partition_info.filter(F.col("replica_set").isNotNull()).select(
         "replica_set", "partition_index", "topic", "partition", "broker", "topic_id",
         "metadata_file", "clean_shutdown", "comparable_from", "stable_below", "created_once",
@@ -32,6 +35,7 @@ def replica_copies(partition_info: DataFrame) -> DataFrame:
         F.col("high_watermark").isNotNull().alias("stable_known"),
         F.col("first_base").isNotNull().alias("has_files"),
         may_be_cleaned.alias("may_be_cleaned"),
+        (compacted & unlisted).alias("may_be_fetched_cleaned"),
         (F.col("cleaning") == CLEANING_UNKNOWN).alias("cleaning_unknown"),
     )  # fmt: skip
 

@@ -180,6 +180,9 @@ def _differing(first: DataFrame) -> DataFrame:
         "between_segments": F.col("between_segments"),
         "clean": about["clean_shutdown"],
         "may_be_cleaned": about["may_be_cleaned"] | beside["may_be_cleaned"],
+        "may_be_fetched_cleaned": (
+            about["may_be_fetched_cleaned"] | beside["may_be_fetched_cleaned"]
+        ),
         "cleaning_unknown": about["cleaning_unknown"] | beside["cleaning_unknown"],
         "compacted": about["compacted"] | beside["compacted"],
         "never_compacted": about["never_compacted"],
@@ -266,9 +269,9 @@ def replicas_context(
     marker_offset. pairs: brokers whose copies differ; contradicting: number of such offsets.
     both_stable_known, both_clean: whether both copies have a high watermark, and were left by a
     broker that had stopped cleanly; clean: that of the copy with the gap. may_be_cleaned,
-    cleaning_unknown, compacted: of either copy. never_compacted: by `__cluster_metadata`.
-    topic_known: both have a topic id, or there never was another topic of this name.
-    between_segments: the gap lies between two files. may_be_missing: a file that was not copied may
+    may_be_fetched_cleaned, cleaning_unknown, compacted: of either copy. never_compacted: by
+    `__cluster_metadata`. topic_known: both have a topic id, or there never was another topic of
+    this name. between_segments: the gap lies between two files. may_be_missing: a file that was not copied may
     hold what is lacking.
     """
     copies = replica_copies(partition_info)

@@ -37,7 +37,9 @@ CHECK = Check(
     excuses=(
         inconclusive(UNSTABLE_TAIL, lambda: ~F.col("both_stable_known")),
         inconclusive(CONFIG_UNKNOWN, lambda: F.col("cleaning_unknown")),
-        inconclusive(CLEANED_RANGE, lambda: F.col("may_be_cleaned")),
+        inconclusive(
+            CLEANED_RANGE, lambda: F.col("may_be_cleaned") | F.col("may_be_fetched_cleaned")
+        ),
         inconclusive(DUMP_BEFORE_EVENT, lambda: F.col("between_segments") & ~F.col("clean")),
         # It may have been fetched from a broker that had cleaned further and is not in the dump.
         suspect(CLEANED_RANGE, lambda: ~F.col("never_compacted")),
