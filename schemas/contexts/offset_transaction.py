@@ -29,7 +29,7 @@ COLUMNS = """
     string, coordinator_covers_partition boolean, coordinator_known boolean, coordinator_lost
     boolean, two_phase_commit boolean, copies_agree boolean, coordinator_went_on boolean,
     copied_behind_coordinator boolean, overdue_ms bigint, decided_once boolean, history_covers
-    boolean, age_ms bigint, limit_ms int, pending_groups string, missing_before_marker boolean,
+    boolean, age_ms bigint, limit_ms bigint, pending_groups string, missing_before_marker boolean,
     offset_first bigint, offset_last bigint, byte_position bigint, byte_length int,
     output_position bigint, output_length int, record_position bigint, record_length int
 """

@@ -8,7 +8,7 @@ COLUMNS = """
     other_position bigint, other_length bigint, one_text string, other_text string, pairs
     string, between_segments boolean, clean boolean, may_be_cleaned boolean,
     may_be_fetched_cleaned boolean, cleaning_unknown boolean, compacted boolean,
-    never_compacted boolean, producer_id bigint, marker_offset
-    bigint, contradicting bigint, may_be_missing boolean, file string, other_file string,
-    producer_epoch int, transactional_id string
+    never_compacted boolean, producer_id bigint, marker_offset bigint, contradicting bigint,
+    may_be_missing boolean, file string, other_file string, producer_epoch int, transactional_id
+    string
 """

@@ -11,7 +11,7 @@ from jobs.spark.joins import small
 from jobs.verify.conditions import lost_between, one_instant
 from jobs.verify.contexts.context import Context, with_paths
 from jobs.verify.contexts.open_transaction import coordinator_columns
-from jobs.verify.contexts.transaction import Ages
+from jobs.verify.contexts.transaction import Ages, longest_open
 from schemas.topics import OFFSETS_TOPIC
 from udfs.rules.attribution import may_end
 from udfs.rules.clock import covers
@@ -232,7 +232,7 @@ def _enriched(
         surely(F.col("history.decisions") == 1).alias("decided_once"),
         surely(covered).alias("history_covers"),
         F.try_subtract(now, "appended_by_ms").alias("age_ms"),
-        F.lit(ages.transaction_max_timeout + ages.late_slack).alias("limit_ms"),
+        longest_open(ages).alias("limit_ms"),
         _groups_of_open_transaction().alias("pending_groups"),
         surely(lost_between(F.lit(0), behind_marker_before)).alias("missing_before_marker"),
         F.coalesce("first_offset", "marker_offset").alias("offset_first"),

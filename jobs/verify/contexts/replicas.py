@@ -271,8 +271,8 @@ def replicas_context(
     broker that had stopped cleanly; clean: that of the copy with the gap. may_be_cleaned,
     may_be_fetched_cleaned, cleaning_unknown, compacted: of either copy. never_compacted: by
     `__cluster_metadata`. topic_known: both have a topic id, or there never was another topic of
-    this name. between_segments: the gap lies between two files. may_be_missing: a file that was not copied may
-    hold what is lacking.
+    this name. between_segments: the gap lies between two files. may_be_missing: a file that was not
+    copied may hold what is lacking.
     """
     copies = replica_copies(partition_info)
     sets = replica_sets(copies)

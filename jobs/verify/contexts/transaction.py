@@ -67,7 +67,7 @@ def _lies_since() -> Column:
     return F.coalesce(F.col("begun_by_ms"), F.greatest("first_timestamp", "in_front_ms", begun))
 
 
-def _limit(ages: Ages) -> Column:
+def longest_open(ages: Ages) -> Column:
     """How long a transaction may be open, ms: any, or that of an id whose timeout is longer."""
     timeout = F.col("coordinator.timeout_ms").cast("long")
     own = F.when(runs_here() & (timeout != TWO_PHASE_COMMIT_TIMEOUT), timeout)
@@ -214,7 +214,7 @@ def transaction_context(
         listed = with_marker_decisions(with_listing(dated, log), log, history, ages.clock_tolerance)
         joined = listed.join(
             small(coordinator), on=F.col("producer_id") == F.col("owned"), how="left"
-        ).withColumn("limit_ms", _limit(ages))
+        ).withColumn("limit_ms", longest_open(ages))
 
         # The marker's own moment, or that of data which it ends, is the broker's.
         def expired(timestamp: str) -> Column:
