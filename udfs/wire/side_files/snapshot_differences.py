@@ -202,6 +202,22 @@ def _outdated(log: States, snapshot: States) -> Bools:
     return outdated
 
 
+def _contradicts(log: States, snapshot: States) -> Bools:
+    """Whether the snapshot contradicts what is there, whatever the cleaner took beside it.
+
+    A marker ends what its producer has open. And a batch keeps its sequences and its last offset,
+    if only a part of its records is left, or none (`MemoryRecords.buildRetainedRecordsInto`).
+    """
+    begun = snapshot["txn_first_offset"]
+    ended: Bools = (begun >= 0) & (begun < log["marker_offset"])
+    one_batch = (log["last_offset"] >= 0) & (log["last_offset"] == snapshot["last_offset"])
+    one_batch &= log["epoch"] == snapshot["epoch"]
+    sequences = (log["last_sequence"] >= 0) & (snapshot["last_sequence"] >= 0)
+    other_sequence = sequences & (log["last_sequence"] != snapshot["last_sequence"])
+    contradicts: Bools = ended | (one_batch & other_sequence)
+    return contradicts
+
+
 class Replayed(NamedTuple):
     """States replayed up to the offset of a snapshot.
 
@@ -218,7 +234,7 @@ class Replayed(NamedTuple):
 
 
 def compare(log: Replayed, snapshot: States, expiration_ms: int) -> Differences:
-    """What differs. Where the log is not whole only what the snapshot lacks is reported.
+    """What differs. Where the log is not whole, only what the snapshot lacks or contradicts.
 
     `expiration_ms`: after so long a producer without an open transaction may be absent.
     """
@@ -231,7 +247,8 @@ def compare(log: Replayed, snapshot: States, expiration_ms: int) -> Differences:
     differs &= ~(absent & may_have_expired(replayed["timestamp"], latest, is_open, expiration_ms))
     forgotten = _forgotten(replayed, stored)
     if not log.whole:
-        differs &= _outdated(replayed, stored) & ~forgotten
+        lacks = _outdated(replayed, stored) & ~forgotten
+        differs &= lacks | _contradicts(replayed, stored)
     chosen = np.flatnonzero(differs)
     return Differences(
         replayed[chosen],

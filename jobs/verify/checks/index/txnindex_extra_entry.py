@@ -6,16 +6,16 @@ Why it is wrong: a read_committed consumer skips the records that the index list
 (TransactionIndex), so it never receives these committed records.
 
 When it is legal: the marker is below the start of the log, or in a range that is missing or
-damaged; the log was copied before the index. In a compacted topic a marker that the cleaner emptied
-cannot be distinguished from a missing one.
+damaged; the log was copied before the index. Whether a marker was an ABORT that the cleaner has
+emptied, nothing shows.
 
 Evidence: the entry.
 """
 
-from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
+from jobs.verify.conditions import marker_missing_between
 from jobs.verify.contexts.txn_index_entry import is_malformed
 from jobs.verify.remedies import rebuild_index
 from jobs.verify.verdict import (
@@ -26,13 +26,6 @@ from jobs.verify.verdict import (
     explained,
     inconclusive,
 )
-from schemas.dump_partition import CLEANED
-
-
-def _may_be_emptied() -> Column:
-    # The cleaner never touches the newest segment.
-    return (F.col("cleaning") == CLEANED) & (F.col("entry.last") < F.col("newest_base"))
-
 
 CHECK = Check(
     code="txnindex_extra_entry",
@@ -43,7 +36,9 @@ CHECK = Check(
     excuses=(
         explained(NO_INITIAL_STATE, lambda: F.col("entry.last") < F.col("log_start_offset")),
         explained(MISSING_RANGE, lambda: F.col("marker_missing")),
-        inconclusive(CLEANED_RANGE, _may_be_emptied),
+        inconclusive(
+            CLEANED_RANGE, lambda: marker_missing_between(F.col("entry.last"), F.col("entry.last"))
+        ),
         inconclusive(
             DUMP_BEFORE_EVENT,
             lambda: ~F.col("clean_shutdown") & (F.col("entry.last") >= F.col("data_end_offset")),
