@@ -2438,6 +2438,12 @@ def snapshot_of(data: bytes) -> dict[int, tuple[int, ...]]:
     return {one[0]: one for one in entries}
 
 
+def told_in_snapshot(path: Path) -> set[int]:
+    """Producers of a snapshot, without those of which a broker read but an emptied marker."""
+    nothing = (-1, -1, -1, 0, -1, -1, -1)
+    return {one for one, entry in snapshot_of(path.read_bytes()).items() if entry[1:] != nothing}
+
+
 def snapshot_entry(case: Case) -> tuple[Proof, tuple[int, ...]]:
     """The entry of a snapshot."""
     proof = case.proofs[0]
@@ -2457,7 +2463,7 @@ def without_origin(case: Case) -> bool | None:
     proof, (producer, *_) = snapshot_entry(case)
     before, copy = snapshots_before(proof.path), case.copy(proof)
     begin, end = segment_base(before[0]) if before else 0, segment_base(proof.path)
-    if before and producer in snapshot_of(before[0].read_bytes()):
+    if before and producer in told_in_snapshot(before[0]):
         return False
     copy.require_complete(begin, end)
     if copy.begin > begin:
@@ -2492,8 +2498,23 @@ def absent_from_snapshot(case: Case) -> bool | None:
     proof, producer = case.proofs[0], int(case.finding.get("producer_id") or 0)
     case.dump.beside(f"all of {proof.path.name}")
     before = [o for o in case.proofs[1:] if o.batch.base < segment_base(proof.path)]
-    known = snapshot_of(proof.path.read_bytes())
+    known = told_in_snapshot(proof.path)
     return producer not in known and any(one.batch.producer == producer for one in before)
+
+
+def contradicted(entry: tuple[int, ...], heads: list[Head]) -> bool:
+    """Whether an entry of a snapshot is wrong whatever is missing beside these batches.
+
+    Its transaction is open behind a marker, or it has another sequence of the same batch.
+    """
+    _, epoch, sequence, last, *_, begun = entry
+    ended = begun >= 0 and any(one.ends and one.batch.base > begun for one in heads)
+    return ended or any(
+        not batch.control
+        and (batch.epoch, batch.last) == (epoch, last)
+        and batch.last_sequence >= 0 <= sequence != batch.last_sequence
+        for batch in (one.batch for one in heads)
+    )
 
 
 def other_state(case: Case) -> bool | None:
@@ -2505,6 +2526,8 @@ def other_state(case: Case) -> bool | None:
     heads = [one for one in copy.of(producer) if one.batch.base < end]
     if not heads:
         return None
+    if contradicted(entry, heads):
+        return True
     copy.require_complete(heads[0].batch.base, end)
     epoch, sequence, offset, delta, moment, coordinator, begun = replayed(heads)
     _, its_epoch, its_sequence, its_offset, its_delta, its_moment, its_coordinator, its_begun = (

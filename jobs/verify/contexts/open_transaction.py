@@ -79,28 +79,47 @@ def with_newest_decisions(rows: DataFrame, log: CoordinatorLog) -> DataFrame:
     return listed.join(newest, on=["producer_id", "listed"], how="left")
 
 
+def _last_markers(rows: DataFrame, states: DataFrame) -> DataFrame:
+    """One row a partition with open transactions: last_marker_ms, that of its last marker.
+
+    If its producer wrote nothing behind it in its split, it is there as a row; else what comes
+    behind it is open, and knows it.
+    """
+    is_open = rows.filter(F.col("outcome") == "open")
+    of_states = states.filter(F.col("has_marker") & ~F.col("initial")).select(
+        "partition_index", F.struct("marker_offset", "marker_timestamp").alias("marker")
+    )
+    before = F.col("opening_marker")
+    of_open = is_open.filter(~before["initial"]).select(
+        "partition_index", F.struct(before["offset"], before["timestamp"]).alias("marker")
+    )
+    return (
+        of_states.union(of_open)
+        .join(small(is_open.select("partition_index").distinct()), on="partition_index")
+        .groupBy("partition_index")
+        .agg(F.max("marker")["marker_timestamp"].alias("last_marker_ms"))
+    )
+
+
 def with_moments(rows: DataFrame, states: DataFrame) -> DataFrame:
     """Adds when the data of open transactions lay there at the latest, ms of brokers' clocks.
 
     appended_by_ms, begun_by_ms: the broker's own timestamp of the last batch, else its first moment
     after the last batch, and after the first; null where none lies there. Client timestamps say
     nothing of either (`udfs.rules.clock`).
-    in_front_ms: the last moment in front of the first open transaction of the partition: no data of
-    an open one were there before it, however old their client says that they are.
+    last_marker_ms: see `_last_markers`. Where no moment lies behind data, they are not older than
+    that, however old their client says that they are.
     """
     keys = ["partition_index", "producer_id", "transaction_number"]
     opened = rows.filter(F.col("outcome") == "open").select(
         *keys, F.explode(F.array("first_offset", "last_offset")).alias("at_offset"), "first_offset"
     )
     began = opened.groupBy("partition_index").agg(F.min("first_offset").alias("from_offset"))
-    told = broker_moments(states).join(small(began), on="partition_index", how="inner")
-    moments = told.filter(F.col("moment_offset") > F.col("from_offset")).select(
-        "partition_index", F.col("moment_offset").alias("at_offset"), "moment_ms"
-    )
-    in_front = (
-        told.filter(F.col("moment_offset") < F.col("from_offset"))
-        .groupBy("partition_index")
-        .agg(F.max_by("moment_ms", "moment_offset").alias("in_front_ms"))
+    moments = (
+        broker_moments(states)
+        .join(small(began), on="partition_index", how="inner")
+        .filter(F.col("moment_offset") > F.col("from_offset"))
+        .select("partition_index", F.col("moment_offset").alias("at_offset"), "moment_ms")
     )
     before = (
         Window.partitionBy("partition_index")
@@ -117,7 +136,7 @@ def with_moments(rows: DataFrame, states: DataFrame) -> DataFrame:
             F.min_by("behind_ms", "at_offset").alias("begun_by_ms"),
             F.max_by("behind_ms", "at_offset").alias("behind_data_ms"),
         )
-        .join(small(in_front), on="partition_index", how="left")
+        .join(small(_last_markers(rows, states)), on="partition_index", how="left")
     )
     # What a coordinator writes it stamps itself.
     stamped = F.when(F.col("coordinator_topic"), F.col("last_timestamp"))
@@ -444,12 +463,16 @@ def age(now: int | None) -> Column:
 
     By the first moment of a broker after them; what their client says counts where none is, and
     where it is decided anyway that nobody runs the transaction: it then decides only whether that
-    is reported now or by a later audit. They are not older than what lies in front of them.
+    is reported now or by a later audit. With nothing behind them they are not older than the last
+    marker.
     """
     moment = F.lit(now).cast("long")
-    by_client = F.try_subtract(moment, F.greatest("last_timestamp", "in_front_ms"))
+    by_client = F.try_subtract(moment, F.col("last_timestamp"))
     proven = F.try_subtract(moment, F.col("appended_by_ms"))
-    return F.greatest(proven, F.when(is_decided() | proven.isNull(), by_client))
+    at_most = F.try_subtract(moment, F.col("last_marker_ms"))
+    unproven = F.when(by_client > at_most, at_most).otherwise(by_client)
+    told = F.greatest(proven, F.when(is_decided(), by_client))
+    return F.when(proven.isNull(), unproven).otherwise(told)
 
 
 def is_unended() -> Column:

@@ -60,11 +60,14 @@ class Ages:
 def _lies_since() -> Column:
     """A moment at which the first batch of an open transaction was in the log already, ms.
 
-    That of a marker after it. Without one it is what its client says, but not before that of a
-    marker in front of it, nor the start of the transaction, if the coordinator runs it.
+    That of a marker after it. Without one it is what its client says, but not before the last
+    marker, which lies in front of it then, nor the start of the transaction, if the coordinator
+    runs it.
     """
     begun = F.when(runs_here() & (F.col("coordinator.start_ms") > 0), F.col("coordinator.start_ms"))
-    return F.coalesce(F.col("begun_by_ms"), F.greatest("first_timestamp", "in_front_ms", begun))
+    in_front = F.when(F.col("first_timestamp").isNotNull(), F.col("last_marker_ms"))
+    by_client = F.greatest(F.col("first_timestamp"), in_front, begun)
+    return F.coalesce(F.col("begun_by_ms"), by_client)
 
 
 def longest_open(ages: Ages) -> Column:
