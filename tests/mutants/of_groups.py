@@ -6,7 +6,7 @@ from typing import NamedTuple
 from laws.dump_files import OFFSETS
 from laws.log_batches import LIMIT
 
-from mutants.mutant import SUSPECT, Mutant, codes, operator, pids, places
+from mutants.mutant import SUSPECT, VIOLATION, Mutant, codes, operator, pids, places
 from mutants.scene import Scene, View, transactions
 from tests.wire_writer import batches as writer
 from tests.wire_writer import offsets_log as group_writer
@@ -36,6 +36,17 @@ def _rewritten(view: View, index: int, key: bytes, value: bytes | None) -> bytes
     )  # fmt: skip
 
 
+def _with_record(
+    view: View, index: int, code: str, key: bytes, value: bytes | None, told: str = VIOLATION
+) -> Mutant:
+    """The batch gets another record, which that check names at its offsets."""
+    batch = view.batches[index]
+    view.put(index, _rewritten(view, index, key, value))
+    view.store()
+    span = (batch.base_offset, batch.last_offset)
+    return Mutant(codes(code), places(view.place), span, pids(batch.producer_id), told=told)
+
+
 @operator
 def group_in_wrong_partition(scene: Scene) -> Mutant | None:
     if (at := _group_record(scene)) is None:
@@ -47,16 +58,8 @@ def group_in_wrong_partition(scene: Scene) -> Mutant | None:
         return None
     while txn_writer.partition_for(name, total) == view.place[1]:
         name += "*"
-    batch = view.batches[index]
-    view.put(
-        index,
-        _rewritten(view, index, group_writer.encode_key(key._replace(group=name)), value),
-    )
-    view.store()
-    return Mutant(
-        codes("group_wrong_partition"), places(view.place), (batch.base_offset, batch.last_offset),
-        pids(batch.producer_id),
-    )  # fmt: skip
+    elsewhere = group_writer.encode_key(key._replace(group=name))
+    return _with_record(view, index, "group_wrong_partition", elsewhere, value)
 
 
 @operator
@@ -65,14 +68,8 @@ def offset_commit_undecodable(scene: Scene) -> Mutant | None:
         return None
     view, index, key, value = at
     assert value is not None
-    batch = view.batches[index]
     cut = value[: scene.rng.randrange(1, len(value))]
-    view.put(index, _rewritten(view, index, group_writer.encode_key(key), cut))
-    view.store()
-    return Mutant(
-        codes("offsets_undecodable"), places(view.place), (batch.base_offset, batch.last_offset),
-        pids(batch.producer_id),
-    )  # fmt: skip
+    return _with_record(view, index, "offsets_undecodable", group_writer.encode_key(key), cut)
 
 
 @operator
@@ -152,12 +149,6 @@ def offset_committed_lower_once(scene: Scene) -> Mutant | None:
     if at is None:
         return None
     view, before, one = at
-    batch = view.batches[one.index]
     lower = one.value._replace(offset=scene.rng.randrange(before.value.offset))
-    content = _rewritten(view, one.index, one.key, group_writer.encode_offset_commit(lower))
-    view.put(one.index, content)
-    view.store()
-    return Mutant(
-        codes("offset_commit_regression"), places(view.place),
-        (batch.base_offset, batch.last_offset), pids(one.producer_id), told=SUSPECT,
-    )  # fmt: skip
+    value = group_writer.encode_offset_commit(lower)
+    return _with_record(view, one.index, "offset_commit_regression", one.key, value, told=SUSPECT)

@@ -161,9 +161,7 @@ def test_a_snapshot_stands_for_the_head_that_is_trimmed(tmp_path: Path) -> None:
     )
     told = read(tmp_path)
     assert told.of("c") == Cluster(
-        up_to_ms=T0 + 51_000,
-        next_producer_id=5000,
-        partitions={"a": 1, "b": 1},
+        up_to_ms=T0 + 51_000, next_producer_id=5000, partitions={"a": 1, "b": 1}
     )
     assert told.regressions == []
 

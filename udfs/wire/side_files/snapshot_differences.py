@@ -26,8 +26,6 @@ NOTHING["producer_id"] = NONE
 for _name in (*COMPARED, "data_timestamp", "marker_offset"):
     NOTHING[_name] = NONE
 
-NOTHING_TOLD = {"offset_delta": 0}
-
 
 class Differences(NamedTuple):
     """Producers about which snapshot and log differ; one element each, by kind.
@@ -71,10 +69,10 @@ def that_tell(states: States) -> States:
     marker that the cleaner has emptied, and keeps an entry for its producer all the same
     (`ProducerAppendInfo.append`, `ProducerStateEntry.empty`).
     """
-    tells = (states["timestamp"] != NONE) & (states["timestamp"] != UNTOLD)
+    tells = (states["offset_delta"] != 0) | ~np.isin(states["timestamp"], (NONE, UNTOLD))
     for name in COMPARED:
-        if name != "timestamp":
-            tells |= states[name] != NOTHING_TOLD.get(name, NONE)
+        if name not in ("offset_delta", "timestamp"):
+            tells |= states[name] != NONE
     told: States = states[tells]
     return told
 
