@@ -18,6 +18,8 @@ from jobs.model.replicas import coordinator_copies
 from jobs.model.transactions import all_transactions
 from jobs.replay.offsets import late_commits
 from jobs.replay.replay import Replayed
+from jobs.spark.joins import small
+from jobs.verify.conditions import LOST_OFFSETS, end_may_be_another
 from jobs.verify.contexts.context import Context, no_rows
 from jobs.verify.contexts.coordinator_copies import coordinator_copies_context
 from jobs.verify.contexts.coordinator_step import coordinator_step_context
@@ -279,13 +281,18 @@ def _offset_transactions(decoded: Decoded, replayed: Replayed) -> OffsetTransact
 def _markers(decoded: Decoded, replayed: Replayed) -> DataFrame:
     """All markers of the dump with the epoch and offsets of the data that they end.
 
-    Columns: MARKER_COLUMNS; data_epoch is the highest producer epoch of the data, null for none.
+    Columns: MARKER_COLUMNS; data_epoch is the highest producer epoch of the data, null for none,
+    and where the marker need not be that of the data in front of it.
     Without coordinator records nobody asks for them, and those that were folded away stay packed.
     """
     asked = decoded.counts.get(log_row.TXN_LOG_RECORD)
+    lost = replayed.partition_info.select("partition_index", *LOST_OFFSETS)
+    met = replayed.transactions.filter(F.col("marker_offset").isNotNull()).join(
+        small(lost), on="partition_index", how="inner"
+    )
+    sure = F.when(~end_may_be_another(), F.col("highest_epoch"))
     ended = all_transactions(
-        replayed.transactions.filter(F.col("marker_offset").isNotNull()),
-        decoded.regular_transactions() if asked else None,
+        met.withColumn("highest_epoch", sure), decoded.regular_transactions() if asked else None
     )
     return ended.withColumns(
         {"data_epoch": F.col("highest_epoch"), "file_index": F.col("marker_file_index")}

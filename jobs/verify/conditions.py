@@ -102,6 +102,10 @@ def _before_log(data: Column) -> Column:
     return data < F.col("first_base")
 
 
+# What the copy of a partition lacks, and where its files begin (`schemas.dump_partition`).
+LOST_OFFSETS = ("holes", "missing", "emptied", "first_base")
+
+
 def marker_lost(data: Column, first: Column, last: Column) -> Column:
     """Whether the marker of data may be missing between `first` and `last`, both inclusive.
 
@@ -120,6 +124,16 @@ def marker_lost_behind(data: Column, open_at: Column | None = None) -> Column:
     """
     first = data + 1 if open_at is None else F.greatest(data + 1, open_at)
     return surely(marker_lost(data, first, F.lit(MAX_OFFSET)))
+
+
+def end_may_be_another() -> Column:
+    """Whether the marker of a transaction need not be that of its data; false for a marker alone.
+
+    Where a batch of the producer may be lost between the two, the marker of the data may be, and
+    the data of the marker. Asks `LOST_OFFSETS` of the copy.
+    """
+    behind = F.col("last_offset") + 1
+    return surely(marker_lost(F.col("last_offset"), behind, F.col("marker_offset") - 1))
 
 
 def marker_gone_with_the_head() -> Excuse:
@@ -544,13 +558,6 @@ def undecided_marker_excuses() -> tuple[Excuse, ...]:
                 with_epoch_of_data() & (F.col("decided_with_transaction_version_1") == F.lit(False))
             ),
         ),
-        inconclusive(
-            ADMIN_ABORT_POSSIBLE,
-            lambda: (
-                aborts()
-                & ~F.col("replaces_decided")
-                & (F.col("unraised_offset").isNotNull() | F.col("data_first").isNull())
-            ),
-        ),
+        inconclusive(ADMIN_ABORT_POSSIBLE, lambda: aborts() & ~F.col("replaces_decided")),
         inconclusive(DUMP_BEFORE_EVENT, lambda: ~F.col("history_later") & ~ends_decided_data()),
     )

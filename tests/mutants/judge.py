@@ -54,11 +54,13 @@ def verdict(mutant: Mutant, found: Iterable[Finding]) -> str:
 
 
 def bystanders(mutant: Mutant, found: Iterable[Finding]) -> list[Finding]:
-    """Violations where the mutant touched nothing."""
+    """Violations where the mutant touched nothing, or of what it did not do."""
     return [one for one in found if one["verdict"] == "violation" and not _touched(one, mutant)]
 
 
 def _touched(one: Finding, mutant: Mutant) -> bool:
+    if mutant.sole and one["code"] not in mutant.codes:
+        return False
     if one["topic"] is None:
         return one["broker"] in mutant.brokers
     if one["producer_id"] in mutant.pids or one["transactional_id"] in mutant.ids:

@@ -15,7 +15,8 @@ class Mutant:
     """One fault: what may name it, where, and whether the bytes prove it.
 
     `span`: offsets that a finding in the first place must touch, unless it names one of `pids` or
-    `ids`; None: any. `wide`: everything in `places` may suffer, whoever wrote it. `told`: the
+    `ids`; None: any. `wide`: everything in `places` may suffer, whoever wrote it. `sole`: bytes are
+    lost and none is wrong, so every violation but those of `codes` is a false one. `told`: the
     weakest verdict that names it; `info`: an observation is all that there is. `why`: of one that
     is not decidable. `source`: the dump of real brokers that it is of. `owned_by`: a moment (ms)
     that every coordinator's log in the audit must have passed, those of other histories, too: any
@@ -29,6 +30,7 @@ class Mutant:
     ids: frozenset[str] = frozenset()
     told: str = VIOLATION
     wide: bool = False
+    sole: bool = False
     brokers: frozenset[int] = frozenset()
     why: str = ""
     operator: str = ""

@@ -427,8 +427,9 @@ def segment_lost(scene: Scene) -> Mutant | None:
     for _, one in view.copies:
         one.drop(base)
     return Mutant(
-        codes("segment_missing offset_gap"), places(view.place), None, told=SUSPECT, wide=True
-    )
+        codes("segment_missing offset_gap"), places(view.place), None, told=SUSPECT, wide=True,
+        sole=True,
+    )  # fmt: skip
 
 
 @operator

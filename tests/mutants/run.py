@@ -61,6 +61,7 @@ from mutants import (  # noqa: F401 - each enters its operators into the table
     of_moment,
     of_old_formats,
     of_producers,
+    of_stretches,
 )
 from mutants.evidence import goes_on
 from mutants.judge import Result, by_check, by_operator, totals

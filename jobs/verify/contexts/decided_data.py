@@ -91,8 +91,8 @@ def with_surroundings(
     """Adds what lies around the marker of a row of `with_data`, where it may be missing.
 
     earlier_offset: the highest offset of runs of the producer with a lower epoch that a marker
-    ended before the decision; later_run: its first run of a later epoch; open_behind_ms: the newest
-    moment of the markers in front of open_run, of any producer.
+    ended before the decision; later_run: its first batch or marker of a later epoch;
+    open_behind_ms: the newest moment of the markers in front of open_run, of any producer.
     """
     lacking = rows.filter(F.col("markers").isNull() | lacks_markers())
     wanted = lacking.select(
@@ -129,6 +129,16 @@ def _markers_before_open(wanted: DataFrame, markers: DataFrame) -> DataFrame:
     )
 
 
+def _place_of_run(batch: str) -> Column:
+    """Where the first batch of a run, or its marker, lies."""
+    return F.struct(
+        F.col(f"{batch}_offset").alias("run_first"),
+        "file_index",
+        F.col(f"{batch}_position").alias("run_position"),
+        F.col(f"{batch}_length").alias("run_length"),
+    )
+
+
 def _other_epochs(wanted: DataFrame, states: DataFrame) -> DataFrame:
     """earlier_offset and later_run of each of the rows."""
     epochs = states.select(
@@ -138,15 +148,17 @@ def _other_epochs(wanted: DataFrame, states: DataFrame) -> DataFrame:
         F.col("producer_epoch").alias("run_data_epoch"),
         F.greatest("last_offset", "marker_offset").alias("run_last"),
         F.col("marker_timestamp").alias("run_ended_ms"),
-        F.coalesce("first_offset", "marker_offset").alias("run_first"),
-        "file_index",
-        F.coalesce("first_position", "marker_position").alias("run_position"),
-        F.coalesce("first_length", "marker_length").alias("run_length"),
+        "first_offset",
+        _place_of_run("first").alias("data"),
+        _place_of_run("marker").alias("marker"),
     )
     # Data of a new epoch wait, under version 2, until the transaction before is complete.
-    later = (F.col("run_epoch") > F.col("marker_epoch")) | (
-        F.col("transaction_version_2") & (F.col("run_data_epoch") >= F.col("marker_epoch"))
+    data_later = F.col("first_offset").isNotNull() & (
+        (F.col("run_data_epoch") > F.col("marker_epoch"))
+        | F.col("transaction_version_2") & (F.col("run_data_epoch") >= F.col("marker_epoch"))
     )
+    # A fence may end data of this epoch: of their run only the marker is later.
+    marker_later = F.col("run_epoch") > F.col("marker_epoch")
     # What nothing ended, or a marker later than the decision, may be a zombie's: in a topic that
     # was made again no state of the producer keeps a lower epoch out, and an operator ends it.
     earlier = (F.col("run_epoch") < F.col("marker_epoch")) & (
@@ -157,8 +169,8 @@ def _other_epochs(wanted: DataFrame, states: DataFrame) -> DataFrame:
         .groupBy(*KEY)
         .agg(
             F.max(F.when(earlier, F.col("run_last"))).alias("earlier_offset"),
-            F.min(
-                F.when(later, F.struct("run_first", "file_index", "run_position", "run_length"))
-            ).alias("later_run"),
+            F.min(F.when(data_later, F.col("data")).when(marker_later, F.col("marker"))).alias(
+                "later_run"
+            ),
         )
     )

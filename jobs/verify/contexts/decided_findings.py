@@ -4,7 +4,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.verify.contexts.decided_epochs import with_other_outcome
-from jobs.verify.contexts.decided_matching import KEY, has_too_many
+from jobs.verify.contexts.decided_matching import KEY, has_too_many, may_have_epoch_of_data
 from jobs.verify.contexts.decided_places import place_number, with_places
 from jobs.verify.contexts.transaction import Ages
 from udfs.rules import attribution
@@ -68,7 +68,8 @@ def _coordinator_epochs() -> list[Column]:
     )
     known = single | (F.col("decidable") == 1)
     old, new = lowest < F.col("lowest_leader_epoch"), highest > F.col("latest_leader_epoch")
-    odd = F.col("odd_place").isNotNull()
+    # A marker between two decisions may be of a third one, where some are lost or compacted away.
+    odd = F.col("odd_place").isNotNull() & (F.col("decidable") == 1)
     return [
         F.when(known & old, lowest)
         .when(known & new, highest)
@@ -97,7 +98,7 @@ def _with_chosen_markers(rows: DataFrame, markers: DataFrame) -> DataFrame:
     keys = rows.filter(several & asked).select(
         *KEY, "earliest_marker", "misfit_epoch", surely(single).alias("single")
     )
-    own = surely(attribution.has_epoch_of_data(F.col("marker_epoch"), F.col("data_epoch")))
+    own = may_have_epoch_of_data()
     marker = F.struct(
         F.col("marker_offset").alias("offset"),
         place_number("file_index", "marker_position").alias("place"),

@@ -158,6 +158,12 @@ def with_last_outcomes(history: DataFrame, owners: DataFrame) -> DataFrame:
     return history.join(last, on="producer_id", how="left")
 
 
+def may_have_epoch_of_data() -> Column:
+    """Whether a marker ended data, and may have raised no epoch."""
+    own = attribution.has_epoch_of_data(F.col("marker_epoch"), F.col("data_epoch"))
+    return F.col("first_offset").isNotNull() & F.coalesce(own, F.lit(True))
+
+
 def _marked(markers: DataFrame, known: DataFrame) -> DataFrame:
     """Each marker of a producer id that the coordinator's log names.
 
@@ -166,7 +172,7 @@ def _marked(markers: DataFrame, known: DataFrame) -> DataFrame:
     """
     epochs = F.col("marker_epoch"), F.col("data_epoch")
     unraised, raised = attribution.has_epoch_of_data(*epochs), attribution.raised(*epochs)
-    own = surely(unraised)
+    own = may_have_epoch_of_data()
     place = place_number("file_index", "marker_position")
     above = known.select(
         "producer_id", "known_above", "last_epoch", "last_commit", "first_epoch", "first_commit"

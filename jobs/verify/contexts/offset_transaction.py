@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 
 from jobs.model.transactions import CLOSED_COLUMNS, all_transactions
 from jobs.spark.joins import small
-from jobs.verify.conditions import lost_between, one_instant
+from jobs.verify.conditions import LOST_OFFSETS, end_may_be_another, lost_between, one_instant
 from jobs.verify.contexts.context import Context, with_paths
 from jobs.verify.contexts.open_transaction import coordinator_columns
 from jobs.verify.contexts.transaction import Ages, longest_open
@@ -52,7 +52,9 @@ def _ended(transactions: DataFrame, kinds: DataFrame, commit: bool) -> DataFrame
         .filter(may_end(F.col("marker_epoch"), F.col("producer_epoch")))
     )
     placed = decided.join(small(kinds), on="partition_index", how="inner")
-    return placed.filter(F.col("of_offsets") | ~F.col("coordinator_topic"))
+    return placed.filter(
+        (F.col("of_offsets") | ~F.col("coordinator_topic")) & ~end_may_be_another()
+    )
 
 
 def _aborts() -> Column:
@@ -78,6 +80,7 @@ def _contradictions(given: OffsetTransactions, partition_info: DataFrame) -> Dat
         "coordinator_topic",
         F.concat_ws("-", "topic", "partition").alias("place"),
         F.col("stable_below").alias("place_stable_below"),
+        *LOST_OFFSETS,
     )
 
     aborted = _ended(all_transactions(given.transactions, given.regular_aborts), kinds, False)

@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from jobs.model.transactions import CLOSED_COLUMNS, all_transactions
 from jobs.spark.joins import small
+from jobs.verify.conditions import LOST_OFFSETS, end_may_be_another
 from jobs.verify.contexts.context import Context, with_paths
 from udfs.rules.attribution import is_decision_known, raised_by_one
 from udfs.rules.clock import covers
@@ -88,12 +89,14 @@ def _in_client_topics(
         F.concat_ws("-", "topic", "partition").alias("place"),
         F.coalesce("cluster_id", F.lit("")).alias("cluster"),
         "stable_below",
+        *LOST_OFFSETS,
     )
     raised = raised_by_one(F.col("marker_epoch"), F.col("producer_epoch"))
     ended = all_transactions(transactions, folded).select(*CLOSED_COLUMNS)
-    return ended.filter(F.col("first_offset").isNotNull() & raised).join(
+    placed = ended.filter(F.col("first_offset").isNotNull() & raised).join(
         small(places), on="partition_index", how="inner"
     )
+    return placed.filter(~end_may_be_another()).drop(*LOST_OFFSETS)
 
 
 def _torn(given: TornEpochs) -> DataFrame:

@@ -8,8 +8,8 @@ from pyspark.sql import functions as F
 from jobs.model.coordinator_log import CoordinatorLog
 from jobs.spark.joins import small
 from jobs.verify.conditions import (
+    end_may_be_another,
     lost_between,
-    marker_lost,
     marker_lost_behind,
     own_missing_between,
 )
@@ -148,10 +148,9 @@ def _lost_around_marker() -> list[Column]:
     among what is lost. open_at_the_stop: the broker had them open when it stopped cleanly.
     """
     last = F.col("last_offset")
-    gap = marker_lost(last, last + 1, F.col("marker_offset") - 1)
     after_marker = F.coalesce(F.col("previous_marker.offset") + 1, F.lit(0))
     alone = own_missing_between(after_marker, F.col("marker_offset") - 1)
-    missing = F.when(F.col("first_offset").isNotNull(), gap).otherwise(alone)
+    missing = F.when(F.col("first_offset").isNotNull(), end_may_be_another()).otherwise(alone)
     return [
         surely(missing).alias("missing_before_marker"),
         marker_lost_behind(last, _open_in_snapshot()).alias("behind_data_gap"),

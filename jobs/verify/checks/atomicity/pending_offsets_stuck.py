@@ -8,7 +8,8 @@ get UNSTABLE_OFFSET_COMMIT and cannot start, and the cleaner does not clean the 
 them.
 
 When it is legal: the broker allows longer transactions than the configuration of this audit; a
-prepared transaction of two-phase commit; the partition was copied before the marker was written.
+prepared transaction of two-phase commit; the partition was copied before the marker was written;
+the marker is among offsets that are missing or damaged.
 
 Evidence: the first batch of the commits.
 """
@@ -17,14 +18,16 @@ from pyspark.sql import functions as F
 
 from jobs.model.commands import DESCRIBE_PRODUCERS
 from jobs.verify.check import ONE_TRANSACTION, WARNING, Check, text
-from jobs.verify.conditions import judged_on_a_longer_copy
+from jobs.verify.conditions import judged_on_a_longer_copy, lost_between
 from jobs.verify.verdict import (
     CONFIG_UNKNOWN,
     DUMP_BEFORE_EVENT,
+    MISSING_RANGE,
     TWO_PHASE_COMMIT,
     inconclusive,
     suspect,
 )
+from udfs.rules.extent import MAX_OFFSET
 
 CHECK = Check(
     code="pending_offsets_stuck",
@@ -35,6 +38,9 @@ CHECK = Check(
     fires=lambda: (F.col("outcome") == "open") & (F.col("age_ms") > F.col("limit_ms")),
     excuses=(
         judged_on_a_longer_copy(),
+        inconclusive(
+            MISSING_RANGE, lambda: lost_between(F.col("last_offset") + 1, F.lit(MAX_OFFSET))
+        ),
         inconclusive(TWO_PHASE_COMMIT, lambda: F.col("two_phase_commit")),
         inconclusive(
             DUMP_BEFORE_EVENT,

@@ -9,11 +9,11 @@ Why it is wrong: a read_committed consumer learns of aborted transactions only f
 When it is legal: the cleaner removed all data of the transaction; the index was copied before the
 marker was written; the log was fetched over the protocol, which has no request for indexes; only
 the `.log` file of the segment was copied, in which case its `.index` and `.timeindex`, which every
-broker has, are missing too. Or all data are below the log start offset:
-the cleaner writes no entry for a transaction that ends there
-(UnifiedLog.collectAbortedTransactions), and a broker that forgot the transaction with the head of
-the log writes none for its marker. Without the log-start-offset-checkpoint of the log directory
-the log start offset is unknown.
+broker has, are missing too; between data and marker batches are lost, so that the marker may have
+ended nothing. Or all data are below the log start offset: the cleaner writes no entry for a
+transaction that ends there (UnifiedLog.collectAbortedTransactions), and a broker that forgot the
+transaction with the head of the log writes none for its marker. Without the
+log-start-offset-checkpoint of the log directory the log start offset is unknown.
 
 Evidence: the marker.
 """
@@ -27,6 +27,7 @@ from jobs.verify.remedies import rebuild_index
 from jobs.verify.verdict import (
     CLEANED_RANGE,
     DUMP_BEFORE_EVENT,
+    MISSING_RANGE,
     NO_INITIAL_STATE,
     SIDE_FILES_NOT_DUMPED,
     explained,
@@ -59,6 +60,8 @@ CHECK = Check(
         ),
         inconclusive(DUMP_BEFORE_EVENT, _behind_the_index),
         inconclusive(SIDE_FILES_NOT_DUMPED, lambda: F.col("side_files_missing")),
+        # The marker may have ended nothing, as that of the data in front of it is lost.
+        inconclusive(MISSING_RANGE, lambda: F.col("data_missing")),
         unstable_tail("marker_offset"),
         log_start_unknown(),
     ),
