@@ -611,7 +611,8 @@ class Head(NamedTuple):
 class Copy:
     """All batches of a partition's folder, as headers and in the order of the files.
 
-    `holes`: places behind which a file cannot be read, each with the number of headers before it.
+    `holes`: places behind which a file cannot be read, each with the number of headers before it,
+    and the producer of a marker that cannot be read, None for anybody's.
     `gaps`: offsets between two batches that no batch has. `newest_ms`: the newest moment of a
     broker's clock.
     """
@@ -622,7 +623,7 @@ class Copy:
         self.heads: list[Head] = []
         self.first, self.last = array("q"), array("q")
         self.by_producer: dict[int, list[int]] = {}
-        self.holes: list[tuple[int, str]] = []
+        self.holes: list[tuple[int, str, int | None]] = []
         self.gaps: list[tuple[int, int]] = []
         self.newest_ms = -1
         logs = sorted((p for p in folder.glob("*.log") if p.stem.isdigit()), key=segment_base)
@@ -665,7 +666,8 @@ class Copy:
             try:
                 kind, coordinator = batch.marker()
             except (ValueError, struct.error, UndecidedError):
-                self._hole(f"{path.name} at byte {at}")
+                # The checksum is right, so at least it is known whose it is.
+                self._hole(f"{path.name} at byte {at}", batch.producer)
         if self.last and batch.base > self.last[-1] + 1:
             self.gaps.append((self.last[-1] + 1, batch.base - 1))
         # All of the coordinator's own batches have its clock.
@@ -678,20 +680,30 @@ class Copy:
         kept = batch.data if self.keep or batch.control else data
         self.heads.append(Head(path, at, length, kept, kind, coordinator))
 
-    def _hole(self, where: str) -> None:
-        self.holes.append((len(self.heads), where))
+    def _hole(self, where: str, producer: int | None = None) -> None:
+        self.holes.append((len(self.heads), where, producer))
 
-    def require_readable(self, first: int = -1, last: int | None = None) -> None:
-        """Raises HoldsError where bytes between offsets `first` and `last` cannot be read."""
-        for number, where in self.holes:
+    def require_readable(
+        self, first: int = -1, last: int | None = None, of: int | None = None
+    ) -> None:
+        """Raises HoldsError where bytes between offsets `first` and `last` cannot be read.
+
+        `of`: a producer; what another one surely wrote does not count.
+        """
+        for number, where, producer in self.holes:
+            if None not in (of, producer) and of != producer:
+                continue
             before = self.last[number - 1] if number else -1
             after = self.first[number] if number < len(self.first) else None
             if (after is None or after > first) and (last is None or before < last):
                 raise MissingError(f"{self.folder.name} cannot be read behind {where}")
 
-    def require_complete(self, first: int, last: int | None = None) -> None:
-        """Raises HoldsError where batches behind offset `first`, up to `last`, may be missing."""
-        self.require_readable(first, last)
+    def require_complete(self, first: int, last: int | None = None, of: int | None = None) -> None:
+        """Raises HoldsError where batches behind offset `first`, up to `last`, may be missing.
+
+        `of`: those of a producer.
+        """
+        self.require_readable(first, last, of)
         for begin, end in self.gaps:
             if end > first and (last is None or end < last):
                 raise MissingError(f"offsets {begin} to {end} are not in this copy")
@@ -802,7 +814,7 @@ def entries_of(folder: Path) -> tuple[list[Entry], Copy]:
         try:
             records = list(batch.records())
         except (ValueError, struct.error, HoldsError):
-            copy.holes.append((0, f"{one.path.name} at byte {one.position}"))
+            copy.holes.append((0, f"{one.path.name} at byte {one.position}", None))
             break
         entries += [entry_of(folder, batch, record) for record in records]
     copy.heads.clear()
@@ -1150,7 +1162,8 @@ def ended_data(copy: Copy, marker: Head) -> list[Head]:
             data.append(one)
     if before < 0 < copy.begin:
         raise HoldsError(f"this copy begins at offset {copy.begin}: what was before it is gone")
-    copy.require_complete(max(before, copy.begin), marker.batch.base)
+    producer = marker.batch.producer
+    copy.require_complete(max(before, copy.begin), marker.batch.base, producer)
     return [one for one in data if one.whole]
 
 
@@ -1158,7 +1171,7 @@ def nothing_between(case: Case) -> bool | None:
     """No data of the producer lie between two markers."""
     first, second = case.head(case.proofs[0]), case.head(case.proofs[-1])
     copy = case.copy(case.proofs[0])
-    copy.require_complete(first.batch.base, second.batch.base)
+    copy.require_complete(first.batch.base, second.batch.base, first.batch.producer)
     between = (
         one
         for one in copy.of(first.batch.producer)
@@ -1293,7 +1306,7 @@ def next_marker(case: Case, proof: Proof) -> Head | None:
     later = (one for one in copy.of(batch.producer) if one.ends and one.batch.base > batch.base)
     found = next(later, None)
     if found is not None:
-        copy.require_complete(batch.base, found.batch.base)
+        copy.require_complete(batch.base, found.batch.base, batch.producer)
     return found
 
 

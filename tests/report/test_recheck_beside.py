@@ -679,6 +679,16 @@ def test_what_may_lie_in_a_gap_is_not_confirmed(log: list[str], why: str, tmp_pa
     assert told[0] == recheck.HOLDS and told[1].startswith(why), told
 
 
+@pytest.mark.parametrize(("pid", "answer"), [(8, recheck.CONFIRMED), (7, recheck.HOLDS)])
+def test_a_marker_of_another_producer_that_cannot_be_read_hides_nothing(
+    pid: int, answer: str, tmp_path: Path
+) -> None:
+    (one, *_) = (x for x in ABSENT if x.code == "marker_without_transaction")
+    made = dumped("plain", COMMIT, f"commit pid={pid} ckey=ffff0000", COMMIT)
+    finding = replace(one, evidence=((MARKER, "t-0", 3),)).finding(made.write(tmp_path))
+    assert recheck.recheck(finding, [tmp_path])[0] == answer
+
+
 def test_offsets_that_are_missing_hold_no_marker_in_this_copy(tmp_path: Path) -> None:
     (one, *_) = (x for x in ABSENT if x.code == "missing_marker_in_listed_partition")
     for number, (behind, answer) in enumerate(
