@@ -10,6 +10,8 @@ from mutants.mutant import INFO, SUSPECT, VIOLATION, Mutant
 
 STRONGEST_FIRST = NAMED, WEAKER, ELSEWHERE, UNNAMED = "named", "weaker", "elsewhere", "unnamed"
 RANK = {INFO: 0, SUSPECT: 1, VIOLATION: 2}
+# What a log says besides, if it is its last batches that are lost.
+ENDS_EARLIER = frozenset({"hw_beyond_log_end"})
 
 
 def strength(one: Finding) -> int:
@@ -59,7 +61,7 @@ def bystanders(mutant: Mutant, found: Iterable[Finding]) -> list[Finding]:
 
 
 def _touched(one: Finding, mutant: Mutant) -> bool:
-    if mutant.sole and one["code"] not in mutant.codes:
+    if mutant.sole and one["code"] not in mutant.codes | ENDS_EARLIER:
         return False
     if one["topic"] is None:
         return one["broker"] in mutant.brokers

@@ -25,15 +25,16 @@ def _spoilt(
     index: int,
     told: str = "violation",
     why: str = "",
+    sole: bool = False,
 ) -> Mutant:
-    """Puts other bytes in place of a batch; nothing else changes."""
+    """Puts other bytes in place of a batch; nothing else changes. `sole`: no reader takes them."""
     batch = view.batches[index]
     after = view.batches[index + 1] if index + 1 < len(view.batches) else batch
     _in_place(view, index, content)
     span = (batch.base_offset, max(batch.last_offset, after.last_offset))
     return Mutant(
         codes(what), places(view.place), span, pids(batch.producer_id), told=told, wide=True,
-        why=why,
+        why=why, sole=sole,
     )  # fmt: skip
 
 
@@ -70,7 +71,7 @@ def checksum_wrong(scene: Scene) -> Mutant | None:
     view, index, batch = at
     content = bytearray(batch.content)
     content[layout.CRC + scene.rng.randrange(4)] ^= 1 << scene.rng.randrange(8)
-    return _spoilt(scene, "batch_crc_mismatch", bytes(content), view, index)
+    return _spoilt(scene, "batch_crc_mismatch", bytes(content), view, index, sole=True)
 
 
 @operator
@@ -80,7 +81,7 @@ def byte_flipped(scene: Scene) -> Mutant | None:
     view, index, batch = at
     content = bytearray(batch.content)
     content[scene.rng.randrange(layout.ATTRIBUTES, len(content))] ^= 1 << scene.rng.randrange(8)
-    return _spoilt(scene, DAMAGE, bytes(content), view, index)
+    return _spoilt(scene, DAMAGE, bytes(content), view, index, sole=True)
 
 
 @operator
@@ -93,7 +94,9 @@ def marker_byte_flipped(scene: Scene) -> Mutant | None:
     assert index is not None
     content = bytearray(view.batches[index].content)
     content[scene.rng.randrange(layout.ATTRIBUTES, len(content))] ^= 1 << scene.rng.randrange(8)
-    return _spoilt(scene, DAMAGE + " control_batch_malformed", bytes(content), view, index)
+    return _spoilt(
+        scene, DAMAGE + " control_batch_malformed", bytes(content), view, index, sole=True
+    )
 
 
 @operator
@@ -103,7 +106,7 @@ def records_garbled(scene: Scene) -> Mutant | None:
     view, index, batch = at
     section = bytes([0xFF]) * (len(batch.content) - layout.HEADER_SIZE)
     content = header(batch._replace(content=batch.content[: layout.HEADER_SIZE] + section))
-    return _spoilt(scene, DAMAGE, content, view, index)
+    return _spoilt(scene, DAMAGE, content, view, index, sole=True)
 
 
 @operator
@@ -112,7 +115,7 @@ def codec_unknown(scene: Scene) -> Mutant | None:
         return None
     view, index, batch = at
     content = header(batch, attributes=batch.attributes & ~7 | scene.rng.choice((5, 6, 7)))
-    return _spoilt(scene, "batch_codec_invalid", content, view, index)
+    return _spoilt(scene, "batch_codec_invalid", content, view, index, sole=True)
 
 
 @operator
@@ -121,7 +124,7 @@ def codec_wrong(scene: Scene) -> Mutant | None:
         return None
     view, index, batch = at
     content = header(batch, attributes=batch.attributes & ~7 | scene.rng.choice((1, 2, 3, 4)))
-    return _spoilt(scene, "batch_decompression_failed", content, view, index)
+    return _spoilt(scene, "batch_decompression_failed", content, view, index, sole=True)
 
 
 @operator
@@ -131,7 +134,7 @@ def magic_unknown(scene: Scene) -> Mutant | None:
     view, index, batch = at
     content = bytearray(batch.content)
     content[layout.MAGIC] = scene.rng.choice((3, 9, 127))
-    return _spoilt(scene, DAMAGE, bytes(content), view, index)
+    return _spoilt(scene, DAMAGE, bytes(content), view, index, sole=True)
 
 
 @operator
@@ -141,7 +144,7 @@ def length_too_small(scene: Scene) -> Mutant | None:
     view, index, batch = at
     length = scene.rng.randrange(0, 40).to_bytes(4, "big")
     content = batch.content[:8] + length + batch.content[12:]
-    return _spoilt(scene, DAMAGE, content, view, index)
+    return _spoilt(scene, DAMAGE, content, view, index, sole=True)
 
 
 @operator

@@ -628,7 +628,7 @@ def coordinator_batch_damaged(scene: Scene) -> Mutant | None:
     index = states[number].index
     content = bytearray(view.batches[index].content)
     content[17] ^= 0xFF
-    mutant = _told(view, states, number, "batch_crc_mismatch", wide=True)
+    mutant = _told(view, states, number, "batch_crc_mismatch", wide=True, sole=True)
     view.put(index, bytes(content))
     view.store()
     return mutant
