@@ -25,6 +25,7 @@ from udfs.wire.metadata.metadata_log import (
     Configured,
     CreatedPartition,
     CreatedTopic,
+    Ended,
     Migrated,
     ProducerIds,
     Undecodable,
@@ -117,9 +118,12 @@ def _copy(one: DumpMetadataLog, facts: Sequence[Told], splits: Sequence[Told]) -
         (row for row in splits if row["file_index"] in order and row["last_offset"] is not None),
         key=lambda row: (order[row["file_index"]], row["split_start"]),
     )
-    gapless = all(
-        later["first_offset"] == earlier["last_offset"] + 1 for earlier, later in pairwise(pieces)
-    )
+    behind_gaps = [
+        later
+        for earlier, later in pairwise(pieces)
+        if later["first_offset"] != earlier["last_offset"] + 1
+    ]
+    gapless = not behind_gaps
     first = pieces[0]["first_offset"] if pieces else None
     last = pieces[-1]["last_offset"] if pieces else -1
     snapshots = [file for file in one.files if file.kind == "metadata_snapshot"]
@@ -128,7 +132,9 @@ def _copy(one: DumpMetadataLog, facts: Sequence[Told], splits: Sequence[Told]) -
         snapshot = None
     snapshot_end = 0 if snapshot is None else _end(snapshot)
     read = set(order) | (set() if snapshot is None else {snapshot.file_index})
-    mine = [fact for fact in facts if fact["file_index"] in read]
+    mine = [fact for fact in facts if fact["file_index"] in read] + [
+        _missing(piece) for piece in behind_gaps
+    ]
 
     def in_order(fact: Told) -> tuple[int, int, int]:
         in_log = fact["file_index"] in order
@@ -142,8 +148,16 @@ def _copy(one: DumpMetadataLog, facts: Sequence[Told], splits: Sequence[Told]) -
         first_offset=first,
         last_offset=max(last, snapshot_end - 1),
         up_to_ms=max((time for time in times if time is not None), default=None),
-        whole=gapless and not unreadable,
+        whole=not unreadable,
     )
+
+
+def _missing(piece: Told) -> Told:
+    """What the offsets in front of a split might tell, which no split has."""
+    return {
+        "fact": Undecodable.__name__, "option": "offsets_missing",
+        "file_index": piece["file_index"], "offset": piece["first_offset"], "position": -1,
+    }  # fmt: skip
 
 
 def _end(snapshot: DumpFile) -> int:
@@ -157,17 +171,21 @@ def _blocks(one: DumpMetadataLog, copy: _Copy) -> list[Block]:
     A snapshot repeats the newest block before it, so it counts only where the log does not have
     that. Nor does a block of a metadata transaction that was aborted count: it was never given out,
     and a controller that moves from ZooKeeper writes it again
-    (`ActivationRecordsGenerator.recordsForNonEmptyLog`, 3.6 and later).
+    (`ActivationRecordsGenerator.recordsForNonEmptyLog`, 3.6 and later). A transaction within a
+    transaction cannot be (`OffsetControlManager.replay`, KIP-868).
     """
     files = {file.file_index: file for file in one.files}
     found: list[Block] = []
-    begun = 0
+    # From which block on an abort takes them back, and whether a transaction is open for sure.
+    begun, is_open = 0, False
     for fact in copy.facts:
-        if fact["fact"] == Begun.__name__:
-            begun = len(found)
-        elif fact["fact"] == Undecodable.__name__ and fact["option"] == ABORTED:
-            del found[begun:]
-        elif fact["fact"] == ProducerIds.__name__:
+        kind = fact["fact"]
+        if kind in (Begun.__name__, Ended.__name__, Undecodable.__name__):
+            # What is lost may be the abort of an open transaction, or the begin of another one.
+            if kind == Undecodable.__name__ and (is_open or fact["option"] == ABORTED):
+                del found[begun:]
+            begun, is_open = len(found), kind == Begun.__name__
+        elif kind == ProducerIds.__name__:
             file = files[fact["file_index"]]
             block = Block(file, fact["offset"], fact["position"], fact["length"], fact["number"])
             repeats = found and found[-1].next_producer_id == block.next_producer_id

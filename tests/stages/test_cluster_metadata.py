@@ -257,6 +257,17 @@ def test_a_segment_that_is_missing_does_too(tmp_path: Path) -> None:
     assert read(tmp_path).of("c").next_producer_id is None
 
 
+def test_offsets_that_are_missing_inside_a_segment_do_too(tmp_path: Path) -> None:
+    """A log of KRaft is never compacted: what has gone may be a newer block, or a move."""
+    for name, offset in (("whole", 1), ("gap", 2)):
+        content = log(blocks(1000)) + log(blocks(3000), offset)
+        broker_folder(tmp_path / name, "broker", {f"{0:020}.log": content})
+        told = read(tmp_path / name)
+        whole = name == "whole"
+        assert told.of("c").next_producer_id == (3000 if whole else None)
+        assert told.of("c").kraft_only == whole and told.unreadable == int(not whole)
+
+
 def test_a_copy_that_is_cut_ends_earlier(tmp_path: Path) -> None:
     broker_folder(tmp_path, "broker", {f"{0:020}.log": log(blocks(1000, 2000))[:-5]})
     told = read(tmp_path)

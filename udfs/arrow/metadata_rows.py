@@ -13,11 +13,11 @@ from schemas import log_row
 from schemas.topics import METADATA_TOPIC
 from udfs.arrow.batches import Decoded, DecodeOptions, decode_batches
 from udfs.arrow.byte_range import ByteRange
-from udfs.arrow.frames import FrameWalker
+from udfs.arrow.frames import Frames, FrameWalker
 from udfs.arrow.rows import RowBuilder
 from udfs.arrow.sections import readable, sections
 from udfs.rules.extent import MAX_OFFSET
-from udfs.wire.batches.batch_headers import Bools
+from udfs.wire.batches.batch_headers import BatchHeaders, Bools
 from udfs.wire.batches.records import OFFSET_DELTA, SECTION, VALUE_LENGTH, VALUE_START
 from udfs.wire.metadata.metadata_log import (
     API_KEYS,
@@ -28,6 +28,7 @@ from udfs.wire.metadata.metadata_log import (
     Configured,
     CreatedPartition,
     CreatedTopic,
+    Ended,
     Fact,
     Migrated,
     ProducerIds,
@@ -50,8 +51,11 @@ COLUMNS: dict[type, tuple[str, ...]] = {
     ProducerIds: ("number",),
     Migrated: ("number",),
     Begun: (),
+    Ended: (),
     Undecodable: ("option",),
 }
+# A fact and where it stands: offset, position and length of its batch.
+Placed = tuple[Fact, dict[str, int]]
 # One is enough to know that something is missing.
 MAX_UNDECODABLE = 100
 MAX_REGRESSIONS = 1_000
@@ -65,21 +69,21 @@ def metadata_rows(
     """Rows of `log_row.METADATA_TYPE` and the summary of one split of a log or snapshot.
 
     Of the partitions of a topic the highest is a row, and of the blocks of producer ids the first,
-    the last, and those that do not follow the one before. Damage is an Undecodable fact.
+    the last, and those that do not follow the one before. Damage and missing offsets are
+    Undecodable facts; a log of KRaft is never compacted.
     """
     frames = FrameWalker(source, options.max_batch_bytes, 0, MAX_OFFSET).walk()
     # Its records are read at any depth, so those that cannot be must be known.
     with_records = replace(options, with_records=True)
     decoded = decode_batches(source, frames.positions, METADATA_TOPIC, with_records)
     headers = decoded.headers
-    facts = _facts(source, decoded, options.max_decompressed_bytes)
-    damaged = [
-        (Undecodable(damage.reason), {"position": damage.first + source.start, "length": 0})
-        for damage in frames.damages
-        # A copy of a live log ends anywhere.
-        if damage.end is not None or source.length < source.file_left
+    in_log = split["kind"] == METADATA_LOG
+    facts = [
+        *_losses(source, frames, headers, in_log),
+        *_facts(source, decoded, options.max_decompressed_bytes),
     ]
-    rows = [_row(fact, place) for fact, place in [*_worth_a_row(facts), *damaged[:MAX_UNDECODABLE]]]
+    facts.sort(key=lambda fact_and_place: fact_and_place[1]["offset"])
+    rows = [_row(fact, place) for fact, place in _worth_a_row(facts)]
     builder = RowBuilder(split)
     if rows:
         yield builder.nested(log_row.METADATA, "metadata", rows)
@@ -95,14 +99,42 @@ def metadata_rows(
     if headers.base_offset.size:
         summary["broker_timestamp"] = int(headers.max_timestamp.max())
         # Offsets inside a snapshot are its own.
-        if split["kind"] == METADATA_LOG:
+        if in_log:
             summary["first_offset"] = int(headers.base_offset[0])
             summary["last_offset"] = int(headers.last_offset[-1])
     yield builder.nested(log_row.SUMMARY, "summary", [summary])
 
 
-def _facts(source: ByteRange, decoded: Decoded, limit: int) -> list[tuple[Fact, dict[str, int]]]:
-    """Each fact in the order of the log, and where it stands: offset, position, length."""
+def _losses(source: ByteRange, frames: Frames, headers: BatchHeaders, in_log: bool) -> list[Placed]:
+    """Damage, and offsets of a log that no batch has.
+
+    Each has the offset of the batch behind it, and a position in front of that.
+    """
+    ends = [*headers.base_offset.tolist(), int(headers.last_offset.max(initial=-1)) + 1]
+    behind = np.searchsorted(headers.position, [one.first for one in frames.damages]).tolist()
+    jumps = np.flatnonzero(headers.base_offset[1:] != headers.last_offset[:-1] + 1) + 1
+    lost = [
+        (damage.reason, at, damage.first)
+        for damage, at in zip(frames.damages, behind, strict=True)
+        # A copy of a live log ends anywhere.
+        if damage.end is not None or source.length < source.file_left
+    ]
+    lost += [
+        ("offsets_missing", at, int(headers.position[at - 1]))
+        for at in jumps.tolist()
+        if in_log and at not in behind
+    ]
+    return [
+        (
+            Undecodable(reason),
+            {"position": position + source.start, "length": 0, "offset": ends[at]},
+        )
+        for reason, at, position in lost
+    ]
+
+
+def _facts(source: ByteRange, decoded: Decoded, limit: int) -> list[Placed]:
+    """Each fact that a record or a batch tells, with its place."""
     headers = decoded.headers
 
     def place(i: int, offset_delta: int) -> dict[str, int]:
@@ -113,7 +145,7 @@ def _facts(source: ByteRange, decoded: Decoded, limit: int) -> list[tuple[Fact, 
         }
 
     closed = ~headers.control & (headers.record_count > 0) & ~readable(decoded)
-    found: list[tuple[Fact, dict[str, int]]] = [
+    found: list[Placed] = [
         (Undecodable("batch_unreadable"), place(int(i), 0)) for i in np.flatnonzero(closed)
     ]
     for part in sections(source, decoded, limit):
@@ -124,7 +156,6 @@ def _facts(source: ByteRange, decoded: Decoded, limit: int) -> list[tuple[Fact, 
             if fact is not None:
                 batch = int(part.batch[spans[SECTION, k]])
                 found.append((fact, place(batch, int(spans[OFFSET_DELTA, k]))))
-    found.sort(key=lambda fact_and_place: fact_and_place[1]["offset"])
     return found
 
 
@@ -140,12 +171,12 @@ def _may_tell(data: NDArray[np.uint8], spans: NDArray[np.int64]) -> Bools:
     return result
 
 
-def _worth_a_row(facts: list[tuple[Fact, dict[str, int]]]) -> list[tuple[Fact, dict[str, int]]]:
+def _worth_a_row(facts: list[Placed]) -> list[Placed]:
     """The facts that are rows, in the order of the log but for the last two kinds."""
-    kept: list[tuple[Fact, dict[str, int]]] = []
+    kept: list[Placed] = []
     # Those of one list stand in the log without a begin or an abort between them.
     blocks: list[list[tuple[ProducerIds, dict[str, int]]]] = [[]]
-    undecodable: list[tuple[Fact, dict[str, int]]] = []
+    undecodable: list[Placed] = []
     highest: dict[str, tuple[CreatedPartition, dict[str, int]]] = {}
     for fact, place in facts:
         if isinstance(fact, Begun | Undecodable):

@@ -65,8 +65,12 @@ class Begun(NamedTuple):
     """A metadata transaction began (KIP-868); its records hold unless it is aborted."""
 
 
+class Ended(NamedTuple):
+    """A metadata transaction ended, and its records hold."""
+
+
 class Undecodable(NamedTuple):
-    """A record that might be one of these facts and cannot be read; `reason` is a stable name."""
+    """What might be one of these facts and cannot be read; `reason` is a stable name."""
 
     reason: str
 
@@ -79,6 +83,7 @@ Fact = (
     | ProducerIds
     | Migrated
     | Begun
+    | Ended
     | Undecodable
 )
 
@@ -145,6 +150,10 @@ def _begun(fields: FieldReader) -> Fact:
     return Begun()
 
 
+def _ended(fields: FieldReader) -> Fact:
+    return Ended()
+
+
 def _aborted(fields: FieldReader) -> Fact:
     # Records of its transaction were read as if they held. The controller aborts one only where
     # it failed over while it began or was migrated.
@@ -162,6 +171,7 @@ MESSAGES: dict[int, tuple[Callable[[FieldReader], Fact], int]] = {
     15: (_producer_ids, 0),
     21: (_migrated, 0),
     23: (_begun, ANY_VERSION),
+    24: (_ended, ANY_VERSION),
     25: (_aborted, 0),
 }
 # The kinds of records that `decode` reads.

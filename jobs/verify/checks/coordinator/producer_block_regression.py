@@ -7,7 +7,8 @@ Why it is wrong: every block is allocated once. Two producers with one id fence 
 broker takes the batches of one for duplicates of the other's.
 
 When it is legal: never; a controller that reads such a log stops. A block of a metadata transaction
-that was aborted was never given out, and does not count.
+that was aborted was never given out, and does not count; nor does one in front of lost records of
+its transaction, as its abort may be among them.
 
 Evidence: both records of `__cluster_metadata`.
 """
