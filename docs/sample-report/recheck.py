@@ -1673,7 +1673,8 @@ def went_back(case: Case) -> bool | None:
     return any(lower[key] < before[key] < after[key] for key in keys)
 
 
-PRODUCER_IDS_RECORD, BEGIN_TRANSACTION_RECORD, ABORT_TRANSACTION_RECORD = 15, 23, 25
+PRODUCER_IDS_RECORD = 15
+BEGIN_TRANSACTION_RECORD, END_TRANSACTION_RECORD, ABORT_TRANSACTION_RECORD = 23, 24, 25
 
 
 def metadata_kind(record: Record) -> tuple[int, int]:
@@ -1699,17 +1700,28 @@ def next_producer(record: Record) -> int | None:
 
 
 def aborted_before(folder: Path, earlier: int, later: int) -> bool:
-    """Whether the metadata transaction of a record was aborted before a later record."""
-    begun = -1
-    for head in Copy(folder, whole=True, keep=True).heads:
-        if head.batch.control or head.batch.base > later:
-            continue
-        for record in head.batch.records():
+    """Whether the metadata transaction of a record was aborted before a later record.
+
+    Raises HoldsError where its abort may be among what is lost. An abort whose begin is lost takes
+    back nothing from before that.
+    """
+    copy = Copy(folder, whole=True, keep=True)
+    lost = {number for number, *_ in copy.holes}
+    begun, is_open, behind = -1, False, -1
+    for number, head in enumerate(copy.heads):
+        if head.batch.base > later:
+            break
+        if number in lost or (number and head.batch.base > behind + 1):
+            if is_open and begun <= earlier < head.batch.base:
+                raise HoldsError("the abort of its transaction may be among what is lost")
+            begun, is_open = head.batch.base, False
+        behind = head.batch.last
+        for record in [] if head.batch.control else head.batch.records():
             kind, _ = metadata_kind(record)
-            if kind == BEGIN_TRANSACTION_RECORD:
-                begun = record.offset
-            elif kind == ABORT_TRANSACTION_RECORD and begun <= earlier < record.offset < later:
+            if kind == ABORT_TRANSACTION_RECORD and begun <= earlier < record.offset < later:
                 return True
+            if kind in (BEGIN_TRANSACTION_RECORD, END_TRANSACTION_RECORD, ABORT_TRANSACTION_RECORD):
+                begun, is_open = record.offset, kind == BEGIN_TRANSACTION_RECORD
     return False
 
 

@@ -493,14 +493,9 @@ def _owner_may_be_lost() -> Column:
     A record of the id that is newer than the data decides, whatever is lost behind it: the id was
     at rest, or elsewhere, when they lay here without a marker.
     """
-    return F.when(F.col("coordinator_known"), newer_records_lost()).otherwise(
+    return F.when(F.col("coordinator_known"), F.col("coordinator_lost") & ~is_decided()).otherwise(
         F.col("coordinator_log_lost")
     )
-
-
-def newer_records_lost() -> Column:
-    """Whether newer records of the id may be lost, which may run the transaction."""
-    return F.col("coordinator_known") & F.col("coordinator_lost") & ~is_decided()
 
 
 def end_may_be_lost() -> Column:

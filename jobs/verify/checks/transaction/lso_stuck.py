@@ -12,7 +12,7 @@ When it is legal: the broker allows longer transactions than the configuration o
 prepared transaction of two-phase commit; client timestamps are in the past, and no broker timestamp
 before or after the data shows when they were appended; the data are before the first offset of the
 copy, and the cleaner may have removed their marker; the marker may be in offsets that are damaged
-or missing, or newer records of the transactional id are.
+or missing.
 
 Evidence: the first batch of the transaction.
 """
@@ -26,7 +26,6 @@ from jobs.verify.conditions import (
     judged_on_a_longer_copy,
     marker_gone_with_the_head,
 )
-from jobs.verify.contexts.open_transaction import newer_records_lost
 from jobs.verify.verdict import (
     CONFIG_UNKNOWN,
     MISSING_RANGE,
@@ -52,7 +51,7 @@ CHECK = Check(
         judged_on_a_longer_copy(),
         marker_gone_with_the_head(),
         ended_before_snapshot(),
-        inconclusive(MISSING_RANGE, lambda: F.col("behind_data_gap") | newer_records_lost()),
+        inconclusive(MISSING_RANGE, lambda: F.col("behind_data_gap")),
         inconclusive(TWO_PHASE_COMMIT, lambda: F.col("two_phase_commit")),
         suspect(CONFIG_UNKNOWN),
     ),
