@@ -321,6 +321,10 @@ def transactional_bit_cleared_alone(scene: Scene) -> Mutant | None:
     )  # fmt: skip
 
 
+def _wrote(one: Batch, other: Batch) -> bool:
+    return one.producer_id == other.producer_id
+
+
 @operator
 def transactional_bit_set(scene: Scene) -> Mutant | None:
     """An idempotent producer's batch opens a transaction that nobody knows."""
@@ -332,10 +336,12 @@ def transactional_bit_set(scene: Scene) -> Mutant | None:
         return None
     view, index, batch = at
     after = _same(view, index, 1)
+    writing = (v.place for v in scene.client if any(_wrote(b, batch) for b in v.batches))
     view.put(index, header(batch, attributes=batch.attributes | layout.TRANSACTIONAL_MASK))
     view.store()
     return Mutant(
-        codes(OPEN + " nontransactional_in_open_txn mixed_transactional_mode"), places(view.place),
+        codes(OPEN + " nontransactional_in_open_txn mixed_transactional_mode"),
+        places(view.place, writing),
         (batch.base_offset, view.end), pids(batch.producer_id),
         # What the producer writes next lies in the transaction, and is of none.
         why=may_be_owned(scene, view, index) if after is None else "",
