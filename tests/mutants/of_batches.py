@@ -30,26 +30,12 @@ def _spoilt(
     """Puts other bytes in place of a batch; nothing else changes. `sole`: no reader takes them."""
     batch = view.batches[index]
     after = view.batches[index + 1] if index + 1 < len(view.batches) else batch
-    _in_place(view, index, content)
+    view.overwrite({index: content})
     span = (batch.base_offset, max(batch.last_offset, after.last_offset))
     return Mutant(
         codes(what), places(view.place), span, pids(batch.producer_id), told=told, wide=True,
         why=why, sole=sole,
     )  # fmt: skip
-
-
-def _in_place(view: View, index: int, content: bytes) -> None:
-    """Bytes of the same or another length, whether or not they are a batch."""
-    number, inside = view.at(index)
-    base, all_of = view.segments[number]
-    parts = [one.content for one in all_of]
-    same = len(parts[inside]) == len(content)
-    parts[inside] = content
-    for _, one in view.copies:
-        if one.files.get(f"{base:020}.log") == b"".join(b.content for b in all_of):
-            one.files[f"{base:020}.log"] = b"".join(parts)
-            if not same:
-                one.files[f"{base:020}.index"] = one.files[f"{base:020}.timeindex"] = b""
 
 
 def _data(scene: Scene) -> tuple[View, int, Batch] | None:

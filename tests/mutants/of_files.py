@@ -486,18 +486,6 @@ def _replicated(
     return chosen
 
 
-def _only(view: View, one: Partition, index: int, content: bytes) -> None:
-    """Other bytes for a batch in one copy."""
-    number, inside = view.at(index)
-    base, all_of = view.segments[number]
-    parts: Sequence[bytes] = [batch.content for batch in all_of]
-    one.files[f"{base:020}.log"] = b"".join(
-        content if at == inside else part for at, part in enumerate(parts)
-    )
-    if len(content) != len(parts[inside]):
-        one.files[f"{base:020}.index"] = one.files[f"{base:020}.timeindex"] = b""
-
-
 @operator
 def replica_record_differs(scene: Scene) -> Mutant | None:
     if (at := _replicated(scene)) is None:
@@ -513,7 +501,7 @@ def replica_record_differs(scene: Scene) -> Mutant | None:
     index, batch = scene.choose(found)
     content = bytearray(batch.content)
     content[-2] ^= 0x01
-    _only(view, one, index, header(batch._replace(content=bytes(content))))
+    view.overwrite({index: header(batch._replace(content=bytes(content)))}, [one])
     return Mutant(
         codes("replica_divergence"), places(view.place), (batch.base_offset, batch.last_offset),
         pids(batch.producer_id),
@@ -529,7 +517,7 @@ def replica_marker_differs(scene: Scene) -> Mutant | None:
     if not found:
         return None
     index, batch = scene.choose(found)
-    _only(view, one, index, marker_with(batch, commit=not batch.commit))
+    view.overwrite({index: marker_with(batch, commit=not batch.commit)}, [one])
     return Mutant(
         codes("replica_divergence"), places(view.place), (batch.base_offset, batch.last_offset),
         pids(batch.producer_id), wide=True,
@@ -545,7 +533,7 @@ def replica_hole(scene: Scene) -> Mutant | None:
         return None
     index = scene.rng.randrange(1, len(view.batches) - 1)
     batch = view.batches[index]
-    _only(view, one, index, b"")
+    view.overwrite({index: b""}, [one])
     return Mutant(
         codes("replica_range_hole offset_gap segment_missing replica_divergence"),
         places(view.place), (batch.base_offset - 1, batch.last_offset + 1),
@@ -582,7 +570,7 @@ def coordinator_replica_differs(scene: Scene) -> Mutant | None:
         batch.base_offset, [writer.record(0, 0, record.key, other)],
         base_timestamp=batch.base_timestamp, partition_leader_epoch=batch.leader_epoch,
     )  # fmt: skip
-    _only(view, one, index, content)
+    view.overwrite({index: content}, [one])
     name = txn_log.decode_key(record.key).transactional_id
     return Mutant(
         codes("txnlog_replica_divergence replica_divergence"), places(view.place),

@@ -1,9 +1,6 @@
 """Faults of several batches in a row: a disk or a copy lost them. Nothing else may be accused."""
 
-from collections.abc import Callable, Iterable, Sequence
-
-from laws.dump_files import Partition
-from laws.log_batches import Batch
+from collections.abc import Sequence
 
 from mutants.mutant import SUSPECT, Mutant, codes, operator, places
 from mutants.of_batches import DAMAGE
@@ -29,24 +26,6 @@ def _stretch(scene: Scene, views: Sequence[View]) -> tuple[View, range] | None:
     return view, range(first, first + number)
 
 
-def _rewrite(
-    view: View, made: Callable[[int, Batch], bytes], copies: Iterable[Partition] | None = None
-) -> None:
-    """Puts other bytes in place of batches, in each copy or in those; nothing else changes."""
-    changed = [one for _, one in view.copies] if copies is None else list(copies)
-    index = 0
-    for base, inside in view.segments:
-        content = b""
-        for batch in inside:
-            content += made(index, batch)
-            index += 1
-        name = f"{base:020}.log"
-        for one in changed:
-            if len(content) != len(one.files[name]):
-                one.files[f"{base:020}.index"] = one.files[f"{base:020}.timeindex"] = b""
-            one.files[name] = content
-
-
 def _damaged(
     scene: Scene, views: Sequence[View], what: str = DAMAGE, last_only: bool = False
 ) -> Mutant | None:
@@ -55,12 +34,12 @@ def _damaged(
         return None
     view, stretch = at
 
-    def flipped(index: int, batch: Batch) -> bytes:
-        content = bytearray(batch.content)
-        content[layout.CRC] ^= 0xFF if index in stretch else 0
-        return bytes(content)
-
-    _rewrite(view, flipped, [view.copies[-1][1]] if last_only else None)
+    contents = {}
+    for index in stretch:
+        content = bytearray(view.batches[index].content)
+        content[layout.CRC] ^= 0xFF
+        contents[index] = bytes(content)
+    view.overwrite(contents, [view.copies[-1][1]] if last_only else None)
     span = (view.batches[stretch[0]].base_offset, view.batches[stretch[-1]].last_offset)
     return Mutant(codes(what), places(view.place), span, wide=True, sole=True)
 
@@ -95,7 +74,7 @@ def stretch_lost(scene: Scene) -> Mutant | None:
         return None
     view, stretch = at
     before, after = view.batches[stretch[0] - 1], view.batches[stretch[-1]]
-    _rewrite(view, lambda index, batch: b"" if index in stretch else batch.content)
+    view.overwrite(dict.fromkeys(stretch, b""))
     what = "offset_gap segment_missing"
     span = (before.last_offset, after.last_offset + 1)
     told = SUSPECT  # where it is all of a segment, the file may only not have been copied

@@ -5,7 +5,7 @@ done wrong, not the disk; operators of side files change only those.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any, NamedTuple
@@ -147,6 +147,27 @@ class View:
             mine = self.segments[other][1]
             for at in range(inside if other == number else 0, len(mine)):
                 mine[at] = batch_of(moved(mine[at].content, mine[at].base_offset + by))
+
+    def overwrite(
+        self, contents: Mapping[int, bytes], copies: Iterable[Partition] | None = None
+    ) -> None:
+        """Other bytes for batches where they lie, in all copies that are alike, or in those.
+
+        They need not be a batch, and of the same length; nothing else changes.
+        """
+        changed = [one for _, one in self.copies] if copies is None else list(copies)
+        index = 0
+        for base, inside in self.segments:
+            stored = b"".join(batch.content for batch in inside)
+            parts = (contents.get(index + at, batch.content) for at, batch in enumerate(inside))
+            written = b"".join(parts)
+            index += len(inside)
+            for one in changed:
+                if written == stored or one.files.get(f"{base:020}.log") != stored:
+                    continue
+                one.files[f"{base:020}.log"] = written
+                if len(written) != len(stored):
+                    one.files[f"{base:020}.index"] = one.files[f"{base:020}.timeindex"] = b""
 
     def store(self, redo: bool = True, everywhere: bool = True) -> None:
         """Writes the log back; `redo`: with the side files that a broker would have made of it."""
