@@ -77,7 +77,7 @@ def not_looked_at(
         )
     if clusters.unreadable:
         sentences.append(
-            f"{clusters.unreadable:,} records or byte ranges of __cluster_metadata cannot be read: "
+            f"{clusters.unreadable:,} parts of __cluster_metadata are missing or cannot be read: "
             "producer ids, topics and configuration in them are unknown."
         )
     cleaned = {

@@ -46,7 +46,7 @@ class Clusters:
     """The clusters of a dump by cluster id.
 
     `regressions`: in any copy, a block of producer ids and the one before that it does not lie
-    behind. `unreadable`: records and damaged places of the copies that may have more facts.
+    behind. `unreadable`: records, damage and gaps of the copies that may hide more facts.
     """
 
     by_id: Mapping[str, Cluster] = field(default_factory=dict)
