@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
@@ -20,6 +19,7 @@ from jobs.replay.replay import Replayed
 from jobs.report.verdict import Verdict
 from jobs.spark.kept import Kept
 from jobs.spark.session import planned_for
+from jobs.spark.threads import side_by_side
 from jobs.verify.contexts.torn_epoch import TornEpochs
 from jobs.verify.verify import Verified
 from schemas import log_row
@@ -104,7 +104,7 @@ def aborts_of(dump: Dump, read: Read, replayed: Replayed, tolerance: int) -> Abo
     `tolerance`: of the clocks of brokers, ms.
     """
     decoded, met, kept = read.decoded, replayed.transactions, read.kept
-    with ThreadPoolExecutor(2) as pool:
+    with side_by_side(2) as pool:
         lists = pool.submit(aborted_lists, _folded_aborts(decoded), met, read.files, kept)
         torn = pool.submit(torn_epochs, dump, decoded, replayed, kept, tolerance)
         return Aborts(lists.result(), torn.result())

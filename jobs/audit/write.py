@@ -1,6 +1,5 @@
 """Writes the tables of a finished audit, `audit` last."""
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import astuple, replace
 
 from pyspark.sql import DataFrame, SparkSession
@@ -16,6 +15,7 @@ from jobs.report.verdict import Verdict
 from jobs.spark import delta_tables
 from jobs.spark.delta_tables import Part
 from jobs.spark.joins import small
+from jobs.spark.threads import side_by_side
 from jobs.verify.verify import Verified
 from schemas.tables import TABLES
 from udfs.arrow.txn_rows import Place, folded_as_txn
@@ -53,7 +53,7 @@ def write(spark: SparkSession, audit: Audit, tables: dict[str, DataFrame]) -> Ve
         delta_tables.append(rows[name], out, name, identity, few=small)
 
     # Of many transactions the table is written with code that is compiled for it.
-    with audit.read.planned(spark), ThreadPoolExecutor(TABLES_AT_ONCE) as pool:
+    with audit.read.planned(spark), side_by_side(TABLES_AT_ONCE) as pool:
         list(pool.map(append, [name for name in rows if small or name != "txn"]))
         verdict = _with_history(spark, audit, audits, rows)
     if not small:

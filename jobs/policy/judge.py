@@ -1,13 +1,12 @@
 """Judges the tables of an audit by an acceptance policy."""
 
-from concurrent.futures import ThreadPoolExecutor
-
 import pandas as pd
 
 from jobs.model.expectation_results import Judged, Result, outcome
 from jobs.policy.engine import evaluate, not_evaluated
 from jobs.policy.subjects import KEYS, Results, UnreadableError, rows_of
 from jobs.policy.suites import Policy
+from jobs.spark.threads import side_by_side
 
 # Reading a small table is mostly waiting.
 READS_AT_ONCE = 4
@@ -23,7 +22,7 @@ def judge(policy: Policy, tables: Results) -> Judged:
             return str(error)
 
     subjects = sorted({suite.subject for suite in policy.suites})
-    with ThreadPoolExecutor(READS_AT_ONCE) as pool:
+    with side_by_side(READS_AT_ONCE) as pool:
         frames = dict(zip(subjects, pool.map(read, subjects), strict=True))
     results: list[Result] = []
     for suite in policy.suites:

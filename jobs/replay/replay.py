@@ -1,6 +1,5 @@
 """The replay as a whole: decoded rows in, the rebuilt tables out."""
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
@@ -23,6 +22,7 @@ from jobs.replay.producers import producer_states
 from jobs.replay.transactions import partition_states, transactions
 from jobs.spark.kept import Kept
 from jobs.spark.session import FEWEST_SHUFFLE_PARTITIONS, shuffle_partitions
+from jobs.spark.threads import side_by_side
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def replay(
     `runs`, `discontinuities`, `txn_log_records`: its kinds taken apart; `folded`: what was folded
     away of the coordinator's log; `damages`: byte ranges.
     """
-    with ThreadPoolExecutor(1) as pool:
+    with side_by_side(1) as pool:
         # Producers and their transactions need nothing of the rest.
         produced = pool.submit(_produced, runs, kept)
         # One row a split, read by a dozen joins: not from among all rows each time.

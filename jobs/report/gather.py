@@ -5,7 +5,6 @@ partitions needs no bigger machine than one of ten.
 """
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +31,7 @@ from jobs.report.incidents import incidents, with_incident
 from jobs.report.timelines import STATE_COLUMNS, state_of, timelines_at, worst_places
 from jobs.report.verdict import Verdict
 from jobs.spark.joins import small
+from jobs.spark.threads import side_by_side
 
 MAX_TOPICS = 10
 MAX_CAUSES = 20
@@ -96,7 +96,7 @@ def gather(source: Source) -> Facts:
     found: tuple[Incident, ...] = ()
     causes, cause_count = NO_CAUSES
     partitions = table("partition_state")
-    with ThreadPoolExecutor(QUERIES_AT_ONCE) as pool:
+    with side_by_side(QUERIES_AT_ONCE) as pool:
         lagging = pool.submit(_lagging, partitions)
         coverage = pool.submit(_coverage, table("dump_file"))
         damage = pool.submit(_damage, table("decode_failure"))

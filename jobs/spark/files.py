@@ -7,6 +7,8 @@ from uuid import uuid4
 
 from pyspark.sql import SparkSession
 
+# One name, not five packages one in another: the JVM looks for a class of each of these names.
+HADOOP = "org.apache.hadoop.fs"
 # Elsewhere, in stores of objects, a file is there once it is whole, and no rename is one step.
 WITH_RENAME = ("file", "hdfs")
 
@@ -49,7 +51,8 @@ def remove_folder(spark: SparkSession, folder: str) -> None:
 
 
 def _path(jvm: Any, folder: str, name: str = "") -> Any:
-    return jvm.org.apache.hadoop.fs.Path(f"{folder.rstrip('/')}/{name}" if name else folder)
+    named = f"{folder.rstrip('/')}/{name}" if name else folder
+    return getattr(jvm, f"{HADOOP}.Path")(named)
 
 
 def _settings(spark: SparkSession) -> Any:
@@ -78,8 +81,9 @@ def _content(system: Any, path: Any) -> bytes | None:
 def _rename(spark: SparkSession, system: Any, old: Any, new: Any) -> None:
     """In one step, also where there is a file of the new name."""
     jvm: Any = spark.sparkContext._jvm
-    context = jvm.org.apache.hadoop.fs.FileContext.getFileContext(system.getUri(), _settings(spark))
-    kind = getattr(jvm.org.apache.hadoop.fs, "Options$Rename")
+    contexts = getattr(jvm, f"{HADOOP}.FileContext")
+    context = contexts.getFileContext(system.getUri(), _settings(spark))
+    kind = getattr(jvm, f"{HADOOP}.Options$Rename")
     gateway: Any = spark.sparkContext._gateway
     options = gateway.new_array(kind, 1)
     options[0] = kind.OVERWRITE
@@ -92,9 +96,9 @@ def local_folder(spark: SparkSession, folder: str) -> str | None:
     What an address without a scheme means is the choice of Hadoop's configuration.
     """
     jvm: Any = spark.sparkContext._jvm
-    fs = jvm.org.apache.hadoop.fs
-    address = fs.Path(folder).toUri()
-    default = fs.FileSystem.getDefaultUri(spark.sparkContext._jsc.hadoopConfiguration())
+    address = getattr(jvm, f"{HADOOP}.Path")(folder).toUri()
+    systems = getattr(jvm, f"{HADOOP}.FileSystem")
+    default = systems.getDefaultUri(_settings(spark))
     if (address.getScheme() or default.getScheme()) != "file":
         return None
     return str(Path(address.getPath()).absolute())

@@ -15,11 +15,23 @@ from pyspark.sql import SparkSession
 
 # Those that PySpark asks for while it builds plans.
 CLASSES = (
+    "PythonRDD",
+    "PythonSQLUtils",
     "PythonUtils",
+    "SerDeUtil",
+    "SimplePythonFunction",
     "functions",
+    "java.util.ArrayList",
+    "org.apache.hadoop.fs.FileContext",
+    "org.apache.hadoop.fs.FileSystem",
+    "org.apache.hadoop.fs.Options$Rename",
+    "org.apache.hadoop.fs.Path",
     "org.apache.spark.api.python.PythonUtils",
+    "org.apache.spark.sql.Observation",
     "org.apache.spark.sql.api.python.PythonSQLUtils",
     "org.apache.spark.sql.classic.SparkSession",
+    "org.apache.spark.sql.execution.python.UserDefinedPythonFunction",
+    "org.apache.spark.sql.expressions.Window",
     "org.apache.spark.sql.functions",
     "org.apache.spark.sql.types.Metadata",
 )

@@ -1,12 +1,12 @@
 """Frames that are computed once and read often, each the beginning of a new plan."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
 from jobs.spark.session import INTERPRETED, in_one_process, shuffle_partitions
+from jobs.spark.threads import side_by_side
 
 FRAMES_AT_ONCE = 3
 # What the expressions of a plan look up while they run.
@@ -51,7 +51,7 @@ class Kept:
 
     def keep_all(self, **frames: DataFrame) -> dict[str, DataFrame]:
         """Each frame kept, by its name; planning one overlaps with computing another."""
-        with ThreadPoolExecutor(FRAMES_AT_ONCE) as pool:
+        with side_by_side(FRAMES_AT_ONCE) as pool:
             return dict(zip(frames, pool.map(self.keep, frames.values()), strict=True))
 
     def release(self) -> None:
@@ -80,10 +80,8 @@ def _is_known_empty(frame: DataFrame) -> bool:
 def _no_rows(frame: DataFrame) -> DataFrame:
     """No row, and the optimiser knows it: joins, windows and aggregates over it cost nothing."""
     session = frame.sparkSession
-    jvm = session.sparkContext._jvm
-    assert jvm is not None  # a session that has ended has no frame
-    rows = session._jsparkSession.createDataFrame(jvm.java.util.ArrayList(), frame._jdf.schema())
-    return DataFrame(rows, session)
+    nothing = getattr(session.sparkContext._jvm, "java.util.ArrayList")()
+    return DataFrame(session._jsparkSession.createDataFrame(nothing, frame._jdf.schema()), session)
 
 
 def _without_past(persisted: DataFrame) -> DataFrame:

@@ -9,8 +9,10 @@ from pathlib import Path
 
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
+from pyspark.traceback_utils import SCCallSiteSync
 
 from jobs.spark.java_names import remember
+from jobs.spark.threads import name_queries
 
 IN_ONE_PROCESS = re.compile(r"local(\[.*)?")
 # Packs of splits for each core: enough for an even load, few enough for the start of a task.
@@ -131,7 +133,10 @@ def spark_session(extra: dict[str, str] | None = None) -> Iterator[SparkSession]
     """The active session, left running, or one that is stopped at the end; `extra` as above."""
     spark, started = get_session(extra)
     try:
-        yield spark
+        # PySpark would name each query after a line of code, and take the name away behind it.
+        with SCCallSiteSync(spark.sparkContext):  # type: ignore[no-untyped-call]
+            name_queries()
+            yield spark
     finally:
         if started:
             spark.stop()

@@ -1,6 +1,5 @@
 """Runs all checks over their contexts."""
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import reduce
 
@@ -9,6 +8,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from jobs.spark.kept import Kept
+from jobs.spark.threads import side_by_side
 from jobs.verify.catalogue import CHECKS
 from jobs.verify.check import Check
 from jobs.verify.contexts.context import Context
@@ -70,7 +70,7 @@ def verify(
             frames = [over_clusters(frame) for frame in frames]
         return looked, Found(frames, found.outcomes + skipped)
 
-    with ThreadPoolExecutor(CONTEXTS_AT_ONCE) as pool:
+    with side_by_side(CONTEXTS_AT_ONCE) as pool:
         results = list(pool.map(examine, wanted))
     order = {check.code: number for number, check in enumerate(checks)}
     outcomes = [outcome for _, found in results for outcome in found.outcomes]
