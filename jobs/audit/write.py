@@ -15,6 +15,7 @@ from jobs.report.verdict import Verdict
 from jobs.spark import delta_tables
 from jobs.spark.delta_tables import Part
 from jobs.spark.joins import small
+from jobs.spark.local import local_frame
 from jobs.spark.threads import side_by_side
 from jobs.verify.verify import Verified
 from schemas.tables import TABLES
@@ -23,6 +24,8 @@ from udfs.rules.logic import surely
 
 # Most of writing a small table is waiting for its commit.
 TABLES_AT_ONCE = 4
+RAN = "code string, context string, status string, detail string"
+EXAMINED = "context string, rows_examined long"
 
 
 def write(spark: SparkSession, audit: Audit, tables: dict[str, DataFrame]) -> Verdict:
@@ -177,7 +180,7 @@ def _check_runs(spark: SparkSession, verified: Verified) -> DataFrame:
         (outcome.check.code, outcome.check.context, outcome.status, outcome.detail)
         for outcome in verified.outcomes
     ]
-    runs = spark.createDataFrame(ran, "code string, context string, status string, detail string")
+    runs = local_frame(spark, ran, RAN)
     counts = verified.findings.groupBy("code").agg(
         *[
             F.sum((F.col("verdict") == verdict).cast("long")).alias(name)
@@ -188,9 +191,7 @@ def _check_runs(spark: SparkSession, verified: Verified) -> DataFrame:
             )
         ]
     )
-    numbers = spark.createDataFrame(
-        list(verified.rows_examined.items()) or [("", 0)], "context string, rows_examined long"
-    )
+    numbers = local_frame(spark, verified.rows_examined.items(), EXAMINED)
     joined = runs.join(small(counts), on="code", how="left").join(
         small(numbers), on="context", how="left"
     )
@@ -205,7 +206,7 @@ def _check_runs(spark: SparkSession, verified: Verified) -> DataFrame:
 
 def _expectation_results(spark: SparkSession, results: list[Result]) -> DataFrame:
     schema = StructType(list(TABLES["expectation_result"])[1:])
-    return spark.createDataFrame([astuple(result) for result in results], schema)
+    return local_frame(spark, map(astuple, results), schema)
 
 
 def audit_row(spark: SparkSession, audit: Audit, verdict: Verdict) -> DataFrame:
@@ -237,4 +238,4 @@ def audit_row(spark: SparkSession, audit: Audit, verdict: Verdict) -> DataFrame:
         "result": verdict.as_json(),
     }
     schema = TABLES["audit"]
-    return spark.createDataFrame([tuple(row[field.name] for field in schema)], schema)
+    return local_frame(spark, [row], schema)

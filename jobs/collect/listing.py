@@ -7,6 +7,7 @@ from pyspark.sql import DataFrame, SparkSession
 from jobs.model.cluster import Cluster, Clusters
 from jobs.model.dump import Dump, DumpPartition, cleaned_below
 from jobs.model.replicas import comparable_from
+from jobs.spark.local import local_frame
 from schemas.dump_partition import DUMP_PARTITION, LISTED_FILE
 from schemas.topics import CLEANED_TOPICS, COORDINATOR_TOPICS
 
@@ -51,7 +52,7 @@ def _static_row(partition: DumpPartition, cluster: Cluster) -> tuple[object, ...
 def partitions_table(spark: SparkSession, dump: Dump, clusters: Clusters) -> DataFrame:
     """Rows of `schemas.dump_partition.DUMP_PARTITION`."""
     rows = [_static_row(one, clusters.of(one.cluster_id)) for one in dump.partitions]
-    return spark.createDataFrame(rows, DUMP_PARTITION)
+    return local_frame(spark, rows, DUMP_PARTITION)
 
 
 def files_table(spark: SparkSession, dump: Dump) -> DataFrame:
@@ -64,4 +65,4 @@ def files_table(spark: SparkSession, dump: Dump) -> DataFrame:
             "ends_at": file.text.end_line if file.text else file.size,
         }
         rows.append(tuple(values[field.name] for field in LISTED_FILE))
-    return spark.createDataFrame(rows, LISTED_FILE)
+    return local_frame(spark, rows, LISTED_FILE)

@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from jobs.model.dump import Dump
 from jobs.model.errors import UsageError
 from jobs.spark.joins import small
+from jobs.spark.local import local_frame
 from jobs.spark.session import TASKS_A_CORE
 from schemas.record import EXPORT_SPLIT, READ_UNCOMMITTED, RECORD_ROW
 from schemas.topics import COORDINATOR_TOPICS
@@ -193,7 +194,7 @@ def unread_markers(
     """
     spark = damages.sparkSession
     wanted = small(
-        spark.createDataFrame([(one.partition_index,) for one in asked], "partition_index int")
+        local_frame(spark, [(one.partition_index,) for one in asked], "partition_index int")
     )
     lost = damages.select(
         "partition_index",

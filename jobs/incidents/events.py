@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 
 from jobs.incidents.lineage import Read
 from jobs.spark.joins import small
+from jobs.spark.local import local_frame
 from schemas.coordinator_states import EMPTY
 from schemas.incident import INCIDENT_EVENT
 
@@ -20,6 +21,7 @@ from schemas.incident import INCIDENT_EVENT
 AROUND_MS = 600_000
 # So many of a kind at either end of an incident.
 MOST_AT_AN_END = 6
+SPANS = "incident int, first_ms long, last_ms long"
 NAMES = tuple(field.name for field in INCIDENT_EVENT if field.name != "audit_id")
 
 
@@ -59,7 +61,7 @@ def _frames(placed: DataFrame, dated: Mapping[int, Row], logs: Logs) -> Iterator
         return
     spark = placed.sparkSession
     ends = [(number, row.first_ms, row.last_ms) for number, row in dated.items()]
-    spans = spark.createDataFrame(ends, "incident int, first_ms long, last_ms long")
+    spans = local_frame(spark, ends, SPANS)
     mine = placed.filter(F.col("incident").isNotNull())
     if logs.decisions is not None:
         yield _decided(mine, logs.decisions)

@@ -27,6 +27,7 @@ from jobs.incidents.signature import BROKER, MOMENT, PRODUCER, PROVEN, UNEXPLAIN
 from jobs.model.incident import CONSEQUENCES, Effect, IncidentLine
 from jobs.model.moment import moment
 from jobs.spark.kept import Kept
+from jobs.spark.local import local_frame
 from schemas.incident import AFFECTED, AFFECTED_GROUP, INCIDENT, INCIDENT_EVENT
 
 BY_NAME = {signature.name: signature for signature in SIGNATURES}
@@ -122,7 +123,7 @@ def _told(
 
 def _frame(like: DataFrame, rows: list[dict[str, Any]], schema: StructType) -> DataFrame:
     own = StructType([field for field in schema.fields if field.name != "audit_id"])
-    return like.sparkSession.createDataFrame(rows, own)
+    return local_frame(like.sparkSession, rows, own)
 
 
 def _lines(

@@ -16,6 +16,7 @@ from pyspark.sql import functions as F
 
 from jobs.incidents.downstream import Partition, Reads, downstream, name
 from jobs.spark.joins import small
+from jobs.spark.local import local_frame
 from schemas.incident import AFFECTED
 from schemas.lineage import FIRST_READ, WRITTEN
 from schemas.topics import COORDINATOR_TOPICS
@@ -172,7 +173,7 @@ def _readers(
 ) -> dict[tuple[int, int], Any]:
     """(incident, producer id) -> the first of its transactions that read beyond, as FIRST_READ."""
     rows = [(incident, *place, spread.first[incident, place]) for incident, place in frontier]
-    begins = small(inputs.sparkSession.createDataFrame(rows, THRESHOLDS))
+    begins = small(local_frame(inputs.sparkSession, rows, THRESHOLDS))
     found = inputs.join(begins, on=["topic", "partition"]).mapInArrow(first_reads, FIRST_READ)
     readers: dict[tuple[int, int], Any] = {}
     for row in found.collect():

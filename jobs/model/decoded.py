@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from jobs.model.cluster import Clusters
+from jobs.spark.local import local_frame
 from schemas import log_row
 from schemas.columns import binary, table
 from schemas.log_row import LOG_ROW
@@ -79,7 +80,7 @@ class Decoded:
         """The rows of one kind; a kind without rows costs no pass and no join later on."""
         if self.counts.get(kind):
             return self.rows.filter(F.col("kind") == kind)
-        return self.rows.sparkSession.createDataFrame([], LOG_ROW)
+        return local_frame(self.rows.sparkSession, [], LOG_ROW)
 
     def nested(self, kind: int, column: str) -> DataFrame:
         """The rows of one kind with the fields of its struct as columns."""
@@ -186,14 +187,14 @@ class Decoded:
     ) -> DataFrame:  # fmt: skip
         """What lies packed in a column of a kind; of a `number` of 0 nothing is planned."""
         if not number:
-            return self.rows.sparkSession.createDataFrame([], schema)
+            return local_frame(self.rows.sparkSession, [], schema)
         packed = self.kind(kind).filter(F.col(blocks).isNotNull())
         return packed.select("partition_index", "file_index", blocks).mapInArrow(unpack, schema)
 
     def commits(self) -> DataFrame:
         """Offset commits near the seams of splits: place of the split, `log_row.OFFSET_COMMIT`."""
         if not self.commits_at_seams:
-            return self.rows.sparkSession.createDataFrame([], UNPACKED_COMMITS)
+            return local_frame(self.rows.sparkSession, [], UNPACKED_COMMITS)
         pending = self.nested(log_row.PENDING_COMMIT, "pending")
         return self.effective_commits().unionByName(pending)
 

@@ -9,6 +9,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType
 
+from jobs.spark.local import local_frame
 from schemas.policy_views import POLICY_VIEWS
 from schemas.tables import OF_INCIDENTS, TABLES
 
@@ -57,7 +58,7 @@ class Results:
         """A table. Raises UnreadableError where the audit does not have it."""
         if name in OF_INCIDENTS and name not in self.tables and self.tables:
             session = next(iter(self.tables.values())).sparkSession
-            return session.createDataFrame([], TABLES[name])
+            return local_frame(session, [], TABLES[name])
         if name not in self.tables:
             raise UnreadableError(f"the audit has no table {name}")
         return self.tables[name]

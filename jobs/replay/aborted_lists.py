@@ -17,6 +17,7 @@ from jobs.model.decoded import UNPACKED_ABORTS, UNPACKED_ENTRIES
 from jobs.replay.transactions import abort_markers
 from jobs.spark.joins import small
 from jobs.spark.kept import Kept
+from jobs.spark.local import local_frame
 from jobs.spark.session import FEWEST_SHUFFLE_PARTITIONS
 from schemas.log_row import LOG_ROW
 from udfs.arrow.aborted_lists import (
@@ -112,7 +113,7 @@ def aborted_lists(
         known = (
             blocks.mapInArrow(unpack_blocks, schema)
             if numbers[matched_as]
-            else spark.createDataFrame([], schema)
+            else local_frame(spark, [], schema)
         )
         if whole is None or not strange:
             return known

@@ -19,6 +19,7 @@ from pyspark.sql.types import StructType
 
 from jobs.spark import delta_by_driver
 from jobs.spark.files import local_folder, remove_folder
+from jobs.spark.local import local_frame
 from jobs.spark.session import in_one_process
 from schemas.data_file import DATA_FILE
 from schemas.record import RECORD
@@ -78,7 +79,7 @@ def rows_or_none(spark: SparkSession, out: str, name: str, audit_id: str) -> Dat
     """The same; no rows where the table does not exist yet."""
     table = read(spark, out, name)
     if table is None:
-        return spark.createDataFrame([], SCHEMAS[name])
+        return local_frame(spark, [], SCHEMAS[name])
     return table.filter(F.col("audit_id") == audit_id)
 
 

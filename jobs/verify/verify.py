@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from jobs.spark.kept import Kept
+from jobs.spark.local import local_frame
 from jobs.spark.threads import side_by_side
 from jobs.verify.catalogue import CHECKS
 from jobs.verify.check import Check
@@ -76,7 +77,7 @@ def verify(
     outcomes = [outcome for _, found in results for outcome in found.outcomes]
     outcomes.sort(key=lambda outcome: order[outcome.check.code])
     frames = [frame for _, found in results for frame in found.frames]
-    nothing = spark.createDataFrame([], StructType(VIOLATION.fields[1:]))
+    nothing = local_frame(spark, [], StructType(VIOLATION.fields[1:]))
     rows = one_a_cause(combined(reduce(DataFrame.unionByName, frames))) if frames else nothing
     findings = kept.keep(rows.coalesce(1))
     examined = {looked.context.name: looked.rows_examined for looked, _ in results if looked}

@@ -17,6 +17,7 @@ from jobs.model.unread import UNREAD
 from jobs.replay.replay import Replayed
 from jobs.spark import delta_tables
 from jobs.spark.joins import small
+from jobs.spark.local import local_frame
 from schemas import log_row
 from schemas.record import READ_COMMITTED
 from schemas.topics import COORDINATOR_TOPICS
@@ -90,7 +91,7 @@ def _placed(found: DataFrame, replayed: Replayed) -> DataFrame:
 def _lost(spark: SparkSession, asked: list[Range], read: Read) -> Iterator[str]:
     """One sentence a kind of thing that a consumer should have got and the table lacks."""
     rows = [(one.partition_index, one.from_offset, one.end_offset) for one in asked]
-    bounds = small(spark.createDataFrame(rows, BOUNDS))
+    bounds = small(local_frame(spark, rows, BOUNDS))
     damages = read.damages.join(bounds, on="partition_index", how="inner").filter(
         (F.coalesce("previous_last_offset", F.lit(-1)) + 1 < F.col("end_offset"))
         & (F.coalesce("next_offset", F.col("end_offset")) > F.col("from_offset"))

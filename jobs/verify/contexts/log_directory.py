@@ -7,6 +7,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.model.dump import DumpDirectory
+from jobs.spark.local import local_frame
 from jobs.verify.contexts.context import Context
 from schemas.columns import integer, long, string, table
 
@@ -24,7 +25,7 @@ def log_directories(spark: SparkSession, directories: Sequence[DumpDirectory]) -
     named = Counter(one.cluster_id for one in directories if one.cluster_id is not None)
     usual = named.most_common(1)[0][0] if named else None
     rows = [(one.path, one.size, one.broker, one.cluster_id, usual) for one in directories]
-    return spark.createDataFrame(rows, LOG_DIRECTORY)
+    return local_frame(spark, rows, LOG_DIRECTORY)
 
 
 def log_directory_context(rows: DataFrame) -> Context:

@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.model.cluster import Block
+from jobs.spark.local import local_frame
 from jobs.verify.contexts.context import Context
 from schemas.columns import integer, long, string, table
 from schemas.topics import METADATA_TOPIC
@@ -37,7 +38,7 @@ def producer_blocks(spark: SparkSession, regressions: Sequence[tuple[Block, Bloc
         )
         for before, block in regressions
     ]  # fmt: skip
-    return spark.createDataFrame(rows, PRODUCER_BLOCK)
+    return local_frame(spark, rows, PRODUCER_BLOCK)
 
 
 def producer_block_context(rows: DataFrame, copies: int) -> Context:

@@ -10,6 +10,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.spark.joins import small
+from jobs.spark.local import local_frame
 from jobs.verify.conditions import gone_between, missing_between
 from jobs.verify.contexts.context import Context, with_paths
 from schemas.columns import boolean, string, table
@@ -121,7 +122,7 @@ def snapshot_context(
     `reported_before`: the snapshot before, from which the state was replayed, differs about this
     producer itself. `entries`: how many states were compared.
     """
-    rows = partition_info.sparkSession.createDataFrame([], SNAPSHOT_FINDING)
+    rows = local_frame(partition_info.sparkSession, [], SNAPSHOT_FINDING)
     if states is not None:
         differing = _differences(states, partition_info, expiration_ms, now)
         rows = rows.unionByName(differing, allowMissingColumns=True)

@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from jobs.model.dump import DumpPartition
 from jobs.spark.joins import small
+from jobs.spark.local import local_frame
 from jobs.verify.contexts.context import Context, with_paths
 from udfs.arrow.told_differences import STATES_OF_SPLIT, TOLD, TOLD_DIFFERENCE, compare_told
 from udfs.rules.logic import surely
@@ -25,7 +26,7 @@ def told_partitions(spark: SparkSession, partitions: Iterable[DumpPartition]) ->
                 before.stable, after.stable, before.producers, after.producers,
             )
         )  # fmt: skip
-    return spark.createDataFrame(rows, TOLD)
+    return local_frame(spark, rows, TOLD)
 
 
 def told_context(

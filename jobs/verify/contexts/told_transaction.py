@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from jobs.model.told import TransactionTold
 from jobs.spark.joins import small
+from jobs.spark.local import local_frame
 from jobs.verify.contexts.context import Context
 from schemas.columns import integer, long, string, table
 from schemas.topics import TXN_LOG_TOPIC
@@ -26,7 +27,7 @@ RECORD = ("broker", "producer_id", "producer_epoch", "state", "tombstone")
 def told_transactions(spark: SparkSession, told: Iterable[TransactionTold]) -> DataFrame:
     """Rows of TOLD_TRANSACTION."""
     rows = [(one.transactional_id, one.broker, one.producer_id, one.state) for one in told]
-    return spark.createDataFrame(rows, TOLD_TRANSACTION)
+    return local_frame(spark, rows, TOLD_TRANSACTION)
 
 
 def told_transaction_context(

@@ -1,0 +1,30 @@
+"""Rows that the driver has at hand, as a frame."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, cast
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+
+def local_frame(
+    spark: SparkSession,
+    rows: Iterable[tuple[Any, ...] | Mapping[str, Any]],
+    schema: StructType | str,
+) -> DataFrame:
+    """A frame of few rows: values in the order of the schema, or by the names of its columns.
+
+    The rows become a part of the plan. PySpark's own way through lists makes an RDD of them: each
+    query over it starts Python workers to unpickle them, some 100 ms, and the optimiser does not
+    see where there are none.
+    """
+    columns = cast(StructType, StructType.fromDDL(schema)) if isinstance(schema, str) else schema
+    named = [
+        row if isinstance(row, Mapping) else dict(zip(columns.names, row, strict=True))
+        for row in rows
+    ]
+    table: Any = pa.Table.from_pylist(named, to_arrow_schema(columns))
+    frame: DataFrame = spark.createDataFrame(table, columns)
+    return frame
