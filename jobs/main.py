@@ -8,6 +8,9 @@ from pathlib import Path
 # Submitted as a script, only this folder is on the path; the code is imported from beside it.
 if __package__ in (None, ""):
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
+    from jobs.spark import early
+
+    early.begin()
 
 from pyspark.sql import SparkSession
 

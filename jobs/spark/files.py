@@ -1,4 +1,4 @@
-"""Small files in the folder of the tables, through Hadoop's file systems as Spark uses them."""
+"""Small files in the folder of the tables: Python's on a disk of this machine, else Hadoop's."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,6 +18,32 @@ def write_files(spark: SparkSession, folder: str, files: Mapping[str, bytes]) ->
 
     Each is there whole or not at all. The last one vanishes first: where it is, all of them are.
     """
+    local = local_folder(spark, folder)
+    if local:
+        write_local(Path(local), files)
+    else:
+        write_by_hadoop(spark, folder, files)
+
+
+def write_local(folder: Path, files: Mapping[str, bytes]) -> None:
+    """The same on a disk of this machine."""
+    parts = {name: folder / f".{name}.{uuid4().hex}.part" for name in files}
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        for name, content in files.items():
+            parts[name].write_bytes(content)
+        (folder / [*files][-1]).unlink(missing_ok=True)
+        for name, part in parts.items():
+            part.replace(folder / name)
+            # Where Hadoop wrote the file before, its checksum is not that of this one.
+            (folder / f".{name}.crc").unlink(missing_ok=True)
+    finally:
+        for part in parts.values():
+            part.unlink(missing_ok=True)
+
+
+def write_by_hadoop(spark: SparkSession, folder: str, files: Mapping[str, bytes]) -> None:
+    """The same wherever Hadoop can write."""
     jvm: Any = spark.sparkContext._jvm
     system = _path(jvm, folder).getFileSystem(_settings(spark))
     in_steps = system.getScheme() in WITH_RENAME
@@ -39,6 +65,15 @@ def write_files(spark: SparkSession, folder: str, files: Mapping[str, bytes]) ->
 
 def are_there(spark: SparkSession, folder: str, files: Mapping[str, bytes]) -> bool:
     """Whether the files of a folder are these, not another process's of the same names."""
+    local = local_folder(spark, folder)
+    if local:
+        places = [(Path(local, name), content) for name, content in files.items()]
+        return all(path.is_file() and path.read_bytes() == content for path, content in places)
+    return are_there_by_hadoop(spark, folder, files)
+
+
+def are_there_by_hadoop(spark: SparkSession, folder: str, files: Mapping[str, bytes]) -> bool:
+    """The same wherever Hadoop can read."""
     jvm: Any = spark.sparkContext._jvm
     system = _path(jvm, folder).getFileSystem(_settings(spark))
     return all(_content(system, _path(jvm, folder, name)) == files[name] for name in files)

@@ -40,6 +40,8 @@ DEFAULTS = {
     "spark.sql.maxPlanStringLength": "1000",
     "spark.sql.codegen.cache.maxEntries": "100",
     "spark.python.sql.dataFrameDebugging.enabled": "false",
+    # Queries give it to their Python workers; with it those of `early` are of the same kind.
+    "spark.executorEnv.SPARK_SIMPLIFIED_TRACEBACK": "1",
     # Spark would take 32 MB for the first row of every sort, aggregate and hash join.
     "spark.buffer.pageSize": "4m",
 }
@@ -75,20 +77,33 @@ def get_session(extra: dict[str, str] | None = None) -> tuple[SparkSession, bool
     `extra`: settings for a session that is started here, above the defaults.
     """
     active = SparkSession.getActiveSession()
-    builder = SparkSession.builder.appName("eosaudit")
     started = active is None
-    if started:
-        given = given_to_spark()
-        for key, value in (_embedded_defaults() | (extra or {})).items():
-            if not given.contains(key):
-                builder = builder.config(key, value)
-    spark = active or builder.getOrCreate()
+    spark = active or _builder(extra or {}).getOrCreate()
     if started:
         _hush(spark)
     remember(spark)
     for key, value in REQUIRED.items():
         spark.conf.set(key, value)
     return spark, started
+
+
+def context() -> SparkContext:
+    """The Spark context that a session with our defaults has."""
+    return SparkContext.getOrCreate(SparkConf().setAll([*_settings({}).items()]))
+
+
+def _builder(extra: dict[str, str]) -> SparkSession.Builder:
+    builder = SparkSession.builder
+    for key, value in _settings(extra).items():
+        builder = builder.config(key, value)
+    return builder
+
+
+def _settings(extra: dict[str, str]) -> dict[str, str]:
+    """Our defaults where the user gave nothing; `extra` goes above them."""
+    given = given_to_spark()
+    ours = {"spark.app.name": "eosaudit"} | _embedded_defaults() | extra
+    return {key: value for key, value in ours.items() if not given.contains(key)}
 
 
 @contextmanager

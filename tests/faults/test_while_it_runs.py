@@ -1,6 +1,7 @@
 """What goes wrong while an audit runs: the quick half of `make faults`, without processes."""
 
 import threading
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from jobs.export.export import Range, Wanted
 from jobs.model.settings import load
 from jobs.model.unread import UNREAD, leave_out_unread
 from jobs.spark import delta_tables
-from jobs.spark.files import are_there, write_files
+from jobs.spark.files import are_there, are_there_by_hadoop, write_by_hadoop, write_files
 from schemas.tables import TABLES
 from tests.wire_writer import batches as writer
 from udfs.arrow.read_again import read_again
@@ -153,20 +154,30 @@ def test_two_audits_at_once_write_each_table_once(spark: SparkSession, tmp_path:
 
 
 @pytest.mark.spark
-def test_a_report_is_replaced_as_a_whole_or_not_at_all(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("write", "there"),
+    [(write_files, are_there), (write_by_hadoop, are_there_by_hadoop)],
+    ids=["local", "hadoop"],
+)
+def test_a_report_is_replaced_as_a_whole_or_not_at_all(
+    spark: SparkSession,
+    tmp_path: Path,
+    write: Callable[[SparkSession, str, Mapping[str, bytes]], None],
+    there: Callable[[SparkSession, str, Mapping[str, bytes]], bool],
+) -> None:
     old, new = {"a": b"1", "b": b"2", "sums": b"3"}, {"a": b"4", "b": b"5", "sums": b"6"}
-    write_files(spark, str(tmp_path), old)
-    assert are_there(spark, str(tmp_path), old)
+    write(spark, str(tmp_path), old)
+    assert there(spark, str(tmp_path), old)
     broken = {**new, "b": None}  # cannot be written, as on a full disk
     with pytest.raises(TypeError):
-        write_files(spark, str(tmp_path), broken)  # type: ignore[arg-type]
-    assert are_there(spark, str(tmp_path), old)
-    write_files(spark, str(tmp_path), new)
-    assert are_there(spark, str(tmp_path), new)
+        write(spark, str(tmp_path), broken)  # type: ignore[arg-type]
+    assert there(spark, str(tmp_path), old)
+    write(spark, str(tmp_path), new)
+    assert there(spark, str(tmp_path), new)
     assert {path.name for path in tmp_path.iterdir() if path.suffix != ".crc"} == set(new)
     put(tmp_path / "c", b"of another audit")
-    assert not are_there(spark, str(tmp_path), new | {"c": b"7"})
-    assert not are_there(spark, str(tmp_path), new | {"d": b"8"})
+    assert not there(spark, str(tmp_path), new | {"c": b"7"})
+    assert not there(spark, str(tmp_path), new | {"d": b"8"})
 
 
 def test_an_incomplete_audit_is_another_one() -> None:
