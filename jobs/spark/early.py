@@ -2,7 +2,7 @@
 
 import os
 from contextlib import suppress
-from threading import Thread
+from threading import Thread, main_thread
 
 from jobs.spark.session import IN_ONE_PROCESS, context
 
@@ -11,16 +11,17 @@ def begin() -> None:
     """Starts the context in a thread, and on this machine the Python workers of its cores.
 
     The first to ask for the context waits for it as long as it takes. What goes wrong here is
-    told when the context or a worker is needed. Only below spark-submit, where the JVM runs.
+    told when the context or a worker is needed. Only below spark-submit, where the JVM runs; a
+    program that ends at once waits for the context, which would tell that its start was broken off.
     """
     if "PYSPARK_GATEWAY_PORT" in os.environ:
-        Thread(target=_begin, daemon=True).start()
+        Thread(target=_begin).start()
 
 
 def _begin() -> None:
     with suppress(Exception):
         started = context()
-        if IN_ONE_PROCESS.fullmatch(started.master or ""):
+        if main_thread().is_alive() and IN_ONE_PROCESS.fullmatch(started.master or ""):
             cores = started.defaultParallelism
             started.range(0, cores, numSlices=cores).foreachPartition(_load)
 
