@@ -3,8 +3,10 @@
     PYTHONPATH=.:tests python -m benchmarks.spread [--transactions 22000000] [--runs 1]
 
 One dump, audited on a standalone cluster of one worker and of two, in turns; each audit is a
-command from its start to its end, and its driver a process beside the workers. Prints the seconds
-of each stage on either cluster, and their quotient.
+command from its start to its end, and its driver a process beside the workers. Each worker has a
+core of this machine for all that it starts. The driver may use all cores: on a machine of two
+cores it has one for itself beside one worker, and none beside two, so that the quotient is a lower
+bound. Prints the seconds of each stage on either cluster, and their quotient.
 """
 
 import argparse
@@ -29,7 +31,7 @@ Seconds = dict[str, float]
 def audited(dump: Path, scratch: Path, workers: int, memory: str) -> Seconds:
     """Seconds of each stage, and of the whole command, with so many workers."""
     with tempfile.TemporaryDirectory(dir=scratch) as folder:
-        with standalone(Path(folder) / "cluster", workers, memory) as (master, _):
+        with standalone(Path(folder) / "cluster", workers, memory, pinned=True) as (master, _):
             options = ["--master", master, "--conf", f"spark.executor.memory={memory}"]
             words = ["audit", "--dump", str(dump), "--out", f"{folder}/out"]
             start = time.monotonic()

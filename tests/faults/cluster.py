@@ -21,11 +21,12 @@ ANY_PORT = ("--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
 
 @contextlib.contextmanager
 def standalone(
-    folder: Path, workers: int = WORKERS, memory: str = "1g"
+    folder: Path, workers: int = WORKERS, memory: str = "1g", pinned: bool = False
 ) -> Iterator[tuple[str, list[int]]]:
     """The master's address, and the process ids of the workers; executors are below these.
 
-    Each worker has one core, and `memory` for executors.
+    Each worker has one core for tasks, and `memory` for executors. `pinned`: all that it starts
+    (JVM, compiler, Python) runs on one core of this machine, each worker's on another.
     """
     folder.mkdir()
     started: list[subprocess.Popen[bytes]] = []
@@ -46,13 +47,25 @@ def standalone(
         for number in range(workers):
             size = ("--cores", "1", "--memory", memory)
             there = ("--work-dir", str(folder / f"work-{number}"))
-            log = daemon(f"worker-{number}", WORKER, *ANY_PORT, *size, *there, master)
+            with _on_core(number) if pinned else contextlib.nullcontext():
+                log = daemon(f"worker-{number}", WORKER, *ANY_PORT, *size, *there, master)
             _said(log, "Successfully registered")
         yield master, [one.pid for one in started[1:]]
     finally:
         for one in started:
             kill_all(one.pid)
             one.wait()
+
+
+@contextlib.contextmanager
+def _on_core(number: int) -> Iterator[None]:
+    """What this thread starts runs on one of the cores that it has, with all that it starts."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {sorted(before)[number]})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 def _said(log: Path, pattern: str) -> str:
