@@ -168,9 +168,9 @@ def run_audit(arguments: Arguments) -> int:
                 done = judged(spark, done, tables, request.policy)
         with progress.stage("write"):
             verdict = write(spark, done, tables)
-        with progress.stage("report"), planned_for(spark, 0):
+        few = done.read.decoded.fits_one_task()
+        with progress.stage("report"), planned_for(spark, 0, in_one_task=few):
             # Looking for a few transactions among many is what a stored table is good at.
-            few = done.read.decoded.fits_one_task()
             at_hand = {name: rows for name, rows in tables.items() if few or name != "txn"}
             result = Finished(
                 spark, request.out, verdict, request.depth, request.configuration(), per_code,

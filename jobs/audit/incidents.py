@@ -17,6 +17,7 @@ from jobs.incidents.lineage import Traffic
 from jobs.incidents.lost import first_differences
 from jobs.model.transactions import all_runs
 from jobs.spark.joins import small
+from jobs.spark.local import local_frame
 from jobs.spark.session import TASKS_A_CORE
 from schemas.lineage import BETWEEN, INPUT_COMMITS, METADATA_CHANGE
 from schemas.log_row import SPLIT
@@ -169,6 +170,5 @@ def _again(audit: Audit, wanted: Callable[[dict[str, Any]], bool]) -> DataFrame:
         if split.get("first_byte") is None and split["length"] and wanted(split)
     ]
     spark = audit.replayed.partition_info.sparkSession
-    context = spark.sparkContext
-    tasks = min(max(len(splits), 1), context.defaultParallelism * TASKS_A_CORE)
-    return spark.createDataFrame(context.parallelize(splits, tasks), SPLIT)
+    tasks = min(max(len(splits), 1), spark.sparkContext.defaultParallelism * TASKS_A_CORE)
+    return local_frame(spark, splits, SPLIT).repartition(tasks)

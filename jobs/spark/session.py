@@ -4,6 +4,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from jobs.spark.threads import name_queries
 IN_ONE_PROCESS = re.compile(r"local(\[.*)?")
 # Packs of splits for each core: enough for an even load, few enough for the start of a task.
 TASKS_A_CORE = 3
+# A session that was begun before anybody asked for one; who asks first takes it out.
+begun: "list[Future[SparkSession]]" = []
 # Must hold for the results to be right; set on every session, whoever started it.
 REQUIRED = {
     "spark.sql.ansi.enabled": "true",
@@ -78,7 +81,7 @@ def get_session(extra: dict[str, str] | None = None) -> tuple[SparkSession, bool
     """
     active = SparkSession.getActiveSession()
     started = active is None
-    spark = active or _builder(extra or {}).getOrCreate()
+    spark = active or (begun.pop().result() if begun else new_session(extra or {}))
     if started:
         _hush(spark)
     remember(spark)
@@ -87,20 +90,21 @@ def get_session(extra: dict[str, str] | None = None) -> tuple[SparkSession, bool
     return spark, started
 
 
-def context() -> SparkContext:
-    """The Spark context that a session with our defaults has."""
+def new_context() -> SparkContext:
+    """The context of a session with our defaults."""
     return SparkContext.getOrCreate(SparkConf().setAll([*_settings({}).items()]))
 
 
-def _builder(extra: dict[str, str]) -> SparkSession.Builder:
+def new_session(extra: dict[str, str]) -> SparkSession:
+    """A session with our defaults; `extra` goes above them. It takes a context that is there."""
     builder = SparkSession.builder
     for key, value in _settings(extra).items():
         builder = builder.config(key, value)
-    return builder
+    return builder.getOrCreate()
 
 
 def _settings(extra: dict[str, str]) -> dict[str, str]:
-    """Our defaults where the user gave nothing; `extra` goes above them."""
+    """What we set where the user gave nothing."""
     given = given_to_spark()
     ours = {"spark.app.name": "eosaudit"} | _embedded_defaults() | extra
     return {key: value for key, value in ours.items() if not given.contains(key)}
