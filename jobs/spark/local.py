@@ -21,10 +21,12 @@ def local_frame(
     see where there are none.
     """
     columns = cast(StructType, StructType.fromDDL(schema)) if isinstance(schema, str) else schema
-    named = [
-        row if isinstance(row, Mapping) else dict(zip(columns.names, row, strict=True))
-        for row in rows
+    types = to_arrow_schema(columns)
+    ordered = [
+        tuple(map(row.get, columns.names)) if isinstance(row, Mapping) else row for row in rows
     ]
-    table: Any = pa.Table.from_pylist(named, to_arrow_schema(columns))
+    values = zip(*ordered, strict=True) if ordered else [()] * len(types)
+    arrays = [pa.array(of, field.type) for of, field in zip(values, types, strict=True)]
+    table: Any = pa.Table.from_arrays(arrays, schema=types)
     frame: DataFrame = spark.createDataFrame(table, columns)
     return frame
