@@ -10,10 +10,9 @@ from pathlib import Path
 
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
-from pyspark.traceback_utils import SCCallSiteSync
 
 from jobs.spark.java_names import remember
-from jobs.spark.threads import name_queries
+from jobs.spark.threads import named_queries
 
 IN_ONE_PROCESS = re.compile(r"local(\[.*)?")
 # Packs of splits for each core: enough for an even load, few enough for the start of a task.
@@ -152,9 +151,7 @@ def spark_session(extra: dict[str, str] | None = None) -> Iterator[SparkSession]
     """The active session, left running, or one that is stopped at the end; `extra` as above."""
     spark, started = get_session(extra)
     try:
-        # PySpark would name each query after a line of code, and take the name away behind it.
-        with SCCallSiteSync(spark.sparkContext):  # type: ignore[no-untyped-call]
-            name_queries()
+        with named_queries():
             yield spark
     finally:
         if started:
