@@ -39,28 +39,20 @@ class Logs:
     changes: Callable[[], DataFrame] | None
 
 
-def logged(placed: DataFrame, sums: Mapping[int, Row], logs: Logs) -> list[dict[str, Any]]:
-    """Rows of INCIDENT_EVENT without audit_id, as far as the logs have them.
+def events(
+    placed: DataFrame, sums: Mapping[int, Row], logs: Logs, reads: Sequence[Read]
+) -> list[dict[str, Any]]:
+    """Rows of INCIDENT_EVENT without audit_id.
 
     `placed`, `sums`: see `jobs.incidents.assign`, the first kept.
     """
-    frames = list(_frames(placed, _dated(sums), logs))
-    if not frames:
-        return []
-    told = _some(reduce(DataFrame.unionByName, frames)).select(*NAMES)
-    return [row.asDict() for row in told.collect()]
-
-
-def events(
-    sums: Mapping[int, Row], of_logs: Sequence[dict[str, Any]], reads: Sequence[Read]
-) -> list[dict[str, Any]]:
-    """Rows of INCIDENT_EVENT without audit_id, in the order of time. `of_logs`: from `logged`."""
-    rows = [*_affected(_dated(sums)), *_read(reads), *of_logs]
+    dated = {number: row for number, row in sums.items() if row.first_ms is not None}
+    rows = [*_affected(dated), *_read(reads)]
+    frames = list(_frames(placed, dated, logs))
+    if frames:
+        told = _some(reduce(DataFrame.unionByName, frames)).select(*NAMES)
+        rows += [row.asDict() for row in told.collect()]
     return sorted(rows, key=lambda row: (row["incident"], row["at_ms"], row["event"]))
-
-
-def _dated(sums: Mapping[int, Row]) -> dict[int, Row]:
-    return {number: row for number, row in sums.items() if row.first_ms is not None}
 
 
 def _frames(placed: DataFrame, dated: Mapping[int, Row], logs: Logs) -> Iterator[DataFrame]:

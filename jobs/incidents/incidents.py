@@ -16,7 +16,7 @@ from pyspark.sql.types import StructType
 from jobs.incidents.assign import placed, summed
 from jobs.incidents.catalogue import SIGNATURES
 from jobs.incidents.consequences import consequences
-from jobs.incidents.events import Logs, events, logged
+from jobs.incidents.events import Logs, events
 from jobs.incidents.evidence import evidence
 from jobs.incidents.groups import affected_groups
 from jobs.incidents.known import Known
@@ -28,7 +28,6 @@ from jobs.model.incident import CONSEQUENCES, Effect, IncidentLine
 from jobs.model.moment import moment
 from jobs.spark.kept import Kept
 from jobs.spark.local import local_frame
-from jobs.spark.threads import side_by_side
 from schemas.incident import AFFECTED, AFFECTED_GROUP, INCIDENT, INCIDENT_EVENT
 
 BY_NAME = {signature.name: signature for signature in SIGNATURES}
@@ -82,9 +81,7 @@ def incidents(
     rows = kept.keep(placed(findings, dated))
     sums = {row.incident: row for row in summed(rows).collect()}
     labels = {label for row in sums.values() for label in row.labels}
-    with side_by_side(1) as beside:
-        of_logs = beside.submit(logged, rows, sums, logs(replayed.decisions))
-        effects = kept.keep(consequences(rows, labels, replayed, kept))
+    effects = kept.keep(consequences(rows, labels, replayed, kept))
     effect_sums = _sums(effects).collect()
     followed = Followed([], [])
     if offsets.known and any(row.kind in TAKEN_OVER for row in effect_sums):
@@ -93,7 +90,7 @@ def incidents(
     groups = _frame(findings, [], AFFECTED_GROUP)
     if offsets.known and any(row.with_offsets for row in effect_sums):
         groups = kept.keep(affected_groups(effects, derived, offsets.newest()))
-    around = events(sums, of_logs.result(), followed.reads)
+    around = events(rows, sums, logs(replayed.decisions), followed.reads)
     told = _told(sums, _places(effects) if effect_sums else {}, around)
     return Incidents(
         incident=_frame(findings, told, INCIDENT),
