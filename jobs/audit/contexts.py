@@ -19,7 +19,6 @@ from jobs.model.transactions import all_transactions
 from jobs.replay.offsets import late_commits
 from jobs.replay.replay import Replayed
 from jobs.spark.joins import small
-from jobs.spark.threads import side_by_side
 from jobs.verify.conditions import LOST_OFFSETS, end_may_be_another
 from jobs.verify.contexts.context import Context, no_rows
 from jobs.verify.contexts.coordinator_copies import coordinator_copies_context
@@ -50,8 +49,6 @@ from jobs.verify.contexts.txn_index_entry import IndexedAborts, txn_index_entry_
 from schemas import log_row
 from schemas.topics import TXN_LOG_TOPIC
 
-# Most of planning is done by the JVM, beside Python.
-PLANNED_AT_ONCE = 3
 MARKER_COLUMNS = (
     "partition_index",
     "producer_id",
@@ -96,12 +93,14 @@ class Made:
 
 def build_contexts(made: Made) -> list[Context]:
     """All contexts, in the order in which a log is judged: bytes, log, producers, transactions."""
-    groups = (
-        _contexts_of_logs, _contexts_of_producers, _contexts_of_coordinators,
-        _contexts_of_transactions, _contexts_of_offsets, _contexts_of_replicas,
-    )  # fmt: skip
-    with side_by_side(PLANNED_AT_ONCE) as pool:
-        return [one for group in pool.map(lambda build: build(made), groups) for one in group]
+    return [
+        *_contexts_of_logs(made),
+        *_contexts_of_producers(made),
+        *_contexts_of_coordinators(made),
+        *_contexts_of_transactions(made),
+        *_contexts_of_offsets(made),
+        *_contexts_of_replicas(made),
+    ]
 
 
 def _contexts_of_logs(made: Made) -> list[Context]:

@@ -24,7 +24,7 @@ from udfs.rules.logic import surely
 
 # Most of writing a small table is waiting for its commit.
 TABLES_AT_ONCE = 4
-RAN = "code string, context string, status string, detail string"
+OUTCOMES = "code string, context string, status string, detail string"
 EXAMINED = "context string, rows_examined long"
 
 
@@ -180,7 +180,7 @@ def _check_runs(spark: SparkSession, verified: Verified) -> DataFrame:
         (outcome.check.code, outcome.check.context, outcome.status, outcome.detail)
         for outcome in verified.outcomes
     ]
-    runs = local_frame(spark, ran, RAN)
+    runs = local_frame(spark, ran, OUTCOMES)
     counts = verified.findings.groupBy("code").agg(
         *[
             F.sum((F.col("verdict") == verdict).cast("long")).alias(name)

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from jobs.model.cluster import Clusters
-from jobs.spark.local import local_frame
+from jobs.spark.local import local_frame, no_rows_like
 from schemas import log_row
 from schemas.columns import binary, table
 from schemas.log_row import LOG_ROW
@@ -80,7 +80,7 @@ class Decoded:
         """The rows of one kind; a kind without rows costs no pass and no join later on."""
         if self.counts.get(kind):
             return self.rows.filter(F.col("kind") == kind)
-        return local_frame(self.rows.sparkSession, [], LOG_ROW)
+        return no_rows_like(self.rows)
 
     def nested(self, kind: int, column: str) -> DataFrame:
         """The rows of one kind with the fields of its struct as columns."""

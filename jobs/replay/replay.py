@@ -85,7 +85,7 @@ def replay(
     `runs`, `discontinuities`, `txn_log_records`: its kinds taken apart; `folded`: what was folded
     away of the coordinator's log; `damages`: byte ranges.
     """
-    with side_by_side(2) as pool:
+    with side_by_side(1) as pool:
         # Producers and their transactions need nothing of the rest.
         produced = pool.submit(_produced, runs, kept)
         # One row a split, read by a dozen joins: not from among all rows each time.
@@ -102,11 +102,11 @@ def replay(
                 known_states(read, files),
             )
         )
-        log = pool.submit(coordinator_log, txn_log_records, folded, logs.splits, known, kept)
         tables = kept.keep_all(
             coordinator=last_states(txn_log_records, known),
             histories=histories(txn_log_records, known),
         )
+        log = coordinator_log(txn_log_records, folded, logs.splits, known, kept)
     states, settled = produced.result()
     return Replayed(
         splits=logs.splits,
@@ -116,6 +116,6 @@ def replay(
         transactions=settled,
         regular=regular,
         owners=owners(tables["coordinator"]),
-        coordinator_log=log.result(),
+        coordinator_log=log,
         **tables,
     )

@@ -7,8 +7,6 @@ from uuid import uuid4
 
 from pyspark.sql import SparkSession
 
-# One name, not five packages one in another: the JVM looks for a class of each of these names.
-HADOOP = "org.apache.hadoop.fs"
 # Elsewhere, in stores of objects, a file is there once it is whole, and no rename is one step.
 WITH_RENAME = ("file", "hdfs")
 
@@ -44,23 +42,24 @@ def write_local(folder: Path, files: Mapping[str, bytes]) -> None:
 
 def write_by_hadoop(spark: SparkSession, folder: str, files: Mapping[str, bytes]) -> None:
     """The same wherever Hadoop can write."""
-    jvm: Any = spark.sparkContext._jvm
-    system = _path(jvm, folder).getFileSystem(_settings(spark))
+    system = _path(spark, folder).getFileSystem(_settings(spark))
     in_steps = system.getScheme() in WITH_RENAME
     parts = {name: f".{name}.{uuid4().hex}.part" if in_steps else name for name in files}
     try:
         if in_steps:
             for name, content in files.items():
-                _create(system, _path(jvm, folder, parts[name]), content)
-        system.delete(_path(jvm, folder, [*files][-1]), False)
+                _create(system, _path(spark, folder, parts[name]), content)
+        system.delete(_path(spark, folder, [*files][-1]), False)
         for name, content in files.items():
             if in_steps:
-                _rename(spark, system, _path(jvm, folder, parts[name]), _path(jvm, folder, name))
+                _rename(
+                    spark, system, _path(spark, folder, parts[name]), _path(spark, folder, name)
+                )
             else:
-                _create(system, _path(jvm, folder, name), content)
+                _create(system, _path(spark, folder, name), content)
     finally:
         for part in parts.values() if in_steps else ():
-            system.delete(_path(jvm, folder, part), False)
+            system.delete(_path(spark, folder, part), False)
 
 
 def are_there(spark: SparkSession, folder: str, files: Mapping[str, bytes]) -> bool:
@@ -74,20 +73,23 @@ def are_there(spark: SparkSession, folder: str, files: Mapping[str, bytes]) -> b
 
 def are_there_by_hadoop(spark: SparkSession, folder: str, files: Mapping[str, bytes]) -> bool:
     """The same wherever Hadoop can read."""
-    jvm: Any = spark.sparkContext._jvm
-    system = _path(jvm, folder).getFileSystem(_settings(spark))
-    return all(_content(system, _path(jvm, folder, name)) == files[name] for name in files)
+    system = _path(spark, folder).getFileSystem(_settings(spark))
+    return all(_content(system, _path(spark, folder, name)) == files[name] for name in files)
 
 
 def remove_folder(spark: SparkSession, folder: str) -> None:
     """Removes a folder with all that is in it; it need not exist."""
-    path = _path(spark.sparkContext._jvm, folder)
+    path = _path(spark, folder)
     path.getFileSystem(_settings(spark)).delete(path, True)
 
 
-def _path(jvm: Any, folder: str, name: str = "") -> Any:
-    named = f"{folder.rstrip('/')}/{name}" if name else folder
-    return getattr(jvm, f"{HADOOP}.Path")(named)
+def _class(spark: SparkSession, name: str) -> Any:
+    """One of Hadoop, by one name: the JVM would look for a class of each package's name."""
+    return getattr(spark.sparkContext._jvm, f"org.apache.hadoop.fs.{name}")
+
+
+def _path(spark: SparkSession, folder: str, name: str = "") -> Any:
+    return _class(spark, "Path")(f"{folder.rstrip('/')}/{name}" if name else folder)
 
 
 def _settings(spark: SparkSession) -> Any:
@@ -115,10 +117,8 @@ def _content(system: Any, path: Any) -> bytes | None:
 
 def _rename(spark: SparkSession, system: Any, old: Any, new: Any) -> None:
     """In one step, also where there is a file of the new name."""
-    jvm: Any = spark.sparkContext._jvm
-    contexts = getattr(jvm, f"{HADOOP}.FileContext")
-    context = contexts.getFileContext(system.getUri(), _settings(spark))
-    kind = getattr(jvm, f"{HADOOP}.Options$Rename")
+    context = _class(spark, "FileContext").getFileContext(system.getUri(), _settings(spark))
+    kind = _class(spark, "Options$Rename")
     gateway: Any = spark.sparkContext._gateway
     options = gateway.new_array(kind, 1)
     options[0] = kind.OVERWRITE
@@ -130,10 +130,8 @@ def local_folder(spark: SparkSession, folder: str) -> str | None:
 
     What an address without a scheme means is the choice of Hadoop's configuration.
     """
-    jvm: Any = spark.sparkContext._jvm
-    address = getattr(jvm, f"{HADOOP}.Path")(folder).toUri()
-    systems = getattr(jvm, f"{HADOOP}.FileSystem")
-    default = systems.getDefaultUri(_settings(spark))
+    address = _path(spark, folder).toUri()
+    default = _class(spark, "FileSystem").getDefaultUri(_settings(spark))
     if (address.getScheme() or default.getScheme()) != "file":
         return None
     return str(Path(address.getPath()).absolute())

@@ -5,6 +5,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from jobs.spark.local import no_rows_like
 from jobs.spark.session import INTERPRETED, in_one_process, shuffle_partitions
 from jobs.spark.threads import side_by_side
 
@@ -38,16 +39,16 @@ class Kept:
         if shuffle_partitions(frame.sparkSession) == 1:
             frame = frame.coalesce(1)
         if _is_known_empty(frame):
-            return _no_rows(frame)
+            return no_rows_like(frame)
         if self._in_one_process:
             # An observation is told what a query of Spark's own has seen, not what a job has.
             kept = frame.localCheckpoint(eager=observed is not None)
             rows = kept._jdf.logicalPlan().rdd()
             self._checkpoints.append(rows.id())
             number = observed() if observed is not None else _computed(rows, frame.sparkSession)
-            return kept if number else _no_rows(frame)
+            return kept if number else no_rows_like(frame)
         self._persisted.append(frame.persist())
-        return _without_past(frame) if frame.count() else _no_rows(frame)
+        return _without_past(frame) if frame.count() else no_rows_like(frame)
 
     def keep_all(self, **frames: DataFrame) -> dict[str, DataFrame]:
         """Each frame kept, by its name; planning one overlaps with computing another."""
@@ -75,13 +76,6 @@ def _is_known_empty(frame: DataFrame) -> bool:
     """Whether the optimiser finds without a look at any row that there is none."""
     plan = frame._jdf.queryExecution().optimizedPlan()
     return bool(plan.nodeName() == "LocalRelation" and plan.data().isEmpty())
-
-
-def _no_rows(frame: DataFrame) -> DataFrame:
-    """No row, and the optimiser knows it: joins, windows and aggregates over it cost nothing."""
-    session = frame.sparkSession
-    nothing = getattr(session.sparkContext._jvm, "java.util.ArrayList")()
-    return DataFrame(session._jsparkSession.createDataFrame(nothing, frame._jdf.schema()), session)
 
 
 def _without_past(persisted: DataFrame) -> DataFrame:

@@ -30,3 +30,10 @@ def local_frame(
     table: Any = pa.Table.from_arrays(arrays, schema=types)
     frame: DataFrame = spark.createDataFrame(table, columns)
     return frame
+
+
+def no_rows_like(frame: DataFrame) -> DataFrame:
+    """No row, and the optimiser knows it: joins, windows and aggregates over it cost nothing."""
+    session = frame.sparkSession
+    nothing = getattr(session.sparkContext._jvm, "java.util.ArrayList")()
+    return DataFrame(session._jsparkSession.createDataFrame(nothing, frame._jdf.schema()), session)

@@ -1,11 +1,15 @@
 """What makes plans cheap must not change them: remembered columns, kept frames."""
 
+from typing import Any
+
 import pytest
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.spark.kept import Kept
+from jobs.spark.local import local_frame, no_rows_like
 from jobs.spark.session import planned_for
+from jobs.spark.threads import named_queries, side_by_side
 
 pytestmark = pytest.mark.spark
 
@@ -66,3 +70,34 @@ def test_an_observed_frame_is_kept_and_observed(spark: SparkSession, most: int) 
         assert seen.get["rows"] == most
         assert frame.count() == max(most - 1, 0)
     kept.release()
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [[(1, "a", None), (2, None, [3])], [{"n": 1, "t": "a"}, {"t": None, "n": 2, "l": [3]}]],
+    ids=["by place", "by name"],
+)
+def test_rows_of_the_driver_are_a_part_of_the_plan(spark: SparkSession, rows: list[Any]) -> None:
+    made = local_frame(spark, rows, "n int, t string, l array<long>")
+    assert [tuple(row) for row in made.collect()] == [(1, "a", None), (2, None, [3])]
+    assert made.schema.simpleString() == "struct<n:int,t:string,l:array<bigint>>"
+    assert made._jdf.queryExecution().optimizedPlan().nodeName() == "LocalRelation"
+    with pytest.raises(ValueError, match="shorter"):
+        local_frame(spark, [(1, "a", None), (2, None)], "n int, t string, l array<long>")
+
+
+def test_the_optimiser_knows_that_there_are_no_rows(spark: SparkSession) -> None:
+    some = spark.range(3)
+    for none in (local_frame(spark, [], some.schema), no_rows_like(some)):
+        joined = some.join(none, on="id")._jdf.queryExecution().optimizedPlan()
+        assert joined.nodeName() == "LocalRelation"
+        assert none.schema == some.schema
+
+
+def test_queries_of_all_threads_have_one_name(spark: SparkSession) -> None:
+    def name() -> str:
+        spark.range(1).collect()  # PySpark takes a name away behind it
+        return str(spark.range(1)._jdf.queryExecution().toRdd().creationSite().shortForm())
+
+    with named_queries(), side_by_side(1) as beside:
+        assert [name(), beside.submit(name).result()] == ["eosaudit", "eosaudit"]
