@@ -45,6 +45,12 @@ DUMP_PARTITION = table(
     boolean("fetched", "fetched over the Kafka protocol: batches only, no file of a broker"),
     boolean("kraft_only", "by __cluster_metadata the cluster never had ZooKeeper"),
     boolean("compacted_once", "by __cluster_metadata cleanup.policy had compact at some time"),
+    boolean("alone_in_cluster", "by __cluster_metadata its cluster never had another broker"),
+    boolean("single_broker", "and the dump has no other"),
+    boolean("every_broker", "the dump has all brokers that its one cluster ever had, by "
+            "__cluster_metadata"),
+    long("registered_up_to_ms", "moment up to which these three are known, ms, controller clock; "
+         "null: to the end of the copies, as all brokers had stopped"),
 )  # fmt: skip
 
 LISTED_FILE = table(

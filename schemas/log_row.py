@@ -330,8 +330,9 @@ METADATA_TYPE = table(
     string("topic_id", "topic id as in partition.metadata"),
     string("option", "name of an option; or why a record cannot be read"),
     string("value", "value of the option; null where it was taken back"),
-    long("number", "partition, next producer id, or type of the resource that is configured"),
-)
+    long("number", "broker, partition, next producer id, or type of the resource that is "
+         "configured"),
+)  # fmt: skip
 """A fact of `__cluster_metadata`; what is null does not belong to its kind."""
 
 PRODUCER_STATES_TYPE = table(
@@ -405,11 +406,6 @@ SUMMARY_TYPE = table(
     long("replicated_timestamp", "the same below the high watermark, where that is known"),
     boolean("cleaner_traces", "a batch has a delete horizon, or lacks some or all of its records"),
     boolean("reaches_next", "a batch has an offset at or after the start of the next segment"),
-    array(
-        "registered_brokers",
-        IntegerType(),
-        "broker ids that a file of __cluster_metadata registers; null for other files",
-    ),
     long("discontinuities_dropped", "discontinuities after the first 10,000, counted only"),
     array("missing", MISSING, "offsets that are missing between batches, whatever took them; of "
           "__transaction_state also those of batches that lack records; emptied markers apart"),

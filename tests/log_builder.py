@@ -474,6 +474,11 @@ class LogBuilder:
         value = metadata_value(0, struct.pack(">i", broker))
         self._append_data(Line("plain"), transactional=False, contents=[(None, value)])
 
+    def migrate(self, state: int) -> None:
+        """A batch of __cluster_metadata: how far a move from ZooKeeper is."""
+        value = metadata_value(21, bytes([state]))
+        self._append_data(Line("plain"), transactional=False, contents=[(None, value)])
+
     def _ids(self, line: Line) -> None:
         message = struct.pack(">iqq", BROKERS["clean"], 1, int(line.word()))
         self._append_data(line, transactional=False, contents=[(None, metadata_value(15, message))])

@@ -11,8 +11,14 @@ from jobs.spark.local import local_frame
 from schemas.dump_partition import DUMP_PARTITION, LISTED_FILE
 from schemas.topics import CLEANED_TOPICS, COORDINATOR_TOPICS
 
+# A broker of a cluster: broker 1 of another one is another broker.
+Broker = tuple[int | None, str | None]
 
-def _static_row(partition: DumpPartition, cluster: Cluster) -> tuple[object, ...]:
+
+def _static_row(
+    partition: DumpPartition, cluster: Cluster, present: set[Broker]
+) -> tuple[object, ...]:
+    alone = cluster.registered == {partition.broker}
     bases = [segment.base_offset for segment in partition.segments]
     return (
         partition.partition_index,
@@ -46,12 +52,17 @@ def _static_row(partition: DumpPartition, cluster: Cluster) -> tuple[object, ...
         partition.fetched_end is not None,
         cluster.kraft_only,
         partition.topic in cluster.compacted,
+        alone,
+        alone and len(present) == 1,
+        present == {(one, partition.cluster_id) for one in cluster.registered},
+        cluster.registered_up_to_ms,
     )
 
 
 def partitions_table(spark: SparkSession, dump: Dump, clusters: Clusters) -> DataFrame:
     """Rows of `schemas.dump_partition.DUMP_PARTITION`."""
-    rows = [_static_row(one, clusters.of(one.cluster_id)) for one in dump.partitions]
+    present = {(one.broker, one.cluster_id) for one in dump.partitions}
+    rows = [_static_row(one, clusters.of(one.cluster_id), present) for one in dump.partitions]
     return local_frame(spark, rows, DUMP_PARTITION)
 
 

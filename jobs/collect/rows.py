@@ -61,7 +61,7 @@ def dump_of(listing: Listing) -> Dump:
     audited = [one for one in listing.folders if one.role is Role.PARTITION and one not in left_out]
     partitions = {folder: _partition(number, folder) for number, folder in enumerate(audited)}
     logs = {
-        one: DumpMetadataLog(one.directory.cluster_id)
+        one: DumpMetadataLog(one.directory.cluster_id, one.directory.broker)
         for one in listing.folders
         if one.role is Role.METADATA_LOG and one not in left_out
     }

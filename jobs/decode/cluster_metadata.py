@@ -28,6 +28,7 @@ from udfs.wire.metadata.metadata_log import (
     Ended,
     Migrated,
     ProducerIds,
+    RegisteredBroker,
     Undecodable,
 )
 
@@ -54,10 +55,13 @@ class _Copy:
     def of_kind(self, kind: type) -> list[Told]:
         return [fact for fact in self.facts if fact["fact"] == kind.__name__]
 
+    def migrated(self) -> bool:
+        """Whether it shows that the cluster once had ZooKeeper."""
+        return any(fact["number"] != 0 for fact in self.of_kind(Migrated))
+
     def from_the_beginning(self) -> bool:
         """Whether it has the whole past of the cluster."""
-        migrated = any(fact["number"] != 0 for fact in self.of_kind(Migrated))
-        return self.whole and self.first_offset == 0 and not migrated
+        return self.whole and self.first_offset == 0 and not self.migrated()
 
     def kraft_only(self) -> bool:
         """Whether it shows that the cluster never had ZooKeeper.
@@ -92,14 +96,17 @@ def read_clusters(dump: Dump, decoded: DataFrame) -> Clusters:
 def clusters(dump: Dump, facts: Sequence[Told], splits: Sequence[Told]) -> Clusters:
     """From `facts` (rows of METADATA_TYPE with file_index) and the summaries of the splits."""
     copies = [(one, _copy(one, facts, splits)) for one in dump.metadata_logs]
-    longest: dict[str, _Copy] = {}
+    by_length: dict[str, list[tuple[DumpMetadataLog, _Copy]]] = defaultdict(list)
     for one, copy in sorted(copies, key=lambda pair: pair[1].last_offset):
         # Without a name the topic of the partitions is unknown.
         if one.cluster_id is not None:
-            longest[one.cluster_id] = copy
+            by_length[one.cluster_id].append((one, copy))
     blocks = [_blocks(one, copy) for one, copy in copies]
     return Clusters(
-        by_id={name: _cluster(copy) for name, copy in longest.items()},
+        by_id={
+            name: _with_brokers(_cluster(own[-1][1]), own, _stopped(dump, name))
+            for name, own in by_length.items()
+        },
         regressions=[
             (before, block)
             for of_copy in blocks
@@ -218,6 +225,36 @@ def _cluster(copy: _Copy) -> Cluster:
         created_once=frozenset(name for name, found in ids.items() if len(found) == 1),
         never_compacted=_never_compacted(copy),
     )
+
+
+def _stopped(dump: Dump, cluster_id: str) -> frozenset[int]:
+    """Brokers of a cluster of which each log directory with partitions was stopped cleanly."""
+    clean: dict[int, bool] = {}
+    for one in dump.partitions:
+        if one.cluster_id == cluster_id and one.broker is not None:
+            clean[one.broker] = clean.get(one.broker, True) and one.clean_shutdown
+    return frozenset(broker for broker, stopped in clean.items() if stopped)
+
+
+def _with_brokers(
+    cluster: Cluster, copies: Sequence[tuple[DumpMetadataLog, _Copy]], stopped: frozenset[int]
+) -> Cluster:
+    """With the brokers that any of its copies registers, where one has the whole past.
+
+    A cluster that moved from ZooKeeper had brokers that were never registered. A broker reads the
+    log until it stops, so where all have stopped with a copy of their own, nothing that they wrote
+    is later: their clocks need not be asked, and the moment of copying says nothing. A broker that
+    joined afterwards leads none of their partitions without an unclean election.
+    """
+    whole = [(one.broker, copy) for one, copy in copies if copy.from_the_beginning()]
+    if not whole or any(copy.migrated() for _, copy in copies):
+        return cluster
+    brokers = frozenset(
+        fact["number"] for _, copy in copies for fact in copy.of_kind(RegisteredBroker)
+    )
+    all_stopped = brokers <= stopped & {broker for broker, _ in whole}
+    latest = max((copy.up_to_ms or 0 for _, copy in whole), default=0)
+    return replace(cluster, registered=brokers, registered_up_to_ms=None if all_stopped else latest)
 
 
 def _partitions(copy: _Copy) -> dict[str, int]:

@@ -28,7 +28,9 @@ class Cluster:
     was another one of that name. `never_compacted`: topics that never had another cleanup.policy
     than delete. `compacted`: topics that had compact among theirs at some time. `expirations_ms`:
     each producer.id.expiration.ms that a broker was given.
-    `kraft_only`: by its `__cluster_metadata` it was not migrated from ZooKeeper.
+    `kraft_only`: by its `__cluster_metadata` it was not migrated from ZooKeeper. `registered`: the
+    ids of all brokers that it had up to `registered_up_to_ms` (ms, the controller's clock); None
+    for that moment: all of them had stopped, and had no other to the end of their logs.
     """
 
     up_to_ms: int | None = None
@@ -39,6 +41,8 @@ class Cluster:
     compacted: frozenset[str] = frozenset()
     expirations_ms: frozenset[int] = frozenset()
     kraft_only: bool = False
+    registered: frozenset[int] = frozenset()
+    registered_up_to_ms: int | None = None
 
 
 @dataclass(frozen=True)

@@ -114,9 +114,13 @@ class MissingPartition:
 
 @dataclass
 class DumpMetadataLog:
-    """A copy of `__cluster_metadata`: its segments and snapshots, in the order of their names."""
+    """A copy of `__cluster_metadata`: its segments and snapshots, in the order of their names.
+
+    `broker`: of its log directory; a controller has a number too.
+    """
 
     cluster_id: str | None
+    broker: int | None = None
     files: list[DumpFile] = field(default_factory=list)
 
 

@@ -245,42 +245,6 @@ def _merged(found: DataFrame) -> DataFrame:
     )
 
 
-def clusters(rows_of_summary: DataFrame, files: DataFrame) -> DataFrame:
-    """One row a broker whose `__cluster_metadata` is in the dump: broker, alone, registered.
-
-    `alone`: the log, there from its beginning, registers no other broker. `registered`: all brokers
-    that it registers; null where its beginning is not there.
-    """
-    registrations = rows_of_summary.filter(F.col("registered_brokers").isNotNull()).join(
-        small(files.select("file_index", "broker")), on="file_index", how="inner"
-    )
-    registered = F.array_distinct(F.flatten(F.collect_list("registered_brokers")))
-    whole = F.min("first_offset") == 0
-    return registrations.groupBy("broker").agg(
-        (whole & (F.size(registered) == 1)).alias("alone"),
-        F.when(whole, F.array_sort(registered)).alias("registered"),
-    )
-
-
-def _every_broker(static: DataFrame, brokers: DataFrame) -> DataFrame:
-    """One row: one_broker (the dump has one), every_broker (it has all of its one cluster)."""
-    # Broker 1 of another cluster is another broker.
-    present = static.select(
-        F.coalesce("broker", F.lit(-1)).alias("broker"),
-        F.coalesce("cluster_id", F.lit("")).alias("cluster_id"),
-    ).distinct()
-    counted = present.agg(
-        (F.count("*") == 1).alias("one_broker"),
-        F.array_sort(F.collect_list("broker")).alias("present"),
-    )
-    # Brokers are counted with their cluster, so two of one number are no list of one cluster.
-    registered = brokers.agg(F.max("registered").alias("registered"))
-    return counted.crossJoin(registered).select(
-        "one_broker",
-        surely(F.col("present") == F.col("registered")).alias("every_broker"),
-    )
-
-
 def earlier_ends(rows_of_summary: DataFrame, files: DataFrame) -> DataFrame:
     """One row a partition of `__transaction_state` that was copied before all data, too.
 
@@ -315,22 +279,21 @@ def partition_info(
     static: DataFrame,
     splits: DataFrame,
     holes_by_partition: DataFrame,
-    brokers: DataFrame,
     earlier: DataFrame,
     starts: DataFrame,
 ) -> DataFrame:
     """One row a partition and broker, everything that verdicts about it depend on.
 
-    `static` has the columns of `schemas.dump_partition.DUMP_PARTITION`; `brokers`: see `clusters`;
-    `earlier`: see `earlier_ends`; `starts`: see `known_states`.
+    `static` has the columns of `schemas.dump_partition.DUMP_PARTITION`; `earlier`: see
+    `earlier_ends`; `starts`: see `known_states`.
 
-    Columns: DUMP_PARTITION; log_start_offset, log_end_offset (exclusive); those of `_stability`,
+    Columns: DUMP_PARTITION, of which those that rest on `__cluster_metadata` hold here only where
+    its copy is late enough; log_start_offset, log_end_offset (exclusive); those of `_stability`,
     `_beginning`, `_cleaner` and `_absent`; broker_timestamp (ms); those of `_extent`; emptied (see
     `holes`; null: no marker emptied); last_legacy_offset (of a message of magic 0 or 1);
     earlier_end (log end of the copy of a `__transaction_state` partition that was taken before all
     data, null for none); newest_snapshot, open_in_snapshot (see `known_states`; null where no
-    snapshot says); alone_in_cluster (the cluster of the broker has no other), single_broker (nor
-    has the dump); batches, records; of a partition of `__transaction_state`, else null: ids,
+    snapshot says); batches, records; of a partition of `__transaction_state`, else null: ids,
     misplaced_ids (transactional ids in it, and those that belong elsewhere), unreadable_at,
     nameless_at (offsets of the last record that cannot be decoded, and of the last of these that
     does not tell its id; null for none).
@@ -338,15 +301,12 @@ def partition_info(
     of_copies = static.join(small(_seen(splits)), on="partition_index", how="left").join(
         small(holes_by_partition), on="partition_index", how="left"
     )
-    of_cluster = (
-        _with_ends(of_copies)
-        .join(small(brokers), on="broker", how="left")
+    with_known = (
+        _with_ends(_dated(of_copies))
         .join(small(earlier), on=["topic", "partition"], how="left")
         .join(small(starts), on="partition_index", how="left")
-        .crossJoin(F.broadcast(_every_broker(static, brokers)))
     )
-    alone = surely(F.col("alone"))
-    return of_cluster.select(
+    return with_known.select(
         *[field.name for field in DUMP_PARTITION],
         "log_start_offset",
         "log_end_offset",
@@ -357,8 +317,6 @@ def partition_info(
         "broker_timestamp",
         *_extent(),
         *LOOKED_UP,
-        (F.col("one_broker") & alone).alias("single_broker"),
-        alone.alias("alone_in_cluster"),
         F.coalesce("batches", F.lit(0)).alias("batches"),
         F.coalesce("records", F.lit(0)).alias("records"),
         "ids",
@@ -392,11 +350,46 @@ def _seen(splits: DataFrame) -> DataFrame:
     )
 
 
-def _with_ends(rows: DataFrame) -> DataFrame:
-    """Adds log_start_offset and log_end_offset (exclusive).
+def _is_later(up_to_ms: str, than_ms: Column) -> Column:
+    """Whether a copy of `__cluster_metadata` is not known to be older than something, both in ms.
 
-    never_compacted: as `__cluster_metadata` tells, if it is as late as the partition.
+    The controller writes a record at least every `metadata.max.idle.interval.ms` (3.3 and later).
     """
+    later = F.try_add(F.col(up_to_ms), F.lit(METADATA_IDLE_MS)) >= than_ms
+    known: Column = F.coalesce(later, F.lit(True))
+    return known
+
+
+def _dated(rows: DataFrame) -> DataFrame:
+    """What rests on `__cluster_metadata`, where its copy is as late as what is judged by it.
+
+    It lacks a policy that was set later, and a broker that joined later. Clients' clocks count as
+    well as brokers', whose newest moment may be an old marker: they can only weaken a verdict. A
+    broker that is alone also wrote what any other partition of its cluster says, so their newest
+    moment counts for it. Adds copies_begun_ms: when the copy of the partition was begun that was
+    begun first, null where one is not dated. Whose leader is in the dump is asked of that moment,
+    and without it of those of the cluster.
+    """
+    copies = Window.partitionBy(F.coalesce("replica_set", -1 - F.col("partition_index")))
+    undated = F.max(F.col("copied_at_ms").isNull()).over(copies)
+    begun = F.when(~undated, F.min("copied_at_ms").over(copies))
+    of_cluster = F.max("broker_timestamp").over(Window.partitionBy("cluster_id"))
+    written = F.greatest("broker_timestamp", "newest_timestamp", "copied_at_ms")
+    brokers = _is_later("registered_up_to_ms", F.greatest(written, of_cluster))
+    leader = _is_later("registered_up_to_ms", F.coalesce(begun, of_cluster))
+    return rows.withColumns(
+        {
+            "never_compacted": F.col("never_compacted") & _is_later("metadata_up_to_ms", written),
+            "alone_in_cluster": F.col("alone_in_cluster") & brokers,
+            "single_broker": F.col("single_broker") & brokers,
+            "every_broker": F.col("every_broker") & leader,
+            "copies_begun_ms": begun,
+        }
+    )
+
+
+def _with_ends(rows: DataFrame) -> DataFrame:
+    """Adds log_start_offset and log_end_offset (exclusive)."""
     log_start = F.greatest(
         F.coalesce("first_base", F.lit(0)), F.coalesce("checkpoint_log_start", F.lit(0))
     )
@@ -407,7 +400,6 @@ def _with_ends(rows: DataFrame) -> DataFrame:
         {
             "log_start_offset": log_start,
             "log_end_offset": F.greatest(end, log_start),
-            "never_compacted": F.col("never_compacted") & _metadata_is_later(),
         }
     )
 
@@ -462,19 +454,6 @@ def _cleaner() -> list[Column]:
     ]
 
 
-def _metadata_is_later() -> Column:
-    """Whether the copy of `__cluster_metadata` is not known to be older than that of the partition.
-
-    It lacks a policy that was set later. Clients' clocks count as well as brokers', whose newest
-    moment may be an old marker: they can only weaken a verdict. The controller writes a record at
-    least every `metadata.max.idle.interval.ms`.
-    """
-    written = F.greatest("broker_timestamp", "newest_timestamp", "copied_at_ms")
-    later = F.try_add(F.col("metadata_up_to_ms"), F.lit(METADATA_IDLE_MS)) >= written
-    known: Column = F.coalesce(later, F.lit(True))
-    return known
-
-
 def _cleaning(traces: Column, listed: Column) -> Column:
     """Whether the cleaner was there; `traces`: only it leaves them; `listed`: in its checkpoint.
 
@@ -499,26 +478,27 @@ def _extent() -> list[Column]:
     another copy of the partition goes on after the end of this one. of_leader: see
     `reaches_copying`.
     """
-    alone = surely(F.col("alone"))
-    by_broker = Window.partitionBy("broker")
+    alone = F.col("alone_in_cluster")
+    by_broker = Window.partitionBy("cluster_id", "broker")
     copies = Window.partitionBy(F.coalesce("replica_set", -1 - F.col("partition_index")))
     leader_epoch = F.coalesce("final_leader_epoch", F.lit(-1))
     newest = F.max(F.struct(leader_epoch.alias("epoch"), "log_end_offset")).over(copies)
     outlasted: Column = is_outlasted(
         leader_epoch, F.col("log_end_offset"), newest["epoch"], newest["log_end_offset"]
     )
-    # As late as the copy that was begun first; where one is not dated, nothing is known.
-    undated = F.max(F.col("copied_at_ms").isNull()).over(copies)
-    dated = F.when(~undated, F.min("copied_at_ms").over(copies))
     longest_of_all = F.max("log_end_offset").over(copies)
     counts = manifest_counts(
         F.col("every_broker"), outlasted, F.col("log_end_offset"), longest_of_all
     )
     complete_up_to: Column = F.greatest(
-        F.when(F.col("clean_shutdown") & alone, F.max("broker_timestamp").over(by_broker)),
+        F.when(
+            F.col("clean_shutdown") & alone,
+            F.max(F.when(alone, F.col("broker_timestamp"))).over(by_broker),
+        ),
         # Nobody else can have led what a broker alone in its cluster has.
         F.when(alone, F.col("broker_timestamp")).otherwise(F.col("replicated_timestamp")),
-        F.when(counts, dated),
+        # As late as the copy that was begun first; where one is not dated, nothing is known.
+        F.when(counts, F.col("copies_begun_ms")),
     )
     of_leader = reaches_copying(alone, surely(F.col("fetched")), counts)
     return [

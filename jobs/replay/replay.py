@@ -10,7 +10,6 @@ from jobs.replay.coordinator import last_states, owners
 from jobs.replay.coordinator_log import Folded, coordinator_log
 from jobs.replay.decisions import histories
 from jobs.replay.partitions import (
-    clusters,
     earlier_ends,
     holes,
     known_states,
@@ -97,7 +96,6 @@ def replay(
                 static_info,
                 logs.splits,
                 holes(logs.splits, logs.discontinuities, damages, static_info),
-                clusters(read, files),
                 earlier_ends(read, files),
                 known_states(read, files),
             )

@@ -9,7 +9,8 @@ OF_PARTITION = """
     cleaner_reach bigint, topic_id string, metadata_file int, topic_partitions int, created_once
     boolean, never_compacted boolean, unallocated_from bigint, cluster_id string,
     metadata_up_to_ms bigint, fetched boolean, kraft_only boolean, compacted_once boolean,
-    log_start_offset bigint,
+    alone_in_cluster boolean, single_broker boolean, every_broker boolean, registered_up_to_ms
+    bigint, log_start_offset bigint,
     log_end_offset bigint, data_end_offset bigint, high_watermark bigint, stable_below bigint,
     from_beginning boolean, start_known boolean, cleaning string, first_pass_possible boolean,
     cleaner_traces boolean,
@@ -19,7 +20,6 @@ OF_PARTITION = """
     bigint, outlasted boolean, of_leader boolean, emptied
     array<struct<first:bigint, end:bigint, producer_id:bigint, producer_epoch:int>>,
     last_legacy_offset bigint, earlier_end bigint, newest_snapshot bigint, open_in_snapshot
-    array<struct<producer_id:bigint, producer_epoch:int, first_offset:bigint>>, single_broker
-    boolean, alone_in_cluster boolean, ids bigint, misplaced_ids bigint,
-    unreadable_at bigint, nameless_at bigint
+    array<struct<producer_id:bigint, producer_epoch:int, first_offset:bigint>>, ids bigint,
+    misplaced_ids bigint, unreadable_at bigint, nameless_at bigint
 """

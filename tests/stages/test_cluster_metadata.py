@@ -73,11 +73,13 @@ def log(batches: Batches, offset: int = 0, seconds: int = 0) -> bytes:
     return written
 
 
-def broker_folder(root: Path, name: str, files: dict[str, bytes], cluster: str = "c") -> None:
+def broker_folder(
+    root: Path, name: str, files: dict[str, bytes], cluster: str = "c", number: int = 1
+) -> None:
     """A broker's log directory that holds a copy of the log and nothing else."""
     folder = root / name / "__cluster_metadata-0"
     folder.mkdir(parents=True)
-    properties = f"version=1\nnode.id=1\ncluster.id={cluster}\n"
+    properties = f"version=1\nnode.id={number}\ncluster.id={cluster}\n"
     (root / name / "meta.properties").write_text(properties, encoding="utf-8")
     for file, content in files.items():
         (folder / file).write_bytes(content)
@@ -122,6 +124,8 @@ def test_a_log_from_its_beginning_tells_everything(tmp_path: Path) -> None:
         never_compacted=frozenset({"a"}),
         expirations_ms=frozenset({60_000, 9}),
         kraft_only=True,
+        registered=frozenset({1}),
+        registered_up_to_ms=T0 + 5000,
     )
     for split_bytes in (1 << 26, 100):
         told = read(tmp_path, split_bytes)
@@ -306,3 +310,83 @@ def test_a_snapshot_repeats_the_newest_block(tmp_path: Path) -> None:
     broker_folder(tmp_path, "broker", files)
     told = read(tmp_path)
     assert (told.of("c").next_producer_id, told.regressions) == (3000, [])
+
+
+def registered(
+    root: Path, *copies: Batches, damaged: bool = False, stopped: tuple[int, ...] = ()
+) -> tuple[set[int], int | None]:
+    """Who is registered by copies of brokers 1, 2, ..., and up to which second that is known.
+
+    Each has a partition, too; `stopped`: those that were stopped cleanly; `damaged`: the second
+    batch of each copy.
+    """
+    for number, batches in enumerate(copies, 1):
+        content = bytearray(log(batches))
+        if damaged:
+            content[len(log(batches[:1])) + 30] ^= 1
+        name = f"broker-{number}"
+        broker_folder(root, name, {f"{0:020}.log": bytes(content)}, number=number)
+        (root / name / "orders-0").mkdir()
+        (root / name / "orders-0" / f"{0:020}.log").write_bytes(b"")
+        if number in stopped:
+            (root / name / ".kafka_cleanshutdown").write_bytes(b"")
+    told = read(root).of("c")
+    until = told.registered_up_to_ms
+    return set(told.registered), None if until is None else (until - T0) // 1000
+
+
+ONE, TWO, FOUR = [broker(1)], [broker(2)], [broker(4)]
+OTHERS: list[list[bytes]] = blocks(1000, 2000)
+
+
+@pytest.mark.parametrize(
+    ("copies", "expected"),
+    [
+        ([[ONE, *OTHERS]], ({1}, 2)),
+        ([[ONE, ONE, TWO, ONE]], ({1, 2}, 3)),
+        ([[ONE, FOUR], [ONE, FOUR, TWO, *OTHERS]], ({1, 2, 4}, 4)),
+        ([[ONE, FOUR, TWO, *OTHERS], [ONE, FOUR]], ({1, 2, 4}, 4)),
+        ([[[value(21, b"\x01")], ONE, *OTHERS]], (set(), None)),
+        ([[[value(21, b"\x00")], ONE, *OTHERS]], ({1}, 3)),
+        ([[ONE, *OTHERS], [[value(21, b"\x01")], ONE, *OTHERS]], (set(), None)),
+    ],
+    ids=[
+        "one broker",
+        "one that starts again, and another one",
+        "the longer copy has one more",
+        "whichever was listed first",
+        "moved from ZooKeeper, whose brokers did not register",
+        "never moved",
+        "moved, by one copy",
+    ],
+)
+def test_the_brokers_that_a_cluster_ever_had(
+    tmp_path: Path, copies: list[Batches], expected: tuple[set[int], int | None]
+) -> None:
+    assert registered(tmp_path, *copies) == expected
+
+
+def test_what_is_lost_of_the_log_may_be_another_broker(tmp_path: Path) -> None:
+    assert registered(tmp_path / "damaged", [ONE, TWO, *OTHERS], damaged=True) == (set(), None)
+    files = {f"{0:020}.log": log([ONE]), f"{2:020}.log": log(OTHERS, 2)}
+    broker_folder(tmp_path / "gap", "broker", files)
+    assert read(tmp_path / "gap").of("c").registered == set()
+
+
+def test_a_head_that_is_trimmed_may_have_had_another_broker(tmp_path: Path) -> None:
+    """One that was taken out again is in no snapshot; a copy with the head has it."""
+    trimmed = {f"{5:020}-0000000001.checkpoint": log([ONE]), f"{5:020}.log": log(OTHERS, 5, 5)}
+    broker_folder(tmp_path, "1", trimmed)
+    assert read(tmp_path).of("c").registered == set()
+    broker_folder(tmp_path, "2", {f"{0:020}.log": log([ONE, TWO])}, number=2)
+    told = read(tmp_path).of("c")
+    assert (told.registered, told.registered_up_to_ms) == ({1, 2}, T0 + 1000)
+
+
+def test_brokers_that_all_have_stopped_need_no_moment(tmp_path: Path) -> None:
+    both = [[ONE, TWO], [ONE, TWO]]
+    for number, (stopped, expected) in enumerate([((1, 2), None), ((1,), 1), ((2,), 1), ((), 1)]):
+        told = registered(tmp_path / str(number), *both, stopped=stopped)
+        assert told == ({1, 2}, expected)
+    # Of broker 2 there is no copy of the log, so it may have stopped later.
+    assert registered(tmp_path / "one", [ONE, TWO], stopped=(1, 2)) == ({1, 2}, 1)

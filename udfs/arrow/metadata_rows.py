@@ -45,6 +45,7 @@ OPTIONS = {
 }
 # The column of each field, in the order of the fields.
 COLUMNS: dict[type, tuple[str, ...]] = {
+    RegisteredBroker: ("number",),
     CreatedTopic: ("name", "topic_id"),
     CreatedPartition: ("topic_id", "number"),
     Configured: ("number", "name", "option", "value"),
@@ -68,8 +69,9 @@ def metadata_rows(
 ) -> Iterator[pa.RecordBatch]:
     """Rows of `log_row.METADATA_TYPE` and the summary of one split of a log or snapshot.
 
-    Of the partitions of a topic the highest is a row, and of the blocks of producer ids the first,
-    the last, and those that do not follow the one before. Damage and missing offsets are
+    Of the partitions of a topic the highest is a row, of the registrations of a broker the first,
+    and of the blocks of producer ids the first, the last, and those that do not follow the one
+    before. Damage and missing offsets are
     Undecodable facts; a log of KRaft is never compacted.
     """
     frames = FrameWalker(source, options.max_batch_bytes, 0, MAX_OFFSET).walk()
@@ -87,14 +89,12 @@ def metadata_rows(
     builder = RowBuilder(split)
     if rows:
         yield builder.nested(log_row.METADATA, "metadata", rows)
-    brokers = {fact.broker for fact, _ in facts if isinstance(fact, RegisteredBroker)}
     summary: dict[str, Any] = {
         "length": source.length,
         "digests": source.digests(),
         "shrank": source.shrank,
         "first_found": None if frames.first is None else frames.first + source.start,
         "end": None if frames.end is None else frames.end + source.start,
-        "registered_brokers": sorted(brokers),
     }
     if headers.base_offset.size:
         summary["broker_timestamp"] = int(headers.max_timestamp.max())
@@ -178,10 +178,16 @@ def _worth_a_row(facts: list[Placed]) -> list[Placed]:
     blocks: list[list[tuple[ProducerIds, dict[str, int]]]] = [[]]
     undecodable: list[Placed] = []
     highest: dict[str, tuple[CreatedPartition, dict[str, int]]] = {}
+    brokers: set[int] = set()
     for fact, place in facts:
         if isinstance(fact, Begun | Undecodable):
             blocks.append([])
-        if isinstance(fact, CreatedPartition):
+        if isinstance(fact, RegisteredBroker):
+            # A broker registers whenever it starts.
+            if fact.broker not in brokers:
+                kept.append((fact, place))
+            brokers.add(fact.broker)
+        elif isinstance(fact, CreatedPartition):
             known = highest.get(fact.topic_id)
             if known is None or known[0].partition < fact.partition:
                 highest[fact.topic_id] = fact, place
@@ -192,7 +198,7 @@ def _worth_a_row(facts: list[Placed]) -> list[Placed]:
         elif isinstance(fact, Configured):
             if fact.option in OPTIONS.get(fact.resource_type, ()):
                 kept.append((fact, place))
-        elif not isinstance(fact, RegisteredBroker):
+        else:
             kept.append((fact, place))
     if len(kept) > MAX_TOPICS or len(highest) > MAX_TOPICS:
         undecodable.insert(0, (Undecodable("too_many"), facts[0][1]))

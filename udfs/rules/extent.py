@@ -12,7 +12,8 @@ counts. Beyond that:
   at" is the extent of a leader, and nothing in a folder tells which replica that was: leader epochs
   are the same on all, and a high watermark is at most the end of its own log.
 - Where the dump has all brokers that the cluster ever registered (`RegisterBrokerRecord` in
-  `__cluster_metadata`, KRaft), the leader's copy is one of those of the partition. No copy with
+  `__cluster_metadata`, KRaft, whole, and as late as that moment: docs/kafka-rules.md#extent), the
+  leader's copy is one of those of the partition. No copy with
   batches of that leader is longer than what it had when it was copied or what was fetched from it
   later, so the longest one of the newest leader epoch is complete up to the earliest moment at
   which one of them was copied, unless another copy is longer still.
@@ -62,8 +63,8 @@ def manifest_counts(
 ) -> Values:
     """Whether the moment at which all copies of a partition were begun is an extent of this one.
 
-    `every_broker`: the dump has every broker of the cluster. `longest_of_all`: whatever its leader
-    epoch, which no checksum covers.
+    `every_broker`: the dump has every broker that the cluster had up to that moment.
+    `longest_of_all`: whatever its leader epoch, which no checksum covers.
     """
     return every_broker & ~outlasted & (log_end >= longest_of_all)
 
