@@ -788,13 +788,25 @@ def folders_of(root: Path) -> dict[str, list[Path]]:
 
 
 @cache
-def broker_of(log_directory: Path) -> int | None:
-    """The broker id of a log directory by its `meta.properties`."""
+def properties_of(log_directory: Path) -> dict[str, str]:
+    """What the `meta.properties` of a log directory says, empty without one."""
     path = log_directory / "meta.properties"
     lines = path.read_text("utf-8", "replace").splitlines() if path.is_file() else []
-    told = dict(line.partition("=")[::2] for line in lines)
-    number = told.get("node.id", told.get("broker.id", "")).strip()
+    told = (line.partition("=")[::2] for line in lines)
+    return {name.strip(): value.strip() for name, value in told}
+
+
+def broker_of(log_directory: Path) -> int | None:
+    """The broker id of a log directory."""
+    told = properties_of(log_directory)
+    number = told.get("node.id", told.get("broker.id", ""))
     return int(number) if number.isdigit() else None
+
+
+def may_be_of_one_cluster(one: Path, other: Path) -> bool:
+    """Whether two log directories may be; a folder without a `meta.properties` may be of any."""
+    told = [properties_of(each).get("cluster.id") for each in (one, other)]
+    return None in told or told[0] == told[1]
 
 
 @lru_cache(KEPT_COPIES)
@@ -1743,8 +1755,13 @@ def block_again(case: Case) -> bool | None:
 
 
 def never_allocated(case: Case) -> bool | None:
-    """The producer id lies above all blocks that `__cluster_metadata` gave out."""
-    copies = case.dump.copies_of("__cluster_metadata")
+    """The producer id lies above all blocks that `__cluster_metadata` of its cluster gave out."""
+    here = case.log_directory()
+    copies = [
+        one
+        for one in case.dump.copies_of("__cluster_metadata")
+        if may_be_of_one_cluster(one.parent, here)
+    ]
     case.dump.beside("all records of __cluster_metadata")
     given = [
         behind
@@ -2718,15 +2735,17 @@ def other_open(case: Case) -> bool | None:
 
 
 def other_stable(case: Case) -> bool | None:
-    """A last stable offset, told both times, at which nothing is open, or behind what is open."""
+    """A last stable offset, told both times, that waits for nothing, or passes what is open.
+
+    A leader that passes an open transaction may tell another one each time, as its log goes on.
+    """
     copy = told_copy(case)
     told = {one["offset"] for one in told_of(case, copy, "ListOffsets", isolation=1)}
     copy.require_complete(copy.begin)
     begun = {replayed(copy.of(one))[-1] for one in copy.by_producer if one >= 0} - {-1}
-    if len(told) > 1:
-        return False
-    (stable,) = told
-    return stable > min(begun, default=stable) or (stable not in begun and stable < copy.end)
+    holds = min(begun, default=copy.end)
+    waits = len(told) == 1 and min(told) < holds
+    return waits or (bool(begun) and min(told) > holds)
 
 
 def other_coordinator_state(case: Case) -> bool | None:

@@ -529,6 +529,15 @@ def given_out(*lines: str) -> Dumped:
     return Dumped({"t-0": [DATA], "__cluster_metadata-0": list(lines)})
 
 
+def two_clusters(own: str, other: str) -> Dumped:
+    """A second copy of the list of producer ids in a log directory of that cluster."""
+    dump = given_out("ids 7")
+    logs = dump.logs | {"b/__cluster_metadata-0": ["ids 900"]}
+    properties = {"meta.properties": own, "b/meta.properties": other}
+    told = {name: f"version=1\ncluster.id={one}\n".encode() for name, one in properties.items()}
+    return Dumped(logs, files=told)
+
+
 METADATA, OF_GROUPS = "__cluster_metadata-0", "__consumer_offsets-0"
 BYTES = [
     of_tail("active_tail_torn"),
@@ -584,6 +593,7 @@ BYTES = [
     shown("producer_block_regression", given_out("ids 5000", "ids 3000"),
           given_out("ids 5000", "ids 6000"), ("", METADATA, 1), ("", METADATA, 0)),
     shown("producer_id_unallocated", given_out("ids 7"), given_out("ids 8"), FIRST),
+    shown("producer_id_unallocated", two_clusters("one", "two"), two_clusters("one", "one"), FIRST),
 ]  # fmt: skip
 
 
@@ -608,8 +618,17 @@ def knows(sequence: int, begun: int, **more: Any) -> Dumped:
     return answered(*log, request="DescribeProducers", active_producers=[one], **more)
 
 
-def stable(offset: int) -> Dumped:
-    return answered("plain", DATA, "plain", request="ListOffsets", isolation=1, offset=offset)
+def stable(offset: int, after: int | None = None) -> Dumped:
+    """A leader that says up to where all is decided; `after`: another one after the fetch."""
+    asked = {"request": "ListOffsets", "isolation": 1}
+    before = answered("plain", DATA, "plain", offset=offset, **asked)
+    if after is None:
+        return before
+    both = []
+    for moment, one in (("before", offset), ("after", after)):
+        told = answered(moments=(moment,), offset=one, **asked)
+        both += json.loads(told.files[recheck.ANSWERS])["answers"]
+    return replace(before, files={recheck.ANSWERS: json.dumps({"answers": both}).encode()})
 
 
 def lists(state: str) -> Dumped:
@@ -623,6 +642,8 @@ TOLD = [
     shown("told_open_mismatch", knows(1, -1), knows(1, 1), NEWEST),
     shown("told_lso_mismatch", stable(2), stable(1), NEWEST),
     shown("told_lso_mismatch", stable(0), stable(1), NEWEST),
+    shown("told_lso_mismatch", stable(2, after=3), stable(1, after=3), NEWEST),
+    shown("told_lso_mismatch", stable(0, after=0), stable(0, after=1), NEWEST),
     shown("told_coordinator_mismatch", lists("Ongoing"), lists("CompleteCommit")),
 ]
 ALL = [*BYTES, *ABSENT, *DECIDED, *COORDINATOR, *FILES, *TOLD]
