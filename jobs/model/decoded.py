@@ -120,8 +120,8 @@ class Decoded:
         return blocks.filter(F.col("rows").isNotNull())
 
     def newest_entries(self) -> DataFrame:
-        """partition_index, newest_entry: the largest marker offset in the indexes."""
-        entries = self.kind(log_row.ABORTED).groupBy("partition_index")
+        """file_index, newest_entry: the largest marker offset in each index."""
+        entries = self.kind(log_row.ABORTED).groupBy("file_index")
         return entries.agg(F.max("aborted.newest").alias("newest_entry"))
 
     def regular_transactions(self) -> DataFrame:

@@ -50,8 +50,8 @@ class FoldedAborts:
 
     `aborts`: rows of `log_row.REGULAR_ABORT`; `entries`: rows of `log_row.ABORTED_ENTRY`.
     `packed`: both in blocks, partition_index and the columns of `aborted_lists.CELL`; None where
-    they are too few to be worth it; `number` rows in all. `newest`: partition_index, newest_entry
-    (the largest marker offset in its indexes).
+    they are too few to be worth it; `number` rows in all. `newest`: file_index, newest_entry (the
+    largest marker offset in that index).
     """
 
     aborts: DataFrame

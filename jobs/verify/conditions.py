@@ -30,7 +30,7 @@ from jobs.verify.verdict import (
     inconclusive,
     suspect,
 )
-from schemas.dump_partition import CLEANED, CLEANING_UNKNOWN
+from schemas.dump_partition import CLEANED, CLEANING_UNKNOWN, NEVER_CLEANED
 from udfs.rules.absence import Range, overlaps, within_reach
 from udfs.rules.extent import MAX_OFFSET, is_replicated
 from udfs.rules.logic import surely
@@ -197,12 +197,51 @@ def _not_flushed() -> Column:
     the broker truncates at the damage in it (`LogLoader.recoverLog`), all that is behind included.
     What is below the high watermark must be there, but where no offset is missing, nothing is.
     """
-    behind = F.col("next_base_offset") > F.col("checkpoint_recovery_point")
     nothing_missing = surely(F.col("next_offset") == F.col("previous_last_offset") + 1)
     above = nothing_missing | ~is_replicated(F.col("offset_first"), _high_watermark())
     closed = ~F.col("active") & ~F.col("clean_shutdown")
-    torn: Column = closed & F.coalesce(behind, F.lit(True)) & above
+    torn: Column = closed & _ends_above_recovery_point("next_base_offset") & above
     return torn
+
+
+def _ends_above_recovery_point(segment_end: str) -> Column:
+    """Whether a segment need not be on disk, as far as the recovery point tells.
+
+    `segment_end`: the column with the base offset of the next segment, null for the newest one,
+    which counts, as all do where the recovery point is not known.
+    """
+    above = F.col(segment_end) > F.col("checkpoint_recovery_point")
+    return F.coalesce(above, F.lit(True))
+
+
+def unsettled_index(offset: str) -> tuple[Excuse, ...]:
+    """The index of a broker without a clean shutdown may be of another state than its segment.
+
+    For entries of all indexes of a segment, and for what an index lacks. Reads `segment_end` (base
+    offset of the next segment, null for the newest) and the column `offset`, that of the entry or
+    of the batch without one.
+    - A segment is flushed with its indexes (`LogSegment.flush`), some time after it was rolled.
+      After a power failure, an index of what is above the recovery point may lack entries or have
+      zeros in their place. The broker then makes it anew (`LogSegment.recover`).
+    - The cleaner replaces a segment and its indexes one after the other, while they are copied.
+    - A follower truncates both at or above the high watermark, and fetches other batches there; an
+      index that was copied before has entries of what is no longer in the log.
+    """
+
+    def not_of_one_state() -> Column:
+        cleaned = F.col("cleaning") != NEVER_CLEANED
+        return ~F.col("clean_shutdown") & (_ends_above_recovery_point("segment_end") | cleaned)
+
+    def above() -> Column:
+        # What an entry says may be anything; its segment ends where the next one begins.
+        within = F.least(F.col(offset), F.col("segment_end") - 1)
+        unstable: Column = ~F.col("clean_shutdown") & ~is_replicated(within, _high_watermark())
+        return unstable
+
+    return (
+        inconclusive(DUMP_BEFORE_EVENT, not_of_one_state),
+        inconclusive(UNSTABLE_TAIL, above),
+    )
 
 
 def judged_on_a_longer_copy() -> Excuse:

@@ -1,18 +1,12 @@
 """Context `side_fault`: one row is an entry of a side file that contradicts the log."""
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.spark.joins import small
+from jobs.verify.conditions import unsettled_index
 from jobs.verify.contexts.context import Context, with_paths
-from jobs.verify.verdict import (
-    DUMP_BEFORE_EVENT,
-    VERSION_DEPENDENT,
-    Excuse,
-    inconclusive,
-    suspect,
-)
-from schemas.dump_partition import NEVER_CLEANED
+from jobs.verify.verdict import VERSION_DEPENDENT, Excuse, suspect
 
 ENTRY = (
     "partition_index",
@@ -83,19 +77,5 @@ def side_fault_context(
 
 
 def index_excuses() -> tuple[Excuse, ...]:
-    """Why an index may contradict its log: a broker that starts builds it anew, or swaps both.
-
-    A broker that did not stop cleanly rebuilds the indexes of what it had not flushed; those of
-    its newest segment may hold entries that were taken back. The cleaner replaces a log and its
-    indexes one after the other.
-    """
-    return (
-        inconclusive(DUMP_BEFORE_EVENT, _not_settled),
-        suspect(VERSION_DEPENDENT),
-    )
-
-
-def _not_settled() -> Column:
-    not_flushed = F.col("segment_end") > F.col("checkpoint_recovery_point")
-    not_flushed = F.coalesce(not_flushed, F.lit(True))
-    return ~F.col("clean_shutdown") & (not_flushed | (F.col("cleaning") != NEVER_CLEANED))
+    """Why an index may contradict its log: a broker that starts builds it anew, or swaps both."""
+    return (*unsettled_index("entry_offset"), suspect(VERSION_DEPENDENT))

@@ -35,24 +35,28 @@ def _entries(aborted_entries: DataFrame, files: DataFrame) -> DataFrame:
     )
 
 
-def _bare_segments(files: DataFrame) -> DataFrame:
-    """Segments without any index beside them: marker_file_index, side_files_missing (true).
+def _segments_of_markers(newest: DataFrame, files: DataFrame) -> DataFrame:
+    """What stands beside each segment: marker_file_index and what follows.
 
-    A broker makes `.index` and `.timeindex` with the segment (`LogSegment.open`); where neither is
+    marker_segment_end: base offset of the next segment, null for the newest. newest_entry: largest
+    marker offset in its index, null for none; `newest` has it by file_index. side_files_missing:
+    a broker makes `.index` and `.timeindex` with the segment (`LogSegment.open`); where neither is
     there, the copy left out what lay beside the segment, and the `.txnindex` with it.
     """
+    segment = F.col("kind") == "segment"
     beside = F.col("kind").isin("offset_index", "time_index", "txn_index")
     return (
-        files.filter(beside | (F.col("kind") == "segment"))
+        files.filter(beside | segment)
+        .join(small(newest), on="file_index", how="left")
         .groupBy("partition_index", "base_offset")
         .agg(
-            F.max(F.when(F.col("kind") == "segment", F.col("file_index"))).alias(
-                "marker_file_index"
-            ),
+            F.max(F.when(segment, F.col("file_index"))).alias("marker_file_index"),
+            F.max(F.when(segment, F.col("next_base_offset"))).alias("marker_segment_end"),
+            F.max("newest_entry").alias("newest_entry"),
             (F.count_if(beside) == 0).alias("side_files_missing"),
         )
-        .filter("side_files_missing and marker_file_index is not null")
-        .select("marker_file_index", "side_files_missing")
+        .filter("marker_file_index is not null")
+        .select("marker_file_index", "marker_segment_end", "newest_entry", "side_files_missing")
     )
 
 
@@ -61,7 +65,7 @@ class IndexedAborts:
     """What indexes say and what they should say; each frame is described in jobs/replay.
 
     `aborts`: ABORT markers; `entries`: those of indexes. Neither has the `agreed` pairs, which
-    were matched before. `newest`: partition_index, newest_entry.
+    were matched before. `newest`: file_index, newest_entry (largest marker offset in that index).
     """
 
     aborts: DataFrame
@@ -79,8 +83,9 @@ def txn_index_entry_context(
     segment_base, previous_last), null where the index has none. `marker_offset` is null where
     the log has no such ABORT marker; `first_offset` is null where its transaction has no data
     in the log, `first_kept` where all of it lies below the log start; `last_stable_offset` is the
-    recomputed one. next_segment_base: base offset of the segment after the entry's;
-    newest_entry: largest marker offset in the indexes of the partition.
+    recomputed one. next_segment_base: base offset of the segment after the entry's; segment_end:
+    the same where there is no entry, of the segment after the marker's; null for the newest.
+    newest_entry: largest marker offset in the index of the marker's segment, null for none.
     """
     entries = _entries(given.entries, files)
     matched = given.aborts.join(
@@ -118,8 +123,13 @@ def txn_index_entry_context(
     def enrich(selected: DataFrame) -> DataFrame:
         known = (
             selected.join(small(partition_info.drop("records")), on="partition_index", how="inner")
-            .join(small(given.newest), on="partition_index", how="left")
-            .join(small(_bare_segments(files)), on="marker_file_index", how="left")
+            .join(small(_segments_of_markers(given.newest, files)), "marker_file_index", "left")
+            .withColumn(
+                "segment_end",
+                F.when(F.col("entry").isNull(), F.col("marker_segment_end")).otherwise(
+                    F.col("next_segment_base")
+                ),
+            )
         )
         return _enrich(known, files)
 

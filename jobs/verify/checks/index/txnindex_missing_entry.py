@@ -13,7 +13,9 @@ broker has, are missing too; between data and marker batches are lost, so that t
 ended nothing. Or all data are below the log start offset: the cleaner writes no entry for a
 transaction that ends there (UnifiedLog.collectAbortedTransactions), and a broker that forgot the
 transaction with the head of the log writes none for its marker. Without the
-log-start-offset-checkpoint of the log directory the log start offset is unknown.
+log-start-offset-checkpoint of the log directory the log start offset is unknown. Without a clean
+shutdown, the index of a segment that was not flushed may have lost entries by a power failure, and
+where a cleaner may be, the index is perhaps that of the cleaned segment.
 
 Evidence: the marker.
 """
@@ -22,7 +24,12 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
-from jobs.verify.conditions import cleaned_between, log_start_unknown, unstable_tail
+from jobs.verify.conditions import (
+    cleaned_between,
+    log_start_unknown,
+    unsettled_index,
+    unstable_tail,
+)
 from jobs.verify.remedies import rebuild_index
 from jobs.verify.verdict import (
     CLEANED_RANGE,
@@ -64,6 +71,7 @@ CHECK = Check(
         inconclusive(MISSING_RANGE, lambda: F.col("data_missing")),
         unstable_tail("marker_offset"),
         log_start_unknown(),
+        *unsettled_index("marker_offset"),
     ),
     expected=lambda: text("an entry for offsets {first_offset} to {marker_offset}"),
     found=lambda: F.lit("no entry"),

@@ -11,7 +11,10 @@ then the entry may only begin earlier. Or offsets of the transaction are missing
 the marker of the previous transaction is among them, two transactions look like one. If the first
 batches are below the log start offset, the broker may have forgotten them: then the entry begins
 with the first batch above it, or, up to Kafka 2.7, with the marker if there is none. Without the
-log-start-offset-checkpoint of the log directory that offset is unknown.
+log-start-offset-checkpoint of the log directory that offset is unknown. Without a clean shutdown,
+index and log are of one state only in a segment that was flushed, below the high watermark, and
+where no cleaner replaces both: a follower may have truncated the transaction that an older copy of
+the index has, and fetched another one that ends at the same offset.
 
 Evidence: the entry and the marker.
 """
@@ -20,7 +23,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
-from jobs.verify.conditions import log_start_unknown
+from jobs.verify.conditions import log_start_unknown, unsettled_index
 from jobs.verify.contexts.txn_index_entry import is_malformed
 from jobs.verify.remedies import rebuild_index
 from jobs.verify.verdict import CLEANED_RANGE, MISSING_RANGE, NO_INITIAL_STATE, explained
@@ -59,6 +62,7 @@ CHECK = Check(
         explained(NO_INITIAL_STATE, _head_forgotten),
         explained(MISSING_RANGE, lambda: F.col("data_missing")),
         log_start_unknown(lambda: F.col("entry.first") > F.col("first_offset")),
+        *unsettled_index("marker_offset"),
     ),
     expected=lambda: text("first offset {first_offset}"),
     found=lambda: text("first offset {first}", first=F.col("entry.first")),

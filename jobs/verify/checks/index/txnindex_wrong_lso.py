@@ -10,7 +10,8 @@ When it is legal: if no transaction was open, a follower counts transactions tha
 same fetch, also one that it truncates afterwards. Transactions before the start of the dump, or in
 missing offsets, are not known. A broker may have forgotten a transaction whose first offset is
 below the log start offset; without the log-start-offset-checkpoint of the log directory that offset
-is unknown.
+is unknown. Without a clean shutdown, index and log are of one state only in a segment that was
+flushed, below the high watermark, and where no cleaner replaces both.
 
 Evidence: the entry and the marker.
 """
@@ -19,7 +20,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import WARNING, Check, Proof, text
-from jobs.verify.conditions import log_start_unknown, missing_between
+from jobs.verify.conditions import log_start_unknown, missing_between, unsettled_index
 from jobs.verify.contexts.txn_index_entry import is_malformed
 from jobs.verify.verdict import (
     ALSO_LEGAL,
@@ -75,6 +76,7 @@ CHECK = Check(
         explained(ALSO_LEGAL, lambda: _counted_by_a_follower() & _within_the_log()),
         explained(NO_INITIAL_STATE, lambda: _head_forgotten() & _within_the_log()),
         log_start_unknown(lambda: F.col("entry.last_stable_offset") > F.col("last_stable_offset")),
+        *unsettled_index("marker_offset"),
         suspect(VERSION_DEPENDENT),
     ),
     expected=lambda: text("last stable offset {last_stable_offset}"),
