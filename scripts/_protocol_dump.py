@@ -204,9 +204,9 @@ class ClusterDump:
         except (CopyError, OSError) as error:
             self._complaints.append(str(error))
         else:
-            self.manifest.enter(self._entry(fetch.partition, log, known, step), fetch.events)
+            self.manifest.enter(self._entry(fetch, log, known, step), fetch.events)
             if step == "before":
-                self._keep_as_before(log, known, fetch.partition)
+                self._keep_as_before(fetch, log, known)
         for event in fetch.events:
             self._tell(f"{event['path']}: {in_words(event)}")
 
@@ -219,19 +219,21 @@ class ClusterDump:
         if folder.exists() and not any(one.stat().st_size for one in folder.glob("*.log")):
             shutil.rmtree(folder)
 
-    def _keep_as_before(self, log: PartitionLog, known: Known, partition: Partition) -> None:
+    def _keep_as_before(self, fetch: PartitionFetch, log: PartitionLog, known: Known) -> None:
         """The newest segment as it ends before the data: where it ends is all an audit asks."""
-        folder = self._folder / "before" / partition.name
+        name = fetch.partition.name
+        folder = self._folder / "before" / name
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         there = [path for path in log.segments() if path.stat().st_size] or log.segments()
         shutil.copyfile(there[-1], folder / there[-1].name)
-        entry = self._entry(partition, log, known, "before")
-        self.manifest.enter(entry | {"path": f"before/{partition.name}"}, [])
+        entry = self._entry(fetch, log, known, "before")
+        self.manifest.enter(entry | {"path": f"before/{name}"}, [])
 
     def _entry(
-        self, partition: Partition, log: PartitionLog, known: Known, step: str
+        self, fetch: PartitionFetch, log: PartitionLog, known: Known, step: str
     ) -> dict[str, Any]:
+        partition = fetch.partition
         sizes = [path.stat().st_size for path in log.segments()]
         behind = REPLICATION_MS if partition.in_sync > 1 else 0
         return {
@@ -247,6 +249,7 @@ class ClusterDump:
             "log_start": known.log_start if known.log_start >= 0 else None,
             "last_stable_offset": known.last_stable_offset,
             "first_offset": log.first,
+            "fetched_from": fetch.fetched_from,
             "end_offset": log.end,
             "leader": partition.leader,
             "leader_epoch": partition.leader_epoch,

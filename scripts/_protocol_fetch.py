@@ -82,13 +82,17 @@ class Known(NamedTuple):
 
 @dataclass
 class PartitionFetch:
-    """Brings a partition folder up to date."""
+    """Brings a partition folder up to date.
+
+    `fetched_from`: the first offset that this run asked for; what lies below is of earlier runs.
+    """
 
     far: Far
     partition: Partition
     folder: Path
     pace: Pace
     events: list[dict[str, Any]] = field(default_factory=list)
+    fetched_from: int | None = None
 
     def run(self) -> tuple[PartitionLog, Known]:
         """Returns the closed log, and what the leader said with its last answer.
@@ -160,6 +164,7 @@ class PartitionFetch:
         moment = self.pace.now()
         to = self.folder.with_name(f"{self.folder.name[:LONGEST_STEM]}.{moment:032x}-delete")
         self.folder.rename(to)
+        self.fetched_from = None
         self._note(kind, kept_as=to.name, **facts)
 
     def _note(self, kind: str, **facts: object) -> None:
@@ -198,6 +203,9 @@ class PartitionFetch:
             log.close()
             self._set_aside("trimmed_past", from_offset=log.end, to_offset=log_start)
             raise PassingError("retention went past the copy")
+        # What another try of this run fetched is of this run, unless the leader lost it meanwhile.
+        asked = [one for one in (self.fetched_from, log.end) if one is not None]
+        self.fetched_from = min(asked)
         return self._fetch_all(log)
 
     def _fetch_all(self, log: PartitionLog) -> Known:

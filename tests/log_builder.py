@@ -64,6 +64,8 @@ Options of a case, all optional
             `leader 2` (its epoch), `transaction id=x pid=1 state=Ongoing` (of a coordinator), each
             also with moment=before or moment=after. hw: and log_start: are those of the fetch.
             `fetched later`: after both answers
+    fetched_from: 3 | none   first offset that was fetched between these answers, what is below was
+            by an earlier run; default: the first of the copy; none: not told
     hw: 7 | none         replication checkpoint; default the log end; none: not listed
     cleaner: 7           cleaner checkpoint; default: not listed, so never compacted
     log_start: 3         log start checkpoint; default: not listed
@@ -174,7 +176,7 @@ OPTIONS = {
     "first_base", "txnindex", "index", "indexed", "timeindex", "epochs", "snapshots", "coordinator",
     "topic",
     "copied_at", "alone", "copy", "output", "replica", "policy",
-    "partitions", "before", "told", "whole", "dump",
+    "partitions", "before", "told", "whole", "dump", "fetched_from",
 }  # fmt: skip
 VERBS = {
     "data", "txn", "plain", "offsets", "ids", "metadata", "commit", "abort", "v0", "v1", "skip",
@@ -1161,15 +1163,17 @@ class DumpWriter:
     ) -> None:
         """What the manifest has of a copy over the protocol, and what its leader said."""
         mark, told = given.get("hw", log.end), list(given.get("told", ()))
-        later = FETCHED_LATER in told
+        later, begins = FETCHED_LATER in told, given.get("first_base", 0)
+        fetched_from = given.get("fetched_from", begins)
         self._copies["fetched"].append(
             {
                 "path": folder.name,
                 "copy_start_ms": AS_OF,
                 "copy_end_ms": AS_OF + 10 * later,
                 "high_watermark": mark,
-                "log_start": given.get("log_start", given.get("first_base", 0)),
+                "log_start": given.get("log_start", begins),
                 "end_offset": log.end,
+                "fetched_from": None if fetched_from == "none" else fetched_from,
             }
         )
         lines = [Line(one) for one in told if one != FETCHED_LATER and not of_coordinator(one)]

@@ -22,6 +22,7 @@ class Copied:
 
     Of one that was fetched over the protocol, `log_start` is what the leader said, `fetched_end`
     the offset behind it (its segments are not the broker's), and `end_ms` when that was reached.
+    `fetched_from`: the first offset that the newest run fetched; None where nobody says so.
     """
 
     at_ms: int
@@ -29,6 +30,7 @@ class Copied:
     log_start: int | None = None
     fetched_end: int | None = None
     end_ms: int | None = None
+    fetched_from: int | None = None
 
 
 class NotFetched(NamedTuple):
@@ -95,6 +97,7 @@ def _copied(one: dict[str, Any], fetched: bool) -> Copied:
         _offset(one.get("log_start")),
         _offset(one["end_offset"]),
         None if end_ms is None else _number(end_ms, bounds.LATEST),
+        _offset(one.get("fetched_from")),
     )
 
 

@@ -139,6 +139,7 @@ def _partition(number: int, folder: Folder) -> DumpPartition:
     if log_start is None and copied:
         log_start = copied.log_start
     fetched_end = copied.fetched_end if copied else None
+    fetched_from = copied.fetched_from if copied else None
     return DumpPartition(
         partition_index=number,
         broker=directory.broker,
@@ -154,6 +155,7 @@ def _partition(number: int, folder: Folder) -> DumpPartition:
         copied_at_ms=copied.at_ms if copied else None,
         cluster_id=directory.cluster_id,
         fetched_end=fetched_end,
+        fetched_from=fetched_from,
         compacted=directory.told is not None and folder.topic in directory.told.compacted,
         told=_told(directory, key, copied),
     )

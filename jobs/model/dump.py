@@ -49,7 +49,8 @@ class DumpPartition:
     (jobs/model/replicas.py), None without any; only those have `topic_id` and `metadata_file`, what
     partition.metadata says and its number. `cleaner_reach`: offset below which the cleaner of any
     of the copies came, 0 without a replica_set. `fetched_end`: the offset behind a copy that was
-    fetched over the protocol: its segments are not the broker's. `compacted`: a broker said that
+    fetched over the protocol: its segments are not the broker's; `fetched_from`: the first offset
+    that its newest run fetched, None where nobody says so. `compacted`: a broker said that
     the topic is. `told`: what its leader said of a fetched copy, None for nothing.
     """
 
@@ -71,6 +72,7 @@ class DumpPartition:
     metadata_file: int | None = None
     cleaner_reach: int = 0
     fetched_end: int | None = None
+    fetched_from: int | None = None
     compacted: bool = False
     told: PartitionTold | None = None
     segments: list[DumpFile] = field(default_factory=list)

@@ -285,6 +285,26 @@ def lies_in_told_copy() -> tuple[Excuse, ...]:
     )
 
 
+def taken_from_the_leader() -> tuple[Excuse, ...]:
+    """The cleaner may have taken from the leader what an earlier run had fetched (context `told`).
+
+    A replica that reads a cleaned log, and leads later, takes nothing from a marker that is empty
+    (`ProducerAppendInfo.append`) or from data that are gone. What one run fetched while the leader
+    stayed the same, that leader has read too.
+    """
+
+    def compacted() -> Column:
+        return (F.col("cleaning") == CLEANED) | F.col("compacted_once")
+
+    def may_be() -> Column:
+        return F.col("cleaning") == CLEANING_UNKNOWN
+
+    return (
+        inconclusive(CLEANED_RANGE, lambda: F.col("of_earlier_run") & compacted()),
+        inconclusive(CONFIG_UNKNOWN, lambda: F.col("of_earlier_run") & may_be()),
+    )
+
+
 def not_replicated_yet(when: Callable[[], Column]) -> Excuse:
     """A leader knows what lies above its high watermark, which nobody can fetch."""
     return inconclusive(UNSTABLE_TAIL, when)

@@ -51,7 +51,7 @@ def _manifest(world: World) -> dict[str, Any]:
         {
             "path": f"{log.topic}-{log.number}", "copy_start_ms": world.now,
             "copy_end_ms": world.now, "high_watermark": log.end, "log_start": 0,
-            "end_offset": log.end,
+            "end_offset": log.end, "fetched_from": 0,
         }
         for log in world.logs
     ]  # fmt: skip

@@ -34,6 +34,7 @@ class Copy:
         pace = self.fetching.Pace(now=lambda: 1000, patience=patience, answer_bytes=self.size)
         fetch = self.fetching.PartitionFetch(leader, leader.partition, self.folder, pace)
         self.log, self.known = fetch.run()
+        self.fetched_from = fetch.fetched_from
         return list(fetch.events)
 
     def bytes(self) -> bytes:
@@ -53,6 +54,7 @@ def test_all_batches_up_to_the_high_watermark_arrive_once(copy: Copy) -> None:
     assert copy.fetch(leader) == []
     assert copy.bytes() == b"".join(LOG)
     assert (copy.known.high_watermark, copy.known.log_start, copy.log.end) == (8, 0, 8)
+    assert copy.fetched_from == 0
     metadata = (copy.folder / "partition.metadata").read_text()
     assert metadata == "version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n"
 
@@ -74,7 +76,7 @@ def test_a_second_run_fetches_only_what_is_new_and_keeps_what_retention_removed(
     copy.fetch(copy.leader(LOG[:5]))
     later = copy.leader(LOG[3:], log_start=3)
     assert copy.fetch(later) == []
-    assert later.asked[0] == 5
+    assert later.asked[0] == copy.fetched_from == 5
     assert copy.bytes() == b"".join(LOG)
     assert copy.known.log_start == 3
 
@@ -95,6 +97,25 @@ def test_passing_errors_are_waited_out(copy: Copy, error: int) -> None:
     leader = copy.leader(LOG)
     leader.trouble = [error, copy.values.PassingError("connection lost"), error]
     assert copy.fetch(leader) == []
+    assert copy.bytes() == b"".join(LOG)
+    assert copy.fetched_from == 0
+
+
+def test_what_another_try_of_the_run_had_fetched_is_of_this_run(copy: Copy) -> None:
+    copy.fetch(copy.leader(LOG[:3]))
+    leader = copy.leader(LOG)
+    answered = leader.fetch
+
+    def then_lost(*asked: Any) -> Any:
+        leader.fetch = answered  # type: ignore[method-assign]
+        answer = answered(*asked)
+        leader.trouble = [6]
+        return answer
+
+    leader.fetch = then_lost  # type: ignore[method-assign]
+    copy.size = 100
+    assert copy.fetch(leader) == []
+    assert copy.fetched_from == leader.asked[0] == 3
     assert copy.bytes() == b"".join(LOG)
 
 
@@ -158,6 +179,7 @@ def test_what_an_unclean_election_lost_is_kept_beside_the_log(copy: Copy) -> Non
     (event,) = copy.fetch(copy.leader(new))
     assert (event["kind"], event["from_offset"], event["to_offset"]) == ("truncated", 5, 8)
     assert copy.bytes() == b"".join(new)
+    assert copy.fetched_from == 5
     kept = b"".join(path.read_bytes() for path in sorted(copy.folder.glob("*.cut")))
     assert kept == b"".join(LOG[5:])
 
@@ -176,6 +198,7 @@ def test_where_retention_went_past_the_copy_it_begins_anew(copy: Copy) -> None:
     (event,) = copy.fetch(copy.leader(LOG[5:], log_start=5))
     assert (event["kind"], event["from_offset"], event["to_offset"]) == ("trimmed_past", 3, 5)
     assert copy.bytes() == b"".join(LOG[5:])
+    assert copy.fetched_from == 5
     assert copy.folder.with_name(event["kept_as"]).is_dir()
 
 

@@ -37,6 +37,7 @@ TOLD = table(
     long("stable_after", "the same after the fetch"),
     array("producers_before", PRODUCER_TOLD, "its producers before the fetch; null: not told"),
     array("producers_after", PRODUCER_TOLD, "the same after the fetch"),
+    long("fetched_from", "first offset that was fetched between the two; null: not known"),
 )
 """One row a partition of which a leader said something."""
 
@@ -64,6 +65,7 @@ TOLD_DIFFERENCE = table(
     boolean("log_ahead", "the log has something newer of the producer"),
     boolean("known_by_marker", "as told it may be one that expired and got a marker after that"),
     boolean("passed", "the last stable offset told before the fetch is behind log_open"),
+    boolean("of_earlier_run", "begins may have been fetched before, and be cleaned meanwhile"),
     string("expected", "what the log says"),
     string("found", "what the leader said"),
     integer("file_index", "file of the newest batch of the producer; null for none"),
@@ -208,9 +210,11 @@ def _of_state(memory: Memory, told: dict[str, Any], log: np.void) -> dict[str, A
 
     data, newest = int(log["last_offset"]), max(int(log["last_offset"]), int(log["marker_offset"]))
     same_epoch = epoch == told["epoch"]
+    # A marker that ended data of its epoch leaves their sequence, which is the data's.
+    begins, fetched_from = data if same_epoch and data >= 0 else newest, memory.told["fetched_from"]
     return _row(memory, STATE_DIFFERS, log) | {
-        # A marker that ended data of its epoch leaves their sequence, which is the data's.
-        "begins": data if same_epoch and data >= 0 else newest,
+        "begins": begins,
+        "of_earlier_run": fetched_from is None or begins < fetched_from,
         # Nothing expires while it is open, so not before the marker that ends the data.
         "known_by_marker": same_epoch and told["last_sequence"] < 0 and newest > data + 1,
         "log_ahead": _is_ahead((epoch, sequence), (told["epoch"], told["last_sequence"])),

@@ -23,7 +23,7 @@ def told_partitions(spark: SparkSession, partitions: Iterable[DumpPartition]) ->
         rows.append(
             (
                 one.partition_index, one.fetched_end, before.broker, before.high_watermark,
-                before.stable, after.stable, before.producers, after.producers,
+                before.stable, after.stable, before.producers, after.producers, one.fetched_from,
             )
         )  # fmt: skip
     return local_frame(spark, rows, TOLD)

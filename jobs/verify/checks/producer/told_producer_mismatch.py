@@ -11,7 +11,9 @@ When it is legal: the producer wrote during the fetch; therefore only states tha
 answers are compared. The leader may know more than the copy has, because batches above the high
 watermark cannot be fetched. It may have forgotten what is below the log start. A producer that it
 no longer knows has expired; if another marker came after that, the leader knows it again, without a
-sequence.
+sequence. In a topic that is or may be compacted, the leader may be a replica that has read a log
+from which the cleaner had taken what an earlier run had fetched. What this run fetched, the leader
+has in its log.
 
 Evidence: the newest batch of the producer in the log.
 """
@@ -19,7 +21,11 @@ Evidence: the newest batch of the producer in the log.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
-from jobs.verify.conditions import lies_in_told_copy, not_replicated_yet
+from jobs.verify.conditions import (
+    lies_in_told_copy,
+    not_replicated_yet,
+    taken_from_the_leader,
+)
 from jobs.verify.remedies import ask_leader_again
 from jobs.verify.verdict import STATE_MAY_HAVE_EXPIRED, inconclusive
 from udfs.arrow.told_differences import STATE_DIFFERS
@@ -33,6 +39,7 @@ CHECK = Check(
     excuses=(
         not_replicated_yet(lambda: ~F.col("log_ahead")),
         *lies_in_told_copy(),
+        *taken_from_the_leader(),
         inconclusive(STATE_MAY_HAVE_EXPIRED, lambda: F.col("known_by_marker")),
     ),
     expected=lambda: text("{expected}"),
