@@ -7,13 +7,13 @@ or may not answer leaves its error code, or the sentence of the failure, in plac
 import json
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from _dump_source import CopyError
-from _protocol_client import Cluster
-from _protocol_values import EARLIEST, LATEST, Partition, PassingError
+from _protocol_client import Cluster, about_topics, id_of
+from _protocol_values import EARLIEST, LATEST, Partition, PassingError, id_text
 from kafka.protocol.admin import (
     DescribeConfigsRequest,
     DescribeLogDirsRequest,
@@ -99,10 +99,18 @@ class Answers:
             self._ask_of_transactions(moment, broker)
 
     def _ask_of_partitions(self, moment: str, broker: int, led: Sequence[Partition]) -> None:
+        # First and last: a topic that is made again between the two has another id.
+        self._ask_for_topic_ids(moment, broker, led)
         for isolation in (READ_UNCOMMITTED, READ_COMMITTED):
             self._ask(moment, broker, _offsets(led, LATEST, isolation), isolation=isolation)
         self._ask(moment, broker, _offsets(led, EARLIEST, READ_UNCOMMITTED), timestamp=EARLIEST)
         self._ask(moment, broker, producers_of(led))
+        self._ask_for_topic_ids(moment, broker, led)
+
+    def _ask_for_topic_ids(self, moment: str, broker: int, led: Sequence[Partition]) -> None:
+        """The leader itself is asked: others may learn later what it leads (Metadata)."""
+        requests = (about_topics(some) for some in _parts(sorted(_by_topic(led))))
+        self._ask(moment, broker, requests, fields=_topic_ids)
 
     def _ask_of_transactions(self, moment: str, broker: int) -> None:
         listed = self._ask(
@@ -127,9 +135,17 @@ class Answers:
             )
 
     def _ask(
-        self, moment: str, broker: int | None, requests: Iterable[Any], **details: object
+        self,
+        moment: str,
+        broker: int | None,
+        requests: Iterable[Any],
+        fields: Callable[[Any], dict[str, Any]] = lambda answer: answer.to_dict(),
+        **details: object,
     ) -> list[Any]:
-        """The answers to requests; each is noted, and so is that there is none."""
+        """The answers to requests; each is noted, and so is that there is none.
+
+        `fields`: what is noted of an answer.
+        """
         answers = []
         for request in requests:
             head = {"moment": moment, "request": request.name.removesuffix("Request")}
@@ -140,7 +156,7 @@ class Answers:
                 self._told.append(head | {"failure": str(error)})
                 continue
             head |= {"answered_ms": time.time_ns() // 1_000_000, "version": answer.version}
-            self._told.append(head | {"answer": answer.to_dict()})
+            self._told.append(head | {"answer": fields(answer)})
             answers.append(answer)
         return answers
 
@@ -181,6 +197,14 @@ def _by_topic(partitions: Sequence[Partition]) -> dict[str, list[int]]:
     for one in partitions:
         found[one.topic].append(one.number)
     return found
+
+
+def _topic_ids(answer: Any) -> dict[str, Any]:
+    """Names and ids of an answer to Metadata; null where the broker has no ids (before 2.8)."""
+    ids = ((one.name, id_of(one)) for one in answer.topics)
+    return {
+        "topics": [{"name": name, "topic_id": id_text(one) if one else None} for name, one in ids]
+    }
 
 
 def _offsets(led: Sequence[Partition], moment: int, isolation: int) -> Iterator[Any]:

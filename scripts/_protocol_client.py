@@ -77,6 +77,25 @@ class LastWords(logging.Handler):
         return f" ({self.said})" if self.said else ""
 
 
+def about_topics(topics: Iterable[str] | None = None) -> Any:
+    """A Metadata request; of all topics without `topics`."""
+    wanted = None
+    if topics is not None:
+        wanted = [MetadataRequest.MetadataRequestTopic(name=topic) for topic in topics]
+    return MetadataRequest(
+        topics=wanted,
+        allow_auto_topic_creation=False,
+        include_cluster_authorized_operations=False,
+        include_topic_authorized_operations=False,
+    )
+
+
+def id_of(topic: Any) -> uuid.UUID | None:
+    """The id of a topic in an answer to a Metadata request; None before version 10 (2.8)."""
+    known: uuid.UUID | None = getattr(topic, "topic_id", None)
+    return known if known and known != NO_ID else None
+
+
 class Cluster:
     """The brokers of a cluster. Each thread has connections of its own: jobs do not wait."""
 
@@ -160,24 +179,13 @@ class Cluster:
 
     def metadata(self, topics: Iterable[str] | None = None) -> Any:
         """Answer to a Metadata request; of all topics without `topics`."""
-        wanted = None
-        if topics is not None:
-            wanted = [MetadataRequest.MetadataRequestTopic(name=topic) for topic in topics]
-        return self.ask(
-            MetadataRequest(
-                topics=wanted,
-                allow_auto_topic_creation=False,
-                include_cluster_authorized_operations=False,
-                include_topic_authorized_operations=False,
-            )
-        )
+        return self.ask(about_topics(topics))
 
     def partitions(self, topics: Iterable[str] | None = None) -> list[Partition]:
         """All partitions that may be described, in the order of their names."""
         found = []
         for topic in self.metadata(topics).topics:
-            known = getattr(topic, "topic_id", None)
-            topic_id = known if known and known != NO_ID else None
+            topic_id = id_of(topic)
             found += [
                 Partition(
                     topic.name,

@@ -24,7 +24,7 @@ from _protocol_log import PartitionLog
 from _protocol_manifest import FetchedManifest, ManifestFile
 from _protocol_pace import Progress
 from _protocol_properties import connection_options, read_properties
-from _protocol_values import LATEST, Partition, PassingError
+from _protocol_values import LATEST, Partition, PassingError, id_text
 
 COORDINATOR_TOPIC = "__transaction_state"
 FOLDER = "cluster"
@@ -239,6 +239,7 @@ class ClusterDump:
         return {
             "path": partition.name,
             "topic": partition.topic,
+            "topic_id": id_text(partition.topic_id) if partition.topic_id else None,
             "partition": partition.number,
             "role": step,
             "copy_start_ms": known.asked_ms - behind,

@@ -5,7 +5,6 @@ Where the log is another one than before (made again, truncated, trimmed past th
 what was fetched earlier is kept under a name that audits leave out, and that is noted.
 """
 
-import base64
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 from _dump_source import CopyError
 from _protocol_log import SEGMENT_BYTES, PartitionLog, RewrittenError
-from _protocol_values import EARLIEST, LATEST, Fetched, Partition, PassingError
+from _protocol_values import EARLIEST, LATEST, Fetched, Partition, PassingError, id_text
 
 from udfs.wire.side_files.checkpoints import parse_properties
 
@@ -150,7 +149,7 @@ class PartitionFetch:
         """Of a topic that was made again, the older one's folder is kept as a broker would."""
         if self.partition.topic_id is None:
             return
-        file, wanted = self.folder / METADATA, _id_text(self.partition.topic_id)
+        file, wanted = self.folder / METADATA, id_text(self.partition.topic_id)
         if file.exists():
             had = parse_properties(file.read_text("utf-8")).get("topic_id", "")
             if had != wanted:
@@ -259,8 +258,3 @@ class PartitionFetch:
             # Metadata, or a second look at the ends of the log, tell more.
             raise PassingError(f"the leader answered with error {error}")
         raise CopyError(f"{self.partition.name}: the leader answered with error {error}")
-
-
-def _id_text(topic_id: Any) -> str:
-    """As in partition.metadata: base64 for URLs, without padding (org.apache.kafka.common.Uuid)."""
-    return base64.urlsafe_b64encode(topic_id.bytes).decode().rstrip("=")

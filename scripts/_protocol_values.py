@@ -1,5 +1,6 @@
 """What passes between the far and the near side of a dump over the Kafka protocol."""
 
+import base64
 import uuid
 from typing import NamedTuple
 
@@ -39,3 +40,8 @@ class Fetched(NamedTuple):
     last_stable_offset: int
     log_start: int
     records: bytes
+
+
+def id_text(topic_id: uuid.UUID) -> str:
+    """As in partition.metadata: base64 for URLs, without padding (org.apache.kafka.common.Uuid)."""
+    return base64.urlsafe_b64encode(topic_id.bytes).decode().rstrip("=")

@@ -61,9 +61,10 @@ Options of a case, all optional
     told: what the leader said before and after a fetch, a list of `stable 7` (last stable offset),
             `mark 9` (high watermark; default the log end), `producer pid=1 epoch=0 seq=3 open=5`
             (one that it remembers; without open: no transaction), `refused` (nothing of producers),
-            `leader 2` (its epoch), `transaction id=x pid=1 state=Ongoing` (of a coordinator), each
-            also with moment=before or moment=after. hw: and log_start: are those of the fetch.
-            `fetched later`: after both answers
+            `leader 2` (its epoch), `id other` or none (of the topic; default: same, as fetched),
+            `transaction id=x pid=1 state=Ongoing` (of a coordinator), each also with
+            moment=before or moment=after. hw: and log_start: are those of the fetch.
+            `fetched later`: after both answers; `made again`: while it was fetched
     fetched_from: 3 | none   first offset that was fetched between these answers, what is below was
             by an earlier run; default: the first of the copy; none: not told
     hw: 7 | none         replication checkpoint; default the log end; none: not listed
@@ -136,7 +137,14 @@ from typing import Any, NamedTuple
 
 import google_crc32c
 from snapshot_files import snapshot_files
-from told_answers import FETCHED_LATER, answers_of, of_coordinator, transactions_of
+from told_answers import (
+    FETCHED_LATER,
+    MADE_AGAIN,
+    TOPIC_IDS,
+    answers_of,
+    of_coordinator,
+    transactions_of,
+)
 
 from tests.wire_writer import batches as writer
 from tests.wire_writer import offsets_log as group_writer
@@ -193,7 +201,6 @@ LED_UP_BY: dict[str, tuple[str, ...]] = {
 }
 BROKERS = {"clean": 1, "live": 2, "bare": 3, "second": 4, "foreign": 5, "fetched": 6}
 CLEANLY_STOPPED = ("clean", "second", "foreign")
-TOPIC_IDS = {"same": "AAAAAAAAAAAAAAAAAAAAAQ", "other": "AAAAAAAAAAAAAAAAAAAAAg"}
 
 
 class NotationError(ValueError):
@@ -1048,6 +1055,7 @@ class DumpWriter:
         }  # fmt: skip
         self._copies: dict[str, list[dict[str, Any]]] = {broker: [] for broker in BROKERS}
         self._told: list[dict[str, Any]] = []
+        self._events: list[dict[str, Any]] = []
         self._of_groups = 1
         self._used: dict[str, int] = {COORDINATOR_TOPIC: COORDINATOR_PARTITIONS}
 
@@ -1165,6 +1173,9 @@ class DumpWriter:
         mark, told = given.get("hw", log.end), list(given.get("told", ()))
         later, begins = FETCHED_LATER in told, given.get("first_base", 0)
         fetched_from = given.get("fetched_from", begins)
+        if MADE_AGAIN in told:
+            event = {"path": folder.name, "kind": "made_again", "at_ms": AS_OF}
+            self._events.append(event)
         self._copies["fetched"].append(
             {
                 "path": folder.name,
@@ -1173,10 +1184,12 @@ class DumpWriter:
                 "high_watermark": mark,
                 "log_start": given.get("log_start", begins),
                 "end_offset": log.end,
+                "topic_id": TOPIC_IDS["same"],
                 "fetched_from": None if fetched_from == "none" else fetched_from,
             }
         )
-        lines = [Line(one) for one in told if one != FETCHED_LATER and not of_coordinator(one)]
+        of_the_fetch = (FETCHED_LATER, MADE_AGAIN)
+        lines = [Line(one) for one in told if one not in of_the_fetch and not of_coordinator(one)]
         self._told += answers_of(topic, partition, lines, mark, log.pid, AS_OF)
 
     def _coordinator_logs(self, cases: Sequence[Case]) -> None:
@@ -1244,6 +1257,7 @@ class DumpWriter:
             encoding="utf-8",
         )
         manifest = {"format": 1, "fetched": fetched, "directories": self._copies[broker]}
+        manifest |= {"events": self._events if fetched else []}
         (folder / "dump-manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
         if fetched:
             told = {"format": 1, "cluster_id": "cases", "partitions": {}, "answers": self._told}

@@ -9,10 +9,11 @@ from typing import Any
 MOMENTS = ("before", "after")
 # ms from the moment of the fetch.
 ASKED = {"before": -2, "after": 1}
-FETCHED_LATER = "fetched later"
+FETCHED_LATER, MADE_AGAIN = "fetched later", "made again"
 # The isolation with which ListOffsets tells it.
 ISOLATIONS = {"mark": 0, "stable": 1}
 BROKER = 1
+TOPIC_IDS = {"same": "AAAAAAAAAAAAAAAAAAAAAQ", "other": "AAAAAAAAAAAAAAAAAAAAAg", "none": None}
 
 
 def answers_of(
@@ -31,13 +32,19 @@ def answers_of(
     offsets = {moment: {"mark": end} for moment in MOMENTS}
     leader = dict.fromkeys(MOMENTS, 0)
     producers: dict[str, list[dict[str, int]] | None] = {moment: [] for moment in MOMENTS}
+    found, known = [], True
     for line in lines:
+        known &= line.verb != "id"
         moment = line.text_of("moment")
         for one in MOMENTS if moment is None else (moment,):
-            _read(line, one, offsets, leader, producers, pid)
+            if line.verb == "id":
+                found.append(_topic_id(one, topic, TOPIC_IDS[line.word()]))
+            else:
+                _read(line, one, offsets, leader, producers, pid)
         line.end()
-    found = []
     for moment in MOMENTS:
+        if known:
+            found.append(_topic_id(moment, topic, TOPIC_IDS["same"]))
         for kind, isolation in ISOLATIONS.items():
             if kind in offsets[moment]:
                 told = {"offset": offsets[moment][kind], "leader_epoch": leader[moment]}
@@ -90,6 +97,11 @@ def _answer(
         "broker": BROKER,
         "answer": {"topics": [{"name": topic, "partitions": [of_partition]}]},
     }
+
+
+def _topic_id(moment: str, topic: str, topic_id: str | None) -> dict[str, Any]:
+    answer = {"topics": [{"name": topic, "topic_id": topic_id}]}
+    return {"moment": moment, "request": "Metadata", "broker": BROKER, "answer": answer}
 
 
 def of_coordinator(text: str) -> bool:

@@ -13,6 +13,8 @@ NAME = "dump-manifest.json"
 FORMAT = 1
 # The folder of the first copy of `__transaction_state`, taken before all data.
 BEFORE = "before"
+# The event of a run that met another topic of the same name.
+MADE_AGAIN = "made_again"
 LARGEST_PARTITION = (1 << 31) - 1
 
 
@@ -23,6 +25,8 @@ class Copied:
     Of one that was fetched over the protocol, `log_start` is what the leader said, `fetched_end`
     the offset behind it (its segments are not the broker's), and `end_ms` when that was reached.
     `fetched_from`: the first offset that the newest run fetched; None where nobody says so.
+    `topic_id`: of what was fetched, as in partition.metadata; None where the topic has none, or
+    nobody says so. `made_again_ms`: when it was last seen that the topic is another one.
     """
 
     at_ms: int
@@ -31,6 +35,8 @@ class Copied:
     fetched_end: int | None = None
     end_ms: int | None = None
     fetched_from: int | None = None
+    topic_id: str | None = None
+    made_again_ms: int | None = None
 
 
 class NotFetched(NamedTuple):
@@ -72,8 +78,9 @@ def read_manifest(folder: DumpPath) -> Manifest:
         if known != FORMAT:
             raise ManifestError(f"has format {str(known)[:40]}, but only {FORMAT} is supported")
         fetched = manifest.get("fetched", False) is True
+        made_again = _made_again(manifest.get("events", ()))
         copies = {
-            _name(one["path"]): _copied(one, fetched)
+            _name(one["path"]): _copied(one, fetched, made_again.get(one["path"]))
             for one in manifest["directories"]
             if one.get("settled", True) and one["copy_start_ms"] is not None
         }
@@ -86,11 +93,21 @@ def read_manifest(folder: DumpPath) -> Manifest:
         raise ManifestError(f"is damaged ({type(error).__name__}: {str(error)[:200]})") from error
 
 
-def _copied(one: dict[str, Any], fetched: bool) -> Copied:
+def _made_again(events: Sequence[dict[str, Any]]) -> dict[str, int]:
+    """Folder of a partition -> when its topic was last seen to be made again, ms."""
+    moments: dict[str, int] = {}
+    for one in events:
+        if one["kind"] == MADE_AGAIN:
+            path, at_ms = _name(one["path"]), _number(one["at_ms"], bounds.LATEST)
+            moments[path] = max(at_ms, moments.get(path, 0))
+    return moments
+
+
+def _copied(one: dict[str, Any], fetched: bool, made_again_ms: int | None) -> Copied:
     at_ms, mark = _number(one["copy_start_ms"], bounds.LATEST), _offset(one.get("high_watermark"))
     if not fetched:
         return Copied(at_ms, mark)
-    end_ms = one.get("copy_end_ms")
+    end_ms, topic_id = one.get("copy_end_ms"), one.get("topic_id")
     return Copied(
         at_ms,
         mark,
@@ -98,6 +115,8 @@ def _copied(one: dict[str, Any], fetched: bool) -> Copied:
         _offset(one["end_offset"]),
         None if end_ms is None else _number(end_ms, bounds.LATEST),
         _offset(one.get("fetched_from")),
+        None if topic_id is None else _name(topic_id),
+        made_again_ms,
     )
 
 

@@ -162,11 +162,24 @@ def _partition(number: int, folder: Folder) -> DumpPartition:
 
 
 def _told(directory: LogDirectory, key: Key, copied: Copied | None) -> PartitionTold | None:
-    """What the leader said before and after the end of this copy was fetched."""
+    """What the leader said before and after the end of this copy was fetched, and of its topic."""
     told = directory.told.states.get(key) if directory.told else None
     if told is None or copied is None or copied.fetched_end is None or copied.end_ms is None:
         return None
-    return told if told.answered_ms <= copied.end_ms <= told.asked_ms else None
+    between = told.answered_ms <= copied.end_ms <= told.asked_ms
+    return told if between and _is_of_the_topic(told, copied) else None
+
+
+def _is_of_the_topic(told: PartitionTold, copied: Copied) -> bool:
+    """Whether both answers are about the topic that was fetched, not about one of its name.
+
+    A topic that is made again begins at leader epoch 0, too, often on the same broker. Without ids
+    (a broker older than 2.8, a dump of an older tool) only the fetch itself may have seen it.
+    """
+    if told.topic_ids:
+        return told.topic_ids == {copied.topic_id}
+    seen = copied.made_again_ms
+    return seen is None or not told.answered_ms <= seen <= told.asked_ms
 
 
 def _is_listed(directory: LogDirectory) -> bool:

@@ -1,7 +1,8 @@
 """What leaders said of their partitions: high watermark, last stable offset, producers.
 
 Each was asked before the data were fetched and after. Only a leader that answered both times, in
-one leader epoch, says what it had in between.
+one leader epoch, says what it had in between. Epochs begin again with a topic that is made again,
+so the ids are kept that the leader told of the topic at both moments.
 """
 
 from collections import defaultdict
@@ -12,6 +13,7 @@ from jobs.model.told import NONE, Answered, PartitionTold, ProducerTold
 from udfs.wire import bounds
 
 LIST_OFFSETS, DESCRIBE_PRODUCERS = "ListOffsets", "DescribeProducers"
+METADATA = "Metadata"
 BEFORE, AFTER = "before", "after"
 # The isolation of ListOffsets -> what its answer is.
 OFFSETS = {0: "high_watermark", 1: "stable"}
@@ -34,15 +36,32 @@ def partitions_told(answers: list[dict[str, Any]]) -> Mapping[Key, PartitionTold
             there["asked"].append(whole_number(one["asked_ms"]))
             there["answered"].append(whole_number(one["answered_ms"]))
             there |= facts
-    told = {}
+    told, ids = {}, _topic_ids(answers)
     for moment, key in list(found):
         if moment == BEFORE and (AFTER, key) in found:
             before, after = _answered(found[BEFORE, key]), _answered(found[AFTER, key])
             if before and after and before[:2] == after[:2]:
                 answered_ms = max(found[BEFORE, key]["answered"])
                 asked_ms = min(found[AFTER, key]["asked"])
-                told[key] = PartitionTold(before, after, answered_ms, asked_ms)
+                of_leader = (ids.get((one, before.broker, key[0])) for one in (BEFORE, AFTER))
+                known = [there or {None} for there in of_leader] if ids else []
+                topic_ids = frozenset().union(*known)
+                told[key] = PartitionTold(before, after, answered_ms, asked_ms, topic_ids)
     return told
+
+
+def _topic_ids(answers: list[dict[str, Any]]) -> dict[tuple[str, int, str], set[str | None]]:
+    """(moment, broker, topic) -> the ids that the broker told of it; empty where nobody asked.
+
+    None stands for a topic without an id: of a broker older than 2.8.
+    """
+    found: dict[tuple[str, int, str], set[str | None]] = defaultdict(set)
+    for one in answers:
+        if one["request"] == METADATA and "answer" in one:
+            for topic in one["answer"]["topics"]:
+                place = str(one["moment"]), whole_number(one["broker"]), str(topic["name"])
+                found[place].add(None if topic["topic_id"] is None else str(topic["topic_id"]))
+    return found
 
 
 def _answered(facts: dict[str, Any]) -> Answered | None:

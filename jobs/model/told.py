@@ -35,12 +35,15 @@ class PartitionTold(NamedTuple):
 
     `answered_ms`: when the last answer of the first came, `asked_ms`: when the first question of
     the second was put, ms by the clock of who asked. What was fetched in between is bracketed.
+    `topic_ids`: those that the topic had for the leader, None among them where it told none at one
+    of the moments; empty where nobody was asked for them.
     """
 
     before: Answered
     after: Answered
     answered_ms: int
     asked_ms: int
+    topic_ids: frozenset[str | None] = frozenset()
 
 
 class TransactionTold(NamedTuple):

@@ -213,3 +213,64 @@ def test_the_metadata_log_knows_better_than_answers() -> None:
     both = known.with_told([told]).of("c")
     assert both.partitions == {"keys": 1, "orders": 3}
     assert both.expirations_ms == {4, 5}
+
+
+def topic_ids(moment: str, *ids: str | None, broker: int = 1) -> dict[str, Any]:
+    topics = [{"name": "orders", "topic_id": one} for one in ids]
+    return {"moment": moment, "request": "Metadata", "broker": broker,
+            "answer": {"topics": topics}} | MOMENTS[moment]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        ([], set()),
+        ([{"moment": "before", "request": "Metadata", "failure": "refused"}], set()),
+        ([topic_ids("before", "a"), topic_ids("after", "a")], {"a"}),
+        ([topic_ids("before", "a"), topic_ids("after", "b")], {"a", "b"}),
+        ([topic_ids("before", "a", "b"), topic_ids("after", "b")], {"a", "b"}),
+        ([topic_ids("before", "a")], {"a", None}),
+        ([topic_ids("after", "a")], {None, "a"}),
+        ([topic_ids("before", None), topic_ids("after", None)], {None}),
+        ([topic_ids("before", "a", broker=2), topic_ids("after", "a", broker=2)], {None}),
+    ],
+)
+def test_ids_of_the_topic_are_those_that_its_leader_told(
+    tmp_path: Path, told: list[dict[str, Any]], expected: set[str | None]
+) -> None:
+    both = [offsets("before", 9), offsets("after", 9)]
+    assert states(tmp_path, *told, *both)["orders", 0].topic_ids == expected
+
+
+@pytest.mark.parametrize(
+    ("ids", "fetched_id", "seen_ms", "kept"),
+    [
+        ([], None, None, True),
+        ([], None, 150, False),
+        # Before the first answers, which are about the new topic.
+        ([], None, 50, True),
+        (["new", "new"], "new", 150, True),
+        (["old", "new"], "new", 150, False),
+        (["old", "new"], "new", None, False),
+        (["old", "old"], "new", None, False),
+        ([None, None], None, None, True),
+        ([None, None], "new", None, False),
+        (["new", "new"], None, None, False),
+    ],
+)
+def test_answers_about_another_topic_of_the_name_are_not_compared(
+    tmp_path: Path, ids: list[str | None], fetched_id: str | None, seen_ms: int | None, kept: bool
+) -> None:
+    fetched(tmp_path)
+    manifest = json.loads((tmp_path / "dump-manifest.json").read_text())
+    manifest["directories"][0] |= {"copy_end_ms": 150, "topic_id": fetched_id}
+    if seen_ms is not None:
+        manifest["events"] = [{"path": "orders-0", "kind": "made_again", "at_ms": seen_ms}]
+    (tmp_path / "dump-manifest.json").write_text(json.dumps(manifest))
+    of_topic = [topic_ids(moment, one) for moment, one in zip(MOMENTS, ids, strict=False)]
+    both = [offsets("before", 9), offsets("after", 9)]
+    (tmp_path / NAME).write_text(answers(*of_topic, *both))
+    dump = collect([tmp_path])
+    assert dump.unreadable == []
+    (told,) = (one.told for one in dump.partitions if one.topic == "orders")
+    assert (told is not None) == kept

@@ -13,7 +13,7 @@ watermark cannot be fetched. It may have forgotten what is below the log start. 
 no longer knows has expired; if another marker came after that, the leader knows it again, without a
 sequence. In a topic that is or may be compacted, the leader may be a replica that has read a log
 from which the cleaner had taken what an earlier run had fetched. What this run fetched, the leader
-has in its log.
+has in its log. Answers about an older topic of the same name, by its id, are not compared.
 
 Evidence: the newest batch of the producer in the log.
 """
