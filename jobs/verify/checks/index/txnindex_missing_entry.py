@@ -12,10 +12,12 @@ the `.log` file of the segment was copied, in which case its `.index` and `.time
 broker has, are missing too; between data and marker batches are lost, so that the marker may have
 ended nothing. Or all data are below the log start offset: the cleaner writes no entry for a
 transaction that ends there (UnifiedLog.collectAbortedTransactions), and a broker that forgot the
-transaction with the head of the log writes none for its marker. Without the
-log-start-offset-checkpoint of the log directory the log start offset is unknown. Without a clean
-shutdown, the index of a segment that was not flushed may have lost entries by a power failure, and
-where a cleaner may be, the index is perhaps that of the cleaned segment.
+transaction with the head of the log writes none for its marker. A checkpoint that lies below the
+first segment, after a clean shutdown, shows that older segments are in remote storage or were not
+copied: data from there on are read, and need an entry. Without the log-start-offset-checkpoint of
+the log directory the log start offset is unknown. Without a clean shutdown, the index of a segment
+that was not flushed may have lost entries by a power failure, and where a cleaner may be, the index
+is perhaps that of the cleaned segment.
 
 Evidence: the marker.
 """
@@ -40,11 +42,30 @@ from jobs.verify.verdict import (
     explained,
     inconclusive,
 )
+from schemas.dump_partition import NEVER_CLEANED
+from udfs.rules.logic import surely
 
 
 def _behind_the_index() -> Column:
     beyond = F.col("newest_entry").isNull() | (F.col("marker_offset") > F.col("newest_entry"))
     return ~F.col("clean_shutdown") & beyond
+
+
+def _readable_before_the_copy() -> Column:
+    """Whether all data lie in front of the files, and at or above the log start all the same.
+
+    A broker lists a log with remote storage in its log-start-offset-checkpoint, also where that is
+    below the first local segment (`LogManager.checkpointLogStartOffsetsInDir`), and adds to an
+    answer from there what local indexes have of aborted transactions (`RemoteLogManager`). The
+    producer snapshot at the first local segment, from which the data are known, goes with it. The
+    checkpoint of a running or killed broker may be older than the last retention, after which the
+    log is not listed any more.
+    """
+    start = F.col("checkpoint_log_start")
+    before_the_files = (start < F.col("first_base")) & (F.col("first_offset") >= start)
+    settled = F.col("clean_shutdown") & (F.col("cleaning") == NEVER_CLEANED)
+    readable: Column = surely(settled & before_the_files)
+    return readable
 
 
 CHECK = Check(
@@ -60,7 +81,9 @@ CHECK = Check(
     excuses=(
         explained(SIDE_FILES_NOT_DUMPED, lambda: F.col("fetched")),
         # No consumer reads there, and the cleaner does not index it again.
-        explained(NO_INITIAL_STATE, lambda: F.col("first_kept").isNull()),
+        explained(
+            NO_INITIAL_STATE, lambda: F.col("first_kept").isNull() & ~_readable_before_the_copy()
+        ),
         explained(
             CLEANED_RANGE,
             lambda: (F.col("records") == 0) & cleaned_between(F.col("first_offset")),
