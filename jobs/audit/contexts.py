@@ -34,7 +34,7 @@ from jobs.verify.contexts.log import (
 from jobs.verify.contexts.log_directory import log_directories, log_directory_context
 from jobs.verify.contexts.offset_commit import offset_commit_context
 from jobs.verify.contexts.offset_transaction import OffsetTransactions, offset_transaction_context
-from jobs.verify.contexts.open_transaction import CoordinatorListing
+from jobs.verify.contexts.open_lookups import CoordinatorListing
 from jobs.verify.contexts.producer import producer_context
 from jobs.verify.contexts.producer_block import producer_block_context, producer_blocks
 from jobs.verify.contexts.replicas import replicas_context
@@ -44,7 +44,7 @@ from jobs.verify.contexts.snapshot import snapshot_context
 from jobs.verify.contexts.told import told_context, told_partitions
 from jobs.verify.contexts.told_transaction import told_transaction_context, told_transactions
 from jobs.verify.contexts.torn_epoch import torn_epoch_context
-from jobs.verify.contexts.transaction import Ages, transaction_context
+from jobs.verify.contexts.transaction import Ages, Settled, transaction_context
 from jobs.verify.contexts.txn_index_entry import IndexedAborts, txn_index_entry_context
 from schemas import log_row
 from schemas.topics import TXN_LOG_TOPIC
@@ -202,12 +202,19 @@ def _told_transaction_context(made: Made) -> Context:
 def _contexts_of_transactions(made: Made) -> list[Context]:
     replayed, files = made.replayed, made.read.files
     known, torn = replayed.partition_info, made.aborts.torn_epochs
+    settled = Settled(
+        transactions=replayed.transactions,
+        states=replayed.states,
+        partition_info=known,
+        owners=replayed.owners,
+        log=replayed.coordinator_log,
+        history=replayed.histories,
+        listing=_coordinator_listing(made.dump, made.read.decoded.clusters),
+        folded=replayed.regular,
+        kept=made.read.kept,
+    )
     return [
-        transaction_context(
-            replayed.transactions, replayed.states, known, files, replayed.owners,
-            replayed.coordinator_log, replayed.histories, made.ages,
-            _coordinator_listing(made.dump, made.read.decoded.clusters), replayed.regular,
-        ),
+        transaction_context(settled, files, made.ages),
         no_rows("torn_epoch", known) if torn is None else torn_epoch_context(torn, known, files),
     ]  # fmt: skip
 

@@ -50,8 +50,10 @@ def coordinator_log(
     """Puts the log together. `splits`: summaries, with base_offset."""
     before = _before_each(splits)
     placed = _placed(txn_log_records, before)
-    few = folded.rows <= FEW_ROWS
-    return (_kept if few else _unpacked_when_asked)(placed, folded, before, partition_info, kept)
+    if folded.rows > FEW_ROWS:
+        return _unpacked_when_asked(placed, folded, before, partition_info, kept)
+    # A dozen plans begin with the records.
+    return _kept(kept.keep(placed), folded, before, partition_info, kept)
 
 
 def _kept(

@@ -1,7 +1,5 @@
 """What is known of each partition on each broker: range, stability, cleaning, holes."""
 
-from typing import NamedTuple
-
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType
@@ -27,11 +25,12 @@ LOOKED_UP = (
 )  # fmt: skip
 
 
-class Segments(NamedTuple):
-    """`splits`: one row a split with batches; `discontinuities`: neighbours that do not follow."""
-
-    splits: DataFrame
-    discontinuities: DataFrame
+def named_splits(rows_of_summary: DataFrame, files: DataFrame) -> DataFrame:
+    """The summaries of the splits of segments with base_offset, next_base_offset and starts_at."""
+    names = files.filter(F.col("kind") == "segment").select(
+        "file_index", "base_offset", "next_base_offset", "starts_at"
+    )
+    return rows_of_summary.join(small(names), on="file_index", how="inner")
 
 
 def _seams(splits: DataFrame) -> DataFrame:
@@ -68,18 +67,14 @@ def _seams(splits: DataFrame) -> DataFrame:
     )
 
 
-def segments(rows_of_summary: DataFrame, discontinuities: DataFrame, files: DataFrame) -> Segments:
-    """Splits in log order, and every place where offsets or leader epochs do not follow.
+def all_discontinuities(splits: DataFrame, inside: DataFrame) -> DataFrame:
+    """Every place where offsets or leader epochs do not follow: in splits, and between them.
 
-    Discontinuities have: partition_index, file_index, discontinuity (gap, overlap, leader_epoch,
-    segment_missing), previous_file_index, previous_last_offset, base_offset,
-    previous_leader_epoch, leader_epoch, previous_position, position, length, at_seam (of two
-    splits).
+    `splits`: see `named_splits`; `inside`: those that the decoder met. Columns: partition_index,
+    file_index, discontinuity (gap, overlap, leader_epoch, segment_missing), previous_file_index,
+    previous_last_offset, base_offset, previous_leader_epoch, leader_epoch, previous_position,
+    position, length, at_seam (of two splits).
     """
-    names = files.filter(F.col("kind") == "segment").select(
-        "file_index", "base_offset", "next_base_offset", "starts_at"
-    )
-    splits = rows_of_summary.join(small(names), on="file_index", how="inner")
     seams = _seams(splits)
     previous = F.col("before.final_last_offset")
     crossing = F.col("before.file_index") != F.col("file_index")
@@ -115,7 +110,7 @@ def segments(rows_of_summary: DataFrame, discontinuities: DataFrame, files: Data
         F.col("first_length").alias("length"),
         F.lit(True).alias("at_seam"),
     )
-    inside = discontinuities.select(
+    met = inside.select(
         "partition_index",
         "file_index",
         "discontinuity",
@@ -129,7 +124,7 @@ def segments(rows_of_summary: DataFrame, discontinuities: DataFrame, files: Data
         "length",
         F.lit(False).alias("at_seam"),
     )
-    return Segments(splits, inside.unionByName(at_seams))
+    return met.unionByName(at_seams)
 
 
 def holes(

@@ -10,11 +10,12 @@ from jobs.replay.coordinator import last_states, owners
 from jobs.replay.coordinator_log import Folded, coordinator_log
 from jobs.replay.decisions import histories
 from jobs.replay.partitions import (
+    all_discontinuities,
     earlier_ends,
     holes,
     known_states,
+    named_splits,
     partition_info,
-    segments,
     summaries,
 )
 from jobs.replay.producers import producer_states
@@ -90,12 +91,13 @@ def replay(
         # One row a split, read by a dozen joins: not from among all rows each time.
         tasks = min(shuffle_partitions(rows.sparkSession), FEWEST_SHUFFLE_PARTITIONS)
         read = kept.keep(summaries(rows).repartition(tasks))
-        logs = segments(read, discontinuities, files)
+        splits = kept.keep(named_splits(read, files))
+        steps = kept.keep(all_discontinuities(splits, discontinuities))
         known = kept.keep(
             partition_info(
                 static_info,
-                logs.splits,
-                holes(logs.splits, logs.discontinuities, damages, static_info),
+                splits,
+                kept.keep(holes(splits, steps, damages, static_info)),
                 earlier_ends(read, files),
                 known_states(read, files),
             )
@@ -104,11 +106,11 @@ def replay(
             coordinator=last_states(txn_log_records, known),
             histories=histories(txn_log_records, known),
         )
-        log = coordinator_log(txn_log_records, folded, logs.splits, known, kept)
+        log = coordinator_log(txn_log_records, folded, splits, known, kept)
     states, settled = produced.result()
     return Replayed(
-        splits=logs.splits,
-        discontinuities=logs.discontinuities,
+        splits=splits,
+        discontinuities=steps,
         partition_info=known,
         states=states,
         transactions=settled,

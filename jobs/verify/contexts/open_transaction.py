@@ -4,18 +4,11 @@ Its columns tell apart what an open transaction may be: merely open, overdue, ha
 write that belongs to no transaction at all.
 """
 
-from dataclasses import dataclass
-
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from jobs.model.coordinator_log import CoordinatorLog
-from jobs.model.lost_records import lost_up_to
 from jobs.model.state_names import named
-from jobs.spark.joins import small
 from jobs.verify.conditions import missing_behind, one_instant
-from jobs.verify.contexts.append_bound import broker_moments
-from jobs.verify.contexts.decided_anchors import BEYOND_CLOCKS_MS
 from schemas.coordinator_states import (
     COMPLETE_ABORT,
     COMPLETE_COMMIT,
@@ -27,8 +20,6 @@ from schemas.coordinator_states import (
     STATE_NAMES,
     TWO_PHASE_COMMIT_TIMEOUT,
 )
-from schemas.topics import TXN_LOG_TOPIC
-from udfs.rules.absence import partitions_proven
 from udfs.rules.attribution import surely_before
 from udfs.rules.clock import covers
 from udfs.rules.coordinator_step import TRANSACTION_VERSION_2, Recorded, epoch_in_effect
@@ -39,236 +30,33 @@ from udfs.rules.logic import surely
 LOOKED_EVERY_MS = 10_000
 
 
-def with_newest_decisions(rows: DataFrame, log: CoordinatorLog) -> DataFrame:
-    """Adds decided_ms and decided_before_ms: of the two newest Prepare records, ms.
+def appended_by() -> Column:
+    """When the data of an open transaction lay there at the latest, ms of the broker's clock.
 
-    And decided_epoch: the highest epoch of all. Of those of the producer id that list the
-    partition; null for none. Only open transactions need them.
+    The broker's own timestamp of the last batch, else its first moment after it; null where none
+    lies there.
     """
-    asked = rows.filter(F.col("outcome") == "open").select("producer_id").distinct()
-    decisions = (
-        log.decisions_of(asked)
-        .select(
-            "producer_id",
-            F.col("marker_epoch").alias("producer_epoch"),
-            F.col("prepare_offset").alias("offset"),
-            F.col("prepare_timestamp").alias("timestamp"),
-            "partitions",
-        )
-        # Replicas of the log hold the same record.
-        .distinct()
-        .withColumn("listed", F.explode("partitions"))
-    )
-    order = Window.partitionBy("producer_id", "listed").orderBy("offset")
-    ordered = decisions.withColumn("before", F.lag("timestamp").over(order))
-    newest = (
-        ordered.groupBy("producer_id", "listed")
-        .agg(
-            F.max(F.struct("offset", "timestamp", "before")).alias("decision"),
-            F.max("producer_epoch").alias("decided_epoch"),
-        )
-        .select(
-            "producer_id",
-            "listed",
-            "decided_epoch",
-            F.col("decision.timestamp").alias("decided_ms"),
-            F.col("decision.before").alias("decided_before_ms"),
-        )
-    )
-    listed = rows.withColumn("listed", F.concat_ws("-", "topic", "partition"))
-    return listed.join(newest, on=["producer_id", "listed"], how="left")
-
-
-def _last_markers(rows: DataFrame, states: DataFrame) -> DataFrame:
-    """One row a partition with open transactions: last_marker_ms, that of its last marker.
-
-    If its producer wrote nothing behind it in its split, it is there as a row; else what comes
-    behind it is open, and knows it.
-    """
-    is_open = rows.filter(F.col("outcome") == "open")
-    of_states = states.filter(F.col("has_marker") & ~F.col("initial")).select(
-        "partition_index", F.struct("marker_offset", "marker_timestamp").alias("marker")
-    )
-    before = F.col("opening_marker")
-    of_open = is_open.filter(~before["initial"]).select(
-        "partition_index", F.struct(before["offset"], before["timestamp"]).alias("marker")
-    )
-    return (
-        of_states.union(of_open)
-        .join(small(is_open.select("partition_index").distinct()), on="partition_index")
-        .groupBy("partition_index")
-        .agg(F.max("marker")["marker_timestamp"].alias("last_marker_ms"))
-    )
-
-
-def with_moments(rows: DataFrame, states: DataFrame) -> DataFrame:
-    """Adds when the data of open transactions lay there at the latest, ms of brokers' clocks.
-
-    appended_by_ms, begun_by_ms: the broker's own timestamp of the last batch, else its first moment
-    after the last batch, and after the first; null where none lies there. Client timestamps say
-    nothing of either (`udfs.rules.clock`).
-    last_marker_ms: see `_last_markers`. Where no moment lies behind data, they are not older than
-    that, however old their client says that they are.
-    """
-    keys = ["partition_index", "producer_id", "transaction_number"]
-    opened = rows.filter(F.col("outcome") == "open").select(
-        *keys, F.explode(F.array("first_offset", "last_offset")).alias("at_offset"), "first_offset"
-    )
-    began = opened.groupBy("partition_index").agg(F.min("first_offset").alias("from_offset"))
-    moments = (
-        broker_moments(states)
-        .join(small(began), on="partition_index", how="inner")
-        .filter(F.col("moment_offset") > F.col("from_offset"))
-        .select("partition_index", F.col("moment_offset").alias("at_offset"), "moment_ms")
-    )
-    before = (
-        Window.partitionBy("partition_index")
-        .orderBy(F.col("at_offset").desc())
-        .rowsBetween(Window.unboundedPreceding, -1)
-    )
-    nearest = F.last("moment_ms", ignorenulls=True).over(before)
-    known = (
-        opened.unionByName(moments, allowMissingColumns=True)
-        .withColumn("behind_ms", nearest)
-        .filter(F.col("producer_id").isNotNull())
-        .groupBy(*keys)
-        .agg(
-            F.min_by("behind_ms", "at_offset").alias("begun_by_ms"),
-            F.max_by("behind_ms", "at_offset").alias("behind_data_ms"),
-        )
-        .join(small(_last_markers(rows, states)), on="partition_index", how="left")
-    )
     # What a coordinator writes it stamps itself.
     stamped = F.when(F.col("coordinator_topic"), F.col("last_timestamp"))
-    return rows.join(known, on=keys, how="left").withColumn(
-        "appended_by_ms", F.coalesce("last_append_ms", stamped, "behind_data_ms")
-    )
+    return F.coalesce("last_append_ms", stamped, "behind_data_ms")
 
 
-@dataclass(frozen=True)
-class CoordinatorListing:
-    """What side files say of the partitions of `__transaction_state`.
+def log_columns(clock_tolerance: int) -> list[Column]:
+    """What the coordinator's log says of the row as a whole.
 
-    `number`: those in the dump, 0 where they are not all numbers from 0 on. `total`: how many there
-    are by `__cluster_metadata`, None where it does not say. `listed`: checkpoints of brokers list
-    the same ones; `beyond`: they list one that the dump does not have.
+    coordinator_log_lost: records are lost in each copy, or cannot be decoded, that may be the last
+    ones of the owner of the row. A COMMIT marker of the producer in front of the data is the
+    coordinator's, which wrote its Complete record after it: what was lost before is not the last of
+    that id. unlisted: all records of the epoch of its data are there and none lists the partition
+    (null where not all are).
     """
-
-    number: int
-    total: int | None
-    listed: bool
-    beyond: bool
-
-
-def _log_complete(listing: CoordinatorListing) -> Column:
-    """Whether every partition of the coordinator's log is there; over the copies of that topic."""
-    if listing.beyond or not listing.number:
-        return F.lit(False)
-    if listing.total is not None:
-        return F.lit(listing.number == listing.total)
-    ids = F.coalesce(F.sum("ids"), F.lit(0))
-    misfits = F.coalesce(F.sum("misplaced_ids"), F.lit(0))
-    proven_by_metadata, listed = F.lit(False), F.lit(listing.listed)
-    proven: Column = partitions_proven(
-        F.lit(listing.number), proven_by_metadata, listed, ids, misfits
-    )
-    return proven
-
-
-def _none_lost_since(records: DataFrame, partition_info: DataFrame) -> DataFrame:
-    """One row: none_lost_since_ms, from when on no partition of the log has lost a record, ms.
-
-    0: none ever did; BEYOND_CLOCKS_MS where nothing stands behind what is lost. By the newest
-    moment up to the first record behind it. Of several copies of a partition the one that lacks
-    least tells; one that another copy outlasts lacks the end.
-    """
-    copies = (
-        partition_info.filter((F.col("topic") == TXN_LOG_TOPIC) & ~F.col("outlasted"))
-        .withColumn("lost_up_to", lost_up_to(F.col("unreadable_at")))
-        .select("partition_index", "partition", "lost_up_to")
-    )
-    losing = small(copies.filter(F.col("lost_up_to") > 0))
-    behind = (
-        records.join(losing.select("partition_index", "lost_up_to"), on="partition_index")
-        .filter(F.col("offset") >= F.col("lost_up_to"))
-        .groupBy("partition_index")
-        .agg(F.min_by("latest_timestamp", "offset").alias("behind_ms"))
-    )
-    behind_ms = F.greatest(F.coalesce("behind_ms", F.lit(BEYOND_CLOCKS_MS)), F.lit(1))
-    since = F.when(F.col("lost_up_to") > 0, behind_ms)
-    by_partition = (
-        copies.join(small(behind), on="partition_index", how="left")
-        .groupBy("partition")
-        .agg(F.min(F.coalesce(since, F.lit(0))).alias("since_ms"))
-    )
-    return by_partition.agg(F.max("since_ms").alias("none_lost_since_ms"))
-
-
-def with_log_ages(
-    rows: DataFrame,
-    records: DataFrame,
-    partition_info: DataFrame,
-    listing: CoordinatorListing,
-    clock_tolerance: int,
-) -> DataFrame:
-    """Adds how late the coordinator's log was copied, all of its partitions taken together.
-
-    logs_until_ms: every partition of `__transaction_state` has a copy that is complete up to this
-    moment; logs_stopped: and of a broker that was stopped cleanly and has no other beside it in its
-    cluster. Null without the log.
-    coordinator_log_complete: every partition of it is in the dump; coordinator_log_lost: of some
-    records are lost in each copy, or cannot be decoded, that may be the last ones of the owner of
-    the row. A COMMIT marker of the producer in front of the data is the coordinator's, which wrote
-    its Complete record after it: what was lost before is not the last of that id.
-    """
-    stopped = F.col("clean_shutdown") & F.col("alone_in_cluster")
     committed_ms = F.when(F.col("opening_marker.commit"), F.col("opening_marker.timestamp"))
     known_ms = F.coalesce(F.try_subtract(committed_ms, F.lit(clock_tolerance)), F.lit(0))
-    by_partition = (
-        partition_info.filter(F.col("topic") == TXN_LOG_TOPIC)
-        .groupBy("partition")
-        .agg(
-            F.max("complete_up_to_ms").alias("until_ms"),
-            F.max(stopped).alias("stopped"),
-            F.max("ids").alias("ids"),
-            F.max("misplaced_ids").alias("misplaced_ids"),
-        )
-    )
-    whole = by_partition.agg(
-        # A copy of which nothing is known is as old as can be.
-        F.min(F.coalesce("until_ms", F.lit(-1))).alias("logs_until_ms"),
-        F.min("stopped").alias("logs_stopped"),
-        _log_complete(listing).alias("coordinator_log_complete"),
-    )
-    lost = F.col("none_lost_since_ms") > known_ms
-    return (
-        rows.crossJoin(F.broadcast(whole))
-        .crossJoin(F.broadcast(_none_lost_since(records, partition_info)))
-        .withColumn("coordinator_log_lost", surely(lost))
-        .drop("none_lost_since_ms")
-    )
-
-
-def with_listing(rows: DataFrame, log: CoordinatorLog) -> DataFrame:
-    """Adds what the coordinator's log says of the epoch of an open transaction, as a whole.
-
-    unlisted: all its records are there and none lists the partition (null where not all are);
-    epoch_record: place of the last of them; epoch_copy: the copy of the log that tells it, which
-    may end before the one that knows the newest record of the id.
-    """
-    asked = rows.select("producer_id").distinct()
-    whole = log.epochs_of(asked).select(
-        "producer_id",
-        F.col("producer_epoch").alias("highest_epoch"),
-        F.col("listed").alias("listed_in_epoch"),
-        F.col("record").alias("epoch_record"),
-        F.struct(
-            "moved_on", "replicated", "coordinator_up_to_ms", "coordinator_clean_shutdown"
-        ).alias("epoch_copy"),
-    )
-    joined = rows.join(whole, on=["producer_id", "highest_epoch"], how="left")
     listed = surely(F.array_contains("listed_in_epoch", F.col("listed")))
-    return joined.withColumn("unlisted", F.when(F.col("epoch_record").isNotNull(), ~listed))
+    return [
+        surely(F.col("none_lost_since_ms") > known_ms).alias("coordinator_log_lost"),
+        F.when(F.col("epoch_record").isNotNull(), ~listed).alias("unlisted"),
+    ]
 
 
 def _epoch_of_coordinator() -> Column:

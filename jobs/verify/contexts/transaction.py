@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from jobs.model.coordinator_log import CoordinatorLog
 from jobs.spark.joins import small
+from jobs.spark.kept import Kept
 from jobs.verify.conditions import (
     end_may_be_another,
     lost_between,
@@ -14,21 +15,32 @@ from jobs.verify.conditions import (
     own_missing_between,
 )
 from jobs.verify.contexts.context import Context, with_paths
-from jobs.verify.contexts.marker_decisions import with_marker_decisions
-from jobs.verify.contexts.open_transaction import (
+from jobs.verify.contexts.marker_decisions import (
+    TOLD,
+    contradicts,
+    known_histories,
+    marker_decision_columns,
+    shared_epochs,
+)
+from jobs.verify.contexts.open_lookups import (
+    OF_TRANSACTION,
     CoordinatorListing,
+    epochs,
+    log_ages,
+    moments,
+    newest_decisions,
+)
+from jobs.verify.contexts.open_transaction import (
     age,
+    appended_by,
     coordinator_columns,
     hangs,
     late_write_columns,
+    log_columns,
     logs_later,
     overdue,
     runs_here,
     start_untold,
-    with_listing,
-    with_log_ages,
-    with_moments,
-    with_newest_decisions,
 )
 from schemas.coordinator_states import TWO_PHASE_COMMIT_TIMEOUT
 from udfs.rules.logic import surely
@@ -44,6 +56,28 @@ FILES = {
     "opening_marker_file": "opening_marker.file_index",
     "epoch_record_file": "epoch_record.file_index",
 }
+# What is looked up for other columns only.
+ASKED_ONLY = ("none_lost_since_ms", "shared_epoch", *TOLD)
+
+
+@dataclass(frozen=True)
+class Settled:
+    """What the context is built from.
+
+    `transactions`: of `jobs.replay.transactions`; `states`: producer runs; `owners`: the ids that
+    own producer ids; `history`: producer ids, of `jobs.replay.decisions`; `folded`: transactions
+    that were folded away.
+    """
+
+    transactions: DataFrame
+    states: DataFrame
+    partition_info: DataFrame
+    owners: DataFrame
+    log: CoordinatorLog
+    history: DataFrame
+    listing: CoordinatorListing
+    folded: int
+    kept: Kept
 
 
 @dataclass(frozen=True)
@@ -176,60 +210,73 @@ def _places() -> list[Column]:
     ]
 
 
-def transaction_context(
-    transactions: DataFrame,
-    states: DataFrame,
-    partition_info: DataFrame,
-    files: DataFrame,
-    owners: DataFrame,
-    log: CoordinatorLog,
-    history: DataFrame,
-    ages: Ages,
-    listing: CoordinatorListing,
-    folded: int,
-) -> Context:
+def _looked_up(selected: DataFrame, given: Settled) -> DataFrame:
+    """Rows beside what the logs say of their producers: the tables of `open_lookups` and others."""
+    opened = selected.filter(F.col("outcome") == "open")
+    contradicting = selected.filter(contradicts())
+    beside = given.kept.keep_all(
+        ages=log_ages(given.log.txn_log_records, given.partition_info, given.listing),
+        decisions=newest_decisions(opened, given.log),
+        moments=moments(opened, given.states),
+        epochs=epochs(opened, given.log),
+        shared=shared_epochs(contradicting, given.log),
+        known=known_histories(contradicting, given.history),
+    )
+    owners = given.owners.select(
+        F.col("producer_id").alias("owned"), F.struct("*").alias("coordinator")
+    )
+    return (
+        selected.withColumn("listed", F.concat_ws("-", "topic", "partition"))
+        .join(small(beside["decisions"]), on=["producer_id", "listed"], how="left")
+        .join(small(beside["moments"]), on=OF_TRANSACTION, how="left")
+        .join(small(beside["epochs"]), on=["producer_id", "highest_epoch"], how="left")
+        .join(
+            small(beside["shared"]), on=["producer_id", "marker_epoch", "marker_commit"], how="left"
+        )
+        .join(small(beside["known"]), on="producer_id", how="left")
+        .join(small(owners), on=F.col("producer_id") == F.col("owned"), how="left")
+        .crossJoin(F.broadcast(beside["ages"]))
+    )
+
+
+def transaction_context(given: Settled, files: DataFrame, ages: Ages) -> Context:
     """Rows of `jobs.replay.transactions.transactions`, transactions and lone markers alike.
 
-    Added: the columns of `jobs.verify.contexts.open_transaction` (`coordinator_columns`,
-    `late_write_columns`, hangs, overdue, start_untold), of `with_moments`, `with_listing` and
-    `with_marker_decisions`, of `_holding` and `_lost_around_marker`; age_ms (see `age`);
-    state_may_have_expired; data_may_have_expired (the same of a broker that asks previous_data
-    alone). `history`: producer ids, of `jobs.replay.decisions`.
+    Added: what `open_lookups` and `marker_decisions` look up, the columns of `open_transaction`
+    (`appended_by`, `log_columns`, `coordinator_columns`, `late_write_columns`, hangs, overdue,
+    start_untold) and of `marker_decision_columns`, of `_holding` and `_lost_around_marker`; age_ms
+    (see `age`); state_may_have_expired; data_may_have_expired (the same of a broker that asks
+    previous_data alone).
     """
+    transactions = given.transactions
     is_open = F.col("outcome") == "open"
     oldest = transactions.groupBy("partition_index").agg(
         F.min(F.when(is_open, F.col("first_offset"))).alias("oldest_open"),
     )
-    known = partition_info.drop("batches", "records")  # those of the whole partition
+    known = given.partition_info.drop("batches", "records")  # those of the whole partition
     rows = transactions.join(small(known), on="partition_index", how="inner").join(
         small(oldest), on="partition_index", how="left"
     )
+    tolerance = ages.clock_tolerance
+
+    # The marker's own moment, or that of data which it ends, is the broker's.
+    def expired(timestamp: str) -> Column:
+        later = F.col("marker_timestamp")
+        since: Column = at_least_later(F.col(timestamp), later, ages.producer_expiration)
+        return surely(since)
 
     def enrich(selected: DataFrame) -> DataFrame:
-        coordinator = owners.select(
-            F.col("producer_id").alias("owned"), F.struct("*").alias("coordinator")
+        timed = _looked_up(selected, given).select(
+            "*", appended_by().alias("appended_by_ms"), longest_open(ages).alias("limit_ms")
         )
-        timed = with_moments(with_newest_decisions(selected, log), states)
-        dated = with_log_ages(
-            timed, log.txn_log_records, partition_info, listing, ages.clock_tolerance
-        )
-        listed = with_marker_decisions(with_listing(dated, log), log, history, ages.clock_tolerance)
-        joined = listed.join(
-            small(coordinator), on=F.col("producer_id") == F.col("owned"), how="left"
-        ).withColumn("limit_ms", longest_open(ages))
-
-        # The marker's own moment, or that of data which it ends, is the broker's.
-        def expired(timestamp: str) -> Column:
-            later = F.col("marker_timestamp")
-            since: Column = at_least_later(F.col(timestamp), later, ages.producer_expiration)
-            return surely(since)
-
-        named = with_paths(joined, files, **FILES)
+        named = with_paths(timed, files, **FILES)
         described = named.select(
-            "*",
-            *coordinator_columns(ages.now, ages.late_slack, ages.clock_tolerance),
-            *late_write_columns(ages.clock_tolerance),
-            logs_later(ages.clock_tolerance).alias("logs_later"),
+            *[name for name in named.columns if name not in ASKED_ONLY],
+            *marker_decision_columns(tolerance),
+            *log_columns(tolerance),
+            *coordinator_columns(ages.now, ages.late_slack, tolerance),
+            *late_write_columns(tolerance),
+            logs_later(tolerance).alias("logs_later"),
             *_holding(ages.now),
             *_lost_around_marker(),
             expired("state_timestamp").alias("state_may_have_expired"),
@@ -244,4 +291,4 @@ def transaction_context(
             start_untold().alias("start_untold"),
         )
 
-    return Context("transaction", rows, _regular, enrich, folded, within_cluster=True)
+    return Context("transaction", rows, _regular, enrich, given.folded, within_cluster=True)
