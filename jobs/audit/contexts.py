@@ -183,7 +183,9 @@ def _contexts_of_coordinators(made: Made) -> list[Context]:
     )
     return [
         decided_partition_context(decided, known, files, made.ages),
-        coordinator_step_context(log, replayed.transactions, known, files, made.ages),
+        coordinator_step_context(
+            log, replayed.transactions, known, files, made.ages, made.read.kept
+        ),
         coordinator_copies_context(log.txn_log_records, copies, known, files),
         _told_transaction_context(made),
     ]

@@ -30,7 +30,7 @@ def consequences(placed: DataFrame, labels: Collection[str], known: Known, kept:
     mine = placed.filter(F.col("incident").isNotNull())
     frames = [_blocked(mine, known, kept)]
     if known.decisions is not None:
-        frames += misdecided(mine, known.decisions, known)
+        frames += misdecided(mine, known.decisions, known, kept)
     if not CUT.isdisjoint(labels):
         frames += lost(mine, known, kept)
     if TWICE in labels:

@@ -13,6 +13,7 @@ from jobs.incidents.known import EPOCH, Known, shaped, written
 from jobs.incidents.signature import MISSING_MARKER
 from jobs.incidents.whose import nearest, whose
 from jobs.spark.joins import small
+from jobs.spark.kept import Kept
 
 VISIBLE, INVISIBLE = "aborted_records_visible", "committed_records_invisible"
 KEY = (*EPOCH, "listed")
@@ -20,19 +21,21 @@ KEY = (*EPOCH, "listed")
 CONTRADICTED = ("torn_transaction", "marker_outcome_mismatch")
 
 
-def misdecided(placed: DataFrame, decisions: DataFrame, known: Known) -> list[DataFrame]:
+def misdecided(
+    placed: DataFrame, decisions: DataFrame, known: Known, kept: Kept
+) -> list[DataFrame]:
     """Rows of CONSEQUENCE without audit_id.
 
     `placed`: see `jobs.incidents.assign`; `decisions`: those of `known`.
     """
-    completed = _completed(decisions)
+    completed = kept.keep(_completed(decisions))
     named = completed.filter(~F.col("shared")).select(*KEY, "decided_commit", "shared").distinct()
     found = _in_shared_epochs(placed, completed)
     if found is None:
-        return [_counted(named, placed, known)]
+        return [_counted(named, placed, known, kept)]
     contradicted = found.filter(F.col("label").isin(*CONTRADICTED)).select(*named.columns)
     return [
-        _counted(named.unionByName(contradicted.distinct()), placed, known),
+        _counted(named.unionByName(contradicted.distinct()), placed, known, kept),
         _counted_in_part(_merged(found.filter(F.col("label") == MISSING_MARKER), known)),
     ]
 
@@ -68,13 +71,13 @@ def _kind() -> Column:
     ).when(F.col("decided_commit") & ~committed, F.lit(INVISIBLE))
 
 
-def _counted(named: DataFrame, placed: DataFrame, known: Known) -> DataFrame:
+def _counted(named: DataFrame, placed: DataFrame, known: Known, kept: Kept) -> DataFrame:
     """Transactions with an outcome that nobody decided, each counted whole.
 
     `named`: KEY, shared, and decided_commit: what no transaction of the partition may differ from.
     """
     rows = written(known).join(named, on=[*KEY])
-    wrong = rows.filter(F.col("decided_commit") != (F.col("outcome") == "commit"))
+    wrong = kept.keep(rows.filter(F.col("decided_commit") != (F.col("outcome") == "commit")))
     stable = known.states.select("partition_index", "last_stable_offset")
     mine = (
         wrong.join(small(stable), on="partition_index")

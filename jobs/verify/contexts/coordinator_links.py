@@ -8,6 +8,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.spark.joins import small
+from jobs.spark.kept import Kept
 from jobs.verify.contexts.partition_count import known_count, partition_count
 from schemas.coordinator_states import PREPARE_ABORT, PREPARE_COMMIT
 from schemas.topics import TXN_LOG_TOPIC
@@ -16,15 +17,17 @@ from udfs.rules.logic import surely
 
 
 def with_links(
-    selected: DataFrame, partition_info: DataFrame, transactions: DataFrame
+    selected: DataFrame, partition_info: DataFrame, transactions: DataFrame, kept: Kept
 ) -> DataFrame:
     """Adds what the docstrings of the functions below say."""
-    count = _partition_count(selected, partition_info)
-    found = _markers_found(selected, partition_info, transactions)
+    beside = kept.keep_all(
+        count=_partition_count(selected, partition_info),
+        found=_markers_found(selected, partition_info, transactions),
+    )
     return (
         _with_copies(_with_users(selected))
-        .crossJoin(F.broadcast(count))
-        .join(small(found), on=["partition_index", "transactional_id"], how="left")
+        .crossJoin(F.broadcast(beside["count"]))
+        .join(small(beside["found"]), on=["partition_index", "transactional_id"], how="left")
         .withColumn("home_partition", F.col("id_hash") % F.col("partition_count"))
     )
 

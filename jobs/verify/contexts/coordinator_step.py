@@ -7,6 +7,7 @@ from jobs.model.coordinator_log import CoordinatorLog
 from jobs.model.lost_records import counted, lost_behind
 from jobs.model.state_names import state_name
 from jobs.spark.joins import small
+from jobs.spark.kept import Kept
 from jobs.verify.contexts.context import Context, with_paths
 from jobs.verify.contexts.coordinator_links import with_links
 from jobs.verify.contexts.open_transaction import overdue_for
@@ -154,6 +155,7 @@ def coordinator_step_context(
     partition_info: DataFrame,
     files: DataFrame,
     ages: Ages,
+    kept: Kept,
 ) -> Context:
     """Records of the coordinator's log beside earlier ones of the same id and partition.
 
@@ -195,6 +197,7 @@ def coordinator_step_context(
         with_origin = selected.withColumn("from_older_state", from_older_state()).drop(
             "since_complete", "newest_complete", "completes"
         )
-        return _enriched(with_links(with_origin, partition_info, transactions), files, ages)
+        linked = with_links(with_origin, partition_info, transactions, kept)
+        return _enriched(linked, files, ages)
 
     return Context("coordinator_step", rows, _regular, enrich, log.unevaluated, within_cluster=True)
