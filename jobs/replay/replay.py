@@ -91,13 +91,15 @@ def replay(
         # One row a split, read by a dozen joins: not from among all rows each time.
         tasks = min(shuffle_partitions(rows.sparkSession), FEWEST_SHUFFLE_PARTITIONS)
         read = kept.keep(summaries(rows).repartition(tasks))
+        # Rows of the driver are a part of each plan that begins with them, and of its tasks.
+        listed = kept.keep(static_info)
         splits = kept.keep(named_splits(read, files))
         steps = kept.keep(all_discontinuities(splits, discontinuities))
         known = kept.keep(
             partition_info(
-                static_info,
+                listed,
                 splits,
-                kept.keep(holes(splits, steps, damages, static_info)),
+                kept.keep(holes(splits, steps, damages, listed)),
                 earlier_ends(read, files),
                 known_states(read, files),
             )
