@@ -358,19 +358,20 @@ def _is_later(up_to_ms: str, than_ms: Column) -> Column:
 def _dated(rows: DataFrame) -> DataFrame:
     """What rests on `__cluster_metadata`, where its copy is as late as what is judged by it.
 
-    It lacks a policy that was set later, and a broker that joined later. Clients' clocks count as
-    well as brokers', whose newest moment may be an old marker: they can only weaken a verdict. A
-    broker that is alone also wrote what any other partition of its cluster says, so their newest
-    moment counts for it. Adds copies_begun_ms: when the copy of the partition was begun that was
-    begun first, null where one is not dated. Whose leader is in the dump is asked of that moment,
-    and without it of those of the cluster.
+    It lacks a policy that was set later: clients' clocks count as well as brokers', whose newest
+    moment may be an old marker, as they can only weaken a verdict. It also lacks a broker that
+    joined later. What is compared with the clock of a broker that is alone was written by brokers,
+    in any partition of its cluster, so the newest moment of those counts, and no event time. Adds
+    copies_begun_ms: when the copy of the partition was begun that was begun first, null where one
+    is not dated. Whether the leader is in the dump is asked of that moment, and without it of those
+    of the cluster.
     """
     copies = Window.partitionBy(F.coalesce("replica_set", -1 - F.col("partition_index")))
     undated = F.max(F.col("copied_at_ms").isNull()).over(copies)
     begun = F.when(~undated, F.min("copied_at_ms").over(copies))
     of_cluster = F.max("broker_timestamp").over(Window.partitionBy("cluster_id"))
     written = F.greatest("broker_timestamp", "newest_timestamp", "copied_at_ms")
-    brokers = _is_later("registered_up_to_ms", F.greatest(written, of_cluster))
+    brokers = _is_later("registered_up_to_ms", F.greatest(of_cluster, "copied_at_ms"))
     leader = _is_later("registered_up_to_ms", F.coalesce(begun, of_cluster))
     return rows.withColumns(
         {

@@ -24,11 +24,12 @@ FOLLOWER: dict[str, Any] = {
 }
 LAGS = {"code": MISSING, "verdict": "inconclusive", "reason": "dump_before_event"}
 LOST = {"code": MISSING}
-# Retention took the head with the marker of x, if one clock says what was decided before it.
+# Retention took the head with the marker of x, if one clock says what was decided before it. The
+# event time of the last batch is none of a broker.
 HEAD: dict[str, Any] = {
     "first_base": 3,
     "log": ["txn pid=2 at=101", "commit pid=2 at=102", "txn pid=2 at=201", "commit pid=2 at=202",
-            "plain at=300"],
+            "plain at=5000"],
     "coordinator": [
         f"id={name} pid={pid} state={state} at={at} start={start}"
         for name, pid, state, at, start in (
