@@ -60,6 +60,8 @@ INTERPRETED_ROWS = 300_000
 INTERPRETED = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    # Else each task of a join carries the whole plan below it, and each window is serialized twice.
+    "spark.sql.execution.usePartitionEvaluator": "true",
 }
 # Filters that could be inferred from others spare rows, of which there are few.
 PLANNED_FAST = {"spark.sql.constraintPropagation.enabled": "false"}
