@@ -16,9 +16,13 @@ Broker = tuple[int | None, str | None]
 
 
 def _static_row(
-    partition: DumpPartition, cluster: Cluster, present: set[Broker]
+    partition: DumpPartition,
+    cluster: Cluster,
+    present: set[Broker],
+    lacking: set[tuple[str, int]],
 ) -> tuple[object, ...]:
     alone = cluster.registered == {partition.broker}
+    every = present == {(one, partition.cluster_id) for one in cluster.registered}
     bases = [segment.base_offset for segment in partition.segments]
     return (
         partition.partition_index,
@@ -54,7 +58,7 @@ def _static_row(
         partition.topic in cluster.compacted,
         alone,
         alone and len(present) == 1,
-        present == {(one, partition.cluster_id) for one in cluster.registered},
+        every and (partition.topic, partition.partition) not in lacking,
         cluster.registered_up_to_ms,
     )
 
@@ -62,7 +66,11 @@ def _static_row(
 def partitions_table(spark: SparkSession, dump: Dump, clusters: Clusters) -> DataFrame:
     """Rows of `schemas.dump_partition.DUMP_PARTITION`."""
     present = {(one.broker, one.cluster_id) for one in dump.partitions}
-    rows = [_static_row(one, clusters.of(one.cluster_id), present) for one in dump.partitions]
+    # Of these a broker of the dump has a copy that is not there: it may be the leader's.
+    lacking = {(one.topic, one.partition) for one in dump.missing} | dump.unread
+    rows = [
+        _static_row(one, clusters.of(one.cluster_id), present, lacking) for one in dump.partitions
+    ]
     return local_frame(spark, rows, DUMP_PARTITION)
 
 

@@ -41,9 +41,10 @@ Told = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class _Copy:
-    """A copy of the log with its facts in order; offsets inclusive, None for an empty copy.
+    """A copy of the log with its facts in order; offsets inclusive.
 
-    `whole`: no record between its first and its last is missing or cannot be read.
+    `first_offset`: None for an empty log, and where a snapshot tells what the log lacks. `whole`:
+    no record between its first and its last is missing or cannot be read.
     """
 
     facts: list[Told]
@@ -152,7 +153,8 @@ def _copy(one: DumpMetadataLog, facts: Sequence[Told], splits: Sequence[Told]) -
     times = [row["broker_timestamp"] for row in splits if row["file_index"] in read]
     return _Copy(
         facts=sorted(mine, key=in_order),
-        first_offset=first,
+        # Between the end of the log and a snapshot that goes on, a broker may have come and gone.
+        first_offset=first if snapshot is None else None,
         last_offset=max(last, snapshot_end - 1),
         up_to_ms=max((time for time in times if time is not None), default=None),
         whole=not unreadable,

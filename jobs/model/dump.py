@@ -137,6 +137,8 @@ class Dump:
     unreadable: list[str] = field(default_factory=list)
     missing: list[MissingPartition] = field(default_factory=list)
     told: list[BrokersTold] = field(default_factory=list)
+    # Topic and partition of copies that were left out, as they were not read as they were listed.
+    unread: set[tuple[str, int]] = field(default_factory=set)
 
 
 def cleaned_below(partition: DumpPartition) -> int:

@@ -51,6 +51,9 @@ def leave_out_unread(dump: Dump, unread: Collection[int]) -> LeftOut:
     ]
     for file in left_out:
         file.partition_index, file.status, file.note = None, "skipped", UNREAD
+    dump.unread |= {
+        (one.topic, one.partition) for one in dump.partitions if one.partition_index in partitions
+    }
     dump.partitions = [one for one in dump.partitions if one.partition_index not in partitions]
     dump.metadata_logs = [one for one in dump.metadata_logs if one not in logs]
     return LeftOut(partitions, frozenset(file.file_index for file in left_out), metadata)

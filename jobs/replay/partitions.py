@@ -363,8 +363,8 @@ def _dated(rows: DataFrame) -> DataFrame:
     joined later. What is compared with the clock of a broker that is alone was written by brokers,
     in any partition of its cluster, so the newest moment of those counts, and no event time. Adds
     copies_begun_ms: when the copy of the partition was begun that was begun first, null where one
-    is not dated. Whether the leader is in the dump is asked of that moment, and without it of those
-    of the cluster.
+    is not dated. Whether the leader is in the dump is asked of that moment; without it nothing
+    tells that the list is as late, unless all brokers had stopped.
     """
     copies = Window.partitionBy(F.coalesce("replica_set", -1 - F.col("partition_index")))
     undated = F.max(F.col("copied_at_ms").isNull()).over(copies)
@@ -372,7 +372,8 @@ def _dated(rows: DataFrame) -> DataFrame:
     of_cluster = F.max("broker_timestamp").over(Window.partitionBy("cluster_id"))
     written = F.greatest("broker_timestamp", "newest_timestamp", "copied_at_ms")
     brokers = _is_later("registered_up_to_ms", F.greatest(of_cluster, "copied_at_ms"))
-    leader = _is_later("registered_up_to_ms", F.coalesce(begun, of_cluster))
+    dated = begun.isNotNull() & _is_later("registered_up_to_ms", begun)
+    leader = F.col("registered_up_to_ms").isNull() | dated
     return rows.withColumns(
         {
             "never_compacted": F.col("never_compacted") & _is_later("metadata_up_to_ms", written),

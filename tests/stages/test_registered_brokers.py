@@ -147,3 +147,61 @@ def test_one_clock_wrote_all_if_no_other_broker_ever_was(
     if not stopped:
         (tmp_path / "clean" / ".kafka_cleanshutdown").unlink()
     assert differs(spark, tmp_path, case) == ""
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("listed", [True, False], ids=["a copy is not there", "all are there"])
+def test_a_copy_that_a_checkpoint_lists_may_be_the_leaders(
+    spark: SparkSession, tmp_path: Path, listed: bool
+) -> None:
+    finds = LAGS if listed else LOST
+    case = Case("lags", 0, FOLLOWER | {"name": "a follower that lags", "finds": [finds]})
+    DumpWriter(tmp_path).write([case])
+    (tmp_path / "second").mkdir()
+    write_broker(tmp_path / "second", 4, tmp_path / "live" / "clock-2")
+    shutil.rmtree(tmp_path / "live")
+    for name in ("clean", "second"):
+        write_metadata(tmp_path / name, Metadata((1, 4), 480))
+    (tmp_path / "clean" / ".kafka_cleanshutdown").unlink()
+    if listed:
+        both = f"0\n2\nother 0 2\n{case.topic} 0 3\n"
+        (tmp_path / "second" / "replication-offset-checkpoint").write_text(both)
+    assert differs(spark, tmp_path, case) == ""
+
+
+@pytest.mark.spark
+def test_a_list_is_not_as_late_as_copies_that_nobody_dated(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    given = {name: value for name, value in FOLLOWER.items() if name != "copied_at"}
+    given |= {"alone": True, "before": True, "name": "of no moment", "finds": [LAGS]}
+    case = Case("undated", 0, given)
+    DumpWriter(tmp_path).write([case])
+    (tmp_path / "second").mkdir()
+    shutil.copytree(tmp_path / "clean" / f"{case.topic}-0", tmp_path / "copied")
+    write_broker(tmp_path / "second", 4, tmp_path / "copied")
+    shutil.rmtree(tmp_path / "live")
+    for folder in (tmp_path / "clean").glob("clock-*"):
+        shutil.rmtree(folder)
+    for name in ("clean", "second"):
+        write_metadata(tmp_path / name, Metadata((1, 4), 300))
+    (tmp_path / "clean" / ".kafka_cleanshutdown").unlink()
+    assert differs(spark, tmp_path, case) == ""
+
+
+@pytest.mark.spark
+def test_between_log_and_snapshot_a_broker_may_have_come_and_gone(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    case = Case("head", 0, HEAD | {"name": "a head that is deleted", "finds": [SKEWED]})
+    DumpWriter(tmp_path).write([case])
+    write_metadata(tmp_path / "clean", Metadata((1,), END))
+    folder = tmp_path / "clean" / "__cluster_metadata-0"
+    (snapshot,) = folder.glob("*.log")
+    snapshot.rename(folder / f"{500:020}-0000000001.checkpoint")
+    write_metadata(tmp_path / "log", Metadata((1,), 50))
+    for log in (tmp_path / "log" / folder.name).glob("*.log"):
+        shutil.move(log, folder)
+    shutil.rmtree(tmp_path / "log")
+    (tmp_path / "clean" / ".kafka_cleanshutdown").unlink()
+    assert differs(spark, tmp_path, case) == ""
