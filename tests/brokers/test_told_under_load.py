@@ -87,7 +87,7 @@ def set_epochs_back(answers: Path) -> None:
     told = json.loads(answers.read_text())
     for one in told["answers"]:
         for topic in one.get("answer", {}).get("topics") or ():
-            for partition in topic["partitions"]:
+            for partition in topic.get("partitions", ()):
                 for producer in partition.get("active_producers", ()):
                     producer["producer_epoch"] -= 1
     answers.write_text(json.dumps(told))

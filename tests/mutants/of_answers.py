@@ -22,7 +22,7 @@ def _retell(scene: Scene, view: View, change: Callable[[dict[str, Any]], None]) 
     told = json.loads(view.directory.files[ANSWERS])
     for one in told["answers"]:
         for topic in one["answer"].get("topics", ()):
-            for partition in topic["partitions"]:
+            for partition in topic.get("partitions", ()):
                 if (topic["name"], partition["partition_index"]) == view.place:
                     change(one | {"of_partition": partition})
     view.directory.files[ANSWERS] = json.dumps(told).encode()
