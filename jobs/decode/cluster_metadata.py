@@ -255,7 +255,7 @@ def _with_brokers(
         fact["number"] for _, copy in copies for fact in copy.of_kind(RegisteredBroker)
     )
     all_stopped = brokers <= stopped & {broker for broker, _ in whole}
-    latest = max((copy.up_to_ms or 0 for _, copy in whole), default=0)
+    latest = max(copy.up_to_ms or 0 for _, copy in whole)
     return replace(cluster, registered=brokers, registered_up_to_ms=None if all_stopped else latest)
 
 

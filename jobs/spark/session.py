@@ -60,7 +60,7 @@ INTERPRETED_ROWS = 300_000
 INTERPRETED = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    # Else each task of a join carries the whole plan below it, and each window is serialized twice.
+    # Else the tasks of a join carry the plans of both its sides.
     "spark.sql.execution.usePartitionEvaluator": "true",
 }
 # Filters that could be inferred from others spare rows, of which there are few.

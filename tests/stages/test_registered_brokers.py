@@ -80,6 +80,19 @@ def write_broker(directory: Path, number: int, partition: Path) -> None:
     (directory / "dump-manifest.json").write_text(json.dumps(manifest))
 
 
+def two_brokers(root: Path, case: Case, first: Metadata, second: Metadata) -> None:
+    """The case on broker 1, and broker 4 beside it; both run, each with a copy of the list."""
+    DumpWriter(root).write([case])
+    copied = root / "copied"
+    shutil.copytree(root / "clean" / f"{case.topic}-0", copied)
+    (root / "second").mkdir()
+    write_broker(root / "second", 4, copied)
+    shutil.rmtree(root / "live")
+    write_metadata(root / "clean", first)
+    write_metadata(root / "second", second)
+    (root / "clean" / ".kafka_cleanshutdown").unlink()
+
+
 def differs(spark: SparkSession, folder: Path, case: Case) -> str:
     audited = AuditedCases.of(audit_dump(spark, folder))
     told = difference(case, audited)
@@ -112,13 +125,7 @@ def test_the_leader_is_in_the_dump_if_the_list_of_brokers_is_as_late(
     finds: dict[str, str],
 ) -> None:
     case = Case("lags", 0, FOLLOWER | {"name": "a follower that lags", "finds": [finds]})
-    DumpWriter(tmp_path).write([case])
-    (tmp_path / "second").mkdir()
-    write_broker(tmp_path / "second", 4, tmp_path / "live" / "clock-2")
-    shutil.rmtree(tmp_path / "live")
-    write_metadata(tmp_path / "clean", first)
-    write_metadata(tmp_path / "second", second)
-    (tmp_path / "clean" / ".kafka_cleanshutdown").unlink()
+    two_brokers(tmp_path, case, first, second)
     for name in ("clean", "second") if stopped else ():
         (tmp_path / name / ".kafka_cleanshutdown").touch()
     assert differs(spark, tmp_path, case) == ""
@@ -156,13 +163,7 @@ def test_a_copy_that_a_checkpoint_lists_may_be_the_leaders(
 ) -> None:
     finds = LAGS if listed else LOST
     case = Case("lags", 0, FOLLOWER | {"name": "a follower that lags", "finds": [finds]})
-    DumpWriter(tmp_path).write([case])
-    (tmp_path / "second").mkdir()
-    write_broker(tmp_path / "second", 4, tmp_path / "live" / "clock-2")
-    shutil.rmtree(tmp_path / "live")
-    for name in ("clean", "second"):
-        write_metadata(tmp_path / name, Metadata((1, 4), 480))
-    (tmp_path / "clean" / ".kafka_cleanshutdown").unlink()
+    two_brokers(tmp_path, case, Metadata((1, 4), 480), Metadata((1, 4), 480))
     if listed:
         both = f"0\n2\nother 0 2\n{case.topic} 0 3\n"
         (tmp_path / "second" / "replication-offset-checkpoint").write_text(both)
@@ -176,16 +177,9 @@ def test_a_list_is_not_as_late_as_copies_that_nobody_dated(
     given = {name: value for name, value in FOLLOWER.items() if name != "copied_at"}
     given |= {"alone": True, "before": True, "name": "of no moment", "finds": [LAGS]}
     case = Case("undated", 0, given)
-    DumpWriter(tmp_path).write([case])
-    (tmp_path / "second").mkdir()
-    shutil.copytree(tmp_path / "clean" / f"{case.topic}-0", tmp_path / "copied")
-    write_broker(tmp_path / "second", 4, tmp_path / "copied")
-    shutil.rmtree(tmp_path / "live")
+    two_brokers(tmp_path, case, Metadata((1, 4), 300), Metadata((1, 4), 300))
     for folder in (tmp_path / "clean").glob("clock-*"):
         shutil.rmtree(folder)
-    for name in ("clean", "second"):
-        write_metadata(tmp_path / name, Metadata((1, 4), 300))
-    (tmp_path / "clean" / ".kafka_cleanshutdown").unlink()
     assert differs(spark, tmp_path, case) == ""
 
 

@@ -71,8 +71,7 @@ def metadata_rows(
 
     Of the partitions of a topic the highest is a row, of the registrations of a broker the first,
     and of the blocks of producer ids the first, the last, and those that do not follow the one
-    before. Damage and missing offsets are
-    Undecodable facts; a log of KRaft is never compacted.
+    before. Damage and missing offsets are Undecodable facts; a log of KRaft is never compacted.
     """
     frames = FrameWalker(source, options.max_batch_bytes, 0, MAX_OFFSET).walk()
     # Its records are read at any depth, so those that cannot be must be known.
