@@ -24,7 +24,7 @@ from udfs.arrow.batches import Decoded, DecodeOptions, decode_batches
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.frames import FrameWalker
 from udfs.arrow.offsets_split import offsets_split
-from udfs.arrow.rows import RowBuilder
+from udfs.arrow.rows import RowBuilder, whole_rows
 from udfs.arrow.segment import read_segment
 from udfs.arrow.txn_log_rows import txn_log_rows
 from udfs.wire.batches import faults
@@ -176,7 +176,7 @@ def test_consumers_received_the_offsets_that_we_read(scenario: Path) -> None:
 def summary_of(data: bytes) -> dict[str, Any]:
     source = ByteRange(BytesIO(data), 0, len(data), len(data))
     *_, last = read_segment(source, WHOLE_FILE, OPTIONS)
-    summary: dict[str, Any] = last.column("summary")[0].as_py()
+    summary: dict[str, Any] = whole_rows([last]).column("summary")[0].as_py()
     return summary
 
 
@@ -234,6 +234,6 @@ def test_transactional_ids_are_read_in_every_format(tmp_path: Path) -> None:
     source, read = decoded(log)
     builder = RowBuilder({"partition_index": 0, "file_index": 0, "start": 0})
     (rows,) = txn_log_rows(builder, source, read.headers, LIMIT, False)
-    entries = rows.column("txn_log_record").to_pylist()
+    entries = whole_rows([rows]).column("txn_log_record").to_pylist()
     found = [(row["offset"], row["timestamp"], row["tombstone"], row["error"]) for row in entries]
     assert found == [(0, 7, True, None), (1, 8, True, None)]

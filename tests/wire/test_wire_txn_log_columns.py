@@ -12,7 +12,7 @@ from tests.wire_writer import txn_log as txn_writer
 from udfs.arrow import txn_log_columns
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.frames import FrameWalker
-from udfs.arrow.rows import RowBuilder
+from udfs.arrow.rows import RowBuilder, whole_rows
 from udfs.arrow.txn_log_columns import Usual, UsualColumns
 from udfs.arrow.txn_log_rows import txn_log_rows
 from udfs.wire.batches.batch_headers import BatchHeaders, read_headers
@@ -72,7 +72,8 @@ def read(log: bytes) -> tuple[ByteRange, BatchHeaders]:
 
 def rows_of(log: bytes) -> list[dict[str, Any]]:
     parts = txn_log_rows(RowBuilder(SPLIT), *read(log), LIMIT, False)
-    rows = [row for part in parts for row in part.column("txn_log_record").to_pylist()]
+    found = whole_rows(parts).column("txn_log_record").to_pylist()
+    rows: list[dict[str, Any]] = [row for row in found if row is not None]
     return sorted(rows, key=lambda row: row["offset"])
 
 

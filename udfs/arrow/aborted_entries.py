@@ -11,7 +11,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from schemas import log_row
 from udfs.arrow.blocks import pack_block
-from udfs.arrow.rows import RowBuilder
+from udfs.arrow.rows import RowBuilder, Rows, typed_column
 
 SCHEMA: pa.Schema = to_arrow_schema(log_row.ABORTED_ENTRY)
 # About 60 bytes each: a block stays far below the size of a Spark row that hurts.
@@ -20,11 +20,13 @@ BLOCK_ENTRIES = 65_536
 
 def entry_rows(
     builder: RowBuilder, entries: NDArray[Any], position: NDArray[np.int64], length: int
-) -> Iterator[pa.RecordBatch]:
+) -> Iterator[Rows]:
     """Rows of kind ABORTED for entries (`txn_index.STORED`) of one file.
 
     `position`, `length`: where each lies, in bytes or, in a text, lines.
     """
+    if not entries.size:
+        return
     columns = {name: entries[name].astype(np.int64) for name in entries.dtype.names or ()}
     columns |= {
         "position": position,
@@ -33,10 +35,7 @@ def entry_rows(
     }
     known = {"previous_last": np.arange(entries.size) == 0}
     rows = pa.RecordBatch.from_arrays(
-        [
-            pa.array(columns[field.name], mask=known.get(field.name)).cast(field.type)
-            for field in SCHEMA
-        ],
+        [typed_column(columns[field.name], known.get(field.name), field.type) for field in SCHEMA],
         schema=SCHEMA,
     )
     for at in range(0, rows.num_rows, BLOCK_ENTRIES):

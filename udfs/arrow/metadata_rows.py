@@ -6,7 +6,6 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from schemas import log_row
@@ -14,7 +13,7 @@ from schemas.topics import METADATA_TOPIC
 from udfs.arrow.batches import Decoded, DecodeOptions, decode_batches
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.frames import Frames, FrameWalker
-from udfs.arrow.rows import RowBuilder
+from udfs.arrow.rows import RowBuilder, Rows
 from udfs.arrow.sections import readable, sections
 from udfs.rules.extent import MAX_OFFSET
 from udfs.wire.batches.batch_headers import BatchHeaders, Bools
@@ -66,7 +65,7 @@ MAX_TOPICS = 200_000
 
 def metadata_rows(
     source: ByteRange, split: dict[str, Any], options: DecodeOptions
-) -> Iterator[pa.RecordBatch]:
+) -> Iterator[Rows]:
     """Rows of `log_row.METADATA_TYPE` and the summary of one split of a log or snapshot.
 
     Of the partitions of a topic the highest is a row, of the registrations of a broker the first,

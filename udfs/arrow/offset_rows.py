@@ -15,7 +15,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from schemas import log_row
 from udfs.arrow.blocks import pack_block
 from udfs.arrow.offsets_split import OffsetsSplit
-from udfs.arrow.rows import RowBuilder
+from udfs.arrow.rows import RowBuilder, Rows
 from udfs.wire.batches.batch_headers import Int64s
 from udfs.wire.offsets.offset_replay import Commits, InEffect, take_effect, went_back
 
@@ -64,7 +64,7 @@ def _late_commits(
         yield row
 
 
-def offset_rows(builder: RowBuilder, split: OffsetsSplit) -> Generator[pa.RecordBatch, None, Row]:
+def offset_rows(builder: RowBuilder, split: OffsetsSplit) -> Generator[Rows, None, Row]:
     """Yields rows of all kinds of this topic, and returns what the summary says."""
     commits, record = split.commits()
     effect, pending = take_effect(commits, split.markers())

@@ -11,7 +11,7 @@ from schemas import log_row
 from udfs.arrow.batches import Decoded
 from udfs.arrow.blocks import pack_block
 from udfs.arrow.initial_runs import initial_runs
-from udfs.arrow.rows import RowBuilder
+from udfs.arrow.rows import RowBuilder, Rows
 from udfs.arrow.run_rows import Replayable
 from udfs.wire.batches import faults
 from udfs.wire.batches.batch_headers import BatchHeaders, Bools
@@ -51,7 +51,7 @@ def _row(split: dict[str, Any], states: States) -> dict[str, Any]:
 
 def changed_states(
     builder: RowBuilder, decoded: Decoded, given: Replayable, split: dict[str, Any]
-) -> Iterator[pa.RecordBatch]:
+) -> Iterator[Rows]:
     """Rows of kind PRODUCER_STATES of a split of a segment, one a snapshot that lies after it.
 
     Where the log start lies between, two: of what is below it and of the rest. A range in which a
@@ -95,7 +95,7 @@ def _producers(headers: BatchHeaders, chosen: Bools, start: int, end: int) -> li
 
 def snapshot_rows(
     builder: RowBuilder, data: bytes, split: dict[str, Any]
-) -> Generator[pa.RecordBatch, None, dict[str, Any]]:
+) -> Generator[Rows, None, dict[str, Any]]:
     """Rows of a `.snapshot`: its states, or what is wrong with it. Returns what its summary says.
 
     Where the log begins with it (starts_log), each state is a run too.
@@ -132,7 +132,7 @@ def _around(split: dict[str, Any]) -> tuple[int | None, int | None]:
 
 def fault_row(
     builder: RowBuilder, split: dict[str, Any], error: WireError, position: int, size: int
-) -> pa.RecordBatch:
+) -> Rows:
     """The row of a snapshot that cannot be used; what stands at `position` shows it."""
     _, following = _around(split)
     row = {
@@ -147,7 +147,7 @@ def fault_row(
 
 def held_states(
     builder: RowBuilder, states: States, split: dict[str, Any], in_text: bool = False
-) -> Generator[pa.RecordBatch, None, bool]:
+) -> Generator[Rows, None, bool]:
     """Rows of the states of a snapshot; returns whether they are all, and the log begins there.
 
     A text does not say how many there are, so that one which it lacks is not known.

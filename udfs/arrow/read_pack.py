@@ -14,7 +14,7 @@ from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.log_ends import end_of_log
 from udfs.arrow.metadata_rows import metadata_rows
 from udfs.arrow.producer_states import snapshot_rows
-from udfs.arrow.rows import RowBuilder, whole_rows
+from udfs.arrow.rows import RowBuilder, Rows, whole_rows
 from udfs.arrow.segment import read_segment
 from udfs.arrow.side_files import JUDGED_ALONE, faults_alone
 from udfs.arrow.text_section import read_text_section
@@ -29,7 +29,7 @@ PRODUCER_SNAPSHOT = "producer_snapshot"
 EARLIER_COORDINATOR_LOG = "earlier_coordinator_log"
 # What waits for others to be joined with: little memory, and little time until it is seen.
 JOINED_BYTES = 4 << 20
-JOINED_BATCHES = 1_000
+JOINED_PARTS = 1_000
 LONGER = "became longer, though another segment follows it: it was replaced while it was audited"
 
 
@@ -37,7 +37,7 @@ def _side_file_summary(source: ByteRange) -> dict[str, Any]:
     return {"length": source.length, "digests": source.digests(), "shrank": source.shrank}
 
 
-def _read_txn_index(source: ByteRange, split: dict[str, Any]) -> Iterator[pa.RecordBatch]:
+def _read_txn_index(source: ByteRange, split: dict[str, Any]) -> Iterator[Rows]:
     """Entries of a `.txnindex`, small enough to be read whole (34 bytes an abort)."""
     entries, trailing = txn_index.decode(source.data[: source.length])
     builder = RowBuilder(split)
@@ -47,7 +47,7 @@ def _read_txn_index(source: ByteRange, split: dict[str, Any]) -> Iterator[pa.Rec
     yield builder.nested(log_row.SUMMARY, "summary", [summary])
 
 
-def _read_side_file(source: ByteRange, split: dict[str, Any]) -> Iterator[pa.RecordBatch]:
+def _read_side_file(source: ByteRange, split: dict[str, Any]) -> Iterator[Rows]:
     """What the entries of a side file say against each other, and its summary."""
     builder, summary = RowBuilder(split), _side_file_summary(source)
     try:
@@ -59,7 +59,7 @@ def _read_side_file(source: ByteRange, split: dict[str, Any]) -> Iterator[pa.Rec
     yield builder.nested(log_row.SUMMARY, "summary", [summary])
 
 
-def _read_snapshot(source: ByteRange, split: dict[str, Any]) -> Iterator[pa.RecordBatch]:
+def _read_snapshot(source: ByteRange, split: dict[str, Any]) -> Iterator[Rows]:
     """A `.snapshot`, small enough to be read whole (46 bytes a producer)."""
     builder = RowBuilder(split)
     summary = _side_file_summary(source)
@@ -69,9 +69,7 @@ def _read_snapshot(source: ByteRange, split: dict[str, Any]) -> Iterator[pa.Reco
     yield builder.nested(log_row.SUMMARY, "summary", [summary])
 
 
-def read_split(
-    file: BinaryIO, split: dict[str, Any], options: DecodeOptions
-) -> Iterator[pa.RecordBatch]:
+def read_split(file: BinaryIO, split: dict[str, Any], options: DecodeOptions) -> Iterator[Rows]:
     """Rows of one split of an open file; the last one is its summary."""
     if split.get("first_line") is not None:
         yield from read_text_section(file, split, options)
@@ -110,7 +108,7 @@ def _refuse_replaced(file: BinaryIO, split: dict[str, Any]) -> None:
 
 def _read_or_report(
     split: dict[str, Any], opened: Opener, options: DecodeOptions
-) -> Iterator[pa.RecordBatch]:
+) -> Iterator[Rows]:
     """A file that cannot be read as it was listed is a summary with an error, not a failed task.
 
     Rows that it gave before are of no use either: see `jobs.model.unread`.
@@ -133,19 +131,19 @@ def read_packs(
         yield from _joined(_rows_of_pack(splits, options))
 
 
-def _rows_of_pack(splits: list[dict[str, Any]], options: DecodeOptions) -> Iterator[pa.RecordBatch]:
+def _rows_of_pack(splits: list[dict[str, Any]], options: DecodeOptions) -> Iterator[Rows]:
     for split, opened in opened_ahead(splits):
         yield from _read_or_report(split, opened, options)
 
 
-def _joined(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same rows in fewer batches: each costs the JVM a millisecond, however small it is."""
-    held: list[pa.RecordBatch] = []
+def _joined(parts: Iterator[Rows]) -> Iterator[pa.RecordBatch]:
+    """The rows in few record batches: each costs the JVM a millisecond, however small it is."""
+    held: list[Rows] = []
     size = 0
-    for batch in batches:
-        held.append(batch)
-        size += batch.get_total_buffer_size()
-        if size >= JOINED_BYTES or len(held) >= JOINED_BATCHES:
+    for part in parts:
+        held.append(part)
+        size += part.held_bytes()
+        if size >= JOINED_BYTES or len(held) >= JOINED_PARTS:
             yield whole_rows(held)
             held, size = [], 0
     if held:

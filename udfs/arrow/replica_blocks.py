@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from schemas import log_row
 from udfs.arrow.byte_range import ByteRange
-from udfs.arrow.rows import RowBuilder
+from udfs.arrow.rows import RowBuilder, Rows
 from udfs.wire.batches.batch_headers import BatchHeaders, Int64s
 from udfs.wire.batches.fingerprints import fingerprints
 
@@ -54,7 +54,7 @@ def compared(batches: Batches, first: int, end: int) -> NDArray[np.bool_]:
 
 def block_rows(
     builder: RowBuilder, source: ByteRange, batches: Batches, cuts: list[int]
-) -> Iterator[pa.RecordBatch]:
+) -> Iterator[Rows]:
     """Rows of `log_row.BLOCK_TYPE` for the batches of a split, whose positions are those in it.
 
     `cuts`: offsets at which blocks end, the first and the last of which bound what is compared.

@@ -15,7 +15,7 @@ from udfs.arrow.batches import Decoded
 from udfs.arrow.blocks import pack_block
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.replica_blocks import BLOCK_OFFSETS
-from udfs.arrow.rows import RowBuilder
+from udfs.arrow.rows import RowBuilder, Rows
 from udfs.arrow.sections import UNREADABLE, readable, sections
 from udfs.rules.producer_step import sequence_at
 from udfs.wire.batches import records
@@ -245,7 +245,7 @@ def retained_record_rows(
     reach: int,
     buckets: int,
     limit: int,
-) -> Iterator[pa.RecordBatch]:
+) -> Iterator[Rows]:
     """Rows of `log_row.RETAINED_RECORDS_TYPE` of a split with that many stretches of damage.
 
     `reach`: offset up to which the cleaner of any copy came, exclusive; `buckets`: over how many

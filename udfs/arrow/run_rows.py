@@ -15,7 +15,7 @@ from schemas import log_row
 from schemas.topics import COORDINATOR_TOPICS
 from udfs.arrow.batches import Decoded
 from udfs.arrow.blocks import pack_block
-from udfs.arrow.rows import RowBuilder, typed_column
+from udfs.arrow.rows import RowBuilder, Rows, Values, typed_column
 from udfs.rules.memory import KNOWN_BATCHES, is_remembered_from
 from udfs.wire.batches import faults, records
 from udfs.wire.batches.batch_headers import Int64s
@@ -27,8 +27,6 @@ ABORT_SCHEMA: pa.Schema = to_arrow_schema(log_row.REGULAR_ABORT)
 # About 100 bytes a transaction: a block stays far below the size of a Spark row that hurts.
 BLOCK_TRANSACTIONS = 32_768
 RUN_NAMES = tuple(field.name for field in log_row.RUN_COLUMNS)
-
-Values = tuple[NDArray[Any], NDArray[np.bool_] | None]
 
 
 class Replayable(NamedTuple):
@@ -219,7 +217,7 @@ def run_rows(
     given: Replayable,
     split: dict[str, Any],
     expiration_ms: int,
-) -> Iterator[pa.RecordBatch]:
+) -> Iterator[Rows]:
     """Rows of kind RUN and REGULAR of one split."""
     if not given.batch.size:
         return

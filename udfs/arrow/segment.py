@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from schemas import log_row
@@ -17,7 +16,7 @@ from udfs.arrow.offsets_split import offsets_split
 from udfs.arrow.producer_states import changed_states
 from udfs.arrow.replica_blocks import block_rows, stored_batches
 from udfs.arrow.retained_records import retained_record_rows
-from udfs.arrow.rows import RowBuilder
+from udfs.arrow.rows import RowBuilder, Rows
 from udfs.arrow.run_rows import replayable, run_rows
 from udfs.arrow.side_files import faults_beside
 from udfs.arrow.txn_log_rows import txn_log_rows
@@ -268,7 +267,7 @@ def segment_frames(source: ByteRange, split: dict[str, Any], options: DecodeOpti
 
 def read_segment(
     source: ByteRange, split: dict[str, Any], options: DecodeOptions
-) -> Iterator[pa.RecordBatch]:
+) -> Iterator[Rows]:
     """All rows of one split of a `.log` file. Bad bytes become rows, never exceptions."""
     topic = split["topic"]
     frames = segment_frames(source, split, options)

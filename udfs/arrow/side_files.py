@@ -8,14 +8,13 @@ from collections.abc import Generator, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from schemas import log_row
 from udfs.arrow.batches import Decoded
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.frames import SMALLEST_BATCH, Frames
-from udfs.arrow.rows import RowBuilder
+from udfs.arrow.rows import RowBuilder, Rows
 from udfs.wire.batches.batch_headers import Int64s
 from udfs.wire.errors import WireError
 from udfs.wire.side_files import index_rules, leader_epochs, sparse_index
@@ -126,7 +125,7 @@ def _entry(index: Index, fault: Fault) -> Row:
 
 def index_faults(
     builder: RowBuilder, index: Index, log: Batches, positions: Int64s, lengths: Int64s
-) -> Iterator[pa.RecordBatch]:
+) -> Iterator[Rows]:
     """Entries of an index that contradict the batches of a split, which lie at `positions`."""
     rule = (
         index_rules.offset_index_faults
@@ -147,9 +146,7 @@ def index_faults(
     yield from _as_rows(builder, rows)
 
 
-def index_faults_alone(
-    builder: RowBuilder, index: Index, split: Row
-) -> Generator[pa.RecordBatch, None, int]:
+def index_faults_alone(builder: RowBuilder, index: Index, split: Row) -> Generator[Rows, None, int]:
     """What the entries of an index say against each other; returns how many there are."""
     times = index.kind == TIME_INDEX
     found = index_rules.faults_alone(
@@ -192,7 +189,7 @@ def _epoch_faults(side: SideFile, split: Row, decoded: Decoded) -> Iterator[Row]
 
 def faults_beside(
     builder: RowBuilder, source: ByteRange, split: Row, frames: Frames, decoded: Decoded
-) -> Iterator[pa.RecordBatch]:
+) -> Iterator[Rows]:
     """Rows of `log_row.SIDE_FAULT`: what the files beside a segment say against its batches."""
     log = _batches(source, frames, decoded)
     for side in _files_beside(split):
@@ -203,7 +200,7 @@ def faults_beside(
             yield from index_faults(builder, index, log, log.position, decoded.headers.length)
 
 
-def _as_rows(builder: RowBuilder, faults: Iterable[Row]) -> Iterator[pa.RecordBatch]:
+def _as_rows(builder: RowBuilder, faults: Iterable[Row]) -> Iterator[Rows]:
     rows = list(faults)
     if rows:
         yield builder.nested(log_row.SIDE_FAULT, "side_fault", rows[:MAX_FAULTS])
@@ -211,7 +208,7 @@ def _as_rows(builder: RowBuilder, faults: Iterable[Row]) -> Iterator[pa.RecordBa
 
 def faults_alone(
     builder: RowBuilder, split: Row, content: NDArray[np.uint8]
-) -> Generator[pa.RecordBatch, None, int]:
+) -> Generator[Rows, None, int]:
     """Rows of `log_row.SIDE_FAULT`: what the entries of one side file say against each other.
 
     Returns how many entries it has. Raises WireError where a broker could not read it either.

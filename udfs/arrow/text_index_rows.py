@@ -7,9 +7,8 @@ from collections.abc import Generator, Iterable, Iterator
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
-from udfs.arrow.rows import RowBuilder
+from udfs.arrow.rows import RowBuilder, Rows
 from udfs.arrow.side_files import Index, index_faults, index_faults_alone
 from udfs.wire.side_files.index_rules import Batches
 from udfs.wire.text import text_dump
@@ -57,7 +56,7 @@ def _stored(part: Gathered) -> Batches:
 
 def text_index_faults(
     builder: RowBuilder, indexes: list[Index], part: Gathered, start: int
-) -> Iterator[pa.RecordBatch]:
+) -> Iterator[Rows]:
     """Rows of `log_row.SIDE_FAULT`: entries that contradict a stretch that begins at line `start`.
 
     Where the text prints records alone (0.11 to 2.1), sizes of batches are not known.
@@ -71,7 +70,7 @@ def text_index_faults(
 
 def text_index_rows(
     builder: RowBuilder, items: Iterable[text_dump.Item], split: dict[str, Any]
-) -> Generator[pa.RecordBatch, None, int]:
+) -> Generator[Rows, None, int]:
     """What the entries of an index say against each other; returns how many there are."""
     index = _index(split, items, split["base_offset"])
     return (yield from index_faults_alone(builder, index, split))

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 import numpy as np
-import pyarrow as pa
 
 from schemas import log_row
 from schemas.topics import COORDINATOR_TOPICS, OFFSETS_TOPIC, TXN_LOG_TOPIC
@@ -17,7 +16,7 @@ from udfs.arrow.batches import Decoded, DecodeOptions, record_faults
 from udfs.arrow.frames import Damage, Frames
 from udfs.arrow.offset_rows import offset_rows
 from udfs.arrow.producer_states import changed_states, fault_row, held_states
-from udfs.arrow.rows import RowBuilder
+from udfs.arrow.rows import RowBuilder, Rows
 from udfs.arrow.run_rows import replayable, run_rows
 from udfs.arrow.segment import (
     discontinuity_rows,
@@ -89,7 +88,7 @@ def decoded_text(
 
 def read_text_section(
     file: BinaryIO, split: dict[str, Any], options: DecodeOptions
-) -> Iterator[pa.RecordBatch]:
+) -> Iterator[Rows]:
     """Rows of one section; `split` has the fields of `schemas.log_row.SPLIT`."""
     section = _Section(file, split)
     yield from READERS[split["kind"]](section, split, options)
@@ -97,7 +96,7 @@ def read_text_section(
 
 def _read_segment(
     section: _Section, split: dict[str, Any], options: DecodeOptions
-) -> Iterator[pa.RecordBatch]:
+) -> Iterator[Rows]:
     gatherer = Gatherer(
         with_records=split["with_records"],
         keep_printed=split["decoded"] and split["topic"] in (TXN_LOG_TOPIC, OFFSETS_TOPIC),
@@ -123,7 +122,7 @@ def _rows(
     options: DecodeOptions,
     of_section: dict[str, Any],
     indexes: list[Index],
-) -> Iterator[pa.RecordBatch]:
+) -> Iterator[Rows]:
     """Rows of a stretch of a section that begins at line `split["start"]`."""
     start, lines = split["start"], part.headers.position
     part = part._replace(headers=part.headers._replace(position=lines - start))
@@ -166,9 +165,7 @@ def _rows(
     yield builder.nested(log_row.SUMMARY, "summary", [summary])
 
 
-def _read_txn_index(
-    section: _Section, split: dict[str, Any], _: DecodeOptions
-) -> Iterator[pa.RecordBatch]:
+def _read_txn_index(section: _Section, split: dict[str, Any], _: DecodeOptions) -> Iterator[Rows]:
     """Entries of a `.txnindex`, which has a line for each abort."""
     numbers_of, lines = [], []
     for item in section.items():
@@ -191,9 +188,7 @@ def _side_summary(section: _Section, items: list[text_dump.Item]) -> dict[str, A
     return section.summary() | {"error": error}
 
 
-def _read_snapshot(
-    section: _Section, split: dict[str, Any], _: DecodeOptions
-) -> Iterator[pa.RecordBatch]:
+def _read_snapshot(section: _Section, split: dict[str, Any], _: DecodeOptions) -> Iterator[Rows]:
     """A `.snapshot`: its states, or what the tool said of it."""
     builder, items = RowBuilder(split), list(section.items())
     for item in items:
@@ -210,9 +205,7 @@ def _read_snapshot(
     yield builder.nested(log_row.SUMMARY, "summary", [_side_summary(section, items)])
 
 
-def _read_index(
-    section: _Section, split: dict[str, Any], _: DecodeOptions
-) -> Iterator[pa.RecordBatch]:
+def _read_index(section: _Section, split: dict[str, Any], _: DecodeOptions) -> Iterator[Rows]:
     """An `.index` or `.timeindex`: what its entries say against each other."""
     builder, items = RowBuilder(split), list(section.items())
     entries = yield from text_index_rows(builder, items, split)

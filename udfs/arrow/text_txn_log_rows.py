@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from udfs.arrow.byte_range import ByteRange
-from udfs.arrow.rows import RowBuilder
+from udfs.arrow.rows import RowBuilder, Rows
 from udfs.arrow.txn_log_columns import UsualColumns
 from udfs.arrow.txn_log_rows import record_rows
 from udfs.arrow.txn_log_unusual import (
@@ -83,7 +83,7 @@ def _records(
 
 def text_txn_log_rows(
     builder: RowBuilder, headers: BatchHeaders, split: dict[str, Any], printed: list[PrintedRecord]
-) -> Generator[pa.RecordBatch, None, dict[str, Any]]:
+) -> Generator[Rows, None, dict[str, Any]]:
     """Entry rows of the data batches of a stretch of a text that begins at line `start` of `split`.
 
     Returns its summary. None of them is folded away.

@@ -11,7 +11,7 @@ from schemas import log_row
 from schemas.coordinator_states import PREPARE_COMMIT
 from udfs.arrow.blocks import pack_block
 from udfs.arrow.byte_range import ByteRange
-from udfs.arrow.rows import RowBuilder
+from udfs.arrow.rows import RowBuilder, Rows
 from udfs.arrow.txn_log_columns import UsualColumns
 from udfs.arrow.txn_log_unusual import RECORD, Unusual, unusual_records
 from udfs.rules.attribution import took_effect
@@ -265,7 +265,7 @@ def txn_log_rows(
     limit: int,
     foldable: bool,
     place: Place = UNPLACED,
-) -> Generator[pa.RecordBatch, None, dict[str, Any]]:
+) -> Generator[Rows, None, dict[str, Any]]:
     """Rows of all records of a split, and blocks of those folded away; returns its summary.
 
     `foldable`: the dump has the partition only once, so its records need not be held against
@@ -283,7 +283,7 @@ def record_rows(
     others: list[Unusual],
     foldable: bool,
     place: Place = UNPLACED,
-) -> Generator[pa.RecordBatch, None, dict[str, Any]]:
+) -> Generator[Rows, None, dict[str, Any]]:
     """`txn_log_rows` of records that are read already."""
     if not usual.batch.size and not others:
         return {}
