@@ -74,7 +74,9 @@ def all_transactions(replayed: DataFrame, folded: DataFrame | None, *added: str)
     """COLUMNS of transactions, open ones too, and of markers alone; `added`: what both have, too.
 
     `replayed`: rows of `jobs.replay.transactions.transactions`, or some of them; `folded`: rows of
-    `log_row.REGULAR_TXN` or REGULAR_ABORT with their place, None where nobody asks for any.
+    `log_row.REGULAR_TXN` or REGULAR_ABORT with their place, None where nobody asks for any. To be
+    added, too: previous_marker_offset, where nothing of the producer is missing from there to the
+    marker before (that marker, or its own first offset if that was folded away); null for none.
 
     producer_epoch: of the data, null where data of several lie between two markers; highest_epoch:
     the highest of them. outcome: commit, abort or open. previous_epoch: producer epoch of the
@@ -100,6 +102,9 @@ def _replayed(transactions: DataFrame) -> DataFrame:
         # Data of several epochs between two markers are the fault of a missing marker.
         "producer_epoch": F.when(of_one_epoch, F.col("highest_epoch")),
         "previous_epoch": F.coalesce("marker_epoch_before", "previous_marker.epoch", F.lit(-1)),
+        "previous_marker_offset": F.when(
+            F.col("marker_epoch_before").isNotNull(), F.coalesce("first_offset", "marker_offset")
+        ).otherwise(F.col("previous_marker.offset")),
         "first_file_index": F.coalesce("first_file_index", "marker_file_index"),
         "first_position": F.coalesce("first_position", "marker_position"),
         "first_length": F.coalesce("first_length", "marker_length"),
@@ -115,5 +120,6 @@ def folded_transactions(regular: DataFrame) -> DataFrame:
         "marker_file_index": F.col("file_index"),
         "outcome": F.when(F.col("marker_commit"), "commit").otherwise("abort"),
         "previous_epoch": F.col("marker_epoch_before"),
+        "previous_marker_offset": F.col("first_offset"),
     }
     return regular.withColumns(own)

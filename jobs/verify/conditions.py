@@ -136,6 +136,19 @@ def end_may_be_another() -> Column:
     return surely(marker_lost(F.col("last_offset"), behind, F.col("marker_offset") - 1))
 
 
+def is_first_of_its_epoch() -> Column:
+    """Whether a transaction with data is surely the first of its epoch in the copy.
+
+    The marker before it has a lower epoch, and none that may have this one is missing or emptied
+    in between, nor gone with the head of the log. Asks `LOST_OFFSETS` of the copy.
+    """
+    before, epoch = F.col("previous_marker_offset"), F.col("producer_epoch")
+    behind = F.coalesce(before + 1, F.lit(0))
+    gone = marker_missing_between(behind, F.col("first_offset") - 1, epoch)
+    seen_from = before.isNotNull() | (F.col("first_base") == 0)
+    return surely((F.col("previous_epoch") < epoch) & seen_from & ~gone)
+
+
 def marker_gone_with_the_head() -> Excuse:
     """Of data before the log the cleaner may have taken the marker, too (context `transaction`)."""
     return explained(

@@ -16,7 +16,7 @@ COLUMNS = """
     coordinator_clean_shutdown:boolean, record:struct<ordinal:bigint, offset:bigint,
     file_index:int, position:bigint, length:int>, replicated:boolean>, output
     struct<aborted_epoch:int, committed_epoch:int, aborted_place:string,
-    aborts:bigint, aborted_previous_epoch:int, place:string, file_index:int, position:bigint,
+    aborts:bigint, aborted_first:boolean, place:string, file_index:int, position:bigint,
     length:int, first_offset:bigint, marker_offset:bigint, stable_below:bigint, moment:bigint>,
     outcome string, listed boolean, owned bigint, coordinator struct<broker:int, partition:int,
     transactional_id:string, producer_id:bigint, producer_epoch:int, state:string,

@@ -8,7 +8,13 @@ from pyspark.sql import functions as F
 
 from jobs.model.transactions import CLOSED_COLUMNS, all_transactions
 from jobs.spark.joins import small
-from jobs.verify.conditions import LOST_OFFSETS, end_may_be_another, lost_between, one_instant
+from jobs.verify.conditions import (
+    LOST_OFFSETS,
+    end_may_be_another,
+    is_first_of_its_epoch,
+    lost_between,
+    one_instant,
+)
 from jobs.verify.contexts.context import Context, with_paths
 from jobs.verify.contexts.open_transaction import coordinator_columns
 from jobs.verify.contexts.transaction import Ages, longest_open
@@ -51,7 +57,9 @@ def _ended(transactions: DataFrame, kinds: DataFrame, commit: bool) -> DataFrame
         .withColumn("producer_epoch", epoch)
         .filter(may_end(F.col("marker_epoch"), F.col("producer_epoch")))
     )
-    placed = decided.join(small(kinds), on="partition_index", how="inner")
+    placed = decided.join(small(kinds), on="partition_index", how="inner").withColumn(
+        "first_of_epoch", is_first_of_its_epoch()
+    )
     return placed.filter(
         (F.col("of_offsets") | ~F.col("coordinator_topic")) & ~end_may_be_another()
     )
@@ -83,9 +91,11 @@ def _contradictions(given: OffsetTransactions, partition_info: DataFrame) -> Dat
         *LOST_OFFSETS,
     )
 
-    aborted = _ended(all_transactions(given.transactions, given.regular_aborts), kinds, False)
-    committed = _ended(all_transactions(given.transactions, given.regular), kinds, True)
-    whole = F.struct(*[*CLOSED_COLUMNS, "place", "place_stable_below"])
+    before = "previous_marker_offset"
+    aborts = all_transactions(given.transactions, given.regular_aborts, before)
+    aborted = _ended(aborts, kinds, False)
+    committed = _ended(all_transactions(given.transactions, given.regular, before), kinds, True)
+    whole = F.struct(*[*CLOSED_COLUMNS, "place", "place_stable_below", "first_of_epoch"])
     # Before transaction.version 2 an epoch may have any number of them, and pairing each with each
     # would never end; the first in a partition stands for all.
     first_aborted = (
@@ -117,7 +127,7 @@ def _contradictions(given: OffsetTransactions, partition_info: DataFrame) -> Dat
             F.col("committed.marker_epoch").alias("committed_epoch"),
             F.col("aborted.place").alias("aborted_place"),
             F.col("aborts").alias("aborts"),
-            F.col("aborted.previous_epoch").alias("aborted_previous_epoch"),
+            F.col("aborted.first_of_epoch").alias("aborted_first"),
             output["place"].alias("place"),
             output["first_file_index"].alias("file_index"),
             output["first_position"].alias("position"),
@@ -143,7 +153,8 @@ def offset_transaction_context(
     coordinator's log says of the epoch (`jobs.replay.epoch_history`), null where that is not
     known as a whole; `listed`: it lists this partition. `output`: a partition with data of the
     same producer and epoch that was decided the other way, null for none, with the number of
-    ABORT markers of that epoch there (aborts). Added for irregular
+    ABORT markers of that epoch there (aborts), and whether what was aborted is surely the first of
+    its epoch in its partition (aborted_first). Added for irregular
     rows: decided_once (the history has one transaction), history_covers (nothing can have been
     added to it before this transaction ended), pending_groups (at most five), and the columns of
     the context `transaction` about coordinator and age.

@@ -47,7 +47,7 @@ def _raised(which: str) -> Column:
 def _one_transaction() -> Column:
     """The coordinator decided one transaction of the epoch, and what was aborted is part of it."""
     part = F.array_contains("history.listed", F.col("output.aborted_place"))
-    first = F.col("output.aborted_previous_epoch") < F.col("producer_epoch")
+    first = F.col("output.aborted_first")
     return F.col("decided_once") & surely(part) & (_raised("committed") | first)
 
 
