@@ -87,7 +87,7 @@ def _read(
 
 
 def _replay(
-    spark: SparkSession, progress: Progress, dump: Dump, read: Read
+    spark: SparkSession, request: Request, progress: Progress, dump: Dump, read: Read
 ) -> tuple[Replayed, int]:
     """Rebuilds the state of the log; also how many transactions with data it has."""
     decoded = read.decoded
@@ -103,6 +103,7 @@ def _replay(
             folded=folded(decoded),
             damages=read.damages,
             kept=read.kept,
+            clock_tolerance=request.settings.clock_tolerance_ms,
         )
         seen = replayed.transaction_count()
         say(f"{seen:,} transactions")
@@ -114,7 +115,7 @@ def _judge(
 ) -> Audit:
     """Replays and verifies what was read."""
     decoded = read.decoded
-    replayed, seen = _replay(spark, progress, dump, read)
+    replayed, seen = _replay(spark, request, progress, dump, read)
     with progress.stage("verify") as say:
         aborts = aborts_of(dump, read, replayed, request.settings.clock_tolerance_ms)
         now = (
@@ -194,7 +195,7 @@ def run_export(arguments: Arguments) -> int:
         progress = Progress(spark, arguments.quiet)
         dump, read = _read(spark, request, progress, configuration(wanted, settings), listed)
         with read.planned(spark):
-            replayed, _ = _replay(spark, progress, dump, read)
+            replayed, _ = _replay(spark, request, progress, dump, read)
             asked = ranges(replayed.partition_states(), dump, wanted)
         with progress.stage("export"):
             done = export(spark, asked, read, replayed, request, wanted)

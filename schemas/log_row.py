@@ -379,6 +379,15 @@ MISSING = table(
     integer("producer_epoch", "its producer epoch; null as above"),
 )
 
+CLOCK_TYPE = table(
+    long("lowest", "smallest timestamp by a broker's clock"),
+    long("last", "the one of the last batch that has one"),
+    long("last_replicated", "the same below the high watermark; null for none"),
+    long("set_back_from", "largest moment behind which an earlier one stands; null for none"),
+    long("set_back_to", "the earliest of those behind a later one; null for none"),
+)
+"""The timestamps by a broker's clock in the order of the log, ms (`udfs.rules.clock`)."""
+
 SUMMARY_TYPE = table(
     long("length", "bytes of the split or file that were there to read"),
     binary("digests", "SHA-256 of each MiB of the split, joined"),
@@ -404,6 +413,7 @@ SUMMARY_TYPE = table(
     long("broker_timestamp", "largest timestamp by a broker's clock, ms; null: none seen"),
     long("newest_timestamp", "largest timestamp of a batch, by any clock, ms"),
     long("replicated_timestamp", "the same below the high watermark, where that is known"),
+    column("clock", CLOCK_TYPE, "in which order these stand; null: none seen"),
     boolean("cleaner_traces", "a batch has a delete horizon, or lacks some or all of its records"),
     boolean("reaches_next", "a batch has an offset at or after the start of the next segment"),
     long("discontinuities_dropped", "discontinuities after the first 10,000, counted only"),

@@ -172,8 +172,9 @@ SPECIAL_COMPRESSORS: dict[str, Callable[[bytes], bytes]] = {
 COORDINATOR_TOPIC = "__transaction_state"
 # Of the cases that share them; one that stands alone has a further one.
 COORDINATOR_PARTITIONS = 5
-# The one in which records are missing or cannot be decoded.
-LOSSY_PARTITION = 4
+# Those in which records are missing or cannot be decoded, and in which leader epochs rise.
+LOSSY_PARTITION, RAISING_PARTITION = 4, 3
+SHARED_PARTITIONS = range(3)
 METADATA_TOPIC = "__cluster_metadata"
 NEXT_PRODUCER_ID = 1_000_000_000
 CLOCK_TOPIC = "clock"
@@ -943,8 +944,13 @@ class CoordinatorLog:
         """
         if case.pid_base in self._alone:
             return partition == self._alone[case.pid_base]
-        loses = any("skip=" in text or "stored=" in text for text in case.given["coordinator"])
-        return partition < COORDINATOR_PARTITIONS and (partition == LOSSY_PARTITION) == loses
+        lines = case.given["coordinator"]
+        if any("skip=" in text or "stored=" in text for text in lines):
+            return partition == LOSSY_PARTITION
+        # Leader epochs only rise.
+        if any("leader=" in text for text in lines):
+            return partition == RAISING_PARTITION
+        return partition in SHARED_PARTITIONS
 
     def identity(self, case: Case, name: str) -> str:
         """The id of a case, with a tail that brings it to the right partition."""
@@ -1027,18 +1033,23 @@ class CoordinatorLog:
     def logs(self) -> list[CoordinatorBatches]:
         """The partitions of the log."""
         logs = [CoordinatorBatches() for _ in range(self.partitions)]
-        # Leader epochs only rise, so the cases that raise them come last.
-        raising = {record.case for record in self._records if record.leader}
-        in_order = sorted(
-            self._records, key=lambda record: (record.case in raising, record.case, record.at)
-        )
         batches: list[list[StateRecord]] = []
-        for one in in_order:
+        for one in sorted(self._records, key=lambda record: (record.case, record.at)):
             if one.joined:
                 batches[-1].append(one)
             else:
                 batches.append([one])
-        for batch in batches:
+        raising = {record.case for record in self._records if record.leader}
+
+        def order(batch: list[StateRecord]) -> tuple[bool, int, int]:
+            one = batch[0]
+            if one.partition in (LOSSY_PARTITION, RAISING_PARTITION):
+                return one.case in raising, one.case, one.at
+            return False, 0, one.at
+
+        # All cases together, so that no clock goes back from one to the next. What loses records
+        # or raises leader epochs, which only rise, lies together.
+        for batch in sorted(batches, key=order):
             logs[batch[0].partition].append(batch)
         return logs
 

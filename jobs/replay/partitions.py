@@ -1,6 +1,6 @@
 """What is known of each partition on each broker: range, stability, cleaning, holes."""
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType
 
@@ -10,6 +10,7 @@ from schemas.dump_partition import CLEANED, CLEANING_UNKNOWN, DUMP_PARTITION, NE
 from udfs.arrow.frames import ZERO_BYTES
 from udfs.rules.absence import RANGES_OF_PARTITION, first_pass_possible, is_gap, within_reach
 from udfs.rules.batch_order import goes_back, leader_epoch_fell
+from udfs.rules.clock import ADJUSTED_MS, complete_to
 from udfs.rules.extent import is_outlasted, manifest_counts, reaches_copying
 from udfs.rules.logic import surely
 
@@ -26,11 +27,21 @@ LOOKED_UP = (
 
 
 def named_splits(rows_of_summary: DataFrame, files: DataFrame) -> DataFrame:
-    """The summaries of the splits of segments with base_offset, next_base_offset and starts_at."""
+    """The summaries of the splits of segments with base_offset, next_base_offset and starts_at.
+
+    newest_before: the largest broker_timestamp of the splits of the partition before, ms.
+    """
     names = files.filter(F.col("kind") == "segment").select(
         "file_index", "base_offset", "next_base_offset", "starts_at"
     )
-    return rows_of_summary.join(small(names), on="file_index", how="inner")
+    before = _in_order().rowsBetween(Window.unboundedPreceding, -1)
+    return rows_of_summary.join(small(names), on="file_index", how="inner").withColumn(
+        "newest_before", F.max("broker_timestamp").over(before)
+    )
+
+
+def _in_order() -> WindowSpec:
+    return Window.partitionBy("partition_index").orderBy("base_offset", "split_start")
 
 
 def _seams(splits: DataFrame) -> DataFrame:
@@ -39,7 +50,7 @@ def _seams(splits: DataFrame) -> DataFrame:
     `unread`: the base offset of a file between the two that has bytes and no batch that can be
     read; of several the first, null for none.
     """
-    order = Window.partitionBy("partition_index").orderBy("base_offset", "split_start")
+    order = _in_order()
     before = order.rowsBetween(Window.unboundedPreceding, -1)
     tail = F.struct(
         "file_index",
@@ -276,15 +287,18 @@ def partition_info(
     holes_by_partition: DataFrame,
     earlier: DataFrame,
     starts: DataFrame,
+    clock_tolerance: int,
 ) -> DataFrame:
     """One row a partition and broker, everything that verdicts about it depend on.
 
     `static` has the columns of `schemas.dump_partition.DUMP_PARTITION`; `earlier`: see
-    `earlier_ends`; `starts`: see `known_states`.
+    `earlier_ends`; `starts`: see `known_states`; `clock_tolerance`: how far brokers' clocks may be
+    apart, ms.
 
     Columns: DUMP_PARTITION, of which those that rest on `__cluster_metadata` hold here only where
     its copy is late enough; log_start_offset, log_end_offset (exclusive); those of `_stability`,
-    `_beginning`, `_cleaner` and `_absent`; broker_timestamp (ms); those of `_extent`; emptied (see
+    `_beginning`, `_cleaner` and `_absent`; broker_timestamp (ms); set_back_from, set_back_to (ms,
+    between which a broker's clock was set back, null for not); those of `_extent`; emptied (see
     `holes`; null: no marker emptied); last_legacy_offset (of a message of magic 0 or 1);
     earlier_end (log end of the copy of a `__transaction_state` partition that was taken before all
     data, null for none); newest_snapshot, open_in_snapshot (see `known_states`; null where no
@@ -310,7 +324,9 @@ def partition_info(
         *_cleaner(),
         *_absent(),
         "broker_timestamp",
-        *_extent(),
+        "set_back_from",
+        "set_back_to",
+        *_extent(clock_tolerance),
         *LOOKED_UP,
         F.coalesce("batches", F.lit(0)).alias("batches"),
         F.coalesce("records", F.lit(0)).alias("records"),
@@ -324,14 +340,26 @@ def partition_info(
 def _seen(splits: DataFrame) -> DataFrame:
     """What the splits of a partition hold together, one row a partition.
 
-    head: base_offset, split_start and first_offset of its first split with a batch.
+    head: base_offset, split_start and first_offset of its first split with a batch. last_moment,
+    last_replicated: of the last batches with a moment of a broker's clock, ms.
     """
     head = F.when(F.col("batches") > 0, F.struct("base_offset", "split_start", "first_offset"))
+    lowest, before = F.col("clock.lowest"), F.col("newest_before")
+    between = before - lowest > ADJUSTED_MS
+
+    def last(name: str) -> Column:
+        here = F.struct("base_offset", "split_start", F.col(f"clock.{name}").alias("moment"))
+        return F.max(F.when(F.col(f"clock.{name}").isNotNull(), here)).getField("moment")
+
     return splits.groupBy("partition_index").agg(
         F.max("last_offset").alias("last_offset"),
         F.max("broker_timestamp").alias("broker_timestamp"),
         F.max("newest_timestamp").alias("newest_timestamp"),
         F.max("replicated_timestamp").alias("replicated_timestamp"),
+        last("last").alias("last_moment"),
+        last("last_replicated").alias("last_replicated"),
+        F.max(F.greatest("clock.set_back_from", F.when(between, before))).alias("set_back_from"),
+        F.min(F.least("clock.set_back_to", F.when(between, lowest))).alias("set_back_to"),
         F.max("final_leader_epoch").alias("final_leader_epoch"),
         F.max(F.col("cleaner_traces").cast("int")).alias("cleaner_traces"),
         F.max("last_legacy_offset").alias("last_legacy_offset"),
@@ -468,8 +496,8 @@ def _cleaning(traces: Column, listed: Column) -> Column:
     )
 
 
-def _extent() -> list[Column]:
-    """How late the copy is: rules of `udfs.rules.extent`.
+def _extent(clock_tolerance: int) -> list[Column]:
+    """How late the copy is: rules of `udfs.rules.extent` and `clock`.
 
     complete_up_to_ms: the moment of a broker's clock up to which it is complete, ms. outlasted:
     another copy of the partition goes on after the end of this one. of_leader: see
@@ -487,13 +515,16 @@ def _extent() -> list[Column]:
     counts = manifest_counts(
         F.col("every_broker"), outlasted, F.col("log_end_offset"), longest_of_all
     )
+    tolerance = F.lit(clock_tolerance)
+    to_the_end = complete_to(F.col("broker_timestamp"), F.col("last_moment"), tolerance)
+    replicated = complete_to(F.col("replicated_timestamp"), F.col("last_replicated"), tolerance)
     complete_up_to: Column = F.greatest(
         F.when(
             F.col("clean_shutdown") & alone,
             F.max(F.when(alone, F.col("broker_timestamp"))).over(by_broker),
         ),
         # Nobody else can have led what a broker alone in its cluster has.
-        F.when(alone, F.col("broker_timestamp")).otherwise(F.col("replicated_timestamp")),
+        F.when(alone, to_the_end).otherwise(replicated),
         # As late as the copy that was begun first; where one is not dated, nothing is known.
         F.when(counts, F.col("copies_begun_ms")),
     )

@@ -78,12 +78,14 @@ def replay(
     folded: Folded,
     damages: DataFrame,
     kept: Kept,
+    clock_tolerance: int,
 ) -> Replayed:
     """Rebuilds partitions, producers, transactions and coordinator from the decoded rows.
 
     `regular`: number of regular transactions that the decoder folded away. `rows`: LOG_ROW;
     `runs`, `discontinuities`, `txn_log_records`: its kinds taken apart; `folded`: what was folded
-    away of the coordinator's log; `damages`: byte ranges.
+    away of the coordinator's log; `damages`: byte ranges; `clock_tolerance`: how far brokers'
+    clocks may be apart, ms.
     """
     with side_by_side(1) as pool:
         # Producers and their transactions need nothing of the rest.
@@ -102,6 +104,7 @@ def replay(
                 kept.keep(holes(splits, steps, damages, listed)),
                 earlier_ends(read, files),
                 known_states(read, files),
+                clock_tolerance,
             )
         )
         tables = kept.keep_all(

@@ -29,7 +29,8 @@ COLUMNS = """
     string, first_whole boolean, newest_id string, newest_record bigint, last_epoch int, last_commit
     boolean, last_id string, newest_owner bigint, owners_of_data bigint, later_start_ms bigint,
     running_epoch int, running_partitions array<string>, running_start_ms bigint, coordinator_broker
-    int, coordinator_clean_shutdown boolean, coordinator_stable_below bigint, earlier_end bigint,
+    int, coordinator_clean_shutdown boolean, coordinator_stable_below bigint, set_back_from bigint,
+    set_back_to bigint, earlier_end bigint,
     owner_may_be_lost boolean, replica_offset bigint, committed_somewhere boolean, raised_both_ways
     boolean, data_run struct<first_offset:bigint, file_index:int, first_position:bigint,
     first_length:int>, data_run_last bigint, open_run struct<first_offset:bigint, file_index:int,

@@ -50,7 +50,7 @@ def answers(spark: SparkSession, folder: Path) -> Compared:
     progress = Progress(None, quiet=True)
     dump, read = entry._read(spark, request, progress, request.configuration())
     with read.planned(spark):
-        replayed, _ = entry._replay(spark, progress, dump, read)
+        replayed, _ = entry._replay(spark, request, progress, dump, read)
         lists = aborted_lists(
             _folded_aborts(read.decoded),
             replayed.transactions,

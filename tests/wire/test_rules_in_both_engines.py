@@ -60,6 +60,8 @@ RULES: tuple[tuple[Callable[..., Any], str], ...] = (
     (attribution.ended_too_many, "nn"),
     (clock.is_broker_clock, "fff"),
     (clock.covers, "nnn"),
+    (clock.complete_to, "nnn"),
+    (clock.comes_twice, "nnnn"),
     (clock.counted_pause, "n"),
     (extent.is_replicated, "nn"),
     (extent.is_outlasted, "nnnn"),

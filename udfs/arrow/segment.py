@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schemas import log_row
-from schemas.topics import OFFSETS_TOPIC, STAMPED_BY_COORDINATOR, TXN_LOG_TOPIC
+from schemas.topics import OFFSETS_TOPIC, TXN_LOG_TOPIC
 from udfs.arrow.batches import Decoded, DecodeOptions, decode_batches
+from udfs.arrow.broker_moments import broker_moments
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.frames import Frames, FrameWalker
 from udfs.arrow.offset_rows import offset_rows
@@ -20,9 +21,7 @@ from udfs.arrow.rows import RowBuilder, Rows
 from udfs.arrow.run_rows import replayable, run_rows
 from udfs.arrow.side_files import faults_beside
 from udfs.arrow.txn_log_rows import txn_log_rows
-from udfs.rules import absence, batch_order, extent
-from udfs.rules.clock import is_broker_clock
-from udfs.wire import bounds
+from udfs.rules import absence, batch_order
 from udfs.wire.batches import batch_layout as layout
 from udfs.wire.batches import faults
 from udfs.wire.batches.batch_headers import BatchHeaders
@@ -212,50 +211,33 @@ def summary_row(
     if not headers.record_count.size:
         return row
     low, high = int(headers.base_offset.argmin()), int(headers.last_offset.argmax())
-    newest, replicated = newest_broker_moments(decoded, split["topic"], split["high_watermark"])
     legacy = headers.last_offset[headers.magic < 2]
     reached = next_base is not None and int(headers.last_offset[high]) >= next_base
-    return row | {
-        "reaches_next": reached,
-        "first_offset": None if decoded.not_opened[0] else int(headers.base_offset[0]),
-        "last_offset": int(headers.last_offset[high]),
-        "final_last_offset": int(headers.last_offset[-1]),
-        "final_position": int(headers.position[-1]) + start,
-        "final_length": int(headers.length[-1]),
-        "first_leader_epoch": int(headers.partition_leader_epoch[0]),
-        "final_leader_epoch": int(headers.partition_leader_epoch[-1]),
-        "first_length": int(headers.length[0]),
-        "lowest_offset": int(headers.base_offset[low]),
-        "lowest_position": int(headers.position[low]) + start,
-        "highest_position": int(headers.position[high]) + start,
-        "broker_timestamp": newest,
-        "newest_timestamp": int(headers.max_timestamp.max()),
-        "replicated_timestamp": replicated,
-        "last_legacy_offset": int(legacy.max()) if legacy.size else None,
-        "cleaner_traces": bool(
-            headers.delete_horizon.any()
-            or (headers.record_count == 0).any()
-            or _lack_records(headers).any()
-        ),
-    }
-
-
-def newest_broker_moments(
-    decoded: Decoded, topic: str, high_watermark: int | None
-) -> tuple[int | None, int | None]:
-    """The largest timestamps of a broker's clock in a split, of all batches and of replicated ones.
-
-    In ms, None for none. `high_watermark`: None where it is not known, then all count.
-    """
-    headers, markers = decoded.headers, decoded.control_type >= 0
-    own = is_broker_clock(markers, headers.log_append_time, topic in STAMPED_BY_COORDINATOR)
-    stamped = np.where(markers, decoded.marker_timestamp, headers.max_timestamp)
-    # A moment that cannot be is no clock: it would make every other one of the dump long ago.
-    moments = np.where(own & (stamped < bounds.LATEST), stamped, -1)
-    mark = np.int64(bounds.HIGHEST if high_watermark is None else high_watermark)
-    replicated = np.where(extent.is_replicated(headers.last_offset, mark), moments, -1)
-    newest, below = int(moments.max(initial=-1)), int(replicated.max(initial=-1))
-    return newest if newest >= 0 else None, below if below >= 0 else None
+    return (
+        row
+        | {
+            "reaches_next": reached,
+            "first_offset": None if decoded.not_opened[0] else int(headers.base_offset[0]),
+            "last_offset": int(headers.last_offset[high]),
+            "final_last_offset": int(headers.last_offset[-1]),
+            "final_position": int(headers.position[-1]) + start,
+            "final_length": int(headers.length[-1]),
+            "first_leader_epoch": int(headers.partition_leader_epoch[0]),
+            "final_leader_epoch": int(headers.partition_leader_epoch[-1]),
+            "first_length": int(headers.length[0]),
+            "lowest_offset": int(headers.base_offset[low]),
+            "lowest_position": int(headers.position[low]) + start,
+            "highest_position": int(headers.position[high]) + start,
+            "newest_timestamp": int(headers.max_timestamp.max()),
+            "last_legacy_offset": int(legacy.max()) if legacy.size else None,
+            "cleaner_traces": bool(
+                headers.delete_horizon.any()
+                or (headers.record_count == 0).any()
+                or _lack_records(headers).any()
+            ),
+        }
+        | broker_moments(decoded, split["topic"], split["high_watermark"])
+    )
 
 
 def segment_frames(source: ByteRange, split: dict[str, Any], options: DecodeOptions) -> Frames:

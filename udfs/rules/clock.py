@@ -19,13 +19,20 @@ the same log. The clocks of two brokers differ by up to a tolerance, which the s
 The only place where a broker holds a client's time against its own is the expiry of producer state
 (`ProducerStateManager.isProducerExpired`).
 
-What cannot be known: when data were appended that are the last of their log.
+A clock may also be set back, by any time: then a moment comes twice, and nothing in between is
+known to be earlier than another by its timestamp. What lies behind the last moment of a copy is not
+earlier than that one, so the copy is complete up to it (`complete_to`), and not to a later one.
+
+What cannot be known: when data were appended that are the last of their log; that a clock was set
+back between two moments of which a copy has only one.
 """
 
-from udfs.rules.logic import Values, clipped
+from udfs.rules.logic import Values, chosen, clipped
 
 # In a longer pause between two records the coordinator may have been down: it counts as this.
 LONGEST_PAUSE_MS = 60_000
+# An adjustment sets the clock of a broker back by less.
+ADJUSTED_MS = 1_000
 
 
 def is_broker_clock(marker: Values, log_append_time: Values, of_coordinator: Values) -> Values:
@@ -42,6 +49,25 @@ def covers(up_to_ms: Values, moment_ms: Values, tolerance_ms: Values) -> Values:
     Both of brokers' clocks; `up_to_ms` is not below 0, so nothing overflows. Null where one is.
     """
     return up_to_ms - tolerance_ms >= moment_ms
+
+
+def complete_to(newest_ms: Values, last_ms: Values, tolerance_ms: Values) -> Values:
+    """Up to which moment of a broker's clock a copy is complete, ms.
+
+    `newest_ms`: the latest moment in it; `last_ms`: that of its last batch with one. Where brokers'
+    clocks differ, or two threads append, a later batch may have an earlier moment, within the
+    tolerance.
+    """
+    return chosen(newest_ms - last_ms > tolerance_ms, last_ms, newest_ms)
+
+
+def comes_twice(moment_ms: Values, from_ms: Values, to_ms: Values, tolerance_ms: Values) -> Values:
+    """Whether a clock that was set back came to a moment twice, or near it.
+
+    `from_ms`, `to_ms`: the moments before and after, of which a log has samples only. Null where
+    one is.
+    """
+    return (moment_ms >= to_ms - tolerance_ms) & (moment_ms <= from_ms + tolerance_ms)
 
 
 def counted_pause(pause_ms: Values) -> Values:

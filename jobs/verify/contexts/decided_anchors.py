@@ -9,14 +9,12 @@ from pyspark.sql import functions as F
 
 from jobs.verify.conditions import lost_between, marker_missing_between, one_instant
 from udfs.rules import attribution
-from udfs.rules.clock import covers
+from udfs.rules.clock import ADJUSTED_MS, comes_twice, covers
 from udfs.rules.extent import MAX_OFFSET, is_replicated
 from udfs.rules.logic import surely
 
 # Timestamps in a file may be any number: clipped here, beyond every clock, sums do not overflow.
 BEYOND_CLOCKS_MS = 1 << 60
-# An adjustment sets the clock of a broker back by less.
-ONE_CLOCK_MS = 1000
 
 
 def clipped(name: str) -> Column:
@@ -26,7 +24,7 @@ def clipped(name: str) -> Column:
 
 def apart_ms(tolerance: Column) -> Column:
     """How far the clocks of coordinator and partition may be apart, ms; see `_extent_of_row`."""
-    one_clock = F.least(F.lit(ONE_CLOCK_MS), tolerance)
+    one_clock = F.least(F.lit(ADJUSTED_MS), tolerance)
     apart: Column = F.when(F.col("alone_in_cluster"), one_clock).otherwise(tolerance)
     return apart
 
@@ -219,5 +217,15 @@ def with_anchors(rows: DataFrame, tolerance: Column) -> DataFrame:
 
 
 def with_copies(rows: DataFrame, tolerance: Column) -> DataFrame:
-    """Adds from when on up to when the copies are whole: `_extent_of_row`, `_lateness`."""
-    return rows.select("*", *_extent_of_row(tolerance), *_lateness(tolerance))
+    """Adds from when on up to when the copies are whole: `_extent_of_row`, `_lateness`.
+
+    A first marker whose moment came twice by the coordinator's clock may be later than decisions
+    with a later timestamp: first_marker_ms is null then.
+    """
+    twice = comes_twice(
+        F.col("first_marker_ms"), F.col("set_back_from"), F.col("set_back_to"), tolerance
+    )
+    once = F.when(~surely(twice), F.col("first_marker_ms"))
+    return rows.withColumn("first_marker_ms", once).select(
+        "*", *_extent_of_row(tolerance), *_lateness(tolerance)
+    )

@@ -120,6 +120,8 @@ def _coordinators(partition_info: DataFrame) -> DataFrame:
         F.col("clean_shutdown").alias("coordinator_clean_shutdown"),
         F.col("stable_below").alias("coordinator_stable_below"),
         F.col("partition").alias("coordinator_partition"),
+        "set_back_from",
+        "set_back_to",
         "earlier_end",
     )
 

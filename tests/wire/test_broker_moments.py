@@ -1,0 +1,48 @@
+"""Moments of a broker's clock in a split: the latest, the last, and where it was set back."""
+
+import numpy as np
+import pytest
+
+from udfs.arrow.broker_moments import moment_columns
+
+
+def told(moments: list[int], below: int) -> dict[str, int | None]:
+    """The clock of a split whose first `below` moments are replicated."""
+    stamped = np.array(moments, dtype=np.int64)
+    columns = moment_columns(stamped, stamped[:below])
+    return columns | columns.pop("clock")
+
+
+@pytest.mark.parametrize(
+    ("moments", "set_back"),
+    [
+        ([10_000, 10_500, 12_000], None),
+        ([10_000, 9_000, 12_000], None),
+        ([10_000, 8_999, 12_000], (10_000, 8_999)),
+        ([500_000, 120_000, 127_000, 600_000, 90_000], (600_000, 90_000)),
+    ],
+    ids=["goes on", "an adjustment", "set back by more than that", "twice"],
+)
+def test_a_clock_was_set_back_between_two_moments(
+    moments: list[int], set_back: tuple[int, int] | None
+) -> None:
+    clock = told(moments, len(moments))
+    found = clock.get("set_back_from"), clock.get("set_back_to")
+    assert found == (set_back or (None, None))
+
+
+def test_the_last_moment_is_not_the_latest() -> None:
+    assert told([3_000, 500_000, 2_000, 127_000], 3) == {
+        "broker_timestamp": 500_000,
+        "replicated_timestamp": 500_000,
+        "lowest": 2_000,
+        "last": 127_000,
+        "last_replicated": 2_000,
+        "set_back_from": 500_000,
+        "set_back_to": 2_000,
+    }
+
+
+def test_what_is_not_replicated_tells_nothing_of_that() -> None:
+    clock = told([3_000], 0)
+    assert (clock["replicated_timestamp"], clock["last_replicated"]) == (None, None)

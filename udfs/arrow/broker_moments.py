@@ -1,0 +1,61 @@
+"""What the timestamps of a broker's clock say of a split of a log: `udfs.rules.clock`."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from schemas.topics import STAMPED_BY_COORDINATOR
+from udfs.arrow.batches import Decoded
+from udfs.rules import extent
+from udfs.rules.clock import ADJUSTED_MS, is_broker_clock
+from udfs.wire import bounds
+
+Moments = NDArray[np.int64]
+
+
+def broker_moments(decoded: Decoded, topic: str, high_watermark: int | None) -> dict[str, Any]:
+    """Columns broker_timestamp, replicated_timestamp and clock of a summary, ms; None for none.
+
+    `high_watermark`: None where it is not known, then all batches count as replicated.
+    """
+    headers, markers = decoded.headers, decoded.control_type >= 0
+    own = is_broker_clock(markers, headers.log_append_time, topic in STAMPED_BY_COORDINATOR)
+    stamped = np.where(markers, decoded.marker_timestamp, headers.max_timestamp)
+    # A moment that cannot be is no clock: it would make every other one of the dump long ago.
+    told = own & (stamped >= 0) & (stamped < bounds.LATEST)
+    mark = np.int64(bounds.HIGHEST if high_watermark is None else high_watermark)
+    below = told & extent.is_replicated(headers.last_offset, mark)
+    if not told.any():
+        return {"broker_timestamp": None, "replicated_timestamp": None, "clock": None}
+    return moment_columns(stamped[told], stamped[below])
+
+
+def moment_columns(moments: Moments, replicated: Moments) -> dict[str, Any]:
+    """These columns of moments, one at least, in the order of the log; `replicated`: a part."""
+    known = bool(replicated.size)
+    clock = {
+        "lowest": int(moments.min()),
+        "last": int(moments[-1]),
+        "last_replicated": int(replicated[-1]) if known else None,
+    }
+    return {
+        "broker_timestamp": int(moments.max()),
+        "replicated_timestamp": int(replicated.max()) if known else None,
+        "clock": clock | _set_back(moments),
+    }
+
+
+def _set_back(moments: Moments) -> dict[str, int]:
+    """Between which moments the clock was set back, nothing where it was not.
+
+    It is not where a moment is earlier than one before by an adjustment only.
+    """
+    before = np.maximum.accumulate(moments)
+    behind = before - moments > ADJUSTED_MS
+    if not behind.any():
+        return {}
+    return {
+        "set_back_from": int(before[behind].max()),
+        "set_back_to": int(moments[behind].min()),
+    }
