@@ -44,7 +44,8 @@ COLUMNS = """
     stale_first bigint, stale_last bigint, undecided_place bigint, undecided_offset bigint,
     undecided_first bigint, undecided_last bigint, never_committed boolean, odd_place bigint,
     odd_offset bigint, odd_first bigint, odd_epoch int, odd_lowest int, odd_highest int, short_place
-    bigint, short_length int, short_complete bigint, short_start bigint, short_next
+    bigint, short_length int, short_complete bigint, short_start bigint, short_prepared bigint,
+    short_completed bigint, behind_marker bigint, before_marker bigint, short_next
     struct<offset:bigint, place:bigint, first:bigint, last:bigint, epoch:int>, short_next_place
     bigint, own_data_last bigint, owned_last bigint, owner_settled boolean, timely_last bigint,
     early_anchor bigint, order_anchor bigint, clock_anchor bigint, near_anchor bigint, held_from

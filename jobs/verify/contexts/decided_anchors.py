@@ -194,13 +194,14 @@ def _held() -> list[Column]:
     in_time = F.col("timely_last")
     surely_from = F.coalesce(F.col("own_data_last"), F.when(settled, in_time), by_order)
     held_from = F.coalesce(surely_from, "owned_last", "near_anchor")
-    held_to = F.coalesce(F.col("later_run.run_first"), F.lit(MAX_OFFSET))
+    held_to = F.least("later_run.run_first", "before_marker", F.lit(MAX_OFFSET))
     # The cleaner keeps the marker of data that are still there.
     own_data = F.col("own_data_last").isNotNull() & F.col("short_place").isNull()
     known_from = F.coalesce(F.when(own_data, F.col("own_data_last")), in_time, by_order, held_from)
     # A decision's markers have the epoch of its Prepare record.
-    searched_from = F.when(short, by_order).otherwise(known_from) + 1
-    gone = F.when(own_data, lost_between(known_from + 1, held_to)).otherwise(
+    anchor = F.when(short, by_order).otherwise(known_from)
+    searched_from = F.greatest(anchor, F.col("behind_marker")) + 1
+    gone = F.when(own_data, lost_between(searched_from, held_to)).otherwise(
         marker_missing_between(searched_from, held_to, F.col("marker_epoch"))
     )
     return [
@@ -212,7 +213,7 @@ def _held() -> list[Column]:
 
 
 def with_anchors(rows: DataFrame, tolerance: Column) -> DataFrame:
-    """Adds held_from and what it rests on: `_anchors`, `_held`; after `with_copies`."""
+    """Adds held_from and what it rests on: `_anchors`, `_held`; after `with_window`."""
     return rows.select("*", *_anchors(tolerance)).select("*", *_held())
 
 

@@ -39,7 +39,8 @@ def with_counts(
     decided with its outcome than ended.
     never_committed, of a COMMIT among those: the next decision is no commit, or no earlier commit
     could have left a delayed marker.
-    short_* (place, length, complete, start): the first decision that has no marker of its own;
+    short_* (place, length, complete, start, prepared, completed): the first decision that has no
+    marker of its own, complete being an offset and the last three ms;
     short_next: the marker that comes next.
     odd_* (place, offset, first, epoch, lowest, highest): the first marker with the epoch of a
     coordinator that decided none of the transactions it may be of.
@@ -115,6 +116,8 @@ def _decision_events(keys: DataFrame, decided: DataFrame, tolerance: Column) -> 
         place_number("record_file_index", "record_position").alias("place"),
         F.col("record_length").alias("length"),
         F.col("start_ms").alias("start"),
+        F.col("prepare_timestamp").alias("prepared"),
+        F.col("complete_timestamp").alias("completed"),
         F.col("leader_epoch").alias("from_leader"),
         F.col("complete_leader_epoch").alias("to_leader"),
     )
@@ -310,6 +313,8 @@ def _of_decisions(counted: DataFrame) -> DataFrame:
         F.col("short.decision.length").alias("short_length"),
         F.col("short.decision.complete_offset").alias("short_complete"),
         F.col("short.decision.start").alias("short_start"),
+        F.col("short.decision.prepared").alias("short_prepared"),
+        F.col("short.decision.completed").alias("short_completed"),
         F.col("short.next_marker").alias("short_next"),
         F.col("short.next_marker.place").alias("short_next_place"),
     )

@@ -23,6 +23,7 @@ from jobs.verify.contexts.decided_matching import (
     regular,
     with_last_outcomes,
 )
+from jobs.verify.contexts.decided_window import with_window
 from jobs.verify.contexts.transaction import Ages
 from schemas.topics import TXN_LOG_TOPIC
 from udfs.rules.absence import reaches_behind
@@ -126,6 +127,12 @@ def _coordinators(partition_info: DataFrame) -> DataFrame:
     )
 
 
+def _gapped(partition_info: DataFrame) -> DataFrame:
+    """The partitions in which a marker may be missing, with the span of a clock set back."""
+    lacks = (F.size("missing") > 0) | (F.size("holes") > 0) | F.col("emptied").isNotNull()
+    return partition_info.filter(lacks).select("partition_index", "set_back_from", "set_back_to")
+
+
 def _replica_offsets(placed: DataFrame) -> DataFrame:
     """One row a marker of a topic partition: the highest offset it has on any broker."""
     return placed.groupBy(
@@ -185,6 +192,7 @@ def decided_partition_context(
                   on=["listed", "producer_id", "marker_epoch", "commit"], how="left")
         )  # fmt: skip
         of_copy = copies.select("partition_index", "alone_in_cluster")
+        gapped = given.keep(_gapped(partition_info))
         placed_rows = rows.join(small(of_copy), on="partition_index", how="inner")
         ended = first_ended(placed_rows, coordinators, apart_ms(tolerance))
         outcomes = with_outcomes(with_history, placed, tolerance)
@@ -195,8 +203,9 @@ def decided_partition_context(
             small(ended), on=["partition_index", "coordinator_partition"], how="left"
         )
         in_copies = given.keep(with_copies(beside, tolerance))
-        counted = with_counts(in_copies, decided, markers, tolerance)
-        anchored = given.keep(with_anchors(counted, tolerance))
+        counted = given.keep(with_counts(in_copies, decided, markers, tolerance))
+        placed_between = with_window(counted, gapped, markers, tolerance)
+        anchored = given.keep(with_anchors(placed_between, tolerance))
         return with_findings(anchored, markers, files, ages)
 
     return Context("decided_partition", rows, regular, enrich, within_cluster=True)

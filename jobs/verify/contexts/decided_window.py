@@ -1,0 +1,96 @@
+"""Between which markers of a partition the marker of a decision must lie, by brokers' clocks.
+
+A marker is written between the Prepare and the Complete record of its decision
+(`TransactionMarkerChannelManager`), and offsets are given out in the order of appending. So it lies
+behind every marker that is earlier for sure, and in front of every one that is later: what is
+missing elsewhere in the partition is not this marker.
+"""
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from jobs.spark.joins import small
+from jobs.verify.contexts.decided_matching import KEY
+from udfs.rules import attribution
+from udfs.rules.clock import comes_twice
+from udfs.rules.logic import surely
+
+
+def _moments(rows: DataFrame, clocks: DataFrame, tolerance: Column) -> DataFrame:
+    """Of each row its KEY, and before and behind which moment its marker was not written (at_ms).
+
+    Leaders of the partition before and after it may each differ from the coordinator by apart_ms.
+    A moment to which a clock came twice dates nothing.
+    """
+    prepared = F.coalesce("short_prepared", "completed_prepare")
+    completed = F.coalesce("short_completed", "complete_timestamp")
+    went_on = surely(attribution.clock_went_on(prepared, completed))
+
+    def once(moment: Column) -> Column:
+        spans = [("set_back_from", "set_back_to"), ("here_set_back_from", "here_set_back_to")]
+        twice = [surely(comes_twice(moment, F.col(a), F.col(b), tolerance)) for a, b in spans]
+        return F.when(went_on & ~twice[0] & ~twice[1], moment)
+
+    apart = 2 * F.col("apart_ms")
+    ends = F.array(
+        F.struct(F.lit(True).alias("behind"), once(prepared - apart).alias("at_ms")),
+        F.struct(F.lit(False).alias("behind"), once(completed + apart).alias("at_ms")),
+    )
+    placed = rows.join(small(clocks), on="partition_index", how="inner")
+    moments = placed.select(*KEY, F.explode(ends).alias("end")).select(*KEY, "end.*")
+    return moments.filter(F.col("at_ms").isNotNull())
+
+
+def _nearest(asked: DataFrame, markers: DataFrame) -> DataFrame:
+    """behind_marker and before_marker of each KEY of `asked` (see `_moments`)."""
+    there = markers.join(
+        small(asked.select("partition_index").distinct()), on="partition_index", how="left_semi"
+    ).select(
+        "partition_index",
+        F.col("marker_timestamp").alias("at_ms"),
+        F.col("marker_offset").alias("at_offset"),
+    )
+    # What is asked has no offset, and comes first of one moment: of that no marker counts.
+    of_partition, first = (
+        Window.partitionBy("partition_index"),
+        F.col("at_offset").asc_nulls_first(),
+    )
+    earlier = of_partition.orderBy("at_ms", first)
+    later = of_partition.orderBy(F.desc("at_ms"), first)
+    before = (Window.unboundedPreceding, -1)
+    highest = F.max("at_offset").over(earlier.rowsBetween(*before))
+    lowest = F.min("at_offset").over(later.rowsBetween(*before))
+    behind = F.col("behind")
+    return (
+        asked.unionByName(there, allowMissingColumns=True)
+        .select("*", highest.alias("highest"), lowest.alias("lowest"))
+        .filter(behind.isNotNull())
+        .groupBy(*KEY)
+        .agg(
+            F.max(F.when(behind, F.col("highest"))).alias("behind_marker"),
+            F.min(F.when(~behind, F.col("lowest"))).alias("before_marker"),
+        )
+    )
+
+
+def with_window(
+    rows: DataFrame, gapped: DataFrame, markers: DataFrame, tolerance: Column
+) -> DataFrame:
+    """Adds the nearest markers, of any producer, around the one that a decision lacks.
+
+    behind_marker: the last that is surely earlier than the decision; before_marker: the first that
+    is surely later than its Complete record; offsets, null for none. `rows`: of `with_counts`,
+    kept; `gapped`: partition_index, set_back_from and set_back_to (ms) of the partitions in which
+    something is missing; in the others nothing is looked for.
+    """
+    clocks = gapped.select(
+        "partition_index",
+        F.col("set_back_from").alias("here_set_back_from"),
+        F.col("set_back_to").alias("here_set_back_to"),
+    )
+    lacking = rows.filter(
+        F.col("complete_offset").isNotNull()
+        & (F.col("markers").isNull() | F.col("short_place").isNotNull())
+    )
+    found = _nearest(_moments(lacking, clocks, tolerance), markers)
+    return rows.join(found, on=KEY, how="left")
