@@ -8,8 +8,8 @@ at the start of the epoch were lost.
 
 When it is legal: the start of the log is not in the dump; the batches before were removed by the
 cleaner, or are damaged or missing, and at least as many offsets are missing as the first sequence
-says; the producer's state had expired, or all of it is below the log start offset. Inside an open transaction epoch_bump_inside_open_txn
-reports it.
+says; the producer's state had expired, or all of it is below the log start offset. Inside an open
+transaction epoch_bump_inside_open_txn reports it.
 
 Evidence: the last known batch or marker of the producer, and the batch.
 """
