@@ -43,8 +43,8 @@ def _met_without_state() -> Column:
 def _began_in_what_is_missing() -> Column:
     """Whether the epoch may have begun in missing offsets: each record from 0 on takes one."""
     unseen = sequence_distance(F.lit(0), F.col("first_sequence"))
-    anew = F.col("missing_before") & _met_without_state()
-    return anew | (unseen <= F.col("offsets_missing_before"))
+    has_room: Column = unseen <= F.col("offsets_missing_before")
+    return has_room | (F.col("missing_before") & _met_without_state())
 
 
 def _highest_epoch() -> Column:
