@@ -224,7 +224,7 @@ def _merged(found: DataFrame) -> DataFrame:
     apart = F.row_number().over(widest_first) <= RANGES_OF_PARTITION
     merged = (
         found.withColumn("kind", F.explode(F.filter(kinds, lambda kind: kind.isNotNull())))
-        .withColumn("between", F.col("first") - before)
+        .withColumn("between", F.try_subtract("first", before))
         .withColumn("apart", apart.cast("int"))
         .withColumn("number", F.sum("apart").over(in_order.rowsBetween(begin, 0)))
         .groupBy("partition_index", "kind", "number")

@@ -95,7 +95,8 @@ def _joins_earlier() -> Column:
     before the other's: they have one cause, which is told where the second chain begins.
     """
     # Only a chain that is reported, or alternates with one that is, excuses what comes after it:
-    # of the same epoch, or of a higher one that did not begin at 0. After missing offsets it may begin anywhere.
+    # of the same epoch, or of a higher one that did not begin at 0. After missing offsets it may
+    # begin anywhere.
     outlier = (F.col("previous.epoch") == F.col("chain.epoch_before")) | (
         F.col("chain.first_sequence") != 0
     )
