@@ -215,8 +215,7 @@ def _merged(found: DataFrame) -> DataFrame:
 
     Columns: first, end, hole, missing, emptied, OWNER, lost (null: no), unexplained (null: hole).
 
-    After the last of the holes kept apart everything counts as one; of the others the newest are
-    kept apart, since that of a compacted partition which nothing has touched is its end.
+    Of more than are kept apart, those of a kind with the fewest offsets between them become one.
     """
     gone = F.col("hole") & ~surely(F.col("lost"))
     unexplained = F.coalesce("unexplained", "hole")
@@ -227,12 +226,19 @@ def _merged(found: DataFrame) -> DataFrame:
         told = F.count(name) == F.count("*")
         return F.when(told & (F.min(name) == F.max(name)), F.min(name)).alias(name)
 
-    newest_first = F.when(F.col("kind").isin("missing", "emptied"), -F.col("end"))
-    order = Window.partitionBy("partition_index", "kind").orderBy(newest_first, "first", "end")
+    of_kind, begin = Window.partitionBy("partition_index", "kind"), Window.unboundedPreceding
+    in_order = of_kind.orderBy("first", "end")
+    before = F.max("end").over(in_order.rowsBetween(begin, -1))
+    widest_first = of_kind.orderBy(
+        F.desc_nulls_first("between"), F.desc("end"), F.desc("first"), *OWNER
+    )
+    apart = F.row_number().over(widest_first) <= RANGES_OF_PARTITION
     merged = (
         found.withColumn("kind", F.explode(F.filter(kinds, lambda kind: kind.isNotNull())))
-        .withColumn("rank", F.least(F.row_number().over(order), F.lit(RANGES_OF_PARTITION)))
-        .groupBy("partition_index", "kind", "rank")
+        .withColumn("between", F.try_subtract("first", before))
+        .withColumn("apart", apart.cast("int"))
+        .withColumn("number", F.sum("apart").over(in_order.rowsBetween(begin, 0)))
+        .groupBy("partition_index", "kind", "number")
         .agg(
             F.min("first").alias("first"),
             F.max("end").alias("end"),

@@ -10,10 +10,10 @@ from udfs.rules.absence import (
     is_emptied_marker,
     is_gap,
     lacks_records,
-    newest_apart,
     overlaps,
     partitions_proven,
     passed_by_cleaner,
+    widest_apart,
     within_reach,
 )
 
@@ -43,16 +43,39 @@ def test_what_begins_below_its_reach_the_cleaner_took() -> None:
     assert within_reach(np.array([0, 6, 7]), 7).tolist() == [True, True, False]
 
 
-def test_the_newest_ranges_of_a_split_are_kept_apart() -> None:
+def test_between_neighbours_lies_nothing_that_could_be_missing() -> None:
+    missing = Range(np.int64(5), np.int64(8))
+    assert not overlaps(missing, np.array([6, 7, 5]), np.array([5, 5, 4])).any()
+
+
+def test_ranges_of_a_split_become_one_where_the_fewest_offsets_lie_between_them() -> None:
+    number = RANGES_OF_SPLIT + 2
+    first = np.arange(number) * 10 + 3
+    # Nearer to the range before it than all others: the third, and the last.
+    first[2], first[-1] = first[2] - 5, first[-1] - 4
+    apart, starts = widest_apart(first, first + 2)
+    assert len(apart) == starts.size == RANGES_OF_SPLIT
+    assert apart[:3] == [Range(3, 5), Range(13, 20), Range(33, 35)]
+    assert apart[-1] == Range(int(first[-2]), int(first[-1]) + 2)
+    assert starts.tolist() == [0, 1, *range(3, number - 1)]
+
+
+def test_of_ranges_at_equal_distances_the_newest_are_kept_apart() -> None:
     number = RANGES_OF_SPLIT + 20
     first = np.arange(number) * 10 + 3
-    told = newest_apart(first, first + 2)
-    assert len(told) == RANGES_OF_SPLIT
-    assert told[0] == Range(3, 20 * 10 + 5)
-    assert told[1] == Range(21 * 10 + 3, 21 * 10 + 5)
-    assert told[-1] == Range(int(first[-1]), int(first[-1]) + 2)
-    assert newest_apart(first[:2], first[:2] + 2) == [Range(3, 5), Range(13, 15)]
-    assert newest_apart(first[:0], first[:0]) == []
+    apart, starts = widest_apart(first, first + 2)
+    assert apart[:2] == [Range(3, 205), Range(213, 215)]
+    assert starts.tolist() == [0, *range(21, number)]
+
+
+def test_a_few_ranges_of_a_split_are_kept_apart() -> None:
+    first = np.array([3, 13])
+    apart, starts = widest_apart(first, first + 2)
+    assert apart == [Range(3, 5), Range(13, 15)]
+    assert starts.tolist() == [0, 1]
+    apart, starts = widest_apart(first[:0], first[:0])
+    assert apart == []
+    assert starts.size == 0
 
 
 @pytest.mark.parametrize(

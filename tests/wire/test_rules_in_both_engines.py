@@ -52,7 +52,7 @@ RULES: tuple[tuple[Callable[..., Any], str], ...] = (
     (attribution.surely_before, "nnn"),
     (attribution.ended_before, "nn"),
     (attribution.clock_went_on, "nn"),
-    (attribution.format_may_refuse, "nn"),
+    (attribution.format_may_refuse, "nnf"),
     (attribution.contradicts, "fff"),
     (attribution.owns_what_is_there, "nnf"),
     (attribution.room_before, "nn"),
@@ -76,7 +76,7 @@ RULES: tuple[tuple[Callable[..., Any], str], ...] = (
     (lambda earlier, later: memory.at_least_later(earlier, later, 5), "nn"),
 )
 # Of batches and splits only: no column asks them.
-OF_ARRAYS = {"newest_apart", "is_remembered_from", "sequence_at"}
+OF_ARRAYS = {"widest_apart", "is_remembered_from", "sequence_at"}
 
 
 @pytest.mark.spark

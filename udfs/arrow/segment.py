@@ -112,8 +112,8 @@ def missing_ranges(
 
     Of `__transaction_state`, where each record counts, also those of batches that lack some; and,
     apart from them, markers that were emptied, each with its producer and epoch, and batches that
-    the replay leaves out, of which nobody knows what they did. The newest ranges of each are kept
-    apart, older ones become one.
+    the replay leaves out, of which nobody knows what they did. Of too many of a kind, neighbours
+    become one (`absence.widest_apart`).
     """
     headers = decoded.headers
     gaps = np.flatnonzero(_gaps(decoded, after_damage))
@@ -129,8 +129,9 @@ def missing_ranges(
     emptied = absence.is_emptied_marker(untold, headers.record_count)
     out = (decoded.fault & faults.NOT_REPLAYED) != 0
     nobody = {"lost": False, "emptied": False, "producer_id": None, "producer_epoch": None}
+    apart, _ = absence.widest_apart(first, end)
     return [
-        *[one._asdict() | nobody for one in absence.newest_apart(first, end)],
+        *[one._asdict() | nobody for one in apart],
         *_of_batches(headers, out, {"lost": True, "emptied": False}),
         # The header of an emptied batch keeps both (`DefaultRecordBatch.writeEmptyHeader`).
         *_of_batches(headers, emptied, {"lost": False, "emptied": True}),
@@ -140,16 +141,19 @@ def missing_ranges(
 def _of_batches(
     headers: BatchHeaders, chosen: NDArray[np.bool_], kind: dict[str, bool]
 ) -> list[dict[str, Any]]:
-    """Ranges of `missing_ranges` that are batches, with producer and epoch; older ones become one.
+    """Ranges of `missing_ranges` that are batches, with producer and epoch.
 
-    Null where the header has none, and of the one that is several.
+    Null where the header has none, and where batches that became one range have several.
     """
-    apart = absence.newest_apart(headers.base_offset[chosen], headers.last_offset[chosen] + 1)
-    older = int(np.count_nonzero(chosen)) - len(apart)
+    apart, starts = absence.widest_apart(
+        headers.base_offset[chosen], headers.last_offset[chosen] + 1
+    )
 
     def told(values: NDArray[np.integer[Any]]) -> list[int | None]:
-        newest = values[chosen][older:].tolist()
-        return [None if value < 0 or (older and not i) else value for i, value in enumerate(newest)]
+        lowest = np.minimum.reduceat(values[chosen], starts).tolist()
+        highest = np.maximum.reduceat(values[chosen], starts).tolist()
+        both = zip(lowest, highest, strict=True)
+        return [low if 0 <= low == high else None for low, high in both]
 
     return [
         one._asdict() | kind | {"producer_id": owner, "producer_epoch": epoch}

@@ -32,8 +32,9 @@ from numpy.typing import NDArray
 
 from udfs.rules.logic import Values
 
-# So many ranges of a split, and of a partition, are kept apart; more become one.
-RANGES_OF_SPLIT = 100
+# So many ranges of a split, and of a partition, are kept apart; of more, neighbours become one.
+# One is about 30 bytes in the row of its split, and 40 in each row that asks its partition.
+RANGES_OF_SPLIT = 300
 RANGES_OF_PARTITION = 1_000
 # transaction.state.log.num.partitions by default.
 DEFAULT_COORDINATOR_PARTITIONS = 50
@@ -92,8 +93,11 @@ def within_reach(first_missing: Values, cleaned_below: Values) -> Values:
 
 
 def overlaps(missing: Range, first: Values, last: Values) -> Values:
-    """Whether offsets between `first` and `last`, both inclusive, are among those missing."""
-    return (missing.first <= last) & (missing.end > first)
+    """Whether offsets between `first` and `last`, both inclusive, are among those missing.
+
+    Between neighbours lies none: where `first` is behind `last`, a range around both has none, too.
+    """
+    return (first <= last) & (missing.first <= last) & (missing.end > first)
 
 
 def reaches_behind(end: Values, offset: Values) -> Values:
@@ -101,16 +105,20 @@ def reaches_behind(end: Values, offset: Values) -> Values:
     return end > offset
 
 
-def newest_apart(first: NDArray[np.int64], end: NDArray[np.int64]) -> list[Range]:
-    """Ranges of a split in the order of their ends, the newest apart, older ones as one.
+def widest_apart(
+    first: NDArray[np.int64], end: NDArray[np.int64]
+) -> tuple[list[Range], NDArray[np.int64]]:
+    """Ranges of a split in the order of their ends, and which of those given each begins with.
 
-    The end of a compacted partition is what the cleaner has not touched.
+    Where there are too many, those with the fewest offsets between them become one: what is there
+    between them counts as missing, and this way it is the least. Of equal ones the newest are kept
+    apart.
     """
-    older = max(first.size - RANGES_OF_SPLIT, 0)
-    if older:
-        first = np.append(first[: older + 1].min(), first[older + 1 :])
-        end = end[older:]
-    return [Range(*one) for one in zip(first.tolist(), end.tolist(), strict=True)]
+    between = first[1:] - end[:-1]
+    widest = np.argsort(between, kind="stable")[max(between.size - RANGES_OF_SPLIT + 1, 0) :]
+    starts = np.concatenate([np.arange(min(first.size, 1)), np.sort(widest) + 1])
+    lowest, highest = np.minimum.reduceat(first, starts), np.maximum.reduceat(end, starts)
+    return [Range(*one) for one in zip(lowest.tolist(), highest.tolist(), strict=True)], starts
 
 
 def first_pass_possible(

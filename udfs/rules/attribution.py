@@ -154,13 +154,18 @@ def clock_went_on(prepare_ms: Values, complete_ms: Values) -> Values:
     return prepare_ms <= complete_ms
 
 
-def format_may_refuse(last_legacy_offset: Values, older_offset: Values) -> Values:
+def format_may_refuse(
+    last_legacy_offset: Values, older_offset: Values, transaction_version_2: Values
+) -> Values:
     """Whether messages of magic 0 or 1 lie after what is older than the decision.
 
     Then the message format of the topic was lowered, and a transaction found it so perhaps. Its
-    data were refused as its marker was. Null where there are no such messages.
+    data were refused as its marker was. Null where there are no such messages. Not if all decisions
+    are of transaction.version 2: that is of 4.0 (`TransactionVersion.TV_2`), and from 3.0 on, where
+    KRaft begins, no topic has an older format (`LogConfig.shouldIgnoreMessageFormatVersion`,
+    KIP-724).
     """
-    return last_legacy_offset > older_offset
+    return (last_legacy_offset > older_offset) & ~transaction_version_2
 
 
 def owns_what_is_there(newest_prepare: Values, newest_owner: Values, running: Values) -> Values:

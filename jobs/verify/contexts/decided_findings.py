@@ -43,7 +43,11 @@ def _judged(rows: DataFrame) -> DataFrame:
             )
         ).alias("replaces_decided"),
         surely(
-            attribution.format_may_refuse(F.col("last_legacy_offset"), F.col("held_from"))
+            attribution.format_may_refuse(
+                F.col("last_legacy_offset"),
+                F.col("held_from"),
+                surely(F.col("with_transaction_version_1") == 0),
+            )
             & F.col("data_run").isNull()
         ).alias("format_refused"),
         # One marker is missing, and a COMMIT is there that nobody decided.

@@ -90,9 +90,13 @@ def _joins_earlier() -> Column:
 
     Or where they would be had that chain been right: what is wrong is that chain. Where a broker
     may have forgotten what was before it, the chain may be right, and nothing can join that.
+
+    Where two chains alternate, as of two clients with one producer id, each joins its own part
+    before the other's: they have one cause, which is told where the second chain begins.
     """
-    # Only a chain that is reported itself excuses what comes after it: of the same epoch, or
-    # of a higher one that did not begin at 0. After missing offsets it may begin anywhere.
+    # Only a chain that is reported, or alternates with one that is, excuses what comes after it:
+    # of the same epoch, or of a higher one that did not begin at 0. After missing offsets it may
+    # begin anywhere.
     outlier = (F.col("previous.epoch") == F.col("chain.epoch_before")) | (
         F.col("chain.first_sequence") != 0
     )

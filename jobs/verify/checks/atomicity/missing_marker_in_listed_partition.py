@@ -11,7 +11,8 @@ When it is legal: the topic was deleted or created anew, or retention has delete
 marker. A partition is therefore reported only if it still holds something older: the data, data of
 a lower epoch of the same producer that a marker ended before the decision, or a marker of any
 producer that the brokers' clocks date before it. A marker without data may have been emptied by the
-cleaner. A message format older than 2 refuses data and marker.
+cleaner. A message format older than 2 refuses data and marker; with transaction.version 2 no topic
+has one.
 
 Before transaction.version 2 data of one epoch may belong to a later transaction, so they count only
 if no later transaction was begun. The finding is inconclusive if one may be among records of the

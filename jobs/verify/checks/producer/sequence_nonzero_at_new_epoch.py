@@ -6,10 +6,10 @@ the producer in the partition, with a first sequence other than 0.
 Why it is wrong: a leader that has state of the producer accepts only 0 for a new epoch, so batches
 at the start of the epoch were lost.
 
-When it is legal: the start of the log is not in the dump; the cleaner removed the batches before
-and their offsets are missing too; they are damaged or missing; the producer's state had expired, or
-all of it is below the log start offset. Inside an open transaction epoch_bump_inside_open_txn
-reports it.
+When it is legal: the start of the log is not in the dump; the batches before were removed by the
+cleaner, or are damaged or missing, and at least as many offsets are missing as the first sequence
+says; the producer's state had expired, or all of it is below the log start offset. Inside an open
+transaction epoch_bump_inside_open_txn reports it.
 
 Evidence: the last known batch or marker of the producer, and the batch.
 """
@@ -26,16 +26,25 @@ from jobs.verify.verdict import (
     explained,
     inconclusive,
 )
+from udfs.rules.logic import surely
+from udfs.rules.producer_step import sequence_distance
+
+
+def _met_without_state() -> Column:
+    """Whether a broker may have met the producer anew in what is missing behind its known data.
+
+    Where nothing of it was known, or it had been forgotten by then, any sequence is accepted since
+    2.5 (KIP-360). A marker behind what is missing says nothing of the state before.
+    """
+    forgotten = F.col("data_may_have_expired") | forgotten_in_place("previous.last_offset").when()
+    return F.col("previous").isNull() | surely(forgotten)
 
 
 def _began_in_what_is_missing() -> Column:
-    """Whether the epoch may have begun in offsets that the cleaner took.
-
-    Where nothing is known of the producer's data, a broker may have met it there without any state,
-    and then takes any sequence (KIP-360).
-    """
-    unknown_there = F.col("previous").isNull() & F.col("missing_before")
-    return unknown_there | (F.col("first_sequence") <= F.col("offsets_missing_before"))
+    """Whether the epoch may have begun in missing offsets: each record from 0 on takes one."""
+    unseen = sequence_distance(F.lit(0), F.col("first_sequence"))
+    has_room: Column = unseen <= F.col("offsets_missing_before")
+    return has_room | (F.col("missing_before") & _met_without_state())
 
 
 def _highest_epoch() -> Column:
@@ -56,7 +65,7 @@ CHECK = Check(
         & ~(F.col("transactional") & F.col("open_transaction"))
     ),
     excuses=(
-        explained(MISSING_RANGE, lambda: F.col("lost_before")),
+        explained(MISSING_RANGE, lambda: F.col("lost_before") & _began_in_what_is_missing()),
         explained(CLEANED_RANGE, _began_in_what_is_missing),
         inconclusive(NO_INITIAL_STATE, lambda: ~F.col("start_known") & F.col("previous").isNull()),
         state_may_have_expired(),
