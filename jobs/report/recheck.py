@@ -2564,14 +2564,15 @@ def denied_by_newest(entry: tuple[int, ...], heads: list[Head], copy: Copy, end:
 
     What lies in front of them may be missing, and nothing behind; else raises HoldsError.
     """
-    _, epoch, sequence, last, _, _, coordinator, begun = entry
+    _, epoch, sequence, last, delta, _, coordinator, begun = entry
     newest = heads[-1]
     copy.require_complete(newest.batch.base, end)
     if newest.batch.epoch != epoch:
         return True
     if newest.batch.control:
         return newest.ends and (begun >= 0 or coordinator != newest.coordinator)
-    if (sequence, last) != (newest.batch.last_sequence, newest.batch.last):
+    batch = newest.batch
+    if (sequence, last, delta) != (batch.last_sequence, batch.last, batch.delta):
         return True
     after = 1 + max((i for i, one in enumerate(heads) if one.ends), default=-1)
     opened = next((one.batch.base for one in heads[after:] if one.batch.transactional), -1)

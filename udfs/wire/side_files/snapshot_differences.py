@@ -270,16 +270,17 @@ def _wrong_data(log: States, snapshot: States) -> Bools:
     """Whether a snapshot is wrong about the newest data of the epoch, behind which all is read.
 
     Kafka 0.11 has a marker behind them in their place, and a broker that had forgotten the producer
-    when the marker came has none. How many offsets the batch has is not asked: up to 2.0 a broker
-    took that from the sequences, which offset commits lack.
+    when the marker came has none.
     """
     data, marker = log["last_offset"], log["marker_offset"]
     sequence = _same(log["last_sequence"], snapshot["last_sequence"])
     no_sequence = snapshot["last_sequence"] == NONE
     same = sequence & (snapshot["last_offset"] == data)
+    same &= _same(log["offset_delta"], snapshot["offset_delta"])
     at_marker = (snapshot["last_offset"] == marker) & (sequence | no_sequence)
     forgotten = (snapshot["last_offset"] == NONE) & no_sequence
-    wrong: Bools = ~(same | ((marker > data) & (at_marker | forgotten)))
+    behind = (marker > data) & (snapshot["offset_delta"] == 0)
+    wrong: Bools = ~(same | (behind & (at_marker | forgotten)))
     return wrong
 
 
@@ -338,10 +339,7 @@ def _contradicted_by_newest(
     wrong |= both & _begins_too_early(log, states, snapshot)
     is_open = (kept["txn_first_offset"] >= 0) & all_read_behind(kept["txn_first_offset"])
     wrong |= both & is_open & (begun == NONE)
-    # Up to 2.0 an offset commit, which has no sequences, began with its last offset.
-    no_sequence = kept["last_sequence"] == NONE
-    latest = np.where(no_sequence, kept["last_offset"], kept["txn_first_offset"])
-    late = both & (begun > latest)
+    late = both & (begun > kept["txn_first_offset"])
     absent = (snapshot["producer_id"] == NONE) & log.lists_all
     of_head = is_open & (late | absent)
     return Contradicted(wrong | of_head, of_head & ~wrong)
