@@ -252,7 +252,8 @@ class Replayed(NamedTuple):
     equal to `states` where nothing lies below. `log_start`: that offset. `whole`: nothing is
     missing, neither from the log nor from the state at its beginning. `latest`: the snapshot was
     written at no later moment, ms. `start`: the offset from which batches were replayed. `unread`:
-    what is missing from there on; None where it may be anywhere.
+    what is missing from there on; None where it may be anywhere. `lists_all`: all entries of the
+    snapshot are known, of which a text may lack some.
     """
 
     states: States
@@ -263,7 +264,6 @@ class Replayed(NamedTuple):
     start: int = 0
     unread: Unread | None = NOTHING_UNREAD
     lists_all: bool = True
-    """The snapshot has all its entries: a text may lack some."""
 
 
 def _wrong_data(log: States, snapshot: States) -> Bools:
