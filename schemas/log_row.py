@@ -336,8 +336,8 @@ METADATA_TYPE = table(
 """A fact of `__cluster_metadata`; what is null does not belong to its kind."""
 
 PRODUCER_STATES_TYPE = table(
-    long("start_offset", "offset of the producer snapshot before the range, or 0; null where "
-         "no state is known before"),
+    long("start_offset", "offset of the producer snapshot before the range, or where the log "
+         "begins; null where that is the offset of the snapshot itself"),
     long("end_offset", "offset of the producer snapshot after the range"),
     boolean("of_snapshot", "the states that the snapshot holds; else what batches before it "
             "changed"),

@@ -101,11 +101,11 @@ def copies_cleaned(dump: Dump) -> dict[int | None, Cleaned]:
 
 
 def snapshot_bounds(dump: Dump) -> dict[int | None, list[int]]:
-    """partition_index -> offsets at which the state of its producers is known, in order.
+    """partition_index -> offsets at which ranges of its producers' states begin and end, in order.
 
-    Those of its producer snapshots, and 0 where its log begins there. What lies in front of the
-    first one cannot be replayed. Of a fetched copy its beginning and end, where a leader said what
-    it remembers.
+    Those of its producer snapshots, and the one where its log begins: what its producers were there
+    is known where that is 0, or where a snapshot lies there. Of a fetched copy also its end, where
+    a leader said what it remembers.
     """
     bases = {p.partition_index: p.segments[0].base_offset for p in dump.partitions if p.segments}
     found: dict[int | None, set[int]] = defaultdict(set)
@@ -114,7 +114,7 @@ def snapshot_bounds(dump: Dump) -> dict[int | None, list[int]]:
             continue
         base, offset = bases.get(file.partition_index), file.base_offset
         if base is not None and offset is not None and offset >= base:
-            found[file.partition_index] |= {offset, 0} if base == 0 else {offset}
+            found[file.partition_index] |= {offset, base}
     for one in dump.partitions:
         if one.told is not None and one.segments:
             found[one.partition_index] |= {bases[one.partition_index] or 0, one.fetched_end or 0}

@@ -2559,6 +2559,29 @@ def contradicted(entry: tuple[int, ...], heads: list[Head]) -> bool:
     )
 
 
+def denied_by_newest(entry: tuple[int, ...], heads: list[Head], copy: Copy, end: int) -> bool:
+    """Whether the newest batch of a producer, or its open transaction, denies an entry.
+
+    What lies in front of them may be missing, and nothing behind; else raises HoldsError.
+    """
+    _, epoch, sequence, last, delta, _, coordinator, begun = entry
+    newest = heads[-1]
+    copy.require_complete(newest.batch.base, end)
+    if newest.batch.epoch != epoch:
+        return True
+    if newest.batch.control:
+        return newest.ends and (begun >= 0 or coordinator != newest.coordinator)
+    batch = newest.batch
+    if (sequence, last, delta) != (batch.last_sequence, batch.last, batch.delta):
+        return True
+    after = 1 + max((i for i, one in enumerate(heads) if one.ends), default=-1)
+    opened = next((one.batch.base for one in heads[after:] if one.batch.transactional), -1)
+    if opened < 0:
+        return begun >= 0
+    copy.require_complete(opened, end)
+    return begun < 0 or begun > opened
+
+
 def other_state(case: Case) -> bool | None:
     """An entry of a snapshot is not the state that the batches before it lead to."""
     if len(case.proofs[0].data) == SNAPSHOT_HEAD.size:
@@ -2568,7 +2591,7 @@ def other_state(case: Case) -> bool | None:
     heads = [one for one in copy.of(producer) if one.batch.base < end]
     if not heads:
         return None
-    if contradicted(entry, heads):
+    if contradicted(entry, heads) or denied_by_newest(entry, heads, copy, end):
         return True
     copy.require_complete(heads[0].batch.base, end)
     epoch, sequence, offset, delta, moment, coordinator, begun = replayed(heads)

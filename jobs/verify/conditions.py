@@ -36,6 +36,8 @@ from udfs.rules.extent import MAX_OFFSET, is_replicated
 from udfs.rules.logic import surely
 from udfs.rules.memory import may_be_gone_with_the_head
 
+UNREAD = "array<struct<first:bigint,end:bigint,producer_id:bigint>>"
+
 
 def one_instant(coordinator_clean_shutdown: str) -> Column:
     """Whether partition and coordinator log are of one moment: one broker, stopped cleanly."""
@@ -67,6 +69,17 @@ def marker_missing_between(first: Column, last: Column, epoch: Column | None = N
         return there & _may_be_of_the_producer(one) & of_epoch
 
     return own_missing_between(first, last) | surely(F.exists("emptied", may_be_its_own))
+
+
+def unread_between(first: Column, last: Column) -> Column:
+    """What is missing there for any reason, and markers that the cleaner has emptied.
+
+    Array of structs (first, end, producer_id), of all producers; `first`, `last` inclusive.
+    """
+    names = ("first", "end", "producer_id")
+    emptied = F.transform("emptied", lambda one: F.struct(*(one[name] for name in names)))
+    both = F.concat(F.col("missing"), F.coalesce(emptied, F.array().cast(UNREAD)))
+    return F.filter(both, lambda one: overlaps(Range(one["first"], one["end"]), first, last))
 
 
 def _may_be_of_the_producer(one: Column) -> Column:

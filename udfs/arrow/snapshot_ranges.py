@@ -11,23 +11,34 @@ from schemas.columns import array, boolean, integer, long, string, table
 from udfs.arrow.producer_states import MAX_DOUBTED, unpack_states
 from udfs.wire.side_files.producer_snapshot import HEADER_SIZE
 from udfs.wire.side_files.producer_state import NONE, STATE, States, follow
-from udfs.wire.side_files.snapshot_differences import COMPARED, Differences, Replayed, compare
+from udfs.wire.side_files.snapshot_differences import (
+    COMPARED,
+    Differences,
+    Replayed,
+    Unread,
+    compare,
+)
 
 DIFFERS, FOREIGN, FORGOTTEN = "differs", "foreign", "forgotten"
 # In the words of a reader.
 WORDS = {"epoch": "producer epoch", "txn_first_offset": "open transaction from offset"}
 
+UNREAD = table(
+    long("first", "first offset of which nobody knows what was there"),
+    long("end", "first offset after them that is there"),
+    long("producer_id", "producer whose it was; null: anybody's"),
+)
+"""Offsets that are missing, whatever took them, and markers that were emptied."""
+
 RANGE = table(
     integer("partition_index", "partition"),
-    long("start_offset", "offset of the snapshot before; 0 for the start of the log"),
+    long("start_offset", "offset of the snapshot before; else where the log begins"),
     long("end_offset", "offset of the snapshot that is judged"),
     boolean("of_snapshot", "states of a snapshot; else changes by batches"),
     boolean("of_log_start", "of a snapshot: the log begins at 0, and no snapshot lies before"),
-    boolean(
-        "whole",
-        "nothing was ever taken out of the range by the cleaner, and all states of a "
-        "snapshot are known",
-    ),
+    boolean("whole", "nothing was ever taken out of the range by the cleaner, and nothing is lost"),
+    boolean("in_text", "of a snapshot: not all of its states need be known"),
+    array("unread", UNREAD, "what is missing in the range; null but for the judged snapshot"),
     integer("file_index", "file of the states"),
     long("segment_base", "base offset of the segment; of a snapshot its offset"),
     long("split_start", "byte position where the split starts"),
@@ -41,7 +52,7 @@ RANGE = table(
 SNAPSHOT_DIFFERENCE = table(
     integer("partition_index", "partition"),
     string("fault", "differs, foreign or forgotten"),
-    long("start_offset", "offset of the snapshot before; 0 for the start of the log"),
+    long("start_offset", "offset of the snapshot before; else where the log begins"),
     long("snapshot_offset", "offset of the snapshot"),
     integer("file_index", "file of the snapshot"),
     long("position", "byte position of its entry; 0 where it has none"),
@@ -66,14 +77,15 @@ def compare_range(rows: pa.Table, expiration_ms: int, now: int | None) -> pa.Tab
 
     `now`: the moment to which ages refer, ms; no snapshot was written later.
 
-    A range without a state to start from, or whose snapshot cannot be read, has none.
+    A range whose snapshot cannot be read has none. Without a state to start from only the newest
+    batches in the range count.
     """
     given = sorted(rows.to_pylist(), key=_in_log_order)
     held = {row["segment_base"]: row for row in given if row["of_snapshot"]}
     first = given[0]
     judged, before = held.get(first["end_offset"]), held.get(first["start_offset"])
     found: list[dict[str, Any]] = []
-    if judged is not None and (before is not None or judged["of_log_start"]):
+    if judged is not None:
         changed = [row for row in given if not row["of_snapshot"]]
         snapshot = unpack_states(judged["states"])
         replayed = _replayed(before, changed, snapshot, judged, now)
@@ -101,6 +113,7 @@ def _replayed(
     # A broker that rebuilds begins at a snapshot above the log start, or at the start itself.
     head_below = judged["start_offset"] is None or judged["start_offset"] <= log_start
     kept = NO_STATES if head_below else states
+    first_offset = judged["start_offset"] or 0
     newest = max(_newest(states), _newest(snapshot), NONE if now is None else now)
     for row in changed:
         change = unpack_states(row["states"])
@@ -112,8 +125,25 @@ def _replayed(
     unnamed = any(
         (row["left_out"] or 0) > MAX_DOUBTED or min(row["doubted"] or (0,)) < 0 for row in changed
     )
-    whole = judged["whole"] and not unnamed
-    return Replayed(states, kept, log_start, whole, newest)
+    begun = before is not None or judged["of_log_start"]
+    return Replayed(
+        states=states,
+        kept=kept,
+        log_start=log_start,
+        whole=judged["whole"] and begun and not (unnamed or judged["in_text"]),
+        latest=newest,
+        start=first_offset,
+        unread=None if unnamed else _unread(judged["unread"]),
+        lists_all=not judged["in_text"],
+    )
+
+
+def _unread(ranges: list[dict[str, Any]] | None) -> Unread:
+    rows = [
+        (one["first"], one["end"], NONE if one["producer_id"] is None else one["producer_id"])
+        for one in ranges or ()
+    ]
+    return Unread(*np.array(rows, dtype=np.int64).reshape(-1, len(Unread._fields)).T)
 
 
 def _newest(states: States) -> int:

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from jobs.spark.joins import small
 from jobs.spark.local import local_frame
-from jobs.verify.conditions import gone_between, missing_between
+from jobs.verify.conditions import gone_between, missing_between, unread_between
 from jobs.verify.contexts.context import Context, with_paths
 from schemas.columns import boolean, string, table
 from schemas.dump_partition import CLEANED, NEVER_CLEANED
@@ -39,7 +39,7 @@ def _whole(start: Column, end: Column) -> Column:
 def _ranges(states: DataFrame, partition_info: DataFrame) -> DataFrame:
     """Rows of RANGE with their states. A snapshot ends one range and begins the next.
 
-    Left out: ranges in which offsets are missing, or that reach beyond what was copied.
+    Left out: ranges that reach beyond what was copied.
     """
     of_snapshot = surely(F.col("of_snapshot"))
     ended = F.struct(F.col("start_offset").alias("start"), F.col("end_offset").alias("end"))
@@ -50,23 +50,24 @@ def _ranges(states: DataFrame, partition_info: DataFrame) -> DataFrame:
     )
     needed = partition_info.select(
         "partition_index", "cleaning", "cleaned_below", "clean_shutdown", "gone", "missing",
-        "cleaner_traces", "data_end_offset", "log_start_offset",
+        "emptied", "cleaner_traces", "data_end_offset", "log_start_offset",
     )  # fmt: skip
     placed = (
         states.select("*", F.explode(F.filter(ranges, lambda one: one.isNotNull())).alias("range"))
         .join(small(needed), on="partition_index", how="inner")
         .filter(F.col("range.end") <= F.col("data_end_offset"))
-        .filter(~gone_between(F.col("range.start"), F.col("range.end") - 1))
     )
+    start, end = F.col("range.start"), F.col("range.end")
+    judged = of_snapshot & (F.col("end_offset") == end)
     return placed.select(
         "partition_index",
-        F.col("range.start").alias("start_offset"),
-        F.col("range.end").alias("end_offset"),
+        start.alias("start_offset"),
+        end.alias("end_offset"),
         of_snapshot.alias("of_snapshot"),
         surely(F.col("of_log_start")).alias("of_log_start"),
-        (_whole(F.col("range.start"), F.col("range.end")) & ~surely(F.col("in_text"))).alias(
-            "whole"
-        ),
+        (_whole(start, end) & ~gone_between(start, end - 1)).alias("whole"),
+        surely(F.col("in_text")).alias("in_text"),
+        F.when(judged, unread_between(start, end - 1)).alias("unread"),
         "file_index",
         "segment_base",
         "split_start",

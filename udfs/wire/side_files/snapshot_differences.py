@@ -216,12 +216,44 @@ def _contradicts(log: States, snapshot: States) -> Bools:
     return contradicts
 
 
+class Unread(NamedTuple):
+    """Offsets of a range of which nobody knows what was there; one element a stretch of them.
+
+    `first` to `end` (exclusive). `owner`: the producer whose it was, -1 where it may be anybody's.
+    """
+
+    first: Int64s
+    end: Int64s
+    owner: Int64s
+
+    def ends(self, producers: Int64s) -> Int64s:
+        """From which offset on nothing of these producers is unread; -1: all of it is read."""
+        of_all = self.end[self.owner == NONE].max(initial=NONE)
+        ends = np.full(producers.size, of_all, dtype=np.int64)
+        order = np.argsort(producers, kind="stable")
+        known = np.isin(self.owner, producers) & (self.owner != NONE)
+        at = order[np.searchsorted(producers, self.owner[known], sorter=order)]
+        np.maximum.at(ends, at, self.end[known])
+        return ends
+
+    def covers(self, offset: int, producer: int) -> bool:
+        """Whether a batch of the producer may have been at this offset."""
+        its = (self.owner == NONE) | (self.owner == producer)
+        return bool(np.any(its & (self.first <= offset) & (offset < self.end)))
+
+
+NOTHING_UNREAD = Unread(*(np.empty(0, dtype=np.int64) for _ in Unread._fields))
+
+
 class Replayed(NamedTuple):
     """States replayed up to the offset of a snapshot.
 
     `states`: from all that is there; `kept`: from the log start on, as a broker rebuilds it, and
-    equal to `states` where nothing lies below. `log_start`: that offset. `whole`: nothing was taken
-    from the log. `latest`: the snapshot was written at no later moment, ms.
+    equal to `states` where nothing lies below. `log_start`: that offset. `whole`: nothing is
+    missing, neither from the log nor from the state at its beginning. `latest`: the snapshot was
+    written at no later moment, ms. `start`: the offset from which batches were replayed. `unread`:
+    what is missing from there on; None where it may be anywhere. `lists_all`: all entries of the
+    snapshot are known, of which a text may lack some.
     """
 
     states: States
@@ -229,10 +261,95 @@ class Replayed(NamedTuple):
     log_start: int
     whole: bool
     latest: int
+    start: int = 0
+    unread: Unread | None = NOTHING_UNREAD
+    lists_all: bool = True
+
+
+def _wrong_data(log: States, snapshot: States) -> Bools:
+    """Whether a snapshot is wrong about the newest data of the epoch, behind which all is read.
+
+    Kafka 0.11 has a marker behind them in their place, and a broker that had forgotten the producer
+    when the marker came has none.
+    """
+    data, marker = log["last_offset"], log["marker_offset"]
+    sequence = _same(log["last_sequence"], snapshot["last_sequence"])
+    no_sequence = snapshot["last_sequence"] == NONE
+    same = sequence & (snapshot["last_offset"] == data)
+    same &= _same(log["offset_delta"], snapshot["offset_delta"])
+    at_marker = (snapshot["last_offset"] == marker) & (sequence | no_sequence)
+    forgotten = (snapshot["last_offset"] == NONE) & no_sequence
+    behind = (marker > data) & (snapshot["offset_delta"] == 0)
+    wrong: Bools = ~(same | (behind & (at_marker | forgotten)))
+    return wrong
+
+
+def _begins_too_early(log: Replayed, states: States, snapshot: States) -> Bools:
+    """Whether the open transaction begins where another batch is, or none of the producer."""
+    begun = snapshot["txn_first_offset"]
+    early = (begun >= max(log.start, 0)) & (begun < states["txn_first_offset"])
+    if log.unread is not None:
+        for i in np.flatnonzero(early):
+            early[i] = not log.unread.covers(int(begun[i]), int(states["producer_id"][i]))
+    result: Bools = early
+    return result
+
+
+class Contradicted(NamedTuple):
+    """By producer: whether the newest batches contradict the snapshot.
+
+    `at_all`: they do. `by_the_head`: they do, and a log that starts later would not.
+    """
+
+    at_all: Bools
+    by_the_head: Bools
+
+
+def _contradicted_by_newest(
+    log: Replayed, states: States, kept: States, snapshot: States
+) -> Contradicted:
+    """What the newest batches of a producer say needs no past, where nothing is missing behind.
+
+    A batch gives its epoch, data their last sequence and offset, a marker the coordinator epoch and
+    the end of the transaction (`ProducerAppendInfo.append`). Transactional data leave one open that
+    begins with them or before, in front of what is missing (`kept`: a broker may have read no data
+    below the log start). Timestamps are not asked, since the cleaner gives a batch those of the
+    records that it leaves (`MemoryRecords.buildRetainedRecordsInto`).
+    """
+    none = np.zeros(states.size, dtype=np.bool_)
+    if log.unread is None:
+        return Contradicted(none, none)
+    unread_to = log.unread.ends(states["producer_id"])
+
+    def all_read_behind(offset: Int64s) -> Bools:
+        behind: Bools = np.maximum(offset, log.start - 1) + 1 >= unread_to
+        return behind
+
+    data, marker = states["last_offset"], states["marker_offset"]
+    both = (states["producer_id"] == snapshot["producer_id"]) & (states["producer_id"] >= 0)
+    newest = both & all_read_behind(np.maximum(data, marker))
+    wrong = newest & (states["epoch"] != snapshot["epoch"])
+    wrong |= both & (data >= 0) & all_read_behind(data) & _wrong_data(states, snapshot)
+    coordinator = _same(states["coordinator_epoch"], snapshot["coordinator_epoch"])
+    # Forgotten between the marker and the data behind it.
+    coordinator |= (snapshot["coordinator_epoch"] == NONE) & (data > marker)
+    wrong |= both & (marker >= 0) & all_read_behind(marker) & ~coordinator
+    begun = snapshot["txn_first_offset"]
+    wrong |= newest & (states["txn_first_offset"] == NONE) & (begun != NONE)
+    wrong |= both & _begins_too_early(log, states, snapshot)
+    is_open = (kept["txn_first_offset"] >= 0) & all_read_behind(kept["txn_first_offset"])
+    wrong |= both & is_open & (begun == NONE)
+    late = both & (begun > kept["txn_first_offset"])
+    absent = (snapshot["producer_id"] == NONE) & log.lists_all
+    of_head = is_open & (late | absent)
+    return Contradicted(wrong | of_head, of_head & ~wrong)
 
 
 def compare(log: Replayed, snapshot: States, expiration_ms: int) -> Differences:
     """What differs. Where the log is not whole, only what the snapshot lacks or contradicts.
+
+    That is asked of each producer by itself: what is missing in front of its newest batch, or of
+    the begin of its transaction, does not matter.
 
     `expiration_ms`: after so long a producer without an open transaction may be absent.
     """
@@ -244,14 +361,17 @@ def compare(log: Replayed, snapshot: States, expiration_ms: int) -> Differences:
     latest = np.int64(log.latest)
     differs &= ~(absent & may_have_expired(replayed["timestamp"], latest, is_open, expiration_ms))
     forgotten = _forgotten(replayed, stored)
+    lacks_head = _lacks_head(replayed, stored)
     if not log.whole:
-        lacks = _outdated(replayed, stored) & ~forgotten
+        newest = _contradicted_by_newest(log, replayed, kept, stored)
+        lacks = (_outdated(replayed, stored) | newest.at_all) & ~forgotten
         differs &= lacks | _contradicts(replayed, stored)
+        lacks_head |= newest.by_the_head
     chosen = np.flatnonzero(differs)
     return Differences(
         replayed[chosen],
         stored[chosen],
         (replayed["producer_id"] == NONE)[chosen],
         forgotten[chosen],
-        _lacks_head(replayed, stored)[chosen],
+        lacks_head[chosen],
     )

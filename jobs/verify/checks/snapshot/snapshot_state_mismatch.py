@@ -2,7 +2,9 @@
 
 What it finds: a producer whose epoch, last sequence, last offset, timestamp, coordinator epoch or
 open transaction in a `.snapshot` differs from the state that the batches before it lead to. The
-state is replayed from the previous snapshot, or from offset 0. Each difference is reported once.
+state is replayed from the previous snapshot, or from offset 0. Where neither is known, or the log
+lacks something, the newest batches of a producer still tell its epoch, last sequence, last offset
+and open transaction, if nothing is missing behind them. Each difference is reported once.
 
 Why it is wrong: a broker that restarts or becomes leader continues from the snapshot
 (ProducerStateManager.loadFromSnapshot): it refuses valid sequences, accepts duplicates, or has a
@@ -10,10 +12,10 @@ last stable offset that no marker advances.
 
 When it is legal: the broker forgets a producer without an open transaction after
 producer.id.expiration.ms. In ranges that the cleaner has passed, the log has less than the
-snapshot. Kafka 0.11 counts a marker as the last offset. Nothing is compared if offsets or batches
-before the snapshot are missing or damaged. In a live copy, batches above the high watermark may
-have been truncated since. A broker that was killed knows nothing below the log start offset, which
-is unknown without the log-start-offset-checkpoint.
+snapshot. Kafka 0.11 counts a marker as the last offset. What is missing or damaged may have been
+any batch, also a marker. In a live copy, batches above the high watermark may have been truncated
+since. A broker that was killed knows nothing below the log start offset, which is unknown without
+the log-start-offset-checkpoint.
 
 Evidence: the entry of the snapshot, and the newest batch of the producer before it.
 """
