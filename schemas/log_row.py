@@ -380,6 +380,8 @@ MISSING = table(
 )
 
 CLOCK_TYPE = table(
+    long("first", "timestamp by a broker's clock of the first batch of magic 2 that has one"),
+    long("first_offset", "last offset of that batch"),
     long("lowest", "smallest timestamp by a broker's clock"),
     long("last", "the one of the last batch that has one"),
     long("last_replicated", "the same below the high watermark; null for none"),

@@ -303,9 +303,10 @@ def partition_info(
 
     Columns: DUMP_PARTITION, of which those that rest on `__cluster_metadata` hold here only where
     its copy is late enough; log_start_offset, log_end_offset (exclusive); those of `_stability`,
-    `_beginning`, `_cleaner` and `_absent`; broker_timestamp (ms); set_back_from, set_back_to (ms,
-    between which a broker's clock was set back, null for not); those of `_extent`; emptied (see
-    `holes`; null: no marker emptied); last_legacy_offset (of a message of magic 0 or 1);
+    `_beginning`, `_cleaner` and `_absent`; broker_timestamp (ms); first_dated_offset,
+    first_dated_ms (the first batch of magic 2 with a moment of a broker's clock); set_back_from,
+    set_back_to (ms, between which such a clock was set back, null for not); those of `_extent`;
+    emptied (see `holes`; null: no marker emptied); last_legacy_offset (of magic 0 or 1);
     earlier_end (log end of the copy of a `__transaction_state` partition that was taken before all
     data, null for none); newest_snapshot, open_in_snapshot (see `known_states`; null where no
     snapshot says); batches, records; of a partition of `__transaction_state`, else null: ids,
@@ -330,6 +331,8 @@ def partition_info(
         *_cleaner(),
         *_absent(),
         "broker_timestamp",
+        F.col("first_moment.first_offset").alias("first_dated_offset"),
+        F.col("first_moment.first").alias("first_dated_ms"),
         "set_back_from",
         "set_back_to",
         *_extent(clock_tolerance),
@@ -346,22 +349,27 @@ def partition_info(
 def _seen(splits: DataFrame) -> DataFrame:
     """What the splits of a partition hold together, one row a partition.
 
-    head: base_offset, split_start and first_offset of its first split with a batch. last_moment,
-    last_replicated: of the last batches with a moment of a broker's clock, ms.
+    head: base_offset, split_start and first_offset of its first split with a batch. first_moment:
+    first and first_offset of the first batch of magic 2 with a moment of a broker's clock;
+    last_moment, last_replicated: of the last batches with one, ms.
     """
     head = F.when(F.col("batches") > 0, F.struct("base_offset", "split_start", "first_offset"))
     lowest, before = F.col("clock.lowest"), F.col("newest_before")
     between = before - lowest > ADJUSTED_MS
 
+    def moments(name: str) -> Column:
+        here = F.struct("base_offset", "split_start", F.col("clock").alias("clock"))
+        return F.when(F.col(f"clock.{name}").isNotNull(), here)
+
     def last(name: str) -> Column:
-        here = F.struct("base_offset", "split_start", F.col(f"clock.{name}").alias("moment"))
-        return F.max(F.when(F.col(f"clock.{name}").isNotNull(), here)).getField("moment")
+        return F.max(moments(name)).getField("clock").getField(name)
 
     return splits.groupBy("partition_index").agg(
         F.max("last_offset").alias("last_offset"),
         F.max("broker_timestamp").alias("broker_timestamp"),
         F.max("newest_timestamp").alias("newest_timestamp"),
         F.max("replicated_timestamp").alias("replicated_timestamp"),
+        F.min(moments("first")).getField("clock").alias("first_moment"),
         last("last").alias("last_moment"),
         last("last_replicated").alias("last_replicated"),
         F.max(F.greatest("clock.set_back_from", F.when(between, before))).alias("set_back_from"),

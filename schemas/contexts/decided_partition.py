@@ -16,7 +16,8 @@ COLUMNS = """
     raised_first bigint, raised_last bigint, data_first bigint, data_last bigint, decidable int,
     contradicted int, contradicted_early int, broker int, topic string, partition int,
     complete_up_to_ms bigint, clean_shutdown boolean, single_broker boolean, alone_in_cluster
-    boolean, stable_below bigint, of_leader boolean, holes array<struct<first:bigint, end:bigint,
+    boolean, stable_below bigint, of_leader boolean, first_dated_offset bigint, first_dated_ms
+    bigint, holes array<struct<first:bigint, end:bigint,
     producer_id:bigint>>, missing array<struct<first:bigint, end:bigint, producer_id:bigint>>,
     emptied array<struct<first:bigint, end:bigint, producer_id:bigint, producer_epoch:int>>,
     last_legacy_offset bigint, log_end_offset bigint, kraft_only boolean, coordinator_index int,
@@ -37,7 +38,7 @@ COLUMNS = """
     first_position:bigint, first_length:int>, ended_run_last bigint, first_ended_last bigint,
     first_ended_ms bigint, last_ended_ms bigint, earlier_offset bigint, later_run
     struct<run_first:bigint, file_index:int, run_position:bigint, run_length:int>, open_behind_ms
-    bigint, first_marker_offset bigint, first_marker_ms bigint, last_marker_offset bigint,
+    bigint, last_marker_offset bigint,
     last_marker_ms bigint, ended_complete bigint, ended_marker bigint, apart_ms int, at_once
     boolean, whole_from bigint, whole_to bigint, goes_on boolean, copied_later boolean,
     history_later boolean, history_after_all boolean, stale_place bigint, stale_offset bigint,

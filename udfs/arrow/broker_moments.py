@@ -28,7 +28,15 @@ def broker_moments(decoded: Decoded, topic: str, high_watermark: int | None) -> 
     below = told & extent.is_replicated(headers.last_offset, mark)
     if not told.any():
         return {"broker_timestamp": None, "replicated_timestamp": None, "clock": None}
-    return moment_columns(stamped[told], stamped[below])
+    columns = moment_columns(stamped[told], stamped[below])
+    # A topic whose format was raised since has older messages, which no transaction could follow.
+    since = np.flatnonzero(told & (headers.magic >= 2))
+    if since.size:
+        columns["clock"] |= {
+            "first": int(stamped[since[0]]),
+            "first_offset": int(headers.last_offset[since[0]]),
+        }
+    return columns
 
 
 def moment_columns(moments: Moments, replicated: Moments) -> dict[str, Any]:

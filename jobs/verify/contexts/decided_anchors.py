@@ -49,7 +49,7 @@ def _extent_of_row(tolerance: Column) -> list[Column]:
         apart_ms(tolerance).alias("apart_ms"),
         at_once.alias("at_once"),
         F.when(F.col("earlier_offset").isNotNull(), F.lit(-2 * BEYOND_CLOCKS_MS))
-        .otherwise(F.col("first_marker_ms"))
+        .otherwise(F.col("first_dated_ms"))
         .alias("whole_from"),
         F.when(at_once, F.lit(2 * BEYOND_CLOCKS_MS)).otherwise(F.col("complete_up_to_ms")).alias(
             "whole_to"
@@ -101,8 +101,8 @@ def _anchors(tolerance: Column) -> list[Column]:
     begun since (owner_settled); timely_last: the last of these that cannot have come later than the
     decision. early_anchor: the last of data that were ended before any later transaction was begun.
     order_anchor: the marker of a transaction that the same log completed before it prepared this
-    one, whatever the clocks say. clock_anchor: a marker of any producer that is older than the
-    decision for sure; near_anchor: one that is older by clocks that may differ.
+    one, whatever the clocks say. clock_anchor: the first batch with a moment of a broker's clock,
+    if it is older than the decision for sure; near_anchor: if by clocks that may differ.
     """
     running = surely(
         (F.col("running_epoch") == F.col("prepared_data_epoch"))
@@ -122,7 +122,7 @@ def _anchors(tolerance: Column) -> list[Column]:
     )
     moved_on = F.col("newest_epoch") > F.col("prepared_data_epoch")
     prepared = F.col("completed_prepare")
-    first = F.col("first_marker_ms")
+    first = F.col("first_dated_ms")
     nearly = (first < prepared) & (F.col("last_marker_ms") > F.col("complete_timestamp"))
     by_clock = attribution.surely_before(first, prepared, tolerance) | (
         nearly & attribution.surely_before(first, prepared, F.col("apart_ms"))
@@ -137,8 +137,8 @@ def _anchors(tolerance: Column) -> list[Column]:
         F.when(owns, _not_late(unended)).alias("timely_last"),
         F.when(_ended_early(running), F.col("first_ended_last")).alias("early_anchor"),
         F.when(by_order, F.col("ended_marker")).alias("order_anchor"),
-        F.when(by_clock, F.col("first_marker_offset")).alias("clock_anchor"),
-        F.when(nearly, F.col("first_marker_offset")).alias("near_anchor"),
+        F.when(by_clock, F.col("first_dated_offset")).alias("clock_anchor"),
+        F.when(nearly, F.col("first_dated_offset")).alias("near_anchor"),
     ]
 
 
@@ -186,8 +186,8 @@ def _not_late(unended: Column) -> Column:
 def _held() -> list[Column]:
     """From where on the marker of the row must be in the partition, and whether it can be gone."""
     short = F.col("short_place").isNotNull()
-    # A marker that counting finds missing is due where any marker is older.
-    counted = F.when(short, F.col("first_marker_offset"))
+    # A marker that counting finds missing is due where something is older.
+    counted = F.when(short, F.col("first_dated_offset"))
     by_order = F.coalesce("earlier_offset", "early_anchor", "order_anchor", "clock_anchor", counted)
     settled = F.col("owner_settled") & ~F.col("owner_may_be_lost")
     # Data that arrived late lie behind the marker of the decision.
@@ -220,13 +220,13 @@ def with_anchors(rows: DataFrame, tolerance: Column) -> DataFrame:
 def with_copies(rows: DataFrame, tolerance: Column) -> DataFrame:
     """Adds from when on up to when the copies are whole: `_extent_of_row`, `_lateness`.
 
-    A first marker whose moment came twice by the coordinator's clock may be later than decisions
-    with a later timestamp: first_marker_ms is null then.
+    A first batch whose moment came twice by the coordinator's clock may be later than decisions
+    with a later timestamp: first_dated_ms is null then.
     """
     twice = comes_twice(
-        F.col("first_marker_ms"), F.col("set_back_from"), F.col("set_back_to"), tolerance
+        F.col("first_dated_ms"), F.col("set_back_from"), F.col("set_back_to"), tolerance
     )
-    once = F.when(~surely(twice), F.col("first_marker_ms"))
-    return rows.withColumn("first_marker_ms", once).select(
+    once = F.when(~surely(twice), F.col("first_dated_ms"))
+    return rows.withColumn("first_dated_ms", once).select(
         "*", *_extent_of_row(tolerance), *_lateness(tolerance)
     )

@@ -11,20 +11,17 @@ from udfs.rules import attribution
 OF_DATA = ["partition_index", "producer_id", "prepared_data_epoch"]
 
 
-def with_outer_markers(rows: DataFrame, markers: DataFrame) -> DataFrame:
-    """Adds the first and the last marker of the partition, of any producer.
+def with_last_markers(rows: DataFrame, markers: DataFrame) -> DataFrame:
+    """Adds the last marker of the partition, of any producer.
 
-    first_marker_offset, first_marker_ms, last_marker_offset, last_marker_ms (broker's clock); null
-    for none.
+    last_marker_offset, last_marker_ms (broker's clock); null for none.
     """
-    place = F.struct("marker_offset", "marker_timestamp")
+    last = F.max(F.struct("marker_offset", "marker_timestamp")).alias("last")
     outer = (
         markers.groupBy("partition_index")
-        .agg(F.min(place).alias("first"), F.max(place).alias("last"))
+        .agg(last)
         .select(
             "partition_index",
-            F.col("first.marker_offset").alias("first_marker_offset"),
-            F.col("first.marker_timestamp").alias("first_marker_ms"),
             F.col("last.marker_offset").alias("last_marker_offset"),
             F.col("last.marker_timestamp").alias("last_marker_ms"),
         )

@@ -13,7 +13,7 @@ from jobs.spark.joins import small
 from jobs.verify.contexts.context import Context
 from jobs.verify.contexts.decided_anchors import apart_ms, clipped, with_anchors, with_copies
 from jobs.verify.contexts.decided_counts import with_counts
-from jobs.verify.contexts.decided_data import with_data, with_outer_markers, with_surroundings
+from jobs.verify.contexts.decided_data import with_data, with_last_markers, with_surroundings
 from jobs.verify.contexts.decided_epochs import with_decision, with_outcomes
 from jobs.verify.contexts.decided_findings import with_findings
 from jobs.verify.contexts.decided_matching import (
@@ -72,7 +72,7 @@ def _copies(partition_info: DataFrame) -> DataFrame:
     """What a row asks of the copy of its partition."""
     return partition_info.select(
         "partition_index", "broker", "topic", "partition", "complete_up_to_ms", "clean_shutdown",
-        "stable_below", "of_leader",
+        "stable_below", "of_leader", "first_dated_offset", "first_dated_ms",
         "single_broker", "alone_in_cluster", "holes", "missing",
         "emptied", "last_legacy_offset", "log_end_offset", "kraft_only", _listed(),
     )  # fmt: skip
@@ -199,7 +199,7 @@ def decided_partition_context(
         # Each of the three is joined with what is made of itself: kept, or its plan would double.
         owned = given.keep(with_data(outcomes, runs, markers))
         around = with_surroundings(owned, runs, markers, tolerance)
-        beside = with_outer_markers(around, markers).join(
+        beside = with_last_markers(around, markers).join(
             small(ended), on=["partition_index", "coordinator_partition"], how="left"
         )
         in_copies = given.keep(with_copies(beside, tolerance))

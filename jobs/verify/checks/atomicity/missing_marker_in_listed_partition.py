@@ -9,8 +9,8 @@ take that marker's outcome: aborted records become visible, or committed records
 
 When it is legal: the topic was deleted or created anew, or retention has deleted the data and their
 marker. A partition is therefore reported only if it still holds something older: the data, data of
-a lower epoch of the same producer that a marker ended before the decision, or a marker of any
-producer that the brokers' clocks date before it. A marker without data may have been emptied by the
+a lower epoch of the same producer that a marker ended before the decision, or anything that a
+broker's clock dates before it: a marker of any producer, a commit of offsets, LogAppendTime. A marker without data may have been emptied by the
 cleaner. A message format older than 2 refuses data and marker; with transaction.version 2 no topic
 has one.
 
