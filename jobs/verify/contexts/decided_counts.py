@@ -89,17 +89,19 @@ def with_counts(
 def _misplaced() -> Column:
     """Whether markers lie at other moments than they were decided, and no wrong clock explains it.
 
-    A clock that is wrong by more than the tolerance moves the first and the last marker of the row
-    alike.
+    A clock that is wrong by more than the tolerance moves all markers of the epoch the same way:
+    told by the first and the last of each outcome.
     """
+    both = Window.partitionBy(*OF_EPOCH)
+    asked, apart = at_other_moments(), F.col("apart_ms")
     of_first = F.col("earliest_marker") - F.col("earliest_prepare")
     of_last = F.col("latest_marker") - F.col("latest_prepare")
-    in_time = F.least(F.abs(of_first), F.abs(of_last)) <= F.col("apart_ms")
-    # The other outcome is moved the other way.
-    both = Window.partitionBy(*OF_EPOCH)
-    moved = F.when(at_other_moments(), of_first)
-    crossed = (F.min(moved).over(both) < 0) & (F.max(moved).over(both) > 0)
-    return surely(at_other_moments() & (in_time | crossed))
+    in_time = F.least(F.abs(of_first), F.abs(of_last)) <= apart
+    earlier, later = F.least(of_first, of_last) < -apart, F.greatest(of_first, of_last) > apart
+    one_in_time, one_earlier, one_later = (
+        F.max(asked & moved).over(both) for moved in (in_time, earlier, later)
+    )
+    return surely(asked & (one_in_time | (one_earlier & one_later)))
 
 
 def _surplus() -> dict[str, Column]:

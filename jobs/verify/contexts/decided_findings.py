@@ -75,7 +75,13 @@ def _with_opposed(rows: DataFrame) -> DataFrame:
         marker, commit = marked_commit.alias("marked_commit"), F.col("commit").alias("told_commit")
         return F.when(F.col(found).isNotNull(), F.struct(f"{found}.*", marker, commit))
 
-    replaced = settled & F.col("short_place").isNotNull() & F.col("opposing").isNotNull()
+    # Where decisions may be gone, the other marker may be of one of those.
+    replaced = (
+        settled
+        & F.col("short_place").isNotNull()
+        & F.col("opposing").isNotNull()
+        & surely(F.col("decidable") == 1)
+    )
     # Of the row's decisions a marker of the other outcome, or a COMMIT of its own.
     opposed = F.least(
         F.when(replaced, told("opposing", ~F.col("commit"))),
@@ -85,7 +91,8 @@ def _with_opposed(rows: DataFrame) -> DataFrame:
     with_both = rows.select("*", replaced.alias("replaced"), opposed.alias("opposed"))
     first = with_both.withColumn("first_opposed", F.min("opposed").over(both))
     mine = F.when(F.col("opposed") == F.col("first_opposed"), F.col("opposed"))
-    return first.withColumn("opposed", mine).drop("first_opposed")
+    at_offset = F.col("first_opposed.offset")
+    return first.withColumns({"opposed": mine, "opposed_offset": at_offset}).drop("first_opposed")
 
 
 def _coordinator_epochs() -> list[Column]:
