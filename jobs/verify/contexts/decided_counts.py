@@ -291,8 +291,11 @@ def _of_markers(counted: DataFrame) -> DataFrame:
     odd = (epoch < F.col("from_leader")) | (epoch > F.col("to_leader"))
     example = F.struct("marker.*", "from_leader", "to_leader", "next_commit", "commits_before")
     # Nobody but the coordinator commits, and it had not decided so yet.
-    premature = F.col("commit") & F.col("alone") & (F.col("open_otherwise") > 0) & (
-        attribution.cannot_be_delayed(F.col("commits_before"))
+    premature = (
+        F.col("commit")
+        & F.col("alone")
+        & (F.col("open_otherwise") > 0)
+        & (attribution.cannot_be_delayed(F.col("commits_before")))
     )
     found = (("stale", stale), ("undecided", undecided), ("odd", odd))
     first = counted.filter(F.col("kind") == MARKER).groupBy(*KEY).agg(
@@ -339,9 +342,7 @@ def _opposing() -> Column:
     """
     unmarked = F.col("until") == F.col("before")
     inside = F.col("foreign.time") >= F.col("opened")
-    return F.when(
-        surely(unmarked & inside), _against(F.col("foreign.marker"), F.col("decision"))
-    )
+    return F.when(surely(unmarked & inside), _against(F.col("foreign.marker"), F.col("decision")))
 
 
 def _of_decisions(counted: DataFrame) -> DataFrame:

@@ -109,9 +109,9 @@ CHECK = Check(
         Proof("the Prepare record", "against_file", "against_position", "against_length"),
     ),
     message=lambda: text(
-        "{topic}-{partition} has a marker of producer {producer_id} ({contradicting_outcome}, epoch "
-        "{marker_epoch}) at offset {contradicting_offset}, but the coordinator decided the opposite for "
-        "transaction {transactional_id}."
+        "{topic}-{partition} has a marker of producer {producer_id} ({contradicting_outcome}, "
+        "epoch {marker_epoch}) at offset {contradicting_offset}, but the coordinator decided the "
+        "opposite for transaction {transactional_id}."
     ),
     remedy=lambda: text(
         "Find out who wrote the marker. Compare the records that consumers of {topic}-{partition} "
