@@ -75,9 +75,12 @@ def _with_opposed(rows: DataFrame) -> DataFrame:
         marker, commit = marked_commit.alias("marked_commit"), F.col("commit").alias("told_commit")
         return F.when(F.col(found).isNotNull(), F.struct(f"{found}.*", marker, commit))
 
-    # Where decisions may be gone, the other marker may be of one of those.
+    both_ways = F.when(F.col("commit"), F.col("decided_abort")).otherwise(F.col("decided_commit"))
+    # Where decisions may be gone, the other marker may be of one of those. Of an epoch that was not
+    # decided both ways the row of that marker tells it.
     replaced = (
         settled
+        & surely(both_ways)
         & F.col("short_place").isNotNull()
         & F.col("opposing").isNotNull()
         & surely(F.col("decidable") == 1)
