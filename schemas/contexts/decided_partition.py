@@ -23,25 +23,26 @@ COLUMNS = """
     last_legacy_offset bigint, log_end_offset bigint, kraft_only boolean, coordinator_index int,
     record_length int, prepare_offset bigint, leader_epoch int, transaction_version_2 boolean,
     decided_commit boolean, decided_abort boolean, decided_with_transaction_version_1 boolean,
-    decided_id string, committed_place bigint, committed_length int, committed_id string,
-    committed_epoch int, committed_offset bigint, committed_complete boolean, committed_index int,
-    history_covers_ms bigint, newest_epoch int, known_above int, history_clean_shutdown boolean,
-    first_epoch int, first_commit boolean, first_id string, first_whole boolean, newest_id string,
-    newest_record bigint, last_epoch int, last_commit boolean, last_id string, newest_owner bigint,
-    owners_of_data bigint, later_start_ms bigint, running_epoch int, running_partitions
-    array<string>, running_start_ms bigint, decided_place bigint, decided_length int,
-    coordinator_broker int, coordinator_clean_shutdown boolean, coordinator_stable_below bigint,
-    earlier_end bigint, owner_may_be_lost boolean, replica_offset bigint, committed_somewhere
-    boolean, raised_both_ways boolean, data_run struct<first_offset:bigint, file_index:int,
-    first_position:bigint, first_length:int>, data_run_last bigint, open_run
+    decided_id string, several_ids boolean, committed_place bigint, committed_length int,
+    committed_id string, committed_epoch int, committed_offset bigint, committed_complete boolean,
+    committed_index int, history_covers_ms bigint, newest_epoch int, known_above int,
+    history_clean_shutdown boolean, first_epoch int, first_commit boolean, first_id string,
+    first_whole boolean, newest_id string, newest_record bigint, last_epoch int, last_commit
+    boolean, last_id string, newest_owner bigint, owners_of_data bigint, later_start_ms bigint,
+    running_epoch int, running_partitions array<string>, running_start_ms bigint, decided_place
+    bigint, decided_length int, coordinator_broker int, coordinator_clean_shutdown boolean,
+    coordinator_stable_below bigint, earlier_end bigint, owner_may_be_lost boolean, replica_offset
+    bigint, committed_somewhere boolean, raised_both_ways boolean, data_run
     struct<first_offset:bigint, file_index:int, first_position:bigint, first_length:int>,
-    ended_run_last bigint, first_ended_last bigint, first_ended_ms bigint, last_ended_ms bigint,
-    earlier_offset bigint, later_run struct<run_first:bigint, file_index:int, run_position:bigint,
-    run_length:int>, open_behind_ms bigint, first_marker_offset bigint, first_marker_ms bigint,
-    last_marker_offset bigint, last_marker_ms bigint, ended_complete bigint, ended_marker bigint,
-    apart_ms int, at_once boolean, whole_from bigint, whole_to bigint, goes_on boolean, copied_later
-    boolean, history_later boolean, history_after_all boolean, misplaced boolean, stale_place
-    bigint, stale_offset bigint, stale_first bigint, stale_last bigint, undecided_place bigint,
+    data_run_last bigint, open_run struct<first_offset:bigint, file_index:int,
+    first_position:bigint, first_length:int>, ended_run_last bigint, first_ended_last bigint,
+    first_ended_ms bigint, last_ended_ms bigint, earlier_offset bigint, later_run
+    struct<run_first:bigint, file_index:int, run_position:bigint, run_length:int>, open_behind_ms
+    bigint, first_marker_offset bigint, first_marker_ms bigint, last_marker_offset bigint,
+    last_marker_ms bigint, ended_complete bigint, ended_marker bigint, apart_ms int, at_once
+    boolean, whole_from bigint, whole_to bigint, goes_on boolean, copied_later boolean,
+    history_later boolean, history_after_all boolean, misplaced boolean, stale_place bigint,
+    stale_offset bigint, stale_first bigint, stale_last bigint, undecided_place bigint,
     undecided_offset bigint, undecided_first bigint, undecided_last bigint, never_committed boolean,
     odd_place bigint, odd_offset bigint, odd_first bigint, odd_epoch int, odd_lowest int,
     odd_highest int, premature struct<offset:bigint, place:bigint, first:bigint, last:bigint,

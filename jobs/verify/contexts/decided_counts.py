@@ -90,7 +90,7 @@ def _misplaced() -> Column:
     """Whether markers lie at other moments than they were decided, and no wrong clock explains it.
 
     A clock that is wrong by more than the tolerance moves all markers of the epoch the same way:
-    told by the first and the last of each outcome.
+    told by the first and the last of each outcome. Transactions of several ids have no order.
     """
     both = Window.partitionBy(*OF_EPOCH)
     asked, apart = at_other_moments(), F.col("apart_ms")
@@ -101,7 +101,8 @@ def _misplaced() -> Column:
     one_in_time, one_earlier, one_later = (
         F.max(asked & moved).over(both) for moved in (in_time, earlier, later)
     )
-    return surely(asked & (one_in_time | (one_earlier & one_later)))
+    of_one_id = ~surely(F.col("several_ids"))
+    return surely(asked & of_one_id & (one_in_time | (one_earlier & one_later)))
 
 
 def _surplus() -> dict[str, Column]:
