@@ -2,7 +2,8 @@
 
 Under transaction.version 2 a decision is about one producer epoch. Under 0 and 1 transactions share
 an epoch; there it is known of a partition where no decision of an epoch had the outcome that its
-markers have, and where a marker is missing only that something took another one's outcome.
+markers have. Where an epoch was decided both ways, or a marker is missing, it is known only that
+something took another one's outcome.
 """
 
 from pyspark.sql import Column, DataFrame, Window
@@ -17,7 +18,8 @@ from jobs.spark.kept import Kept
 
 VISIBLE, INVISIBLE = "aborted_records_visible", "committed_records_invisible"
 KEY = (*EPOCH, "listed")
-# Findings that no decision of the epoch had the outcome of a marker.
+# Findings that a marker has not the outcome of its decision. Where the epoch was not decided both
+# ways, none of its decisions has it.
 CONTRADICTED = ("torn_transaction", "marker_outcome_mismatch")
 
 
@@ -33,15 +35,20 @@ def misdecided(
     found = _in_shared_epochs(placed, completed)
     if found is None:
         return [_counted(named, placed, known, kept)]
-    contradicted = found.filter(F.col("label").isin(*CONTRADICTED)).select(*named.columns)
+    contradicted = F.col("label").isin(*CONTRADICTED)
+    whole = found.filter(contradicted & ~F.col("both_ways")).select(*named.columns)
+    in_part = (F.col("label") == MISSING_MARKER) | (contradicted & F.col("both_ways"))
     return [
-        _counted(named.unionByName(contradicted.distinct()), placed, known, kept),
-        _counted_in_part(_merged(found.filter(F.col("label") == MISSING_MARKER), known)),
+        _counted(named.unionByName(whole.distinct()), placed, known, kept),
+        _counted_in_part(_merged(found.filter(in_part), known)),
     ]
 
 
 def _completed(decisions: DataFrame) -> DataFrame:
-    """One row a decision and partition: KEY, decided_commit, shared (transactions share it)."""
+    """One row a decision and partition: KEY, decided_commit, shared (transactions share it).
+
+    both_ways: they were committed and aborted.
+    """
     exploded = decisions.filter(F.col("complete_offset").isNotNull()).select(
         "producer_id",
         F.col("data_epoch").alias("producer_epoch"),
@@ -49,13 +56,17 @@ def _completed(decisions: DataFrame) -> DataFrame:
         "shares_epoch",
         F.explode("partitions").alias("listed"),
     )
-    shared = F.max("shares_epoch").over(Window.partitionBy(*KEY))
-    return exploded.withColumn("shared", shared)
+    of_epoch = Window.partitionBy(*KEY)
+    commits = F.col("decided_commit")
+    both_ways = F.min(commits).over(of_epoch) != F.max(commits).over(of_epoch)
+    return exploded.withColumns(
+        {"shared": F.max("shares_epoch").over(of_epoch), "both_ways": both_ways}
+    )
 
 
 def _in_shared_epochs(placed: DataFrame, completed: DataFrame) -> DataFrame | None:
     """Violations about epochs that several transactions share; None where there is no epoch."""
-    shared = completed.filter("shared").select(*KEY, "shared").distinct()
+    shared = completed.filter("shared").select(*KEY, "shared", "both_ways").distinct()
     if not shared.limit(1).count():
         return None
     listed = placed.withColumn("listed", F.concat_ws("-", "topic", "partition"))

@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 from jobs.verify.contexts.decided_matching import (
     ANY_LEADER_EPOCH,
     KEY,
+    at_other_moments,
     changes_coordinator,
     has_too_many,
     in_effect,
@@ -29,7 +30,9 @@ ALLOWED, OPENS, PREPARED, MARKER, CLOSES = range(5)
 def with_counts(
     rows: DataFrame, decided: DataFrame, markers: DataFrame, tolerance: Column
 ) -> DataFrame:
-    """Adds what counting shows of rows with fewer or more markers than decisions.
+    """Adds what counting shows of rows whose markers are fewer, more, or elsewhere than decided.
+
+    misplaced: see `_misplaced`.
 
     stale_* (place, offset, first, last): the first marker that ended data when fewer transactions
     of the partition had been decided than ended, a decision counting as made earlier by the
@@ -42,12 +45,17 @@ def with_counts(
     short_* (place, length, complete, start, prepared, completed): the first decision that has no
     marker of its own, complete being an offset and the last three ms;
     short_next: the marker that comes next.
+    opposing, of the decisions of the row: the first marker of the other outcome that lies where a
+    decision has none of its own, and at no moment of its own outcome (`_opposing`); premature: the
+    first COMMIT marker where an abort was decided, before any COMMIT of the epoch was decided here.
     odd_* (place, offset, first, epoch, lowest, highest): the first marker with the epoch of a
     coordinator that decided none of the transactions it may be of.
     """
+    rows = rows.withColumn("misplaced", _misplaced(tolerance))
+    misplaced = F.col("misplaced")
     # Where neither marker nor data are there, all is lost, and an order shows nothing.
     here = F.col("markers").isNotNull() | F.col("data_run").isNotNull()
-    wanted = (lacks_markers() & here) | has_too_many()
+    wanted = (lacks_markers() & here) | has_too_many() | misplaced
     keys = (
         rows.filter(wanted | changes_coordinator())
         .groupBy(*OF_EPOCH, "listed")
@@ -62,8 +70,10 @@ def with_counts(
     # it has no marker, its number proves nothing further, but the next marker is of use.
     marked = F.col("markers").isNotNull()
     asked = {
-        "short_next": lacks_markers(),
-        "short": lacks_markers() & marked,
+        "short_next": lacks_markers() | misplaced,
+        "short": (lacks_markers() & marked) | misplaced,
+        "opposing": misplaced,
+        "premature": misplaced,
         "odd": changes_coordinator(),
         "stale": has_too_many() | F.col("prepares").isNull(),
     }
@@ -75,6 +85,31 @@ def with_counts(
             if name.startswith(tuple(asked))
         }
     )
+
+
+def _misplaced(tolerance: Column) -> Column:
+    """Whether markers lie at other moments than they were decided, and no wrong clock explains it.
+
+    A clock that is wrong by more than the tolerance moves all markers of the epoch the same way:
+    told by the first and the last of each outcome. Transactions of several ids have no order, and
+    neither have the moments of a clock that was set back.
+    """
+    both = Window.partitionBy(*OF_EPOCH)
+    asked, apart = at_other_moments(), F.col("apart_ms")
+    of_first = F.col("earliest_marker") - F.col("earliest_prepare")
+    of_last = F.col("latest_marker") - F.col("latest_prepare")
+    in_time = F.least(F.abs(of_first), F.abs(of_last)) <= apart
+    earlier, later = F.least(of_first, of_last) < -apart, F.greatest(of_first, of_last) > apart
+    one_in_time, one_earlier, one_later = (
+        F.max(asked & moved).over(both) for moved in (in_time, earlier, later)
+    )
+    of_one_id = ~surely(F.col("several_ids"))
+    set_back = F.greatest(
+        F.try_subtract("set_back_from", "set_back_to"),
+        F.try_subtract("here_set_back_from", "here_set_back_to"),
+    )
+    one_clock = of_one_id & ~surely(set_back > tolerance)
+    return surely(asked & one_clock & (one_in_time | (one_earlier & one_later)))
 
 
 def _surplus() -> dict[str, Column]:
@@ -193,6 +228,8 @@ def _counted(events: DataFrame) -> DataFrame:
     allowed_left, decided_left: decisions less markers that ended data; of both outcomes, a decision
     counting from ALLOWED on, and of the outcome of the event, from PREPARED on. commits_before:
     COMMIT decisions, from ALLOWED on. markers_so_far: markers of the outcome of the event.
+    alone: it is a marker, and no moment of a decision with its outcome. foreign: the last such
+    marker of the other outcome; against: the last decision of the other outcome that may have one.
     """
     order = Window.partitionBy(*OF_EPOCH).orderBy("time", "kind", "at")
     so_far = order.rowsBetween(Window.unboundedPreceding, 0)
@@ -210,7 +247,9 @@ def _counted(events: DataFrame) -> DataFrame:
     nothing = F.lit(False)
     # An ABORT too many may be an operator's, and takes no COMMIT its decision.
     commits, aborts = (number(allowed & one, ended & one) for one in (commit, ~commit))
-    return events.select(
+    closes = F.col("kind") == CLOSES
+    open_commits, open_aborts = (number(opens & one, closes & one) for one in (commit, ~commit))
+    counted = events.select(
         "*",
         ended.alias("ended"),
         F.when(commit, commits + F.greatest(aborts, F.lit(0)))
@@ -230,7 +269,23 @@ def _counted(events: DataFrame) -> DataFrame:
         ),
         F.last(F.when(opens, F.coalesce("decision.to_leader", F.lit(ANY_LEADER_EPOCH))),
                ignorenulls=True).over(so_far).alias("to_leader"),
+        (is_marker & (F.when(commit, open_commits).otherwise(open_aborts) == 0)).alias("alone"),
+        F.when(commit, open_aborts).otherwise(open_commits).alias("open_otherwise"),
     )  # fmt: skip
+
+    def last_of_the_other(which: Column, value: Column) -> Column:
+        of_commit, of_abort = (
+            F.last(F.when(which & one, value), ignorenulls=True).over(so_far)
+            for one in (commit, ~commit)
+        )
+        return F.when(commit, of_abort).otherwise(of_commit)
+
+    return counted.withColumns(
+        {
+            "foreign": last_of_the_other(F.col("alone"), F.struct("time", "marker")),
+            "against": last_of_the_other(opens, F.col("decision")),
+        }
+    )
 
 
 def _next(value: Column, following: WindowSpec) -> Column:
@@ -245,9 +300,18 @@ def _of_markers(counted: DataFrame) -> DataFrame:
     epoch = F.col("marker.epoch")
     odd = (epoch < F.col("from_leader")) | (epoch > F.col("to_leader"))
     example = F.struct("marker.*", "from_leader", "to_leader", "next_commit", "commits_before")
+    # Nobody but the coordinator commits, and it had not decided so yet.
+    premature = (
+        F.col("commit")
+        & F.col("alone")
+        & (F.col("open_otherwise") > 0)
+        & (attribution.cannot_be_delayed(F.col("commits_before")))
+    )
+    found = (("stale", stale), ("undecided", undecided), ("odd", odd))
     first = counted.filter(F.col("kind") == MARKER).groupBy(*KEY).agg(
-        *[F.min(F.when(surely(which), example)).alias(name)
-          for name, which in (("stale", stale), ("undecided", undecided), ("odd", odd))]
+        *[F.min(F.when(surely(which), example)).alias(name) for name, which in found],
+        F.min(F.when(surely(premature), _against(F.col("marker"), F.col("against"))))
+        .alias("premature"),
     )  # fmt: skip
     return first.select(
         *KEY,
@@ -267,7 +331,28 @@ def _of_markers(counted: DataFrame) -> DataFrame:
         F.col("odd.epoch").alias("odd_epoch"),
         F.col("odd.from_leader").alias("odd_lowest"),
         F.col("odd.to_leader").alias("odd_highest"),
+        "premature",
     )  # fmt: skip
+
+
+def _against(marker: Column, decision: Column) -> Column:
+    """A marker and the decision that it contradicts."""
+    return F.struct(
+        *[marker[name].alias(name) for name in ("offset", "place", "first", "last")],
+        decision["place"].alias("decided_place"),
+        decision["length"].alias("decided_length"),
+    )
+
+
+def _opposing() -> Column:
+    """The marker of the other outcome in place of that of a decision; null for none.
+
+    The copy has no marker with the outcome of the decision from its Prepare to its Complete record.
+    One of the other outcome lies there, at no moment of a decision with that outcome.
+    """
+    unmarked = F.col("until") == F.col("before")
+    inside = F.col("foreign.time") >= F.col("opened")
+    return F.when(surely(unmarked & inside), _against(F.col("foreign.marker"), F.col("decision")))
 
 
 def _of_decisions(counted: DataFrame) -> DataFrame:
@@ -283,6 +368,8 @@ def _of_decisions(counted: DataFrame) -> DataFrame:
         .agg(
             at_event(OPENS, "markers_so_far").alias("before"),
             at_event(CLOSES, "markers_so_far").alias("until"),
+            at_event(OPENS, "time").alias("opened"),
+            at_event(CLOSES, "foreign").alias("foreign"),
             at_event(PREPARED, "next_marker").alias("next_marker"),
             F.max("decision").alias("decision"),
         )
@@ -295,6 +382,7 @@ def _of_decisions(counted: DataFrame) -> DataFrame:
     # Clocks may go back from one coordinator to the next, moments that fit do not.
     numbered = owed.select(
         "*",
+        _opposing().alias("opposing"),
         F.row_number().over(order).alias("number"),
         F.min("before").over(onward).alias("least_before"),
         F.max("until").over(so_far).alias("most_until"),
@@ -302,11 +390,14 @@ def _of_decisions(counted: DataFrame) -> DataFrame:
     room = attribution.room_before(F.col("least_before"), F.col("number"))
     with_room = numbered.withColumn("room", room).withColumn("room", F.max("room").over(so_far))
     lacks = attribution.lacks_marker(F.col("most_until"), F.col("number"), F.col("room"))
+    short = F.struct("at", "decision", "next_marker")
     first = (
-        with_room.filter(lacks)
+        with_room.withColumn("lacks", surely(lacks))
+        .filter(F.col("lacks") | F.col("opposing").isNotNull())
         .groupBy(*KEY)
-        .agg(F.min(F.struct("at", "decision", "next_marker")).alias("short"))
-    )
+        .agg(F.min(F.when(F.col("lacks"), short)).alias("short"),
+             F.min("opposing").alias("opposing"))
+    )  # fmt: skip
     return first.select(
         *KEY,
         F.col("short.decision.place").alias("short_place"),
@@ -317,4 +408,5 @@ def _of_decisions(counted: DataFrame) -> DataFrame:
         F.col("short.decision.completed").alias("short_completed"),
         F.col("short.next_marker").alias("short_next"),
         F.col("short.next_marker.place").alias("short_next_place"),
+        "opposing",
     )

@@ -5,7 +5,7 @@ from pyspark.sql import functions as F
 
 from jobs.spark.joins import small
 from jobs.verify.contexts.decided_anchors import apart_ms
-from jobs.verify.contexts.decided_matching import KEY, lacks_markers
+from jobs.verify.contexts.decided_matching import KEY, at_other_moments, lacks_markers
 from udfs.rules import attribution
 
 OF_DATA = ["partition_index", "producer_id", "prepared_data_epoch"]
@@ -91,7 +91,7 @@ def with_surroundings(
     ended before the decision; later_run: its first batch or marker of a later epoch;
     open_behind_ms: the newest moment of the markers in front of open_run, of any producer.
     """
-    lacking = rows.filter(F.col("markers").isNull() | lacks_markers())
+    lacking = rows.filter(F.col("markers").isNull() | lacks_markers() | at_other_moments())
     wanted = lacking.select(
         *KEY,
         "transaction_version_2",

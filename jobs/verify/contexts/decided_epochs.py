@@ -66,6 +66,7 @@ def _decided_in_epoch(decided: DataFrame) -> DataFrame:
     """What took effect with each producer id and epoch of a marker, whatever it lists.
 
     newest_commit, newest_abort: place, length and transactional_id of the newest Prepare record.
+    several_ids: transactional ids share the producer id, as they never should.
     """
     place = place_number("record_file_index", "record_position")
     told = F.struct(
@@ -82,6 +83,7 @@ def _decided_in_epoch(decided: DataFrame) -> DataFrame:
         newest(commit=True).alias("newest_commit"),
         newest(commit=False).alias("newest_abort"),
         F.max("transactional_id").alias("decided_id"),
+        (F.min("transactional_id") != F.max("transactional_id")).alias("several_ids"),
     )
 
 

@@ -1,6 +1,6 @@
 """What a decision and the markers beside it accuse, and where a finding of them lies."""
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.verify.contexts.decided_epochs import with_other_outcome
@@ -8,11 +8,12 @@ from jobs.verify.contexts.decided_matching import KEY, has_too_many, may_have_ep
 from jobs.verify.contexts.decided_places import place_number, with_places
 from jobs.verify.contexts.transaction import Ages
 from udfs.rules import attribution
+from udfs.rules.extent import is_replicated
 from udfs.rules.logic import surely
 
 PLACES = (
     "marker", "record", "unraised", "wrong", "stale", "committed", "decided", "unexpected",
-    "torn", "lacking", "early", "misfit",
+    "torn", "lacking", "early", "misfit", "contradicting", "against",
 )  # fmt: skip
 
 
@@ -30,7 +31,8 @@ def _judged(rows: DataFrame) -> DataFrame:
         & F.col("never_committed")
         & attribution.ended_too_many(F.col("closing"), F.col("prepares"))
     )
-    return with_other_outcome(rows.withColumn("commits_undecided", undecided)).select(
+    beside = with_other_outcome(rows.withColumn("commits_undecided", undecided))
+    return _with_opposed(beside).select(
         "*",
         # No operator's marker, or not only that: an operator's leaves the epoch as it is.
         surely(
@@ -42,19 +44,62 @@ def _judged(rows: DataFrame) -> DataFrame:
                 & (F.col("decided_with_transaction_version_1") == F.lit(False))
             )
         ).alias("replaces_decided"),
-        surely(
-            attribution.format_may_refuse(
-                F.col("last_legacy_offset"),
-                F.col("held_from"),
-                surely(F.col("with_transaction_version_1") == 0),
-            )
-            & F.col("data_run").isNull()
-        ).alias("format_refused"),
+        (_format_may_refuse() & surely(F.col("data_run").isNull())).alias("format_refused"),
         # One marker is missing, and a COMMIT is there that nobody decided.
         (F.col("other_undecided") & F.col("markers").isNull() & (F.col("completes") == 1)).alias(
             "committed_undecided_instead"
         ),
     )
+
+
+def _format_may_refuse() -> Column:
+    of_version_2 = surely(F.col("with_transaction_version_1") == 0)
+    legacy, older = F.col("last_legacy_offset"), F.col("held_from")
+    may: Column = surely(attribution.format_may_refuse(legacy, older, of_version_2))
+    return may
+
+
+def _with_opposed(rows: DataFrame) -> DataFrame:
+    """Adds the first marker of an epoch that lies where the opposite was decided; see `opposing`.
+
+    opposed: a struct of the marker, its outcome (marked_commit) and the Prepare record; null where
+    the row of the other outcome tells it. replaced: the decision of the row that has no marker has
+    one of the other outcome in its place, and nothing explains that its own is not there.
+    """
+    settled = surely(
+        F.col("held_from").isNotNull()
+        & ~F.col("marker_missing")
+        & is_replicated(F.col("short_complete"), F.col("coordinator_stable_below"))
+        & ~surely(F.col("replica_offset") >= F.col("log_end_offset"))
+        & ~_format_may_refuse()
+    )
+    known = surely((F.col("decidable") == 1) & F.col("history_later"))
+
+    def told(found: str, marked_commit: Column) -> Column:
+        marker, commit = marked_commit.alias("marked_commit"), F.col("commit").alias("told_commit")
+        return F.when(F.col(found).isNotNull(), F.struct(f"{found}.*", marker, commit))
+
+    both_ways = F.when(F.col("commit"), F.col("decided_abort")).otherwise(F.col("decided_commit"))
+    # Where decisions may be gone, the other marker may be of one of those. Of an epoch that was not
+    # decided both ways the row of that marker tells it.
+    replaced = (
+        settled
+        & surely(both_ways)
+        & F.col("short_place").isNotNull()
+        & F.col("opposing").isNotNull()
+        & surely(F.col("decidable") == 1)
+    )
+    # Of the row's decisions a marker of the other outcome, or a COMMIT of its own.
+    opposed = F.least(
+        F.when(replaced, told("opposing", ~F.col("commit"))),
+        F.when(known, told("premature", F.col("commit"))),
+    )
+    both = Window.partitionBy(*[name for name in KEY if name != "commit"])
+    with_both = rows.select("*", replaced.alias("replaced"), opposed.alias("opposed"))
+    first = with_both.withColumn("first_opposed", F.min("opposed").over(both))
+    mine = F.when(F.col("opposed") == F.col("first_opposed"), F.col("opposed"))
+    at_offset = F.col("first_opposed.offset")
+    return first.withColumns({"opposed": mine, "opposed_offset": at_offset}).drop("first_opposed")
 
 
 def _coordinator_epochs() -> list[Column]:
@@ -161,6 +206,9 @@ def _located(rows: DataFrame, markers: DataFrame, files: DataFrame) -> DataFrame
         F.when(F.col("commits_undecided"), F.col("undecided_place"))
         .otherwise(F.col("marker_place"))
         .alias("unexpected_place"),
+        F.coalesce("opposed.place", "marker_place").alias("contradicting_place"),
+        F.coalesce("opposed.decided_place", "decided_place").alias("against_place"),
+        F.coalesce("opposed.decided_length", "decided_length").alias("against_length"),
         F.coalesce("short_place", "record_place").alias("lacking_place"),
         F.coalesce("short_length", "record_length").alias("lacking_length"),
         F.coalesce("short_complete", "complete_offset").alias("lacking_complete"),
@@ -171,6 +219,26 @@ def _located(rows: DataFrame, markers: DataFrame, files: DataFrame) -> DataFrame
         _with_chosen_markers(named, markers), files, *PLACES, "short_next",
         data_file="lacking_run.file_index", later_file="later_run.file_index",
     )  # fmt: skip
+
+
+def _contradicting(first: Column, last: Column) -> list[Column]:
+    """The marker that contradicts a decision: its offset and outcome, and what it ended.
+
+    `first`, `last`: of the row.
+    """
+    opposed = F.col("opposed")
+    outcome = F.coalesce("opposed.marked_commit", "commit")
+    return [
+        F.coalesce("opposed.offset", "marker_offset").alias("contradicting_offset"),
+        F.when(outcome, "COMMIT").otherwise("ABORT").alias("contradicting_outcome"),
+        F.when(outcome, "ABORT").otherwise("COMMIT").alias("contradicted_outcome"),
+        F.when(opposed.isNotNull(), F.coalesce("opposed.first", "opposed.offset"))
+        .otherwise(first)
+        .alias("contradicting_first"),
+        F.when(opposed.isNotNull(), F.col("opposed.offset"))
+        .otherwise(last)
+        .alias("contradicting_last"),
+    ]
 
 
 def _enriched(located: DataFrame, ages: Ages) -> DataFrame:
@@ -214,6 +282,7 @@ def _enriched(located: DataFrame, ages: Ages) -> DataFrame:
         F.when(F.col("commits_undecided"), F.col("undecided_offset")).otherwise(last).alias(
             "unexpected_last"
         ),
+        *_contradicting(first, last),
         F.coalesce("prepared_data_epoch", "marker_epoch").alias("producer_epoch"),
         F.coalesce("marker_file", "data_file", "later_file", "record_file").alias("file"),
         F.coalesce(

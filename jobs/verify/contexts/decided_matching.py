@@ -8,12 +8,15 @@ from jobs.spark.joins import small
 from jobs.verify.contexts.decided_places import place_number
 from schemas.coordinator_states import COMPLETE_ABORT, COMPLETE_COMMIT, STATE_NAMES
 from udfs.rules import attribution
+from udfs.rules.clock import ADJUSTED_MS
 from udfs.rules.coordinator_step import TRANSACTION_VERSION_2
 from udfs.rules.logic import surely
 
 # Above every leader epoch: a transaction that is not complete may have further coordinators.
 ANY_LEADER_EPOCH = 2**31 - 1
 KEY = ["partition_index", "producer_id", "marker_epoch", "commit"]
+# By how much clocks of brokers that are kept in time differ, ms.
+KEPT_IN_TIME_MS = 10
 # What makes a record of the coordinator's log the same in every copy of it.
 OF_RECORD = ["transactional_id", "producer_id", "marker_epoch", "commit", "prepare_offset"]
 
@@ -29,6 +32,8 @@ OF_PREPARES = {
     "complete_timestamp": F.max,
     "earliest_prepare": F.min,
     "latest_prepare": F.max,
+    "prepares_ms": F.sum,
+    "completes_ms": F.sum,
     "completed_prepare": F.max,
     "completed_start": F.max,
     "lowest_leader_epoch": F.min,
@@ -47,6 +52,7 @@ OF_MARKERS = {
     "marker_length": F.min,
     "earliest_marker": F.min,
     "latest_marker": F.max,
+    "markers_ms": F.sum,
     "lowest_coordinator_epoch": F.min,
     "highest_coordinator_epoch": F.max,
     "lowest_raised_coordinator_epoch": F.min,
@@ -122,6 +128,9 @@ def _prepared(decided: DataFrame, partition_info: DataFrame) -> DataFrame:
             "complete_timestamp",
             F.col("prepare_timestamp").alias("earliest_prepare"),
             F.col("prepare_timestamp").alias("latest_prepare"),
+            # As a double: sums of whatever stands in a file do not overflow.
+            F.col("prepare_timestamp").cast("double").alias("prepares_ms"),
+            F.col("complete_timestamp").cast("double").alias("completes_ms"),
             F.when(completed, F.col("prepare_timestamp")).alias("completed_prepare"),
             F.when(completed, F.col("start_ms")).alias("completed_start"),
             F.col("leader_epoch").alias("lowest_leader_epoch"),
@@ -199,6 +208,7 @@ def _marked(markers: DataFrame, known: DataFrame) -> DataFrame:
         "marker_length",
         F.col("marker_timestamp").alias("earliest_marker"),
         F.col("marker_timestamp").alias("latest_marker"),
+        F.col("marker_timestamp").cast("double").alias("markers_ms"),
         F.col("coordinator_epoch").alias("lowest_coordinator_epoch"),
         F.col("coordinator_epoch").alias("highest_coordinator_epoch"),
         F.when(~own, F.col("coordinator_epoch")).alias("lowest_raised_coordinator_epoch"),
@@ -272,6 +282,23 @@ def lacks_markers() -> Column:
     return surely(shared & (F.coalesce("closing", F.lit(0)) < F.col("completes")))
 
 
+def at_other_moments() -> Column:
+    """Whether transactions share the epoch, and markers do not lie where they were decided.
+
+    By the first, the last and the sum of their moments: each marker lies between its Prepare and
+    its Complete record. Two transactions that have each other's outcome move the sums of both.
+    """
+    shared = F.col("with_transaction_version_1") == 1
+    early_end = F.col("latest_marker") + ADJUSTED_MS < F.col("completed_prepare")
+    alike = (F.col("markers") == F.col("prepares")) & (F.col("prepares") == F.col("completes"))
+    early_begin = F.col("earliest_marker") + ADJUSTED_MS < F.col("earliest_prepare")
+    late_end = F.col("latest_marker") > F.col("complete_timestamp") + ADJUSTED_MS
+    apart = ADJUSTED_MS + KEPT_IN_TIME_MS * F.col("prepares")
+    early = F.col("markers_ms") + apart < F.col("prepares_ms")
+    late = F.col("markers_ms") > F.col("completes_ms") + apart
+    return surely(shared & (early_end | (alike & (early_begin | late_end | early | late))))
+
+
 def has_too_many() -> Column:
     """Whether transactions share the epoch, and there are more markers than decisions of it."""
     shared = F.col("with_transaction_version_1") == 1
@@ -299,7 +326,7 @@ def regular() -> Column:
     agrees = (
         unraised
         & raised
-        & ~(lacks_markers() | has_too_many() | changes_coordinator())
+        & ~(lacks_markers() | at_other_moments() | has_too_many() | changes_coordinator())
         & (F.col("lowest_coordinator_epoch") >= F.col("lowest_leader_epoch"))
         & (F.col("highest_coordinator_epoch") <= F.col("latest_leader_epoch"))
         & (F.col("earliest_marker") >= F.col("earliest_prepare"))

@@ -73,6 +73,8 @@ def _copies(partition_info: DataFrame) -> DataFrame:
     return partition_info.select(
         "partition_index", "broker", "topic", "partition", "complete_up_to_ms", "clean_shutdown",
         "stable_below", "of_leader", "first_dated_offset", "first_dated_ms",
+        F.col("set_back_from").alias("here_set_back_from"),
+        F.col("set_back_to").alias("here_set_back_to"),
         "single_broker", "alone_in_cluster", "holes", "missing",
         "emptied", "last_legacy_offset", "log_end_offset", "kraft_only", _listed(),
     )  # fmt: skip
@@ -128,9 +130,9 @@ def _coordinators(partition_info: DataFrame) -> DataFrame:
 
 
 def _gapped(partition_info: DataFrame) -> DataFrame:
-    """The partitions in which a marker may be missing, with the span of a clock set back."""
+    """The partitions in which a marker may be missing."""
     lacks = (F.size("missing") > 0) | (F.size("holes") > 0) | F.col("emptied").isNotNull()
-    return partition_info.filter(lacks).select("partition_index", "set_back_from", "set_back_to")
+    return partition_info.filter(lacks).select("partition_index")
 
 
 def _replica_offsets(placed: DataFrame) -> DataFrame:

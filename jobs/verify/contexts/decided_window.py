@@ -16,7 +16,7 @@ from udfs.rules.clock import comes_twice
 from udfs.rules.logic import surely
 
 
-def _moments(rows: DataFrame, clocks: DataFrame, tolerance: Column) -> DataFrame:
+def _moments(rows: DataFrame, tolerance: Column) -> DataFrame:
     """Of each row its KEY, and before and behind which moment its marker was not written (at_ms).
 
     Leaders of the partition before and after it may each differ from the coordinator by apart_ms.
@@ -36,8 +36,7 @@ def _moments(rows: DataFrame, clocks: DataFrame, tolerance: Column) -> DataFrame
         F.struct(F.lit(True).alias("behind"), once(prepared - apart).alias("at_ms")),
         F.struct(F.lit(False).alias("behind"), once(completed + apart).alias("at_ms")),
     )
-    placed = rows.join(small(clocks), on="partition_index", how="inner")
-    moments = placed.select(*KEY, F.explode(ends).alias("end")).select(*KEY, "end.*")
+    moments = rows.select(*KEY, F.explode(ends).alias("end")).select(*KEY, "end.*")
     return moments.filter(F.col("at_ms").isNotNull())
 
 
@@ -80,17 +79,13 @@ def with_window(
 
     behind_marker: the last that is surely earlier than the decision; before_marker: the first that
     is surely later than its Complete record; offsets, null for none. `rows`: of `with_counts`,
-    kept; `gapped`: partition_index, set_back_from and set_back_to (ms) of the partitions in which
-    something is missing; in the others nothing is looked for.
+    kept; `gapped`: partition_index of the partitions in which something is missing; in the others
+    nothing is looked for.
     """
-    clocks = gapped.select(
-        "partition_index",
-        F.col("set_back_from").alias("here_set_back_from"),
-        F.col("set_back_to").alias("here_set_back_to"),
-    )
     lacking = rows.filter(
         F.col("complete_offset").isNotNull()
         & (F.col("markers").isNull() | F.col("short_place").isNotNull())
     )
-    found = _nearest(_moments(lacking, clocks, tolerance), markers)
+    in_gapped = lacking.join(small(gapped), on="partition_index", how="left_semi")
+    found = _nearest(_moments(in_gapped, tolerance), markers)
     return rows.join(found, on=KEY, how="left")

@@ -15,6 +15,12 @@ the decision is missing there: then committed data were aborted, whoever wrote t
 were ended later than the Prepare record may have arrived late; they do not show that a marker is
 missing.
 
+Several transactions of version 0 or 1 may share an epoch that was decided both ways. Then a marker
+is wrong which the copy has in place of the other outcome: from the Prepare to the Complete record
+of a decision it has no marker of that outcome, and this one, at no moment of a decision of its own
+outcome. So is a COMMIT marker where only an ABORT had been decided. The clocks of brokers are taken
+to differ by up to the tolerance.
+
 If the copy of `__transaction_state` is older than the marker, the finding is inconclusive. The
 exception: the marker of a completed transaction of version 2 is missing there, and this marker
 ended its data. Later decisions are about data of higher epochs, so none of them explains the
@@ -25,13 +31,24 @@ transaction committed, torn_transaction or epoch_committed_and_aborted reports i
 Evidence: the marker and the Prepare record.
 """
 
+from dataclasses import replace
+
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
 from jobs.verify.conditions import is_torn, undecided_marker_excuses
-from jobs.verify.verdict import OTHER_OUTCOME, TXNLOG_COMPACTED, explained, suspect
+from jobs.verify.verdict import OTHER_OUTCOME, TXNLOG_COMPACTED, Excuse, explained, suspect
 from udfs.rules.logic import surely
+
+
+def _undecided() -> Column:
+    """Whether no decision of the row's outcome lists the partition; else counting told a marker."""
+    return F.col("prepares").isNull()
+
+
+def _where_undecided(excuse: Excuse) -> Excuse:
+    return replace(excuse, when=lambda: _undecided() & excuse.when())
 
 
 def _contradicts_first_record() -> Column:
@@ -56,16 +73,23 @@ CHECK = Check(
     cause=ONE_TRANSACTION,
     source="TransactionMarkerChannelManager.addTxnMarkersToSend",
     fires=lambda: (
-        F.col("prepares").isNull()
+        _undecided()
         & (
             surely((F.col("decidable") == 1) & _decided(alike=False) & ~_decided(alike=True))
             | _contradicts_last_record()
             | _contradicts_first_record()
         )
+        | F.col("opposed").isNotNull()
     ),
+    place={
+        "offset_first": "contradicting_first",
+        "offset_last": "contradicting_last",
+        "file": "contradicting_file",
+        "byte_position": "contradicting_position",
+    },
     excuses=(
         explained(OTHER_OUTCOME, is_torn),
-        *undecided_marker_excuses(),
+        *[_where_undecided(excuse) for excuse in undecided_marker_excuses()],
         # transaction.version may have been lowered in that epoch: see udfs.rules.attribution.
         suspect(
             TXNLOG_COMPACTED,
@@ -76,16 +100,18 @@ CHECK = Check(
             ),
         ),
     ),
-    expected=lambda: F.when(F.col("commit"), F.lit("ABORT")).otherwise(F.lit("COMMIT")),
-    found=lambda: text("{decision} of epoch {marker_epoch} at offset {marker_offset}"),
+    expected=lambda: F.col("contradicted_outcome"),
+    found=lambda: text(
+        "{contradicting_outcome} of epoch {marker_epoch} at offset {contradicting_offset}"
+    ),
     proofs=(
-        Proof("the marker", "marker_file", "marker_position", "marker_length"),
-        Proof("the Prepare record", "decided_file", "decided_position", "decided_length"),
+        Proof("the marker", "contradicting_file", "contradicting_position", "marker_length"),
+        Proof("the Prepare record", "against_file", "against_position", "against_length"),
     ),
     message=lambda: text(
-        "{topic}-{partition} has a marker of producer {producer_id} ({decision}, epoch "
-        "{marker_epoch}) at offset {marker_offset}, but the coordinator decided the opposite for "
-        "transaction {transactional_id}."
+        "{topic}-{partition} has a marker of producer {producer_id} ({contradicting_outcome}, "
+        "epoch {marker_epoch}) at offset {contradicting_offset}, but the coordinator decided the "
+        "opposite for transaction {transactional_id}."
     ),
     remedy=lambda: text(
         "Find out who wrote the marker. Compare the records that consumers of {topic}-{partition} "

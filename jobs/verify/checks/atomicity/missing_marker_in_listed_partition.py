@@ -10,15 +10,15 @@ take that marker's outcome: aborted records become visible, or committed records
 When it is legal: the topic was deleted or created anew, or retention has deleted the data and their
 marker. A partition is therefore reported only if it still holds something older: the data, data of
 a lower epoch of the same producer that a marker ended before the decision, or anything that a
-broker's clock dates before it: a marker of any producer, a commit of offsets, LogAppendTime. A marker without data may have been emptied by the
-cleaner. A message format older than 2 refuses data and marker; with transaction.version 2 no topic
-has one.
+broker's clock dates before it: a marker of any producer, a commit of offsets, LogAppendTime. A
+marker without data may have been emptied by the cleaner. A message format older than 2 refuses data
+and marker; with transaction.version 2 no topic has one.
 
 Before transaction.version 2 data of one epoch may belong to a later transaction, so they count only
 if no later transaction was begun. The finding is inconclusive if one may be among records of the
 coordinator's log that are lost or compacted away, or if the data came so late that the marker may
 have gone with the head of the log. There decisions and markers are also counted: each of several
-transactions with one epoch has its own marker.
+transactions with one epoch has its own marker, from its Prepare to its Complete record.
 
 If the copy of the partition is older than the Complete record, or is that of a follower that may
 lag, the finding is inconclusive. If another replica wrote the marker after the end of this copy,
@@ -61,7 +61,10 @@ CHECK = Check(
         explained(MISSING_RANGE, lambda: F.col("marker_missing")),
         explained(VERSION_DEPENDENT, lambda: F.col("format_refused")),
         explained(
-            OTHER_OUTCOME, lambda: F.col("other_outcome") | F.col("committed_undecided_instead")
+            OTHER_OUTCOME,
+            lambda: (
+                F.col("other_outcome") | F.col("committed_undecided_instead") | F.col("replaced")
+            ),
         ),
         explained(
             REPLICA_LAGS,
@@ -92,6 +95,10 @@ CHECK = Check(
     expected=lambda: text("{decision} marker of epoch {marker_epoch}"),
     found=lambda: (
         F.when(
+            F.col("short_place").isNotNull() & (F.col("markers") >= F.col("completes")),
+            text("no {decision} marker of that epoch between Prepare and Complete record"),
+        )
+        .when(
             F.col("short_place").isNotNull(),
             text("{markers} {decision} markers of that epoch instead of {completes}"),
         )
