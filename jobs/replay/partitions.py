@@ -530,7 +530,10 @@ def _extent(clock_tolerance: int) -> list[Column]:
         F.col("every_broker"), outlasted, F.col("log_end_offset"), longest_of_all
     )
     tolerance = F.lit(clock_tolerance)
-    to_the_end = complete_to(F.col("broker_timestamp"), F.col("last_moment"), tolerance)
+    # A broker that is alone has one clock.
+    to_the_end = complete_to(
+        F.col("broker_timestamp"), F.col("last_moment"), F.lit(min(clock_tolerance, ADJUSTED_MS))
+    )
     replicated = complete_to(F.col("replicated_timestamp"), F.col("last_replicated"), tolerance)
     complete_up_to: Column = F.greatest(
         F.when(

@@ -42,8 +42,9 @@ def with_counts(
     decided with its outcome than ended.
     never_committed, of a COMMIT among those: the next decision is no commit, or no earlier commit
     could have left a delayed marker.
-    short_* (place, length, complete, start, prepared, completed): the first decision that has no
-    marker of its own, complete being an offset and the last three ms;
+    short_* (place, length, complete, start): the first decision that has no marker of its own,
+    complete being an offset and start ms; short_prepared, short_completed: between these moments,
+    ms, one of the decisions that are counted up to this one has none;
     short_next: the marker that comes next.
     opposing, of the decisions of the row: the first marker of the other outcome that lies where a
     decision has none of its own, and at no moment of its own outcome (`_opposing`); premature: the
@@ -386,11 +387,17 @@ def _of_decisions(counted: DataFrame) -> DataFrame:
         F.row_number().over(order).alias("number"),
         F.min("before").over(onward).alias("least_before"),
         F.max("until").over(so_far).alias("most_until"),
+        F.min("decision.prepared").over(onward).alias("prepared"),
+        F.max("decision.completed").over(so_far).alias("completed"),
     )
     room = attribution.room_before(F.col("least_before"), F.col("number"))
-    with_room = numbered.withColumn("room", room).withColumn("room", F.max("room").over(so_far))
+    # What is counted begins with the decision that has most room before it.
+    counted_from = F.max(F.struct(room.alias("room"), "number", "prepared")).over(so_far)
+    with_room = numbered.withColumn("from", counted_from).withColumns(
+        {"room": F.col("from.room"), "prepared": F.col("from.prepared")}
+    )
     lacks = attribution.lacks_marker(F.col("most_until"), F.col("number"), F.col("room"))
-    short = F.struct("at", "decision", "next_marker")
+    short = F.struct("at", "decision", "next_marker", "prepared", "completed")
     first = (
         with_room.withColumn("lacks", surely(lacks))
         .filter(F.col("lacks") | F.col("opposing").isNotNull())
@@ -404,8 +411,8 @@ def _of_decisions(counted: DataFrame) -> DataFrame:
         F.col("short.decision.length").alias("short_length"),
         F.col("short.decision.complete_offset").alias("short_complete"),
         F.col("short.decision.start").alias("short_start"),
-        F.col("short.decision.prepared").alias("short_prepared"),
-        F.col("short.decision.completed").alias("short_completed"),
+        F.col("short.prepared").alias("short_prepared"),
+        F.col("short.completed").alias("short_completed"),
         F.col("short.next_marker").alias("short_next"),
         F.col("short.next_marker.place").alias("short_next_place"),
         "opposing",

@@ -39,7 +39,9 @@ def _whole(start: Column, end: Column) -> Column:
 def _ranges(states: DataFrame, partition_info: DataFrame) -> DataFrame:
     """Rows of RANGE with their states. A snapshot ends one range and begins the next.
 
-    Left out: ranges that reach beyond what was copied.
+    Left out: ranges that reach beyond what was copied, and those with messages of magic 0 or 1
+    behind their beginning: up to 3.x a broker that loads a log whose format was lowered takes
+    snapshots without any producer (`UnifiedLog.rebuildProducerState`).
     """
     of_snapshot = surely(F.col("of_snapshot"))
     ended = F.struct(F.col("start_offset").alias("start"), F.col("end_offset").alias("end"))
@@ -51,11 +53,13 @@ def _ranges(states: DataFrame, partition_info: DataFrame) -> DataFrame:
     needed = partition_info.select(
         "partition_index", "cleaning", "cleaned_below", "clean_shutdown", "gone", "missing",
         "emptied", "cleaner_traces", "data_end_offset", "log_start_offset",
+        "last_legacy_offset",
     )  # fmt: skip
     placed = (
         states.select("*", F.explode(F.filter(ranges, lambda one: one.isNotNull())).alias("range"))
         .join(small(needed), on="partition_index", how="inner")
         .filter(F.col("range.end") <= F.col("data_end_offset"))
+        .filter(~surely(F.col("last_legacy_offset") >= F.col("range.start")))
     )
     start, end = F.col("range.start"), F.col("range.end")
     judged = of_snapshot & (F.col("end_offset") == end)

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from udfs.rules.memory import may_be_gone_with_the_head, may_have_expired
+from udfs.rules.producer_step import SEQUENCES
 from udfs.wire import bounds
 from udfs.wire.batches.batch_headers import Bools, Int64s
 from udfs.wire.side_files.producer_snapshot import ENTRY, HEADER_SIZE
@@ -105,9 +106,41 @@ def _same_timestamp(log: States, snapshot: States) -> Bools:
 
 
 def _same_in(name: str, log: States, snapshot: States) -> Bools:
+    """The same of one field.
+
+    From 1.0 to 2.0 a batch is as long as its last sequence is above its first one, also where the
+    sequences begin anew in it (`ProducerAppendInfo.append`): its size, and the first offset of the
+    transaction that begins with it, are wrong by 2^31 then.
+    """
     if name == "timestamp":
         return _same_timestamp(log, snapshot)
-    return _same(log[name], snapshot[name])
+    same = _same(log[name], snapshot[name])
+    if name == "offset_delta":
+        same |= log[name] - snapshot[name] == SEQUENCES
+    if name == "txn_first_offset":
+        same |= (log[name] >= 0) & (snapshot[name] - log[name] == SEQUENCES)
+    return same
+
+
+def _at_a_marker(log: States, snapshot: States) -> Bools:
+    """Whether the snapshot has a marker behind the newest data in their place, as 0.11 does.
+
+    Brokers from 1.0 on keep such a place, which they read from a snapshot of 0.11, and store
+    nothing of the markers behind (`ProducerStateManager.readSnapshot`).
+    """
+    place = snapshot["last_offset"]
+    at_marker: Bools = (place > log["last_offset"]) & (place <= log["marker_offset"])
+    at_marker &= snapshot["offset_delta"] == 0
+    return at_marker
+
+
+def _of_markers_alone(snapshot: States) -> Bools:
+    """Whether the snapshot has a producer of which no data came since it was forgotten."""
+    alone = snapshot["offset_delta"] == 0
+    for name in ("last_offset", "last_sequence", "txn_first_offset"):
+        alone &= snapshot[name] == NONE
+    result: Bools = alone
+    return result
 
 
 def _equal(log: States, snapshot: States) -> Bools:
@@ -121,11 +154,10 @@ def _equal(log: States, snapshot: States) -> Bools:
     sequence = _same(log["last_sequence"], snapshot["last_sequence"])
     for name in COMPARED:
         if name in ("last_offset", "offset_delta"):
-            place &= _same(log[name], snapshot[name])
+            place &= _same_in(name, log, snapshot)
         elif name != "last_sequence":
             equal &= _same_in(name, log, snapshot)
-    at_marker = (snapshot["last_offset"] == log["marker_offset"]) & (snapshot["offset_delta"] == 0)
-    at_marker &= (log["marker_offset"] >= 0) & (log["marker_offset"] > log["last_offset"])
+    at_marker = _at_a_marker(log, snapshot)
     no_sequence = snapshot["last_sequence"] == NONE
     both: Bools = equal & ((sequence & place) | (at_marker & (sequence | no_sequence)))
     return both
@@ -142,7 +174,8 @@ def _without_the_head(log: States, kept: States, snapshot: States, log_start: in
     for name in COMPARED:
         same = _same_in(name, log, snapshot) | _same_in(name, kept, snapshot)
         if name == "txn_first_offset":
-            later = (snapshot[name] > log[name]) & (snapshot[name] <= kept[name])
+            end = np.where(kept[name] == NONE, log_start - 1, kept[name])
+            later = (snapshot[name] > log[name]) & (snapshot[name] <= end)
             same |= (log[name] >= 0) & later
         fits &= same
     absent = (snapshot["producer_id"] == NONE) & (kept["txn_first_offset"] == NONE)
@@ -177,8 +210,11 @@ def _forgotten(log: States, snapshot: States) -> Bools:
     """
     absent = (snapshot["producer_id"] == NONE) & (log["txn_first_offset"] == NONE)
     anew = (log["producer_id"] == snapshot["producer_id"]) & (log["producer_id"] >= 0)
-    for name in ("epoch", "timestamp", "txn_first_offset"):
+    for name in ("epoch", "txn_first_offset"):
         anew &= _same_in(name, log, snapshot)
+    # From 1.0.0 to 2.4.0 a marker gives a producer without data no timestamp (KAFKA-9144).
+    untimed = _of_markers_alone(snapshot) & (snapshot["timestamp"] == NONE)
+    anew &= _same_timestamp(log, snapshot) | untimed
     anew &= (snapshot["coordinator_epoch"] == NONE) | (
         snapshot["coordinator_epoch"] == log["coordinator_epoch"]
     )
@@ -276,8 +312,8 @@ def _wrong_data(log: States, snapshot: States) -> Bools:
     sequence = _same(log["last_sequence"], snapshot["last_sequence"])
     no_sequence = snapshot["last_sequence"] == NONE
     same = sequence & (snapshot["last_offset"] == data)
-    same &= _same(log["offset_delta"], snapshot["offset_delta"])
-    at_marker = (snapshot["last_offset"] == marker) & (sequence | no_sequence)
+    same &= _same_in("offset_delta", log, snapshot)
+    at_marker = _at_a_marker(log, snapshot) & (sequence | no_sequence)
     forgotten = (snapshot["last_offset"] == NONE) & no_sequence
     behind = (marker > data) & (snapshot["offset_delta"] == 0)
     wrong: Bools = ~(same | (behind & (at_marker | forgotten)))
@@ -293,6 +329,15 @@ def _begins_too_early(log: Replayed, states: States, snapshot: States) -> Bools:
             early[i] = not log.unread.covers(int(begun[i]), int(states["producer_id"][i]))
     result: Bools = early
     return result
+
+
+def _all_read_behind(log: Replayed, states: States, offset: Int64s) -> Bools:
+    """Whether nothing that may be of the producers is unread behind an offset of each."""
+    if log.unread is None:
+        return np.zeros(states.size, dtype=np.bool_)
+    unread_to = log.unread.ends(states["producer_id"])
+    behind: Bools = np.maximum(offset, log.start - 1) + 1 >= unread_to
+    return behind
 
 
 class Contradicted(NamedTuple):
@@ -319,11 +364,9 @@ def _contradicted_by_newest(
     none = np.zeros(states.size, dtype=np.bool_)
     if log.unread is None:
         return Contradicted(none, none)
-    unread_to = log.unread.ends(states["producer_id"])
 
     def all_read_behind(offset: Int64s) -> Bools:
-        behind: Bools = np.maximum(offset, log.start - 1) + 1 >= unread_to
-        return behind
+        return _all_read_behind(log, states, offset)
 
     data, marker = states["last_offset"], states["marker_offset"]
     both = (states["producer_id"] == snapshot["producer_id"]) & (states["producer_id"] >= 0)
@@ -340,6 +383,7 @@ def _contradicted_by_newest(
     is_open = (kept["txn_first_offset"] >= 0) & all_read_behind(kept["txn_first_offset"])
     wrong |= both & is_open & (begun == NONE)
     late = both & (begun > kept["txn_first_offset"])
+    late &= ~_same_in("txn_first_offset", kept, snapshot)
     absent = (snapshot["producer_id"] == NONE) & log.lists_all
     of_head = is_open & (late | absent)
     return Contradicted(wrong | of_head, of_head & ~wrong)
@@ -364,7 +408,10 @@ def compare(log: Replayed, snapshot: States, expiration_ms: int) -> Differences:
     lacks_head = _lacks_head(replayed, stored)
     if not log.whole:
         newest = _contradicted_by_newest(log, replayed, kept, stored)
-        lacks = (_outdated(replayed, stored) | newest.at_all) & ~forgotten
+        # The marker that came since the producer was forgotten may be what is missing.
+        read = _all_read_behind(log, replayed, replayed["last_offset"])
+        outdated = _outdated(replayed, stored) & ~(_of_markers_alone(stored) & ~read)
+        lacks = (outdated | newest.at_all) & ~forgotten
         differs &= lacks | _contradicts(replayed, stored)
         lacks_head |= newest.by_the_head
     chosen = np.flatnonzero(differs)
