@@ -1,6 +1,7 @@
 """Faults of markers: lost, wrong, too early, too late, where none belongs."""
 
 from collections.abc import Callable
+from itertools import pairwise
 
 from laws.dump_files import OFFSETS
 
@@ -154,6 +155,57 @@ def marker_flipped_on_disk(scene: Scene) -> Mutant | None:
     view.put(txn.marker, marker_with(view.batches[txn.marker], commit=not one.commit))
     view.store(redo=False)
     return mutant
+
+
+@operator
+def outcomes_exchanged(scene: Scene) -> Mutant | None:
+    """Two transactions of an epoch that clocks tell apart: each has the marker of the other.
+
+    The markers of the partition are as many of each outcome as were decided. It shows at the one of
+    the two whose own marker is surely owed.
+    """
+
+    def other_of(one: Decision, view: View) -> tuple[Decision, Txn] | None:
+        return next(
+            (
+                (other, other.markers[view.place][1])
+                for other in of_epoch(scene, one, view.place, commit=not one.commit)
+                if view.place in other.markers and _told_apart(scene, (one, other), view)
+            ),
+            None,
+        )
+
+    found = _marker(
+        scene,
+        lambda one, view, txn: (
+            not (one.second or raises(one, view, txn)) and other_of(one, view) is not None
+        ),
+    )
+    if found is None:
+        return None
+    one, view, txn = found
+    other, exchanged = other_of(one, view) or (one, txn)
+    both = ((one, txn), (other, exchanged))
+    owed = [not_owed(scene, each, view, its) for each, its in both]
+    mutant = _mutant(found, CONTRADICTS, span=None, why="" if "" in owed else owed[0])
+    for each, its in both:
+        assert its.marker is not None
+        changed = marker_with(view.batches[its.marker], commit=not each.commit)
+        view.put(its.marker, changed)
+    view.store()
+    return mutant
+
+
+def _told_apart(scene: Scene, both: tuple[Decision, Decision], view: View) -> bool:
+    """Whether clocks tell two decisions, made with data, from all others of their epoch."""
+    spans = [
+        (each.prepare.value.last_update_ms - CLOCK_TOLERANCE_MS,
+         (each.complete or each.prepare).value.last_update_ms + CLOCK_TOLERANCE_MS)
+        for each in of_epoch(scene, both[0], view.place)
+    ]  # fmt: skip
+    in_order = sorted(spans)
+    apart = all(one[1] < later[0] for one, later in pairwise(in_order))
+    return apart and all(each.complete is not None for each in both)
 
 
 @operator
