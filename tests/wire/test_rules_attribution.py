@@ -107,10 +107,10 @@ def test_a_clock_that_was_set_back_tells_no_moment_between() -> None:
 
 
 def test_messages_of_an_old_format_explain_what_lies_behind_them() -> None:
-    assert attribution.format_may_refuse(np.array([5, 3]), np.array([3, 3])).tolist() == [
-        True,
-        False,
-    ]
+    legacy, older = np.array([5, 3, 5]), np.array([3, 3, 3])
+    of_version_2 = np.array([False, False, True])
+    told = attribution.format_may_refuse(legacy, older, of_version_2)
+    assert told.tolist() == [True, False, False]
 
 
 def test_a_marker_contradicts_the_last_complete_record_if_it_raised_the_epoch() -> None:
