@@ -4,6 +4,8 @@ from schemas.columns import boolean, integer, long, string, table
 
 # Whether a partition was compacted, as far as the dump tells.
 NEVER_CLEANED, CLEANED, CLEANING_UNKNOWN = "never", "cleaned", "unknown"
+# Offsets that are missing in a copy: from `first` to `end` (exclusive), null for anybody's.
+RANGES = "array<struct<first:bigint,end:bigint,producer_id:bigint>>"
 
 DUMP_PARTITION = table(
     integer("partition_index", "number given by collect"),

@@ -6,7 +6,7 @@ from pyspark.sql.types import LongType
 
 from jobs.spark.joins import small
 from schemas import log_row
-from schemas.dump_partition import CLEANED, CLEANING_UNKNOWN, DUMP_PARTITION, NEVER_CLEANED
+from schemas.dump_partition import CLEANED, CLEANING_UNKNOWN, DUMP_PARTITION, NEVER_CLEANED, RANGES
 from udfs.arrow.frames import ZERO_BYTES
 from udfs.rules.absence import RANGES_OF_PARTITION, first_pass_possible, is_gap, within_reach
 from udfs.rules.batch_order import goes_back, leader_epoch_fell
@@ -16,7 +16,6 @@ from udfs.rules.logic import surely
 
 # So long a controller writes nothing at most, and clocks differ.
 METADATA_IDLE_MS = 60_000
-RANGES = "array<struct<first:bigint,end:bigint,producer_id:bigint>>"
 # Of ranges of offsets: see `holes`.
 KINDS = ("holes", "gone", "unexplained", "missing", "emptied")
 OWNER = ("producer_id", "producer_epoch")

@@ -30,13 +30,11 @@ from jobs.verify.verdict import (
     inconclusive,
     suspect,
 )
-from schemas.dump_partition import CLEANED, CLEANING_UNKNOWN, NEVER_CLEANED
+from schemas.dump_partition import CLEANED, CLEANING_UNKNOWN, NEVER_CLEANED, RANGES
 from udfs.rules.absence import Range, overlaps, within_reach
 from udfs.rules.extent import MAX_OFFSET, is_replicated
 from udfs.rules.logic import surely
 from udfs.rules.memory import may_be_gone_with_the_head
-
-UNREAD = "array<struct<first:bigint,end:bigint,producer_id:bigint>>"
 
 
 def one_instant(coordinator_clean_shutdown: str) -> Column:
@@ -78,7 +76,7 @@ def unread_between(first: Column, last: Column) -> Column:
     """
     names = ("first", "end", "producer_id")
     emptied = F.transform("emptied", lambda one: F.struct(*(one[name] for name in names)))
-    both = F.concat(F.col("missing"), F.coalesce(emptied, F.array().cast(UNREAD)))
+    both = F.concat(F.col("missing"), F.coalesce(emptied, F.array().cast(RANGES)))
     return F.filter(both, lambda one: overlaps(Range(one["first"], one["end"]), first, last))
 
 

@@ -2,22 +2,18 @@
 
 import itertools
 import tarfile
-from io import BytesIO
 from pathlib import Path, PurePosixPath
 
-import numpy as np
 import pytest
+from changed_states import NOBODY, states_behind
 from hypothesis import given
 from hypothesis import strategies as st
-from snapshot_files import positions, replay
+from snapshot_files import replay
 
 from tests.wire_writer.batches import CONTROL_KEY, MARKER_VALUE, batch, record
 from tests.wire_writer.producer_snapshot import encode
-from udfs.arrow.batches import DecodeOptions, decode_batches
-from udfs.arrow.byte_range import ByteRange
-from udfs.arrow.run_rows import replayable
 from udfs.wire.side_files.producer_snapshot import read_entries
-from udfs.wire.side_files.producer_state import STATE, States, changes, follow
+from udfs.wire.side_files.producer_state import States, follow
 from udfs.wire.side_files.snapshot_differences import (
     COMPARED,
     Differences,
@@ -27,19 +23,6 @@ from udfs.wire.side_files.snapshot_differences import (
 )
 
 DUMPS = Path(__file__).resolve().parents[1] / "dumps"
-OPTIONS = DecodeOptions(1 << 28, 1 << 28, 0, with_records=True)
-NOBODY = np.empty(0, dtype=STATE)
-
-
-def states_behind(log: bytes) -> States:
-    """What the batches of a log change."""
-    source = ByteRange(BytesIO(log), 0, len(log), len(log))
-    decoded = decode_batches(source, positions(log), "t", OPTIONS)
-    given, headers = replayable(decoded), decoded.headers
-    batch = given.batch
-    return changes(
-        given.batches, headers.last_offset[batch], headers.position[batch], headers.length[batch], 0
-    )
 
 
 def differences(log: States, snapshot: States) -> Differences:

@@ -1,21 +1,18 @@
 """A producer snapshot beside a log in which batches are missing: what is left may deny it."""
 
 from collections.abc import Iterable
-from io import BytesIO
 
 import numpy as np
 import pytest
+from changed_states import states_behind
 from hypothesis import given
 from hypothesis import strategies as st
-from snapshot_files import positions, replay
+from snapshot_files import replay
 
 from tests.wire_writer.batches import CONTROL_KEY, MARKER_VALUE, batch, record
 from tests.wire_writer.producer_snapshot import encode
-from udfs.arrow.batches import DecodeOptions, decode_batches
-from udfs.arrow.byte_range import ByteRange
-from udfs.arrow.run_rows import replayable
 from udfs.wire.side_files.producer_snapshot import ProducerSnapshotEntry, read_entries
-from udfs.wire.side_files.producer_state import NONE, STATE, States, changes
+from udfs.wire.side_files.producer_state import NONE, States
 from udfs.wire.side_files.snapshot_differences import (
     Differences,
     Replayed,
@@ -24,8 +21,6 @@ from udfs.wire.side_files.snapshot_differences import (
     stored_states,
 )
 
-OPTIONS = DecodeOptions(1 << 28, 1 << 28, 0, with_records=True)
-NOBODY = np.empty(0, dtype=STATE)
 # Producer 3 has no transactions.
 TRANSACTIONAL = (1, 2)
 END = 1 << 60
@@ -70,16 +65,7 @@ def healthy(steps: Iterable[tuple[int, str, int]]) -> Batches:
 
 def changed_by(batches: Batches) -> States:
     """What batches change."""
-    log = b"".join(data for *_, data in batches)
-    if not log:
-        return NOBODY
-    source = ByteRange(BytesIO(log), 0, len(log), len(log))
-    decoded = decode_batches(source, positions(log), "t", OPTIONS)
-    given, headers = replayable(decoded), decoded.headers
-    at = given.batch
-    return changes(
-        given.batches, headers.last_offset[at], headers.position[at], headers.length[at], 0
-    )
+    return states_behind(b"".join(data for *_, data in batches))
 
 
 def stored(entries: list[ProducerSnapshotEntry]) -> States:

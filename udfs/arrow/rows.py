@@ -132,7 +132,7 @@ def _of_values(pieces: Sequence[Values], kind: pa.DataType) -> pa.Array:
         nulls = np.concatenate(
             [np.zeros(len(of), np.bool_) if mask is None else mask for of, mask in pieces]
         )
-    return pa.array(values, type=kind, mask=nulls)
+    return typed_column(values, nulls, kind)
 
 
 def _bytes(given: Given) -> int:

@@ -57,9 +57,7 @@ def _ended(transactions: DataFrame, kinds: DataFrame, commit: bool) -> DataFrame
         .withColumn("producer_epoch", epoch)
         .filter(may_end(F.col("marker_epoch"), F.col("producer_epoch")))
     )
-    placed = decided.join(small(kinds), on="partition_index", how="inner").withColumn(
-        "first_of_epoch", is_first_of_its_epoch()
-    )
+    placed = decided.join(small(kinds), on="partition_index", how="inner")
     return placed.filter(
         (F.col("of_offsets") | ~F.col("coordinator_topic")) & ~end_may_be_another()
     )
@@ -91,11 +89,10 @@ def _contradictions(given: OffsetTransactions, partition_info: DataFrame) -> Dat
         *LOST_OFFSETS,
     )
 
-    before = "previous_marker_offset"
-    aborts = all_transactions(given.transactions, given.regular_aborts, before)
+    aborts = all_transactions(given.transactions, given.regular_aborts, "previous_marker_offset")
     aborted = _ended(aborts, kinds, False)
-    committed = _ended(all_transactions(given.transactions, given.regular, before), kinds, True)
-    whole = F.struct(*[*CLOSED_COLUMNS, "place", "place_stable_below", "first_of_epoch"])
+    committed = _ended(all_transactions(given.transactions, given.regular), kinds, True)
+    whole = F.struct(*[*CLOSED_COLUMNS, "place", "place_stable_below"])
     # Before transaction.version 2 an epoch may have any number of them, and pairing each with each
     # would never end; the first in a partition stands for all.
     first_aborted = (
@@ -104,10 +101,11 @@ def _contradictions(given: OffsetTransactions, partition_info: DataFrame) -> Dat
         )
         .agg(
             F.min(F.when(F.col("first_offset").isNotNull(), whole)).alias("aborted"),
+            F.min_by(is_first_of_its_epoch(), "first_offset").alias("aborted_first"),
             _aborts().alias("aborts"),
         )
         .filter(F.col("aborted").isNotNull())
-        .select("producer_id", "producer_epoch", "of_offsets", "aborted", "aborts")
+        .select("producer_id", "producer_epoch", "of_offsets", "aborted", "aborted_first", "aborts")
     )
     pairs = first_aborted.join(
         committed.select(
@@ -127,7 +125,7 @@ def _contradictions(given: OffsetTransactions, partition_info: DataFrame) -> Dat
             F.col("committed.marker_epoch").alias("committed_epoch"),
             F.col("aborted.place").alias("aborted_place"),
             F.col("aborts").alias("aborts"),
-            F.col("aborted.first_of_epoch").alias("aborted_first"),
+            "aborted_first",
             output["place"].alias("place"),
             output["first_file_index"].alias("file_index"),
             output["first_position"].alias("position"),
