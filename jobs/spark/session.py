@@ -46,6 +46,8 @@ DEFAULTS = {
     "spark.executorEnv.SPARK_SIMPLIFIED_TRACEBACK": "1",
     # Spark would take 32 MB for the first row of every sort, aggregate and hash join.
     "spark.buffer.pageSize": "4m",
+    # Packed transactions are few rows of many bytes: half a GB of them at once, by number alone.
+    "spark.sql.execution.arrow.maxBytesPerBatch": "4m",
 }
 # The classes that warn of each plan whose text is cut short: at a length, at a number of fields.
 CUT_SHORT = (
