@@ -379,14 +379,18 @@ MISSING = table(
     integer("producer_epoch", "its producer epoch; null as above"),
 )
 
+SET_BACK = table(
+    long("to_ms", "the earliest moment of a broker's clock behind a later one"),
+    long("from_ms", "the latest moment in front of it"),
+)
+
 CLOCK_TYPE = table(
     long("first", "timestamp by a broker's clock of the first batch of magic 2 that has one"),
     long("first_offset", "last offset of that batch"),
     long("lowest", "smallest timestamp by a broker's clock"),
     long("last", "the one of the last batch that has one"),
     long("last_replicated", "the same below the high watermark; null for none"),
-    long("set_back_from", "largest moment behind which an earlier one stands; null for none"),
-    long("set_back_to", "the earliest of those behind a later one; null for none"),
+    array("set_backs", SET_BACK, "where the clock was set back"),
 )
 """The timestamps by a broker's clock in the order of the log, ms (`udfs.rules.clock`)."""
 

@@ -170,11 +170,8 @@ SPECIAL_COMPRESSORS: dict[str, Callable[[bytes], bytes]] = {
     "lz4_old": writer.lz4_of_magic_0,
 }
 COORDINATOR_TOPIC = "__transaction_state"
-# Of the cases that share them; one that stands alone has a further one.
+# Of the cases that share them; `_has_own_log` has a further one.
 COORDINATOR_PARTITIONS = 5
-# Those in which records are missing or cannot be decoded, and in which leader epochs rise.
-LOSSY_PARTITION, RAISING_PARTITION = 4, 3
-SHARED_PARTITIONS = range(3)
 METADATA_TOPIC = "__cluster_metadata"
 NEXT_PRODUCER_ID = 1_000_000_000
 CLOCK_TOPIC = "clock"
@@ -924,6 +921,17 @@ class CoordinatorBatches:
         self.end += len(records)
 
 
+def _has_own_log(case: Case) -> bool:
+    """Whether the case has a partition of the coordinator's log for itself.
+
+    One that loses records, so that the others are whole, or with leader epochs, which only rise.
+    """
+    if "copy" in case.given or case.given.get("alone"):
+        return True
+    words = ("skip=", "stored=", "leader=")
+    return any(word in text for text in case.given.get("coordinator", ()) for word in words)
+
+
 class CoordinatorLog:
     """State records of all cases; the records of a case lie together, in the order of time.
 
@@ -938,19 +946,10 @@ class CoordinatorLog:
         self.partitions = count + (count % 31 == 0)
 
     def _belongs(self, case: Case, partition: int) -> bool:
-        """Whether ids of the case may lie in the partition.
-
-        Cases that lose records have one of their own, so that the others are whole.
-        """
+        """Whether ids of the case may lie in the partition."""
         if case.pid_base in self._alone:
             return partition == self._alone[case.pid_base]
-        lines = case.given["coordinator"]
-        if any("skip=" in text or "stored=" in text for text in lines):
-            return partition == LOSSY_PARTITION
-        # Leader epochs only rise.
-        if any("leader=" in text for text in lines):
-            return partition == RAISING_PARTITION
-        return partition in SHARED_PARTITIONS
+        return partition < COORDINATOR_PARTITIONS
 
     def identity(self, case: Case, name: str) -> str:
         """The id of a case, with a tail that brings it to the right partition."""
@@ -1039,17 +1038,8 @@ class CoordinatorLog:
                 batches[-1].append(one)
             else:
                 batches.append([one])
-        raising = {record.case for record in self._records if record.leader}
-
-        def order(batch: list[StateRecord]) -> tuple[bool, int, int]:
-            one = batch[0]
-            if one.partition in (LOSSY_PARTITION, RAISING_PARTITION):
-                return one.case in raising, one.case, one.at
-            return False, 0, one.at
-
-        # All cases together, so that no clock goes back from one to the next. What loses records
-        # or raises leader epochs, which only rise, lies together.
-        for batch in sorted(batches, key=order):
+        # All cases together, so that no clock goes back from one to the next.
+        for batch in sorted(batches, key=lambda batch: batch[0].at):
             logs[batch[0].partition].append(batch)
         return logs
 
@@ -1205,7 +1195,7 @@ class DumpWriter:
 
     def _coordinator_logs(self, cases: Sequence[Case]) -> None:
         """The coordinator log of all cases, and the further copies that some have."""
-        with_own = [case for case in cases if "copy" in case.given or case.given.get("alone")]
+        with_own = [case for case in cases if _has_own_log(case)]
         alone = {case.pid_base: COORDINATOR_PARTITIONS + i for i, case in enumerate(with_own)}
         states = CoordinatorLog(alone)
         for case in cases:

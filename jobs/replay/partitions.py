@@ -4,6 +4,7 @@ from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType
 
+from jobs.model.set_back_clocks import before_set_back, same_cluster, set_backs, set_backs_of_split
 from jobs.spark.joins import small
 from schemas import log_row
 from schemas.dump_partition import CLEANED, CLEANING_UNKNOWN, DUMP_PARTITION, NEVER_CLEANED, RANGES
@@ -303,8 +304,8 @@ def partition_info(
     Columns: DUMP_PARTITION, of which those that rest on `__cluster_metadata` hold here only where
     its copy is late enough; log_start_offset, log_end_offset (exclusive); those of `_stability`,
     `_beginning`, `_cleaner` and `_absent`; broker_timestamp (ms); first_dated_offset,
-    first_dated_ms (the first batch of magic 2 with a moment of a broker's clock); set_back_from,
-    set_back_to (ms, between which such a clock was set back, null for not); those of `_extent`;
+    first_dated_ms (the first batch of magic 2 with a moment of a broker's clock); set_backs (see
+    `jobs.model.set_back_clocks`); those of `_extent`;
     emptied (see `holes`; null: no marker emptied); last_legacy_offset (of magic 0 or 1);
     earlier_end (log end of the copy of a `__transaction_state` partition that was taken before all
     data, null for none); newest_snapshot, open_in_snapshot (see `known_states`; null where no
@@ -320,6 +321,7 @@ def partition_info(
         _with_ends(_dated(of_copies))
         .join(small(earlier), on=["topic", "partition"], how="left")
         .join(small(starts), on="partition_index", how="left")
+        .join(small(set_backs(static, splits, clock_tolerance)), on=same_cluster(), how="left")
     )
     return with_known.select(
         *[field.name for field in DUMP_PARTITION],
@@ -332,8 +334,7 @@ def partition_info(
         "broker_timestamp",
         F.col("first_moment.first_offset").alias("first_dated_offset"),
         F.col("first_moment.first").alias("first_dated_ms"),
-        "set_back_from",
-        "set_back_to",
+        "set_backs",
         *_extent(clock_tolerance),
         *LOOKED_UP,
         F.coalesce("batches", F.lit(0)).alias("batches"),
@@ -353,8 +354,6 @@ def _seen(splits: DataFrame) -> DataFrame:
     last_moment, last_replicated: of the last batches with one, ms.
     """
     head = F.when(F.col("batches") > 0, F.struct("base_offset", "split_start", "first_offset"))
-    lowest, before = F.col("clock.lowest"), F.col("newest_before")
-    between = before - lowest > ADJUSTED_MS
 
     def moments(name: str) -> Column:
         here = F.struct("base_offset", "split_start", F.col("clock").alias("clock"))
@@ -371,8 +370,7 @@ def _seen(splits: DataFrame) -> DataFrame:
         F.min(moments("first")).getField("clock").alias("first_moment"),
         last("last").alias("last_moment"),
         last("last_replicated").alias("last_replicated"),
-        F.max(F.greatest("clock.set_back_from", F.when(between, before))).alias("set_back_from"),
-        F.min(F.least("clock.set_back_to", F.when(between, lowest))).alias("set_back_to"),
+        F.flatten(F.collect_list(set_backs_of_split())).alias("own_set_backs"),
         F.max("final_leader_epoch").alias("final_leader_epoch"),
         F.max(F.col("cleaner_traces").cast("int")).alias("cleaner_traces"),
         F.max("last_legacy_offset").alias("last_legacy_offset"),
@@ -534,15 +532,18 @@ def _extent(clock_tolerance: int) -> list[Column]:
         F.col("broker_timestamp"), F.col("last_moment"), F.lit(min(clock_tolerance, ADJUSTED_MS))
     )
     replicated = complete_to(F.col("replicated_timestamp"), F.col("last_replicated"), tolerance)
+    while_running = F.greatest(
+        # Nobody else can have led what a broker alone in its cluster has.
+        F.when(alone, to_the_end).otherwise(replicated),
+        # As late as the copy that was begun first; where one is not dated, nothing is known.
+        F.when(counts, F.col("copies_begun_ms")),
+    )
     complete_up_to: Column = F.greatest(
         F.when(
             F.col("clean_shutdown") & alone,
             F.max(F.when(alone, F.col("broker_timestamp"))).over(by_broker),
         ),
-        # Nobody else can have led what a broker alone in its cluster has.
-        F.when(alone, to_the_end).otherwise(replicated),
-        # As late as the copy that was begun first; where one is not dated, nothing is known.
-        F.when(counts, F.col("copies_begun_ms")),
+        before_set_back(while_running, tolerance),
     )
     of_leader = reaches_copying(alone, surely(F.col("fetched")), counts)
     return [

@@ -17,9 +17,9 @@ COLUMNS = """
     raised_first bigint, raised_last bigint, data_first bigint, data_last bigint, decidable int,
     contradicted int, contradicted_early int, broker int, topic string, partition int,
     complete_up_to_ms bigint, clean_shutdown boolean, stable_below bigint, of_leader boolean,
-    first_dated_offset bigint, first_dated_ms bigint, here_set_back_from bigint,
-    here_set_back_to bigint, single_broker boolean, alone_in_cluster boolean, holes
-    array<struct<first:bigint, end:bigint,
+    first_dated_offset bigint, first_dated_ms bigint, set_backs
+    array<struct<to_ms:bigint, from_ms:bigint>>, single_broker boolean, alone_in_cluster boolean,
+    holes array<struct<first:bigint, end:bigint,
     producer_id:bigint>>, missing array<struct<first:bigint, end:bigint, producer_id:bigint>>,
     emptied array<struct<first:bigint, end:bigint, producer_id:bigint, producer_epoch:int>>,
     last_legacy_offset bigint, log_end_offset bigint, kraft_only boolean, coordinator_index int,
@@ -33,7 +33,7 @@ COLUMNS = """
     boolean, last_id string, newest_owner bigint, owners_of_data bigint, later_start_ms bigint,
     running_epoch int, running_partitions array<string>, running_start_ms bigint, decided_place
     bigint, decided_length int, coordinator_broker int, coordinator_clean_shutdown boolean,
-    coordinator_stable_below bigint, set_back_from bigint, set_back_to bigint, earlier_end bigint,
+    coordinator_stable_below bigint, earlier_end bigint,
     owner_may_be_lost boolean, replica_offset
     bigint, committed_somewhere boolean, raised_both_ways boolean, data_run
     struct<first_offset:bigint, file_index:int, first_position:bigint, first_length:int>,

@@ -1,12 +1,14 @@
 """Moments of a broker's clock in a split: the latest, the last, and where it was set back."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from udfs.arrow.broker_moments import moment_columns
+from udfs.arrow.broker_moments import MOST_SET_BACKS, moment_columns
 
 
-def told(moments: list[int], below: int) -> dict[str, int | None]:
+def told(moments: list[int], below: int) -> dict[str, Any]:
     """The clock of a split whose first `below` moments are replicated."""
     stamped = np.array(moments, dtype=np.int64)
     columns = moment_columns(stamped, stamped[:below])
@@ -14,21 +16,23 @@ def told(moments: list[int], below: int) -> dict[str, int | None]:
 
 
 @pytest.mark.parametrize(
-    ("moments", "set_back"),
+    ("moments", "set_backs"),
     [
-        ([10_000, 10_500, 12_000], None),
-        ([10_000, 9_000, 12_000], None),
-        ([10_000, 8_999, 12_000], (10_000, 8_999)),
-        ([500_000, 120_000, 127_000, 600_000, 90_000], (600_000, 90_000)),
+        ([10_000, 10_500, 12_000], []),
+        ([10_000, 9_000, 12_000], []),
+        ([10_000, 8_999, 12_000], [(10_000, 8_999)]),
+        ([10_000, 8_000, 5_000, 9_500, 12_000], [(10_000, 5_000)]),
+        ([500_000, 120_000, 127_000, 600_000, 90_000], [(500_000, 120_000), (600_000, 90_000)]),
+        ([one for top in range(9, 9 + MOST_SET_BACKS + 1) for one in (top * 9_000, top * 8_000)],
+         [((9 + MOST_SET_BACKS) * 9_000, 72_000)]),
     ],
-    ids=["goes on", "an adjustment", "set back by more than that", "twice"],
-)
+    ids=["goes on", "an adjustment", "set back by more than that", "in steps", "twice", "often"],
+)  # fmt: skip
 def test_a_clock_was_set_back_between_two_moments(
-    moments: list[int], set_back: tuple[int, int] | None
+    moments: list[int], set_backs: list[tuple[int, int]]
 ) -> None:
-    clock = told(moments, len(moments))
-    found = clock.get("set_back_from"), clock.get("set_back_to")
-    assert found == (set_back or (None, None))
+    found = told(moments, len(moments))["set_backs"]
+    assert [(one["from_ms"], one["to_ms"]) for one in found] == set_backs
 
 
 def test_the_last_moment_is_not_the_latest() -> None:
@@ -38,8 +42,7 @@ def test_the_last_moment_is_not_the_latest() -> None:
         "lowest": 2_000,
         "last": 127_000,
         "last_replicated": 2_000,
-        "set_back_from": 500_000,
-        "set_back_to": 2_000,
+        "set_backs": [{"from_ms": 500_000, "to_ms": 2_000}],
     }
 
 

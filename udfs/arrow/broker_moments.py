@@ -12,6 +12,8 @@ from udfs.rules.clock import ADJUSTED_MS, is_broker_clock
 from udfs.wire import bounds
 
 Moments = NDArray[np.int64]
+# A log in which leaders with two clocks take turns has one from the first to the last.
+MOST_SET_BACKS = 16
 
 
 def broker_moments(decoded: Decoded, topic: str, high_watermark: int | None) -> dict[str, Any]:
@@ -50,20 +52,24 @@ def moment_columns(moments: Moments, replicated: Moments) -> dict[str, Any]:
     return {
         "broker_timestamp": int(moments.max()),
         "replicated_timestamp": int(replicated.max()) if known else None,
-        "clock": clock | _set_back(moments),
+        "clock": clock | {"set_backs": _set_back(moments)},
     }
 
 
-def _set_back(moments: Moments) -> dict[str, int]:
-    """Between which moments the clock was set back, nothing where it was not.
+def _set_back(moments: Moments) -> list[dict[str, int]]:
+    """Between which moments the clock was set back, each time; rows of SET_BACK.
 
-    It is not where a moment is earlier than one before by an adjustment only.
+    It is not where a moment is earlier than one before by an adjustment only. Many times count as
+    one, from the latest moment to the earliest.
     """
     before = np.maximum.accumulate(moments)
     behind = before - moments > ADJUSTED_MS
-    if not behind.any():
-        return {}
-    return {
-        "set_back_from": int(before[behind].max()),
-        "set_back_to": int(moments[behind].min()),
-    }
+    # What lies behind one moment, up to a later one, is behind one setting of the clock.
+    latest, starts = np.unique(before[behind], return_index=True)
+    if latest.size == 0:
+        return []
+    earliest = np.minimum.reduceat(moments[behind], starts)
+    if latest.size > MOST_SET_BACKS:
+        latest, earliest = latest[-1:], earliest.min(keepdims=True)
+    times = zip(latest.tolist(), earliest.tolist(), strict=True)
+    return [{"to_ms": other, "from_ms": one} for one, other in times]

@@ -7,9 +7,10 @@ are those of `udfs.rules.clock`, `extent` and `attribution`.
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from jobs.model.set_back_clocks import came_twice
 from jobs.verify.conditions import lost_between, marker_missing_between, one_instant
 from udfs.rules import attribution
-from udfs.rules.clock import ADJUSTED_MS, comes_twice, covers
+from udfs.rules.clock import ADJUSTED_MS, covers
 from udfs.rules.extent import MAX_OFFSET, is_replicated
 from udfs.rules.logic import surely
 
@@ -134,15 +135,15 @@ def _anchors(tolerance: Column) -> list[Column]:
         F.when(held & single & unended, F.col("data_run_last")).alias("own_data_last"),
         F.when(owns, F.col("data_run_last")).alias("owned_last"),
         (F.col("at_once") | surely(marker_later) | surely(moved_on)).alias("owner_settled"),
-        F.when(owns, _not_late(unended)).alias("timely_last"),
-        F.when(_ended_early(running), F.col("first_ended_last")).alias("early_anchor"),
+        F.when(owns, _not_late(unended, tolerance)).alias("timely_last"),
+        F.when(_ended_early(running, tolerance), F.col("first_ended_last")).alias("early_anchor"),
         F.when(by_order, F.col("ended_marker")).alias("order_anchor"),
         F.when(by_clock, F.col("first_dated_offset")).alias("clock_anchor"),
         F.when(nearly, F.col("first_dated_offset")).alias("near_anchor"),
     ]
 
 
-def _ended_early(running: Column) -> Column:
+def _ended_early(running: Column, tolerance: Column) -> Column:
     """Whether a marker ended data of the epoch before any transaction behind this one was begun.
 
     The marker must not be long after the Prepare record: an operator may have ended data then that
@@ -155,31 +156,31 @@ def _ended_early(running: Column) -> Column:
         & ~F.col("owner_may_be_lost")
         & (F.col("prepares") == F.col("completes"))
         & attribution.surely_before(F.col("first_ended_ms"), begun, F.col("apart_ms"))
-        & ~_came_late("first_ended_ms")
+        & ~_came_late("first_ended_ms", tolerance)
     )
     return ended_early
 
 
-def _came_late(moment: str) -> Column:
+def _came_late(moment: str, tolerance: Column) -> Column:
     """Whether a marker is later than the Prepare record for sure, so that its data may be late.
 
-    The Complete record tells less: it waits for the slowest partition, and this one may have had
-    its marker long before.
+    Or no moment tells. The Complete record tells less: it waits for the slowest partition, and this
+    one may have had its marker long before.
     """
     late: Column = surely(F.col(moment) > F.col("completed_prepare") + F.col("apart_ms"))
-    return late
+    return late | surely(came_twice(F.col(moment), tolerance))
 
 
-def _not_late(unended: Column) -> Column:
+def _not_late(unended: Column, tolerance: Column) -> Column:
     """The last offset of the epoch's data that need not have come late; null where all may have.
 
     Data that no marker of their epoch ended came after every marker in front of them.
     """
-    open_late = _came_late("open_behind_ms")
+    open_late = _came_late("open_behind_ms", tolerance)
     return (
         F.when(unended & ~open_late, F.col("data_run_last"))
-        .when(~_came_late("last_ended_ms"), F.col("ended_run_last"))
-        .when(~_came_late("first_ended_ms"), F.col("first_ended_last"))
+        .when(~_came_late("last_ended_ms", tolerance), F.col("ended_run_last"))
+        .when(~_came_late("first_ended_ms", tolerance), F.col("first_ended_last"))
     )
 
 
@@ -220,13 +221,11 @@ def with_anchors(rows: DataFrame, tolerance: Column) -> DataFrame:
 def with_copies(rows: DataFrame, tolerance: Column) -> DataFrame:
     """Adds from when on up to when the copies are whole: `_extent_of_row`, `_lateness`.
 
-    A first batch whose moment came twice by the coordinator's clock may be later than decisions
-    with a later timestamp: first_dated_ms is null then.
+    A first batch whose moment came twice may be later than decisions with a later timestamp:
+    first_dated_ms is null then.
     """
-    twice = comes_twice(
-        F.col("first_dated_ms"), F.col("set_back_from"), F.col("set_back_to"), tolerance
-    )
-    once = F.when(~surely(twice), F.col("first_dated_ms"))
+    twice = surely(came_twice(F.col("first_dated_ms"), tolerance))
+    once = F.when(~twice, F.col("first_dated_ms"))
     return rows.withColumn("first_dated_ms", once).select(
         "*", *_extent_of_row(tolerance), *_lateness(tolerance)
     )

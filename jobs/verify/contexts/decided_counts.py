@@ -3,9 +3,13 @@
 Markers of one epoch and outcome look alike, so only their number up to a moment can be compared.
 """
 
+from functools import reduce
+from operator import or_
+
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
+from jobs.model.set_back_clocks import came_twice
 from jobs.verify.contexts.decided_matching import (
     ANY_LEADER_EPOCH,
     KEY,
@@ -93,7 +97,7 @@ def _misplaced(tolerance: Column) -> Column:
 
     A clock that is wrong by more than the tolerance moves all markers of the epoch the same way:
     told by the first and the last of each outcome. Transactions of several ids have no order, and
-    neither have the moments of a clock that was set back.
+    neither have moments to which a clock came twice.
     """
     both = Window.partitionBy(*OF_EPOCH)
     asked, apart = at_other_moments(), F.col("apart_ms")
@@ -105,11 +109,9 @@ def _misplaced(tolerance: Column) -> Column:
         F.max(asked & moved).over(both) for moved in (in_time, earlier, later)
     )
     of_one_id = ~surely(F.col("several_ids"))
-    set_back = F.greatest(
-        F.try_subtract("set_back_from", "set_back_to"),
-        F.try_subtract("here_set_back_from", "here_set_back_to"),
-    )
-    one_clock = of_one_id & ~surely(set_back > tolerance)
+    ends = ("earliest_prepare", "complete_timestamp", "earliest_marker", "latest_marker")
+    twice = reduce(or_, [surely(came_twice(F.col(name), tolerance)) for name in ends])
+    one_clock = of_one_id & ~F.max(twice).over(both)
     return surely(asked & one_clock & (one_in_time | (one_earlier & one_later)))
 
 

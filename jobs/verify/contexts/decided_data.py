@@ -3,10 +3,12 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.model.set_back_clocks import came_twice
 from jobs.spark.joins import small
 from jobs.verify.contexts.decided_anchors import apart_ms
 from jobs.verify.contexts.decided_matching import KEY, at_other_moments, lacks_markers
 from udfs.rules import attribution
+from udfs.rules.logic import surely
 
 OF_DATA = ["partition_index", "producer_id", "prepared_data_epoch"]
 
@@ -95,9 +97,10 @@ def with_surroundings(
     wanted = lacking.select(
         *KEY,
         "transaction_version_2",
+        "set_backs",
         (F.col("earliest_prepare") + apart_ms(tolerance)).alias("decided_by_ms"),
     )
-    return rows.join(_other_epochs(wanted, states), on=KEY, how="left").join(
+    return rows.join(_other_epochs(wanted, states, tolerance), on=KEY, how="left").join(
         _markers_before_open(lacking, markers), on=OF_DATA, how="left"
     )
 
@@ -136,7 +139,7 @@ def _place_of_run(batch: str) -> Column:
     )
 
 
-def _other_epochs(wanted: DataFrame, states: DataFrame) -> DataFrame:
+def _other_epochs(wanted: DataFrame, states: DataFrame, tolerance: Column) -> DataFrame:
     """earlier_offset and later_run of each of the rows."""
     epochs = states.select(
         "partition_index",
@@ -158,8 +161,10 @@ def _other_epochs(wanted: DataFrame, states: DataFrame) -> DataFrame:
     marker_later = F.col("run_epoch") > F.col("marker_epoch")
     # What nothing ended, or a marker later than the decision, may be a zombie's: in a topic that
     # was made again no state of the producer keeps a lower epoch out, and an operator ends it.
-    earlier = (F.col("run_epoch") < F.col("marker_epoch")) & (
-        F.col("run_ended_ms") <= F.col("decided_by_ms")
+    earlier = (
+        (F.col("run_epoch") < F.col("marker_epoch"))
+        & (F.col("run_ended_ms") <= F.col("decided_by_ms"))
+        & ~surely(came_twice(F.col("run_ended_ms"), tolerance))
     )
     return (
         wanted.join(epochs, on=["partition_index", "producer_id"], how="inner")

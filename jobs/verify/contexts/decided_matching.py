@@ -3,6 +3,7 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from jobs.model.set_back_clocks import came_twice
 from jobs.model.state_names import named
 from jobs.spark.joins import small
 from jobs.verify.contexts.decided_places import place_number
@@ -246,18 +247,22 @@ def matched(
     return both.groupBy(*KEY).agg(*aggregates)
 
 
-def first_ended(rows: DataFrame, coordinators: DataFrame, apart_ms: Column) -> DataFrame:
+def first_ended(
+    rows: DataFrame, coordinators: DataFrame, tolerance: Column, apart_ms: Column
+) -> DataFrame:
     """What was completed first, of each partition of the coordinator's log, with a marker here.
 
     One row a partition_index and coordinator_partition. ended_complete, ended_marker: offsets of
     the Complete record and of the marker. `rows`: those of `matched`; `coordinators`: partitions of
-    `__transaction_state` by deciding_index; `apart_ms`: how far clocks may be apart.
+    `__transaction_state` by deciding_index; `apart_ms`: how far these clocks may be apart, and
+    `tolerance`: those of any brokers.
     """
     single = (F.col("prepares") == 1) & (F.col("completes") == 1) & (F.col("markers") == 1)
     # An operator's abort has the epoch of its data, may be of any later time, and has no decision.
     single &= F.col("commit") | F.col("raised_offset").isNotNull()
     # A later one may be that of a transaction whose Prepare record is compacted away.
     single &= F.col("latest_marker") <= F.col("complete_timestamp") + apart_ms
+    single &= ~surely(came_twice(F.col("latest_marker"), tolerance))
     placed = rows.filter(single).join(
         small(coordinators.select("deciding_index", "coordinator_partition")),
         F.col("prepared_index") == F.col("deciding_index"),

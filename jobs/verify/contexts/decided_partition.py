@@ -72,9 +72,7 @@ def _copies(partition_info: DataFrame) -> DataFrame:
     """What a row asks of the copy of its partition."""
     return partition_info.select(
         "partition_index", "broker", "topic", "partition", "complete_up_to_ms", "clean_shutdown",
-        "stable_below", "of_leader", "first_dated_offset", "first_dated_ms",
-        F.col("set_back_from").alias("here_set_back_from"),
-        F.col("set_back_to").alias("here_set_back_to"),
+        "stable_below", "of_leader", "first_dated_offset", "first_dated_ms", "set_backs",
         "single_broker", "alone_in_cluster", "holes", "missing",
         "emptied", "last_legacy_offset", "log_end_offset", "kraft_only", _listed(),
     )  # fmt: skip
@@ -123,8 +121,6 @@ def _coordinators(partition_info: DataFrame) -> DataFrame:
         F.col("clean_shutdown").alias("coordinator_clean_shutdown"),
         F.col("stable_below").alias("coordinator_stable_below"),
         F.col("partition").alias("coordinator_partition"),
-        "set_back_from",
-        "set_back_to",
         "earlier_end",
     )
 
@@ -193,10 +189,10 @@ def decided_partition_context(
             .join(_replica_offsets(placed),
                   on=["listed", "producer_id", "marker_epoch", "commit"], how="left")
         )  # fmt: skip
-        of_copy = copies.select("partition_index", "alone_in_cluster")
+        of_copy = copies.select("partition_index", "alone_in_cluster", "set_backs")
         gapped = given.keep(_gapped(partition_info))
         placed_rows = rows.join(small(of_copy), on="partition_index", how="inner")
-        ended = first_ended(placed_rows, coordinators, apart_ms(tolerance))
+        ended = first_ended(placed_rows, coordinators, tolerance, apart_ms(tolerance))
         outcomes = with_outcomes(with_history, placed, tolerance)
         # Each of the three is joined with what is made of itself: kept, or its plan would double.
         owned = given.keep(with_data(outcomes, runs, markers))

@@ -9,10 +9,10 @@ missing elsewhere in the partition is not this marker.
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.model.set_back_clocks import came_twice
 from jobs.spark.joins import small
 from jobs.verify.contexts.decided_matching import KEY
 from udfs.rules import attribution
-from udfs.rules.clock import comes_twice
 from udfs.rules.logic import surely
 
 
@@ -27,9 +27,7 @@ def _moments(rows: DataFrame, tolerance: Column) -> DataFrame:
     went_on = surely(attribution.clock_went_on(prepared, completed))
 
     def once(moment: Column) -> Column:
-        spans = [("set_back_from", "set_back_to"), ("here_set_back_from", "here_set_back_to")]
-        twice = [surely(comes_twice(moment, F.col(a), F.col(b), tolerance)) for a, b in spans]
-        return F.when(went_on & ~twice[0] & ~twice[1], moment)
+        return F.when(went_on & ~surely(came_twice(moment, tolerance)), moment)
 
     apart = 2 * F.col("apart_ms")
     ends = F.array(

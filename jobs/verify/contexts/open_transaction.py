@@ -7,6 +7,7 @@ write that belongs to no transaction at all.
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from jobs.model.set_back_clocks import came_twice
 from jobs.model.state_names import named
 from jobs.verify.conditions import missing_behind, one_instant
 from schemas.coordinator_states import (
@@ -232,7 +233,9 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
             | surely(one_instant("epoch_copy.coordinator_clean_shutdown"))
             | surely(same_record)
         ).alias("listing_over"),
-        surely(F.col("single_broker") | alone).alias("one_clock"),
+        surely((F.col("single_broker") | alone) & ~surely(came_twice(marked, tolerance))).alias(
+            "one_clock"
+        ),
         missing_behind(F.col("opening_marker.offset")).alias("behind_gap"),
     ]
 

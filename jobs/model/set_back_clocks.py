@@ -1,0 +1,106 @@
+"""Where the clocks of a cluster's brokers were set back, and how far a copy is complete then.
+
+The rules are those of `udfs.rules.clock`.
+"""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from jobs.spark.joins import small
+from schemas.log_row import SET_BACK
+from udfs.rules.clock import ADJUSTED_MS, comes_twice
+
+OF_CLUSTER = "clocks_of"
+ROWS = f"array<{SET_BACK.simpleString()}>"
+# So many of a cluster are told apart.
+MOST_SET_BACKS = 1_000
+
+
+def set_backs_of_split() -> Column:
+    """ROWS of a split with `newest_before`: in it, and between it and the splits before."""
+    lowest, before = F.col("clock.lowest"), F.col("newest_before")
+    between = F.struct(lowest.alias("to_ms"), before.alias("from_ms"))
+    seam = F.when(before - lowest > ADJUSTED_MS, F.array(between))
+    nothing = F.array().cast(ROWS)
+    return F.concat(F.coalesce("clock.set_backs", nothing), F.coalesce(seam, nothing))
+
+
+def _cluster() -> Column:
+    """Partitions of which no cluster is known are taken for one."""
+    return F.coalesce("cluster_id", F.lit(""))
+
+
+def same_cluster() -> Column:
+    """Whether a partition is of the cluster of a row of `set_backs`."""
+    return _cluster() == F.col(OF_CLUSTER)
+
+
+def set_backs(static: DataFrame, splits: DataFrame, tolerance: int) -> DataFrame:
+    """One row a cluster in which a clock was set back: OF_CLUSTER, set_backs (ROWS, from old on).
+
+    Which broker's it was, a log does not tell for sure. `static`: partitions; `splits`: summaries
+    of segments; `tolerance`: how far brokers' clocks may be apart, ms.
+    """
+    of_partition = splits.groupBy("partition_index").agg(
+        F.flatten(F.collect_list(set_backs_of_split())).alias("own")
+    )
+    shown = of_partition.filter(F.size("own") > 0)
+    return (
+        static.select("partition_index", _cluster().alias(OF_CLUSTER))
+        .join(small(shown), on="partition_index", how="inner")
+        .groupBy(OF_CLUSTER)
+        .agg(F.flatten(F.collect_list("own")).alias("all"))
+        .select(OF_CLUSTER, _joined(F.col("all"), tolerance).alias("set_backs"))
+    )
+
+
+def _joined(spans: Column, tolerance: int) -> Column:
+    """Those that overlap as one, clocks being apart by the tolerance; of too many one from all."""
+
+    def beside(found: Column, one: Column) -> Column:
+        last = F.get(found, F.size(found) - 1)
+        longer = F.struct(
+            last["to_ms"].alias("to_ms"),
+            F.greatest(last["from_ms"], one["from_ms"]).alias("from_ms"),
+        )
+        overlaps = one["to_ms"] - 2 * tolerance <= last["from_ms"]
+        together = F.concat(F.slice(found, 1, F.size(found) - 1), F.array(longer))
+        return F.when(overlaps, together).otherwise(F.concat(found, F.array(one)))
+
+    found = F.aggregate(F.array_sort(spans), F.array().cast(ROWS), beside)
+    whole = F.struct(
+        F.array_min(spans["to_ms"]).alias("to_ms"), F.array_max(spans["from_ms"]).alias("from_ms")
+    )
+    return F.when(F.size(found) <= MOST_SET_BACKS, found).otherwise(F.array(whole))
+
+
+def came_twice(moment: Column, tolerance: Column) -> Column:
+    """Whether a clock of the cluster came to a moment twice; null for no moment.
+
+    Of rows with the column `set_backs`.
+    """
+    spans = F.coalesce("set_backs", F.array().cast(ROWS))
+    return F.exists(spans, lambda one: comes_twice(moment, one["from_ms"], one["to_ms"], tolerance))
+
+
+def before_set_back(up_to_ms: Column, tolerance: Column) -> Column:
+    """Up to which moment a copy is complete, if a clock may have been set back after its end, ms.
+
+    What lies behind it may then have any moment from there on that the clock came back to. A copy
+    that shows itself how far the clock went, and where it came back to, ends behind that.
+    """
+
+    def shown(one: Column) -> Column:
+        return F.exists(
+            "own_set_backs",
+            lambda own: (
+                (own["from_ms"] >= one["from_ms"] - tolerance)
+                & (own["to_ms"] <= one["to_ms"] + tolerance)
+            ),
+        )
+
+    later = F.filter(
+        "set_backs",
+        lambda one: comes_twice(up_to_ms, one["from_ms"], one["to_ms"], tolerance) & ~shown(one),
+    )
+    return F.least(up_to_ms, F.array_min(F.transform(later, lambda one: one["to_ms"])))
