@@ -1163,8 +1163,12 @@ def ahead(a: Batch, b: Batch) -> bool:
 # --- Transactions of one partition --------------------------------------------------------------
 
 
-def ended_data(copy: Copy, marker: Head) -> list[Head]:
-    """Data of its producer that a marker ended; raises HoldsError where they may be missing."""
+def ended_data(copy: Copy, marker: Head, since: int = -1) -> list[Head]:
+    """Data of its producer that a marker ended; raises HoldsError where they may be missing.
+
+    `since`: the offset from which on they are asked; what lies in front of the copy does not matter
+    if that is in the copy.
+    """
     data: list[Head] = []
     before = -1
     for one in copy.of(marker.batch.producer):
@@ -1174,7 +1178,7 @@ def ended_data(copy: Copy, marker: Head) -> list[Head]:
             data, before = [], one.batch.base
         elif one.batch.of_client:
             data.append(one)
-    if before < 0 < copy.begin:
+    if before < 0 < copy.begin and since < copy.begin:
         raise HoldsError(f"this copy begins at offset {copy.begin}: what was before it is gone")
     producer = marker.batch.producer
     copy.require_complete(max(before, copy.begin), marker.batch.base, producer)
@@ -2335,7 +2339,7 @@ def entry_begins_elsewhere(case: Case) -> bool | None:
     marker = marker_at(case, proof, producer, last)
     if marker is None:
         return None
-    data = ended_data(case.copy(proof), marker)
+    data = ended_data(case.copy(proof), marker, since=first)
     return not data or data[0].batch.base != first
 
 
@@ -2347,7 +2351,10 @@ def entry_stable_elsewhere(case: Case) -> bool | None:
         return None
     copy = case.copy(proof)
     copy.require_complete(copy.begin, last)
-    begun = open_at_begin(copy)
+    try:
+        begun, unknown = open_at_begin(copy), None
+    except HoldsError as error:
+        begun, unknown = {}, error
     for one in copy.heads:
         if one.batch.base >= last:
             break
@@ -2356,7 +2363,11 @@ def entry_stable_elsewhere(case: Case) -> bool | None:
         elif one.batch.of_client:
             begun.setdefault(one.batch.producer, one.batch.base)
     begun.pop(producer, None)
-    return stable != min(begun.values(), default=last + 1)
+    there = min(begun.values(), default=last + 1)
+    # What was open in front of the copy makes it a lower one.
+    if unknown is not None and stable <= there:
+        raise unknown
+    return stable != there
 
 
 def open_at_begin(copy: Copy) -> dict[int, int]:
