@@ -30,6 +30,7 @@ from udfs.wire.metadata.metadata_log import (
     ProducerIds,
     RegisteredBroker,
     Undecodable,
+    overlaps_block_before,
 )
 
 CLEANUP_POLICY = "cleanup.policy"
@@ -112,7 +113,7 @@ def clusters(dump: Dump, facts: Sequence[Told], splits: Sequence[Told]) -> Clust
             (before, block)
             for of_copy in blocks
             for before, block in pairwise(of_copy)
-            if block.next_producer_id <= before.next_producer_id
+            if overlaps_block_before(before.next_producer_id, block.next_producer_id)
         ],
         unreadable=sum(len(copy.of_kind(Undecodable)) for _, copy in copies),
     )

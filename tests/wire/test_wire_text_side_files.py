@@ -139,9 +139,11 @@ def test_a_marker_without_data_has_no_timestamp_up_to_3_0_and_is_not_compared_by
     known = states.copy()
     known["timestamp"] = 17
     assert not compare(Replayed(known, known, 0, True, 0), states, 1 << 40).log.size
-    known["last_offset"], known["last_sequence"] = 4, 4
+    known["last_offset"], known["last_sequence"], known["marker_offset"] = 4, 4, 5
     # A broker that had forgotten the producer before the marker writes the same.
     assert not compare(Replayed(known, known, 0, False, 0), states, 1 << 40).log.size
+    known["marker_offset"] = 3
+    assert compare(Replayed(known, known, 0, False, 0), states, 1 << 40).log.size == 1
 
 
 SNAPSHOT = "orders-0/00000000000000000010.snapshot"

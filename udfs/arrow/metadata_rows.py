@@ -34,6 +34,7 @@ from udfs.wire.metadata.metadata_log import (
     RegisteredBroker,
     Undecodable,
     decode,
+    overlaps_block_before,
 )
 
 METADATA_LOG = "metadata_log"
@@ -211,9 +212,9 @@ def _worth_a_row(facts: list[Placed]) -> list[Placed]:
 def _block_rows(
     blocks: list[tuple[ProducerIds, dict[str, int]]],
 ) -> list[tuple[ProducerIds, dict[str, int]]]:
-    """The first block, the last one, and each that does not follow the one before, with that."""
+    """The first block, the last one, and each that overlaps the one before, with that."""
     numbers = np.array([fact.next_producer_id for fact, _ in blocks], dtype=np.int64)
-    odd = np.flatnonzero(numbers[1:] <= numbers[:-1])[:MAX_REGRESSIONS]
+    odd = np.flatnonzero(overlaps_block_before(numbers[:-1], numbers[1:]))[:MAX_REGRESSIONS]
     ends = (0, len(blocks) - 1) if blocks else ()
     return [blocks[i] for i in sorted({*ends, *odd.tolist(), *(odd + 1).tolist()})]
 

@@ -38,6 +38,7 @@ RANGE = table(
     boolean("of_log_start", "of a snapshot: the log begins at 0, and no snapshot lies before"),
     boolean("whole", "nothing was ever taken out of the range by the cleaner, and nothing is lost"),
     boolean("in_text", "of a snapshot: not all of its states need be known"),
+    boolean("legacy", "messages of magic 0 or 1 lie behind the beginning"),
     array("unread", UNREAD, "what is missing in the range; null but for the judged snapshot"),
     integer("file_index", "file of the states"),
     long("segment_base", "base offset of the segment; of a snapshot its offset"),
@@ -107,7 +108,12 @@ def _replayed(
     judged: dict[str, Any],
     now: int | None,
 ) -> Replayed:
-    """The states at the judged snapshot: what the one before it holds, and all changes after."""
+    """The states at the judged snapshot: what the one before it holds, and all changes after.
+
+    Where messages of magic 0 or 1 are, a broker may have begun without any producer somewhere in
+    the range (up to 3.x, `UnifiedLog.rebuildProducerState`, as long as the format of the topic was
+    lowered). So a producer may be absent, or have no past; a batch that it has is that of the log.
+    """
     states = NO_STATES if before is None else unpack_states(before["states"])
     log_start = judged["log_start_offset"]
     # A broker that rebuilds begins at a snapshot above the log start, or at the start itself.
@@ -126,14 +132,15 @@ def _replayed(
         (row["left_out"] or 0) > MAX_DOUBTED or min(row["doubted"] or (0,)) < 0 for row in changed
     )
     begun = before is not None or judged["of_log_start"]
+    whole = judged["whole"] and begun and not (judged["in_text"] or judged["legacy"])
     return Replayed(
         states=states,
         kept=kept,
         log_start=log_start,
-        whole=judged["whole"] and begun and not (unnamed or judged["in_text"]),
+        whole=whole and not unnamed,
         latest=newest,
         start=first_offset,
-        unread=None if unnamed else _unread(judged["unread"]),
+        unread=None if unnamed or judged["legacy"] else _unread(judged["unread"]),
         lists_all=not judged["in_text"],
     )
 

@@ -39,9 +39,9 @@ def _whole(start: Column, end: Column) -> Column:
 def _ranges(states: DataFrame, partition_info: DataFrame) -> DataFrame:
     """Rows of RANGE with their states. A snapshot ends one range and begins the next.
 
-    Left out: ranges that reach beyond what was copied, and those with messages of magic 0 or 1
-    behind their beginning: up to 3.x a broker that loads a log whose format was lowered takes
-    snapshots without any producer (`UnifiedLog.rebuildProducerState`).
+    Left out: ranges that reach beyond what was copied. legacy: messages of magic 0 or 1 lie behind
+    the beginning: up to 3.x a broker that loads a log whose format was lowered takes snapshots
+    without any producer (`UnifiedLog.rebuildProducerState`), and goes on from there.
     """
     of_snapshot = surely(F.col("of_snapshot"))
     ended = F.struct(F.col("start_offset").alias("start"), F.col("end_offset").alias("end"))
@@ -59,7 +59,6 @@ def _ranges(states: DataFrame, partition_info: DataFrame) -> DataFrame:
         states.select("*", F.explode(F.filter(ranges, lambda one: one.isNotNull())).alias("range"))
         .join(small(needed), on="partition_index", how="inner")
         .filter(F.col("range.end") <= F.col("data_end_offset"))
-        .filter(~surely(F.col("last_legacy_offset") >= F.col("range.start")))
     )
     start, end = F.col("range.start"), F.col("range.end")
     judged = of_snapshot & (F.col("end_offset") == end)
@@ -71,6 +70,7 @@ def _ranges(states: DataFrame, partition_info: DataFrame) -> DataFrame:
         surely(F.col("of_log_start")).alias("of_log_start"),
         (_whole(start, end) & ~gone_between(start, end - 1)).alias("whole"),
         surely(F.col("in_text")).alias("in_text"),
+        surely(F.col("last_legacy_offset") >= start).alias("legacy"),
         F.when(judged, unread_between(start, end - 1)).alias("unread"),
         "file_index",
         "segment_base",

@@ -206,7 +206,8 @@ def _forgotten(log: States, snapshot: States) -> Bools:
     """Whether the broker may have forgotten the producer before its newest batch or after it.
 
     Only a producer without an open transaction is forgotten: then nothing is left of it, or its
-    next batch begins anew, without a marker or data before.
+    next batch begins anew, without a marker or data before. It has no data where that batch is a
+    marker, and none came behind: data are always stored (`ProducerAppendInfo.appendDataBatch`).
     """
     absent = (snapshot["producer_id"] == NONE) & (log["txn_first_offset"] == NONE)
     anew = (log["producer_id"] == snapshot["producer_id"]) & (log["producer_id"] >= 0)
@@ -219,7 +220,7 @@ def _forgotten(log: States, snapshot: States) -> Bools:
         snapshot["coordinator_epoch"] == log["coordinator_epoch"]
     )
     no_data = (snapshot["last_offset"] == NONE) & (snapshot["last_sequence"] == NONE)
-    no_data &= snapshot["offset_delta"] == 0
+    no_data &= (snapshot["offset_delta"] == 0) & (log["marker_offset"] > log["last_offset"])
     same_data = np.ones(log.size, dtype=np.bool_)
     for name in ("last_sequence", "last_offset", "offset_delta"):
         same_data &= snapshot[name] == log[name]

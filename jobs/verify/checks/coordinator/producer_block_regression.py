@@ -1,29 +1,39 @@
 """The controller allocated producer ids a second time.
 
 What it finds: a block of producer ids in `__cluster_metadata` that does not begin after the
-previous block.
+previous block. A record has the first id behind its block, and a block has 1000 ids.
 
 Why it is wrong: every block is allocated once. Two producers with one id fence each other, and a
 broker takes the batches of one for duplicates of the other's.
 
-When it is legal: never; a controller that reads such a log stops. A block of a metadata transaction
-that was aborted was never given out, and does not count; nor does one in front of lost records of
-its transaction, as its abort may be among them.
+When it is legal: never; a controller stops that reads a log in which the number does not rise. A
+block of a metadata transaction that was aborted was never given out, and does not count; nor does
+one in front of lost records of its transaction, as its abort may be among them.
 
 Evidence: both records of `__cluster_metadata`.
 """
 
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
+from udfs.rules.logic import surely
+from udfs.wire.metadata.metadata_log import PRODUCER_ID_BLOCK_SIZE
+
+
+def _overlaps() -> Column:
+    """`overlaps_block_before` of any 64 bits."""
+    before, here = F.col("previous_next_producer_id"), F.col("next_producer_id")
+    return (here <= before) | surely(F.try_subtract(here, before) < PRODUCER_ID_BLOCK_SIZE)
+
 
 CHECK = Check(
     code="producer_block_regression",
     severity=ERROR,
     context="producer_block",
-    source="ProducerIdControlManager.replay",
-    fires=lambda: F.col("next_producer_id") <= F.col("previous_next_producer_id"),
-    expected=lambda: text("next producer id above {previous_next_producer_id}"),
+    source="ProducerIdControlManager.generateNextProducerId",
+    fires=_overlaps,
+    expected=lambda: text("next producer id at least 1000 above {previous_next_producer_id}"),
     found=lambda: text("{next_producer_id}"),
     proofs=(
         Proof("the record that allocates the block"),
@@ -31,11 +41,12 @@ CHECK = Check(
     ),
     message=lambda: text(
         "At offset {offset_first} of __cluster_metadata the next producer id is "
-        "{next_producer_id}. At offset {previous_offset} it already was "
-        "{previous_next_producer_id}, so producer ids were allocated twice."
+        "{next_producer_id}, behind a block of 1000 ids. At offset {previous_offset} it already "
+        "was {previous_next_producer_id}, so producer ids were allocated twice."
     ),
     remedy=lambda: text(
-        "Stop the producers that use ids from {next_producer_id} on. Compare the copies of "
-        "__cluster_metadata of all controllers before you restart one of them."
+        "Stop the producers that use one of the 1000 ids in front of {next_producer_id}. "
+        "Compare the copies of __cluster_metadata of all controllers before you restart one of "
+        "them."
     ),
 )

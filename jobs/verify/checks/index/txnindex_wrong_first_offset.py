@@ -6,15 +6,16 @@ that its marker ended.
 Why it is wrong: with a later first offset a consumer receives aborted records; with an earlier one
 it does not receive committed records of the producer.
 
-When it is legal: retention or the cleaner removed the first batches, or they are before the dump;
-then the entry may only begin earlier. Or offsets of the transaction are missing from the copy: if
-the marker of the previous transaction is among them, two transactions look like one. If the first
-batches are below the log start offset, the broker may have forgotten them: then the entry begins
-with the first batch above it, or, up to Kafka 2.7, with the marker if there is none. Without the
-log-start-offset-checkpoint of the log directory that offset is unknown. Without a clean shutdown,
-index and log are of one state only in a segment that was flushed, below the high watermark, and
-where no cleaner replaces both: a follower may have truncated the transaction that an older copy of
-the index has, and fetched another one that ends at the same offset.
+When it is legal: retention or the cleaner removed the first batches, or they are before the log, of
+which no snapshot tells; then the entry begins where they were. Or offsets of the transaction are
+missing from the copy: if the marker of the previous transaction is among them, two transactions
+look like one. If the first batches are below the log start offset, the broker may have forgotten
+them: then the entry begins with the first batch above it, or, up to Kafka 2.7, with the marker if
+there is none. Without the log-start-offset-checkpoint of the log directory that offset is unknown.
+Without a clean shutdown, index and log are of one state only in a segment that was flushed, below
+the high watermark, and where no cleaner replaces both: a follower may have truncated the
+transaction that an older copy of the index has, and fetched another one that ends at the same
+offset.
 
 Evidence: the entry and the marker.
 """
@@ -32,6 +33,15 @@ from udfs.rules.memory import explains_first_offset
 
 def _not_later() -> Column:
     return F.coalesce(F.col("entry.first") <= F.col("first_offset"), F.lit(True))
+
+
+def _before_the_log() -> Column:
+    """Whether the transaction may have begun in front of the log, and is not known from there.
+
+    What begins within the log is known from there, whoever had a transaction open before.
+    """
+    before: Column = _not_later() & (F.col("entry.first") < F.col("first_base"))
+    return before
 
 
 def _head_forgotten() -> Column:
@@ -57,7 +67,7 @@ CHECK = Check(
         & ~is_malformed()
     ),
     excuses=(
-        explained(NO_INITIAL_STATE, lambda: _not_later() & ~F.col("start_known")),
+        explained(NO_INITIAL_STATE, lambda: ~F.col("start_known") & _before_the_log()),
         explained(CLEANED_RANGE, lambda: _not_later() & F.col("start_missing")),
         explained(NO_INITIAL_STATE, _head_forgotten),
         explained(MISSING_RANGE, lambda: F.col("data_missing")),

@@ -7,11 +7,12 @@ Why it is wrong: a broker ends its search of the index at this value
 (TransactionIndex.collectAbortedTxns). If it is too large, aborted transactions are missed.
 
 When it is legal: if no transaction was open, a follower counts transactions that begin later in the
-same fetch, also one that it truncates afterwards. Transactions before the start of the dump, or in
-missing offsets, are not known. A broker may have forgotten a transaction whose first offset is
-below the log start offset; without the log-start-offset-checkpoint of the log directory that offset
-is unknown. Without a clean shutdown, index and log are of one state only in a segment that was
-flushed, below the high watermark, and where no cleaner replaces both.
+same fetch, also one that it truncates afterwards. A transaction from before the log, of which no
+snapshot tells, makes the value a lower one. Transactions in missing offsets are not known. A broker
+may have forgotten a transaction whose first offset is below the log start offset; without the
+log-start-offset-checkpoint of the log directory that offset is unknown. Without a clean shutdown,
+index and log are of one state only in a segment that was flushed, below the high watermark, and
+where no cleaner replaces both.
 
 Evidence: the entry and the marker.
 """
@@ -49,6 +50,12 @@ def _head_forgotten() -> Column:
     return forgotten
 
 
+def _is_lower() -> Column:
+    """Whether a transaction that was open in front of the log may be the oldest one."""
+    lower: Column = F.col("entry.last_stable_offset") < F.col("last_stable_offset")
+    return lower
+
+
 def _within_the_log() -> Column:
     """Whether a transaction can begin there, or be the next to begin.
 
@@ -69,7 +76,7 @@ CHECK = Check(
         (F.col("entry.last_stable_offset") != F.col("last_stable_offset")) & ~is_malformed()
     ),
     excuses=(
-        explained(NO_INITIAL_STATE, lambda: ~F.col("start_known")),
+        explained(NO_INITIAL_STATE, lambda: ~F.col("start_known") & _is_lower()),
         explained(
             MISSING_RANGE, lambda: missing_between(F.lit(0).cast("long"), F.col("marker_offset"))
         ),
