@@ -53,6 +53,10 @@ RUN_COLUMNS = (
           "order"),
     boolean("below_log_start", "the data batches lie below the log start offset, where a broker "
             "may have forgotten them"),
+    long("absent_to_first", "how many offsets are missing in the split before the first data batch "
+         "(`udfs.rules.absence.running`)"),
+    long("absent_to_last", "the same up to the last data batch, with what that itself lacks"),
+    long("absent_to_marker", "the same before the marker"),
 )  # fmt: skip
 
 REGULAR_TXN = table(
@@ -425,6 +429,8 @@ SUMMARY_TYPE = table(
     long("discontinuities_dropped", "discontinuities after the first 10,000, counted only"),
     array("missing", MISSING, "offsets that are missing between batches, whatever took them; of "
           "__transaction_state also those of batches that lack records; emptied markers apart"),
+    long("absent", "how many offsets are missing between its batches, what they lack among them "
+         "(`udfs.rules.absence.running`)"),
     long("last_legacy_offset", "largest offset of a message of magic 0 or 1; null: none seen"),
     long("skipped_group_records", "records of __consumer_offsets of newer groups, not decoded"),
     long("placed_records", "records of groups that belong to their partition"),

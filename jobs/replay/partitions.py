@@ -9,7 +9,14 @@ from jobs.spark.joins import small
 from schemas import log_row
 from schemas.dump_partition import CLEANED, CLEANING_UNKNOWN, DUMP_PARTITION, NEVER_CLEANED, RANGES
 from udfs.arrow.frames import ZERO_BYTES
-from udfs.rules.absence import RANGES_OF_PARTITION, first_pass_possible, is_gap, within_reach
+from udfs.rules.absence import (
+    MANY,
+    RANGES_OF_PARTITION,
+    first_pass_possible,
+    is_gap,
+    step_between,
+    within_reach,
+)
 from udfs.rules.batch_order import goes_back, leader_epoch_fell
 from udfs.rules.clock import ADJUSTED_MS, complete_to
 from udfs.rules.extent import is_outlasted, manifest_counts, reaches_copying
@@ -20,6 +27,8 @@ METADATA_IDLE_MS = 60_000
 # Of ranges of offsets: see `holes`.
 KINDS = ("holes", "gone", "unexplained", "missing", "emptied")
 OWNER = ("producer_id", "producer_epoch")
+# Of runs: how many offsets are missing up to them.
+COUNTED = ("absent_to_first", "absent_to_last", "absent_to_marker")
 # Columns that `partition_info` takes over from its inputs.
 LOOKED_UP = (
     "emptied", "last_legacy_offset", "earlier_end", "newest_snapshot", "open_in_snapshot",
@@ -208,6 +217,39 @@ def holes(
     )
     beside = stepped.unionByName(damaged.unionByName(at_head), allowMissingColumns=True)
     return _merged(in_splits.unionByName(beside, allowMissingColumns=True))
+
+
+def counted_on(runs: DataFrame, splits: DataFrame) -> DataFrame:
+    """Runs with how many offsets are missing in their whole log up to them: COUNTED.
+
+    `splits`: see `named_splits`. Steps from split to split count as those from batch to batch
+    (`udfs.rules.absence.running`). What lies in front of the first batch does not. Null for states
+    in front of the log, and where two stretches of a text begin in one line.
+    """
+    held = splits.filter(F.col("batches") > 0)
+    step = step_between(F.lag("final_last_offset").over(_in_order()), F.col("first_offset"))
+    first = F.row_number().over(_in_order()) == 1
+    # Where a split begins is not known of a wrapper that cannot be opened.
+    taken = F.when(first, F.lit(0)).otherwise(
+        F.least(F.abs(F.coalesce(step, F.lit(MANY))), F.lit(MANY))
+    )
+    before = _in_order().rowsBetween(Window.unboundedPreceding, -1)
+    counted = (
+        held.select("*", taken.alias("taken"))
+        .select(
+            "file_index",
+            "split_start",
+            F.try_add(
+                F.try_sum("taken").over(_in_order().rowsBetween(Window.unboundedPreceding, 0)),
+                F.coalesce(F.try_sum("absent").over(before), F.lit(0)),
+            ).alias("absent"),
+        )
+        .groupBy("file_index", "split_start")
+        .agg(F.when(F.count("*") == 1, F.max("absent")).alias("absent_before"))
+    )
+    joined = runs.join(small(counted), on=["file_index", "split_start"], how="left")
+    sums = {name: F.try_add(name, F.col("absent_before")) for name in COUNTED}
+    return joined.withColumns(sums).drop("absent_before")
 
 
 def _merged(found: DataFrame) -> DataFrame:

@@ -32,6 +32,7 @@ def _data_struct() -> Column:
         F.col("last_position").alias("position"),
         F.col("last_length").alias("length"),
         "initial",
+        "absent_to_last",
     )
 
 
@@ -47,6 +48,7 @@ def _marker_struct() -> Column:
         F.col("marker_position").alias("position"),
         F.col("marker_length").alias("length"),
         "initial",
+        "absent_to_marker",
     )
 
 
@@ -75,6 +77,8 @@ def _chain() -> tuple[Column, Column]:
         .alias("sequence_before"),
         F.when(~follows, F.col("previous.last_offset")).alias("offset_before"),
         F.when(~follows, F.col("first_offset")).alias("first_offset"),
+        F.when(~follows, F.col("previous.absent_to_last")).alias("absent_to_before"),
+        F.when(~follows, F.col("absent_to_first")).alias("absent_to_first"),
     )
     return begins, chain
 
@@ -91,9 +95,9 @@ def producer_states(runs: DataFrame) -> DataFrame:
 
     Added: has_data, has_marker, start_offset; the columns of `_known_before`; those of
     `_with_open_transaction`; begins_chain (contiguous sequences begin with the run); chain (those
-    that `previous` ends: first_sequence and first_offset, and epoch, last sequence and last offset
-    of the data before it; offsets null where it was folded away); those of `_with_expected`, but
-    not checksums_before and last_checksums.
+    that `previous` ends: first_sequence, first_offset and absent_to_first, and epoch, last
+    sequence, last offset and absent_to_last of the data before it; offsets and these null where it
+    was folded away); those of `_with_expected`, but not checksums_before and last_checksums.
 
     Where a file is split changes none of this, except where `previous` begins and how many batches
     it has. A run that `follows` folded transactions has the past of the first of those (points 3

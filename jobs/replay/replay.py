@@ -11,6 +11,7 @@ from jobs.replay.coordinator_log import Folded, coordinator_log
 from jobs.replay.decisions import histories
 from jobs.replay.partitions import (
     all_discontinuities,
+    counted_on,
     earlier_ends,
     holes,
     known_states,
@@ -87,15 +88,15 @@ def replay(
     away of the coordinator's log; `damages`: byte ranges; `clock_tolerance`: how far brokers'
     clocks may be apart, ms.
     """
+    # One row a split, read by a dozen joins: not from among all rows each time.
+    tasks = min(shuffle_partitions(rows.sparkSession), FEWEST_SHUFFLE_PARTITIONS)
+    read = kept.keep(summaries(rows).repartition(tasks))
+    splits = kept.keep(named_splits(read, files))
     with side_by_side(1) as pool:
-        # Producers and their transactions need nothing of the rest.
-        produced = pool.submit(_produced, runs, kept)
-        # One row a split, read by a dozen joins: not from among all rows each time.
-        tasks = min(shuffle_partitions(rows.sparkSession), FEWEST_SHUFFLE_PARTITIONS)
-        read = kept.keep(summaries(rows).repartition(tasks))
+        # Producers and their transactions need nothing else of the rest.
+        produced = pool.submit(_produced, counted_on(runs, splits), kept)
         # Rows of the driver are a part of each plan that begins with them, and of its tasks.
         listed = kept.keep(static_info)
-        splits = kept.keep(named_splits(read, files))
         steps = kept.keep(all_discontinuities(splits, discontinuities))
         known = kept.keep(
             partition_info(

@@ -37,7 +37,7 @@ def transactions(states: DataFrame) -> DataFrame:
     broker's of the last batch, null where it has none), outcome (commit, abort, open; null where
     only non-transactional data follow the last marker), the columns of the marker, oldest_other
     (see LOG_ROW), previous_marker, previous_data (the newest before the run of the marker: last
-    offset, epoch, timestamp), state_has_batches (the state still has them) and
+    offset, epoch, timestamp, absent_to_last), state_has_batches (the state still has them) and
     newest_first_sequence, as of producer_states, epoch_goes_on (data of the epoch of the marker
     come next), previous_closed_data (previous_marker ended a transaction with data), opening_marker
     (the nearest marker before the first batch, for open ones too; null for one in front of the
@@ -106,6 +106,7 @@ def _data_before() -> Column:
         F.col("previous.last_offset").alias("offset"),
         F.col("previous.epoch").alias("epoch"),
         F.col("previous.last_timestamp").alias("timestamp"),
+        F.col("previous.absent_to_last").alias("absent_to_last"),
     )
 
 
@@ -161,6 +162,7 @@ def _of_marker() -> list[Column]:
         "marker_position",
         "marker_length",
         "oldest_other",
+        "absent_to_marker",
     )
     return [
         of_marker(marker).alias("marker"),

@@ -31,7 +31,7 @@ from jobs.verify.verdict import (
     suspect,
 )
 from schemas.dump_partition import CLEANED, CLEANING_UNKNOWN, NEVER_CLEANED, RANGES
-from udfs.rules.absence import Range, overlaps, within_reach
+from udfs.rules.absence import Range, most_missing, overlaps, within_reach
 from udfs.rules.extent import MAX_OFFSET, is_replicated
 from udfs.rules.logic import surely
 from udfs.rules.memory import may_be_gone_with_the_head
@@ -47,16 +47,34 @@ def missing_between(first: Column, last: Column) -> Column:
     return _any_of("missing", first, last)
 
 
-def own_missing_between(first: Column, last: Column) -> Column:
-    """`missing_between`, but of batches that say nothing only those of the row's producer."""
-    return _any_of("missing", first, last, of_the_producer=True)
+def between_counts(behind_earlier: str, before_later: str) -> Column:
+    """How many offsets are missing between two batches at most, by their running numbers.
+
+    The names of two columns `absent_to_…` (`jobs.replay.partitions.counted_on`). Ranges of a log
+    with many of them are merged, and what is there between those counts as missing; this is exact.
+    Null where one of the two is not known, as of states in front of the log.
+    """
+    most: Column = most_missing(F.col(behind_earlier), F.col(before_later))
+    return most
 
 
-def marker_missing_between(first: Column, last: Column, epoch: Column | None = None) -> Column:
+def own_missing_between(first: Column, last: Column, most: Column | None = None) -> Column:
+    """`missing_between`, but of batches that say nothing only those of the row's producer.
+
+    `most`: `between_counts` of the batches around both; null, or None, where nothing tells.
+    """
+    among = _any_of("missing", first, last, of_the_producer=True)
+    return among if most is None else F.coalesce(most > 0, F.lit(True)) & among
+
+
+def marker_missing_between(
+    first: Column, last: Column, epoch: Column | None = None, most: Column | None = None
+) -> Column:
     """`own_missing_between`, or a marker of that producer there that the cleaner has emptied.
 
     The batch is left, and tells its producer and epoch; several that became one range do not.
-    `epoch`: the one that the marker has; null, or None, where it may have several.
+    `epoch`: the one that the marker has; null, or None, where it may have several. `most`: as of
+    `own_missing_between`.
     """
 
     def may_be_its_own(one: Column) -> Column:
@@ -66,7 +84,7 @@ def marker_missing_between(first: Column, last: Column, epoch: Column | None = N
         of_epoch = F.coalesce(one["producer_epoch"] == epoch, F.lit(True))
         return there & _may_be_of_the_producer(one) & of_epoch
 
-    return own_missing_between(first, last) | surely(F.exists("emptied", may_be_its_own))
+    return own_missing_between(first, last, most) | surely(F.exists("emptied", may_be_its_own))
 
 
 def unread_between(first: Column, last: Column) -> Column:
@@ -178,8 +196,11 @@ def missing_behind(offset: Column) -> Column:
     return surely(missing_between(offset + 1, F.lit(MAX_OFFSET)))
 
 
-def number_missing(first: Column, last: Column) -> Column:
-    """How many offsets of the row's producer are missing between the two, inclusive, at most."""
+def number_missing(first: Column, last: Column, most: Column) -> Column:
+    """How many offsets of the row's producer are missing between the two, inclusive, at most.
+
+    `most`: `between_counts` of batches around both; null where nothing tells.
+    """
 
     def share(total: Column, one: Column) -> Column:
         both = F.least(one["end"], last + 1) - F.greatest(one["first"], first)
@@ -187,7 +208,7 @@ def number_missing(first: Column, last: Column) -> Column:
         return F.coalesce(F.try_add(total, F.greatest(both, F.lit(0))), F.lit(MAX_OFFSET))
 
     own = F.filter("missing", _may_be_of_the_producer)
-    return F.aggregate(own, F.lit(0).cast("long"), share)
+    return F.least(F.aggregate(own, F.lit(0).cast("long"), share), most)
 
 
 def unstable_tail(offset: str = "offset_last") -> Excuse:
@@ -430,7 +451,9 @@ def _raised_by_commit(data: Column, last: str) -> Column:
     marker = F.col("previous_marker")
     by_one: Column = marker["commit"] & (marker["epoch"] == data["epoch"] + 1)
     begin = F.col("coordinator_topic") | (F.col("newest_first_sequence") == 0)
-    return by_one & begin & ~marker_missing_between(data[last] + 1, marker["offset"] - 1)
+    most = most_missing(data["absent_to_last"], marker["absent_to_marker"])
+    gone = marker_missing_between(data[last] + 1, marker["offset"] - 1, most=most)
+    return by_one & begin & ~gone
 
 
 def markers_may_be_forgotten(harmless: Callable[[], Column]) -> tuple[Excuse, ...]:

@@ -8,7 +8,7 @@ from cases import audit_cases, cases_of, findings_of
 from pyspark.sql import SparkSession
 
 from jobs.replay import partitions
-from udfs.rules.absence import RANGES_OF_SPLIT
+from udfs.rules.absence import MANY, RANGES_OF_SPLIT
 
 HOLES = RANGES_OF_SPLIT + 50
 TRANSACTION = ["txn pid=1 epoch=0 n=2 key=c at=-8", "commit pid=1 epoch=1 at=-7"]
@@ -51,6 +51,100 @@ def test_many_holes_behind_them_hide_no_markers_that_contradict(
     ]  # fmt: skip
     assert told == [[6], [], []]
     audited.done.release()
+
+
+def _among_merged_ranges(name: str, fault: list[str]) -> dict[str, object]:
+    """A cleaned log in which `fault` lies between two of the ranges that become one.
+
+    There are more than are kept apart, and most are farther from each other than these two.
+    """
+    holes = [line for _ in range(HOLES) for line in ("plain n=12 key=a at=-10", "skip 1")]
+    end = ["plain key=z at=400", "roll", "plain key=zz at=401"]
+    return {
+        "name": name,
+        "log": [*holes, *fault, "skip 1", *holes, *end],
+        "coordinator": COORDINATOR,
+        "cleaner": 2 * 13 * HOLES + 30,
+        "finds": [],
+    }
+
+
+@pytest.mark.spark
+def test_what_is_there_between_merged_ranges_is_not_missing(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    begin = "data pid=7 epoch=0 n=1 key=q at=-8"
+    skips = "data pid=7 epoch=0 seq=5 n=1 key=r at=-7"
+    whole = ["txn pid=1 epoch=0 n=1 key=q at=-8", "commit pid=1 epoch=1 at=-7"]
+    at_three = ["txn pid=1 epoch=1 seq=3 n=1 key=r at=-6", "commit pid=1 epoch=2 at=-5"]
+    three, four = "plain n=3 key=y at=-7", "plain n=4 key=y at=-7"
+    faults = {
+        "four sequences are skipped": [begin, four, skips],
+        "so many offsets are missing": [begin, "skip 4", skips],
+        "and in two places": [begin, "skip 1", three, "skip 3", skips],
+        "one too few": [begin, "skip 2", three, "skip 1", skips],
+        "another outcome": [*whole, three, SECOND_MARKER],
+        "behind a hole": [*whole, three, "skip 1", SECOND_MARKER],
+        "a new epoch begins with 3": [*whole, three, *at_three],
+        "its beginning is missing": [*whole, "skip 3", *at_three],
+    }
+    file = tmp_path / "merged.yaml"
+    logs = [_among_merged_ranges(name, fault) for name, fault in faults.items()]
+    file.write_text(yaml.safe_dump(logs), "utf-8")
+    cases, audited = audit_cases(spark, cases_of(file), tmp_path / "dump")
+    codes = ("sequence_gap", "conflicting_markers", "sequence_nonzero_at_new_epoch")
+    told = {
+        case.given["name"]: [
+            (one["code"], one["offset_first"], one["verdict"])
+            for one in findings_of(case, audited) if one["code"] in codes
+        ]
+        for case in cases
+    }  # fmt: skip
+    at = 13 * HOLES
+    assert {name: found for name, found in told.items() if found} == {
+        "four sequences are skipped": [("sequence_gap", at + 5, "violation")],
+        "one too few": [("sequence_gap", at + 7, "violation")],
+        "another outcome": [("conflicting_markers", at + 5, "violation")],
+        "a new epoch begins with 3": [("sequence_nonzero_at_new_epoch", at + 5, "violation")],
+    }
+    audited.done.release()
+
+
+@pytest.mark.spark
+def test_running_numbers_of_splits_go_on_behind_each_other(spark: SparkSession) -> None:
+    splits = spark.createDataFrame(
+        [
+            # The second split is empty; the fourth begins with what cannot be opened.
+            (0, 1, 0, 0, 5, 100, 103, 2),
+            (0, 1, 0, 64, 0, None, None, 0),
+            (0, 2, 110, 0, 7, 110, 120, 1),
+            (0, 3, 130, 0, 0, None, 130, 3),
+            # It goes back, and twice a stretch begins at one place.
+            (0, 4, 131, 0, 1, 129, 140, 1),
+            (0, 4, 131, 9, 1, 141, 150, 1),
+            (0, 4, 131, 9, 1, 151, 160, 1),
+            (1, 5, 0, 0, 2, 7, 9, 1),
+        ],
+        "partition_index int, file_index int, base_offset long, split_start long, absent long, "
+        "first_offset long, final_last_offset long, batches long",
+    )
+    runs = splits.selectExpr(
+        "file_index", "split_start", "1L as absent_to_first", "2L as absent_to_last",
+        "cast(null as long) as absent_to_marker",
+    ).distinct()  # fmt: skip
+    told = {
+        (row.file_index, row.split_start): (row.absent_to_first, row.absent_to_last)
+        for row in partitions.counted_on(runs, splits).collect()
+    }
+    assert told == {
+        (1, 0): (1, 2),
+        (1, 64): (None, None),
+        (2, 0): (12, 13),
+        (3, 0): (MANY + 19, MANY + 20),
+        (4, 0): (MANY + 21, MANY + 22),
+        (4, 9): (None, None),
+        (5, 0): (1, 2),
+    }
 
 
 @pytest.mark.spark

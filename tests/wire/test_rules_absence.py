@@ -1,18 +1,23 @@
 """When nothing is missing, over arrays: offsets, the reach of the cleaner, partitions of a log."""
 
+import random
+
 import numpy as np
 import pytest
 
 from udfs.rules.absence import (
+    MANY,
     RANGES_OF_SPLIT,
     Range,
     first_pass_possible,
     is_emptied_marker,
     is_gap,
     lacks_records,
+    most_missing,
     overlaps,
     partitions_proven,
     passed_by_cleaner,
+    running,
     widest_apart,
     within_reach,
 )
@@ -76,6 +81,69 @@ def test_a_few_ranges_of_a_split_are_kept_apart() -> None:
     apart, starts = widest_apart(first[:0], first[:0])
     assert apart == []
     assert starts.size == 0
+
+
+def _log(chance: random.Random, rising: bool) -> list[tuple[int, int, bool]]:
+    """Batches in file order: base offset, last offset, and whether it lacks its own offsets."""
+    batches, at = [], chance.randrange(5)
+    for _ in range(chance.randrange(2, 12)):
+        step = chance.choice([0, 0, 0, 1, 3]) if rising else chance.randrange(-6, 5)
+        at = max(at + step, 0)
+        size = chance.randrange(1, 5) if rising or chance.random() < 0.9 else -2
+        batches.append((at, at + size - 1, chance.random() < 0.15))
+        at += size
+    return batches
+
+
+def _present(batches: list[tuple[int, int, bool]]) -> set[int]:
+    return {at for base, last, lacks in batches if not lacks for at in range(base, last + 1)}
+
+
+@pytest.mark.parametrize("rising", [True, False], ids=["a log that rises", "one that goes back"])
+def test_running_numbers_count_what_is_missing_between_any_two_batches(rising: bool) -> None:
+    chance = random.Random(5)
+    for _ in range(2000):
+        batches = _log(chance, rising)
+        base, last, lacking = (np.array(column) for column in zip(*batches, strict=True))
+        told, there = running(base, last, lacking), _present(batches)
+        readable = [i for i, one in enumerate(batches) if not one[2] and one[1] >= one[0]]
+        for earlier in readable:
+            for later in readable:
+                if base[later] <= last[earlier]:
+                    continue
+                missing = set(range(last[earlier] + 1, base[later])) - there
+                most = most_missing(told.behind[earlier], told.before[later])
+                assert most >= len(missing)
+                assert not rising or most == len(missing)
+
+
+def test_running_numbers_go_on_from_split_to_split() -> None:
+    chance = random.Random(6)
+    for rising in (True, False) * 500:
+        batches = _log(chance, rising)
+        base, last, lacking = (np.array(column) for column in zip(*batches, strict=True))
+        cut = chance.randrange(1, len(batches))
+        whole = running(base, last, lacking)
+        head = running(base[:cut], last[:cut], lacking[:cut])
+        rest = running(base[cut:], last[cut:], lacking[cut:])
+        to_rest = head.total + abs(int(base[cut] - last[cut - 1] - 1))
+        assert head.before.tolist() == whole.before[:cut].tolist()
+        # Behind a batch that ends before it begins, the step may count twice.
+        both = zip(to_rest + rest.before, whole.before[cut:], strict=True)
+        assert all(here == there if rising else here >= there for here, there in both)
+
+
+def test_a_log_without_a_gap_has_running_numbers_of_nothing() -> None:
+    told = running(np.array([0, 3, 4]), np.array([2, 3, 9]), np.zeros(3, dtype=np.bool_))
+    assert [told.before.tolist(), told.behind.tolist(), told.total] == [[0, 0, 0], [0, 0, 0], 0]
+    nothing = np.zeros(0, dtype=np.int64)
+    assert running(nothing, nothing, nothing > 0).total == 0
+
+
+def test_running_numbers_of_offsets_of_any_size_do_not_overflow() -> None:
+    base = np.array([0, 1 << 61, 0, 1 << 61])
+    told = running(base, base, np.zeros(4, dtype=np.bool_))
+    assert told.before.tolist() == [0, MANY, 2 * MANY, 3 * MANY]
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,8 @@ RULES: tuple[tuple[Callable[..., Any], str], ...] = (
     (none_between, "nnnn"),
     (none_before, "nn"),
     (absence.reaches_behind, "nn"),
+    (absence.step_between, "nn"),
+    (absence.most_missing, "nn"),
     (absence.first_pass_possible, "ffff"),
     (absence.passed_by_cleaner, "nnnn"),
     (absence.ids_fit, "nn"),
@@ -76,7 +78,7 @@ RULES: tuple[tuple[Callable[..., Any], str], ...] = (
     (lambda earlier, later: memory.at_least_later(earlier, later, 5), "nn"),
 )
 # Of batches and splits only: no column asks them.
-OF_ARRAYS = {"widest_apart", "is_remembered_from", "sequence_at"}
+OF_ARRAYS = {"widest_apart", "running", "is_remembered_from", "sequence_at"}
 
 
 @pytest.mark.spark

@@ -16,6 +16,7 @@ from schemas.topics import COORDINATOR_TOPICS
 from udfs.arrow.batches import Decoded
 from udfs.arrow.blocks import pack_block
 from udfs.arrow.rows import RowBuilder, Rows, Values, typed_column
+from udfs.rules.absence import Running
 from udfs.rules.memory import KNOWN_BATCHES, is_remembered_from
 from udfs.wire.batches import faults, records
 from udfs.wire.batches.batch_headers import Int64s
@@ -96,7 +97,13 @@ class Columns:
     """Columns of run rows, taken from the batches that the runs point at."""
 
     def __init__(
-        self, decoded: Decoded, given: Replayable, runs: Runs, start: int, kept_from: int
+        self,
+        decoded: Decoded,
+        given: Replayable,
+        runs: Runs,
+        absent: Running,
+        start: int,
+        kept_from: int,
     ) -> None:
         """`start`: byte position of the split in its file; `kept_from`: see Bounds."""
         headers = decoded.headers
@@ -115,6 +122,7 @@ class Columns:
             "first_length": headers.length,
             "first_checksum": headers.checksum,
             "below_log_start": headers.base_offset < kept_from,
+            "absent_to_first": absent.before,
         }
         self._at_last: dict[str, NDArray[Any]] = {
             "last_offset": last_offset,
@@ -123,6 +131,7 @@ class Columns:
             "log_append_time": headers.log_append_time,
             "last_position": position,
             "last_length": headers.length,
+            "absent_to_last": absent.behind,
         }
         self._at_marker: dict[str, NDArray[Any]] = {
             "marker_offset": headers.base_offset,
@@ -132,6 +141,7 @@ class Columns:
             "marker_timestamp": decoded.marker_timestamp,
             "marker_position": position,
             "marker_length": headers.length,
+            "absent_to_marker": absent.before,
         }
         self._by_producer = _by_producer(given.batches)
         records_present = _records_in(runs, given, self._by_producer)
@@ -215,10 +225,11 @@ def run_rows(
     builder: RowBuilder,
     decoded: Decoded,
     given: Replayable,
+    absent: Running,
     split: dict[str, Any],
     expiration_ms: int,
 ) -> Iterator[Rows]:
-    """Rows of kind RUN and REGULAR of one split."""
+    """Rows of kind RUN and REGULAR of one split; `absent`: of all its batches."""
     if not given.batch.size:
         return
     bounds = Bounds(
@@ -230,7 +241,7 @@ def run_rows(
     )
     runs = fold(given.batches, bounds.sequenced, expiration_ms, bounds.kept_from)
     folding = fold_regular(given.batches, runs, bounds)
-    columns = Columns(decoded, given, runs, split["start"], bounds.kept_from)
+    columns = Columns(decoded, given, runs, absent, split["start"], bounds.kept_from)
     kept = np.flatnonzero(~folding.inner)
     yield builder.flat(
         log_row.RUN,

@@ -105,6 +105,15 @@ def _gaps(decoded: Decoded, after_damage: NDArray[np.bool_]) -> NDArray[np.bool_
     return gap & ~after_damage[1:] & ~decoded.not_opened[1:]
 
 
+def running_numbers(decoded: Decoded, topic: str) -> absence.Running:
+    """How many offsets are missing up to each batch, all that `missing_ranges` has among them."""
+    headers = decoded.headers
+    lacking = (decoded.fault & faults.NOT_REPLAYED) != 0
+    if topic == TXN_LOG_TOPIC:
+        lacking |= _lack_records(headers) & (headers.magic == 2)
+    return absence.running(headers.base_offset, headers.last_offset, lacking)
+
+
 def missing_ranges(
     decoded: Decoded, after_damage: NDArray[np.bool_], topic: str
 ) -> list[dict[str, Any]]:
@@ -195,12 +204,13 @@ def summary_row(
     decoded: Decoded,
     dropped: int,
     missing: list[dict[str, Any]],
+    absent: absence.Running,
     split: Mapping[str, Any],
 ) -> dict[str, Any]:
     """What the split that begins at `start` holds, and where the chain of batches runs.
 
-    `missing`: see `missing_ranges`; `split`: its topic, its high watermark, and the base offset of
-    the next segment, None for the newest.
+    `missing`: see `missing_ranges`; `absent`: see `running_numbers`; `split`: its topic, its high
+    watermark, and the base offset of the next segment, None for the newest.
     """
     headers, next_base = decoded.headers, split["next_base_offset"]
     row: dict[str, Any] = {
@@ -211,6 +221,7 @@ def summary_row(
         "control_batches": int(headers.control.sum()),
         "discontinuities_dropped": dropped,
         "missing": missing,
+        "absent": absent.total,
     }
     if not headers.record_count.size:
         return row
@@ -260,8 +271,8 @@ def read_segment(
     decoded = decode_batches(source, frames.positions, topic, options)
     builder = RowBuilder(split)
 
-    given = replayable(decoded)
-    yield from run_rows(builder, decoded, given, split, options.producer_expiration_ms)
+    given, absent = replayable(decoded), running_numbers(decoded, topic)
+    yield from run_rows(builder, decoded, given, absent, split, options.producer_expiration_ms)
     yield from changed_states(builder, decoded, given, split)
     limit = options.max_decompressed_bytes
     of_topic: dict[str, Any] = {}
@@ -293,6 +304,7 @@ def read_segment(
             builder, source, decoded, len(damaged), split["cleaner_reach"], split["buckets"], limit
         )
     missing = missing_ranges(decoded, after_damage, topic)
-    summary = summary_row(source.start, frames, decoded, dropped, missing, split) | of_topic
+    summary = summary_row(source.start, frames, decoded, dropped, missing, absent, split)
+    summary |= of_topic
     summary |= {"length": source.length, "digests": source.digests(), "shrank": source.shrank}
     yield builder.nested(log_row.SUMMARY, "summary", [summary])

@@ -23,6 +23,7 @@ from udfs.arrow.segment import (
     failure_rows,
     frame_rows,
     missing_ranges,
+    running_numbers,
     summary_row,
 )
 from udfs.arrow.side_files import Index
@@ -136,8 +137,8 @@ def _rows(
     frames.first = int(frames.positions[0]) if frames.positions.size else None
     frames.end = None if part.next_line is None else part.next_line - start
     builder = RowBuilder(split)
-    given = replayable(decoded)
-    yield from run_rows(builder, decoded, given, split, options.producer_expiration_ms)
+    given, absent = replayable(decoded), running_numbers(decoded, split["topic"])
+    yield from run_rows(builder, decoded, given, absent, split, options.producer_expiration_ms)
     yield from changed_states(builder, decoded, given, split)
     yield from text_index_faults(builder, indexes, part, start)
     of_topic: dict[str, Any] = {}
@@ -157,7 +158,7 @@ def _rows(
             yield builder.nested(kind, column, rows)
     missing = missing_ranges(decoded, after_damage, split["topic"])
     alone = split | {"next_base_offset": None}
-    summary = summary_row(start, frames, decoded, dropped, missing, alone) | of_topic
+    summary = summary_row(start, frames, decoded, dropped, missing, absent, alone) | of_topic
     summary |= {"length": 0, "digests": b""} | of_section
     if part.alone:
         # Any gap may be batches that the cleaner emptied.

@@ -16,6 +16,10 @@ and it is the only proof. No proof are:
 - a checkpoint as an upper bound: it goes back to the log start where it lies after the log end,
   and up to it where it lies below (`LogCleanerManager.cleanableOffsets`).
 
+How many offsets are missing is told twice. Ranges say where, but of many only so many are kept
+apart (`widest_apart`), and what is there between those that become one counts as missing. Running
+numbers (`running`) say how many lie between two batches of the replay, and are exact.
+
 Who took what is missing is another question. The cleaner never takes the marker of data that are
 still there (`CleanedTransactionMetadata`; up to 2.2.1 it did where the marker lay in a later group
 of segments, KAFKA-8351), nor the last record of a key. So each check asks one of two questions:
@@ -30,12 +34,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from udfs.rules.logic import Values
+from udfs.rules.logic import Values, chosen
 
 # So many ranges of a split, and of a partition, are kept apart; of more, neighbours become one.
 # One is about 30 bytes in the row of its split, and 40 in each row that asks its partition.
 RANGES_OF_SPLIT = 300
 RANGES_OF_PARTITION = 1_000
+# A number of missing offsets goes no higher at one place: there are fewer sequences (2^31).
+MANY = 1 << 32
 # transaction.state.log.num.partitions by default.
 DEFAULT_COORDINATOR_PARTITIONS = 50
 # So many ids must lie where a number of partitions puts them, and for each that does not.
@@ -54,6 +60,18 @@ class Counted(NamedTuple):
 
     offset: Values
     ordinal: Values
+
+
+class Running(NamedTuple):
+    """How many offsets are missing in a split up to each of its batches, in file order.
+
+    `before`: those in front of the batch; `behind`: with those that the batch itself lacks;
+    `total`: all of the split.
+    """
+
+    before: NDArray[np.int64]
+    behind: NDArray[np.int64]
+    total: int
 
 
 def is_gap(last_before: Values, base_offset: Values) -> Values:
@@ -119,6 +137,44 @@ def widest_apart(
     starts = np.concatenate([np.arange(min(first.size, 1)), np.sort(widest) + 1])
     lowest, highest = np.minimum.reduceat(first, starts), np.maximum.reduceat(end, starts)
     return [Range(*one) for one in zip(lowest.tolist(), highest.tolist(), strict=True)], starts
+
+
+def step_between(last_before: Values, base_offset: Values) -> Values:
+    """How far a batch is from the place right behind the one before it; below 0: back."""
+    return base_offset - last_before - 1
+
+
+def running(
+    base_offset: NDArray[np.int64], last_offset: NDArray[np.int64], lacking: NDArray[np.bool_]
+) -> Running:
+    """How many offsets are missing up to each batch of a split (see `most_missing`).
+
+    `lacking`: batches whose own offsets count as missing. A step back counts as far as it goes:
+    what is missing between two batches lies in the steps from one to the other, forward, or is less
+    than those back. A batch that says it ends before it begins lacks its one offset.
+    """
+    steps = np.zeros(base_offset.size, dtype=np.int64)
+    steps[1:] = step_between(last_offset[:-1], base_offset[1:])
+    backwards = last_offset < base_offset
+    if not (steps.any() or lacking.any() or backwards.any()):
+        return Running(steps, steps, 0)
+    end = np.where(backwards, base_offset, last_offset)
+    steps[1:] = np.minimum(np.abs(step_between(end[:-1], base_offset[1:])), MANY)
+    own = np.where(lacking | backwards, np.minimum(end - base_offset + 1, MANY), 0)
+    behind = np.cumsum(steps + own)
+    # The step to the next split begins where the last batch says it ends.
+    last = min(int(end[-1] - last_offset[-1]), MANY)
+    return Running(behind - own, behind, int(behind[-1]) + last)
+
+
+def most_missing(behind_earlier: Values, before_later: Values) -> Values:
+    """How many offsets are missing between two batches of a log at most, by their running numbers.
+
+    That is exact where offsets rise from one to the other, as in any log of a broker, and 0 only if
+    none is missing, whatever order they have. From `MANY` on it may be more.
+    """
+    further = before_later - behind_earlier
+    return chosen(further >= 0, further, -further)
 
 
 def first_pass_possible(

@@ -5,6 +5,7 @@ from pyspark.sql import functions as F
 
 from jobs.spark.joins import small
 from jobs.verify.conditions import (
+    between_counts,
     lost_between,
     marker_lost,
     may_begin_anew,
@@ -101,7 +102,11 @@ def _joins_earlier() -> Column:
         F.col("chain.first_sequence") != 0
     )
     skipped = sequence_distance(F.col("chain.sequence_before"), F.col("first_sequence"))
-    missing = own_missing_between(F.col("chain.offset_before") + 1, F.col("chain.first_offset") - 1)
+    missing = own_missing_between(
+        F.col("chain.offset_before") + 1,
+        F.col("chain.first_offset") - 1,
+        between_counts("chain.absent_to_before", "chain.absent_to_first"),
+    )
     joins: Column = (
         (F.col("chain.epoch_before") == F.col("producer_epoch"))
         & outlier
@@ -135,11 +140,12 @@ def _before_the_run() -> list[Column]:
     """
     last = F.col("previous.last_offset")
     unseen = F.coalesce(last + 1, F.lit(0)), F.col("first_offset") - 1
+    most = between_counts("previous.absent_to_last", "absent_to_first")
     return [
         lost_between(*unseen).alias("lost_before"),
         marker_lost(last, *unseen).alias("marker_lost_before"),
-        own_missing_between(*unseen).alias("missing_before"),
-        number_missing(*unseen).alias("offsets_missing_before"),
+        own_missing_between(*unseen, most).alias("missing_before"),
+        number_missing(*unseen, most).alias("offsets_missing_before"),
         surely(F.col("first_offset") <= last).alias("overlaps"),
     ]
 

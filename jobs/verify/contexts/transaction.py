@@ -9,6 +9,7 @@ from jobs.model.coordinator_log import CoordinatorLog
 from jobs.spark.joins import small
 from jobs.spark.kept import Kept
 from jobs.verify.conditions import (
+    between_counts,
     end_may_be_another,
     lost_between,
     marker_lost_behind,
@@ -183,7 +184,8 @@ def _lost_around_marker() -> list[Column]:
     """
     last = F.col("last_offset")
     after_marker = F.coalesce(F.col("previous_marker.offset") + 1, F.lit(0))
-    alone = own_missing_between(after_marker, F.col("marker_offset") - 1)
+    most = between_counts("previous_marker.absent_to_marker", "absent_to_marker")
+    alone = own_missing_between(after_marker, F.col("marker_offset") - 1, most)
     missing = F.when(F.col("first_offset").isNotNull(), end_may_be_another()).otherwise(alone)
     return [
         surely(missing).alias("missing_before_marker"),

@@ -24,6 +24,7 @@ from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.conditions import (
+    between_counts,
     forgotten_in_place,
     number_missing,
     state_may_have_expired,
@@ -54,7 +55,8 @@ def _behind_the_keys_of_the_cleaner() -> Column:
     """
     checkpoint = F.coalesce("cleaner_checkpoint", F.lit(0).cast("long"))
     last = F.least(checkpoint, F.col("first_offset")) - 1
-    below = number_missing(F.col("previous.last_offset") + 1, last)
+    most = between_counts("previous.absent_to_last", "absent_to_first")
+    below = number_missing(F.col("previous.last_offset") + 1, last, most)
     plain = ~F.col("transactional") & ~F.col("previous.transactional")
     one_marker_seen = F.col("transaction_number") == F.col("data_transaction_number") + 1
     no_room = one_marker_seen & (_skipped() + 1 > F.col("offsets_missing_before"))

@@ -19,6 +19,7 @@ from pyspark.sql import functions as F
 from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.conditions import (
     began_anew_where_the_start_is_unknown,
+    between_counts,
     fence_may_be_forgotten,
     forgotten_with_the_head,
     own_missing_between,
@@ -38,10 +39,11 @@ def _marker_is_wrong() -> Column:
     step = F.col("previous_marker.epoch") - F.col("previous.epoch")
     ended_them = F.col("transaction_number") == F.col("data_transaction_number") + 1
     unseen = F.col("previous.last_offset") + 1, F.col("previous_marker.offset") - 1
+    most = between_counts("previous.absent_to_last", "previous_marker.absent_to_marker")
     return (
         (F.col("previous_marker.offset") > F.col("previous.last_offset"))
         & ended_them
-        & ~surely(own_missing_between(*unseen))
+        & ~surely(own_missing_between(*unseen, most))
         & (F.col("previous_marker.commit") & (step > 1))
         & (F.col("producer_epoch") >= F.col("previous.epoch"))
     )
