@@ -1863,10 +1863,12 @@ def overdue_here(case: Case) -> bool | None:
 
 
 def went_on(case: Case) -> bool | None:
-    """The last record of the id has a higher epoch, or producer id, and decides nothing."""
+    """The last record of the id has a higher epoch, or producer id, and decides other data."""
     (_, state), data = newest_state(case), open_data(case)
     above = state.producer != data.producer or state.epoch > data.epoch
-    return above and state.state not in PREPARED
+    # A decision of version 2 raises the epoch of its data by two at most.
+    later = state.client_version >= 2 and state.epoch - data.epoch > 2
+    return above and (state.state not in PREPARED or later)
 
 
 def unlisted(case: Case) -> bool | None:

@@ -14,8 +14,11 @@ from jobs.model.lost_records import lost_up_to
 from jobs.spark.joins import small
 from jobs.verify.contexts.append_bound import broker_moments
 from jobs.verify.contexts.decided_anchors import BEYOND_CLOCKS_MS
+from jobs.verify.contexts.decided_window import nearest_markers
 from schemas.topics import TXN_LOG_TOPIC
 from udfs.rules.absence import partitions_proven
+from udfs.rules.extent import is_replicated
+from udfs.rules.logic import surely
 
 OF_TRANSACTION = ["partition_index", "producer_id", "transaction_number"]
 
@@ -24,9 +27,10 @@ def newest_decisions(opened: DataFrame, log: CoordinatorLog) -> DataFrame:
     """One row a producer id and partition that its Prepare records list (`listed`).
 
     Columns: producer_id, listed (topic-partition), decided_ms and decided_before_ms (timestamps of
-    the two newest Prepare records, ms; null for none), decided_epoch (the highest epoch of all).
-    `opened`: the open transactions.
+    the two newest Prepare records, ms; null for none), decided_epoch (the highest epoch of those
+    behind which their id has a further record). `opened`: the open transactions.
     """
+    own = ("producer_id", "producer_epoch", "offset", "timestamp", "partitions")
     decisions = (
         log.decisions_of(opened.select("producer_id").distinct())
         .select(
@@ -35,9 +39,11 @@ def newest_decisions(opened: DataFrame, log: CoordinatorLog) -> DataFrame:
             F.col("prepare_offset").alias("offset"),
             F.col("prepare_timestamp").alias("timestamp"),
             "partitions",
+            "pending",
         )
-        # Replicas of the log hold the same record.
-        .distinct()
+        # Replicas of the log hold the same record, of which one may be the end of a copy.
+        .groupBy(*own)
+        .agg(F.min("pending").alias("pending"))
         .withColumn("listed", F.explode("partitions"))
     )
     order = Window.partitionBy("producer_id", "listed").orderBy("offset")
@@ -46,7 +52,7 @@ def newest_decisions(opened: DataFrame, log: CoordinatorLog) -> DataFrame:
         ordered.groupBy("producer_id", "listed")
         .agg(
             F.max(F.struct("offset", "timestamp", "before")).alias("decision"),
-            F.max("producer_epoch").alias("decided_epoch"),
+            F.max(F.when(~F.col("pending"), F.col("producer_epoch"))).alias("decided_epoch"),
         )
         .select(
             "producer_id",
@@ -113,6 +119,61 @@ def moments(opened: DataFrame, states: DataFrame) -> DataFrame:
             F.max_by("behind_ms", "at_offset").alias("behind_data_ms"),
         )
         .join(small(_last_markers(opened, states)), on="partition_index", how="left")
+    )
+
+
+def _never_set_back(tolerance: int) -> Column:
+    """Whether the clocks of a log were never set back by more than brokers' clocks differ."""
+    by = F.try_subtract("set_back_from", "set_back_to")
+    never: Column = ~surely(by > tolerance) & (F.col("set_back_from").isNull() | by.isNotNull())
+    return never
+
+
+def gone_on(
+    opened: DataFrame,
+    states: DataFrame,
+    owners: DataFrame,
+    partition_info: DataFrame,
+    tolerance: int,
+) -> DataFrame:
+    """From where on a partition is later than the record that its data's owner has gone on with.
+
+    Columns: OF_TRANSACTION, gone_on_at: the offset of the first moment of a broker's clock that
+    every leader has, and that is later than the last record of the owner for sure. What the
+    coordinator wrote into the partition before that record lies before this offset: what is missing
+    behind it holds no marker of what was completed then. Only of data in front of it, in partitions
+    of which something is lost; null where a clock was set back by more than `tolerance` (ms).
+    """
+    steady = partition_info.filter(_never_set_back(tolerance))
+    of_log = steady.filter(F.col("topic") == TXN_LOG_TOPIC).select("broker", "partition")
+    records = owners.join(small(of_log), on=["broker", "partition"], how="left_semi").select(
+        "producer_id",
+        "producer_epoch",
+        F.try_add("record_timestamp", F.lit(tolerance).cast("long")).alias("at_ms"),
+    )
+    lossy = opened.filter((F.size("holes") > 0) & _never_set_back(tolerance))
+    asked = (
+        lossy.select(*OF_TRANSACTION, "highest_epoch", "last_offset")
+        .join(small(records), on="producer_id", how="inner")
+        .filter((F.col("producer_epoch") > F.col("highest_epoch")) & F.col("at_ms").isNotNull())
+        .select(*OF_TRANSACTION, "last_offset", F.lit(False).alias("behind"), "at_ms")
+    )
+    stable = partition_info.select("partition_index", "stable_below")
+    kept = (
+        broker_moments(states)
+        .join(small(stable), on="partition_index", how="inner")
+        .filter(is_replicated(F.col("moment_offset"), F.col("stable_below")))
+        .select(
+            "partition_index",
+            F.col("moment_ms").alias("marker_timestamp"),
+            F.col("moment_offset").alias("marker_offset"),
+        )
+    )
+    found = nearest_markers(asked, kept, OF_TRANSACTION)
+    return (
+        asked.join(small(found), on=OF_TRANSACTION, how="inner")
+        .filter(F.col("before_marker") > F.col("last_offset"))
+        .select(*OF_TRANSACTION, F.col("before_marker").alias("gone_on_at"))
     )
 
 

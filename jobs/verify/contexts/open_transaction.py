@@ -28,6 +28,10 @@ from udfs.rules.logic import surely
 
 # transaction.abort.timed.out.transaction.cleanup.interval.ms by default.
 LOOKED_EVERY_MS = 10_000
+# By so much a decision of transaction.version 2 raises the epoch of its data at most: a fence of
+# 4.0.0 raises it twice (KAFKA-19367), and one that failed is not raised again
+# (`TransactionMetadata.hasFailedEpochFence`).
+RAISED_AT_MOST = 2
 
 
 def appended_by() -> Column:
@@ -76,6 +80,21 @@ def _epoch_of_coordinator() -> Column:
     return epoch
 
 
+def _went_on(epoch: str) -> Column:
+    """Whether the last record shows that a transaction with data of an epoch is complete.
+
+    A higher epoch is in effect, and no decision is under way that may be about them: of older
+    versions none at all, as nothing says how far a fence raised the epoch.
+    """
+    decides = F.col("coordinator.state").isin(*named(PREPARE_COMMIT, PREPARE_ABORT))
+    of_later_data = surely(
+        (F.col("coordinator.client_transaction_version") >= TRANSACTION_VERSION_2)
+        & (F.col("coordinator.producer_epoch") - F.col(epoch) > RAISED_AT_MOST)
+    )
+    went_on: Column = (_epoch_of_coordinator() > F.col(epoch)) & (~decides | of_later_data)
+    return went_on
+
+
 def runs_here() -> Column:
     """Whether the last record of the coordinator runs a transaction that lists the partition."""
     listed = F.array_contains("coordinator.partitions", F.concat_ws("-", "topic", "partition"))
@@ -94,9 +113,8 @@ def coordinator_columns(
     its id may be lost, or cannot be decoded); coordinator_covers_partition (the
     record is of a running transaction that lists the partition); two_phase_commit; copies_agree
     (the copies of partition and coordinator log are late enough to compare); coordinator_went_on
-    (a higher epoch is in effect and no decision under way, so the transaction is complete; or
-    an Empty record gives a higher one, and its log is copied so late that it lacks no transaction
-    with these data);
+    (the transaction is complete: see `_went_on`; or an Empty record gives a higher epoch, and its
+    log is copied so late that it lacks no transaction with these data);
     copied_behind_coordinator (the copy of the partition is later than that record); overdue_ms
     (how long before the end of the copy of that log the transaction should have been aborted,
     negative if it need not; at least so long where a text does not print its start).
@@ -131,13 +149,7 @@ def coordinator_columns(
             "two_phase_commit"
         ),
         surely(one_moment | (partition_covers & coordinator_covers)).alias("copies_agree"),
-        surely(
-            surely(rests_above)
-            | (
-                (_epoch_of_coordinator() > F.col(epoch))
-                & ~F.col("coordinator.state").isin(*named(PREPARE_COMMIT, PREPARE_ABORT))
-            )
-        ).alias("coordinator_went_on"),
+        surely(surely(rests_above) | _went_on(epoch)).alias("coordinator_went_on"),
         surely(one_moment | partition_covers).alias("copied_behind_coordinator"),
         overdue_for(F.col("coordinator.complete_up_to_ms"), now, late_slack, "coordinator.").alias(
             "overdue_ms"
