@@ -26,8 +26,9 @@ OF_TRANSACTION = ["partition_index", "producer_id", "transaction_number"]
 def newest_decisions(opened: DataFrame, log: CoordinatorLog) -> DataFrame:
     """One row a producer id and partition that its Prepare records list (`listed`).
 
-    Columns: producer_id, listed (topic-partition), decided_ms and decided_before_ms (timestamps of
-    the two newest Prepare records, ms; null for none), decided_epoch (the highest epoch of those
+    Columns: producer_id, listed (topic-partition), decided_ms (timestamp of the newest Prepare
+    record, ms), decided_before_ms (up to when the decision before it wrote its markers; null for no
+    decision before it), decided_epoch (the highest epoch of those
     behind which their id has a further record). `opened`: the open transactions.
     """
     own = ("producer_id", "producer_epoch", "offset", "timestamp", "partitions")
@@ -40,14 +41,23 @@ def newest_decisions(opened: DataFrame, log: CoordinatorLog) -> DataFrame:
             F.col("prepare_timestamp").alias("timestamp"),
             "partitions",
             "pending",
+            "complete_timestamp",
+            "gave_way_at",
         )
         # Replicas of the log hold the same record, of which one may be the end of a copy.
         .groupBy(*own)
-        .agg(F.min("pending").alias("pending"))
+        .agg(
+            F.min("pending").alias("pending"),
+            F.max("complete_timestamp").alias("completed"),
+            F.max("gave_way_at").alias("gave_way_at"),
+        )
         .withColumn("listed", F.explode("partitions"))
     )
     order = Window.partitionBy("producer_id", "listed").orderBy("offset")
-    ordered = decisions.withColumn("before", F.lag("timestamp").over(order))
+    # A marker may come long after its Prepare record, and what had no effect wrote none.
+    until = F.coalesce("completed", F.when(F.col("gave_way_at").isNotNull(), F.col("timestamp")))
+    carried_out = F.coalesce(until, F.lit(BEYOND_CLOCKS_MS))
+    ordered = decisions.withColumn("before", F.lag(carried_out).over(order))
     return (
         ordered.groupBy("producer_id", "listed")
         .agg(

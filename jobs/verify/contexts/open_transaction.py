@@ -193,9 +193,10 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
     lists the partition, so the data may be of that transaction. listing_known: no record of the id
     after that marker is missing. registration_over: nothing that the copy of the coordinator's log
     lacks can have registered the partition for these data. one_clock: timestamps of marker and
-    Prepare records tell their order. behind_gap: offsets after that marker are missing.
-    listing_over: the same as registration_over of the copy that tells `unlisted`, or both copies
-    end in one record.
+    Prepare records tell their order. behind_gap: offsets from the data on are missing, or offsets
+    after that marker, and not all of these is known: what is missing in front of the data is then
+    the marker of no transaction that lists the partition. listing_over: the same as
+    registration_over of the copy that tells `unlisted`, or both copies end in one record.
     """
     marked = F.col("opening_marker.timestamp")
     epoch = F.col("highest_epoch")
@@ -225,27 +226,30 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
         & F.col("epoch_copy.replicated")
         & F.col("coordinator.replicated")
     )
-    # Of several Prepare records near the marker, another clock cannot show which is its own.
+    # Of several decisions near the marker, another clock cannot show which is its own.
     earlier = F.col("decided_before_ms")
     alone = F.col("decided_ms").isNotNull() & (
         earlier.isNull() | surely_before(earlier, marked, tolerance)
     )
 
+    listing_known = surely(whole | settled)
+    registration_over = surely(one_instant("coordinator.clean_shutdown") | in_time | fenced)
+    one_clock = surely(F.col("single_broker") | alone)
+    known = F.col("coordinator").isNotNull() & listing_known & registration_over & one_clock
+    lost_in_front = missing_behind(F.col("opening_marker.offset")) & ~known
     return [
         surely((F.col("outcome") == "open") & same_epoch & ended).alias("behind_own_marker"),
         surely(F.col("decided_ms") > marked).alias("listed_later"),
-        surely(whole | settled).alias("listing_known"),
-        surely(one_instant("coordinator.clean_shutdown") | in_time | fenced).alias(
-            "registration_over"
-        ),
+        listing_known.alias("listing_known"),
+        registration_over.alias("registration_over"),
         (
             surely(F.col("epoch_copy.moved_on"))
             | surely(listed_in_time)
             | surely(one_instant("epoch_copy.coordinator_clean_shutdown"))
             | surely(same_record)
         ).alias("listing_over"),
-        surely(F.col("single_broker") | alone).alias("one_clock"),
-        missing_behind(F.col("opening_marker.offset")).alias("behind_gap"),
+        one_clock.alias("one_clock"),
+        (lost_in_front | missing_behind(F.col("first_offset"))).alias("behind_gap"),
     ]
 
 

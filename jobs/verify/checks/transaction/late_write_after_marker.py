@@ -10,8 +10,9 @@ older than every timeout and the coordinator does not list them, hanging_transac
 instead.
 
 When it is legal: the coordinator's log was copied before the partition was added to the next
-transaction. If the producer's next transaction has joined the data, there is no proof that they
-were late.
+transaction. What is missing between the marker and the data, as after compaction, explains them
+only where records of the coordinator may be missing, too. If the producer's next transaction has
+joined the data, there is no proof that they were late.
 
 Evidence: the marker and the first batch after it.
 """
