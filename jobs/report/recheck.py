@@ -1851,6 +1851,17 @@ def not_run_here(case: Case) -> bool | None:
     return not any(one.state and one.state.producer == producer for one in latest.values())
 
 
+def not_run_here_then(case: Case) -> bool | None:
+    """The same, or that transaction began after a broker's moment behind the batch."""
+    if not_run_here(case):
+        return True
+    (_, state), data = newest_state(case), open_data(case)
+    behind = (one.batch for one in case.copy(data.proof).heads if one.batch.base > data.base)
+    moments = (one.of_broker_ms for one in behind)
+    earlier = any(one is not None and one < state.start_ms for one in moments)
+    return lists_open(case, state) and earlier
+
+
 def overdue_here(case: Case) -> bool | None:
     """The last record of the id is Ongoing, lists the partition, and has outlived its timeout."""
     newest, state = newest_state(case)
@@ -2997,7 +3008,7 @@ CLAIMS: dict[str, Claim] = {
     "late_write_after_marker": all_of(
         of_producer(lambda a, b: a.control and b.of_client and a.epoch == b.epoch),
         unended,
-        not_run_here,
+        not_run_here_then,
     ),
     "conflicting_markers": all_of(
         of_markers(lambda a, b, x, y: a.epoch == b.epoch and x[0] != y[0]), nothing_between

@@ -132,11 +132,17 @@ def moments(opened: DataFrame, states: DataFrame) -> DataFrame:
     )
 
 
-def _never_set_back(tolerance: int) -> Column:
+def never_set_back(tolerance: int) -> Column:
     """Whether the clocks of a log were never set back by more than brokers' clocks differ."""
     by = F.try_subtract("set_back_from", "set_back_to")
     never: Column = ~surely(by > tolerance) & (F.col("set_back_from").isNull() | by.isNotNull())
     return never
+
+
+def steady_logs(partition_info: DataFrame, tolerance: int) -> DataFrame:
+    """Copies of partitions of the coordinator's log of which that holds: broker, partition."""
+    of_log = partition_info.filter(F.col("topic") == TXN_LOG_TOPIC)
+    return of_log.filter(never_set_back(tolerance)).select("broker", "partition")
 
 
 def gone_on(
@@ -154,14 +160,13 @@ def gone_on(
     behind it holds no marker of what was completed then. Only of data in front of it, in partitions
     of which something is lost; null where a clock was set back by more than `tolerance` (ms).
     """
-    steady = partition_info.filter(_never_set_back(tolerance))
-    of_log = steady.filter(F.col("topic") == TXN_LOG_TOPIC).select("broker", "partition")
+    of_log = steady_logs(partition_info, tolerance)
     records = owners.join(small(of_log), on=["broker", "partition"], how="left_semi").select(
         "producer_id",
         "producer_epoch",
         F.try_add("record_timestamp", F.lit(tolerance).cast("long")).alias("at_ms"),
     )
-    lossy = opened.filter((F.size("holes") > 0) & _never_set_back(tolerance))
+    lossy = opened.filter((F.size("holes") > 0) & never_set_back(tolerance))
     asked = (
         lossy.select(*OF_TRANSACTION, "highest_epoch", "last_offset")
         .join(small(records), on="producer_id", how="inner")

@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 from jobs.model.state_names import named
 from jobs.verify.conditions import missing_behind, one_instant
+from jobs.verify.contexts.open_lookups import never_set_back
 from schemas.coordinator_states import (
     COMPLETE_ABORT,
     COMPLETE_COMMIT,
@@ -185,18 +186,36 @@ def logs_later(clock_tolerance: int) -> Column:
     return later
 
 
+def _began_behind(clock_tolerance: int) -> Column:
+    """Whether the coordinator runs a transaction here that began after data lay there for sure.
+
+    Its first Ongoing record sets the start, and data wait for it
+    (`TransactionMetadata.prepareAddPartitions`, all releases). Not where a clock of the two logs
+    was set back, or a new leader may take the record back.
+    """
+    began: Column = (
+        _running()
+        & F.col("coordinator.replicated")
+        & F.col("steady").isNotNull()
+        & never_set_back(clock_tolerance)
+        & surely_before(F.col("begun_by_ms"), F.col("coordinator.start_ms"), F.lit(clock_tolerance))
+    )
+    return surely(began)
+
+
 def late_write_columns(clock_tolerance: int) -> list[Column]:
     """Whether data that lie open came after the marker of their own transaction.
 
     behind_own_marker: the marker before them ended data of the same epoch, which is how
     transactions end before transaction.version 2. listed_later: a Prepare record after that marker
     lists the partition, so the data may be of that transaction. listing_known: no record of the id
-    after that marker is missing. registration_over: nothing that the copy of the coordinator's log
-    lacks can have registered the partition for these data. one_clock: timestamps of marker and
-    Prepare records tell their order. behind_gap: offsets from the data on are missing, or offsets
-    after that marker, and not all of these is known: what is missing in front of the data is then
-    the marker of no transaction that lists the partition. listing_over: the same as
-    registration_over of the copy that tells `unlisted`, or both copies end in one record.
+    after that marker is missing. began_behind: see `_began_behind`; false where not all records of
+    the id are known. registration_over: nothing that the copy of the coordinator's log lacks can
+    have registered the partition for these data. one_clock: timestamps of marker and Prepare
+    records tell their order. behind_gap: offsets from the data on are missing, or offsets after
+    that marker, and not all of these is known: what is missing in front of the data is then the
+    marker of no transaction that lists the partition. listing_over: the same as registration_over
+    of the copy that tells `unlisted`, or both copies end in one record.
     """
     marked = F.col("opening_marker.timestamp")
     epoch = F.col("highest_epoch")
@@ -233,7 +252,11 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
     )
 
     listing_known = surely(whole | settled)
-    registration_over = surely(one_instant("coordinator.clean_shutdown") | in_time | fenced)
+    # That record is later than the data, and nothing of the id in front of it is missing.
+    began_behind = _began_behind(clock_tolerance)
+    registration_over = began_behind | surely(
+        one_instant("coordinator.clean_shutdown") | in_time | fenced
+    )
     one_clock = surely(F.col("single_broker") | alone)
     known = F.col("coordinator").isNotNull() & listing_known & registration_over & one_clock
     lost_in_front = missing_behind(F.col("opening_marker.offset")) & ~known
@@ -241,6 +264,7 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
         surely((F.col("outcome") == "open") & same_epoch & ended).alias("behind_own_marker"),
         surely(F.col("decided_ms") > marked).alias("listed_later"),
         listing_known.alias("listing_known"),
+        (began_behind & known).alias("began_behind"),
         registration_over.alias("registration_over"),
         (
             surely(F.col("epoch_copy.moved_on"))
@@ -321,9 +345,9 @@ def _running() -> Column:
     """Whether the coordinator runs an open transaction, which it is to end by itself."""
     return (
         (F.col("outcome") == "open")
-        & F.col("coordinator_covers_partition")
-        & (F.col("coordinator_state") == STATE_NAMES[ONGOING])
-        & ~F.col("two_phase_commit")
+        & runs_here()
+        & (F.col("coordinator.state") == STATE_NAMES[ONGOING])
+        & ~surely(F.col("coordinator.timeout_ms") == TWO_PHASE_COMMIT_TIMEOUT)
     )
 
 

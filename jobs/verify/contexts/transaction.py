@@ -30,6 +30,7 @@ from jobs.verify.contexts.open_lookups import (
     log_ages,
     moments,
     newest_decisions,
+    steady_logs,
 )
 from jobs.verify.contexts.open_transaction import (
     age,
@@ -58,7 +59,7 @@ FILES = {
     "epoch_record_file": "epoch_record.file_index",
 }
 # What is looked up for other columns only.
-ASKED_ONLY = ("none_lost_since_ms", "shared_epoch", *TOLD)
+ASKED_ONLY = ("none_lost_since_ms", "shared_epoch", "steady", *TOLD)
 
 
 @dataclass(frozen=True)
@@ -229,6 +230,10 @@ def _looked_up(selected: DataFrame, given: Settled, tolerance: int) -> DataFrame
     owners = given.owners.select(
         F.col("producer_id").alias("owned"), F.struct("*").alias("coordinator")
     )
+    steady = steady_logs(given.partition_info, tolerance).select(
+        F.struct("broker", "partition").alias("steady")
+    )
+    coordinator_log = F.struct("coordinator.broker", "coordinator.partition")
     return (
         selected.withColumn("listed", F.concat_ws("-", "topic", "partition"))
         .join(small(beside["decisions"]), on=["producer_id", "listed"], how="left")
@@ -240,6 +245,7 @@ def _looked_up(selected: DataFrame, given: Settled, tolerance: int) -> DataFrame
         )
         .join(small(beside["known"]), on="producer_id", how="left")
         .join(small(owners), on=F.col("producer_id") == F.col("owned"), how="left")
+        .join(small(steady), on=F.col("steady") == coordinator_log, how="left")
         .crossJoin(F.broadcast(beside["ages"]))
     )
 
