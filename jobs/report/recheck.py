@@ -1859,6 +1859,17 @@ def not_run_here(case: Case) -> bool | None:
     return not any(one.state and one.state.producer == producer for one in latest.values())
 
 
+def not_run_here_then(case: Case) -> bool | None:
+    """The same, or that transaction began after a broker's moment behind the batch."""
+    if not_run_here(case):
+        return True
+    (_, state), data = newest_state(case), open_data(case)
+    behind = (one.batch for one in case.copy(data.proof).heads if one.batch.base > data.base)
+    moments = (one.of_broker_ms for one in behind)
+    earlier = any(one is not None and one < state.start_ms for one in moments)
+    return lists_open(case, state) and earlier
+
+
 def overdue_here(case: Case) -> bool | None:
     """The last record of the id is Ongoing, lists the partition, and has outlived its timeout."""
     newest, state = newest_state(case)
@@ -1871,10 +1882,12 @@ def overdue_here(case: Case) -> bool | None:
 
 
 def went_on(case: Case) -> bool | None:
-    """The last record of the id has a higher epoch, or producer id, and decides nothing."""
+    """The last record of the id has a higher epoch, or producer id, and decides other data."""
     (_, state), data = newest_state(case), open_data(case)
     above = state.producer != data.producer or state.epoch > data.epoch
-    return above and state.state not in PREPARED
+    # A decision of version 2 raises the epoch of its data by two at most.
+    later = state.client_version >= 2 and state.epoch - data.epoch > 2
+    return above and (state.state not in PREPARED or later)
 
 
 def unlisted(case: Case) -> bool | None:
@@ -3010,7 +3023,7 @@ CLAIMS: dict[str, Claim] = {
     "late_write_after_marker": all_of(
         of_producer(lambda a, b: a.control and b.of_client and a.epoch == b.epoch),
         unended,
-        not_run_here,
+        not_run_here_then,
     ),
     "conflicting_markers": all_of(
         of_markers(lambda a, b, x, y: a.epoch == b.epoch and x[0] != y[0]), nothing_between

@@ -145,14 +145,18 @@ def marker_lost(data: Column, first: Column, last: Column) -> Column:
     return F.when(_before_log(data), taken).otherwise(lost_between(first, last))
 
 
-def marker_lost_behind(data: Column, open_at: Column | None = None) -> Column:
+def marker_lost_behind(
+    data: Column, open_at: Column | None = None, until: Column | None = None
+) -> Column:
     """`marker_lost` anywhere after the data that end at offset `data`; false for a null.
 
     `open_at`: offset of a producer snapshot that has the transaction open, null for none: its
-    marker does not lie before it.
+    marker does not lie before it. `until`: offset of a batch that is later than the marker, null
+    for none: it does not lie behind that.
     """
     first = data + 1 if open_at is None else F.greatest(data + 1, open_at)
-    return surely(marker_lost(data, first, F.lit(MAX_OFFSET)))
+    last = F.lit(MAX_OFFSET) if until is None else F.coalesce(until, F.lit(MAX_OFFSET))
+    return surely(marker_lost(data, first, last))
 
 
 def end_may_be_another() -> Column:

@@ -21,7 +21,8 @@ COLUMNS = f"""
     position:bigint, length:int, initial:boolean, absent_to_marker:bigint>, opening_marker_ended
     int, earlier_epoch int, highest_coordinator_epoch int, oldest_open bigint, decided_epoch int,
     decided_ms bigint, decided_before_ms bigint, begun_by_ms bigint, behind_data_ms bigint,
-    last_marker_ms bigint, appended_by_ms bigint, logs_until_ms bigint, logs_stopped boolean,
+    last_marker_ms bigint, gone_on_at bigint,
+    appended_by_ms bigint, logs_until_ms bigint, logs_stopped boolean,
     coordinator_log_complete boolean, listed_in_epoch array<string>, epoch_record
     struct<ordinal:bigint, offset:bigint, file_index:int, position:bigint, length:int>, epoch_copy
     struct<moved_on:boolean, replicated:boolean, coordinator_up_to_ms:bigint,
@@ -37,11 +38,11 @@ COLUMNS = f"""
     coordinator_covers_partition boolean, coordinator_known boolean, coordinator_lost boolean,
     coordinator_log_lost boolean, two_phase_commit boolean, copies_agree boolean,
     coordinator_went_on boolean, copied_behind_coordinator boolean, overdue_ms bigint,
-    behind_own_marker boolean, listed_later boolean, listing_known boolean, registration_over
-    boolean, listing_over boolean, one_clock boolean, behind_gap boolean, logs_later boolean,
-    has_data boolean, held_ms bigint, holds_lso boolean, missing_before_marker boolean,
-    behind_data_gap boolean, ended_in_snapshot boolean, open_at_the_stop boolean,
-    state_may_have_expired boolean, data_may_have_expired boolean, offset_first bigint, offset_last
+    behind_own_marker boolean, listed_later boolean, listing_known boolean, began_behind boolean,
+    registration_over boolean, listing_over boolean, one_clock boolean, behind_gap boolean,
+    logs_later boolean, has_data boolean, held_ms bigint, holds_lso boolean, missing_before_marker boolean,
+    behind_data_gap boolean, completion_lost boolean, ended_in_snapshot boolean,
+    open_at_the_stop boolean, state_may_have_expired boolean, data_may_have_expired boolean, offset_first bigint, offset_last
     bigint, producer_epoch int, file string, byte_position bigint, byte_length int,
     previous_marker_position bigint, previous_marker_length int, opening_marker_position bigint,
     opening_marker_length int, epoch_record_position bigint, epoch_record_length int, age_ms bigint,

@@ -38,8 +38,13 @@ def _moments(rows: DataFrame, tolerance: Column) -> DataFrame:
     return moments.filter(F.col("at_ms").isNotNull())
 
 
-def _nearest(asked: DataFrame, markers: DataFrame) -> DataFrame:
-    """behind_marker and before_marker of each KEY of `asked` (see `_moments`)."""
+def nearest_markers(asked: DataFrame, markers: DataFrame, key: list[str]) -> DataFrame:
+    """Of each `key` of `asked`, which begins with partition_index: behind_marker, before_marker.
+
+    The last marker that is earlier than the moment at_ms (where `behind`), and the first that is
+    later (where not); offsets, null for none. `markers`: partition_index, marker_timestamp,
+    marker_offset.
+    """
     there = markers.join(
         small(asked.select("partition_index").distinct()), on="partition_index", how="left_semi"
     ).select(
@@ -62,7 +67,7 @@ def _nearest(asked: DataFrame, markers: DataFrame) -> DataFrame:
         asked.unionByName(there, allowMissingColumns=True)
         .select("*", highest.alias("highest"), lowest.alias("lowest"))
         .filter(behind.isNotNull())
-        .groupBy(*KEY)
+        .groupBy(*key)
         .agg(
             F.max(F.when(behind, F.col("highest"))).alias("behind_marker"),
             F.min(F.when(~behind, F.col("lowest"))).alias("before_marker"),
@@ -85,5 +90,5 @@ def with_window(
         & (F.col("markers").isNull() | F.col("short_place").isNotNull())
     )
     in_gapped = lacking.join(small(gapped), on="partition_index", how="left_semi")
-    found = _nearest(_moments(in_gapped, tolerance), markers)
+    found = nearest_markers(_moments(in_gapped, tolerance), markers, KEY)
     return rows.join(found, on=KEY, how="left")

@@ -11,11 +11,15 @@ from pyspark.sql import functions as F
 
 from jobs.model.coordinator_log import CoordinatorLog
 from jobs.model.lost_records import lost_up_to
+from jobs.model.set_back_clocks import came_twice
 from jobs.spark.joins import small
 from jobs.verify.contexts.append_bound import broker_moments
 from jobs.verify.contexts.decided_anchors import BEYOND_CLOCKS_MS
+from jobs.verify.contexts.decided_window import nearest_markers
 from schemas.topics import TXN_LOG_TOPIC
 from udfs.rules.absence import partitions_proven
+from udfs.rules.extent import is_replicated
+from udfs.rules.logic import surely
 
 OF_TRANSACTION = ["partition_index", "producer_id", "transaction_number"]
 
@@ -23,10 +27,12 @@ OF_TRANSACTION = ["partition_index", "producer_id", "transaction_number"]
 def newest_decisions(opened: DataFrame, log: CoordinatorLog) -> DataFrame:
     """One row a producer id and partition that its Prepare records list (`listed`).
 
-    Columns: producer_id, listed (topic-partition), decided_ms and decided_before_ms (timestamps of
-    the two newest Prepare records, ms; null for none), decided_epoch (the highest epoch of all).
-    `opened`: the open transactions.
+    Columns: producer_id, listed (topic-partition), decided_ms (timestamp of the newest Prepare
+    record, ms), decided_before_ms (up to when the decision before it wrote its markers; null for no
+    decision before it), decided_epoch (the highest epoch of those
+    behind which their id has a further record). `opened`: the open transactions.
     """
+    own = ("producer_id", "producer_epoch", "offset", "timestamp", "partitions")
     decisions = (
         log.decisions_of(opened.select("producer_id").distinct())
         .select(
@@ -35,18 +41,29 @@ def newest_decisions(opened: DataFrame, log: CoordinatorLog) -> DataFrame:
             F.col("prepare_offset").alias("offset"),
             F.col("prepare_timestamp").alias("timestamp"),
             "partitions",
+            "pending",
+            "complete_timestamp",
+            "gave_way_at",
         )
-        # Replicas of the log hold the same record.
-        .distinct()
+        # Replicas of the log hold the same record, of which one may be the end of a copy.
+        .groupBy(*own)
+        .agg(
+            F.min("pending").alias("pending"),
+            F.max("complete_timestamp").alias("completed"),
+            F.max("gave_way_at").alias("gave_way_at"),
+        )
         .withColumn("listed", F.explode("partitions"))
     )
     order = Window.partitionBy("producer_id", "listed").orderBy("offset")
-    ordered = decisions.withColumn("before", F.lag("timestamp").over(order))
+    # A marker may come long after its Prepare record, and what had no effect wrote none.
+    until = F.coalesce("completed", F.when(F.col("gave_way_at").isNotNull(), F.col("timestamp")))
+    carried_out = F.coalesce(until, F.lit(BEYOND_CLOCKS_MS))
+    ordered = decisions.withColumn("before", F.lag(carried_out).over(order))
     return (
         ordered.groupBy("producer_id", "listed")
         .agg(
             F.max(F.struct("offset", "timestamp", "before")).alias("decision"),
-            F.max("producer_epoch").alias("decided_epoch"),
+            F.max(F.when(~F.col("pending"), F.col("producer_epoch"))).alias("decided_epoch"),
         )
         .select(
             "producer_id",
@@ -113,6 +130,54 @@ def moments(opened: DataFrame, states: DataFrame) -> DataFrame:
             F.max_by("behind_ms", "at_offset").alias("behind_data_ms"),
         )
         .join(small(_last_markers(opened, states)), on="partition_index", how="left")
+    )
+
+
+def gone_on(
+    opened: DataFrame,
+    states: DataFrame,
+    owners: DataFrame,
+    partition_info: DataFrame,
+    tolerance: int,
+) -> DataFrame:
+    """From where on a partition is later than the record that its data's owner has gone on with.
+
+    Columns: OF_TRANSACTION, gone_on_at: the offset of the first moment of a broker's clock that
+    every leader has, and that is later than the last record of the owner for sure. What the
+    coordinator wrote into the partition before that record lies before this offset: what is missing
+    behind it holds no marker of what was completed then. Only of data in front of it, in partitions
+    of which something is lost; null where a clock came to that moment twice. `tolerance`: of
+    brokers' clocks, ms.
+    """
+    apart = F.lit(tolerance).cast("long")
+    records = owners.select(
+        "producer_id", "producer_epoch", F.try_add("record_timestamp", apart).alias("at_ms")
+    )
+    twice = surely(came_twice(F.col("at_ms"), apart))
+    asked = (
+        opened.filter(F.size("holes") > 0)
+        .select(*OF_TRANSACTION, "highest_epoch", "last_offset", "set_backs")
+        .join(small(records), on="producer_id", how="inner")
+        .filter((F.col("producer_epoch") > F.col("highest_epoch")) & F.col("at_ms").isNotNull())
+        .filter(~twice)
+        .select(*OF_TRANSACTION, "last_offset", F.lit(False).alias("behind"), "at_ms")
+    )
+    stable = partition_info.select("partition_index", "stable_below")
+    kept = (
+        broker_moments(states)
+        .join(small(stable), on="partition_index", how="inner")
+        .filter(is_replicated(F.col("moment_offset"), F.col("stable_below")))
+        .select(
+            "partition_index",
+            F.col("moment_ms").alias("marker_timestamp"),
+            F.col("moment_offset").alias("marker_offset"),
+        )
+    )
+    found = nearest_markers(asked, kept, OF_TRANSACTION)
+    return (
+        asked.join(small(found), on=OF_TRANSACTION, how="inner")
+        .filter(F.col("before_marker") > F.col("last_offset"))
+        .select(*OF_TRANSACTION, F.col("before_marker").alias("gone_on_at"))
     )
 
 

@@ -29,6 +29,10 @@ from udfs.rules.logic import surely
 
 # transaction.abort.timed.out.transaction.cleanup.interval.ms by default.
 LOOKED_EVERY_MS = 10_000
+# By so much a decision of transaction.version 2 raises the epoch of its data at most: a fence of
+# 4.0.0 raises it twice (KAFKA-19367), and one that failed is not raised again
+# (`TransactionMetadata.hasFailedEpochFence`).
+RAISED_AT_MOST = 2
 
 
 def appended_by() -> Column:
@@ -77,6 +81,21 @@ def _epoch_of_coordinator() -> Column:
     return epoch
 
 
+def _went_on(epoch: str) -> Column:
+    """Whether the last record shows that a transaction with data of an epoch is complete.
+
+    A higher epoch is in effect, and no decision is under way that may be about them: of older
+    versions none at all, as nothing says how far a fence raised the epoch.
+    """
+    decides = F.col("coordinator.state").isin(*named(PREPARE_COMMIT, PREPARE_ABORT))
+    of_later_data = surely(
+        (F.col("coordinator.client_transaction_version") >= TRANSACTION_VERSION_2)
+        & (F.col("coordinator.producer_epoch") - F.col(epoch) > RAISED_AT_MOST)
+    )
+    went_on: Column = (_epoch_of_coordinator() > F.col(epoch)) & (~decides | of_later_data)
+    return went_on
+
+
 def runs_here() -> Column:
     """Whether the last record of the coordinator runs a transaction that lists the partition."""
     listed = F.array_contains("coordinator.partitions", F.concat_ws("-", "topic", "partition"))
@@ -95,9 +114,8 @@ def coordinator_columns(
     its id may be lost, or cannot be decoded); coordinator_covers_partition (the
     record is of a running transaction that lists the partition); two_phase_commit; copies_agree
     (the copies of partition and coordinator log are late enough to compare); coordinator_went_on
-    (a higher epoch is in effect and no decision under way, so the transaction is complete; or
-    an Empty record gives a higher one, and its log is copied so late that it lacks no transaction
-    with these data);
+    (the transaction is complete: see `_went_on`; or an Empty record gives a higher epoch, and its
+    log is copied so late that it lacks no transaction with these data);
     copied_behind_coordinator (the copy of the partition is later than that record); overdue_ms
     (how long before the end of the copy of that log the transaction should have been aborted,
     negative if it need not; at least so long where a text does not print its start).
@@ -132,13 +150,7 @@ def coordinator_columns(
             "two_phase_commit"
         ),
         surely(one_moment | (partition_covers & coordinator_covers)).alias("copies_agree"),
-        surely(
-            surely(rests_above)
-            | (
-                (_epoch_of_coordinator() > F.col(epoch))
-                & ~F.col("coordinator.state").isin(*named(PREPARE_COMMIT, PREPARE_ABORT))
-            )
-        ).alias("coordinator_went_on"),
+        surely(surely(rests_above) | _went_on(epoch)).alias("coordinator_went_on"),
         surely(one_moment | partition_covers).alias("copied_behind_coordinator"),
         overdue_for(F.col("coordinator.complete_up_to_ms"), now, late_slack, "coordinator.").alias(
             "overdue_ms"
@@ -174,17 +186,41 @@ def logs_later(clock_tolerance: int) -> Column:
     return later
 
 
+def _began_behind(clock_tolerance: int) -> Column:
+    """Whether the coordinator runs a transaction here that began after data lay there for sure.
+
+    Its first Ongoing record sets the start, and data wait for it
+    (`TransactionMetadata.prepareAddPartitions`, all releases). Not where a clock came to one of the
+    two moments twice, or a new leader may take the record back.
+    """
+    lay_there, started, apart = (
+        F.col("begun_by_ms"),
+        F.col("coordinator.start_ms"),
+        F.lit(clock_tolerance),
+    )
+    began: Column = (
+        _running()
+        & F.col("coordinator.replicated")
+        & surely_before(lay_there, started, apart)
+        & ~surely(came_twice(lay_there, apart))
+        & ~surely(came_twice(started, apart))
+    )
+    return surely(began)
+
+
 def late_write_columns(clock_tolerance: int) -> list[Column]:
     """Whether data that lie open came after the marker of their own transaction.
 
     behind_own_marker: the marker before them ended data of the same epoch, which is how
     transactions end before transaction.version 2. listed_later: a Prepare record after that marker
     lists the partition, so the data may be of that transaction. listing_known: no record of the id
-    after that marker is missing. registration_over: nothing that the copy of the coordinator's log
-    lacks can have registered the partition for these data. one_clock: timestamps of marker and
-    Prepare records tell their order. behind_gap: offsets after that marker are missing.
-    listing_over: the same as registration_over of the copy that tells `unlisted`, or both copies
-    end in one record.
+    after that marker is missing. began_behind: see `_began_behind`; false where not all records of
+    the id are known. registration_over: nothing that the copy of the coordinator's log lacks can
+    have registered the partition for these data. one_clock: timestamps of marker and Prepare
+    records tell their order. behind_gap: offsets from the data on are missing, or offsets after
+    that marker, and not all of these is known: what is missing in front of the data is then the
+    marker of no transaction that lists the partition. listing_over: the same as registration_over
+    of the copy that tells `unlisted`, or both copies end in one record.
     """
     marked = F.col("opening_marker.timestamp")
     epoch = F.col("highest_epoch")
@@ -214,29 +250,36 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
         & F.col("epoch_copy.replicated")
         & F.col("coordinator.replicated")
     )
-    # Of several Prepare records near the marker, another clock cannot show which is its own.
+    # Of several decisions near the marker, another clock cannot show which is its own.
     earlier = F.col("decided_before_ms")
     alone = F.col("decided_ms").isNotNull() & (
         earlier.isNull() | surely_before(earlier, marked, tolerance)
     )
 
+    listing_known = surely(whole | settled)
+    # That record is later than the data, and nothing of the id in front of it is missing.
+    began_behind = _began_behind(clock_tolerance)
+    registration_over = began_behind | surely(
+        one_instant("coordinator.clean_shutdown") | in_time | fenced
+    )
+    twice = surely(came_twice(marked, tolerance))
+    one_clock = surely(F.col("single_broker") | alone) & ~twice
+    known = F.col("coordinator").isNotNull() & listing_known & registration_over & one_clock
+    lost_in_front = missing_behind(F.col("opening_marker.offset")) & ~known
     return [
         surely((F.col("outcome") == "open") & same_epoch & ended).alias("behind_own_marker"),
         surely(F.col("decided_ms") > marked).alias("listed_later"),
-        surely(whole | settled).alias("listing_known"),
-        surely(one_instant("coordinator.clean_shutdown") | in_time | fenced).alias(
-            "registration_over"
-        ),
+        listing_known.alias("listing_known"),
+        (began_behind & known).alias("began_behind"),
+        registration_over.alias("registration_over"),
         (
             surely(F.col("epoch_copy.moved_on"))
             | surely(listed_in_time)
             | surely(one_instant("epoch_copy.coordinator_clean_shutdown"))
             | surely(same_record)
         ).alias("listing_over"),
-        surely((F.col("single_broker") | alone) & ~surely(came_twice(marked, tolerance))).alias(
-            "one_clock"
-        ),
-        missing_behind(F.col("opening_marker.offset")).alias("behind_gap"),
+        one_clock.alias("one_clock"),
+        (lost_in_front | missing_behind(F.col("first_offset"))).alias("behind_gap"),
     ]
 
 
@@ -308,9 +351,9 @@ def _running() -> Column:
     """Whether the coordinator runs an open transaction, which it is to end by itself."""
     return (
         (F.col("outcome") == "open")
-        & F.col("coordinator_covers_partition")
-        & (F.col("coordinator_state") == STATE_NAMES[ONGOING])
-        & ~F.col("two_phase_commit")
+        & runs_here()
+        & (F.col("coordinator.state") == STATE_NAMES[ONGOING])
+        & ~surely(F.col("coordinator.timeout_ms") == TWO_PHASE_COMMIT_TIMEOUT)
     )
 
 

@@ -27,6 +27,7 @@ from jobs.verify.contexts.open_lookups import (
     OF_TRANSACTION,
     CoordinatorListing,
     epochs,
+    gone_on,
     log_ages,
     moments,
     newest_decisions,
@@ -179,7 +180,8 @@ def _lost_around_marker() -> list[Column]:
 
     missing_before_marker: offsets between data and marker are lost; of a marker alone: any between
     the marker before and it are missing. behind_data_gap: lost after the data, and after the
-    snapshot that has them open. ended_in_snapshot: the newest snapshot shows that the marker is
+    snapshot that has them open; completion_lost: the same up to where the coordinator had gone on
+    for sure. ended_in_snapshot: the newest snapshot shows that the marker is
     among what is lost. open_at_the_stop: the broker had them open when it stopped cleanly.
     """
     last = F.col("last_offset")
@@ -190,6 +192,7 @@ def _lost_around_marker() -> list[Column]:
     return [
         surely(missing).alias("missing_before_marker"),
         marker_lost_behind(last, _open_in_snapshot()).alias("behind_data_gap"),
+        marker_lost_behind(last, _open_in_snapshot(), F.col("gone_on_at")).alias("completion_lost"),
         _ended_in_snapshot().alias("ended_in_snapshot"),
         _open_at_the_stop().alias("open_at_the_stop"),
     ]
@@ -212,7 +215,7 @@ def _places() -> list[Column]:
     ]
 
 
-def _looked_up(selected: DataFrame, given: Settled) -> DataFrame:
+def _looked_up(selected: DataFrame, given: Settled, tolerance: int) -> DataFrame:
     """Rows beside what the logs say of their producers: the tables of `open_lookups` and others."""
     opened = selected.filter(F.col("outcome") == "open")
     contradicting = selected.filter(contradicts())
@@ -220,6 +223,7 @@ def _looked_up(selected: DataFrame, given: Settled) -> DataFrame:
         ages=log_ages(given.log.txn_log_records, given.partition_info, given.listing),
         decisions=newest_decisions(opened, given.log),
         moments=moments(opened, given.states),
+        gone_on=gone_on(opened, given.states, given.owners, given.partition_info, tolerance),
         epochs=epochs(opened, given.log),
         shared=shared_epochs(contradicting, given.log),
         known=known_histories(contradicting, given.history),
@@ -231,6 +235,7 @@ def _looked_up(selected: DataFrame, given: Settled) -> DataFrame:
         selected.withColumn("listed", F.concat_ws("-", "topic", "partition"))
         .join(small(beside["decisions"]), on=["producer_id", "listed"], how="left")
         .join(small(beside["moments"]), on=OF_TRANSACTION, how="left")
+        .join(small(beside["gone_on"]), on=OF_TRANSACTION, how="left")
         .join(small(beside["epochs"]), on=["producer_id", "highest_epoch"], how="left")
         .join(
             small(beside["shared"]), on=["producer_id", "marker_epoch", "marker_commit"], how="left"
@@ -268,7 +273,7 @@ def transaction_context(given: Settled, files: DataFrame, ages: Ages) -> Context
         return surely(since)
 
     def enrich(selected: DataFrame) -> DataFrame:
-        timed = _looked_up(selected, given).select(
+        timed = _looked_up(selected, given, tolerance).select(
             "*", appended_by().alias("appended_by_ms"), longest_open(ages).alias("limit_ms")
         )
         named = with_paths(timed, files, **FILES)

@@ -1,16 +1,19 @@
 """The coordinator has completed a transaction that is still open in a partition.
 
-What it finds: data without a marker after them, while the last record of their transactional id has
-a higher producer epoch and is not a Prepare record.
+What it finds: data without a marker after them, while the last record of their transactional id
+has a higher producer epoch and is not a Prepare record that may be about them. Under
+transaction.version 2 a Prepare record whose epoch is more than two higher is about later data.
 
 Why it is wrong: the epoch of a transactional id rises only after the transaction, when every
 partition has its marker. read_committed consumers stop at the data until the producer's next
 marker. That marker then decides them, whatever the coordinator decided before.
 
-When it is legal: never, unless the copy of the partition is older than that record. If the Prepare
-record that lists the partition is still present, missing_marker_in_listed_partition reports the
-fault instead. Brokers up to Kafka 2.3 forgot a transaction when all its data were deleted with the
-head of the log.
+When it is legal: never, unless the copy of the partition is older than that record, or the marker
+is among what is lost. What is lost behind a broker timestamp that is later than that record held no
+marker of the completed transaction; an operator may have ended the data there. If the Prepare
+record of a completed transaction that lists the partition is still present,
+missing_marker_in_listed_partition reports the fault instead. Brokers up to Kafka 2.3 forgot a
+transaction when all its data were deleted with the head of the log.
 
 Evidence: the first and the last batch of the data.
 """
@@ -39,7 +42,7 @@ CHECK = Check(
     excuses=(
         judged_on_a_longer_copy(),
         explained(OTHER_OUTCOME, lambda: F.col("decided_epoch") > F.col("highest_epoch")),
-        explained(MISSING_RANGE, lambda: F.col("behind_data_gap")),
+        explained(MISSING_RANGE, lambda: F.col("completion_lost")),
         inconclusive(TWO_PHASE_COMMIT, lambda: F.col("two_phase_commit")),
         inconclusive(DUMP_BEFORE_EVENT, lambda: ~F.col("copied_behind_coordinator")),
         begun_and_gone(),

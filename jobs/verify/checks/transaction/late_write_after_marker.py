@@ -10,8 +10,10 @@ older than every timeout and the coordinator does not list them, hanging_transac
 instead.
 
 When it is legal: the coordinator's log was copied before the partition was added to the next
-transaction. If the producer's next transaction has joined the data, there is no proof that they
-were late.
+transaction. What is missing between the marker and the data, as after compaction, explains them
+only where records of the coordinator may be missing, too. If the producer's next transaction has
+joined the data, they are told while it runs, and only where it began after a broker timestamp that
+follows on the data.
 
 Evidence: the marker and the first batch after it.
 """
@@ -40,7 +42,7 @@ CHECK = Check(
     source="KIP-890",
     fires=lambda: (
         F.col("behind_own_marker")
-        & ~F.col("coordinator_covers_partition")
+        & (~F.col("coordinator_covers_partition") | F.col("began_behind"))
         & ~F.col("two_phase_commit")
         & ~F.col("hangs")
     ),
@@ -70,9 +72,13 @@ CHECK = Check(
     ),
     message=lambda: text(
         "Producer {producer_id} (epoch {producer_epoch}, {transactional_id}) wrote at offset "
-        "{first_offset}, after its marker at offset {marker} and outside any transaction. No "
-        "marker will end these data. read_committed consumers stop there.",
+        "{first_offset}, after its marker at offset {marker} and outside any transaction. {then} "
+        "read_committed consumers stop there.",
         marker="opening_marker.offset",
+        then=F.when(
+            F.col("began_behind"),
+            F.lit("A transaction that began later runs here; its marker will decide these data."),
+        ).otherwise(F.lit("No marker will end these data.")),
     ),
     remedy=abort_command,
 )
