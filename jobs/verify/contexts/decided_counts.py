@@ -43,7 +43,8 @@ def with_counts(
     tolerance. Where there is none, but markers of the outcome ended more transactions than were
     decided with it: the first that was one too many.
     undecided_* (the same): the first marker that ended data when fewer transactions had been
-    decided with its outcome than ended.
+    decided with its outcome than ended; of a COMMIT the first for which that holds although a
+    decision counts as made earlier by the tolerance, if only that one is never_committed.
     never_committed, of a COMMIT among those: the next decision is no commit, or no earlier commit
     could have left a delayed marker.
     short_* (place, length, complete, start): the first decision that has no marker of its own,
@@ -228,9 +229,12 @@ def _marker_events(keys: DataFrame, markers: DataFrame) -> DataFrame:
 def _counted(events: DataFrame) -> DataFrame:
     """Adds the counts up to each event, and what comes next.
 
-    allowed_left, decided_left: decisions less markers that ended data; of both outcomes, a decision
-    counting from ALLOWED on, and of the outcome of the event, from PREPARED on. commits_before:
-    COMMIT decisions, from ALLOWED on. markers_so_far: markers of the outcome of the event.
+    allowed_left, outcome_left, decided_left: decisions less markers that ended data; of both
+    outcomes, and of the outcome of the event, a decision counting from ALLOWED on; and of that
+    outcome, from PREPARED on. commits_before: COMMIT decisions, from ALLOWED on. next_commit,
+    later_commit: whether the next decision commits, and the next one that is surely later.
+    away_from_commits: no COMMIT decision may have its marker then, from ALLOWED on.
+    markers_so_far: markers of the outcome of the event.
     alone: it is a marker, and no moment of a decision with its outcome. foreign: the last such
     marker of the other outcome; against: the last decision of the other outcome that may have one.
     """
@@ -261,11 +265,14 @@ def _counted(events: DataFrame) -> DataFrame:
         F.when(commit, number(decided & commit, ended & commit))
         .otherwise(number(decided & ~commit, ended & ~commit))
         .alias("decided_left"),
+        F.when(commit, commits).otherwise(aborts).alias("outcome_left"),
         number(allowed & commit, nothing).alias("commits_before"),
+        (number(allowed & commit, closes & commit) == 0).alias("away_from_commits"),
         F.when(commit, number(is_marker & commit, nothing))
         .otherwise(number(is_marker & ~commit, nothing))
         .alias("markers_so_far"),
         _next(F.when(F.col("kind") == PREPARED, commit), following).alias("next_commit"),
+        _next(F.when(allowed, commit), following).alias("later_commit"),
         _next(F.when(is_marker, F.col("marker")), following).alias("next_marker"),
         _next(F.when(F.col("kind") == CLOSES, F.col("decision.from_leader")), following).alias(
             "from_leader"
@@ -300,9 +307,13 @@ def _of_markers(counted: DataFrame) -> DataFrame:
     """The first markers, in each row, that came too early or from the wrong coordinator."""
     stale = F.col("too_many") & F.col("ended") & (F.col("allowed_left") < 0)
     undecided = F.col("ended") & (F.col("decided_left") < 0)
+    surplus = F.col("ended") & (F.col("outcome_left") < 0)
     epoch = F.col("marker.epoch")
     odd = (epoch < F.col("from_leader")) | (epoch > F.col("to_leader"))
-    example = F.struct("marker.*", "from_leader", "to_leader", "next_commit", "commits_before")
+    example = F.struct(
+        "marker.*", "from_leader", "to_leader", "next_commit", "later_commit", "commits_before",
+        "away_from_commits",
+    )  # fmt: skip
     # Nobody but the coordinator commits, and it had not decided so yet.
     premature = (
         F.col("commit")
@@ -310,24 +321,36 @@ def _of_markers(counted: DataFrame) -> DataFrame:
         & (F.col("open_otherwise") > 0)
         & (attribution.cannot_be_delayed(F.col("commits_before")))
     )
-    found = (("stale", stale), ("undecided", undecided), ("odd", odd))
+    found = (("stale", stale), ("early", undecided), ("surplus", surplus), ("odd", odd))
     first = counted.filter(F.col("kind") == MARKER).groupBy(*KEY).agg(
         *[F.min(F.when(surely(which), example)).alias(name) for name, which in found],
         F.min(F.when(surely(premature), _against(F.col("marker"), F.col("against"))))
         .alias("premature"),
     )  # fmt: skip
-    return first.select(
+    never_committed = [
+        surely(F.col(one).isNotNull())
+        & (~surely(F.col(f"{one}.{then}")) | attribution.cannot_be_delayed(
+            F.col(f"{one}.commits_before")))
+        & where
+        for one, then, where in (
+            ("early", "next_commit", F.lit(True)),
+            # The markers before it may all be a little early, by the clock of their broker. At the
+            # moment of a decision it is that one's marker, and an earlier one was delayed.
+            ("surplus", "later_commit", F.col("surplus.away_from_commits")),
+        )
+    ]  # fmt: skip
+    by_either = first.withColumn(
+        "undecided",
+        F.when(~never_committed[0] & never_committed[1], F.col("surplus")).otherwise(
+            F.col("early")
+        ),
+    )
+    return by_either.select(
         *KEY,
         *[F.col(f"{prefix}.{name}").alias(f"{prefix}_{name}")
           for prefix in ("stale", "undecided") for name in ("place", "offset", "first", "last")],
         # A transaction that was then committed was cut in two, and not given another outcome.
-        (
-            F.col("undecided").isNotNull()
-            & (
-                ~surely(F.col("undecided.next_commit"))
-                | attribution.cannot_be_delayed(F.col("undecided.commits_before"))
-            )
-        ).alias("never_committed"),
+        (never_committed[0] | never_committed[1]).alias("never_committed"),
         F.col("odd.place").alias("odd_place"),
         F.col("odd.offset").alias("odd_offset"),
         F.coalesce("odd.first", "odd.offset").alias("odd_first"),
