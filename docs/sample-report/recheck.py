@@ -51,6 +51,8 @@ ABORT, COMMIT = 0, 1
 MARKER_SIZE = 78
 # Copies of partitions whose headers are kept at a time.
 KEPT_COPIES = 8
+# So many a broker gets at once (ProducerIdsBlock.PRODUCER_ID_BLOCK_SIZE, all releases).
+BLOCK_OF_PRODUCER_IDS = 1_000
 TXNINDEX = struct.Struct(">hqqqq")
 SNAPSHOT_HEAD, SNAPSHOT_ENTRY = struct.Struct(">hIi"), struct.Struct(">qhiqiqiq")
 OFFSET_ENTRY, TIME_ENTRY = struct.Struct(">ii"), struct.Struct(">qi")
@@ -1161,8 +1163,12 @@ def ahead(a: Batch, b: Batch) -> bool:
 # --- Transactions of one partition --------------------------------------------------------------
 
 
-def ended_data(copy: Copy, marker: Head) -> list[Head]:
-    """Data of its producer that a marker ended; raises HoldsError where they may be missing."""
+def ended_data(copy: Copy, marker: Head, since: int = -1) -> list[Head]:
+    """Data of its producer that a marker ended; raises HoldsError where they may be missing.
+
+    `since`: the offset from which on they are asked; what lies in front of the copy does not matter
+    if that is in the copy.
+    """
     data: list[Head] = []
     before = -1
     for one in copy.of(marker.batch.producer):
@@ -1172,7 +1178,7 @@ def ended_data(copy: Copy, marker: Head) -> list[Head]:
             data, before = [], one.batch.base
         elif one.batch.of_client:
             data.append(one)
-    if before < 0 < copy.begin:
+    if before < 0 < copy.begin and since < copy.begin:
         raise HoldsError(f"this copy begins at offset {copy.begin}: what was before it is gone")
     producer = marker.batch.producer
     copy.require_complete(max(before, copy.begin), marker.batch.base, producer)
@@ -1738,7 +1744,7 @@ def aborted_before(folder: Path, earlier: int, later: int) -> bool:
 
 
 def block_again(case: Case) -> bool | None:
-    """A block of producer ids does not begin behind the one before."""
+    """A block of producer ids begins within the one before, or in front of that."""
     one, before = case.proofs[0], case.proofs[-1]
     if one.path.suffix == before.path.suffix == ".log" and aborted_before(
         one.path.parent, before.batch.base, one.batch.base
@@ -1751,7 +1757,9 @@ def block_again(case: Case) -> bool | None:
     ]
     here = [o for o in case.proofs[0].batch.records() if first in (None, o.offset)]
     behind = next((found for o in here if (found := next_producer(o)) is not None), None)
-    return None if behind is None or not told[-1] else behind <= max(told[-1])
+    if behind is None or not told[-1]:
+        return None
+    return behind < max(told[-1]) + BLOCK_OF_PRODUCER_IDS
 
 
 def never_allocated(case: Case) -> bool | None:
@@ -1851,6 +1859,17 @@ def not_run_here(case: Case) -> bool | None:
     return not any(one.state and one.state.producer == producer for one in latest.values())
 
 
+def not_run_here_then(case: Case) -> bool | None:
+    """The same, or that transaction began after a broker's moment behind the batch."""
+    if not_run_here(case):
+        return True
+    (_, state), data = newest_state(case), open_data(case)
+    behind = (one.batch for one in case.copy(data.proof).heads if one.batch.base > data.base)
+    moments = (one.of_broker_ms for one in behind)
+    earlier = any(one is not None and one < state.start_ms for one in moments)
+    return lists_open(case, state) and earlier
+
+
 def overdue_here(case: Case) -> bool | None:
     """The last record of the id is Ongoing, lists the partition, and has outlived its timeout."""
     newest, state = newest_state(case)
@@ -1863,10 +1882,12 @@ def overdue_here(case: Case) -> bool | None:
 
 
 def went_on(case: Case) -> bool | None:
-    """The last record of the id has a higher epoch, or producer id, and decides nothing."""
+    """The last record of the id has a higher epoch, or producer id, and decides other data."""
     (_, state), data = newest_state(case), open_data(case)
     above = state.producer != data.producer or state.epoch > data.epoch
-    return above and state.state not in PREPARED
+    # A decision of version 2 raises the epoch of its data by two at most.
+    later = state.client_version >= 2 and state.epoch - data.epoch > 2
+    return above and (state.state not in PREPARED or later)
 
 
 def unlisted(case: Case) -> bool | None:
@@ -2331,7 +2352,7 @@ def entry_begins_elsewhere(case: Case) -> bool | None:
     marker = marker_at(case, proof, producer, last)
     if marker is None:
         return None
-    data = ended_data(case.copy(proof), marker)
+    data = ended_data(case.copy(proof), marker, since=first)
     return not data or data[0].batch.base != first
 
 
@@ -2343,7 +2364,10 @@ def entry_stable_elsewhere(case: Case) -> bool | None:
         return None
     copy = case.copy(proof)
     copy.require_complete(copy.begin, last)
-    begun = open_at_begin(copy)
+    try:
+        begun, unknown = open_at_begin(copy), None
+    except HoldsError as error:
+        begun, unknown = {}, error
     for one in copy.heads:
         if one.batch.base >= last:
             break
@@ -2352,7 +2376,11 @@ def entry_stable_elsewhere(case: Case) -> bool | None:
         elif one.batch.of_client:
             begun.setdefault(one.batch.producer, one.batch.base)
     begun.pop(producer, None)
-    return stable != min(begun.values(), default=last + 1)
+    there = min(begun.values(), default=last + 1)
+    # What was open in front of the copy makes it a lower one.
+    if unknown is not None and stable <= there:
+        raise unknown
+    return stable != there
 
 
 def open_at_begin(copy: Copy) -> dict[int, int]:
@@ -2995,7 +3023,7 @@ CLAIMS: dict[str, Claim] = {
     "late_write_after_marker": all_of(
         of_producer(lambda a, b: a.control and b.of_client and a.epoch == b.epoch),
         unended,
-        not_run_here,
+        not_run_here_then,
     ),
     "conflicting_markers": all_of(
         of_markers(lambda a, b, x, y: a.epoch == b.epoch and x[0] != y[0]), nothing_between

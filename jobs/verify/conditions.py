@@ -169,17 +169,21 @@ def end_may_be_another() -> Column:
     return surely(marker_lost(F.col("last_offset"), behind, F.col("marker_offset") - 1))
 
 
-def is_first_of_its_epoch() -> Column:
-    """Whether a transaction with data is surely the first of its epoch in the copy.
+def first_since() -> Column:
+    """From when on a transaction with data is surely the first of its epoch in the copy, ms.
 
     The marker before it has a lower epoch, and none that may have this one is missing or emptied
-    in between, nor gone with the head of the log. Asks `LOST_OFFSETS` of the copy.
+    in between, nor gone with the head of the log. A log without that marker may be that of a topic
+    that was made again: only from its first moment of a broker's clock on (there_since_ms, null for
+    none). Null where it is not. Asks `LOST_OFFSETS` of the copy.
     """
     before, epoch = F.col("previous_marker_offset"), F.col("producer_epoch")
     behind = F.coalesce(before + 1, F.lit(0))
     gone = marker_missing_between(behind, F.col("first_offset") - 1, epoch)
-    seen_from = before.isNotNull() | (F.col("first_base") == 0)
-    return surely((F.col("previous_epoch") < epoch) & seen_from & ~gone)
+    since = F.when(before.isNotNull(), F.lit(0)).when(
+        F.col("first_base") == 0, F.col("there_since_ms")
+    )
+    return F.when((F.col("previous_epoch") < epoch) & ~gone, since)
 
 
 def marker_gone_with_the_head() -> Excuse:

@@ -40,10 +40,11 @@ COLUMNS = f"""
     coordinator_went_on boolean, copied_behind_coordinator boolean, overdue_ms bigint,
     behind_own_marker boolean, listed_later boolean, listing_known boolean, began_behind boolean,
     registration_over boolean, listing_over boolean, one_clock boolean, behind_gap boolean,
-    logs_later boolean, has_data boolean, held_ms bigint, holds_lso boolean, missing_before_marker boolean,
-    behind_data_gap boolean, completion_lost boolean, ended_in_snapshot boolean,
-    open_at_the_stop boolean, state_may_have_expired boolean, data_may_have_expired boolean, offset_first bigint, offset_last
-    bigint, producer_epoch int, file string, byte_position bigint, byte_length int,
+    logs_later boolean, has_data boolean, held_ms bigint, holds_lso boolean,
+    missing_before_marker boolean, behind_data_gap boolean, completion_lost boolean,
+    ended_in_snapshot boolean, open_at_the_stop boolean, state_may_have_expired boolean,
+    data_may_have_expired boolean, offset_first bigint, offset_last bigint,
+    producer_epoch int, file string, byte_position bigint, byte_length int,
     previous_marker_position bigint, previous_marker_length int, opening_marker_position bigint,
     opening_marker_length int, epoch_record_position bigint, epoch_record_length int, age_ms bigint,
     hangs boolean, overdue boolean, start_untold boolean,{OF_PARTITION}

@@ -57,7 +57,11 @@ def with_counts(
     odd_* (place, offset, first, epoch, lowest, highest): the first marker with the epoch of a
     coordinator that decided none of the transactions it may be of.
     """
-    rows = rows.withColumn("misplaced", _misplaced(tolerance))
+    rows = (
+        rows.join(_out_of_order(rows, decided, markers), on=OF_EPOCH, how="left")
+        .withColumn("misplaced", _misplaced(tolerance))
+        .drop("out_of_order")
+    )
     misplaced = F.col("misplaced")
     # Where neither marker nor data are there, all is lost, and an order shows nothing.
     here = F.col("markers").isNotNull() | F.col("data_run").isNotNull()
@@ -65,7 +69,9 @@ def with_counts(
     keys = (
         rows.filter(wanted | changes_coordinator())
         .groupBy(*OF_EPOCH, "listed")
-        .agg(F.min("whole_from").alias("whole_from"), F.max("whole_to").alias("whole_to"),
+        .agg(*[F.min(F.when(F.col("commit") == one, F.col("whole_from"))).alias(name)
+               for one, name in ((True, "commits_from"), (False, "aborts_from"))],
+             F.max("whole_to").alias("whole_to"),
              F.max("earlier_end").alias("earlier_end"),
             F.max("apart_ms").alias("apart_ms"),
              F.max(has_too_many() & (F.col("with_transaction_version_2") == 0)).alias("too_many"))
@@ -93,12 +99,45 @@ def with_counts(
     )
 
 
+def _out_of_order(rows: DataFrame, decided: DataFrame, markers: DataFrame) -> DataFrame:
+    """One row an epoch of a partition with markers at other moments: OF_EPOCH, out_of_order.
+
+    Whether its markers do not have the outcomes of its completed decisions in their order, whatever
+    lies between them. Of one id they do, where nothing is wrong (`udfs.rules.attribution`).
+    """
+    keys = rows.filter(at_other_moments()).select(*OF_EPOCH, "listed").distinct()
+
+    def in_order(found: DataFrame, offset: str, commit: str, name: str) -> DataFrame:
+        one = F.struct(F.col(offset).alias("at"), F.col(commit).alias("commit"))
+        return found.groupBy(*OF_EPOCH).agg(F.array_sort(F.collect_list(one)).alias(name))
+
+    completed = listed_decisions(decided.filter(F.col("complete_offset").isNotNull()))
+    of_decisions = completed.join(keys, on=["producer_id", "marker_epoch", "listed"])
+    of_markers = markers.join(keys, on=OF_EPOCH, how="left_semi")
+    both = in_order(of_decisions, "prepare_offset", "commit", "decisions").join(
+        in_order(of_markers, "marker_offset", "marker_commit", "there"), on=OF_EPOCH
+    )
+    # How many decisions, from the first on, have a marker behind that of the one before.
+    met = F.aggregate(
+        "there",
+        F.lit(0),
+        lambda number, marker: (
+            number
+            + (F.get("decisions", number)["commit"] == marker["commit"])
+            .eqNullSafe(True)
+            .cast("int")
+        ),
+    )
+    return both.select(*OF_EPOCH, (met < F.size("decisions")).alias("out_of_order"))
+
+
 def _misplaced(tolerance: Column) -> Column:
     """Whether markers lie at other moments than they were decided, and no wrong clock explains it.
 
     A clock that is wrong by more than the tolerance moves all markers of the epoch the same way:
-    told by the first and the last of each outcome. Transactions of several ids have no order, and
-    neither have moments to which a clock came twice.
+    told by the first and the last of each outcome. One clock that is set right within the epoch, by
+    less than that, does not: then the order of the markers must be another one, too. Transactions
+    of several ids have no order, and neither have moments to which a clock came twice.
     """
     both = Window.partitionBy(*OF_EPOCH)
     asked, apart = at_other_moments(), F.col("apart_ms")
@@ -113,7 +152,10 @@ def _misplaced(tolerance: Column) -> Column:
     ends = ("earliest_prepare", "complete_timestamp", "earliest_marker", "latest_marker")
     twice = reduce(or_, [surely(came_twice(F.col(name), tolerance)) for name in ends])
     one_clock = of_one_id & ~F.max(twice).over(both)
-    return surely(asked & one_clock & (one_in_time | (one_earlier & one_later)))
+    moved = one_in_time | (one_earlier & one_later)
+    far = F.greatest(F.abs(of_first), F.abs(of_last)) > tolerance
+    shown = F.max(asked & far).over(both) | F.col("out_of_order")
+    return surely(asked & one_clock & moved & shown)
 
 
 def _surplus() -> dict[str, Column]:
@@ -196,10 +238,10 @@ def _due() -> Column:
     copied_later = (F.col("complete_timestamp") + F.col("apart_ms") <= F.col("whole_to")) | (
         F.col("complete_offset") < F.col("earlier_end")
     )
+    # What is older than the first decision of one outcome may be later than those of the other.
+    whole_from = F.when(F.col("commit"), F.col("commits_from")).otherwise(F.col("aborts_from"))
     due: Column = surely(
-        attribution.surely_before(
-            F.col("whole_from"), F.col("prepare_timestamp"), F.col("apart_ms")
-        )
+        attribution.surely_before(whole_from, F.col("prepare_timestamp"), F.col("apart_ms"))
         & copied_later
         & F.col("complete_offset").isNotNull()
         & attribution.clock_went_on(F.col("prepare_timestamp"), F.col("complete_timestamp"))

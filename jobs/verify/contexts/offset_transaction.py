@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from jobs.model.set_back_clocks import came_twice
 from jobs.model.transactions import CLOSED_COLUMNS, all_transactions
 from jobs.spark.joins import small
 from jobs.verify.conditions import (
     LOST_OFFSETS,
     end_may_be_another,
-    is_first_of_its_epoch,
+    first_since,
     lost_between,
     one_instant,
 )
@@ -19,7 +20,7 @@ from jobs.verify.contexts.context import Context, with_paths
 from jobs.verify.contexts.open_transaction import coordinator_columns
 from jobs.verify.contexts.transaction import Ages, longest_open
 from schemas.topics import OFFSETS_TOPIC
-from udfs.rules.attribution import may_end
+from udfs.rules.attribution import may_end, surely_before
 from udfs.rules.clock import covers
 from udfs.rules.logic import surely
 
@@ -75,17 +76,25 @@ def _aborts() -> Column:
     return F.count_if(~alone) + first_is_alone
 
 
-def _contradictions(given: OffsetTransactions, partition_info: DataFrame) -> DataFrame:
+def _contradictions(
+    given: OffsetTransactions, partition_info: DataFrame, tolerance: int
+) -> DataFrame:
     """Transactions of `__consumer_offsets` whose output elsewhere was decided the other way.
 
-    Columns: partition_index, first_offset, and `output`, a struct of the first place.
+    Columns: partition_index, first_offset, and `output`, a struct of the first place. `tolerance`:
+    of brokers' clocks, ms.
     """
+    twice = surely(came_twice(F.col("first_dated_ms"), F.lit(tolerance)))
+    # Nobody makes a topic of the coordinators again.
+    never_again = F.col("coordinator_topic") | surely(F.col("created_once"))
+    since = F.when(never_again, F.lit(0)).when(~twice, F.col("first_dated_ms"))
     kinds = partition_info.select(
         "partition_index",
         (F.col("topic") == OFFSETS_TOPIC).alias("of_offsets"),
         "coordinator_topic",
         F.concat_ws("-", "topic", "partition").alias("place"),
         F.col("stable_below").alias("place_stable_below"),
+        since.alias("there_since_ms"),
         *LOST_OFFSETS,
     )
 
@@ -101,7 +110,7 @@ def _contradictions(given: OffsetTransactions, partition_info: DataFrame) -> Dat
         )
         .agg(
             F.min(F.when(F.col("first_offset").isNotNull(), whole)).alias("aborted"),
-            F.min_by(is_first_of_its_epoch(), "first_offset").alias("aborted_first"),
+            F.min_by(first_since(), "first_offset").alias("aborted_first"),
             _aborts().alias("aborts"),
         )
         .filter(F.col("aborted").isNotNull())
@@ -117,6 +126,11 @@ def _contradictions(given: OffsetTransactions, partition_info: DataFrame) -> Dat
     )  # fmt: skip
     offsets = F.when(F.col("of_offsets"), F.col("aborted")).otherwise(F.col("committed"))
     output = F.when(F.col("of_offsets"), F.col("committed")).otherwise(F.col("aborted"))
+    # Offset commits have their coordinator's moment, and come before the decision.
+    decided = F.when(F.col("of_offsets"), F.col("committed.marker_timestamp")).otherwise(
+        F.col("committed.last_timestamp")
+    )
+    first = surely(surely_before(F.col("aborted_first"), decided, F.lit(tolerance)))
     disagreeing = pairs.select(
         offsets["partition_index"].alias("partition_index"),
         offsets["first_offset"].alias("first_offset"),
@@ -125,7 +139,7 @@ def _contradictions(given: OffsetTransactions, partition_info: DataFrame) -> Dat
             F.col("committed.marker_epoch").alias("committed_epoch"),
             F.col("aborted.place").alias("aborted_place"),
             F.col("aborts").alias("aborts"),
-            "aborted_first",
+            first.alias("aborted_first"),
             output["place"].alias("place"),
             output["first_file_index"].alias("file_index"),
             output["first_position"].alias("position"),
@@ -175,7 +189,7 @@ def offset_transaction_context(
     rows = (
         transactions.join(histories, on=["producer_id", "producer_epoch"], how="left")
         .join(
-            _contradictions(given, partition_info),
+            _contradictions(given, partition_info, ages.clock_tolerance),
             on=["partition_index", "first_offset"],
             how="left",
         )
