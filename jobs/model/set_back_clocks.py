@@ -1,4 +1,4 @@
-"""Where the clocks of a cluster's brokers were set back, and how far a copy is complete then.
+"""Where the clocks of brokers were set back, and how far a copy is complete then.
 
 The rules are those of `udfs.rules.clock`.
 """
@@ -6,13 +6,11 @@ The rules are those of `udfs.rules.clock`.
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.spark.joins import small
 from schemas.log_row import SET_BACK
 from udfs.rules.clock import ADJUSTED_MS, comes_twice
 
-OF_CLUSTER = "clocks_of"
 ROWS = f"array<{SET_BACK.simpleString()}>"
-# So many of a cluster are told apart.
+# So many of a dump are told apart.
 MOST_SET_BACKS = 1_000
 
 
@@ -25,33 +23,15 @@ def set_backs_of_split() -> Column:
     return F.concat(F.coalesce("clock.set_backs", nothing), F.coalesce(seam, nothing))
 
 
-def _cluster() -> Column:
-    """Partitions of which no cluster is known are taken for one."""
-    return F.coalesce("cluster_id", F.lit(""))
+def set_backs(splits: DataFrame, tolerance: int) -> DataFrame:
+    """One row: set_backs (ROWS, from old on), where a clock of the dump was set back.
 
-
-def same_cluster() -> Column:
-    """Whether a partition is of the cluster of a row of `set_backs`."""
-    return _cluster() == F.col(OF_CLUSTER)
-
-
-def set_backs(static: DataFrame, splits: DataFrame, tolerance: int) -> DataFrame:
-    """One row a cluster in which a clock was set back: OF_CLUSTER, set_backs (ROWS, from old on).
-
-    Which broker's it was, a log does not tell for sure. `static`: partitions; `splits`: summaries
-    of segments; `tolerance`: how far brokers' clocks may be apart, ms.
+    Which broker's it was, a log does not tell for sure, nor does each copy tell its cluster.
+    `splits`: summaries of segments; `tolerance`: how far brokers' clocks may be apart, ms.
     """
-    of_partition = splits.groupBy("partition_index").agg(
-        F.flatten(F.collect_list(set_backs_of_split())).alias("own")
-    )
-    shown = of_partition.filter(F.size("own") > 0)
-    return (
-        static.select("partition_index", _cluster().alias(OF_CLUSTER))
-        .join(small(shown), on="partition_index", how="inner")
-        .groupBy(OF_CLUSTER)
-        .agg(F.flatten(F.collect_list("own")).alias("all"))
-        .select(OF_CLUSTER, _joined(F.col("all"), tolerance).alias("set_backs"))
-    )
+    shown = splits.select(set_backs_of_split().alias("own")).filter(F.size("own") > 0)
+    together = shown.agg(F.flatten(F.collect_list("own")).alias("all"))
+    return together.select(_joined(F.col("all"), tolerance).alias("set_backs"))
 
 
 def _joined(spans: Column, tolerance: int) -> Column:
@@ -75,7 +55,7 @@ def _joined(spans: Column, tolerance: int) -> Column:
 
 
 def came_twice(moment: Column, tolerance: Column) -> Column:
-    """Whether a clock of the cluster came to a moment twice; null for no moment.
+    """Whether a clock of the dump came to a moment twice; null for no moment.
 
     Of rows with the column `set_backs`.
     """

@@ -4,7 +4,7 @@ from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType
 
-from jobs.model.set_back_clocks import before_set_back, same_cluster, set_backs, set_backs_of_split
+from jobs.model.set_back_clocks import before_set_back, set_backs, set_backs_of_split
 from jobs.spark.joins import small
 from schemas import log_row
 from schemas.dump_partition import CLEANED, CLEANING_UNKNOWN, DUMP_PARTITION, NEVER_CLEANED, RANGES
@@ -363,7 +363,7 @@ def partition_info(
         _with_ends(_dated(of_copies))
         .join(small(earlier), on=["topic", "partition"], how="left")
         .join(small(starts), on="partition_index", how="left")
-        .join(small(set_backs(static, splits, clock_tolerance)), on=same_cluster(), how="left")
+        .crossJoin(F.broadcast(set_backs(splits, clock_tolerance)))
     )
     return with_known.select(
         *[field.name for field in DUMP_PARTITION],

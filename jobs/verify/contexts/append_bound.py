@@ -9,7 +9,8 @@ def broker_moments(states: DataFrame) -> DataFrame:
 
     Markers and LogAppendTime; the CreateTime of data is a client's. `states`: from
     `jobs.replay.producers.producer_states`. Markers that were folded away are missing: the bound
-    is then a later moment of the same stretch.
+    is then a later moment of the same stretch. Of a run the last batch tells: a topic may have had
+    another `message.timestamp.type` before.
     """
     of_marker = F.when(
         F.col("has_marker"),
@@ -21,8 +22,8 @@ def broker_moments(states: DataFrame) -> DataFrame:
     of_data = F.when(
         F.col("has_data") & F.col("log_append_time"),
         F.struct(
-            F.col("first_offset").alias("moment_offset"),
-            F.col("first_timestamp").alias("moment_ms"),
+            F.col("last_offset").alias("moment_offset"),
+            F.col("last_timestamp").alias("moment_ms"),
         ),
     )
     moments = F.filter(F.array(of_data, of_marker), lambda one: one.isNotNull())

@@ -102,8 +102,9 @@ def with_counts(
 def _out_of_order(rows: DataFrame, decided: DataFrame, markers: DataFrame) -> DataFrame:
     """One row an epoch of a partition with markers at other moments: OF_EPOCH, out_of_order.
 
-    Whether its markers do not have the outcomes of its completed decisions in their order, whatever
-    lies between them. Of one id they do, where nothing is wrong (`udfs.rules.attribution`).
+    Whether its markers, as many at least, do not have the outcomes of its completed decisions in
+    their order, whatever lies between them. Of one id they do, where nothing is wrong
+    (`udfs.rules.attribution`).
     """
     keys = rows.filter(at_other_moments()).select(*OF_EPOCH, "listed").distinct()
 
@@ -128,7 +129,9 @@ def _out_of_order(rows: DataFrame, decided: DataFrame, markers: DataFrame) -> Da
             .cast("int")
         ),
     )
-    return both.select(*OF_EPOCH, (met < F.size("decisions")).alias("out_of_order"))
+    # Where markers are fewer, some went with the head, or are behind the end of the copy.
+    whole = F.size("there") >= F.size("decisions")
+    return both.select(*OF_EPOCH, (whole & (met < F.size("decisions"))).alias("out_of_order"))
 
 
 def _misplaced(tolerance: Column) -> Column:

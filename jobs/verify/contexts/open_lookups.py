@@ -28,8 +28,8 @@ def newest_decisions(opened: DataFrame, log: CoordinatorLog) -> DataFrame:
     """One row a producer id and partition that its Prepare records list (`listed`).
 
     Columns: producer_id, listed (topic-partition), decided_ms (timestamp of the newest Prepare
-    record, ms), decided_before_ms (up to when the decision before it wrote its markers; null for no
-    decision before it), decided_epoch (the highest epoch of those
+    record, ms), decided_until_ms and decided_before_ms (up to when that decision and the one before
+    it wrote their markers; the latter null for none), decided_epoch (the highest epoch of those
     behind which their id has a further record). `opened`: the open transactions.
     """
     own = ("producer_id", "producer_epoch", "offset", "timestamp", "partitions")
@@ -58,11 +58,13 @@ def newest_decisions(opened: DataFrame, log: CoordinatorLog) -> DataFrame:
     # A marker may come long after its Prepare record, and what had no effect wrote none.
     until = F.coalesce("completed", F.when(F.col("gave_way_at").isNotNull(), F.col("timestamp")))
     carried_out = F.coalesce(until, F.lit(BEYOND_CLOCKS_MS))
-    ordered = decisions.withColumn("before", F.lag(carried_out).over(order))
+    ordered = decisions.withColumns(
+        {"until": carried_out, "before": F.lag(carried_out).over(order)}
+    )
     return (
         ordered.groupBy("producer_id", "listed")
         .agg(
-            F.max(F.struct("offset", "timestamp", "before")).alias("decision"),
+            F.max(F.struct("offset", "timestamp", "until", "before")).alias("decision"),
             F.max(F.when(~F.col("pending"), F.col("producer_epoch"))).alias("decided_epoch"),
         )
         .select(
@@ -70,6 +72,7 @@ def newest_decisions(opened: DataFrame, log: CoordinatorLog) -> DataFrame:
             "listed",
             "decided_epoch",
             F.col("decision.timestamp").alias("decided_ms"),
+            F.col("decision.until").alias("decided_until_ms"),
             F.col("decision.before").alias("decided_before_ms"),
         )
     )

@@ -252,9 +252,9 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
     )
     # Of several decisions near the marker, another clock cannot show which is its own.
     earlier = F.col("decided_before_ms")
-    alone = F.col("decided_ms").isNotNull() & (
-        earlier.isNull() | surely_before(earlier, marked, tolerance)
-    )
+    # Else its marker may lie behind the copy, and the one in front of the data be an operator's.
+    ended_here = covers(F.col("complete_up_to_ms"), F.col("decided_until_ms"), clock_tolerance)
+    alone = ended_here & (earlier.isNull() | surely_before(earlier, marked, tolerance))
 
     listing_known = surely(whole | settled)
     # That record is later than the data, and nothing of the id in front of it is missing.

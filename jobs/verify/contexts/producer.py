@@ -36,8 +36,9 @@ def _uses(states: DataFrame, txn_log_records: DataFrame, partition_info: DataFra
         F.coalesce("first_position", "marker_position").alias("position"),
         F.coalesce("first_length", "marker_length").alias("length"),
         F.coalesce("producer_epoch", "marker_epoch").alias("producer_epoch"),
+        # That of the last batch: the topic may have had timestamps of clients before.
         F.least(
-            "marker_timestamp", F.when(F.col("log_append_time"), F.col("first_timestamp"))
+            "marker_timestamp", F.when(F.col("log_append_time"), F.col("last_timestamp"))
         ).alias("used_at_ms"),
         *OF_CLUSTER,
     )  # fmt: skip
