@@ -20,7 +20,7 @@ The only place where a broker holds a client's time against its own is the expir
 (`ProducerStateManager.isProducerExpired`).
 
 A clock may also be set back, by any time: then a moment comes twice, and nothing in between is
-known to be earlier than another by its timestamp. Any log of the cluster may show it, as each has
+known to be earlier than another by its timestamp. Any log of a dump may show it, as each has
 samples of the clocks of its brokers only. What lies behind the last moment of a copy is not earlier
 than that one, so the copy is complete up to it (`complete_to`), and not to a later one; and only up
 to where the clock came back to, where it was set back after the end of the copy.
