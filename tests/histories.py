@@ -12,6 +12,8 @@ HISTORIES = 24
 ROUNDS = 40
 OFFSETS_HISTORIES = 6
 OFFSETS_ROUNDS = 150
+# Lines that write a batch; without a moment of its own, one has that of the line before.
+DATED = ("txn", "commit", "abort", "plain")
 
 
 class Producer:
@@ -54,7 +56,11 @@ def history(seed: int) -> list[str]:
         log.append(chance.choice(producers).step())
         if chance.random() < 0.02:
             log.append(chance.choice(events))
-    return log
+    # An event time of long ago, and no clock that is set back: markers go on from where it was.
+    return [
+        f"{line} at={second}" if line.startswith(DATED) and " at=" not in line else line
+        for second, line in enumerate(log)
+    ]
 
 
 def offsets_history(seed: int) -> list[str]:
