@@ -76,19 +76,13 @@ def _aborts() -> Column:
     return F.count_if(~alone) + first_is_alone
 
 
-def _contradictions(
-    given: OffsetTransactions, partition_info: DataFrame, tolerance: int
-) -> DataFrame:
-    """Transactions of `__consumer_offsets` whose output elsewhere was decided the other way.
-
-    Columns: partition_index, first_offset, and `output`, a struct of the first place. `tolerance`:
-    of brokers' clocks, ms.
-    """
+def _kinds(partition_info: DataFrame, tolerance: int) -> DataFrame:
+    """What contradictions ask of a partition; there_since_ms: see `first_since`."""
     twice = surely(came_twice(F.col("first_dated_ms"), F.lit(tolerance)))
     # Nobody makes a topic of the coordinators again.
     never_again = F.col("coordinator_topic") | surely(F.col("created_once"))
     since = F.when(never_again, F.lit(0)).when(~twice, F.col("first_dated_ms"))
-    kinds = partition_info.select(
+    return partition_info.select(
         "partition_index",
         (F.col("topic") == OFFSETS_TOPIC).alias("of_offsets"),
         "coordinator_topic",
@@ -98,6 +92,16 @@ def _contradictions(
         *LOST_OFFSETS,
     )
 
+
+def _contradictions(
+    given: OffsetTransactions, partition_info: DataFrame, tolerance: int
+) -> DataFrame:
+    """Transactions of `__consumer_offsets` whose output elsewhere was decided the other way.
+
+    Columns: partition_index, first_offset, and `output`, a struct of the first place. `tolerance`:
+    of brokers' clocks, ms.
+    """
+    kinds = _kinds(partition_info, tolerance)
     aborts = all_transactions(given.transactions, given.regular_aborts, "previous_marker_offset")
     aborted = _ended(aborts, kinds, False)
     committed = _ended(all_transactions(given.transactions, given.regular), kinds, True)

@@ -208,6 +208,21 @@ def _began_behind(clock_tolerance: int) -> Column:
     return surely(began)
 
 
+def _one_clock(clock_tolerance: int) -> Column:
+    """Whether timestamps of the marker before the data and of Prepare records tell their order.
+
+    Of several decisions near the marker, another clock cannot show which is its own; and if the
+    newest one may have its marker behind the copy, the one in front of the data may be an
+    operator's.
+    """
+    marked, tolerance = F.col("opening_marker.timestamp"), F.lit(clock_tolerance)
+    earlier = F.col("decided_before_ms")
+    ended_here = covers(F.col("complete_up_to_ms"), F.col("decided_until_ms"), clock_tolerance)
+    alone = ended_here & (earlier.isNull() | surely_before(earlier, marked, tolerance))
+    told: Column = surely(F.col("single_broker") | alone)
+    return told & ~surely(came_twice(marked, tolerance))
+
+
 def late_write_columns(clock_tolerance: int) -> list[Column]:
     """Whether data that lie open came after the marker of their own transaction.
 
@@ -216,11 +231,11 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
     lists the partition, so the data may be of that transaction. listing_known: no record of the id
     after that marker is missing. began_behind: see `_began_behind`; false where not all records of
     the id are known. registration_over: nothing that the copy of the coordinator's log lacks can
-    have registered the partition for these data. one_clock: timestamps of marker and Prepare
-    records tell their order. behind_gap: offsets from the data on are missing, or offsets after
-    that marker, and not all of these is known: what is missing in front of the data is then the
-    marker of no transaction that lists the partition. listing_over: the same as registration_over
-    of the copy that tells `unlisted`, or both copies end in one record.
+    have registered the partition for these data. one_clock: see `_one_clock`. behind_gap: offsets
+    from the data on are missing, or offsets after that marker, and not all of these is known: what
+    is missing in front of the data is then the marker of no transaction that lists the partition.
+    listing_over: the same as registration_over of the copy that tells `unlisted`, or both copies
+    end in one record.
     """
     marked = F.col("opening_marker.timestamp")
     epoch = F.col("highest_epoch")
@@ -250,20 +265,13 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
         & F.col("epoch_copy.replicated")
         & F.col("coordinator.replicated")
     )
-    # Of several decisions near the marker, another clock cannot show which is its own.
-    earlier = F.col("decided_before_ms")
-    # Else its marker may lie behind the copy, and the one in front of the data be an operator's.
-    ended_here = covers(F.col("complete_up_to_ms"), F.col("decided_until_ms"), clock_tolerance)
-    alone = ended_here & (earlier.isNull() | surely_before(earlier, marked, tolerance))
-
     listing_known = surely(whole | settled)
     # That record is later than the data, and nothing of the id in front of it is missing.
     began_behind = _began_behind(clock_tolerance)
     registration_over = began_behind | surely(
         one_instant("coordinator.clean_shutdown") | in_time | fenced
     )
-    twice = surely(came_twice(marked, tolerance))
-    one_clock = surely(F.col("single_broker") | alone) & ~twice
+    one_clock = _one_clock(clock_tolerance)
     known = F.col("coordinator").isNotNull() & listing_known & registration_over & one_clock
     lost_in_front = missing_behind(F.col("opening_marker.offset")) & ~known
     return [
