@@ -27,8 +27,9 @@ def test_an_open_transaction_of_an_untold_start_is_undecided(spark: SparkSession
         "name", "'open' outcome", "true coordinator_covers_partition", "false two_phase_commit",
         "'Ongoing' coordinator_state", "0L offset_first", "9L stable_below",
         "true holds_lso", "99L held_ms", "1L limit_ms", "false hangs", "false outlasted",
-        f"struct(start_ms, last_update_ms, {TIMEOUT} timeout_ms, {NOW}L complete_up_to_ms)"
-        " coordinator",
+        "'t' topic", "0 partition",
+        f"struct(start_ms, last_update_ms, {TIMEOUT} timeout_ms, {NOW}L complete_up_to_ms,"
+        " 'Ongoing' state, array('t-0') partitions) coordinator",
     )  # fmt: skip
     *_, overdue_ms = coordinator_columns(NOW, 0, 0)
     told = placed.select("*", overdue_ms).select(
