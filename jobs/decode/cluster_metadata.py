@@ -17,6 +17,7 @@ from pyspark.sql import functions as F
 from jobs.model.cluster import Block, Cluster, Clusters
 from jobs.model.dump import Dump, DumpFile, DumpMetadataLog
 from schemas import log_row
+from udfs.rules.producer_ids import overlaps_block_before
 from udfs.wire.metadata.metadata_log import (
     ABORTED,
     BROKER_RESOURCE,
@@ -30,7 +31,6 @@ from udfs.wire.metadata.metadata_log import (
     ProducerIds,
     RegisteredBroker,
     Undecodable,
-    overlaps_block_before,
 )
 
 CLEANUP_POLICY = "cleanup.policy"

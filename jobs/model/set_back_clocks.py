@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 
 from schemas.log_row import SET_BACK
 from udfs.rules.clock import ADJUSTED_MS, comes_twice
+from udfs.rules.logic import surely
 
 ROWS = f"array<{SET_BACK.simpleString()}>"
 # So many of a dump are told apart.
@@ -55,12 +56,17 @@ def _joined(spans: Column, tolerance: int) -> Column:
 
 
 def came_twice(moment: Column, tolerance: Column) -> Column:
-    """Whether a clock of the dump came to a moment twice; null for no moment.
+    """Whether a clock of the dump came to a moment twice; false for no moment.
 
     Of rows with the column `set_backs`.
     """
-    spans = F.coalesce("set_backs", F.array().cast(ROWS))
-    return F.exists(spans, lambda one: comes_twice(moment, one["from_ms"], one["to_ms"], tolerance))
+    twice: Column = surely(
+        F.exists(
+            "set_backs",
+            lambda one: comes_twice(moment, one["from_ms"], one["to_ms"], tolerance),
+        )
+    )
+    return twice
 
 
 def before_set_back(up_to_ms: Column, tolerance: Column) -> Column:

@@ -11,7 +11,7 @@ import pytest
 from engines import check_in_both_engines
 from pyspark.sql import SparkSession
 
-from udfs.rules import absence, attribution, clock, extent, memory
+from udfs.rules import absence, attribution, clock, extent, memory, producer_ids
 
 ROOT = Path(__file__).resolve().parents[2]
 NUMBERS = [-1, 0, 1, 2, 3, 5, 8, 59_999, 60_001, None]
@@ -71,6 +71,7 @@ RULES: tuple[tuple[Callable[..., Any], str], ...] = (
     (extent.reaches_copying, "fff"),
     (extent.is_one_moment, "fffff"),
     (extent.outlived, "nnn"),
+    (producer_ids.overlaps_block_before, "nn"),
     (memory.may_be_gone_with_the_head, "nn"),
     (memory.explains_first_offset, "nnnnn"),
     (memory.explains_stable_offset, "nnn"),

@@ -16,6 +16,7 @@ from udfs.arrow.frames import Frames, FrameWalker
 from udfs.arrow.rows import RowBuilder, Rows
 from udfs.arrow.sections import readable, sections
 from udfs.rules.extent import MAX_OFFSET
+from udfs.rules.producer_ids import overlaps_block_before
 from udfs.wire.batches.batch_headers import BatchHeaders, Bools
 from udfs.wire.batches.records import OFFSET_DELTA, SECTION, VALUE_LENGTH, VALUE_START
 from udfs.wire.metadata.metadata_log import (
@@ -34,7 +35,6 @@ from udfs.wire.metadata.metadata_log import (
     RegisteredBroker,
     Undecodable,
     decode,
-    overlaps_block_before,
 )
 
 METADATA_LOG = "metadata_log"

@@ -22,7 +22,7 @@ from schemas.coordinator_states import (
 from udfs.rules.absence import none_before, none_between
 from udfs.rules.coordinator_step import LOOKED_BACK
 from udfs.rules.logic import surely
-from udfs.wire.metadata.metadata_log import PRODUCER_ID_BLOCK_SIZE
+from udfs.rules.producer_ids import BLOCK_SIZE
 
 COMPLETE = (COMPLETE_COMMIT, COMPLETE_ABORT)
 
@@ -100,7 +100,7 @@ def _enriched(linked: DataFrame, files: DataFrame, ages: Ages) -> DataFrame:
         F.when(F.col("previous.state") == ONGOING, F.col("previous.producer_epoch"))
         .otherwise(F.col("producer_epoch"))
         .alias("data_epoch"),
-        F.try_subtract("producer_id", F.pmod("producer_id", F.lit(PRODUCER_ID_BLOCK_SIZE))).alias(
+        F.try_subtract("producer_id", F.pmod("producer_id", F.lit(BLOCK_SIZE))).alias(
             "producer_id_block"
         ),
         F.try_subtract(now, "timestamp").alias("age_ms"),

@@ -168,7 +168,7 @@ def _came_late(moment: str, tolerance: Column) -> Column:
     one may have had its marker long before.
     """
     late: Column = surely(F.col(moment) > F.col("completed_prepare") + F.col("apart_ms"))
-    return late | surely(came_twice(F.col(moment), tolerance))
+    return late | came_twice(F.col(moment), tolerance)
 
 
 def _not_late(unended: Column, tolerance: Column) -> Column:
@@ -224,7 +224,7 @@ def with_copies(rows: DataFrame, tolerance: Column) -> DataFrame:
     A first batch whose moment came twice may be later than decisions with a later timestamp:
     first_dated_ms is null then.
     """
-    twice = surely(came_twice(F.col("first_dated_ms"), tolerance))
+    twice = came_twice(F.col("first_dated_ms"), tolerance)
     once = F.when(~twice, F.col("first_dated_ms"))
     return rows.withColumn("first_dated_ms", once).select(
         "*", *_extent_of_row(tolerance), *_lateness(tolerance)

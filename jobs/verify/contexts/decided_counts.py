@@ -153,7 +153,7 @@ def _misplaced(tolerance: Column) -> Column:
     )
     of_one_id = ~surely(F.col("several_ids"))
     ends = ("earliest_prepare", "complete_timestamp", "earliest_marker", "latest_marker")
-    twice = reduce(or_, [surely(came_twice(F.col(name), tolerance)) for name in ends])
+    twice = reduce(or_, [came_twice(F.col(name), tolerance) for name in ends])
     one_clock = of_one_id & ~F.max(twice).over(both)
     moved = one_in_time | (one_earlier & one_later)
     far = F.greatest(F.abs(of_first), F.abs(of_last)) > tolerance
@@ -372,30 +372,18 @@ def _of_markers(counted: DataFrame) -> DataFrame:
         F.min(F.when(surely(premature), _against(F.col("marker"), F.col("against"))))
         .alias("premature"),
     )  # fmt: skip
-    never_committed = [
-        surely(F.col(one).isNotNull())
-        & (~surely(F.col(f"{one}.{then}")) | attribution.cannot_be_delayed(
-            F.col(f"{one}.commits_before")))
-        & where
-        for one, then, where in (
-            ("early", "next_commit", F.lit(True)),
-            # The markers before it may all be a little early, by the clock of their broker. At the
-            # moment of a decision it is that one's marker, and an earlier one was delayed.
-            ("surplus", "later_commit", F.col("surplus.away_from_commits")),
-        )
-    ]  # fmt: skip
+    early = _never_committed("early", "next_commit")
+    # The markers before it may all be a little early, by the clock of their broker. At the moment
+    # of a decision it is that one's marker, and an earlier one was delayed.
+    late = _never_committed("surplus", "later_commit") & F.col("surplus.away_from_commits")
     by_either = first.withColumn(
-        "undecided",
-        F.when(~never_committed[0] & never_committed[1], F.col("surplus")).otherwise(
-            F.col("early")
-        ),
+        "undecided", F.when(~early & late, F.col("surplus")).otherwise(F.col("early"))
     )
     return by_either.select(
         *KEY,
         *[F.col(f"{prefix}.{name}").alias(f"{prefix}_{name}")
           for prefix in ("stale", "undecided") for name in ("place", "offset", "first", "last")],
-        # A transaction that was then committed was cut in two, and not given another outcome.
-        (never_committed[0] | never_committed[1]).alias("never_committed"),
+        (early | late).alias("never_committed"),
         F.col("odd.place").alias("odd_place"),
         F.col("odd.offset").alias("odd_offset"),
         F.coalesce("odd.first", "odd.offset").alias("odd_first"),
@@ -404,6 +392,18 @@ def _of_markers(counted: DataFrame) -> DataFrame:
         F.col("odd.to_leader").alias("odd_highest"),
         "premature",
     )  # fmt: skip
+
+
+def _never_committed(one: str, next_commit: str) -> Column:
+    """Whether there is such a marker, and no decision behind it makes it a delayed one.
+
+    A transaction that was then committed was cut in two, and not given another outcome.
+    """
+    found = F.col(one)
+    never: Column = found.isNotNull() & (
+        ~surely(found[next_commit]) | attribution.cannot_be_delayed(found["commits_before"])
+    )
+    return never
 
 
 def _against(marker: Column, decision: Column) -> Column:

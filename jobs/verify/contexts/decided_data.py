@@ -8,7 +8,6 @@ from jobs.spark.joins import small
 from jobs.verify.contexts.decided_anchors import apart_ms
 from jobs.verify.contexts.decided_matching import KEY, at_other_moments, lacks_markers
 from udfs.rules import attribution
-from udfs.rules.logic import surely
 
 OF_DATA = ["partition_index", "producer_id", "prepared_data_epoch"]
 
@@ -164,7 +163,7 @@ def _other_epochs(wanted: DataFrame, states: DataFrame, tolerance: Column) -> Da
     earlier = (
         (F.col("run_epoch") < F.col("marker_epoch"))
         & (F.col("run_ended_ms") <= F.col("decided_by_ms"))
-        & ~surely(came_twice(F.col("run_ended_ms"), tolerance))
+        & ~came_twice(F.col("run_ended_ms"), tolerance)
     )
     return (
         wanted.join(epochs, on=["partition_index", "producer_id"], how="inner")

@@ -262,7 +262,7 @@ def first_ended(
     single &= F.col("commit") | F.col("raised_offset").isNotNull()
     # A later one may be that of a transaction whose Prepare record is compacted away.
     single &= F.col("latest_marker") <= F.col("complete_timestamp") + apart_ms
-    single &= ~surely(came_twice(F.col("latest_marker"), tolerance))
+    single &= ~came_twice(F.col("latest_marker"), tolerance)
     placed = rows.filter(single).join(
         small(coordinators.select("deciding_index", "coordinator_partition")),
         F.col("prepared_index") == F.col("deciding_index"),

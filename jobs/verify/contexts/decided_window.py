@@ -27,7 +27,7 @@ def _moments(rows: DataFrame, tolerance: Column) -> DataFrame:
     went_on = surely(attribution.clock_went_on(prepared, completed))
 
     def once(moment: Column) -> Column:
-        return F.when(went_on & ~surely(came_twice(moment, tolerance)), moment)
+        return F.when(went_on & ~came_twice(moment, tolerance), moment)
 
     apart = 2 * F.col("apart_ms")
     ends = F.array(

@@ -78,7 +78,7 @@ def _aborts() -> Column:
 
 def _kinds(partition_info: DataFrame, tolerance: int) -> DataFrame:
     """What contradictions ask of a partition; there_since_ms: see `first_since`."""
-    twice = surely(came_twice(F.col("first_dated_ms"), F.lit(tolerance)))
+    twice = came_twice(F.col("first_dated_ms"), F.lit(tolerance))
     # Nobody makes a topic of the coordinators again.
     never_again = F.col("coordinator_topic") | surely(F.col("created_once"))
     since = F.when(never_again, F.lit(0)).when(~twice, F.col("first_dated_ms"))

@@ -19,7 +19,6 @@ from jobs.verify.contexts.decided_window import nearest_markers
 from schemas.topics import TXN_LOG_TOPIC
 from udfs.rules.absence import partitions_proven
 from udfs.rules.extent import is_replicated
-from udfs.rules.logic import surely
 
 OF_TRANSACTION = ["partition_index", "producer_id", "transaction_number"]
 
@@ -156,7 +155,7 @@ def gone_on(
     records = owners.select(
         "producer_id", "producer_epoch", F.try_add("record_timestamp", apart).alias("at_ms")
     )
-    twice = surely(came_twice(F.col("at_ms"), apart))
+    twice = came_twice(F.col("at_ms"), apart)
     asked = (
         opened.filter(F.size("holes") > 0)
         .select(*OF_TRANSACTION, "highest_epoch", "last_offset", "set_backs")

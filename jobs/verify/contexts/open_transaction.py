@@ -103,6 +103,11 @@ def runs_here() -> Column:
     return surely(active & listed)
 
 
+def _is_two_phase_commit() -> Column:
+    """Whether a coordinator of its own ends the transaction, however long that takes (KIP-939)."""
+    return surely(F.col("coordinator.timeout_ms") == TWO_PHASE_COMMIT_TIMEOUT)
+
+
 def coordinator_columns(
     now: int | None, late_slack: int, clock_tolerance: int, epoch: str = "highest_epoch"
 ) -> list[Column]:
@@ -146,9 +151,7 @@ def coordinator_columns(
         runs_here().alias("coordinator_covers_partition"),
         F.col("coordinator").isNotNull().alias("coordinator_known"),
         surely(F.col("coordinator.lost_behind")).alias("coordinator_lost"),
-        surely(F.col("coordinator.timeout_ms") == TWO_PHASE_COMMIT_TIMEOUT).alias(
-            "two_phase_commit"
-        ),
+        _is_two_phase_commit().alias("two_phase_commit"),
         surely(one_moment | (partition_covers & coordinator_covers)).alias("copies_agree"),
         surely(surely(rests_above) | _went_on(epoch)).alias("coordinator_went_on"),
         surely(one_moment | partition_covers).alias("copied_behind_coordinator"),
@@ -193,17 +196,14 @@ def _began_behind(clock_tolerance: int) -> Column:
     (`TransactionMetadata.prepareAddPartitions`, all releases). Not where a clock came to one of the
     two moments twice, or a new leader may take the record back.
     """
-    lay_there, started, apart = (
-        F.col("begun_by_ms"),
-        F.col("coordinator.start_ms"),
-        F.lit(clock_tolerance),
-    )
+    lay_there, started = F.col("begun_by_ms"), F.col("coordinator.start_ms")
+    apart = F.lit(clock_tolerance)
     began: Column = (
         _running()
         & F.col("coordinator.replicated")
         & surely_before(lay_there, started, apart)
-        & ~surely(came_twice(lay_there, apart))
-        & ~surely(came_twice(started, apart))
+        & ~came_twice(lay_there, apart)
+        & ~came_twice(started, apart)
     )
     return surely(began)
 
@@ -220,7 +220,7 @@ def _one_clock(clock_tolerance: int) -> Column:
     ended_here = covers(F.col("complete_up_to_ms"), F.col("decided_until_ms"), clock_tolerance)
     alone = ended_here & (earlier.isNull() | surely_before(earlier, marked, tolerance))
     told: Column = surely(F.col("single_broker") | alone)
-    return told & ~surely(came_twice(marked, tolerance))
+    return told & ~came_twice(marked, tolerance)
 
 
 def late_write_columns(clock_tolerance: int) -> list[Column]:
@@ -361,7 +361,7 @@ def _running() -> Column:
         (F.col("outcome") == "open")
         & runs_here()
         & (F.col("coordinator.state") == STATE_NAMES[ONGOING])
-        & ~surely(F.col("coordinator.timeout_ms") == TWO_PHASE_COMMIT_TIMEOUT)
+        & ~_is_two_phase_commit()
     )
 
 

@@ -7,7 +7,7 @@ these facts. A newer version of one of these may hold anything, and is an `Undec
 
 import base64
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from udfs.wire.errors import WireError
 from udfs.wire.fields import FieldReader
@@ -16,8 +16,6 @@ from udfs.wire.varint import decode_unsigned_varint
 # Resource types of a ConfigRecord (`ConfigResource.Type`).
 TOPIC_RESOURCE, BROKER_RESOURCE = 2, 4
 FRAME_VERSION = 1
-# ProducerIdsBlock.PRODUCER_ID_BLOCK_SIZE, all releases: so many producer ids a broker gets at once.
-PRODUCER_ID_BLOCK_SIZE = 1_000
 # Reason of the Undecodable fact that stands for the abort of a metadata transaction.
 ABORTED = "transaction_aborted"
 
@@ -55,17 +53,6 @@ class ProducerIds(NamedTuple):
     """A block of producer ids was given out; the next one begins with `next_producer_id`."""
 
     next_producer_id: int
-
-
-def overlaps_block_before(previous_next: Any, next_producer_id: Any) -> Any:
-    """Whether the block in front of `next_producer_id` has ids below `previous_next`.
-
-    `ProducerIdControlManager.generateNextProducerId` (3.0 and later) adds a block to what the
-    newest record says, and the next record has the sum. What was taken from ZooKeeper was counted
-    in such blocks, too. Plain numbers or arrays of int64; at the lowest of these it may say no.
-    """
-    below = next_producer_id - PRODUCER_ID_BLOCK_SIZE < previous_next
-    return below | (next_producer_id <= previous_next)
 
 
 class Migrated(NamedTuple):

@@ -13,26 +13,19 @@ one in front of lost records of its transaction, as its abort may be among them.
 Evidence: both records of `__cluster_metadata`.
 """
 
-from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
-from udfs.rules.logic import surely
-from udfs.wire.metadata.metadata_log import PRODUCER_ID_BLOCK_SIZE
-
-
-def _overlaps() -> Column:
-    """`overlaps_block_before` of any 64 bits."""
-    before, here = F.col("previous_next_producer_id"), F.col("next_producer_id")
-    return (here <= before) | surely(F.try_subtract(here, before) < PRODUCER_ID_BLOCK_SIZE)
-
+from udfs.rules.producer_ids import overlaps_block_before
 
 CHECK = Check(
     code="producer_block_regression",
     severity=ERROR,
     context="producer_block",
     source="ProducerIdControlManager.generateNextProducerId",
-    fires=_overlaps,
+    fires=lambda: overlaps_block_before(
+        F.col("previous_next_producer_id"), F.col("next_producer_id")
+    ),
     expected=lambda: text("next producer id at least 1000 above {previous_next_producer_id}"),
     found=lambda: text("{next_producer_id}"),
     proofs=(
