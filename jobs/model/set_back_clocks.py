@@ -7,7 +7,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from schemas.log_row import SET_BACK
-from udfs.rules.clock import ADJUSTED_MS, comes_twice
+from udfs.rules.clock import ADJUSTED_MS, comes_twice, comes_twice_within
 from udfs.rules.logic import surely
 
 ROWS = f"array<{SET_BACK.simpleString()}>"
@@ -60,10 +60,15 @@ def came_twice(moment: Column, tolerance: Column) -> Column:
 
     Of rows with the column `set_backs`.
     """
+    return came_twice_within(moment, moment, tolerance)
+
+
+def came_twice_within(begin: Column, end: Column, tolerance: Column) -> Column:
+    """Whether a clock of the dump came to one of these moments twice, both ends inclusive."""
     twice: Column = surely(
         F.exists(
             "set_backs",
-            lambda one: comes_twice(moment, one["from_ms"], one["to_ms"], tolerance),
+            lambda one: comes_twice_within(begin, end, one["from_ms"], one["to_ms"], tolerance),
         )
     )
     return twice

@@ -153,7 +153,9 @@ def histories(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFram
     null for none), history_covers_ms (the copy is complete up to this moment),
     history_clean_shutdown, and, where the first record that names it is a Complete record of
     transaction.version 2, whose Prepare record is gone: first_epoch, first_commit, first_id,
-    first_whole (none after it is missing).
+    first_whole (none after it is missing). known_from_ms, known_to_ms: the moments of the first
+    record that names it and behind which none is missing, and of the last one: every decision in
+    between is there.
     """
     found = txn_log_records.groupBy("partition_index").agg(F.min("offset").alias("first_offset"))
     copies = partition_info.select(
@@ -178,6 +180,8 @@ def histories(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFram
         F.min(F.when(in_tail, F.col("producer_epoch"))).alias("lowest_epoch"),
         F.max(F.when(replicated, epoch_in_effect(recorded("")))).alias("newest_epoch"),
         F.min(F.struct(*OF_FIRST)).alias("first"),
+        F.min(F.when(in_tail, F.struct("offset", "timestamp"))).alias("known_from"),
+        F.max(F.when(in_tail, F.struct("offset", "timestamp"))).alias("known_to"),
     )
     known_above = (
         F.when(F.col("tail_from") == 0, F.lit(FROM_THE_BEGINNING))
@@ -192,6 +196,8 @@ def histories(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFram
             known_above.alias("known_above"),
             "history_clean_shutdown",
             *_first_outcome(),
+            F.col("known_from.timestamp").alias("known_from_ms"),
+            F.col("known_to.timestamp").alias("known_to_ms"),
         )
     )
     return (

@@ -10,7 +10,8 @@ COLUMNS = """
     bigint, lowest_leader_epoch int, highest_leader_epoch int, latest_leader_epoch int, epoch_shared
     int, with_transaction_version_1 int, with_transaction_version_2 int, pending int, markers
     bigint, closing bigint, marker_place bigint, marker_offset bigint, marker_length int,
-    earliest_marker bigint, latest_marker bigint, markers_ms double, lowest_coordinator_epoch int,
+    earliest_marker bigint, latest_marker bigint, markers_ms double, known_markers bigint,
+    known_closing bigint, known_markers_ms double, lowest_coordinator_epoch int,
     highest_coordinator_epoch int, lowest_raised_coordinator_epoch int,
     highest_raised_coordinator_epoch int, unraised_place bigint, unraised_offset bigint,
     unraised_first bigint, unraised_last bigint, raised_place bigint, raised_offset bigint,
@@ -29,7 +30,8 @@ COLUMNS = """
     committed_id string, committed_epoch int, committed_offset bigint, committed_complete boolean,
     committed_index int, history_covers_ms bigint, newest_epoch int, known_above int,
     history_clean_shutdown boolean, first_epoch int, first_commit boolean, first_id string,
-    first_whole boolean, newest_id string, newest_record bigint, last_epoch int, last_commit
+    first_whole boolean, known_from_ms bigint, known_to_ms bigint,
+    newest_id string, newest_record bigint, last_epoch int, last_commit
     boolean, last_id string, newest_owner bigint, owners_of_data bigint, later_start_ms bigint,
     running_epoch int, running_partitions array<string>, running_start_ms bigint, decided_place
     bigint, decided_length int, coordinator_broker int, coordinator_clean_shutdown boolean,

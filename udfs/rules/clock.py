@@ -69,7 +69,14 @@ def comes_twice(moment_ms: Values, from_ms: Values, to_ms: Values, tolerance_ms:
     `from_ms`, `to_ms`: the moments before and after, of which a log has samples only. Null where
     one is.
     """
-    return (moment_ms >= to_ms - tolerance_ms) & (moment_ms <= from_ms + tolerance_ms)
+    return comes_twice_within(moment_ms, moment_ms, from_ms, to_ms, tolerance_ms)
+
+
+def comes_twice_within(
+    begin_ms: Values, end_ms: Values, from_ms: Values, to_ms: Values, tolerance_ms: Values
+) -> Values:
+    """The same of any moment from `begin_ms` to `end_ms`, both inclusive."""
+    return (end_ms >= to_ms - tolerance_ms) & (begin_ms <= from_ms + tolerance_ms)
 
 
 def counted_pause(pause_ms: Values) -> Values:

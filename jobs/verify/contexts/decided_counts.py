@@ -9,7 +9,7 @@ from operator import or_
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
-from jobs.model.set_back_clocks import came_twice
+from jobs.model.set_back_clocks import came_twice, came_twice_within
 from jobs.verify.contexts.decided_matching import (
     ANY_LEADER_EPOCH,
     KEY,
@@ -17,6 +17,7 @@ from jobs.verify.contexts.decided_matching import (
     changes_coordinator,
     has_too_many,
     in_effect,
+    lacks_known,
     lacks_markers,
     listed_decisions,
 )
@@ -65,7 +66,9 @@ def with_counts(
     misplaced = F.col("misplaced")
     # Where neither marker nor data are there, all is lost, and an order shows nothing.
     here = F.col("markers").isNotNull() | F.col("data_run").isNotNull()
-    wanted = (lacks_markers() & here) | has_too_many() | misplaced
+    beside = surely(_shown_beside())
+    wanted = (lacks_markers() & here) | has_too_many() | misplaced | beside
+    shown = (lacks_markers() & here) | misplaced
     keys = (
         rows.filter(wanted | changes_coordinator())
         .groupBy(*OF_EPOCH, "listed")
@@ -73,18 +76,23 @@ def with_counts(
                for one, name in ((True, "commits_from"), (False, "aborts_from"))],
              F.max("whole_to").alias("whole_to"),
              F.max("earlier_end").alias("earlier_end"),
-            F.max("apart_ms").alias("apart_ms"),
+             F.max("apart_ms").alias("apart_ms"),
+             F.max(F.col("commit") & shown).alias("commits_shown"),
+             F.max(~F.col("commit") & shown).alias("aborts_shown"),
+             F.max(F.col("commit") & lacks_known(fewer_only=True)).alias("commits_fewer"),
+             F.max(~F.col("commit") & lacks_known(fewer_only=True)).alias("aborts_fewer"),
+             F.first("set_backs").alias("set_backs"),
              F.max(has_too_many() & (F.col("with_transaction_version_2") == 0)).alias("too_many"))
     )  # fmt: skip
     counted = _counted(_events(keys, decided, markers, tolerance))
-    found = _of_markers(counted).join(_of_decisions(counted), on=KEY, how="full")
+    found = _of_markers(counted).join(_of_decisions(counted, tolerance), on=KEY, how="full")
     # A row gets only what it was counted for: the other outcome of its epoch may be regular. Where
     # it has no marker, its number proves nothing further, but the next marker is of use.
     marked = F.col("markers").isNotNull()
     asked = {
-        "short_next": lacks_markers() | misplaced,
-        "short": (lacks_markers() & marked) | misplaced,
-        "opposing": misplaced,
+        "short_next": lacks_markers() | misplaced | beside,
+        "short": (lacks_markers() & marked) | misplaced | beside,
+        "opposing": misplaced | beside,
         "premature": misplaced,
         "odd": changes_coordinator(),
         "stale": has_too_many() | F.col("prepares").isNull(),
@@ -161,6 +169,17 @@ def _misplaced(tolerance: Column) -> Column:
     return surely(asked & one_clock & moved & shown)
 
 
+def _shown_beside() -> Column:
+    """Whether a marker may be missing that surplus ones hide, which only those around it show.
+
+    There are more markers than decisions, as an operator aborted; or of those that the log has a
+    decision of, some are missing or moved; or a wrong clock might move them. Transactions of
+    several ids have no order.
+    """
+    asked = has_too_many() | lacks_known() | at_other_moments()
+    return asked & F.col("markers").isNotNull() & ~surely(F.col("several_ids"))
+
+
 def _surplus() -> dict[str, Column]:
     """stale_* of rows with a marker too many that no moment shows, counting both outcomes.
 
@@ -228,7 +247,11 @@ def _decision_events(keys: DataFrame, decided: DataFrame, tolerance: Column) -> 
         )
         .filter(own | (F.col("data_epoch") == F.col("marker_epoch")))
         .select(*OF_EPOCH, "commit", F.col("prepare_offset").alias("at"), own.alias("own"),
-                _due().alias("due"), of_decision.alias("decision"),
+                _due().alias("due"), of_decision.alias("decision"), "set_backs",
+                F.when(F.col("commit"), F.col("commits_shown")).otherwise(F.col("aborts_shown"))
+                .alias("shown"),
+                F.when(F.col("commit"), F.col("commits_fewer")).otherwise(F.col("aborts_fewer"))
+                .alias("fewer"),
                 F.explode(moments).alias("moment"))
         .select("*", "moment.*")
         .drop("moment")
@@ -279,7 +302,8 @@ def _counted(events: DataFrame) -> DataFrame:
     outcome, from PREPARED on. commits_before: COMMIT decisions, from ALLOWED on. next_commit,
     later_commit: whether the next decision commits, and the next one that is surely later.
     away_from_commits: no COMMIT decision may have its marker then, from ALLOWED on.
-    markers_so_far: markers of the outcome of the event.
+    markers_so_far: markers of the outcome of the event; any_so_far, all_markers: of both, and all
+    of the epoch.
     alone: it is a marker, and no moment of a decision with its outcome. foreign: the last such
     marker of the other outcome; against: the last decision of the other outcome that may have one.
     """
@@ -316,6 +340,8 @@ def _counted(events: DataFrame) -> DataFrame:
         F.when(commit, number(is_marker & commit, nothing))
         .otherwise(number(is_marker & ~commit, nothing))
         .alias("markers_so_far"),
+        number(is_marker, nothing).alias("any_so_far"),
+        F.sum(is_marker.cast("int")).over(Window.partitionBy(*OF_EPOCH)).alias("all_markers"),
         _next(F.when(F.col("kind") == PREPARED, commit), following).alias("next_commit"),
         _next(F.when(allowed, commit), following).alias("later_commit"),
         _next(F.when(is_marker, F.col("marker")), following).alias("next_marker"),
@@ -328,19 +354,22 @@ def _counted(events: DataFrame) -> DataFrame:
         F.when(commit, open_aborts).otherwise(open_commits).alias("open_otherwise"),
     )  # fmt: skip
 
-    def last_of_the_other(which: Column, value: Column) -> Column:
-        of_commit, of_abort = (
-            F.last(F.when(which & one, value), ignorenulls=True).over(so_far)
-            for one in (commit, ~commit)
-        )
-        return F.when(commit, of_abort).otherwise(of_commit)
-
     return counted.withColumns(
         {
-            "foreign": last_of_the_other(F.col("alone"), F.struct("time", "marker")),
-            "against": last_of_the_other(opens, F.col("decision")),
+            "foreign": _last_of_the_other(F.col("alone"), F.struct("time", "marker"), so_far),
+            "against": _last_of_the_other(opens, F.col("decision"), so_far),
         }
     )
+
+
+def _last_of_the_other(which: Column, value: Column, so_far: WindowSpec) -> Column:
+    """The last value up to a row, of those events with the other outcome."""
+    commit = F.col("commit")
+    of_commit, of_abort = (
+        F.last(F.when(which & one, value), ignorenulls=True).over(so_far)
+        for one in (commit, ~commit)
+    )
+    return F.when(commit, of_abort).otherwise(of_commit)
 
 
 def _next(value: Column, following: WindowSpec) -> Column:
@@ -426,25 +455,30 @@ def _opposing() -> Column:
     return F.when(surely(unmarked & inside), _against(F.col("foreign.marker"), F.col("decision")))
 
 
-def _of_decisions(counted: DataFrame) -> DataFrame:
-    """The first decision, in each row, that cannot have a marker of its own."""
+def _with_surroundings(owed: DataFrame, tolerance: Column) -> DataFrame:
+    """Adds told: the markers around a decision show that the clocks of its moment agree.
 
-    def at_event(kind: int, value: str) -> Column:
-        return F.max(F.when(F.col("kind") == kind, F.col(value)))
+    A marker, of either outcome, lies where the decision before was made, and where the next one
+    was; of the last decision, in its own place. And no marker of the epoch is later than the last
+    decision, which has one; or none is earlier than the first. A clock that is wrong moves them
+    all, or those of a time. No clock came twice to a moment of the epoch.
+    """
+    epoch = Window.partitionBy(*OF_EPOCH)
+    order = epoch.orderBy("at")
+    marked = F.col("any_until") > F.col("any_before")
+    before, behind = F.lag(marked).over(order), F.lead(marked).over(order)
+    around = F.coalesce(before, behind & F.col("fewer")) & F.coalesce(behind, marked)
+    at_begin = before.isNull() & marked & (F.col("any_before") == 0)
+    at_end = behind.isNull() & marked & (F.col("any_until") == F.col("all_markers"))
+    placed = owed.select("*", around.alias("around"), (at_begin | at_end).alias("at_edge"))
+    begin, end = F.min("opened").over(epoch), F.max("closed").over(epoch)
+    once = ~came_twice_within(begin, end, tolerance)
+    told = F.col("around") & F.max("at_edge").over(epoch) & once
+    return placed.withColumn("told", F.col("shown") | surely(told))
 
-    # Any of its events has the decision; F.max of a struct is that of equal ones.
-    owed = (
-        counted.filter(F.col("own") & F.col("due"))
-        .groupBy(*KEY, "at")
-        .agg(
-            at_event(OPENS, "markers_so_far").alias("before"),
-            at_event(CLOSES, "markers_so_far").alias("until"),
-            at_event(OPENS, "time").alias("opened"),
-            at_event(CLOSES, "foreign").alias("foreign"),
-            at_event(PREPARED, "next_marker").alias("next_marker"),
-            F.max("decision").alias("decision"),
-        )
-    )
+
+def _with_lacks(owed: DataFrame) -> DataFrame:
+    """Adds lacks, and prepared and completed, between which it is counted; and `_opposing`."""
     order = Window.partitionBy(*KEY).orderBy("at")
     so_far = order.rowsBetween(Window.unboundedPreceding, 0)
     onward = (
@@ -467,9 +501,43 @@ def _of_decisions(counted: DataFrame) -> DataFrame:
         {"room": F.col("from.room"), "prepared": F.col("from.prepared")}
     )
     lacks = attribution.lacks_marker(F.col("most_until"), F.col("number"), F.col("room"))
+    # What the count lacks further on may be what an earlier decision lacks, which nothing tells.
+    alone = F.col("shown") | (F.col("until") == F.col("before"))
+    return with_room.withColumn("lacks", surely(lacks & alone))
+
+
+def _of_decisions(counted: DataFrame, tolerance: Column) -> DataFrame:
+    """The first decision, in each row, that cannot have a marker of its own.
+
+    In a row that neither the number of its markers nor their moments accuse, only one that is told
+    (`_with_surroundings`).
+    """
+
+    def at_event(kind: int, value: str) -> Column:
+        return F.max(F.when(F.col("kind") == kind, F.col(value)))
+
+    # Any of its events has the decision; F.max of a struct is that of equal ones.
+    owed = (
+        counted.filter("own")
+        .groupBy(*KEY, "at")
+        .agg(
+            at_event(OPENS, "markers_so_far").alias("before"),
+            at_event(CLOSES, "markers_so_far").alias("until"),
+            at_event(OPENS, "any_so_far").alias("any_before"),
+            at_event(CLOSES, "any_so_far").alias("any_until"),
+            at_event(OPENS, "time").alias("opened"),
+            at_event(CLOSES, "time").alias("closed"),
+            at_event(CLOSES, "foreign").alias("foreign"),
+            at_event(PREPARED, "next_marker").alias("next_marker"),
+            F.max("decision").alias("decision"),
+            *[F.max(name).alias(name) for name in ("due", "all_markers", "shown", "fewer")],
+            F.first("set_backs").alias("set_backs"),
+        )
+    )
+    lacking = _with_lacks(_with_surroundings(owed, tolerance).filter("due"))
     short = F.struct("at", "decision", "next_marker", "prepared", "completed")
     first = (
-        with_room.withColumn("lacks", surely(lacks))
+        lacking.filter("told")
         .filter(F.col("lacks") | F.col("opposing").isNotNull())
         .groupBy(*KEY)
         .agg(F.min(F.when(F.col("lacks"), short)).alias("short"),

@@ -54,6 +54,9 @@ OF_MARKERS = {
     "earliest_marker": F.min,
     "latest_marker": F.max,
     "markers_ms": F.sum,
+    "known_markers": F.sum,
+    "known_closing": F.sum,
+    "known_markers_ms": F.sum,
     "lowest_coordinator_epoch": F.min,
     "highest_coordinator_epoch": F.max,
     "lowest_raised_coordinator_epoch": F.min,
@@ -130,7 +133,7 @@ def _prepared(decided: DataFrame, partition_info: DataFrame) -> DataFrame:
             F.col("prepare_timestamp").alias("earliest_prepare"),
             F.col("prepare_timestamp").alias("latest_prepare"),
             # As a double: sums of whatever stands in a file do not overflow.
-            F.col("prepare_timestamp").cast("double").alias("prepares_ms"),
+            F.when(completed, F.col("prepare_timestamp")).cast("double").alias("prepares_ms"),
             F.col("complete_timestamp").cast("double").alias("completes_ms"),
             F.when(completed, F.col("prepare_timestamp")).alias("completed_prepare"),
             F.when(completed, F.col("start_ms")).alias("completed_start"),
@@ -185,7 +188,13 @@ def _marked(markers: DataFrame, known: DataFrame) -> DataFrame:
     own = may_have_epoch_of_data()
     place = place_number("file_index", "marker_position")
     above = known.select(
-        "producer_id", "known_above", "last_epoch", "last_commit", "first_epoch", "first_commit"
+        "producer_id", "known_above", "known_from_ms", "known_to_ms",
+        "last_epoch", "last_commit", "first_epoch", "first_commit",
+    )  # fmt: skip
+    # Its decision is one of those that the log has from the first one on behind which none is gone.
+    is_known = surely(
+        (F.col("marker_timestamp") >= F.col("known_from_ms"))
+        & (F.col("marker_timestamp") - ADJUSTED_MS <= F.col("known_to_ms"))
     )
 
     def contradicts(record: str) -> Column:
@@ -210,6 +219,9 @@ def _marked(markers: DataFrame, known: DataFrame) -> DataFrame:
         F.col("marker_timestamp").alias("earliest_marker"),
         F.col("marker_timestamp").alias("latest_marker"),
         F.col("marker_timestamp").cast("double").alias("markers_ms"),
+        is_known.cast("long").alias("known_markers"),
+        (is_known & F.col("first_offset").isNotNull()).cast("long").alias("known_closing"),
+        F.when(is_known, F.col("marker_timestamp")).cast("double").alias("known_markers_ms"),
         F.col("coordinator_epoch").alias("lowest_coordinator_epoch"),
         F.col("coordinator_epoch").alias("highest_coordinator_epoch"),
         F.when(~own, F.col("coordinator_epoch")).alias("lowest_raised_coordinator_epoch"),
@@ -298,10 +310,31 @@ def at_other_moments() -> Column:
     alike = (F.col("markers") == F.col("prepares")) & (F.col("prepares") == F.col("completes"))
     early_begin = F.col("earliest_marker") + ADJUSTED_MS < F.col("earliest_prepare")
     late_end = F.col("latest_marker") > F.col("complete_timestamp") + ADJUSTED_MS
-    apart = ADJUSTED_MS + KEPT_IN_TIME_MS * F.col("prepares")
-    early = F.col("markers_ms") + apart < F.col("prepares_ms")
-    late = F.col("markers_ms") > F.col("completes_ms") + apart
-    return surely(shared & (early_end | (alike & (early_begin | late_end | early | late))))
+    moved = early_begin | late_end | _moved(F.col("markers_ms"))
+    return surely(shared & (early_end | (alike & moved)))
+
+
+def _moved(markers_ms: Column) -> Column:
+    """Whether the sum of as many markers as completed decisions, ms, is not between theirs."""
+    apart = ADJUSTED_MS + KEPT_IN_TIME_MS * F.col("completes")
+    early = markers_ms + apart < F.col("prepares_ms")
+    late = markers_ms > F.col("completes_ms") + apart
+    moved: Column = early | late
+    return moved
+
+
+def lacks_known(fewer_only: bool = False) -> Column:
+    """Whether the same shows of the markers from the first to the last record of the id alone.
+
+    Those in front of that belong to decisions that are compacted away, and those behind it to
+    decisions that the copy of the coordinator's log is too old for. It rests on two clocks.
+    `fewer_only`: their number shows it, not their moments.
+    """
+    shared = F.col("with_transaction_version_1") == 1
+    fewer = F.coalesce("known_closing", F.lit(0)) < F.col("completes")
+    alike = F.col("known_markers") == F.col("completes")
+    moved = alike & _moved(F.col("known_markers_ms"))
+    return surely(shared & (fewer if fewer_only else fewer | moved))
 
 
 def has_too_many() -> Column:
@@ -331,7 +364,8 @@ def regular() -> Column:
     agrees = (
         unraised
         & raised
-        & ~(lacks_markers() | at_other_moments() | has_too_many() | changes_coordinator())
+        & ~(lacks_markers() | lacks_known() | at_other_moments())
+        & ~(has_too_many() | changes_coordinator())
         & (F.col("lowest_coordinator_epoch") >= F.col("lowest_leader_epoch"))
         & (F.col("highest_coordinator_epoch") <= F.col("latest_leader_epoch"))
         & (F.col("earliest_marker") >= F.col("earliest_prepare"))
