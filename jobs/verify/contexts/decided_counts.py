@@ -3,6 +3,7 @@
 Markers of one epoch and outcome look alike, so only their number up to a moment can be compared.
 """
 
+from collections.abc import Callable
 from functools import reduce
 from operator import or_
 
@@ -66,24 +67,10 @@ def with_counts(
     misplaced = F.col("misplaced")
     # Where neither marker nor data are there, all is lost, and an order shows nothing.
     here = F.col("markers").isNotNull() | F.col("data_run").isNotNull()
-    beside = surely(_shown_beside())
-    wanted = (lacks_markers() & here) | has_too_many() | misplaced | beside
     shown = (lacks_markers() & here) | misplaced
-    keys = (
-        rows.filter(wanted | changes_coordinator())
-        .groupBy(*OF_EPOCH, "listed")
-        .agg(*[F.min(F.when(F.col("commit") == one, F.col("whole_from"))).alias(name)
-               for one, name in ((True, "commits_from"), (False, "aborts_from"))],
-             F.max("whole_to").alias("whole_to"),
-             F.max("earlier_end").alias("earlier_end"),
-             F.max("apart_ms").alias("apart_ms"),
-             F.max(F.col("commit") & shown).alias("commits_shown"),
-             F.max(~F.col("commit") & shown).alias("aborts_shown"),
-             F.max(F.col("commit") & lacks_known(fewer_only=True)).alias("commits_fewer"),
-             F.max(~F.col("commit") & lacks_known(fewer_only=True)).alias("aborts_fewer"),
-             F.first("set_backs").alias("set_backs"),
-             F.max(has_too_many() & (F.col("with_transaction_version_2") == 0)).alias("too_many"))
-    )  # fmt: skip
+    beside = surely(_shown_beside())
+    wanted = shown | beside | has_too_many() | changes_coordinator()
+    keys = _keys(rows.filter(wanted), shown)
     counted = _counted(_events(keys, decided, markers, tolerance))
     found = _of_markers(counted).join(_of_decisions(counted, tolerance), on=KEY, how="full")
     # A row gets only what it was counted for: the other outcome of its epoch may be regular. Where
@@ -105,6 +92,35 @@ def with_counts(
             if name.startswith(tuple(asked))
         }
     )
+
+
+def _keys(rows: DataFrame, shown: Column) -> DataFrame:
+    """One row an epoch of a partition that is counted; `shown`: its number or moments accuse it.
+
+    commits_*, aborts_* (whole_from, shown, fewer): what the row of this outcome says.
+    """
+    too_many = has_too_many() & (F.col("with_transaction_version_2") == 0)
+    return rows.groupBy(*OF_EPOCH, "listed").agg(
+        *_of_either(F.min, F.col("whole_from"), "whole_from"),
+        *_of_either(F.max, shown, "shown"),
+        *_of_either(F.max, lacks_known(fewer_only=True), "fewer"),
+        F.max("whole_to").alias("whole_to"),
+        F.max("earlier_end").alias("earlier_end"),
+        F.max("apart_ms").alias("apart_ms"),
+        F.first("set_backs").alias("set_backs"),
+        F.max(too_many).alias("too_many"),
+    )
+
+
+def _of_either(how: Callable[[Column], Column], value: Column, name: str) -> list[Column]:
+    """commits_NAME and aborts_NAME."""
+    outcomes = (("commits", F.col("commit")), ("aborts", ~F.col("commit")))
+    return [how(F.when(one, value)).alias(f"{prefix}_{name}") for prefix, one in outcomes]
+
+
+def _of_outcome(name: str) -> Column:
+    """That of the two which has the outcome of the row."""
+    return F.when(F.col("commit"), F.col(f"commits_{name}")).otherwise(F.col(f"aborts_{name}"))
 
 
 def _out_of_order(rows: DataFrame, decided: DataFrame, markers: DataFrame) -> DataFrame:
@@ -248,10 +264,7 @@ def _decision_events(keys: DataFrame, decided: DataFrame, tolerance: Column) -> 
         .filter(own | (F.col("data_epoch") == F.col("marker_epoch")))
         .select(*OF_EPOCH, "commit", F.col("prepare_offset").alias("at"), own.alias("own"),
                 _due().alias("due"), of_decision.alias("decision"), "set_backs",
-                F.when(F.col("commit"), F.col("commits_shown")).otherwise(F.col("aborts_shown"))
-                .alias("shown"),
-                F.when(F.col("commit"), F.col("commits_fewer")).otherwise(F.col("aborts_fewer"))
-                .alias("fewer"),
+                _of_outcome("shown").alias("shown"), _of_outcome("fewer").alias("fewer"),
                 F.explode(moments).alias("moment"))
         .select("*", "moment.*")
         .drop("moment")
@@ -265,7 +278,7 @@ def _due() -> Column:
         F.col("complete_offset") < F.col("earlier_end")
     )
     # What is older than the first decision of one outcome may be later than those of the other.
-    whole_from = F.when(F.col("commit"), F.col("commits_from")).otherwise(F.col("aborts_from"))
+    whole_from = _of_outcome("whole_from")
     due: Column = surely(
         attribution.surely_before(whole_from, F.col("prepare_timestamp"), F.col("apart_ms"))
         & copied_later
