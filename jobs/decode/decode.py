@@ -209,7 +209,7 @@ def _seams(rows: DataFrame) -> Seams:
     splits = rows.filter(F.col("kind") == log_row.SUMMARY).select(
         "file_index", "split_start",
         *[f"summary.{name}" for name in ("first_found", "end", "length", "reaches_next",
-                                         "last_offset", "cleaner_traces", "shrank")],
+                                         "last_offset", "cleaner_traces", "absent", "shrank")],
     )  # fmt: skip
     # A split in which no batch starts passes on where the chain before it had arrived.
     arrived = F.when(F.col("first_found").isNotNull(), F.struct("end"))
@@ -227,7 +227,7 @@ def _seams(rows: DataFrame) -> Seams:
         F.max("broken").alias("broken"),
         F.max("reaches_next").alias("reaches_next"),
         F.max("last_offset").alias("last_offset"),
-        F.max("cleaner_traces").alias("cleaned"),
+        F.max(F.col("cleaner_traces") | (F.col("absent") > 0)).alias("cleaned"),
         F.max("shrank").alias("shrank"),
     )
     totals = by_file.collect()

@@ -19,7 +19,10 @@ OF_A_SEGMENT = ("segment", "txn_index", "offset_index", "time_index", "producer_
 
 
 class Reach(NamedTuple):
-    """A segment that holds offsets of the next one. `cleaned`: it has gaps or emptied batches."""
+    """A segment that holds offsets of the next one.
+
+    `cleaned`: offsets or records are missing in it, or a batch has a delete horizon.
+    """
 
     last_offset: int
     cleaned: bool
@@ -28,9 +31,9 @@ class Reach(NamedTuple):
 def superseded(dump: Dump, reaching: Mapping[int, Reach]) -> list[DumpFile]:
     """The segments that a swap of the cleaner explains. `reaching`: file_index -> how far.
 
-    A broker that had stopped left no swap half done. Above its checkpoint the cleaner had not been,
-    unless a first pass, which writes none before it ends, left its traces in the merged segment.
-    The newest segment is never cleaned.
+    A broker that had stopped left no swap half done. The cleaner's checkpoint is written when a
+    pass ends, so a partition that it lists may have merged segments above it. A first pass, which
+    it does not show, leaves its traces. The newest segment is never cleaned.
     """
     return [
         old
@@ -49,9 +52,7 @@ def _of_partition(one: DumpPartition, reaching: Mapping[int, Reach]) -> Iterator
         last = reach.last_offset
         old = list(takewhile(lambda file: _base(file) <= last, closed[number + 1 :]))  # noqa: B023
         may_be_cleaned = (
-            reach.cleaned
-            or one.topic in CLEANED_TOPICS
-            or (one.cleaner_checkpoint or 0) > max(_base(file) for file in old)
+            reach.cleaned or one.topic in CLEANED_TOPICS or one.cleaner_checkpoint is not None
         )
         if may_be_cleaned and not any(file.file_index in reaching for file in old):
             yield from old

@@ -8,18 +8,36 @@ transactions after such an entry are not found, and their records are delivered.
 
 When it is legal: after a power failure the index of a segment that was not flushed may have zeros
 in place of entries; the broker makes it anew when it starts (LogSegment.recover). Without a clean
-shutdown nothing else is known either at or above the high watermark, or where a cleaner may be. An
+shutdown nothing else is known either at or above the high watermark, or where a cleaner may be: a
+merged segment may have been copied before it was merged, and its index after that. An
 incomplete last entry is ignored by brokers and does not count as an entry.
 
 Evidence: the entry.
 """
 
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.conditions import unsettled_index
-from jobs.verify.contexts.txn_index_entry import is_malformed
+from jobs.verify.contexts.txn_index_entry import is_malformed, lies_behind_segment
 from jobs.verify.remedies import rebuild_index
+from jobs.verify.verdict import DUMP_BEFORE_EVENT, inconclusive
+
+
+def _of_a_merged_segment() -> Column:
+    """Whether the index may be of after a first pass of the cleaner, and its segment of before.
+
+    The index of a merged segment has the entries of all segments of its group
+    (`CleanedTransactionMetadata.onControlBatchRead`), and the log still has the marker.
+    """
+    return (
+        F.col("first_pass_possible")
+        & lies_behind_segment()
+        & F.col("marker_offset").isNotNull()
+        & (F.col("marker_offset") < F.col("newest_base"))
+    )
+
 
 CHECK = Check(
     code="txnindex_malformed",
@@ -27,7 +45,10 @@ CHECK = Check(
     context="txn_index_entry",
     source="TransactionIndex.append",
     fires=is_malformed,
-    excuses=unsettled_index("entry.last"),
+    excuses=(
+        *unsettled_index("entry.last"),
+        inconclusive(DUMP_BEFORE_EVENT, _of_a_merged_segment),
+    ),
     expected=lambda: text(
         "version 0, first <= last, last above {before} and inside the segment",
         before=F.col("entry.previous_last"),

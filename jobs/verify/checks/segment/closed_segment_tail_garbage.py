@@ -10,15 +10,33 @@ When it is legal: not after a clean shutdown. Without one, zeros at the end of t
 are preallocated space (log.preallocate) or the result of a crash. A closed segment is flushed some
 time after it was rolled: if it ends above the recovery point, a power failure may leave such bytes
 at or above the high watermark, and recovery truncates there; then the finding is inconclusive.
+So are zeros of a running broker behind which nothing is missing: the segment may have been copied
+before it was rolled, and trimmed.
 
 Evidence: the bytes.
 """
 
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, text
 from jobs.verify.conditions import unflushed_damage
 from jobs.verify.contexts.frame import zeros_of_a_clean_stop
+from jobs.verify.verdict import DUMP_BEFORE_EVENT, inconclusive
+from udfs.arrow.frames import ZERO_BYTES
+from udfs.rules.logic import surely
+
+
+def _preallocated() -> Column:
+    """Whether these are zeros that a running broker cut off after the segment was copied.
+
+    It does when it rolls the segment (`LogSegment.onBecomeInactiveSegment`).
+    """
+    nothing_missing = F.col("next_offset") == F.col("previous_last_offset") + 1
+    zeros = F.col("reason_of_failure") == ZERO_BYTES
+    cut_off: Column = ~F.col("clean_shutdown") & surely(zeros & nothing_missing)
+    return cut_off
+
 
 CHECK = Check(
     code="closed_segment_tail_garbage",
@@ -26,7 +44,7 @@ CHECK = Check(
     context="frame",
     source="LocalLog.roll",
     fires=lambda: F.col("tail") & (~F.col("active") | zeros_of_a_clean_stop()),
-    excuses=(unflushed_damage(),),
+    excuses=(unflushed_damage(), inconclusive(DUMP_BEFORE_EVENT, _preallocated)),
     expected=lambda: F.lit("the last batch ends the file"),
     found=lambda: text("{byte_length} bytes ({reason_of_failure})"),
     message=lambda: text(
