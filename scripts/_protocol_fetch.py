@@ -208,8 +208,8 @@ class PartitionFetch:
         return self._fetch_all(log)
 
     def _fetch_all(self, log: PartitionLog) -> Known:
-        """Fetches up to the high watermark that the first answer tells."""
-        asked, target, empty, gap = self.pace.now(), None, 0, None
+        """Fetches up to the high watermark of now."""
+        asked, target, empty, gap = self.pace.now(), self._high_watermark(), 0, None
         while True:
             if self.pace.stopped():
                 raise CopyError("interrupted")
@@ -225,9 +225,12 @@ class PartitionFetch:
             self.pace.spent(len(answer.records))
             self.pace.moved(log.end - begun)
             gap = gap or added.gap
-            target = answer.high_watermark if target is None else target
             empty = 0 if added.size else empty + 1
-            if log.end >= target or empty > EMPTY_ANSWERS:
+            if log.end >= target:
+                break
+            if empty > EMPTY_ANSWERS:
+                if answer.high_watermark < target:
+                    raise PassingError("the leader does not know yet what is replicated")
                 break
         if gap:
             self._note("compacted", from_offset=gap[0], to_offset=gap[1])
@@ -240,6 +243,16 @@ class PartitionFetch:
             answer.last_stable_offset,
             answer.log_start,
         )
+
+    def _high_watermark(self) -> int:
+        """What is replicated now.
+
+        A leader that was just elected answers a Fetch with an older mark, until its followers have
+        asked it. This question it refuses meanwhile (KIP-207, brokers of 2.2 and later).
+        """
+        error, offset = self.far.list_offset(self.partition, LATEST)
+        self._complain(error)
+        return offset
 
     def _look_at_the_end(self, log: PartitionLog) -> None:
         """A log that ends before its copy was truncated, where no leader epoch could tell."""

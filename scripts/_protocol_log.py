@@ -18,6 +18,7 @@ PREFIX = struct.Struct(">qiib")  # base offset, length, leader epoch (of magic 2
 PREFIX_BYTES = 12
 LAST_DELTA = struct.Struct(">i")
 LAST_DELTA_AT = 23
+OLD_ATTRIBUTES_AT, CODEC_MASK = 17, 7
 SMALLEST = {0: 14, 1: 22, 2: 49}  # magic -> bytes behind the prefix
 HEADER_BYTES = 61
 SEGMENT_BYTES = 1 << 30
@@ -26,13 +27,17 @@ CUT_SUFFIX = ".cut"
 
 
 class Batch(NamedTuple):
-    """A whole batch in a buffer: from `start` to `end`; offsets inclusive. Epoch -1 for none."""
+    """A whole batch in a buffer: from `start` to `end`; offsets inclusive. Epoch -1 for none.
+
+    `wrapper`: compressed messages of magic 0 or 1, of which only the last offset is told.
+    """
 
     start: int
     end: int
     first: int
     last: int
     leader_epoch: int
+    wrapper: bool
 
 
 class BrokenBatchError(CopyError):
@@ -56,8 +61,12 @@ def batches(buffer: bytes | memoryview | mmap.mmap) -> Iterator[Batch]:
         end = at + PREFIX_BYTES + length
         if end > size:
             return
-        delta = LAST_DELTA.unpack_from(buffer, at + LAST_DELTA_AT)[0] if magic == 2 else 0
-        yield Batch(at, end, first, first + delta, epoch if magic == 2 else -1)
+        if magic == 2:
+            delta = LAST_DELTA.unpack_from(buffer, at + LAST_DELTA_AT)[0]
+            yield Batch(at, end, first, first + delta, epoch, False)
+        else:
+            wrapper = bool(buffer[at + OLD_ATTRIBUTES_AT] & CODEC_MASK)
+            yield Batch(at, end, first, first, -1, wrapper)
         at = end
 
 
@@ -149,7 +158,8 @@ class PartitionLog:
                     f"{self.end} is the next offset: the log was rewritten"
                 )
             ends = [self.end, *(one.last + 1 for one in fresh)]
-            gaps = [(e, one.first) for e, one in zip(ends, fresh, strict=False) if one.first > e]
+            behind = [(e, one) for e, one in zip(ends, fresh, strict=False) if not one.wrapper]
+            gaps = [(e, one.first) for e, one in behind if one.first > e]
             gap = gaps[0] if gaps else None
         self._store(view, fresh)
         self.end, self.leader_epoch = fresh[-1].last + 1, fresh[-1].leader_epoch
@@ -157,15 +167,19 @@ class PartitionLog:
         return Appended(fresh[-1].end - fresh[0].start, gap)
 
     def _store(self, view: memoryview, fresh: list[Batch]) -> None:
-        """Writes batches that lie side by side, with one call a segment."""
-        start = fresh[0].start
+        """Writes batches that lie side by side, with one call a segment.
+
+        A segment that begins with a wrapper has the name of the offset behind the batch before.
+        """
+        start, behind = fresh[0].start, self.end
         file = self._file or self._open_newest(fresh[0])
         for one in fresh:
             there = self._size + one.start - start
             if there and there + one.end - one.start > self._segment_bytes:
                 _write(file, view[start : one.start])
                 start = one.start
-                file = self._open(f"{one.first:020d}{SUFFIX}")
+                file = self._open(f"{behind if one.wrapper else one.first:020d}{SUFFIX}")
+            behind = one.last + 1
         _write(file, view[start : fresh[-1].end])
         self._size += fresh[-1].end - start
 

@@ -12,6 +12,11 @@ def batch(first: int, records: int = 1, epoch: int = 0, size: int = 80) -> bytes
     return struct.pack(">qi", first, size - 12) + body + bytes(size - 12 - len(body))
 
 
+def wrapper(last: int, codec: int = 1, size: int = 80) -> bytes:
+    """A compressed set of messages of magic 1 by its header, or a plain message; the rest zeros."""
+    return struct.pack(">qiIbb", last, size - 12, 0, 1, codec) + bytes(size - 18)
+
+
 class Answer(NamedTuple):
     error: int
     high_watermark: int
@@ -21,7 +26,10 @@ class Answer(NamedTuple):
 
 
 class Leader:
-    """What a client sees of one partition. `trouble`: errors to answer with first, one a fetch."""
+    """What a client sees of one partition. `trouble`: errors to answer with first, one a fetch.
+
+    `behind`: by how much its own high watermark is behind at first, as of a leader just elected.
+    """
 
     def __init__(self, partition: object, batches: list[bytes], log_start: int = 0) -> None:
         self.partition = partition
@@ -29,6 +37,7 @@ class Leader:
         self.log_start = log_start
         self.trouble: list[int | Exception] = []
         self.asked: list[int] = []
+        self.behind = 0
         self.lost: Callable[[], None] = lambda: None
 
     @property
@@ -65,4 +74,8 @@ class Leader:
             return Answer(1, -1, -1, -1, b"")
         there = b"".join(one for _, last, one in self._spans() if last >= offset)
         first = len(next((one for _, last, one in self._spans() if last >= offset), b""))
-        return Answer(0, self.end, self.end, self.log_start, there[: max(size, first)])
+        mark = self.end - self.behind
+        if self.behind:
+            there = b"".join(one for _, last, one in self._spans() if offset <= last < mark)
+            self.behind -= 1
+        return Answer(0, mark, mark, self.log_start, there[: max(size, first)])

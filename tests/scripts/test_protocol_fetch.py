@@ -59,6 +59,15 @@ def test_all_batches_up_to_the_high_watermark_arrive_once(copy: Copy) -> None:
     assert metadata == "version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n"
 
 
+@pytest.mark.parametrize("behind", [3, 8, 20])
+def test_what_a_leader_just_elected_does_not_show_yet_arrives(copy: Copy, behind: int) -> None:
+    leader = copy.leader(LOG)
+    leader.behind = behind
+    copy.fetch(leader)
+    assert copy.bytes() == b"".join(LOG)
+    assert copy.known.high_watermark == 8
+
+
 def test_a_batch_larger_than_an_answer_arrives(copy: Copy) -> None:
     leader = copy.leader([batch(0, 9, size=5000), batch(9)])
     copy.fetch(leader)

@@ -5,7 +5,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from scripts.protocol_fakes import batch
+from scripts.protocol_fakes import batch, wrapper
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 
@@ -51,6 +51,20 @@ def test_a_compacted_head_keeps_the_name_of_the_log_start_and_gaps_are_told(
     assert log.append(batch(9, 1) + batch(15, 1)).gap == (10, 15)
     log.close()
     assert list(stored(tmp_path)) == [f"{0:020}.log"]
+
+
+def test_a_segment_that_begins_with_a_wrapper_has_the_offset_behind_the_batch_before(
+    module: ModuleType, tmp_path: Path
+) -> None:
+    log = module.PartitionLog(tmp_path, segment_bytes=100)
+    log.begin(0)
+    added = log.append(wrapper(2) + wrapper(6) + batch(7))
+    log.close()
+    assert added.gap is None
+    assert list(stored(tmp_path)) == [f"{base:020}.log" for base in (0, 3, 7)]
+    log = module.PartitionLog(tmp_path, segment_bytes=100)
+    assert log.append(wrapper(11)).gap is None
+    assert log.append(wrapper(14, codec=0)).gap == (12, 14)
 
 
 def test_segments_end_before_they_grow_too_large(module: ModuleType, tmp_path: Path) -> None:

@@ -7,8 +7,9 @@ Why it is wrong: a broker looks up an offset in the segment with the highest bas
 it (LogSegment), so these records are not found, or others are found instead.
 
 When it is legal: never in a log of one moment. The copy of a running broker may have a segment
-from before a truncation, and the next one, at or above the high watermark, from after it. Files
-left over from an interrupted cleaner swap are not read.
+from before a truncation, and the next one, at or above the high watermark, from after it.
+Compressed messages of magic 0 or 1 may reach below the first segment: a follower began there,
+inside of them. Files left over from an interrupted cleaner swap are not read.
 
 Evidence: the batch that is out of range.
 """
@@ -17,8 +18,9 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, text
-from jobs.verify.verdict import UNSTABLE_TAIL, inconclusive
+from jobs.verify.verdict import UNSTABLE_TAIL, VERSION_DEPENDENT, inconclusive, suspect
 from udfs.rules.extent import is_replicated
+from udfs.rules.logic import surely
 from udfs.wire.batches.batch_layout import MAX_OFFSET_SPAN
 
 
@@ -31,6 +33,20 @@ def _truncated_since() -> Column:
     return own & ~F.col("clean_shutdown") & above
 
 
+def _begins_within_a_wrapper() -> Column:
+    """Whether a follower may have begun its log at the leader's log start, inside of a wrapper.
+
+    Of magic 0 and 1 only the last offset of what is appended was compared with the log end
+    (`Log.append`, up to 3.0); a batch of magic 2 makes the log begin anew (KAFKA-6975).
+    """
+    first = (F.col("base_offset") == F.col("first_base")) & (F.col("byte_position") == 0)
+    return (
+        first
+        & (F.col("lowest_offset") < F.col("base_offset"))
+        & surely(F.col("last_legacy_offset") >= F.col("base_offset"))
+    )
+
+
 CHECK = Check(
     code="segment_offset_out_of_range",
     severity=ERROR,
@@ -41,7 +57,10 @@ CHECK = Check(
         | (F.col("highest_offset") >= F.col("next_base_offset"))
         | (F.col("highest_offset") - F.col("base_offset") > MAX_OFFSET_SPAN)
     ),
-    excuses=(inconclusive(UNSTABLE_TAIL, _truncated_since),),
+    excuses=(
+        inconclusive(UNSTABLE_TAIL, _truncated_since),
+        suspect(VERSION_DEPENDENT, _begins_within_a_wrapper),
+    ),
     expected=lambda: F.when(
         F.col("next_base_offset").isNull(), text("offsets from {base_offset} on")
     ).otherwise(text("offsets from {base_offset} to below {next_base_offset}")),
