@@ -21,6 +21,7 @@ from jobs.verify.contexts.decided_matching import (
     lacks_known,
     lacks_markers,
     listed_decisions,
+    of_known_decision,
 )
 from jobs.verify.contexts.decided_places import place_number
 from udfs.rules import attribution
@@ -62,13 +63,14 @@ def with_counts(
     rows = (
         rows.join(_out_of_order(rows, decided, markers), on=OF_EPOCH, how="left")
         .withColumn("misplaced", _misplaced(tolerance))
+        .withColumn("beside", _shown_beside())
         .drop("out_of_order")
     )
     misplaced = F.col("misplaced")
     # Where neither marker nor data are there, all is lost, and an order shows nothing.
     here = F.col("markers").isNotNull() | F.col("data_run").isNotNull()
     shown = (lacks_markers() & here) | misplaced
-    beside = surely(_shown_beside())
+    beside = F.col("beside")
     wanted = shown | beside | has_too_many() | changes_coordinator()
     keys = _keys(rows.filter(wanted), shown)
     counted = _counted(_events(keys, decided, markers, tolerance))
@@ -91,7 +93,7 @@ def with_counts(
             for name in found.columns
             if name.startswith(tuple(asked))
         }
-    )
+    ).drop("beside")
 
 
 def _keys(rows: DataFrame, shown: Column) -> DataFrame:
@@ -128,9 +130,10 @@ def _out_of_order(rows: DataFrame, decided: DataFrame, markers: DataFrame) -> Da
 
     Whether its markers, as many at least, do not have the outcomes of its completed decisions in
     their order, whatever lies between them. Of one id they do, where nothing is wrong
-    (`udfs.rules.attribution`).
+    (`udfs.rules.attribution`). Those of the time that the coordinator's log shows.
     """
-    keys = rows.filter(at_other_moments()).select(*OF_EPOCH, "listed").distinct()
+    asked = rows.filter(at_other_moments() | lacks_known())
+    keys = asked.select(*OF_EPOCH, "listed", "known_from_ms", "known_to_ms").distinct()
 
     def in_order(found: DataFrame, offset: str, commit: str, name: str) -> DataFrame:
         one = F.struct(F.col(offset).alias("at"), F.col(commit).alias("commit"))
@@ -138,7 +141,9 @@ def _out_of_order(rows: DataFrame, decided: DataFrame, markers: DataFrame) -> Da
 
     completed = listed_decisions(decided.filter(F.col("complete_offset").isNotNull()))
     of_decisions = completed.join(keys, on=["producer_id", "marker_epoch", "listed"])
-    of_markers = markers.join(keys, on=OF_EPOCH, how="left_semi")
+    of_markers = markers.join(keys, on=OF_EPOCH).filter(
+        F.col("known_from_ms").isNull() | of_known_decision()
+    )
     both = in_order(of_decisions, "prepare_offset", "commit", "decisions").join(
         in_order(of_markers, "marker_offset", "marker_commit", "there"), on=OF_EPOCH
     )
@@ -189,11 +194,12 @@ def _shown_beside() -> Column:
     """Whether a marker may be missing that surplus ones hide, which only those around it show.
 
     There are more markers than decisions, as an operator aborted; or of those that the log has a
-    decision of, some are missing or moved; or a wrong clock might move them. Transactions of
-    several ids have no order.
+    decision of, some are missing or in another order. Moments alone show nothing: a clock may have
+    been set back for the time of one marker. Transactions of several ids have no order.
     """
-    asked = has_too_many() | lacks_known() | at_other_moments()
-    return asked & F.col("markers").isNotNull() & ~surely(F.col("several_ids"))
+    asked = has_too_many() | lacks_known(fewer_only=True) | F.col("out_of_order")
+    shown: Column = surely(asked & F.col("markers").isNotNull() & ~surely(F.col("several_ids")))
+    return shown
 
 
 def _surplus() -> dict[str, Column]:
@@ -548,14 +554,8 @@ def _of_decisions(counted: DataFrame, tolerance: Column) -> DataFrame:
         )
     )
     lacking = _with_lacks(_with_surroundings(owed, tolerance).filter("due"))
-    short = F.struct("at", "decision", "next_marker", "prepared", "completed")
-    first = (
-        lacking.filter("told")
-        .filter(F.col("lacks") | F.col("opposing").isNotNull())
-        .groupBy(*KEY)
-        .agg(F.min(F.when(F.col("lacks"), short)).alias("short"),
-             F.min("opposing").alias("opposing"))
-    )  # fmt: skip
+    short = F.struct("at", "decision", "next_marker", "prepared", "completed", "opposing")
+    first = lacking.filter("told").filter("lacks").groupBy(*KEY).agg(F.min(short).alias("short"))
     return first.select(
         *KEY,
         F.col("short.decision.place").alias("short_place"),
@@ -566,5 +566,5 @@ def _of_decisions(counted: DataFrame, tolerance: Column) -> DataFrame:
         F.col("short.completed").alias("short_completed"),
         F.col("short.next_marker").alias("short_next"),
         F.col("short.next_marker.place").alias("short_next_place"),
-        "opposing",
+        F.col("short.opposing").alias("opposing"),
     )

@@ -177,6 +177,18 @@ def may_have_epoch_of_data() -> Column:
     return F.col("first_offset").isNotNull() & F.coalesce(own, F.lit(True))
 
 
+def of_known_decision() -> Column:
+    """Whether a marker is of the time from the first record of its id to the last one.
+
+    Of the first one behind which none is missing: the log has each decision of that time.
+    """
+    known: Column = surely(
+        (F.col("marker_timestamp") >= F.col("known_from_ms"))
+        & (F.col("marker_timestamp") - ADJUSTED_MS <= F.col("known_to_ms"))
+    )
+    return known
+
+
 def _marked(markers: DataFrame, known: DataFrame) -> DataFrame:
     """Each marker of a producer id that the coordinator's log names.
 
@@ -191,11 +203,7 @@ def _marked(markers: DataFrame, known: DataFrame) -> DataFrame:
         "producer_id", "known_above", "known_from_ms", "known_to_ms",
         "last_epoch", "last_commit", "first_epoch", "first_commit",
     )  # fmt: skip
-    # Its decision is one of those that the log has from the first one on behind which none is gone.
-    is_known = surely(
-        (F.col("marker_timestamp") >= F.col("known_from_ms"))
-        & (F.col("marker_timestamp") - ADJUSTED_MS <= F.col("known_to_ms"))
-    )
+    is_known = of_known_decision()
 
     def contradicts(record: str) -> Column:
         contradicted = attribution.contradicts(
