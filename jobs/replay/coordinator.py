@@ -15,7 +15,7 @@ def last_states(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFr
     The last one that can be decoded, if any can. Additionally complete_up_to_ms, clean_shutdown and
     alone_in_cluster of the partition it lies in; lost_behind: later records may be lost or cannot
     be decoded, so that the copy ends with this one for what it says of the id (complete_up_to_ms is
-    then the moment of this record, clean_shutdown is false); whole_since_ms: from
+    then the moment of this record, clean_shutdown is false); leader_epoch; whole_since_ms: from
     that moment on no record of the id is missing or cannot be decoded (0: none ever was);
     replicated: no leader can take the record back.
     """
@@ -58,6 +58,7 @@ def last_states(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFr
         "newest.record.last_update_ms",
         F.col("newest.record.timestamp").alias("record_timestamp"),
         F.col("newest.record.offset").alias("record_offset"),
+        "newest.record.leader_epoch",
         "newest.record.client_transaction_version",
         "newest.record.tombstone",
         F.when(F.col("lost_behind"), own_moment)
@@ -94,15 +95,17 @@ def _whole_since(txn_log_records: DataFrame, partition_info: DataFrame) -> DataF
 def owners(states: DataFrame) -> DataFrame:
     """One row a producer id: the newest last record that names it, over all brokers' copies.
 
-    Of several copies with the same record the one that is complete up to the latest moment.
+    Of copies of one partition the one that goes furthest: records of a later leader are later, and
+    of one leader those with higher offsets, whatever the clocks of the coordinators said. Of
+    several copies with the same record the one that is complete up to the latest moment.
     """
     named = states.filter(F.col("producer_id").isNotNull())
-    newest = named.groupBy("producer_id").agg(
-        F.max(
-            F.struct(
-                "record_timestamp", "record_offset", "complete_up_to_ms",
-                F.struct("*").alias("state"),
-            )
-        ).alias("newest")
-    )  # fmt: skip
+    state = F.struct(*[name for name in states.columns if name != "leader_epoch"]).alias("state")
+    place = ("leader_epoch", "record_offset", "complete_up_to_ms")
+    furthest = named.groupBy("producer_id", "partition").agg(
+        F.max(F.struct(*place, "record_timestamp", state)).alias("last")
+    )
+    # Only of ids in different partitions, as never should be, nothing but clocks tells an order.
+    moments = [F.col(f"last.{name}") for name in ("record_timestamp", *place[1:], "state")]
+    newest = furthest.groupBy("producer_id").agg(F.max(F.struct(*moments)).alias("newest"))
     return newest.select("newest.state.*")

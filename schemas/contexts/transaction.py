@@ -19,10 +19,9 @@ COLUMNS = f"""
     previous_closed_data boolean, state_timestamp bigint, opening_marker struct<offset:bigint,
     epoch:int, commit:boolean, coordinator_epoch:int, timestamp:bigint, file_index:int,
     position:bigint, length:int, initial:boolean, absent_to_marker:bigint>, opening_marker_ended
-    int, earlier_epoch int, highest_coordinator_epoch int, oldest_open bigint, decided_epoch int,
-    decided_ms bigint, decided_until_ms bigint,
-    decided_before_ms bigint, begun_by_ms bigint, behind_data_ms bigint,
-    last_marker_ms bigint, gone_on_at bigint,
+    int, earlier_epoch int, highest_coordinator_epoch int, oldest_open bigint, raised_epochs
+    array<int>, decided_ms bigint, decided_until_ms bigint, decided_before_ms bigint, begun_by_ms
+    bigint, behind_data_ms bigint, last_marker_ms bigint, gone_on_at bigint,
     appended_by_ms bigint, logs_until_ms bigint, logs_stopped boolean,
     coordinator_log_complete boolean, listed_in_epoch array<string>, epoch_record
     struct<ordinal:bigint, offset:bigint, file_index:int, position:bigint, length:int>, epoch_copy

@@ -160,11 +160,16 @@ def _open_behind(transactions: DataFrame, state: Row, holder: Row | None) -> tup
 
 
 def _owner(log: DataFrame, holder: Row | None) -> Row | None:
-    """The newest last record that names the producer id, as the audit chose it."""
+    """The newest last record that names the producer id, as the audit chose it.
+
+    Of copies of one partition the one that goes furthest.
+    """
     if holder is None:
         return None
     mine = log.filter(F.col("producer_id") == holder["producer_id"])
-    newest = mine.orderBy(F.col("record_timestamp").desc(), F.col("record_offset").desc())
+    furthest = mine.groupBy("partition").agg(F.max("record_offset").alias("record_offset"))
+    last = mine.join(furthest, on=["partition", "record_offset"], how="left_semi")
+    newest = last.orderBy(F.col("record_timestamp").desc(), F.col("record_offset").desc())
     return next(iter(_rows(newest, 1)), None)
 
 

@@ -11,6 +11,7 @@ from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
 from jobs.model.set_back_clocks import came_twice, came_twice_within
+from jobs.verify.contexts.decided_anchors import clipped
 from jobs.verify.contexts.decided_matching import (
     ANY_LEADER_EPOCH,
     KEY,
@@ -48,8 +49,8 @@ def with_counts(
     undecided_* (the same): the first marker that ended data when fewer transactions had been
     decided with its outcome than ended; of a COMMIT the first for which that holds although a
     decision counts as made earlier by the tolerance, if only that one is never_committed.
-    never_committed, of a COMMIT among those: the next decision is no commit, or no earlier commit
-    could have left a delayed marker.
+    never_committed, of a COMMIT among those: the next decision is no commit, and no transaction
+    runs that it may have cut; or no earlier commit could have left a delayed marker.
     short_* (place, length, complete, start): the first decision that has no marker of its own,
     complete being an offset and start ms; short_prepared, short_completed: between these moments,
     ms, one of the decisions that are counted up to this one has none;
@@ -111,7 +112,19 @@ def _keys(rows: DataFrame, shown: Column) -> DataFrame:
         F.max("apart_ms").alias("apart_ms"),
         F.first("set_backs").alias("set_backs"),
         F.max(too_many).alias("too_many"),
+        F.max(_runs_from()).alias("runs_from"),
     )
+
+
+def _runs_from() -> Column:
+    """Since when its id runs a transaction of the epoch that lists the partition, ms.
+
+    Of the coordinator's clock; negative where no record tells it, null where none runs.
+    """
+    running = (F.col("running_epoch") == F.col("marker_epoch")) & F.array_contains(
+        "running_partitions", F.col("listed")
+    )
+    return F.when(running, clipped("running_start_ms"))
 
 
 def _of_either(how: Callable[[Column], Column], value: Column, name: str) -> list[Column]:
@@ -227,7 +240,7 @@ def _events(
 ) -> DataFrame:
     """Events of each key: time (ms), kind, at (offset of the decision or marker in its log)."""
     return _decision_events(keys, decided, tolerance).unionByName(
-        _marker_events(keys, markers), allowMissingColumns=True
+        _marker_events(keys, markers, tolerance), allowMissingColumns=True
     )
 
 
@@ -294,8 +307,14 @@ def _due() -> Column:
     return due
 
 
-def _marker_events(keys: DataFrame, markers: DataFrame) -> DataFrame:
-    """MARKER of each marker."""
+def _marker_events(keys: DataFrame, markers: DataFrame, tolerance: Column) -> DataFrame:
+    """MARKER of each marker.
+
+    may_cut: it may have ended data of the transaction that runs.
+    """
+    marked, begun = F.col("marker_timestamp"), F.col("runs_from")
+    twice = came_twice(marked, tolerance) | came_twice(begun, tolerance)
+    in_front = attribution.surely_before(marked, begun, F.col("apart_ms")) & ~twice
     return markers.join(keys, on=OF_EPOCH, how="inner").select(
         *OF_EPOCH,
         F.col("marker_commit").alias("commit"),
@@ -303,6 +322,7 @@ def _marker_events(keys: DataFrame, markers: DataFrame) -> DataFrame:
         F.lit(MARKER).alias("kind"),
         F.col("marker_timestamp").alias("time"),
         "too_many",
+        (begun.isNotNull() & ~surely(in_front)).alias("may_cut"),
         F.struct(
             F.col("marker_offset").alias("offset"),
             place_number("file_index", "marker_position").alias("place"),
@@ -405,7 +425,7 @@ def _of_markers(counted: DataFrame) -> DataFrame:
     odd = (epoch < F.col("from_leader")) | (epoch > F.col("to_leader"))
     example = F.struct(
         "marker.*", "from_leader", "to_leader", "next_commit", "later_commit", "commits_before",
-        "away_from_commits",
+        "away_from_commits", "may_cut",
     )  # fmt: skip
     # Nobody but the coordinator commits, and it had not decided so yet.
     premature = (
@@ -445,11 +465,13 @@ def _of_markers(counted: DataFrame) -> DataFrame:
 def _never_committed(one: str, next_commit: str) -> Column:
     """Whether there is such a marker, and no decision behind it makes it a delayed one.
 
-    A transaction that was then committed was cut in two, and not given another outcome.
+    A transaction that was then committed was cut in two, and not given another outcome. One that
+    runs may be committed yet.
     """
     found = F.col(one)
+    may_commit = surely(F.coalesce(found[next_commit], found["may_cut"]))
     never: Column = found.isNotNull() & (
-        ~surely(found[next_commit]) | attribution.cannot_be_delayed(found["commits_before"])
+        ~may_commit | attribution.cannot_be_delayed(found["commits_before"])
     )
     return never
 

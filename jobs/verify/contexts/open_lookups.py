@@ -28,8 +28,8 @@ def newest_decisions(opened: DataFrame, log: CoordinatorLog) -> DataFrame:
 
     Columns: producer_id, listed (topic-partition), decided_ms (timestamp of the newest Prepare
     record, ms), decided_until_ms and decided_before_ms (up to when that decision and the one before
-    it wrote their markers; the latter null for none), decided_epoch (the highest epoch of those
-    behind which their id has a further record). `opened`: the open transactions.
+    it wrote their markers; the latter null for none), raised_epochs (epochs of data that a decision
+    raised, behind which its id has a further record). `opened`: the open transactions.
     """
     own = ("producer_id", "producer_epoch", "offset", "timestamp", "partitions")
     decisions = (
@@ -37,6 +37,7 @@ def newest_decisions(opened: DataFrame, log: CoordinatorLog) -> DataFrame:
         .select(
             "producer_id",
             F.col("marker_epoch").alias("producer_epoch"),
+            "data_epoch",
             F.col("prepare_offset").alias("offset"),
             F.col("prepare_timestamp").alias("timestamp"),
             "partitions",
@@ -50,6 +51,8 @@ def newest_decisions(opened: DataFrame, log: CoordinatorLog) -> DataFrame:
             F.min("pending").alias("pending"),
             F.max("complete_timestamp").alias("completed"),
             F.max("gave_way_at").alias("gave_way_at"),
+            # A copy may lack the record before, which tells the epoch of the data.
+            F.min("data_epoch").alias("data_epoch"),
         )
         .withColumn("listed", F.explode("partitions"))
     )
@@ -57,6 +60,7 @@ def newest_decisions(opened: DataFrame, log: CoordinatorLog) -> DataFrame:
     # A marker may come long after its Prepare record, and what had no effect wrote none.
     until = F.coalesce("completed", F.when(F.col("gave_way_at").isNotNull(), F.col("timestamp")))
     carried_out = F.coalesce(until, F.lit(BEYOND_CLOCKS_MS))
+    raised = ~F.col("pending") & (F.col("producer_epoch") > F.col("data_epoch"))
     ordered = decisions.withColumns(
         {"until": carried_out, "before": F.lag(carried_out).over(order)}
     )
@@ -64,12 +68,12 @@ def newest_decisions(opened: DataFrame, log: CoordinatorLog) -> DataFrame:
         ordered.groupBy("producer_id", "listed")
         .agg(
             F.max(F.struct("offset", "timestamp", "until", "before")).alias("decision"),
-            F.max(F.when(~F.col("pending"), F.col("producer_epoch"))).alias("decided_epoch"),
+            F.collect_set(F.when(raised, F.col("data_epoch"))).alias("raised_epochs"),
         )
         .select(
             "producer_id",
             "listed",
-            "decided_epoch",
+            "raised_epochs",
             F.col("decision.timestamp").alias("decided_ms"),
             F.col("decision.until").alias("decided_until_ms"),
             F.col("decision.before").alias("decided_before_ms"),

@@ -208,6 +208,29 @@ def _began_behind(clock_tolerance: int) -> Column:
     return surely(began)
 
 
+def _newest_ended_here(clock_tolerance: int) -> Column:
+    """Whether the copy reaches behind the end of the newest decision that lists the partition.
+
+    Its marker is in the copy then, and so in front of what lies open.
+    """
+    ended: Column = covers(F.col("complete_up_to_ms"), F.col("decided_until_ms"), clock_tolerance)
+    return surely(ended)
+
+
+def _listed_later(apart: Column, clock_tolerance: int) -> Column:
+    """Whether the marker before the data is older than the newest decision here, or may be.
+
+    It is stamped by another clock than the Prepare record, and may be earlier by it. By the
+    tolerance it is the marker of that decision, if this has none behind the end of the copy.
+    `apart`: how far the clocks of both may be apart, ms.
+    """
+    decided, marked = F.col("decided_ms"), F.col("opening_marker.timestamp")
+    later = surely_before(marked, decided, apart)
+    may_follow = (decided > marked) & ~_newest_ended_here(clock_tolerance)
+    listed: Column = surely(later | may_follow)
+    return listed
+
+
 def _one_clock(clock_tolerance: int) -> Column:
     """Whether timestamps of the marker before the data and of Prepare records tell their order.
 
@@ -217,7 +240,7 @@ def _one_clock(clock_tolerance: int) -> Column:
     """
     marked, tolerance = F.col("opening_marker.timestamp"), F.lit(clock_tolerance)
     earlier = F.col("decided_before_ms")
-    ended_here = covers(F.col("complete_up_to_ms"), F.col("decided_until_ms"), clock_tolerance)
+    ended_here = _newest_ended_here(clock_tolerance)
     alone = ended_here & (earlier.isNull() | surely_before(earlier, marked, tolerance))
     told: Column = surely(F.col("single_broker") | alone)
     return told & ~came_twice(marked, tolerance)
@@ -228,14 +251,14 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
 
     behind_own_marker: the marker before them ended data of the same epoch, which is how
     transactions end before transaction.version 2. listed_later: a Prepare record after that marker
-    lists the partition, so the data may be of that transaction. listing_known: no record of the id
-    after that marker is missing. began_behind: see `_began_behind`; false where not all records of
-    the id are known. registration_over: nothing that the copy of the coordinator's log lacks can
-    have registered the partition for these data. one_clock: see `_one_clock`. behind_gap: offsets
-    from the data on are missing, or offsets after that marker, and not all of these is known: what
-    is missing in front of the data is then the marker of no transaction that lists the partition.
-    listing_over: the same as registration_over of the copy that tells `unlisted`, or both copies
-    end in one record.
+    lists the partition, so the data may be of that transaction (`_listed_later`). listing_known: no
+    record of the id after that marker is missing. began_behind: see `_began_behind`; false where
+    not all records of the id are known. registration_over: nothing that the copy of the
+    coordinator's log lacks can have registered the partition for these data. one_clock: see
+    `_one_clock`. behind_gap: offsets from the data on are missing, or offsets after that marker,
+    and not all of these is known: what is missing in front of the data is then the marker of no
+    transaction that lists the partition. listing_over: the same as registration_over of the copy
+    that tells `unlisted`, or both copies end in one record.
     """
     marked = F.col("opening_marker.timestamp")
     epoch = F.col("highest_epoch")
@@ -276,7 +299,7 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
     lost_in_front = missing_behind(F.col("opening_marker.offset")) & ~known
     return [
         surely((F.col("outcome") == "open") & same_epoch & ended).alias("behind_own_marker"),
-        surely(F.col("decided_ms") > marked).alias("listed_later"),
+        _listed_later(apart, clock_tolerance).alias("listed_later"),
         listing_known.alias("listing_known"),
         (began_behind & known).alias("began_behind"),
         registration_over.alias("registration_over"),

@@ -12,8 +12,10 @@ lost, or something other than the coordinator wrote the marker.
 
 When it is legal: an operator's abort has no Prepare record; it carries the epoch of the open data.
 If the copy of `__transaction_state` is older than the marker, or never names the producer id, the
-finding cannot be proven. Above the high watermark a surplus marker may be a delayed one that a
-leader appended before it was replaced; the next leader does not have the data that it ended.
+finding cannot be proven. If its id runs a transaction of the epoch that the marker may have cut in
+two, that may be committed yet: marker_stale reports it. Above the high watermark a surplus marker
+may be a delayed one that a leader appended before it was replaced; the next leader does not have
+the data that it ended.
 
 Evidence: the marker.
 """

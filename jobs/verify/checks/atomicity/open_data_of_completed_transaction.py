@@ -11,7 +11,7 @@ marker. That marker then decides them, whatever the coordinator decided before.
 When it is legal: never, unless the copy of the partition is older than that record, or the marker
 is among what is lost. What is lost behind a broker timestamp that is later than that record held no
 marker of the completed transaction; an operator may have ended the data there. If the Prepare
-record of a completed transaction that lists the partition is still present,
+record that raised the epoch of these data is still present and lists the partition,
 missing_marker_in_listed_partition reports the fault instead. Brokers up to Kafka 2.3 forgot a
 transaction when all its data were deleted with the head of the log.
 
@@ -31,6 +31,7 @@ from jobs.verify.verdict import (
     explained,
     inconclusive,
 )
+from udfs.rules.logic import surely
 
 CHECK = Check(
     code="open_data_of_completed_transaction",
@@ -41,7 +42,11 @@ CHECK = Check(
     fires=lambda: (F.col("outcome") == "open") & F.col("coordinator_went_on"),
     excuses=(
         judged_on_a_longer_copy(),
-        explained(OTHER_OUTCOME, lambda: F.col("decided_epoch") > F.col("highest_epoch")),
+        # A decision about data of a later epoch owes these data nothing.
+        explained(
+            OTHER_OUTCOME,
+            lambda: surely(F.array_contains("raised_epochs", F.col("highest_epoch"))),
+        ),
         explained(MISSING_RANGE, lambda: F.col("completion_lost")),
         inconclusive(TWO_PHASE_COMMIT, lambda: F.col("two_phase_commit")),
         inconclusive(DUMP_BEFORE_EVENT, lambda: ~F.col("copied_behind_coordinator")),
