@@ -221,7 +221,7 @@ def _events(
 ) -> DataFrame:
     """Events of each key: time (ms), kind, at (offset of the decision or marker in its log)."""
     return _decision_events(keys, decided, tolerance).unionByName(
-        _marker_events(keys, markers), allowMissingColumns=True
+        _marker_events(keys, markers, tolerance), allowMissingColumns=True
     )
 
 
@@ -263,7 +263,7 @@ def _decision_events(keys: DataFrame, decided: DataFrame, tolerance: Column) -> 
         )
         .filter(own | (F.col("data_epoch") == F.col("marker_epoch")))
         .select(*OF_EPOCH, "commit", F.col("prepare_offset").alias("at"), own.alias("own"),
-                _due().alias("due"), of_decision.alias("decision"), "set_backs",
+                _due(tolerance).alias("due"), of_decision.alias("decision"), "set_backs",
                 _of_outcome("shown").alias("shown"), _of_outcome("fewer").alias("fewer"),
                 F.explode(moments).alias("moment"))
         .select("*", "moment.*")
@@ -272,8 +272,11 @@ def _decision_events(keys: DataFrame, decided: DataFrame, tolerance: Column) -> 
     )  # fmt: skip
 
 
-def _due() -> Column:
-    """Whether the marker of a decision must be in the copy, as that is whole around it."""
+def _due(tolerance: Column) -> Column:
+    """Whether the marker of a decision must be in the copy, as that is whole around it.
+
+    Not where a clock came twice to a moment at which it may have been written.
+    """
     copied_later = (F.col("complete_timestamp") + F.col("apart_ms") <= F.col("whole_to")) | (
         F.col("complete_offset") < F.col("earlier_end")
     )
@@ -284,12 +287,17 @@ def _due() -> Column:
         & copied_later
         & F.col("complete_offset").isNotNull()
         & attribution.clock_went_on(F.col("prepare_timestamp"), F.col("complete_timestamp"))
+        & ~came_twice_within(
+            F.col("prepare_timestamp") - F.col("apart_ms"),
+            F.col("complete_timestamp") + F.col("apart_ms"),
+            tolerance,
+        )
     )
     return due
 
 
-def _marker_events(keys: DataFrame, markers: DataFrame) -> DataFrame:
-    """MARKER of each marker."""
+def _marker_events(keys: DataFrame, markers: DataFrame, tolerance: Column) -> DataFrame:
+    """MARKER of each marker; twice: a clock came to its moment twice."""
     return markers.join(keys, on=OF_EPOCH, how="inner").select(
         *OF_EPOCH,
         F.col("marker_commit").alias("commit"),
@@ -297,6 +305,7 @@ def _marker_events(keys: DataFrame, markers: DataFrame) -> DataFrame:
         F.lit(MARKER).alias("kind"),
         F.col("marker_timestamp").alias("time"),
         "too_many",
+        came_twice(F.col("marker_timestamp"), tolerance).alias("twice"),
         F.struct(
             F.col("marker_offset").alias("offset"),
             place_number("file_index", "marker_position").alias("place"),
@@ -316,14 +325,16 @@ def _counted(events: DataFrame) -> DataFrame:
     later_commit: whether the next decision commits, and the next one that is surely later.
     away_from_commits: no COMMIT decision may have its marker then, from ALLOWED on.
     markers_so_far: markers of the outcome of the event; any_so_far, all_markers: of both, and all
-    of the epoch.
+    of the epoch. undated: a clock came twice to the moment of one of these, so that no number up to
+    a moment shows anything.
     alone: it is a marker, and no moment of a decision with its outcome. foreign: the last such
     marker of the other outcome; against: the last decision of the other outcome that may have one.
     """
-    order = Window.partitionBy(*OF_EPOCH).orderBy("time", "kind", "at")
+    epoch = Window.partitionBy(*OF_EPOCH)
+    order = epoch.orderBy("time", "kind", "at")
     so_far = order.rowsBetween(Window.unboundedPreceding, 0)
     # From the end: Spark reads a frame that ends there anew for each of its rows.
-    backwards = Window.partitionBy(*OF_EPOCH).orderBy(F.desc("time"), F.desc("kind"), F.desc("at"))
+    backwards = epoch.orderBy(F.desc("time"), F.desc("kind"), F.desc("at"))
     following = backwards.rowsBetween(Window.unboundedPreceding, -1)
     is_marker, commit = F.col("kind") == MARKER, F.col("commit")
     ended = is_marker & F.col("marker.first").isNotNull()
@@ -354,7 +365,8 @@ def _counted(events: DataFrame) -> DataFrame:
         .otherwise(number(is_marker & ~commit, nothing))
         .alias("markers_so_far"),
         number(is_marker, nothing).alias("any_so_far"),
-        F.sum(is_marker.cast("int")).over(Window.partitionBy(*OF_EPOCH)).alias("all_markers"),
+        F.sum(is_marker.cast("int")).over(epoch).alias("all_markers"),
+        surely(F.max("twice").over(epoch)).alias("undated"),
         _next(F.when(F.col("kind") == PREPARED, commit), following).alias("next_commit"),
         _next(F.when(allowed, commit), following).alias("later_commit"),
         _next(F.when(is_marker, F.col("marker")), following).alias("next_marker"),
@@ -531,7 +543,7 @@ def _of_decisions(counted: DataFrame, tolerance: Column) -> DataFrame:
 
     # Any of its events has the decision; F.max of a struct is that of equal ones.
     owed = (
-        counted.filter("own")
+        counted.filter("own and not undated")
         .groupBy(*KEY, "at")
         .agg(
             at_event(OPENS, "markers_so_far").alias("before"),
