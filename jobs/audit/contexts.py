@@ -129,7 +129,7 @@ def _contexts_of_producers(made: Made) -> list[Context]:
     records = replayed.coordinator_log.txn_log_records
     return [
         run_context(
-            states, known, files, ages.producer_expiration, ages.now,
+            states, known, files, ages.producer_expiration, ages.now, ages.clock_tolerance,
             replayed.regular + decoded.following,
         ),
         producer_context(states, records, known, files, ages.clock_tolerance),

@@ -7,7 +7,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from schemas.log_row import SET_BACK
-from udfs.rules.clock import ADJUSTED_MS, comes_twice, comes_twice_within
+from udfs.rules.clock import ADJUSTED_MS, comes_twice, comes_twice_within, covers
 from udfs.rules.logic import surely
 
 ROWS = f"array<{SET_BACK.simpleString()}>"
@@ -72,6 +72,32 @@ def came_twice_within(begin: Column, end: Column, tolerance: Column) -> Column:
         )
     )
     return twice
+
+
+def once(moment: Column, tolerance: Column) -> Column:
+    """A moment that orders something; null where a clock of the dump came to it twice."""
+    ordering: Column = F.when(~came_twice(moment, tolerance), moment)
+    return ordering
+
+
+def covers_once(up_to_ms: Column, moment: Column, tolerance: Column) -> Column:
+    """`covers` of a moment to which no clock of the dump came twice; null where one is.
+
+    The second time may be later than all that is complete up to a later moment.
+    """
+    covered: Column = covers(up_to_ms, moment, tolerance) & ~came_twice(moment, tolerance)
+    return covered
+
+
+def latest_reading(moment: Column, tolerance: Column) -> Column:
+    """The latest moment at which a clock may have stood before it came to `moment`, ms.
+
+    That is another one where the clock was set back since.
+    """
+    since = F.filter(
+        "set_backs", lambda one: comes_twice(moment, one["from_ms"], one["to_ms"], tolerance)
+    )
+    return F.greatest(moment, F.array_max(F.transform(since, lambda one: one["from_ms"])))
 
 
 def before_set_back(up_to_ms: Column, tolerance: Column) -> Column:

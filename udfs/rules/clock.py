@@ -23,7 +23,8 @@ A clock may also be set back, by any time: then a moment comes twice, and nothin
 known to be earlier than another by its timestamp. Any log of a dump may show it, as each has
 samples of the clocks of its brokers only. What lies behind the last moment of a copy is not earlier
 than that one, so the copy is complete up to it (`complete_to`), and not to a later one; and only up
-to where the clock came back to, where it was set back after the end of the copy.
+to where the clock came back to, where it was set back after the end of the copy. A broker may have
+forgotten what expires by the moment from which its clock was set back.
 
 What cannot be known: when data were appended that are the last of their log; that a clock was set
 back between two moments of which no log of the dump has both.

@@ -3,6 +3,8 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.model.set_back_clocks import latest_reading
+
 
 def broker_moments(states: DataFrame) -> DataFrame:
     """Moments of the broker's clock: partition_index, moment_offset, moment_ms.
@@ -34,12 +36,17 @@ def broker_moments(states: DataFrame) -> DataFrame:
     )
 
 
-def with_latest_append(rows: DataFrame, states: DataFrame, now: int | None) -> DataFrame:
+def with_latest_append(
+    rows: DataFrame, states: DataFrame, now: int | None, tolerance: int
+) -> DataFrame:
     """Adds latest_append_ms to rows with partition_index, first_offset and first_timestamp.
+
+    At no later moment the clock of a broker stood when it appended the batch, or before. `rows`
+    have set_backs, too; `tolerance`: how far brokers' clocks may be apart, ms.
 
     The next moment of the broker's clock at the batch or after it in its log; where there is none,
     the moment `now` to which ages refer (ms) or the batch's own, if that is later; null where
-    nothing says.
+    nothing says. And that from which a clock was set back to it, as it may have stood there before.
     """
     asked = rows.select("partition_index", "first_offset").distinct()
     both = asked.select("*", F.col("first_offset").alias("at"), F.lit(0).alias("turn")).unionByName(
@@ -68,6 +75,9 @@ def with_latest_append(rows: DataFrame, states: DataFrame, now: int | None) -> D
             how="left",
         )
         .drop("bound_partition", "bound_at")
-        .withColumn("latest_append_ms", F.coalesce("next_ms", otherwise))
+        .withColumn(
+            "latest_append_ms",
+            latest_reading(F.coalesce("next_ms", otherwise), F.lit(tolerance)),
+        )
         .drop("next_ms")
     )

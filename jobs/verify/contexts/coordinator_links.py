@@ -7,6 +7,7 @@ with a producer id, are irregular by definition, so no row that needs these colu
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.model.set_back_clocks import came_twice_within
 from jobs.spark.joins import small
 from jobs.spark.kept import Kept
 from jobs.verify.contexts.partition_count import known_count, partition_count
@@ -17,12 +18,19 @@ from udfs.rules.logic import surely
 
 
 def with_links(
-    selected: DataFrame, partition_info: DataFrame, transactions: DataFrame, kept: Kept
+    selected: DataFrame,
+    partition_info: DataFrame,
+    transactions: DataFrame,
+    kept: Kept,
+    tolerance: int,
 ) -> DataFrame:
-    """Adds what the docstrings of the functions below say."""
+    """Adds what the docstrings of the functions below say.
+
+    `tolerance`: how far brokers' clocks may be apart, ms.
+    """
     beside = kept.keep_all(
         count=_partition_count(selected, partition_info),
-        found=_markers_found(selected, partition_info, transactions),
+        found=_markers_found(selected, partition_info, transactions, tolerance),
     )
     return (
         _with_copies(_with_users(selected))
@@ -103,11 +111,12 @@ def is_unfinished() -> Column:
 
 
 def _markers_found(
-    selected: DataFrame, partition_info: DataFrame, transactions: DataFrame
+    selected: DataFrame, partition_info: DataFrame, transactions: DataFrame, tolerance: int
 ) -> DataFrame:
     """One row an id: marked_partitions, in how many listed partitions its decision has arrived.
 
-    And marked_for_ms, how long after the record its last marker came there. Only ids with an
+    And marked_for_ms, how long after the record its last marker came there; null where a clock was
+    set back in between or near, as that may have taken any time. Only ids with an
     unfinished decision and at least one such partition. The marker of the last transaction of a
     producer in a partition is never folded away, so `transactions` has it.
     """
@@ -115,6 +124,7 @@ def _markers_found(
         F.col("partition_index").alias("listed_index"),
         F.concat_ws("-", "topic", "partition").alias("listed"),
         "stable_below",
+        "set_backs",
     )
     owed = (
         selected.filter(is_unfinished())
@@ -141,20 +151,24 @@ def _markers_found(
         "marker_offset",
         "marker_timestamp",
     )
+    took = F.try_subtract("marker_timestamp", "timestamp")
+    dated = ~came_twice_within(F.col("timestamp"), F.col("marker_timestamp"), F.lit(tolerance))
+
+    def longest() -> Column:
+        of_all = F.count("*") == F.count("marked_for_ms")
+        return F.when(of_all, F.max("marked_for_ms")).alias("marked_for_ms")
+
     return (
         markers.join(small(owed), on=["listed_index", "producer_id", "producer_epoch", "commit"])
         # The coordinator has its answer when the marker is replicated (acks=-1).
         .filter(is_replicated(F.col("marker_offset"), F.col("replicated_below")))
         # Before transaction.version 2 an earlier transaction has a marker of the same epoch.
         .filter(F.col("marker_timestamp") >= F.col("timestamp"))
-        .withColumn("marked_for_ms", F.try_subtract("marker_timestamp", "timestamp"))
+        .withColumn("marked_for_ms", F.when(dated, took))
         # Copies of the partition hold the same one. It is sent again where no answer came, as
         # long as it lacks replicas.
         .groupBy("partition_index", "transactional_id", "listed")
-        .agg(F.max("marked_for_ms").alias("marked_for_ms"))
+        .agg(longest())
         .groupBy("partition_index", "transactional_id")
-        .agg(
-            F.count("*").cast("int").alias("marked_partitions"),
-            F.max("marked_for_ms").alias("marked_for_ms"),
-        )
+        .agg(F.count("*").cast("int").alias("marked_partitions"), longest())
     )

@@ -196,7 +196,8 @@ def coordinator_step_context(
         with_origin = selected.withColumn("from_older_state", from_older_state()).drop(
             "since_complete", "newest_complete", "completes"
         )
-        linked = with_links(with_origin, partition_info, transactions, kept)
+        tolerance = ages.clock_tolerance
+        linked = with_links(with_origin, partition_info, transactions, kept, tolerance)
         return _enriched(linked, files, ages)
 
     return Context("coordinator_step", rows, _regular, enrich, log.unevaluated, within_cluster=True)

@@ -7,10 +7,11 @@ are those of `udfs.rules.clock`, `extent` and `attribution`.
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.model.set_back_clocks import came_twice
+from jobs.model.set_back_clocks import came_twice, covers_once
+from jobs.spark.joins import small
 from jobs.verify.conditions import lost_between, marker_missing_between, one_instant
 from udfs.rules import attribution
-from udfs.rules.clock import ADJUSTED_MS, covers
+from udfs.rules.clock import ADJUSTED_MS
 from udfs.rules.extent import MAX_OFFSET, is_replicated
 from udfs.rules.logic import surely
 
@@ -73,10 +74,10 @@ def _lateness(tolerance: Column) -> list[Column]:
     # A Complete record in the copy of the coordinator's log that was made before all other copies
     # is older than the copy of the partition.
     later = goes_on | (F.col("complete_offset") < F.col("earlier_end"))
-    in_time = covers(F.col("complete_up_to_ms"), F.col("complete_timestamp"), tolerance)
+    in_time = covers_once(F.col("complete_up_to_ms"), F.col("complete_timestamp"), tolerance)
 
     def history_later(marker: str) -> Column:
-        covered = covers(F.col("history_covers_ms"), F.col(marker), tolerance)
+        covered = covers_once(F.col("history_covers_ms"), F.col(marker), tolerance)
         copied_later = attribution.is_copied_later(
             F.col("marker_epoch"),
             F.col("newest_epoch"),
@@ -118,7 +119,7 @@ def _anchors(tolerance: Column) -> list[Column]:
         # One that is not complete owns what is there, and its marker may be to come.
         attribution.owns_what_is_there(F.col("newest_completed"), F.col("newest_owner"), running)
     )
-    marker_later = (F.col("last_marker_offset") > F.col("data_run_last")) & covers(
+    marker_later = (F.col("last_marker_offset") > F.col("data_run_last")) & covers_once(
         F.col("history_covers_ms"), F.col("last_marker_ms"), tolerance
     )
     moved_on = F.col("newest_epoch") > F.col("prepared_data_epoch")
@@ -219,13 +220,29 @@ def with_anchors(rows: DataFrame, tolerance: Column) -> DataFrame:
 
 
 def with_copies(rows: DataFrame, tolerance: Column) -> DataFrame:
-    """Adds from when on up to when the copies are whole: `_extent_of_row`, `_lateness`.
+    """Adds from when on up to when the copies are whole: `_extent_of_row`, `_lateness`."""
+    return rows.select("*", *_extent_of_row(tolerance), *_lateness(tolerance))
 
-    A first batch whose moment came twice may be later than decisions with a later timestamp:
-    first_dated_ms is null then.
+
+def with_first_once(copies: DataFrame, markers: DataFrame, tolerance: Column) -> DataFrame:
+    """Copies of partitions, first_dated_* being the first moment to which no clock came twice.
+
+    A batch whose moment came twice may be later than decisions with a later timestamp: there the
+    first marker counts that is dated; null for none.
     """
     twice = came_twice(F.col("first_dated_ms"), tolerance)
-    once = F.when(~twice, F.col("first_dated_ms"))
-    return rows.withColumn("first_dated_ms", once).select(
-        "*", *_extent_of_row(tolerance), *_lateness(tolerance)
+    asked = copies.filter(twice).select("partition_index", "set_backs")
+    first = F.min(F.struct("marker_offset", "marker_timestamp")).alias("first_once")
+    dated = (
+        markers.join(small(asked), on="partition_index", how="inner")
+        .filter(~came_twice(F.col("marker_timestamp"), tolerance))
+        .groupBy("partition_index")
+        .agg(first)
     )
+    names = {"first_dated_offset": "marker_offset", "first_dated_ms": "marker_timestamp"}
+    chosen = {
+        name: F.when(twice, F.col(f"first_once.{of_marker}")).otherwise(F.col(name))
+        for name, of_marker in names.items()
+    }
+    placed = copies.join(small(dated), on="partition_index", how="left")
+    return placed.withColumns(chosen).drop("first_once")

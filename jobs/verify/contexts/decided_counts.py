@@ -282,7 +282,7 @@ def _decision_events(keys: DataFrame, decided: DataFrame, tolerance: Column) -> 
         )
         .filter(own | (F.col("data_epoch") == F.col("marker_epoch")))
         .select(*OF_EPOCH, "commit", F.col("prepare_offset").alias("at"), own.alias("own"),
-                _due().alias("due"), of_decision.alias("decision"), "set_backs",
+                _due(tolerance).alias("due"), of_decision.alias("decision"), "set_backs",
                 _of_outcome("shown").alias("shown"), _of_outcome("fewer").alias("fewer"),
                 F.explode(moments).alias("moment"))
         .select("*", "moment.*")
@@ -291,8 +291,11 @@ def _decision_events(keys: DataFrame, decided: DataFrame, tolerance: Column) -> 
     )  # fmt: skip
 
 
-def _due() -> Column:
-    """Whether the marker of a decision must be in the copy, as that is whole around it."""
+def _due(tolerance: Column) -> Column:
+    """Whether the marker of a decision must be in the copy, as that is whole around it.
+
+    Not where a clock came twice to a moment at which it may have been written.
+    """
     copied_later = (F.col("complete_timestamp") + F.col("apart_ms") <= F.col("whole_to")) | (
         F.col("complete_offset") < F.col("earlier_end")
     )
@@ -303,6 +306,11 @@ def _due() -> Column:
         & copied_later
         & F.col("complete_offset").isNotNull()
         & attribution.clock_went_on(F.col("prepare_timestamp"), F.col("complete_timestamp"))
+        & ~came_twice_within(
+            F.col("prepare_timestamp") - F.col("apart_ms"),
+            F.col("complete_timestamp") + F.col("apart_ms"),
+            tolerance,
+        )
     )
     return due
 
@@ -310,11 +318,13 @@ def _due() -> Column:
 def _marker_events(keys: DataFrame, markers: DataFrame, tolerance: Column) -> DataFrame:
     """MARKER of each marker.
 
-    may_cut: it may have ended data of the transaction that runs.
+    may_cut: it may have ended data of the transaction that runs; twice: a clock came to its moment
+    twice.
     """
     marked, begun = F.col("marker_timestamp"), F.col("runs_from")
-    twice = came_twice(marked, tolerance) | came_twice(begun, tolerance)
+    twice = came_twice(marked, tolerance)
     in_front = attribution.surely_before(marked, begun, F.col("apart_ms")) & ~twice
+    in_front &= ~came_twice(begun, tolerance)
     return markers.join(keys, on=OF_EPOCH, how="inner").select(
         *OF_EPOCH,
         F.col("marker_commit").alias("commit"),
@@ -323,6 +333,7 @@ def _marker_events(keys: DataFrame, markers: DataFrame, tolerance: Column) -> Da
         F.col("marker_timestamp").alias("time"),
         "too_many",
         (begun.isNotNull() & ~surely(in_front)).alias("may_cut"),
+        twice.alias("twice"),
         F.struct(
             F.col("marker_offset").alias("offset"),
             place_number("file_index", "marker_position").alias("place"),
@@ -342,14 +353,16 @@ def _counted(events: DataFrame) -> DataFrame:
     later_commit: whether the next decision commits, and the next one that is surely later.
     away_from_commits: no COMMIT decision may have its marker then, from ALLOWED on.
     markers_so_far: markers of the outcome of the event; any_so_far, all_markers: of both, and all
-    of the epoch.
+    of the epoch. undated: a clock came twice to the moment of one of these, so that no number up to
+    a moment shows anything.
     alone: it is a marker, and no moment of a decision with its outcome. foreign: the last such
     marker of the other outcome; against: the last decision of the other outcome that may have one.
     """
-    order = Window.partitionBy(*OF_EPOCH).orderBy("time", "kind", "at")
+    epoch = Window.partitionBy(*OF_EPOCH)
+    order = epoch.orderBy("time", "kind", "at")
     so_far = order.rowsBetween(Window.unboundedPreceding, 0)
     # From the end: Spark reads a frame that ends there anew for each of its rows.
-    backwards = Window.partitionBy(*OF_EPOCH).orderBy(F.desc("time"), F.desc("kind"), F.desc("at"))
+    backwards = epoch.orderBy(F.desc("time"), F.desc("kind"), F.desc("at"))
     following = backwards.rowsBetween(Window.unboundedPreceding, -1)
     is_marker, commit = F.col("kind") == MARKER, F.col("commit")
     ended = is_marker & F.col("marker.first").isNotNull()
@@ -380,7 +393,8 @@ def _counted(events: DataFrame) -> DataFrame:
         .otherwise(number(is_marker & ~commit, nothing))
         .alias("markers_so_far"),
         number(is_marker, nothing).alias("any_so_far"),
-        F.sum(is_marker.cast("int")).over(Window.partitionBy(*OF_EPOCH)).alias("all_markers"),
+        F.sum(is_marker.cast("int")).over(epoch).alias("all_markers"),
+        surely(F.max("twice").over(epoch)).alias("undated"),
         _next(F.when(F.col("kind") == PREPARED, commit), following).alias("next_commit"),
         _next(F.when(allowed, commit), following).alias("later_commit"),
         _next(F.when(is_marker, F.col("marker")), following).alias("next_marker"),
@@ -559,7 +573,7 @@ def _of_decisions(counted: DataFrame, tolerance: Column) -> DataFrame:
 
     # Any of its events has the decision; F.max of a struct is that of equal ones.
     owed = (
-        counted.filter("own")
+        counted.filter("own and not undated")
         .groupBy(*KEY, "at")
         .agg(
             at_event(OPENS, "markers_so_far").alias("before"),

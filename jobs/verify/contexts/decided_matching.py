@@ -280,8 +280,11 @@ def first_ended(
     single = (F.col("prepares") == 1) & (F.col("completes") == 1) & (F.col("markers") == 1)
     # An operator's abort has the epoch of its data, may be of any later time, and has no decision.
     single &= F.col("commit") | F.col("raised_offset").isNotNull()
-    # A later one may be that of a transaction whose Prepare record is compacted away.
-    single &= F.col("latest_marker") <= F.col("complete_timestamp") + apart_ms
+    # A later one may be that of a transaction whose Prepare record is compacted away. And one that
+    # was sent a second time may come after the Complete record: it ends nothing.
+    completed = F.col("complete_timestamp")
+    single &= F.col("latest_marker") <= completed + apart_ms
+    single &= (F.col("closing") > 0) | (F.col("latest_marker") < completed - apart_ms)
     single &= ~came_twice(F.col("latest_marker"), tolerance)
     placed = rows.filter(single).join(
         small(coordinators.select("deciding_index", "coordinator_partition")),

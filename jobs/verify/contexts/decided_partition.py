@@ -11,7 +11,13 @@ from jobs.model.lost_records import gone_before_newest, lost_up_to, unreadable_o
 from jobs.model.transactions import all_runs
 from jobs.spark.joins import small
 from jobs.verify.contexts.context import Context
-from jobs.verify.contexts.decided_anchors import apart_ms, clipped, with_anchors, with_copies
+from jobs.verify.contexts.decided_anchors import (
+    apart_ms,
+    clipped,
+    with_anchors,
+    with_copies,
+    with_first_once,
+)
 from jobs.verify.contexts.decided_counts import with_counts
 from jobs.verify.contexts.decided_data import with_data, with_last_markers, with_surroundings
 from jobs.verify.contexts.decided_epochs import with_decision, with_outcomes
@@ -175,7 +181,8 @@ def decided_partition_context(
         in_log = given.states.filter(~F.col("initial"))
         runs = all_runs(in_log, given.regular.join(producers, on="producer_id", how="left_semi"))
         tolerance = F.lit(ages.clock_tolerance)
-        of_copies = selected.join(small(copies), on="partition_index", how="inner")
+        dated = given.keep(with_first_once(copies, markers, tolerance))
+        of_copies = selected.join(small(dated), on="partition_index", how="inner")
         deciding = F.coalesce("coordinator_index", "committed_index")
         with_log = (
             with_decision(of_copies, decided, known_ends, given.owners)

@@ -9,7 +9,7 @@ missing elsewhere in the partition is not this marker.
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.model.set_back_clocks import came_twice
+from jobs.model.set_back_clocks import came_twice, once
 from jobs.spark.joins import small
 from jobs.verify.contexts.decided_matching import KEY
 from udfs.rules import attribution
@@ -26,31 +26,38 @@ def _moments(rows: DataFrame, tolerance: Column) -> DataFrame:
     completed = F.coalesce("short_completed", "complete_timestamp")
     went_on = surely(attribution.clock_went_on(prepared, completed))
 
-    def once(moment: Column) -> Column:
-        return F.when(went_on & ~came_twice(moment, tolerance), moment)
+    def dated(moment: Column) -> Column:
+        return F.when(went_on, once(moment, tolerance))
 
     apart = 2 * F.col("apart_ms")
     ends = F.array(
-        F.struct(F.lit(True).alias("behind"), once(prepared - apart).alias("at_ms")),
-        F.struct(F.lit(False).alias("behind"), once(completed + apart).alias("at_ms")),
+        F.struct(F.lit(True).alias("behind"), dated(prepared - apart).alias("at_ms")),
+        F.struct(F.lit(False).alias("behind"), dated(completed + apart).alias("at_ms")),
     )
-    moments = rows.select(*KEY, F.explode(ends).alias("end")).select(*KEY, "end.*")
+    moments = rows.select(*KEY, "set_backs", F.explode(ends).alias("end")).select(
+        *KEY, "set_backs", "end.*"
+    )
     return moments.filter(F.col("at_ms").isNotNull())
 
 
-def nearest_markers(asked: DataFrame, markers: DataFrame, key: list[str]) -> DataFrame:
+def nearest_markers(
+    asked: DataFrame, markers: DataFrame, key: list[str], tolerance: Column
+) -> DataFrame:
     """Of each `key` of `asked`, which begins with partition_index: behind_marker, before_marker.
 
     The last marker that is earlier than the moment at_ms (where `behind`), and the first that is
     later (where not); offsets, null for none. `markers`: partition_index, marker_timestamp,
-    marker_offset.
+    marker_offset. A marker to whose moment a clock came twice is neither.
     """
-    there = markers.join(
-        small(asked.select("partition_index").distinct()), on="partition_index", how="left_semi"
-    ).select(
-        "partition_index",
-        F.col("marker_timestamp").alias("at_ms"),
-        F.col("marker_offset").alias("at_offset"),
+    partitions = asked.groupBy("partition_index").agg(F.first("set_backs").alias("set_backs"))
+    there = (
+        markers.join(small(partitions), on="partition_index", how="inner")
+        .filter(~came_twice(F.col("marker_timestamp"), tolerance))
+        .select(
+            "partition_index",
+            F.col("marker_timestamp").alias("at_ms"),
+            F.col("marker_offset").alias("at_offset"),
+        )
     )
     # What is asked has no offset, and comes first of one moment: of that no marker counts.
     of_partition, first = (
@@ -90,5 +97,5 @@ def with_window(
         & (F.col("markers").isNull() | F.col("short_place").isNotNull())
     )
     in_gapped = lacking.join(small(gapped), on="partition_index", how="left_semi")
-    found = nearest_markers(_moments(in_gapped, tolerance), markers, KEY)
+    found = nearest_markers(_moments(in_gapped, tolerance), markers, KEY, tolerance)
     return rows.join(found, on=KEY, how="left")

@@ -4,10 +4,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.model.coordinator_log import CoordinatorLog
+from jobs.model.set_back_clocks import covers_once
 from jobs.verify.conditions import one_instant
 from jobs.verify.contexts.decided_matching import in_effect
 from udfs.rules import attribution
-from udfs.rules.clock import covers
 from udfs.rules.logic import surely
 
 TOLD = ("known_above", "newest_epoch", "history_covers_ms", "history_clean_shutdown")
@@ -47,7 +47,9 @@ def marker_decision_columns(clock_tolerance: int) -> list[Column]:
     its copy; history_later: that is later than the marker; shared_epoch: it decided a transaction
     of that epoch and outcome under transaction.version 0 or 1. `clock_tolerance`: ms.
     """
-    covered = covers(F.col("history_covers_ms"), F.col("marker_timestamp"), F.lit(clock_tolerance))
+    covered = covers_once(
+        F.col("history_covers_ms"), F.col("marker_timestamp"), F.lit(clock_tolerance)
+    )
     later = attribution.is_copied_later(
         F.col("marker_epoch"),
         F.col("newest_epoch"),

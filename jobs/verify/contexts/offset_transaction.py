@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.model.set_back_clocks import came_twice
+from jobs.model.set_back_clocks import covers_once, once
 from jobs.model.transactions import CLOSED_COLUMNS, all_transactions
 from jobs.spark.joins import small
 from jobs.verify.conditions import (
@@ -21,7 +21,6 @@ from jobs.verify.contexts.open_transaction import coordinator_columns
 from jobs.verify.contexts.transaction import Ages, longest_open
 from schemas.topics import OFFSETS_TOPIC
 from udfs.rules.attribution import may_end, surely_before
-from udfs.rules.clock import covers
 from udfs.rules.logic import surely
 
 MAX_GROUPS = 5
@@ -78,10 +77,10 @@ def _aborts() -> Column:
 
 def _kinds(partition_info: DataFrame, tolerance: int) -> DataFrame:
     """What contradictions ask of a partition; there_since_ms: see `first_since`."""
-    twice = came_twice(F.col("first_dated_ms"), F.lit(tolerance))
+    dated = once(F.col("first_dated_ms"), F.lit(tolerance))
     # Nobody makes a topic of the coordinators again.
     never_again = F.col("coordinator_topic") | surely(F.col("created_once"))
-    since = F.when(never_again, F.lit(0)).when(~twice, F.col("first_dated_ms"))
+    since = F.when(never_again, F.lit(0)).otherwise(dated)
     return partition_info.select(
         "partition_index",
         (F.col("topic") == OFFSETS_TOPIC).alias("of_offsets"),
@@ -179,13 +178,14 @@ def offset_transaction_context(
         "partition_index", "topic", "partition", "broker", "stable_below", "cleaning",
         "cleaned_below", "holes", "start_known", "single_broker", "clean_shutdown",
         "complete_up_to_ms", "alone_in_cluster", "outlasted",
+        "set_backs",
     )  # fmt: skip
     transactions = (
         all_transactions(given.transactions, given.regular)
         .select(*CLOSED_COLUMNS, "outcome")
         .join(small(known), on="partition_index", how="inner")
         # The group's coordinator stamps what it writes.
-        .withColumn("appended_by_ms", F.col("last_timestamp"))
+        .withColumn("appended_by_ms", once(F.col("last_timestamp"), F.lit(ages.clock_tolerance)))
     )
     histories = given.epochs_of(transactions.select("producer_id").distinct()).select(
         "producer_id", "producer_epoch", F.struct("*").alias("history")
@@ -246,11 +246,11 @@ def _enriched(
         output_file="output.file_index",
         record_file="history.record.file_index",
     )
-    moment = F.coalesce("output.moment", "marker_timestamp", "appended_by_ms")
+    moment = F.coalesce("output.moment", "marker_timestamp", "last_timestamp")
     covered = (
         F.col("history.moved_on")
         | one_instant("history.coordinator_clean_shutdown")
-        | covers(F.col("history.coordinator_up_to_ms"), moment, ages.clock_tolerance)
+        | covers_once(F.col("history.coordinator_up_to_ms"), moment, F.lit(ages.clock_tolerance))
     )
     now = F.lit(ages.now).cast("long")
     behind_marker_before = F.col("marker_offset") - 1

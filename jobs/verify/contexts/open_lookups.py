@@ -102,22 +102,26 @@ def _last_markers(opened: DataFrame, states: DataFrame) -> DataFrame:
     )
 
 
-def moments(opened: DataFrame, states: DataFrame) -> DataFrame:
+def moments(opened: DataFrame, states: DataFrame, tolerance: int) -> DataFrame:
     """When the data of open transactions lay there at the latest, ms of brokers' clocks.
 
     Columns: OF_TRANSACTION, begun_by_ms and behind_data_ms (the broker's first moment after the
-    first batch, and after the last; null where none lies there), last_marker_ms: see
-    `_last_markers`. Where no moment lies behind data, they are not older than that, however old
-    their client says that they are. Client timestamps say nothing of either (`udfs.rules.clock`).
+    first batch, and after the last, to which no clock came twice; null where none lies there),
+    last_marker_ms: see `_last_markers`. Where no moment lies behind data, they are not older than
+    that, however old their client says that they are. Client timestamps say nothing of either
+    (`udfs.rules.clock`).
     """
     ends = opened.select(
         *OF_TRANSACTION, F.explode(F.array("first_offset", "last_offset")).alias("at_offset")
     )
-    began = opened.groupBy("partition_index").agg(F.min("first_offset").alias("from_offset"))
+    began = opened.groupBy("partition_index").agg(
+        F.min("first_offset").alias("from_offset"), F.first("set_backs").alias("set_backs")
+    )
     behind = (
         broker_moments(states)
         .join(small(began), on="partition_index", how="inner")
         .filter(F.col("moment_offset") > F.col("from_offset"))
+        .filter(~came_twice(F.col("moment_ms"), F.lit(tolerance)))
         .select("partition_index", F.col("moment_offset").alias("at_offset"), "moment_ms")
     )
     before = (
@@ -166,7 +170,7 @@ def gone_on(
         .join(small(records), on="producer_id", how="inner")
         .filter((F.col("producer_epoch") > F.col("highest_epoch")) & F.col("at_ms").isNotNull())
         .filter(~twice)
-        .select(*OF_TRANSACTION, "last_offset", F.lit(False).alias("behind"), "at_ms")
+        .select(*OF_TRANSACTION, "last_offset", F.lit(False).alias("behind"), "at_ms", "set_backs")
     )
     stable = partition_info.select("partition_index", "stable_below")
     kept = (
@@ -179,7 +183,7 @@ def gone_on(
             F.col("moment_offset").alias("marker_offset"),
         )
     )
-    found = nearest_markers(asked, kept, OF_TRANSACTION)
+    found = nearest_markers(asked, kept, OF_TRANSACTION, apart)
     return (
         asked.join(small(found), on=OF_TRANSACTION, how="inner")
         .filter(F.col("before_marker") > F.col("last_offset"))

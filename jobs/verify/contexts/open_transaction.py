@@ -7,7 +7,7 @@ write that belongs to no transaction at all.
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from jobs.model.set_back_clocks import came_twice
+from jobs.model.set_back_clocks import came_twice, covers_once, once
 from jobs.model.state_names import named
 from jobs.verify.conditions import missing_behind, one_instant
 from schemas.coordinator_states import (
@@ -35,15 +35,16 @@ LOOKED_EVERY_MS = 10_000
 RAISED_AT_MOST = 2
 
 
-def appended_by() -> Column:
+def appended_by(clock_tolerance: int) -> Column:
     """When the data of an open transaction lay there at the latest, ms of the broker's clock.
 
     The broker's own timestamp of the last batch, else its first moment after it; null where none
-    lies there.
+    lies there. No moment to which a clock came twice.
     """
     # What a coordinator writes it stamps itself.
     stamped = F.when(F.col("coordinator_topic"), F.col("last_timestamp"))
-    return F.coalesce("last_append_ms", stamped, "behind_data_ms")
+    own = once(F.coalesce("last_append_ms", stamped), F.lit(clock_tolerance))
+    return F.coalesce(own, "behind_data_ms")
 
 
 def log_columns(clock_tolerance: int) -> list[Column]:
@@ -125,8 +126,10 @@ def coordinator_columns(
     (how long before the end of the copy of that log the transaction should have been aborted,
     negative if it need not; at least so long where a text does not print its start).
     """
-    partition_covers = covers(
-        F.col("complete_up_to_ms"), F.col("coordinator.record_timestamp"), clock_tolerance
+    partition_covers = covers_once(
+        F.col("complete_up_to_ms"),
+        F.col("coordinator.record_timestamp"),
+        F.lit(clock_tolerance),
     )
     coordinator_covers = covers(
         F.col("coordinator.complete_up_to_ms"), F.col("appended_by_ms"), clock_tolerance
@@ -193,8 +196,8 @@ def _began_behind(clock_tolerance: int) -> Column:
     """Whether the coordinator runs a transaction here that began after data lay there for sure.
 
     Its first Ongoing record sets the start, and data wait for it
-    (`TransactionMetadata.prepareAddPartitions`, all releases). Not where a clock came to one of the
-    two moments twice, or a new leader may take the record back.
+    (`TransactionMetadata.prepareAddPartitions`, all releases). Not where a clock came to its start
+    twice, or a new leader may take the record back.
     """
     lay_there, started = F.col("begun_by_ms"), F.col("coordinator.start_ms")
     apart = F.lit(clock_tolerance)
@@ -202,7 +205,6 @@ def _began_behind(clock_tolerance: int) -> Column:
         _running()
         & F.col("coordinator.replicated")
         & surely_before(lay_there, started, apart)
-        & ~came_twice(lay_there, apart)
         & ~came_twice(started, apart)
     )
     return surely(began)
@@ -213,8 +215,8 @@ def _newest_ended_here(clock_tolerance: int) -> Column:
 
     Its marker is in the copy then, and so in front of what lies open.
     """
-    ended: Column = covers(F.col("complete_up_to_ms"), F.col("decided_until_ms"), clock_tolerance)
-    return surely(ended)
+    up_to, ended = F.col("complete_up_to_ms"), F.col("decided_until_ms")
+    return surely(covers_once(up_to, ended, F.lit(clock_tolerance)))
 
 
 def _listed_later(apart: Column, clock_tolerance: int) -> Column:

@@ -25,7 +25,7 @@ OF_COPY = (
     "partition_index", "topic", "partition", "broker", "coordinator_topic", "start_known",
     "stable_below", "cleaning", "cleaned_below", "cleaner_checkpoint", "log_start_offset",
     "has_log_start_checkpoint", "clean_shutdown", "created_once", "first_base", "holes", "missing",
-    "emptied",
+    "emptied", "set_backs",
 )  # fmt: skip
 
 
@@ -173,11 +173,12 @@ def run_context(
     files: DataFrame,
     expiration_ms: int,
     now: int | None,
+    clock_tolerance_ms: int,
     folded: int,
 ) -> Context:
     """Runs with data, from `jobs.replay.producers.producer_states`.
 
-    `now`: the moment to which ages refer, ms.
+    `now`: the moment to which ages refer, ms; `clock_tolerance_ms`: of brokers' clocks.
 
     Added: client_data (sequences mean something), state_offset (of the newest batch or marker
     before), sequence_known (an earlier batch of the same epoch is known), latest_append_ms (see
@@ -208,11 +209,10 @@ def run_context(
         same_bytes = (F.col("first_checksum") >= 0) & F.array_contains(
             "known_checksums", F.col("first_checksum")
         )
-        bounded = with_latest_append(selected, states, now).withColumn(
-            "same_bytes", surely(same_bytes)
-        )
-        stated = bounded.select(
+        bounded = with_latest_append(selected, states, now, clock_tolerance_ms)
+        stated = bounded.drop("set_backs").select(
             "*",
+            surely(same_bytes).alias("same_bytes"),
             (~F.col("coordinator_topic")).alias("client_data"),
             F.greatest("previous.last_offset", "previous_marker.offset").alias("state_offset"),
         )

@@ -6,6 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.model.coordinator_log import CoordinatorLog
+from jobs.model.set_back_clocks import latest_reading
 from jobs.spark.joins import small
 from jobs.spark.kept import Kept
 from jobs.verify.conditions import (
@@ -222,7 +223,7 @@ def _looked_up(selected: DataFrame, given: Settled, tolerance: int) -> DataFrame
     beside = given.kept.keep_all(
         ages=log_ages(given.log.txn_log_records, given.partition_info, given.listing),
         decisions=newest_decisions(opened, given.log),
-        moments=moments(opened, given.states),
+        moments=moments(opened, given.states, tolerance),
         gone_on=gone_on(opened, given.states, given.owners, given.partition_info, tolerance),
         epochs=epochs(opened, given.log),
         shared=shared_epochs(contradicting, given.log),
@@ -268,13 +269,15 @@ def transaction_context(given: Settled, files: DataFrame, ages: Ages) -> Context
 
     # The marker's own moment, or that of data which it ends, is the broker's.
     def expired(timestamp: str) -> Column:
-        later = F.col("marker_timestamp")
+        later = latest_reading(F.col("marker_timestamp"), F.lit(tolerance))
         since: Column = at_least_later(F.col(timestamp), later, ages.producer_expiration)
         return surely(since)
 
     def enrich(selected: DataFrame) -> DataFrame:
         timed = _looked_up(selected, given, tolerance).select(
-            "*", appended_by().alias("appended_by_ms"), longest_open(ages).alias("limit_ms")
+            "*",
+            appended_by(tolerance).alias("appended_by_ms"),
+            longest_open(ages).alias("limit_ms"),
         )
         named = with_paths(timed, files, **FILES)
         described = named.select(
