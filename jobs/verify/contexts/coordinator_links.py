@@ -12,6 +12,7 @@ from jobs.spark.kept import Kept
 from jobs.verify.contexts.partition_count import known_count, partition_count
 from schemas.coordinator_states import PREPARE_ABORT, PREPARE_COMMIT
 from schemas.topics import TXN_LOG_TOPIC
+from udfs.rules.attribution import would_be_sent_again
 from udfs.rules.extent import is_replicated
 from udfs.rules.logic import surely
 
@@ -107,14 +108,16 @@ def _markers_found(
 ) -> DataFrame:
     """One row an id: marked_partitions, in how many listed partitions its decision has arrived.
 
-    And marked_for_ms, how long after the record its last marker came there. Only ids with an
+    And marked_for_ms, how long after the record its last marker came there; led_partitions, in how
+    many of them its last marker would have been sent again (see `_led`), and led_for_ms, how long
+    after the record the last of these is known to have had a leader. Only ids with an
     unfinished decision and at least one such partition. The marker of the last transaction of a
     producer in a partition is never folded away, so `transactions` has it.
     """
     copies = partition_info.select(
         F.col("partition_index").alias("listed_index"),
         F.concat_ws("-", "topic", "partition").alias("listed"),
-        "stable_below",
+        F.col("stable_below").alias("replicated_below"),
     )
     owed = (
         selected.filter(is_unfinished())
@@ -127,13 +130,10 @@ def _markers_found(
             (F.col("state") == PREPARE_COMMIT).alias("commit"),
             F.explode("partitions").alias("listed"),
         )
-        .join(
-            small(copies.withColumnRenamed("stable_below", "replicated_below")),
-            on="listed",
-            how="inner",
-        )
+        .join(small(copies), on="listed", how="inner")
     )
-    markers = transactions.filter(F.col("marker_offset").isNotNull()).select(
+    of_all = transactions.filter(F.col("marker_offset").isNotNull())
+    markers = of_all.select(
         F.col("partition_index").alias("listed_index"),
         "producer_id",
         F.col("marker_epoch").alias("producer_epoch"),
@@ -141,20 +141,59 @@ def _markers_found(
         "marker_offset",
         "marker_timestamp",
     )
-    return (
+    arrived = (
         markers.join(small(owed), on=["listed_index", "producer_id", "producer_epoch", "commit"])
         # The coordinator has its answer when the marker is replicated (acks=-1).
         .filter(is_replicated(F.col("marker_offset"), F.col("replicated_below")))
         # Before transaction.version 2 an earlier transaction has a marker of the same epoch.
         .filter(F.col("marker_timestamp") >= F.col("timestamp"))
-        .withColumn("marked_for_ms", F.try_subtract("marker_timestamp", "timestamp"))
         # Copies of the partition hold the same one. It is sent again where no answer came, as
         # long as it lacks replicas.
         .groupBy("partition_index", "transactional_id", "listed")
-        .agg(F.max("marked_for_ms").alias("marked_for_ms"))
+        .agg(
+            F.max("timestamp").alias("timestamp"),
+            F.max("marker_timestamp").alias("marked_ms"),
+            F.max("marker_offset").alias("marked_at"),
+        )
+    )
+    led = _led(of_all, owed.select("listed_index", "listed", "replicated_below").distinct())
+    still_led = surely(
+        (F.col("led.offset") > F.col("marked_at"))
+        & would_be_sent_again(F.col("marked_ms"), F.col("led.at_ms"))
+    )
+    return (
+        arrived.join(small(led), on="listed", how="left")
         .groupBy("partition_index", "transactional_id")
         .agg(
             F.count("*").cast("int").alias("marked_partitions"),
-            F.max("marked_for_ms").alias("marked_for_ms"),
+            F.max(F.try_subtract("marked_ms", "timestamp")).alias("marked_for_ms"),
+            F.count_if(still_led).cast("int").alias("led_partitions"),
+            F.max(F.try_subtract("led.at_ms", "timestamp")).alias("led_for_ms"),
         )
+    )
+
+
+def _led(markers: DataFrame, listed: DataFrame) -> DataFrame:
+    """When a partition had a leader, and one again for so long that it took what was sent again.
+
+    One row a partition with such a moment: listed, led (struct at_ms, offset: its last replicated
+    marker before which another one, of whatever producer, would have been sent again). `listed`:
+    copies of the partitions to ask.
+    """
+    replicated = (
+        markers.select(
+            F.col("partition_index").alias("listed_index"), "marker_offset", "marker_timestamp"
+        )
+        .join(small(listed), on="listed_index", how="inner")
+        .filter(is_replicated(F.col("marker_offset"), F.col("replicated_below")))
+    )
+    last_ms = F.max("marker_timestamp").over(Window.partitionBy("listed"))
+    shown = F.struct(
+        F.col("marker_timestamp").alias("at_ms"), F.col("marker_offset").alias("offset")
+    )
+    return (
+        replicated.withColumn("last_ms", last_ms)
+        .filter(would_be_sent_again(F.col("marker_timestamp"), F.col("last_ms")))
+        .groupBy("listed")
+        .agg(F.max(shown).alias("led"))
     )
