@@ -83,8 +83,8 @@ CHECK = Check(
         )
         .otherwise(
             text(
-                "a new one comes in an Empty or Complete record at epoch 0, not in {state_name} "
-                "at epoch {producer_epoch}"
+                "only an Empty record at epoch 0, or a Complete record of transaction.version 2, "
+                "begins a new one, and this is {state_name} at epoch {producer_epoch}"
             )
         ),
     ),
