@@ -81,9 +81,37 @@ def may_follow(before: str) -> Column:
 
 
 def failed_raise() -> Column:
-    """Whether the record before, near or not, may have raised the epoch without effect."""
-    here, before = _step(), _step("previous")
-    answer: Column = may_have_failed_raise(here, before) & ~goes_below(here, before)
+    """Whether the record before, near or not, may have raised the epoch without effect.
+
+    Where that is a tombstone, the one before it: the append of that may have failed, too.
+    """
+
+    def of(record: str) -> Column:
+        here, before = _step(), _step(record)
+        answer: Column = may_have_failed_raise(here, before) & ~goes_below(here, before)
+        return answer
+
+    return of("previous") | (_behind_tombstone() & of("earlier"))
+
+
+def _behind_tombstone() -> Column:
+    return surely(F.col("previous.state") == NO_STATE)
+
+
+def before_tombstone(name: str) -> Column:
+    """A column of the record before, or, where that is a tombstone, of the one before that."""
+    return F.when(_behind_tombstone(), F.col(f"earlier.{name}")).otherwise(
+        F.col(f"previous.{name}")
+    )
+
+
+def undoes_fencing() -> Column:
+    """Whether the record, behind a tombstone, has a lower epoch than its producer id had before.
+
+    If the tombstone took effect, the id gets a new producer id; if not, the epoch is in memory
+    (`TransactionCoordinator.handleInitProducerId`).
+    """
+    answer: Column = _behind_tombstone() & goes_below(_step(), _step("earlier"))
     return answer
 
 
@@ -147,9 +175,22 @@ def from_older_state() -> Column:
     return answer
 
 
+def replaces_producer() -> Column:
+    """Whether the step from the record before gives out the new producer id by the rules."""
+    answer: Column = rules.replaces_producer(_step(), _step("previous"))
+    return answer
+
+
 def lacks_raise() -> Column:
     """Whether a decision under transaction.version 2 leaves the epoch as it is (KIP-890)."""
     answer: Column = rules.lacks_raise(_step(), _step("previous"))
+    return answer
+
+
+def begins_elsewhen() -> Column:
+    """Whether it begins a transaction, right behind a record at rest, with another start."""
+    begins = rules.begins_elsewhen(_step(), _step("previous"), F.col("last_update_ms"))
+    answer: Column = F.col("adjacent") & begins
     return answer
 
 
@@ -166,11 +207,16 @@ def is_plain() -> Column:
 
 
 def is_repeated() -> Column:
-    """The same record once more, as a retry after an append that failed late leaves it."""
+    """The same record once more, as a retry after an append that failed late leaves it.
+
+    A Complete record with another start is that of another transaction.
+    """
+    completes = F.col("state").isin(COMPLETE_COMMIT, COMPLETE_ABORT)
     return (
         (F.col("state") == F.col("previous.state"))
         & (F.col("producer_id") == F.col("previous.producer_id"))
         & (F.col("producer_epoch") == F.col("previous.producer_epoch"))
+        & ~(completes & surely(F.col("start_ms") != F.col("previous.start_ms")))
     ) | ((F.col("state") == NO_STATE) & (F.col("previous.state") == NO_STATE))
 
 

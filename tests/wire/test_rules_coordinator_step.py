@@ -27,6 +27,7 @@ from udfs.rules.coordinator_step import (
     Lists,
     Recorded,
     Step,
+    begins_elsewhen,
     data_epoch,
     ended_otherwise,
     ends_running,
@@ -42,6 +43,7 @@ from udfs.rules.coordinator_step import (
     may_have_failed_raise,
     may_keep_one_past,
     may_share_past,
+    replaces_producer,
     shares_epoch,
     takes_up,
     tried_before,
@@ -300,7 +302,9 @@ NO_LIST = Lists(np.bool_(True), np.bool_(False), np.bool_(True))
 @pytest.mark.parametrize(
     ("last", "record", "lists", "plain"),
     [
-        (step(EMPTY), step(ONGOING), SAME_LISTS, True),
+        (step(EMPTY), step(ONGOING, start=10), SAME_LISTS, True),
+        # A transaction that begins has no other start than its own moment.
+        (step(COMPLETE_COMMIT), step(ONGOING), SAME_LISTS, False),
         (step(ONGOING), step(ONGOING), SAME_LISTS, True),
         (step(ONGOING, start=1), step(ONGOING, start=2), SAME_LISTS, False),
         (step(ONGOING), step(PREPARE_COMMIT), SAME_LISTS, True),
@@ -322,6 +326,49 @@ def test_a_plain_step_is_that_of_a_healthy_id(
 ) -> None:
     assert holds(is_plain(record, last, 10, 10, lists)) == plain
     assert not holds(is_plain(record, last, 9, 10, lists))
+
+
+@pytest.mark.parametrize(
+    ("last", "record", "elsewhen"),
+    [
+        (step(COMPLETE_COMMIT), step(ONGOING, start=10), False),
+        (step(COMPLETE_COMMIT), step(ONGOING), True),
+        (step(EMPTY), step(ONGOING, start=9), True),
+        (step(COMPLETE_COMMIT), step(PREPARE_ABORT, version=2), True),
+        (step(COMPLETE_COMMIT), step(PREPARE_ABORT, start=10, version=2), False),
+        (step(ONGOING), step(ONGOING), False),
+        (step(NO_STATE), step(ONGOING), False),
+        (step(PREPARE_COMMIT), step(COMPLETE_COMMIT), False),
+    ],
+)
+def test_a_transaction_begins_at_its_own_moment(last: Step, record: Step, elsewhen: bool) -> None:
+    assert holds(begins_elsewhen(record, last, 10)) == elsewhen
+
+
+USED_UP, LAST = EXHAUSTED_EPOCH, EXHAUSTED_EPOCH + 1
+
+
+@pytest.mark.parametrize(
+    ("last", "record", "replaces"),
+    [
+        (step(COMPLETE_COMMIT, epoch=USED_UP), step(EMPTY, pid=2), True),
+        (step(COMPLETE_COMMIT, epoch=USED_UP), step(EMPTY, pid=2, epoch=5), False),
+        (step(COMPLETE_COMMIT, epoch=5), step(EMPTY, pid=2), False),
+        (step(COMPLETE_COMMIT, epoch=USED_UP), step(ONGOING, pid=2), False),
+        (step(ONGOING, epoch=USED_UP), step(PREPARE_COMMIT, pid=2), False),
+        (step(PREPARE_ABORT, 1, LAST, 0, 2, 2), step(COMPLETE_ABORT, pid=2), True),
+        (step(PREPARE_ABORT, 1, LAST, 0, 2, 2), step(COMPLETE_ABORT, pid=3), False),
+        (step(PREPARE_ABORT, 1, LAST, 0, 2, 2), step(COMPLETE_ABORT, pid=2, epoch=3), False),
+        (step(PREPARE_ABORT, 1, 1, 0, 2, 2), step(COMPLETE_ABORT, pid=2), False),
+        # 4.0 does not tell the next one, and older versions have none.
+        (step(PREPARE_ABORT, 1, LAST, version=2), step(COMPLETE_ABORT, pid=2), True),
+        (step(PREPARE_ABORT, 1, LAST), step(COMPLETE_ABORT, pid=2), False),
+        # A text does not tell the version.
+        (step(PREPARE_ABORT, 1, LAST, start=-2), step(COMPLETE_ABORT, pid=2), True),
+    ],
+)
+def test_a_new_producer_id_comes_at_epoch_0(last: Step, record: Step, replaces: bool) -> None:
+    assert holds(replaces_producer(record, last)) == replaces
 
 
 @pytest.mark.parametrize(
@@ -375,7 +422,15 @@ def steps(row: dict) -> tuple[Step, Step]:  # type: ignore[type-arg]
 @pytest.mark.spark
 @pytest.mark.parametrize(
     "rule",
-    [lacks_raise, takes_up, is_completed_by, may_share_past, goes_below, may_have_failed_raise],
+    [
+        lacks_raise,
+        takes_up,
+        is_completed_by,
+        may_share_past,
+        goes_below,
+        may_have_failed_raise,
+        replaces_producer,
+    ],
 )
 def test_columns_say_what_arrays_say_of_two_steps(
     spark: SparkSession, rule: Callable[..., Any]
@@ -439,6 +494,14 @@ def test_columns_say_what_arrays_say_of_a_plain_step(spark: SparkSession) -> Non
         ),
         choices,
         told,
+    )
+
+
+@pytest.mark.spark
+def test_columns_say_what_arrays_say_of_a_begin(spark: SparkSession) -> None:
+    choices = {**OF_TWO_STEPS, "start1": [5, 6], "update": [5, 6]}
+    check_in_both_engines(
+        spark, lambda row: begins_elsewhen(*steps(row), row["update"]), choices, UNTOLD
     )
 
 

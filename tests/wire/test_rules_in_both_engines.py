@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from udfs.rules import absence, attribution, clock, extent, memory, producer_ids
 
 ROOT = Path(__file__).resolve().parents[2]
-NUMBERS = [-1, 0, 1, 2, 3, 5, 8, 59_999, 60_001, None]
+NUMBERS = [-1, 0, 1, 2, 3, 5, 8, 59_999, 60_001, 300_002, None]
 FLAGS = [True, False, None]
 # What each parameter is: a number or a flag.
 NUMBER, FLAG = "n", "f"
@@ -55,6 +55,7 @@ RULES: tuple[tuple[Callable[..., Any], str], ...] = (
     (attribution.ended_before, "nn"),
     (attribution.clock_went_on, "nn"),
     (attribution.format_may_refuse, "nnf"),
+    (attribution.would_be_sent_again, "nn"),
     (attribution.contradicts, "fff"),
     (attribution.owns_what_is_there, "nnf"),
     (attribution.room_before, "nn"),

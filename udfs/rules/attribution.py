@@ -33,6 +33,9 @@ Rules, with where they come from:
   commits and never raises an epoch.
 - A broker answers a marker request that is sent again with another marker. It ends no data, since
   the next transaction begins after the Complete record.
+- A marker in the log does not tell that the coordinator had its answer: the broker may have died
+  with it. The coordinator then keeps the marker (`addTxnMarkersToBrokerQueue`, of a partition
+  without a leader in `markersQueueForUnknownBroker`), and sends it again as soon as there is one.
 
 What is gone from a partition is gone from its beginning: retention, DeleteRecords, a topic made
 again. With transactions that share an epoch it is therefore not known how many of them have gone,
@@ -53,6 +56,9 @@ from udfs.rules.logic import Values
 
 # status of a Complete record minus that of its Prepare record.
 COMPLETES = 2
+# Within this time a marker without an answer is sent again, where there is a leader: ten times
+# request.timeout.ms, at which a request is given up.
+SENT_AGAIN_MS = 300_000
 
 
 def took_effect(status: Values, next_status: Values) -> Values:
@@ -102,6 +108,14 @@ def is_decision_known(
     """Whether the coordinator's log holds the decision behind a marker, if there was one."""
     recorded = is_recorded(marker_epoch, known_above)
     return recorded & is_copied_later(marker_epoch, newest_epoch, covered)
+
+
+def would_be_sent_again(from_ms: Values, to_ms: Values) -> Values:
+    """Whether a marker without an answer would have been sent again between two moments.
+
+    At both the coordinator runs, or the partition has a leader. In ms of brokers' clocks.
+    """
+    return to_ms - from_ms > SENT_AGAIN_MS
 
 
 def contradicts(of_its_epoch: Values, other_outcome: Values, raised_epoch: Values) -> Values:

@@ -89,6 +89,26 @@ class Kept(NamedTuple):
     partitions: Values
 
 
+def replaces_producer(record: Step, last: Step) -> Values:
+    """Whether a step gives out a new producer id, or brings in the one that was announced.
+
+    InitProducerId does where the epochs are used up (`prepareProducerIdRotation`), and under
+    transaction.version 2 the completion of what used up the last one (`prepareComplete`); both at
+    epoch 0. 4.0 does not tell the announced one. A text that does not tell the start does not tell
+    the version either.
+    """
+    used_up = (last.producer_epoch >= EXHAUSTED_EPOCH) & (record.producer_epoch == 0)
+    older_version = surely(
+        (last.start_ms >= -1) & (last.transaction_version < TRANSACTION_VERSION_2)
+    )
+    decided = is_in(last.state, (PREPARE_COMMIT, PREPARE_ABORT))
+    other_announced = surely(
+        decided & (last.next_producer_id >= 0) & (last.next_producer_id != record.producer_id)
+    )
+    completes = is_in(record.state, (COMPLETE_COMMIT, COMPLETE_ABORT)) & decided & ~older_version
+    return surely(used_up & ((record.state == EMPTY) | completes)) & ~other_announced
+
+
 def lacks_raise(record: Step, last: Step) -> Values:
     """Whether a decision under transaction.version 2 leaves the epoch as it is (KIP-890)."""
     return surely(
@@ -96,6 +116,20 @@ def lacks_raise(record: Step, last: Step) -> Values:
         & (record.transaction_version >= TRANSACTION_VERSION_2)
         & (record.producer_epoch == last.producer_epoch)
     )
+
+
+def begins_elsewhen(record: Step, last: Step, update_ms: Values) -> Values:
+    """Whether a transaction begins right behind a record at rest with another start than its own.
+
+    One reading of the clock is its start and its update (`TransactionMetadata.prepareAddPartitions`
+    and, of an abort of nothing, `prepareAbortOrCommit`). An append that failed is no reason: what
+    was at rest in the log was so in memory.
+    """
+    aborts_nothing = (record.state == PREPARE_ABORT) & (
+        record.transaction_version >= TRANSACTION_VERSION_2
+    )
+    begins = is_in(last.state, AT_REST) & ((record.state == ONGOING) | aborts_nothing)
+    return surely(begins & (record.start_ms != update_ms)) & ~_two_phase(record, last)
 
 
 def is_plain(
@@ -116,7 +150,7 @@ def is_plain(
     no_start = record.start_ms == -1
     moves = (
         ((record.state == EMPTY) & rested & by_one & lists.empty & no_start)
-        | ((record.state == ONGOING) & rested & stays & has_start)
+        | ((record.state == ONGOING) & rested & stays & has_start & (record.start_ms == update_ms))
         | ((record.state == ONGOING) & running & stays & started & lists.holds_all)
         | (
             (prepares & running & by_one & ~lacks_raise(record, last))

@@ -13,6 +13,7 @@ from jobs.spark.kept import Kept
 from jobs.verify.contexts.partition_count import known_count, partition_count
 from schemas.coordinator_states import PREPARE_ABORT, PREPARE_COMMIT
 from schemas.topics import TXN_LOG_TOPIC
+from udfs.rules.attribution import would_be_sent_again
 from udfs.rules.extent import is_replicated
 from udfs.rules.logic import surely
 
@@ -115,15 +116,17 @@ def _markers_found(
 ) -> DataFrame:
     """One row an id: marked_partitions, in how many listed partitions its decision has arrived.
 
-    And marked_for_ms, how long after the record its last marker came there; null where a clock was
-    set back in between or near, as that may have taken any time. Only ids with an
+    And marked_for_ms, how long after the record its last marker came there, null where a clock was
+    set back in between or near, as that may have taken any time; led_partitions, in how many of
+    them its last marker would have been sent again (see `_led`), and led_for_ms, how long after the
+    record the last of these is known to have had a leader. Only ids with an
     unfinished decision and at least one such partition. The marker of the last transaction of a
     producer in a partition is never folded away, so `transactions` has it.
     """
     copies = partition_info.select(
         F.col("partition_index").alias("listed_index"),
         F.concat_ws("-", "topic", "partition").alias("listed"),
-        "stable_below",
+        F.col("stable_below").alias("replicated_below"),
         "set_backs",
     )
     owed = (
@@ -137,13 +140,10 @@ def _markers_found(
             (F.col("state") == PREPARE_COMMIT).alias("commit"),
             F.explode("partitions").alias("listed"),
         )
-        .join(
-            small(copies.withColumnRenamed("stable_below", "replicated_below")),
-            on="listed",
-            how="inner",
-        )
+        .join(small(copies), on="listed", how="inner")
     )
-    markers = transactions.filter(F.col("marker_offset").isNotNull()).select(
+    of_all = transactions.filter(F.col("marker_offset").isNotNull())
+    markers = of_all.select(
         F.col("partition_index").alias("listed_index"),
         "producer_id",
         F.col("marker_epoch").alias("producer_epoch"),
@@ -155,10 +155,10 @@ def _markers_found(
     dated = ~came_twice_within(F.col("timestamp"), F.col("marker_timestamp"), F.lit(tolerance))
 
     def longest() -> Column:
-        of_all = F.count("*") == F.count("marked_for_ms")
-        return F.when(of_all, F.max("marked_for_ms")).alias("marked_for_ms")
+        all_dated = F.count("*") == F.count("marked_for_ms")
+        return F.when(all_dated, F.max("marked_for_ms")).alias("marked_for_ms")
 
-    return (
+    arrived = (
         markers.join(small(owed), on=["listed_index", "producer_id", "producer_epoch", "commit"])
         # The coordinator has its answer when the marker is replicated (acks=-1).
         .filter(is_replicated(F.col("marker_offset"), F.col("replicated_below")))
@@ -168,7 +168,51 @@ def _markers_found(
         # Copies of the partition hold the same one. It is sent again where no answer came, as
         # long as it lacks replicas.
         .groupBy("partition_index", "transactional_id", "listed")
-        .agg(longest())
+        .agg(
+            F.max("timestamp").alias("timestamp"),
+            F.max("marker_timestamp").alias("marked_ms"),
+            F.max("marker_offset").alias("marked_at"),
+            longest(),
+        )
+    )
+    led = _led(of_all, owed.select("listed_index", "listed", "replicated_below").distinct())
+    still_led = surely(
+        (F.col("led.offset") > F.col("marked_at"))
+        & would_be_sent_again(F.col("marked_ms"), F.col("led.at_ms"))
+    )
+    return (
+        arrived.join(small(led), on="listed", how="left")
         .groupBy("partition_index", "transactional_id")
-        .agg(F.count("*").cast("int").alias("marked_partitions"), longest())
+        .agg(
+            F.count("*").cast("int").alias("marked_partitions"),
+            longest(),
+            F.count_if(still_led).cast("int").alias("led_partitions"),
+            F.max(F.try_subtract("led.at_ms", "timestamp")).alias("led_for_ms"),
+        )
+    )
+
+
+def _led(markers: DataFrame, listed: DataFrame) -> DataFrame:
+    """When a partition had a leader, and one again for so long that it took what was sent again.
+
+    One row a partition with such a moment: listed, led (struct at_ms, offset: its last replicated
+    marker before which another one, of whatever producer, would have been sent again). `listed`:
+    copies of the partitions to ask.
+    """
+    replicated = (
+        markers.select(
+            F.col("partition_index").alias("listed_index"), "marker_offset", "marker_timestamp"
+        )
+        .join(small(listed), on="listed_index", how="inner")
+        .filter(is_replicated(F.col("marker_offset"), F.col("replicated_below")))
+    )
+    last_ms = F.max("marker_timestamp").over(Window.partitionBy("listed"))
+    shown = F.struct(
+        F.col("marker_timestamp").alias("at_ms"), F.col("marker_offset").alias("offset")
+    )
+    return (
+        replicated.withColumn("last_ms", last_ms)
+        .filter(would_be_sent_again(F.col("marker_timestamp"), F.col("last_ms")))
+        .groupBy("listed")
+        .agg(F.max(shown).alias("led"))
     )

@@ -8,11 +8,14 @@ state. The producer gets CONCURRENT_TRANSACTIONS without end. A coordinator that
 of a partition, or takes it for fencing, does not retry until it loads the log again (KAFKA-16352,
 KAFKA-19999).
 
-When it is legal: the coordinator was down, or a listed partition had no leader. The finding is
-therefore a violation only if every listed partition has the marker below its high watermark, and
-the same partition of the log was still written to for that long after the last of them. If the copy
-ends too early, or later records of that partition are lost or cannot be decoded, the finding is
-inconclusive.
+When it is legal: the coordinator was down, or a listed partition had no leader. The marker may be
+the last that its leader wrote: if the broker died before it answered, the coordinator waits for the
+next leader. The finding is therefore a violation only if every listed partition has the marker
+below its high watermark, and had a leader again afterwards, which a marker of any producer more
+than 5 minutes behind it shows, and another one more than 5 minutes later; and if the same partition
+of the log was still written to for that long after the last of them. A broker that is alone in its
+cluster leads its partitions as long as it writes that log. If the copy ends too early, or later
+records of that partition are lost or cannot be decoded, the finding is inconclusive.
 
 Evidence: the Prepare record.
 """
@@ -31,6 +34,7 @@ from jobs.verify.verdict import (
     inconclusive,
     suspect,
 )
+from udfs.rules.attribution import would_be_sent_again
 from udfs.rules.coordinator_step import TRANSACTION_VERSION_2
 from udfs.rules.logic import surely
 
@@ -43,6 +47,18 @@ def _alive_since_marked() -> Column:
     """Whether the log went on for long enough behind the last of the markers."""
     alive_for_ms = F.try_subtract("alive_for_ms", "marked_for_ms")
     return surely(alive_for_ms > F.col("limit_ms"))
+
+
+def _sent_again() -> Column:
+    """Whether every partition, and the coordinator, went on for so long that another marker came.
+
+    A broker that is alone in its cluster is both.
+    """
+    all_led = F.coalesce("led_partitions", F.lit(0)) == number_of("partitions")
+    led_ms = F.try_add("timestamp", F.col("led_for_ms"))
+    until_then = surely(would_be_sent_again(led_ms, F.col("end_timestamp")))
+    answer: Column = F.col("single_broker") | (all_led & until_then)
+    return answer
 
 
 def _markers_distinguishable() -> Column:
@@ -75,7 +91,12 @@ CHECK = Check(
         ),
         suspect(
             COORDINATOR_STOPPED,
-            lambda: ~_all_marked() | ~_markers_distinguishable() | ~_alive_since_marked(),
+            lambda: (
+                ~_all_marked()
+                | ~_markers_distinguishable()
+                | ~_alive_since_marked()
+                | ~_sent_again()
+            ),
         ),
     ),
     expected=lambda: text("a Complete record within {limit_ms} ms"),

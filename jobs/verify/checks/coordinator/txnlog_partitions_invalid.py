@@ -1,14 +1,15 @@
 """The partitions that a state record lists do not fit its state.
 
 What it finds: partitions in an Empty or Complete record; an Ongoing record that drops a partition;
-a Prepare record whose list differs from that of the Ongoing record before it; a PrepareAbort record
-with partitions that no Ongoing record added.
+a Prepare record whose list differs from that of the Ongoing record before it, or of the same
+decision before it; a PrepareAbort record with partitions that no Ongoing record added.
 
 Why it is wrong: markers go to the partitions of the Prepare record. In a partition that is missing
 there, the transaction stays open; a surplus partition gets a marker without data.
 
 When it is legal: the coordinator repeated a transition from its older state because an append had
-failed late. That explains no partitions of an id at rest.
+failed late. That explains no partitions of an id at rest, and not that one decision, which is taken
+from one state of the coordinator's memory each time, has two lists.
 
 Evidence: the record and the one before it.
 """
@@ -26,12 +27,35 @@ from jobs.verify.transitions import (
     number_of,
     taken_from_the_older_state,
 )
-from schemas.coordinator_states import AT_REST, NO_STATE, ONGOING, PREPARE_ABORT, PREPARE_COMMIT
+from schemas.coordinator_states import (
+    AT_REST,
+    NO_STATE,
+    ONGOING,
+    PREPARE_ABORT,
+    PREPARE_COMMIT,
+    TWO_PHASE_COMMIT_TIMEOUT,
+)
+from udfs.rules.logic import surely
 
 
 def _continues(*states: int) -> Column:
     """Whether the record, of one of these states, directly follows an Ongoing record."""
     return F.col("adjacent") & (F.col("previous.state") == ONGOING) & F.col("state").isin(*states)
+
+
+def _decides_again() -> Column:
+    """Whether the record repeats the decision directly before, whose append failed late.
+
+    Between the two nothing was added: that has an Ongoing record of its own.
+    """
+    decided = F.col("previous.state").isin(PREPARE_COMMIT, PREPARE_ABORT)
+    same = (
+        (F.col("state") == F.col("previous.state"))
+        & (F.col("producer_id") == F.col("previous.producer_id"))
+        & (F.col("start_ms") == F.col("previous.start_ms"))
+    )
+    two_phase = F.col("timeout_ms") == TWO_PHASE_COMMIT_TIMEOUT
+    return F.col("adjacent") & decided & surely(same & ~two_phase)
 
 
 def _rests_with_partitions() -> Column:
@@ -83,8 +107,8 @@ def _rule() -> Column:
         )
         .otherwise(
             text(
-                "The Ongoing record before it lists {before}. A Prepare record lists the same "
-                "partitions.",
+                "The {previous_state_name} record before it lists {before}. A Prepare record lists "
+                "the same partitions.",
                 before=before,
             )
         )
@@ -101,7 +125,7 @@ CHECK = Check(
         & (
             _has_none_at_rest()
             | (_continues(ONGOING) & lacks("partitions", "previous.partitions"))
-            | (_continues(PREPARE_COMMIT, PREPARE_ABORT) & _differs())
+            | ((_continues(PREPARE_COMMIT, PREPARE_ABORT) | _decides_again()) & _differs())
         )
     ),
     excuses=(

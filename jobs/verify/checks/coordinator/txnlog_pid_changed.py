@@ -1,14 +1,16 @@
 """A transactional id gets another producer id without a reason.
 
 What it finds: two records of an id with different producer ids and no record missing between them,
-although the old epoch was not exhausted and there is no tombstone between them; or a producer id
-other than the next one that the Prepare record before announced.
+although the old epoch was not exhausted and there is no tombstone between them; a producer id other
+than the next one that the Prepare record before announced; a new one in a record that gives out
+none, or at another epoch than 0.
 
 Why it is wrong: fencing works by the producer id. With a new one the older producer is no longer
 fenced, and its open transaction has no owner.
 
-When it is legal: from epoch 32766 on, InitProducerId or the end of a transaction assigns a new
-producer id, which a Prepare record may announce; ids of two-phase commit may hold two. A return to
+When it is legal: from epoch 32766 on, an Empty record of InitProducerId or, under
+transaction.version 2, a Complete record assigns a new producer id at epoch 0, which a Prepare
+record may announce; ids of two-phase commit may hold two. A return to
 an earlier producer id of the id is reported by txnlog_pid_regression.
 
 Evidence: the record and the one before it.
@@ -23,6 +25,7 @@ from jobs.verify.remedies import compare_with_records
 from jobs.verify.transitions import (
     is_decoded,
     of_two_phase_commit,
+    replaces_producer,
     taken_from_the_older_state,
 )
 from schemas.coordinator_states import PREPARE_ABORT, PREPARE_COMMIT
@@ -45,8 +48,7 @@ CHECK = Check(
         is_decoded()
         & F.col("adjacent")
         & (F.col("producer_id") != F.col("previous.producer_id"))
-        & ((F.col("previous.producer_epoch") < EXHAUSTED_EPOCH) | _another_was_to_follow())
-        & (F.col("producer_id") != F.col("previous.next_producer_id"))
+        & ~replaces_producer()
         & ~F.col("returns_to_producer_id")
     ),
     excuses=(
@@ -74,7 +76,17 @@ CHECK = Check(
             text(
                 "the record before gives {next} as the next one", next="previous.next_producer_id"
             ),
-        ).otherwise(text("epoch {epoch} was not exhausted", epoch="previous.producer_epoch")),
+        )
+        .when(
+            F.col("previous.producer_epoch") < EXHAUSTED_EPOCH,
+            text("epoch {epoch} was not exhausted", epoch="previous.producer_epoch"),
+        )
+        .otherwise(
+            text(
+                "only an Empty record at epoch 0, or a Complete record of transaction.version 2, "
+                "begins a new one, and this is {state_name} at epoch {producer_epoch}"
+            )
+        ),
     ),
     remedy=compare_with_records,
 )

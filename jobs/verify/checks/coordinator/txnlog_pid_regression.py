@@ -18,6 +18,7 @@ from pyspark.sql import functions as F
 from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.conditions import unstable_tail
 from jobs.verify.transitions import (
+    before_tombstone,
     failed_raise,
     is_decoded,
     of_two_phase_commit,
@@ -37,7 +38,9 @@ CHECK = Check(
         suspect(APPEND_REPEATED, lambda: ~F.col("adjacent") & failed_raise()),
         unstable_tail(),
     ),
-    expected=lambda: text("producer id {before} or a new one", before="previous.producer_id"),
+    expected=lambda: text(
+        "producer id {before} or a new one", before=before_tombstone("producer_id")
+    ),
     found=lambda: text("producer id {producer_id}, which was replaced before"),
     proofs=(
         Proof("the record before", "previous_file", "previous_position", "previous_length"),
@@ -46,7 +49,7 @@ CHECK = Check(
     message=lambda: text(
         "At offset {offset} transactional id {transactional_id} goes back from producer id "
         "{before} to {producer_id}, which had been replaced before.",
-        before="previous.producer_id",
+        before=before_tombstone("producer_id"),
     ),
     remedy=lambda: text(
         "Stop the producers of {transactional_id}. Compare the data of both producer ids with the "

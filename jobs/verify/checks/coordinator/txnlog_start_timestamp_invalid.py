@@ -2,7 +2,8 @@
 
 What it finds: an Empty record with a start timestamp; an Ongoing, Prepare or Complete record
 without one; a start that changes within a transaction, or is later than the update timestamp of its
-own record.
+own record; a transaction that begins, right behind a record at rest, with another start than the
+update timestamp of its own record, be it the start of the transaction before.
 
 Why it is wrong: the coordinator aborts a transaction by its start and its timeout. With a wrong
 start it is aborted too early or never.
@@ -10,7 +11,8 @@ start it is aborted too early or never.
 When it is legal: if records between two are missing, a change is not judged. After appends that
 failed late, another transaction may begin from the older state. If a clock was set back, or another
 coordinator has a different clock, the update of a running transaction may be earlier than its
-start. Only the first record of a transaction takes both from one reading of one clock.
+start. Only the first record of a transaction takes both from one reading of one clock. Ids of
+two-phase commit are not asked for that.
 
 Evidence: the record and the one before it.
 """
@@ -21,7 +23,12 @@ from pyspark.sql import functions as F
 from jobs.verify.check import ERROR, Check, Proof, moment, text
 from jobs.verify.conditions import unstable_tail
 from jobs.verify.remedies import compare_with_records
-from jobs.verify.transitions import is_decoded, same_transaction, taken_from_the_older_state
+from jobs.verify.transitions import (
+    begins_elsewhen,
+    is_decoded,
+    same_transaction,
+    taken_from_the_older_state,
+)
 from jobs.verify.verdict import CLOCK_SKEW, suspect
 from schemas.coordinator_states import AT_REST, COMPLETE_ABORT, EMPTY, ONGOING
 from udfs.rules.logic import surely
@@ -78,6 +85,15 @@ def _fault() -> Column:
                 before=moment("previous.start_ms"),
             ),
         )
+        .when(
+            begins_elsewhen(),
+            text(
+                "has start timestamp {start} and update timestamp {update}. It begins a "
+                "transaction, so both are one moment.",
+                start=start,
+                update=moment("last_update_ms"),
+            ),
+        )
         .otherwise(
             text(
                 "has start timestamp {start}, which is later than its update timestamp {update}.",
@@ -93,16 +109,19 @@ CHECK = Check(
     severity=ERROR,
     context="coordinator_step",
     source="TransactionMetadata.prepareAddPartitions",
-    fires=lambda: is_decoded() & (_does_not_fit() | _begins_late()),
+    fires=lambda: is_decoded() & (_does_not_fit() | _begins_late() | begins_elsewhen()),
     excuses=(
-        taken_from_the_older_state(unless=lambda: surely(_contradicts_itself() | _begins_late())),
+        taken_from_the_older_state(
+            unless=lambda: surely(_contradicts_itself() | _begins_late() | begins_elsewhen())
+        ),
         unstable_tail(),
-        suspect(CLOCK_SKEW, lambda: ~surely(_does_not_fit()) & ~_begins()),
+        suspect(CLOCK_SKEW, lambda: ~surely(_does_not_fit()) & ~_begins() & ~begins_elsewhen()),
     ),
     expected=lambda: (
         F.when(_empty_with_start(), F.lit("no start in state Empty"))
         .when(_contradicts_itself(), text("a start in state {state_name}"))
         .when(_moved(), text("start {before}", before="previous.start_ms"))
+        .when(begins_elsewhen(), text("start {last_update_ms}"))
         .otherwise(text("a start up to the last update {last_update_ms}"))
     ),
     found=lambda: text("start {start_ms}"),
