@@ -151,14 +151,40 @@ def _markers_found(
         "marker_offset",
         "marker_timestamp",
     )
+    arrived = _arrived(markers, owed, tolerance)
+    led = _led(of_all, owed.select("listed_index", "listed", "replicated_below").distinct())
+    still_led = surely(
+        (F.col("led.offset") > F.col("marked_at"))
+        & would_be_sent_again(F.col("marked_ms"), F.col("led.at_ms"))
+    )
+    return (
+        arrived.join(small(led), on="listed", how="left")
+        .groupBy("partition_index", "transactional_id")
+        .agg(
+            F.count("*").cast("int").alias("marked_partitions"),
+            _longest(),
+            F.count_if(still_led).cast("int").alias("led_partitions"),
+            F.max(F.try_subtract("led.at_ms", "timestamp")).alias("led_for_ms"),
+        )
+    )
+
+
+def _longest() -> Column:
+    """The longest marked_for_ms of a group; null where one is not known."""
+    all_dated = F.count("*") == F.count("marked_for_ms")
+    return F.when(all_dated, F.max("marked_for_ms")).alias("marked_for_ms")
+
+
+def _arrived(markers: DataFrame, owed: DataFrame, tolerance: int) -> DataFrame:
+    """One row an id and partition of `owed` in which its marker is replicated.
+
+    Added: marked_for_ms, see `_markers_found`; marked_ms and marked_at, moment and offset of the
+    last such marker; timestamp, that of the decision.
+    """
     took = F.try_subtract("marker_timestamp", "timestamp")
     dated = ~came_twice_within(F.col("timestamp"), F.col("marker_timestamp"), F.lit(tolerance))
 
-    def longest() -> Column:
-        all_dated = F.count("*") == F.count("marked_for_ms")
-        return F.when(all_dated, F.max("marked_for_ms")).alias("marked_for_ms")
-
-    arrived = (
+    return (
         markers.join(small(owed), on=["listed_index", "producer_id", "producer_epoch", "commit"])
         # The coordinator has its answer when the marker is replicated (acks=-1).
         .filter(is_replicated(F.col("marker_offset"), F.col("replicated_below")))
@@ -172,22 +198,7 @@ def _markers_found(
             F.max("timestamp").alias("timestamp"),
             F.max("marker_timestamp").alias("marked_ms"),
             F.max("marker_offset").alias("marked_at"),
-            longest(),
-        )
-    )
-    led = _led(of_all, owed.select("listed_index", "listed", "replicated_below").distinct())
-    still_led = surely(
-        (F.col("led.offset") > F.col("marked_at"))
-        & would_be_sent_again(F.col("marked_ms"), F.col("led.at_ms"))
-    )
-    return (
-        arrived.join(small(led), on="listed", how="left")
-        .groupBy("partition_index", "transactional_id")
-        .agg(
-            F.count("*").cast("int").alias("marked_partitions"),
-            longest(),
-            F.count_if(still_led).cast("int").alias("led_partitions"),
-            F.max(F.try_subtract("led.at_ms", "timestamp")).alias("led_for_ms"),
+            _longest(),
         )
     )
 
