@@ -22,6 +22,7 @@ from jobs.spark.joins import small
 from jobs.verify.conditions import LOST_OFFSETS, end_may_be_another
 from jobs.verify.contexts.context import Context, no_rows
 from jobs.verify.contexts.coordinator_copies import coordinator_copies_context
+from jobs.verify.contexts.coordinator_links import Ended
 from jobs.verify.contexts.coordinator_step import coordinator_step_context
 from jobs.verify.contexts.decided_partition import Decided, decided_partition_context
 from jobs.verify.contexts.frame import frame_context
@@ -181,11 +182,10 @@ def _contexts_of_coordinators(made: Made) -> list[Context]:
         several_copies=bool(copies),
         keep=made.read.kept.keep,
     )
+    ended = Ended(rows=replayed.transactions, folded_in=made.read.decoded.regular_in)
     return [
         decided_partition_context(decided, known, files, made.ages),
-        coordinator_step_context(
-            log, replayed.transactions, known, files, made.ages, made.read.kept
-        ),
+        coordinator_step_context(log, ended, known, files, made.ages, made.read.kept),
         coordinator_copies_context(log.txn_log_records, copies, known, files),
         _told_transaction_context(made),
     ]

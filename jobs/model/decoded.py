@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from jobs.model.cluster import Clusters
+from jobs.spark.joins import small
 from jobs.spark.local import local_frame, no_rows_like
 from schemas import log_row
 from schemas.columns import binary, table
@@ -140,6 +141,16 @@ class Decoded:
         )
         asked = blocks.crossJoin(F.broadcast(wanted)).select("wanted", *blocks.columns)
         return asked.mapInArrow(unpack_rows_of_producers, UNPACKED)
+
+    def regular_in(self, partitions: DataFrame) -> DataFrame:
+        """Those of some partitions (distinct, column partition_index); others stay packed."""
+        if not self.regular:
+            return self.regular_transactions()
+        packed = self.kind(log_row.REGULAR).filter(F.col("regular.transactions").isNotNull())
+        asked = packed.join(small(partitions), on="partition_index", how="left_semi")
+        return asked.select("partition_index", "file_index", "regular.transactions").mapInArrow(
+            unpack_blocks, UNPACKED
+        )
 
     def regular_blocks(self) -> DataFrame | None:
         """All of them, packed: partition_index and the block; None where there are none."""

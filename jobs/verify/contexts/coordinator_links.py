@@ -4,6 +4,9 @@ Computed for irregular rows of `coordinator_step` only. The newest record of an 
 with a producer id, are irregular by definition, so no row that needs these columns is left out.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
@@ -18,12 +21,20 @@ from udfs.rules.extent import is_replicated
 from udfs.rules.logic import surely
 
 
+@dataclass(frozen=True)
+class Ended:
+    """Transactions with the markers that ended them.
+
+    `rows`: of `jobs.replay.transactions`; `folded_in`: those that were folded away, of partitions
+    (column partition_index).
+    """
+
+    rows: DataFrame
+    folded_in: Callable[[DataFrame], DataFrame]
+
+
 def with_links(
-    selected: DataFrame,
-    partition_info: DataFrame,
-    transactions: DataFrame,
-    kept: Kept,
-    tolerance: int,
+    selected: DataFrame, partition_info: DataFrame, ended: Ended, kept: Kept, tolerance: int
 ) -> DataFrame:
     """Adds what the docstrings of the functions below say.
 
@@ -31,7 +42,7 @@ def with_links(
     """
     beside = kept.keep_all(
         count=_partition_count(selected, partition_info),
-        found=_markers_found(selected, partition_info, transactions, tolerance),
+        found=_markers_found(selected, partition_info, ended, kept, tolerance),
     )
     return (
         _with_copies(_with_users(selected))
@@ -112,7 +123,7 @@ def is_unfinished() -> Column:
 
 
 def _markers_found(
-    selected: DataFrame, partition_info: DataFrame, transactions: DataFrame, tolerance: int
+    selected: DataFrame, partition_info: DataFrame, ended: Ended, kept: Kept, tolerance: int
 ) -> DataFrame:
     """One row an id: marked_partitions, in how many listed partitions its decision has arrived.
 
@@ -121,7 +132,7 @@ def _markers_found(
     them its last marker would have been sent again (see `_led`), and led_for_ms, how long after the
     record the last of these is known to have had a leader. Only ids with an
     unfinished decision and at least one such partition. The marker of the last transaction of a
-    producer in a partition is never folded away, so `transactions` has it.
+    producer in a partition is never folded away.
     """
     copies = partition_info.select(
         F.col("partition_index").alias("listed_index"),
@@ -142,8 +153,7 @@ def _markers_found(
         )
         .join(small(copies), on="listed", how="inner")
     )
-    of_all = transactions.filter(F.col("marker_offset").isNotNull())
-    markers = of_all.select(
+    markers = ended.rows.filter(F.col("marker_offset").isNotNull()).select(
         F.col("partition_index").alias("listed_index"),
         "producer_id",
         F.col("marker_epoch").alias("producer_epoch"),
@@ -151,8 +161,8 @@ def _markers_found(
         "marker_offset",
         "marker_timestamp",
     )
-    arrived = _arrived(markers, owed, tolerance)
-    led = _led(of_all, owed.select("listed_index", "listed", "replicated_below").distinct())
+    arrived = kept.keep(_arrived(markers, owed, tolerance))
+    led = _led(ended, owed.join(arrived, on="listed", how="left_semi"))
     still_led = surely(
         (F.col("led.offset") > F.col("marked_at"))
         & would_be_sent_again(F.col("marked_ms"), F.col("led.at_ms"))
@@ -203,18 +213,21 @@ def _arrived(markers: DataFrame, owed: DataFrame, tolerance: int) -> DataFrame:
     )
 
 
-def _led(markers: DataFrame, listed: DataFrame) -> DataFrame:
+def _led(ended: Ended, marked: DataFrame) -> DataFrame:
     """When a partition had a leader, and one again for so long that it took what was sent again.
 
     One row a partition with such a moment: listed, led (struct at_ms, offset: its last replicated
-    marker before which another one, of whatever producer, would have been sent again). `listed`:
-    copies of the partitions to ask.
+    marker before which another one, of whatever producer, would have been sent again). `marked`:
+    listed, listed_index and replicated_below of copies of the partitions to ask.
     """
+    copies = marked.select("listed_index", "listed", "replicated_below").distinct()
+    folded = ended.folded_in(copies.select(F.col("listed_index").alias("partition_index")))
+    names = ("partition_index", "marker_offset", "marker_timestamp")
+    markers = ended.rows.select(*names).unionByName(folded.select(*names))
     replicated = (
-        markers.select(
-            F.col("partition_index").alias("listed_index"), "marker_offset", "marker_timestamp"
-        )
-        .join(small(listed), on="listed_index", how="inner")
+        markers.filter(F.col("marker_offset").isNotNull())
+        .withColumnRenamed("partition_index", "listed_index")
+        .join(small(copies), on="listed_index", how="inner")
         .filter(is_replicated(F.col("marker_offset"), F.col("replicated_below")))
     )
     last_ms = F.max("marker_timestamp").over(Window.partitionBy("listed"))
