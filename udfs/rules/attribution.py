@@ -52,8 +52,11 @@ several decisions in a row may have led to must not be fewer than those decision
 for intervals in order).
 """
 
-from udfs.rules.logic import Values
+import numpy as np
 
+from udfs.rules.logic import Values, clipped
+
+LONGS = np.iinfo(np.int64)
 # status of a Complete record minus that of its Prepare record.
 COMPLETES = 2
 # Within this time a marker without an answer is sent again, where there is a leader: ten times
@@ -113,9 +116,11 @@ def is_decision_known(
 def would_be_sent_again(from_ms: Values, to_ms: Values) -> Values:
     """Whether a marker without an answer would have been sent again between two moments.
 
-    At both the coordinator runs, or the partition has a leader. In ms of brokers' clocks.
+    At both the coordinator runs, or the partition has a leader. In ms of brokers' clocks, which
+    may be any 64 bits.
     """
-    return to_ms - from_ms > SENT_AGAIN_MS
+    earliest = int(LONGS.min) + SENT_AGAIN_MS
+    return clipped(to_ms, earliest, int(LONGS.max)) - SENT_AGAIN_MS > from_ms
 
 
 def contradicts(of_its_epoch: Values, other_outcome: Values, raised_epoch: Values) -> Values:

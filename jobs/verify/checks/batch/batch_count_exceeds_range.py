@@ -18,6 +18,7 @@ from jobs.verify.check import ERROR, Check, text
 from jobs.verify.conditions import number_missing
 from jobs.verify.contexts.frame import has_fault
 from jobs.verify.verdict import VERSION_DEPENDENT, suspect
+from udfs.rules.logic import surely
 from udfs.wire.batches import faults
 
 
@@ -27,9 +28,10 @@ def _with_the_offset_of_its_last_record() -> Column:
     It counted the records and took the last offset from that (`LogValidator`); since 1.1.0 it
     refuses the batch (KAFKA-6554). Clients with producer ids came later.
     """
-    first = F.col("offset_first") - (F.col("count") - 1)
-    in_front = number_missing(first, F.col("offset_first") - 1, F.lit(None))
-    missing = (in_front == F.col("count") - 1) | (first < F.col("first_base"))
+    others = F.col("count").cast("long") - 1
+    first = F.try_subtract("offset_first", others)
+    in_front = number_missing(first, F.try_subtract("offset_first", F.lit(1)), F.lit(None))
+    missing = surely((in_front == others) | (first < F.col("first_base")))
     of_one_offset = F.col("offset_last") == F.col("offset_first")
     return of_one_offset & F.col("producer_id").isNull() & missing & ~F.col("kraft_only")
 
