@@ -209,11 +209,17 @@ def _seams(rows: DataFrame) -> Seams:
     splits = rows.filter(F.col("kind") == log_row.SUMMARY).select(
         "file_index", "split_start",
         *[f"summary.{name}" for name in ("first_found", "end", "length", "reaches_next",
-                                         "last_offset", "cleaner_traces", "absent", "shrank")],
+                                         "first_offset", "last_offset", "cleaner_traces", "absent",
+                                         "shrank")],
     )  # fmt: skip
     # A split in which no batch starts passes on where the chain before it had arrived.
     arrived = F.when(F.col("first_found").isNotNull(), F.struct("end"))
-    judged = splits.withColumn("arrived", F.last(arrived, ignorenulls=True).over(before))
+    # What the cleaner took may lie between two splits.
+    gap = F.col("first_offset") > F.last("last_offset", ignorenulls=True).over(before) + 1
+    taken = F.col("cleaner_traces") | (F.col("absent") > 0) | gap
+    judged = splits.withColumns(
+        {"arrived": F.last(arrived, ignorenulls=True).over(before), "taken": surely(taken)}
+    ).withColumn("cleaned", F.max("taken").over(Window.partitionBy("file_index")))
     other_first = F.col("arrived.end") != F.col("first_found")
     # The chain ends in a split where no batch starts: the bytes there are not reported yet.
     nothing_there = F.col("first_found").isNull() & (
@@ -227,7 +233,7 @@ def _seams(rows: DataFrame) -> Seams:
         F.max("broken").alias("broken"),
         F.max("reaches_next").alias("reaches_next"),
         F.max("last_offset").alias("last_offset"),
-        F.max(F.col("cleaner_traces") | (F.col("absent") > 0)).alias("cleaned"),
+        F.max("cleaned").alias("cleaned"),
         F.max("shrank").alias("shrank"),
     )
     totals = by_file.collect()
