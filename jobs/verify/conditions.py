@@ -243,6 +243,11 @@ def _high_watermark() -> Column:
     return F.coalesce("checkpoint_high_watermark", "stable_below")
 
 
+def holds_no_offset() -> Column:
+    """Whether offsets go on behind damage as if it were not there."""
+    return surely(F.col("next_offset") == F.col("previous_last_offset") + 1)
+
+
 def _not_flushed() -> Column:
     """Whether a closed segment with damage need not have reached the disk when the broker ended.
 
@@ -250,8 +255,7 @@ def _not_flushed() -> Column:
     the broker truncates at the damage in it (`LogLoader.recoverLog`), all that is behind included.
     What is below the high watermark must be there, but where no offset is missing, nothing is.
     """
-    nothing_missing = surely(F.col("next_offset") == F.col("previous_last_offset") + 1)
-    above = nothing_missing | ~is_replicated(F.col("offset_first"), _high_watermark())
+    above = holds_no_offset() | ~is_replicated(F.col("offset_first"), _high_watermark())
     closed = ~F.col("active") & ~F.col("clean_shutdown")
     torn: Column = closed & _ends_above_recovery_point("next_base_offset") & above
     return torn

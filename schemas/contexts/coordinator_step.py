@@ -23,7 +23,7 @@ COLUMNS = """
     offset:bigint>, first_use boolean,
     returns_to_producer_id boolean, end_timestamp bigint, alive_for_ms bigint, last_of_all
     boolean, partition_count int, partition_count_proven boolean, marked_partitions int,
-    marked_for_ms bigint, led_partitions int, led_for_ms bigint, home_partition int, file string,
+    marked_for_ms bigint, led_partitions int, led_until_ms bigint, home_partition int, file string,
     previous_file string, user_file string, state_name string, previous_state_name string,
     offset_first bigint, offset_last bigint, byte_position bigint, byte_length int, limit_ms int,
     overdue_ms bigint, previous_position bigint, previous_length int, user_position bigint,

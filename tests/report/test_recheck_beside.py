@@ -173,6 +173,8 @@ MARKER, PREPARE = "the marker", recheck.PREPARE_RECORD
 FIRST = ("first batch of the transaction", "t-0", 0)
 OPEN = (FIRST, (recheck.LAST_OF_TRANSACTION, "t-0", 0))
 WHOLE = run("Empty", "Ongoing", "PrepareCommit", "CompleteCommit")
+# Between the records of the decision and of its end.
+IN_TIME = f"{COMMIT} at=2"
 # Of transaction.version 2: the decision raises the epoch.
 RAISED = tuple(replace(one, version=2, epoch=int(at > 1)) for at, one in enumerate(WHOLE))
 RAISED_COMMIT = "commit pid=7 epoch=1"
@@ -258,28 +260,28 @@ ABSENT = [
     shown("first_sequence_nonzero", dumped("plain", "data pid=7 seq=5"),
           dumped("data pid=7 n=5", "data pid=7 seq=5"), ("shows it", "t-0", 1)),
     shown("missing_marker_in_listed_partition", dumped(DATA, "plain", states=WHOLE),
-          dumped(DATA, COMMIT, states=WHOLE), ("", "t-0", 0), (PREPARE, STATES, 2)),
+          dumped(DATA, IN_TIME, states=WHOLE), ("", "t-0", 0), (PREPARE, STATES, 2)),
     shown("missing_marker_in_listed_partition", dumped(DATA, COMMIT, states=RAISED),
           dumped(DATA, "commit pid=7 epoch=1", states=RAISED),
           ("", "t-0", 0), (PREPARE, STATES, 2)),
     # Data and marker are both gone: nothing in the partition is named.
     shown("missing_marker_in_listed_partition", dumped("plain", states=WHOLE),
-          dumped("plain", COMMIT, states=WHOLE), ("", STATES, 2), (PREPARE, STATES, 2),
+          dumped("plain", IN_TIME, states=WHOLE), ("", STATES, 2), (PREPARE, STATES, 2),
           offset_first=0, file=f"{STATES}/{LOG}"),
     # Two decisions of one epoch, and one marker.
     shown("missing_marker_in_listed_partition",
-          dumped(DATA, COMMIT, DATA, "plain", states=WHOLE + WHOLE[1:]),
-          dumped(DATA, COMMIT, DATA, "plain", states=WHOLE),
+          dumped(DATA, IN_TIME, DATA, "plain", states=WHOLE + WHOLE[1:]),
+          dumped(DATA, IN_TIME, DATA, "plain", states=WHOLE),
           ("", "t-0", 0), (PREPARE, STATES, 2)),
     # Two ids have the producer id, and both decided in one epoch: one marker is of one of them.
     shown("missing_marker_in_listed_partition",
-          dumped(DATA, COMMIT, DATA, "plain", states=WHOLE + OTHERS),
-          dumped(DATA, COMMIT, DATA, "plain", states=WHOLE),
+          dumped(DATA, IN_TIME, DATA, "plain", states=WHOLE + OTHERS),
+          dumped(DATA, IN_TIME, DATA, "plain", states=WHOLE),
           ("", "t-0", 0), (PREPARE, STATES, 2)),
     # The record is of the other id than the one that the finding names.
     shown("missing_marker_in_listed_partition",
-          dumped(DATA, COMMIT, DATA, "plain", states=OTHERS + WHOLE[1:]),
-          dumped(DATA, COMMIT, DATA, "plain", states=OTHERS),
+          dumped(DATA, IN_TIME, DATA, "plain", states=OTHERS + WHOLE[1:]),
+          dumped(DATA, IN_TIME, DATA, "plain", states=OTHERS),
           ("", "t-0", 0), (PREPARE, STATES, 2)),
     shown("missing_marker_in_listed_partition",
           dumped(DATA, RAISED_COMMIT, "plain", states=RAISED + RAISED_OTHERS),
@@ -397,7 +399,9 @@ COORDINATOR = [
           (BEGUN, WHOLE[2])),
     steps("txnlog_start_timestamp_invalid", (replace(BEGUN, start_ms=-1),), (BEGUN,)),
     steps("txnlog_start_timestamp_invalid", (WHOLE[0], replace(BEGUN, start_ms=T0 + 5_000)),
-          (WHOLE[0], BEGUN)),
+          (WHOLE[0], replace(BEGUN, start_ms=T0 + 1_000))),
+    steps("txnlog_start_timestamp_invalid", (WHOLE[0], BEGUN),
+          (WHOLE[0], replace(BEGUN, start_ms=T0 + 1_000))),
     steps("txnlog_tombstone_invalid", (BEGUN, State(None)), (WHOLE[3], State(None))),
     steps("txnlog_tombstone_invalid", (BEGUN, State(None)), (BEGUN, WHOLE[2])),
     steps("txnlog_update_timestamp_regression", (BEGUN, replace(WHOLE[2], at=0)),
@@ -715,7 +719,8 @@ def test_offsets_that_are_missing_hold_no_marker_in_this_copy(tmp_path: Path) ->
     for number, (behind, answer) in enumerate(
         (
             ("plain offset=9", recheck.CONFIRMED),
-            ("commit pid=7 epoch=0 offset=9", recheck.REFUTED),
+            (f"{IN_TIME} offset=9", recheck.REFUTED),
+            ("commit pid=7 epoch=0 offset=9", recheck.HOLDS),
             ("plain flip=-1 keep_crc", recheck.CONFIRMED),
             ("commit pid=8 flip=-1 keep_crc", recheck.HOLDS),
         )

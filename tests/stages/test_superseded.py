@@ -59,7 +59,8 @@ def test_which_segments_give_way(tmp_path: Path, last: dict[str, int], gone: lis
     [
         (6, False, "t", True),
         (3, False, "t", True),
-        (2, False, "t", False),
+        # A pass that was not at its end has not written how far it came.
+        (2, False, "t", True),
         (None, False, "t", False),
         (None, False, "__consumer_offsets", True),
         (6, True, "t", False),

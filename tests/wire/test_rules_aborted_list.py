@@ -5,7 +5,14 @@ import pytest
 from engines import check_in_both_engines
 from pyspark.sql import SparkSession
 
-from udfs.rules.aborted_list import Entry, agrees, is_malformed, is_misplaced, stable_at_abort
+from udfs.rules.aborted_list import (
+    Entry,
+    agrees,
+    is_behind,
+    is_malformed,
+    is_misplaced,
+    stable_at_abort,
+)
 from udfs.rules.extent import MAX_OFFSET
 
 OFFSETS = [3, 4, 5, 6]
@@ -29,6 +36,7 @@ def test_the_oldest_open_transaction_holds_the_last_stable_offset() -> None:
 
 def test_an_entry_lies_within_its_segment() -> None:
     last = np.array([9, 10, 19, 20])
+    assert is_behind(last, 20).tolist() == [False, False, False, True]
     assert is_misplaced(last, 10, 20).tolist() == [True, False, False, True]
     assert is_misplaced(last, 10, MAX_OFFSET).tolist() == [True, False, False, False]
 
@@ -69,6 +77,12 @@ def test_columns_say_what_arrays_say(spark: SparkSession) -> None:
         lambda row: agrees(entry(row), row["first_offset"], row["marker"]),
         choices,
         {"previous_last": -1},
+    )
+    check_in_both_engines(
+        spark,
+        lambda row: is_behind(row["last"], row["next_base"]),
+        choices,
+        {"next_base": MAX_OFFSET},
     )
     check_in_both_engines(
         spark,

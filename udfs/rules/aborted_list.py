@@ -42,12 +42,17 @@ def stable_at_abort(marker_offset: Values, oldest_open: Values) -> Values:
     return chosen(oldest_open < marker_offset, oldest_open, marker_offset + 1)
 
 
-def is_misplaced(last: Values, base: Values, next_base: Values) -> Values:
-    """Whether an entry lies outside of its segment: from `base` to `next_base`, exclusive.
+def is_behind(last: Values, next_base: Values) -> Values:
+    """Whether an entry lies behind its segment, which ends at `next_base`, exclusive.
 
     `next_base`: null for the newest segment, or a number after every offset.
     """
-    return (last < base) | surely(last >= next_base)
+    return surely(last >= next_base)
+
+
+def is_misplaced(last: Values, base: Values, next_base: Values) -> Values:
+    """Whether an entry lies outside of its segment, which begins at `base`; see `is_behind`."""
+    return (last < base) | is_behind(last, next_base)
 
 
 def is_malformed(entry: Entry) -> Values:

@@ -52,11 +52,9 @@ several decisions in a row may have led to must not be fewer than those decision
 for intervals in order).
 """
 
-import numpy as np
+from udfs.rules.logic import Values
+from udfs.rules.memory import at_least_later
 
-from udfs.rules.logic import Values, clipped
-
-LONGS = np.iinfo(np.int64)
 # status of a Complete record minus that of its Prepare record.
 COMPLETES = 2
 # Within this time a marker without an answer is sent again, where there is a leader: ten times
@@ -116,11 +114,9 @@ def is_decision_known(
 def would_be_sent_again(from_ms: Values, to_ms: Values) -> Values:
     """Whether a marker without an answer would have been sent again between two moments.
 
-    At both the coordinator runs, or the partition has a leader. In ms of brokers' clocks, which
-    may be any 64 bits.
+    At both the coordinator runs, or the partition has a leader. In ms of brokers' clocks.
     """
-    earliest = int(LONGS.min) + SENT_AGAIN_MS
-    return clipped(to_ms, earliest, int(LONGS.max)) - SENT_AGAIN_MS > from_ms
+    return at_least_later(from_ms, to_ms, SENT_AGAIN_MS + 1)
 
 
 def contradicts(of_its_epoch: Values, other_outcome: Values, raised_epoch: Values) -> Values:

@@ -129,10 +129,9 @@ def _markers_found(
 
     And marked_for_ms, how long after the record its last marker came there, null where a clock was
     set back in between or near, as that may have taken any time; led_partitions, in how many of
-    them its last marker would have been sent again (see `_led`), and led_for_ms, how long after the
-    record the last of these is known to have had a leader. Only ids with an
-    unfinished decision and at least one such partition. The marker of the last transaction of a
-    producer in a partition is never folded away.
+    them its last marker would have been sent again (see `_led`), and led_until_ms, when the last of
+    these is known to have had a leader. Only ids with an unfinished decision and at least one such
+    partition. The marker of the last transaction of a producer in a partition is never folded away.
     """
     copies = partition_info.select(
         F.col("partition_index").alias("listed_index"),
@@ -174,7 +173,7 @@ def _markers_found(
             F.count("*").cast("int").alias("marked_partitions"),
             _longest(),
             F.count_if(still_led).cast("int").alias("led_partitions"),
-            F.max(F.try_subtract("led.at_ms", "timestamp")).alias("led_for_ms"),
+            F.max("led.at_ms").alias("led_until_ms"),
         )
     )
 

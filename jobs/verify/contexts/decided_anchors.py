@@ -4,6 +4,8 @@ Time, extent and attribution meet here for one row of the context `decided_parti
 are those of `udfs.rules.clock`, `extent` and `attribution`.
 """
 
+from collections.abc import Callable
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -224,14 +226,17 @@ def with_copies(rows: DataFrame, tolerance: Column) -> DataFrame:
     return rows.select("*", *_extent_of_row(tolerance), *_lateness(tolerance))
 
 
-def with_first_once(copies: DataFrame, markers: DataFrame, tolerance: Column) -> DataFrame:
+def with_first_once(
+    copies: DataFrame, markers: DataFrame, tolerance: Column, keep: Callable[[DataFrame], DataFrame]
+) -> DataFrame:
     """Copies of partitions, first_dated_* being the first moment to which no clock came twice.
 
     A batch whose moment came twice may be later than decisions with a later timestamp: there the
-    first marker counts that is dated; null for none.
+    first marker counts that is dated; null for none. `keep`: computes a frame; where no moment came
+    twice, nobody goes through the markers.
     """
     twice = came_twice(F.col("first_dated_ms"), tolerance)
-    asked = copies.filter(twice).select("partition_index", "set_backs")
+    asked = keep(copies.filter(twice).select("partition_index", "set_backs"))
     first = F.min(F.struct("marker_offset", "marker_timestamp")).alias("first_once")
     dated = (
         markers.join(small(asked), on="partition_index", how="inner")

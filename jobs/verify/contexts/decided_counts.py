@@ -19,6 +19,7 @@ from jobs.verify.contexts.decided_matching import (
     changes_coordinator,
     has_too_many,
     in_effect,
+    known_at_other_moments,
     lacks_known,
     lacks_markers,
     listed_decisions,
@@ -106,7 +107,7 @@ def _keys(rows: DataFrame, shown: Column) -> DataFrame:
     return rows.groupBy(*OF_EPOCH, "listed").agg(
         *_of_either(F.min, F.col("whole_from"), "whole_from"),
         *_of_either(F.max, shown, "shown"),
-        *_of_either(F.max, lacks_known(fewer_only=True), "fewer"),
+        *_of_either(F.max, lacks_known(), "fewer"),
         F.max("whole_to").alias("whole_to"),
         F.max("earlier_end").alias("earlier_end"),
         F.max("apart_ms").alias("apart_ms"),
@@ -145,7 +146,7 @@ def _out_of_order(rows: DataFrame, decided: DataFrame, markers: DataFrame) -> Da
     their order, whatever lies between them. Of one id they do, where nothing is wrong
     (`udfs.rules.attribution`). Those of the time that the coordinator's log shows.
     """
-    asked = rows.filter(at_other_moments() | lacks_known())
+    asked = rows.filter(at_other_moments() | lacks_known() | known_at_other_moments())
     keys = asked.select(*OF_EPOCH, "listed", "known_from_ms", "known_to_ms").distinct()
 
     def in_order(found: DataFrame, offset: str, commit: str, name: str) -> DataFrame:
@@ -210,7 +211,7 @@ def _shown_beside() -> Column:
     decision of, some are missing or in another order. Moments alone show nothing: a clock may have
     been set back for the time of one marker. Transactions of several ids have no order.
     """
-    asked = has_too_many() | lacks_known(fewer_only=True) | F.col("out_of_order")
+    asked = has_too_many() | lacks_known() | F.col("out_of_order")
     shown: Column = surely(asked & F.col("markers").isNotNull() & ~surely(F.col("several_ids")))
     return shown
 
@@ -591,7 +592,7 @@ def _of_decisions(counted: DataFrame, tolerance: Column) -> DataFrame:
     )
     lacking = _with_lacks(_with_surroundings(owed, tolerance).filter("due"))
     short = F.struct("at", "decision", "next_marker", "prepared", "completed", "opposing")
-    first = lacking.filter("told").filter("lacks").groupBy(*KEY).agg(F.min(short).alias("short"))
+    first = lacking.filter("told and lacks").groupBy(*KEY).agg(F.min(short).alias("short"))
     return first.select(
         *KEY,
         F.col("short.decision.place").alias("short_place"),

@@ -334,18 +334,21 @@ def _moved(markers_ms: Column) -> Column:
     return moved
 
 
-def lacks_known(fewer_only: bool = False) -> Column:
-    """Whether the same shows of the markers from the first to the last record of the id alone.
+def lacks_known() -> Column:
+    """`lacks_markers` of those from the first to the last record of the id alone.
 
     Those in front of that belong to decisions that are compacted away, and those behind it to
     decisions that the copy of the coordinator's log is too old for. It rests on two clocks.
-    `fewer_only`: their number shows it, not their moments.
     """
     shared = F.col("with_transaction_version_1") == 1
-    fewer = F.coalesce("known_closing", F.lit(0)) < F.col("completes")
+    return surely(shared & (F.coalesce("known_closing", F.lit(0)) < F.col("completes")))
+
+
+def known_at_other_moments() -> Column:
+    """Whether the same markers are as many as the decisions, and do not lie where these were."""
+    shared = F.col("with_transaction_version_1") == 1
     alike = F.col("known_markers") == F.col("completes")
-    moved = alike & _moved(F.col("known_markers_ms"))
-    return surely(shared & (fewer if fewer_only else fewer | moved))
+    return surely(shared & alike & _moved(F.col("known_markers_ms")))
 
 
 def has_too_many() -> Column:
@@ -375,8 +378,8 @@ def regular() -> Column:
     agrees = (
         unraised
         & raised
-        & ~(lacks_markers() | lacks_known() | at_other_moments())
-        & ~(has_too_many() | changes_coordinator())
+        & ~(lacks_markers() | lacks_known() | has_too_many() | changes_coordinator())
+        & ~(at_other_moments() | known_at_other_moments())
         & (F.col("lowest_coordinator_epoch") >= F.col("lowest_leader_epoch"))
         & (F.col("highest_coordinator_epoch") <= F.col("latest_leader_epoch"))
         & (F.col("earliest_marker") >= F.col("earliest_prepare"))

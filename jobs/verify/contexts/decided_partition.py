@@ -181,7 +181,7 @@ def decided_partition_context(
         in_log = given.states.filter(~F.col("initial"))
         runs = all_runs(in_log, given.regular.join(producers, on="producer_id", how="left_semi"))
         tolerance = F.lit(ages.clock_tolerance)
-        dated = given.keep(with_first_once(copies, markers, tolerance))
+        dated = with_first_once(copies, markers, tolerance, given.keep)
         of_copies = selected.join(small(dated), on="partition_index", how="inner")
         deciding = F.coalesce("coordinator_index", "committed_index")
         with_log = (

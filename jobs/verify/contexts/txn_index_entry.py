@@ -142,23 +142,19 @@ def _entry() -> aborted_list.Entry:
 
 def is_malformed() -> Column:
     """Whether a row has an entry that breaks the format or the order of its file."""
-    answer: Column = surely(aborted_list.is_malformed(_entry()) | _is_misplaced())
+    entry = F.col("entry")
+    misplaced = aborted_list.is_misplaced(
+        entry["last"], entry["segment_base"], F.col("next_segment_base")
+    )
+    answer: Column = surely(aborted_list.is_malformed(_entry()) | misplaced)
     return answer
 
 
 def lies_behind_segment() -> Column:
     """Whether nothing else is wrong with an entry than that its marker is behind its segment."""
-    behind = F.col("entry.last") >= F.col("next_segment_base")
+    behind = aborted_list.is_behind(F.col("entry.last"), F.col("next_segment_base"))
     answer: Column = surely(~aborted_list.is_malformed(_entry()) & behind)
     return answer
-
-
-def _is_misplaced() -> Column:
-    entry = F.col("entry")
-    misplaced: Column = aborted_list.is_misplaced(
-        entry["last"], entry["segment_base"], F.col("next_segment_base")
-    )
-    return misplaced
 
 
 def _regular() -> Column:

@@ -55,8 +55,7 @@ def _sent_again() -> Column:
     A broker that is alone in its cluster is both.
     """
     all_led = F.coalesce("led_partitions", F.lit(0)) == number_of("partitions")
-    led_ms = F.try_add("timestamp", F.col("led_for_ms"))
-    until_then = surely(would_be_sent_again(led_ms, F.col("end_timestamp")))
+    until_then = surely(would_be_sent_again(F.col("led_until_ms"), F.col("end_timestamp")))
     answer: Column = F.col("single_broker") | (all_led & until_then)
     return answer
 

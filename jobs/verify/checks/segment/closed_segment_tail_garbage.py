@@ -20,7 +20,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, text
-from jobs.verify.conditions import unflushed_damage
+from jobs.verify.conditions import holds_no_offset, unflushed_damage
 from jobs.verify.contexts.frame import zeros_of_a_clean_stop
 from jobs.verify.verdict import DUMP_BEFORE_EVENT, inconclusive
 from udfs.arrow.frames import ZERO_BYTES
@@ -32,10 +32,8 @@ def _preallocated() -> Column:
 
     It does when it rolls the segment (`LogSegment.onBecomeInactiveSegment`).
     """
-    nothing_missing = F.col("next_offset") == F.col("previous_last_offset") + 1
-    zeros = F.col("reason_of_failure") == ZERO_BYTES
-    cut_off: Column = ~F.col("clean_shutdown") & surely(zeros & nothing_missing)
-    return cut_off
+    zeros = surely(F.col("reason_of_failure") == ZERO_BYTES)
+    return ~F.col("clean_shutdown") & zeros & holds_no_offset()
 
 
 CHECK = Check(
