@@ -3,7 +3,7 @@
 import pickle
 import zlib
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import NamedTuple
 
@@ -28,6 +28,8 @@ from udfs.arrow.batches import DecodeOptions
 from udfs.arrow.read_pack import read_packs
 from udfs.rules.logic import surely
 
+# Bytes of a split that is the whole file.
+WHOLE = 1 << 62
 METADATA_KINDS = ("metadata_log", "metadata_snapshot")
 
 
@@ -56,23 +58,21 @@ def decode(spark: SparkSession, dump: Dump, settings: Settings, depth: str) -> D
     options = decode_options(settings, depth, shortest)
     rest = [split for split in splits if not parts or split["kind"] not in METADATA_KINDS]
     parts.append(_read(spark, rest, options))
-    rows = reduce(DataFrame.unionByName, parts)
-    seams = _seams(rows)
+    reading = _Reading(spark, options, reduce(DataFrame.unionByName, parts), parts, splits)
+    seams = _seams(reading.rows)
     gone = [leave_out_unread(dump, seams.unread)]
     broken = seams.broken - gone[0].files
-    touched = leave_out(dump, superseded(dump, seams.reaching)) | broken
-    if touched:
-        whole, anew = plan_splits(dump, 1 << 62), plan_splits(dump, settings.split_bytes)
-        again = [split for split in whole if split["file_index"] in broken]
-        again += [split for split in anew if split["file_index"] in touched - broken]
-        rows = rows.filter(~F.col("file_index").isin(*touched))
-        if again:
-            parts.append(_read(spark, again, options))
-            rows = rows.unionByName(parts[-1])
-            gone.append(leave_out_unread(dump, _seams(parts[-1]).unread))
-        if any(split["kind"] in METADATA_KINDS for split in again):
-            clusters = read_clusters(dump, rows).with_told(dump.told)
-        splits = [split for split in splits if split["file_index"] not in touched] + again
+    found = reading.again(broken, _splits_of(broken, dump, WHOLE))
+    gone.append(leave_out_unread(dump, found.unread))
+    # A split that began in the wrong place does not tell what its segment holds.
+    told = {one: reach for one, reach in seams.reaching.items() if one not in broken}
+    touched = leave_out(dump, superseded(dump, told | found.reaching))
+    anew = _splits_of(touched & broken, dump, WHOLE)
+    anew += _splits_of(touched - broken, dump, settings.split_bytes)
+    gone.append(leave_out_unread(dump, reading.again(touched, anew).unread))
+    rows, splits = reading.rows, reading.splits
+    if any(split["file_index"] in broken and split["kind"] in METADATA_KINDS for split in splits):
+        clusters = read_clusters(dump, rows).with_told(dump.told)
     for left_out in gone:
         rows = _without(left_out, rows)
         splits = [split for split in splits if split["file_index"] not in left_out.files]
@@ -80,6 +80,34 @@ def decode(spark: SparkSession, dump: Dump, settings: Settings, depth: str) -> D
             clusters = read_clusters(dump, rows).with_told(dump.told)
     made = _counted(dump, rows, parts, splits, clusters, options.producer_expiration_ms)
     return replace(made, rows=rows.coalesce(1)) if made.fits_one_task() else made
+
+
+def _splits_of(files: set[int], dump: Dump, split_bytes: int) -> list[dict[str, object]]:
+    splits = plan_splits(dump, split_bytes) if files else []
+    return [split for split in splits if split["file_index"] in files]
+
+
+@dataclass
+class _Reading:
+    """The rows that were read so far, the frames that are kept for them, and their splits."""
+
+    spark: SparkSession
+    options: DecodeOptions
+    rows: DataFrame
+    parts: list[DataFrame]
+    splits: list[dict[str, object]]
+
+    def again(self, files: set[int], splits: list[dict[str, object]]) -> "Seams":
+        """Reads `splits` in place of all that was read of `files` (file_index)."""
+        if not files:
+            return Seams(set(), {}, set())
+        self.rows = self.rows.filter(~F.col("file_index").isin(*files))
+        self.splits = [one for one in self.splits if one["file_index"] not in files] + splits
+        if not splits:
+            return Seams(set(), {}, set())
+        self.parts.append(_read(self.spark, splits, self.options))
+        self.rows = self.rows.unionByName(self.parts[-1])
+        return _seams(self.parts[-1])
 
 
 def _without(gone: LeftOut, rows: DataFrame) -> DataFrame:
