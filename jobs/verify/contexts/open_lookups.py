@@ -29,7 +29,8 @@ def newest_decisions(opened: DataFrame, log: CoordinatorLog) -> DataFrame:
     Columns: producer_id, listed (topic-partition), decided_ms (timestamp of the newest Prepare
     record, ms), decided_until_ms and decided_before_ms (up to when that decision and the one before
     it wrote their markers; the latter null for none), raised_epochs (epochs of data that a decision
-    raised, behind which its id has a further record). `opened`: the open transactions.
+    raised whose Complete record is there: it is to have a marker here, and other checks ask for
+    it). `opened`: the open transactions.
     """
     own = ("producer_id", "producer_epoch", "offset", "timestamp", "partitions")
     decisions = (
@@ -60,7 +61,7 @@ def newest_decisions(opened: DataFrame, log: CoordinatorLog) -> DataFrame:
     # A marker may come long after its Prepare record, and what had no effect wrote none.
     until = F.coalesce("completed", F.when(F.col("gave_way_at").isNotNull(), F.col("timestamp")))
     carried_out = F.coalesce(until, F.lit(BEYOND_CLOCKS_MS))
-    raised = ~F.col("pending") & (F.col("producer_epoch") > F.col("data_epoch"))
+    raised = F.col("completed").isNotNull() & (F.col("producer_epoch") > F.col("data_epoch"))
     ordered = decisions.withColumns(
         {"until": carried_out, "before": F.lag(carried_out).over(order)}
     )

@@ -11,9 +11,9 @@ marker. That marker then decides them, whatever the coordinator decided before.
 When it is legal: never, unless the copy of the partition is older than that record, or the marker
 is among what is lost. What is lost behind a broker timestamp that is later than that record held no
 marker of the completed transaction; an operator may have ended the data there. If the Prepare
-record that raised the epoch of these data is still present and lists the partition,
-missing_marker_in_listed_partition reports the fault instead. Brokers up to Kafka 2.3 forgot a
-transaction when all its data were deleted with the head of the log.
+record that raised the epoch of these data lists the partition, and it and its Complete record are
+still present, missing_marker_in_listed_partition reports the fault instead. Brokers up to Kafka 2.3
+forgot a transaction when all its data were deleted with the head of the log.
 
 Evidence: the first and the last batch of the data.
 """
