@@ -20,9 +20,9 @@ COLUMNS = f"""
     epoch:int, commit:boolean, coordinator_epoch:int, timestamp:bigint, file_index:int,
     position:bigint, length:int, initial:boolean, absent_to_marker:bigint>, opening_marker_ended
     int, earlier_epoch int, highest_coordinator_epoch int, oldest_open bigint, raised_epochs
-    array<int>, decided_ms bigint, decided_until_ms bigint, decided_before_ms bigint, begun_by_ms
-    bigint, behind_data_ms bigint, last_marker_ms bigint, gone_on_at bigint,
-    appended_by_ms bigint, logs_until_ms bigint, logs_stopped boolean,
+    array<int>, decided_ms bigint, decided_until_ms bigint, decided_before_ms bigint, decided_at
+    bigint, decided_unseen boolean, begun_by_ms bigint, behind_data_ms bigint, last_marker_ms
+    bigint, gone_on_at bigint, appended_by_ms bigint, logs_until_ms bigint, logs_stopped boolean,
     coordinator_log_complete boolean, listed_in_epoch array<string>, epoch_record
     struct<ordinal:bigint, offset:bigint, file_index:int, position:bigint, length:int>, epoch_copy
     struct<moved_on:boolean, replicated:boolean, coordinator_up_to_ms:bigint,
@@ -47,5 +47,6 @@ COLUMNS = f"""
     producer_epoch int, file string, byte_position bigint, byte_length int,
     previous_marker_position bigint, previous_marker_length int, opening_marker_position bigint,
     opening_marker_length int, epoch_record_position bigint, epoch_record_length int, age_ms bigint,
-    hangs boolean, overdue boolean, start_untold boolean,{OF_PARTITION}
+    hangs boolean, overdue boolean, start_untold boolean,
+    unmarked_decision boolean,{OF_PARTITION}
 """

@@ -30,7 +30,8 @@ def newest_decisions(opened: DataFrame, log: CoordinatorLog) -> DataFrame:
     record, ms), decided_until_ms and decided_before_ms (up to when that decision and the one before
     it wrote their markers; the latter null for none), raised_epochs (epochs of data that a decision
     raised whose Complete record is there: it is to have a marker here, and other checks ask for
-    it). `opened`: the open transactions.
+    it), decided_at (offset of the newest Prepare record), decided_unseen (it was carried out, as
+    its id went on, and its Complete record is lost). `opened`: the open transactions.
     """
     own = ("producer_id", "producer_epoch", "offset", "timestamp", "partitions")
     decisions = (
@@ -61,14 +62,15 @@ def newest_decisions(opened: DataFrame, log: CoordinatorLog) -> DataFrame:
     # A marker may come long after its Prepare record, and what had no effect wrote none.
     until = F.coalesce("completed", F.when(F.col("gave_way_at").isNotNull(), F.col("timestamp")))
     carried_out = F.coalesce(until, F.lit(BEYOND_CLOCKS_MS))
+    unseen = F.col("completed").isNull() & ~F.col("pending") & F.col("gave_way_at").isNull()
     raised = F.col("completed").isNotNull() & (F.col("producer_epoch") > F.col("data_epoch"))
     ordered = decisions.withColumns(
-        {"until": carried_out, "before": F.lag(carried_out).over(order)}
+        {"until": carried_out, "before": F.lag(carried_out).over(order), "unseen": unseen}
     )
     return (
         ordered.groupBy("producer_id", "listed")
         .agg(
-            F.max(F.struct("offset", "timestamp", "until", "before")).alias("decision"),
+            F.max(F.struct("offset", "timestamp", "until", "before", "unseen")).alias("decision"),
             F.collect_set(F.when(raised, F.col("data_epoch"))).alias("raised_epochs"),
         )
         .select(
@@ -78,6 +80,8 @@ def newest_decisions(opened: DataFrame, log: CoordinatorLog) -> DataFrame:
             F.col("decision.timestamp").alias("decided_ms"),
             F.col("decision.until").alias("decided_until_ms"),
             F.col("decision.before").alias("decided_before_ms"),
+            F.col("decision.offset").alias("decided_at"),
+            F.col("decision.unseen").alias("decided_unseen"),
         )
     )
 

@@ -233,6 +233,11 @@ def _listed_later(apart: Column, clock_tolerance: int) -> Column:
     return listed
 
 
+def _apart_ms(tolerance: Column) -> Column:
+    """How far the clocks of coordinator and partition may be apart, ms."""
+    return F.when(F.col("single_broker"), F.lit(0)).otherwise(tolerance)
+
+
 def _one_clock(clock_tolerance: int) -> Column:
     """Whether timestamps of the marker before the data and of Prepare records tell their order.
 
@@ -272,7 +277,7 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
     at_rest = F.col("coordinator.state").isin(*named(COMPLETE_COMMIT, COMPLETE_ABORT))
     tolerance = F.lit(clock_tolerance)
     known_from = F.col("coordinator.whole_since_ms")
-    apart = F.when(F.col("single_broker"), F.lit(0)).otherwise(tolerance)
+    apart = _apart_ms(tolerance)
     marked_after = F.try_subtract(marked, apart)
     # By another clock the last record may be that of a later transaction.
     settled = at_rest & (F.col("coordinator.last_update_ms") <= marked_after)
@@ -378,6 +383,36 @@ def hangs() -> Column:
     `end_may_be_lost`. One that another copy outlasts is judged there.
     """
     return surely(is_unended() & ~F.col("two_phase_commit") & ~F.col("outlasted") & is_decided())
+
+
+def unmarked_decision(clock_tolerance: int) -> Column:
+    """Whether the newest decision that lists the partition is complete and has no marker there.
+
+    Its Complete record is lost, and its id went on with a replicated record that is older than the
+    end of this copy. Nothing is missing behind the marker in front of the data. That one is surely
+    older than the decision; or, if it is that decision's own, no later transaction can own the
+    data: what the log lacks of those was completed, too, and has a marker behind its data. Where a
+    higher epoch is in effect, coordinator_went_on tells as much.
+    """
+    decided, marked = F.col("decided_ms"), F.col("opening_marker.timestamp")
+    tolerance = F.lit(clock_tolerance)
+    carried_out = (
+        F.col("decided_unseen")
+        & F.col("coordinator.replicated")
+        & (F.col("coordinator.record_offset") > F.col("decided_at"))
+    )
+    older = surely_before(marked, decided, _apart_ms(tolerance)) & ~(
+        came_twice(marked, tolerance) | came_twice(decided, tolerance)
+    )
+    unmarked: Column = surely(
+        carried_out
+        & (older | F.col("registration_over"))
+        & F.col("copied_behind_coordinator")
+        & ~missing_behind(F.col("opening_marker.offset"))
+        & ~F.col("coordinator_covers_partition")
+        & ~F.col("coordinator_went_on")
+    )
+    return unmarked
 
 
 def _running() -> Column:

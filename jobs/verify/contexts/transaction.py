@@ -44,6 +44,7 @@ from jobs.verify.contexts.open_transaction import (
     overdue,
     runs_here,
     start_untold,
+    unmarked_decision,
 )
 from schemas.coordinator_states import TWO_PHASE_COMMIT_TIMEOUT
 from udfs.rules.logic import surely
@@ -252,9 +253,9 @@ def transaction_context(given: Settled, files: DataFrame, ages: Ages) -> Context
 
     Added: what `open_lookups` and `marker_decisions` look up, the columns of `open_transaction`
     (`appended_by`, `log_columns`, `coordinator_columns`, `late_write_columns`, hangs, overdue,
-    start_untold) and of `marker_decision_columns`, of `_holding` and `_lost_around_marker`; age_ms
-    (see `age`); state_may_have_expired; data_may_have_expired (the same of a broker that asks
-    previous_data alone).
+    start_untold, unmarked_decision) and of `marker_decision_columns`, of `_holding` and
+    `_lost_around_marker`; age_ms (see `age`); state_may_have_expired;
+    data_may_have_expired (the same of a broker that asks previous_data alone).
     """
     transactions = given.transactions
     is_open = F.col("outcome") == "open"
@@ -299,6 +300,7 @@ def transaction_context(given: Settled, files: DataFrame, ages: Ages) -> Context
             hangs().alias("hangs"),
             overdue().alias("overdue"),
             start_untold().alias("start_untold"),
+            unmarked_decision(tolerance).alias("unmarked_decision"),
         )
 
     return Context("transaction", rows, _regular, enrich, given.folded, within_cluster=True)

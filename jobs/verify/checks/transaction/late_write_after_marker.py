@@ -9,6 +9,10 @@ the next transaction (KIP-890). This is reported before any timeout has passed. 
 older than every timeout and the coordinator does not list them, hanging_transaction reports them
 instead.
 
+If the newest decision that lists the partition was carried out, its Complete record is lost, and no
+marker is behind the one before, it is open whether the data came late or that marker is missing.
+Both are a break, and it is reported here.
+
 When it is legal: the coordinator's log was copied before the partition was added to the next
 transaction. What is missing between the marker and the data, as after compaction, explains them
 only where records of the coordinator may be missing, too. If the producer's next transaction has
@@ -18,6 +22,7 @@ follows on the data.
 Evidence: the marker and the first batch after it.
 """
 
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
@@ -33,6 +38,15 @@ from jobs.verify.verdict import (
     inconclusive,
     suspect,
 )
+
+
+def _may_be_owned(unless: str) -> Column:
+    """Whether a transaction that is not known may own the data; `unless`: what excludes it.
+
+    Behind a decision without its marker the data are no better for it.
+    """
+    return ~(F.col(unless) | F.col("unmarked_decision"))
+
 
 CHECK = Check(
     code="late_write_after_marker",
@@ -50,12 +64,12 @@ CHECK = Check(
         judged_on_a_longer_copy(),
         explained(MISSING_RANGE, lambda: F.col("behind_gap")),
         # A later transaction lists the partition; what its marker is, other checks ask.
-        explained(DUMP_BEFORE_EVENT, lambda: F.col("listed_later")),
+        explained(DUMP_BEFORE_EVENT, lambda: F.col("listed_later") & ~F.col("unmarked_decision")),
         unstable_tail("offset_first"),
         inconclusive(TXNLOG_NOT_DUMPED, lambda: ~F.col("coordinator_known")),
-        inconclusive(DUMP_BEFORE_EVENT, lambda: ~F.col("registration_over")),
-        inconclusive(TXNLOG_COMPACTED, lambda: ~F.col("listing_known")),
-        suspect(CLOCK_SKEW, lambda: ~F.col("one_clock")),
+        inconclusive(DUMP_BEFORE_EVENT, lambda: _may_be_owned("registration_over")),
+        inconclusive(TXNLOG_COMPACTED, lambda: _may_be_owned("listing_known")),
+        suspect(CLOCK_SKEW, lambda: _may_be_owned("one_clock")),
     ),
     expected=lambda: text("a transaction of epoch {producer_epoch} that lists {listed}"),
     found=lambda: text(
@@ -72,13 +86,24 @@ CHECK = Check(
     ),
     message=lambda: text(
         "Producer {producer_id} (epoch {producer_epoch}, {transactional_id}) wrote at offset "
-        "{first_offset}, after its marker at offset {marker} and outside any transaction. {then} "
-        "read_committed consumers stop there.",
+        "{first_offset}, after its marker at offset {marker}{outside}. {then} read_committed "
+        "consumers stop there.",
         marker="opening_marker.offset",
+        outside=F.when(F.col("unmarked_decision"), "").otherwise(
+            F.lit(" and outside any transaction")
+        ),
         then=F.when(
             F.col("began_behind"),
             F.lit("A transaction that began later runs here; its marker will decide these data."),
-        ).otherwise(F.lit("No marker will end these data.")),
+        )
+        .when(
+            F.col("unmarked_decision"),
+            F.lit(
+                "A later transaction that lists the partition was completed and has no marker "
+                "here: its marker is missing, or these data came late."
+            ),
+        )
+        .otherwise(F.lit("No marker will end these data.")),
     ),
     remedy=abort_command,
 )
