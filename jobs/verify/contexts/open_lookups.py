@@ -63,8 +63,8 @@ def newest_decisions(opened: DataFrame, log: CoordinatorLog) -> DataFrame:
     until = F.coalesce("completed", F.when(F.col("gave_way_at").isNotNull(), F.col("timestamp")))
     carried_out = F.coalesce(until, F.lit(BEYOND_CLOCKS_MS))
     unseen = F.col("completed").isNull() & ~F.col("pending") & F.col("gave_way_at").isNull()
-    raised = F.col("completed").isNotNull() & (F.col("producer_epoch") > F.col("data_epoch"))
-    ordered = decisions.withColumns(
+    raised = F.col("ended_ms").isNotNull() & (F.col("producer_epoch") > F.col("data_epoch"))
+    ordered = _with_attempts(decisions).withColumns(
         {"until": carried_out, "before": F.lag(carried_out).over(order), "unseen": unseen}
     )
     return (
@@ -83,6 +83,25 @@ def newest_decisions(opened: DataFrame, log: CoordinatorLog) -> DataFrame:
             F.col("decision.offset").alias("decided_at"),
             F.col("decision.unseen").alias("decided_unseen"),
         )
+    )
+
+
+def _with_attempts(decisions: DataFrame) -> DataFrame:
+    """Decisions, each with what all attempts to decide its transaction say together.
+
+    data_epoch: the lowest one; ended_ms: the moment of the Complete record, ms, null for none. An
+    attempt that gave way is followed by the next one of the same transaction.
+    """
+    names = ("producer_id", "listed")
+    before = Window.partitionBy(*names).orderBy("offset").rowsBetween(Window.unboundedPreceding, -1)
+    decided = F.coalesce(F.sum(F.col("gave_way_at").isNull().cast("int")).over(before), F.lit(0))
+    of_transaction = Window.partitionBy(*names, "transactions_before")
+    numbered = decisions.withColumn("transactions_before", decided)
+    return numbered.withColumns(
+        {
+            "data_epoch": F.min("data_epoch").over(of_transaction),
+            "ended_ms": F.max("completed").over(of_transaction),
+        }
     )
 
 
