@@ -14,7 +14,9 @@ next leader. The finding is therefore a violation only if every listed partition
 below its high watermark, and had a leader again afterwards, which a marker of any producer more
 than 5 minutes behind it shows, and another one more than 5 minutes later; and if the same partition
 of the log was still written to for that long after the last of them. A broker that is alone in its
-cluster leads its partitions as long as it writes that log. If the copy ends too early, or later
+cluster leads its partitions as long as it writes that log. An abort without partitions
+(transaction.version 2) waits for no marker: its coordinator completes it at once, and tries again
+where that append fails, so only the log must have gone on. If the copy ends too early, or later
 records of that partition are lost or cannot be decoded, the finding is inconclusive.
 
 Evidence: the Prepare record.
@@ -43,20 +45,27 @@ def _all_marked() -> Column:
     return F.coalesce("marked_partitions", F.lit(0)) == number_of("partitions")
 
 
+def _waits_for_none() -> Column:
+    """Whether the decision lists no partition: its Complete record waits for no marker."""
+    nothing: Column = number_of("partitions") == 0
+    return nothing
+
+
 def _alive_since_marked() -> Column:
-    """Whether the log went on for long enough behind the last of the markers."""
-    alive_for_ms = F.try_subtract("alive_for_ms", "marked_for_ms")
+    """Whether the log went on for long enough behind the last of the markers, or the decision."""
+    marked_for_ms = F.when(_waits_for_none(), F.lit(0)).otherwise(F.col("marked_for_ms"))
+    alive_for_ms = F.try_subtract("alive_for_ms", marked_for_ms)
     return surely(alive_for_ms > F.col("limit_ms"))
 
 
 def _sent_again() -> Column:
     """Whether every partition, and the coordinator, went on for so long that another marker came.
 
-    A broker that is alone in its cluster is both.
+    A broker that is alone in its cluster is both. What waits for no marker needs no leader.
     """
     all_led = F.coalesce("led_partitions", F.lit(0)) == number_of("partitions")
     until_then = surely(would_be_sent_again(F.col("led_until_ms"), F.col("end_timestamp")))
-    answer: Column = F.col("single_broker") | (all_led & until_then)
+    answer: Column = _waits_for_none() | F.col("single_broker") | (all_led & until_then)
     return answer
 
 
