@@ -63,7 +63,7 @@ COMMITTED = (PREPARE_COMMIT, COMPLETE_COMMIT)
 AT_REST = (EMPTY, *COMPLETE)
 TXN_LOG, OFFSETS = "__transaction_state", "__consumer_offsets"
 # Tags of a value: previous and next producer id, version of the client, next producer epoch.
-KNOWN_TAGS, TAG_CLIENT_VERSION = (0, 1, 2, 3), 2
+KNOWN_TAGS, TAG_NEXT_PRODUCER, TAG_CLIENT_VERSION = (0, 1, 2, 3), 1, 2
 # These findings say that the bytes are no whole batch, or that their checksum is wrong.
 OF_DAMAGE = {
     "batch_crc_mismatch", "batch_length_invalid", "batch_magic_unknown", "active_tail_torn",
@@ -120,7 +120,10 @@ class Record(NamedTuple):
 
 
 class State(NamedTuple):
-    """A value of `__transaction_state`; `places`: topic and partition of each that it lists."""
+    """A value of `__transaction_state`; `places`: topic and partition of each that it lists.
+
+    `announced`: the producer id that follows, -1 for none.
+    """
 
     producer: int
     epoch: int
@@ -131,6 +134,7 @@ class State(NamedTuple):
     places: tuple[tuple[str, int], ...]
     client_version: int
     unknown_tags: tuple[int, ...]
+    announced: int
 
 
 class Batch:
@@ -517,7 +521,8 @@ def state_of(value: bytes | None) -> State | None:
         raise ValueError("bytes after the last field")
     client = int.from_bytes(tags.get(TAG_CLIENT_VERSION, b"\0"), "big")
     unknown = tuple(sorted(set(tags) - set(KNOWN_TAGS)))
-    return State(producer, epoch, timeout, state, update, start, places, client, unknown)
+    announced = int.from_bytes(tags.get(TAG_NEXT_PRODUCER, b"\xff"), "big", signed=True)
+    return State(producer, epoch, timeout, state, update, start, places, client, unknown, announced)
 
 
 def counted(data: bytes, at: int, flexible: bool, form: str) -> tuple[int, int]:
@@ -1500,7 +1505,8 @@ def epoch_jump(a: State, b: State) -> bool:
         return False
     keeps = b.state == ONGOING or b.state in COMPLETE
     lazy = b.state in PREPARED and b.client_version >= 2 and rise == 0
-    return rise > 1 or (rise == 1 and keeps) or lazy
+    used_up = b.state == EMPTY and a.epoch >= LAST_EPOCH - 1
+    return rise > 1 or (rise == 1 and (keeps or used_up)) or lazy
 
 
 def lower_epoch(case: Case) -> bool | None:
@@ -1526,14 +1532,15 @@ def timeout_out_of_range(case: Case) -> bool | None:
 
 
 def other_producer(a: State, b: State) -> bool:
-    """Whether the producer id changes before its epochs are used up, or where none is given out."""
+    """Whether it changes where none is given out, or stays where another one was announced."""
     gives_out = b.state == EMPTY or (b.state in COMPLETE and a.state in PREPARED)
     used_up = a.epoch >= LAST_EPOCH - 1 and b.epoch == 0 and gives_out
     if a.producer != b.producer and used_up:
         raise HoldsError(
             "the bytes are there and whole; the epochs of the producer id were used up"
         )
-    return a.producer != b.producer
+    keeps = a.state in PREPARED and b.state in COMPLETE and b.client_version >= 2
+    return a.producer != b.producer or (keeps and a.announced not in (-1, b.producer))
 
 
 def forgotten_inside(case: Case) -> bool | None:

@@ -187,6 +187,18 @@ def lacks_raise() -> Column:
     return answer
 
 
+def raises_used_up() -> Column:
+    """Whether InitProducerId raises an epoch behind which it gives out a new producer id."""
+    answer: Column = rules.raises_used_up(_step(), _step("previous"))
+    return answer
+
+
+def keeps_announced() -> Column:
+    """Whether it completes with its producer id, though the decision announced another one."""
+    answer: Column = rules.keeps_announced(_step(), _step("previous"))
+    return answer
+
+
 def begins_elsewhen() -> Column:
     """Whether it begins a transaction, right behind a record at rest, with another start."""
     begins = rules.begins_elsewhen(_step(), _step("previous"), F.col("last_update_ms"))

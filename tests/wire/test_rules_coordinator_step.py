@@ -38,11 +38,13 @@ from udfs.rules.coordinator_step import (
     is_completed_by,
     is_plain,
     keeps,
+    keeps_announced,
     lacks_raise,
     may_follow,
     may_have_failed_raise,
     may_keep_one_past,
     may_share_past,
+    raises_used_up,
     replaces_producer,
     shares_epoch,
     takes_up,
@@ -372,6 +374,38 @@ def test_a_new_producer_id_comes_at_epoch_0(last: Step, record: Step, replaces: 
 
 
 @pytest.mark.parametrize(
+    ("last", "record", "raised"),
+    [
+        (step(COMPLETE_COMMIT, epoch=USED_UP), step(EMPTY, epoch=LAST), True),
+        (step(EMPTY, epoch=USED_UP), step(EMPTY, epoch=USED_UP), False),
+        (step(COMPLETE_COMMIT, epoch=USED_UP - 1), step(EMPTY, epoch=USED_UP), False),
+        (step(COMPLETE_COMMIT, epoch=USED_UP), step(EMPTY, pid=2), False),
+        (step(ONGOING, epoch=USED_UP), step(PREPARE_ABORT, epoch=LAST), False),
+    ],
+)
+def test_a_used_up_epoch_is_not_raised(last: Step, record: Step, raised: bool) -> None:
+    assert holds(raises_used_up(record, last)) == raised
+
+
+@pytest.mark.parametrize(
+    ("last", "record", "kept"),
+    [
+        (step(PREPARE_ABORT, 1, LAST, 0, 2, 2), step(COMPLETE_ABORT, epoch=LAST, version=2), True),
+        (step(PREPARE_ABORT, 1, LAST, 0, 2, 2), step(COMPLETE_ABORT, pid=2, version=2), False),
+        (step(PREPARE_ABORT, 1, LAST, 0, 2, 2), step(COMPLETE_ABORT, epoch=LAST), False),
+        (
+            step(PREPARE_ABORT, 1, LAST, version=2),
+            step(COMPLETE_ABORT, epoch=LAST, version=2),
+            False,
+        ),
+        (step(PREPARE_ABORT, 1, LAST, 0, 2, 2), step(PREPARE_ABORT, 1, LAST, 0, 2, 2), False),
+    ],
+)
+def test_an_announced_producer_id_is_taken_over(last: Step, record: Step, kept: bool) -> None:
+    assert holds(keeps_announced(record, last)) == kept
+
+
+@pytest.mark.parametrize(
     ("before", "prepare", "running", "tried", "epoch"),
     [
         (Recorded(ONGOING, 1, 4, 0), Recorded(PREPARE_COMMIT, 1, 4, 0), True, False, 4),
@@ -424,6 +458,7 @@ def steps(row: dict) -> tuple[Step, Step]:  # type: ignore[type-arg]
     "rule",
     [
         lacks_raise,
+        keeps_announced,
         takes_up,
         is_completed_by,
         may_share_past,
@@ -437,6 +472,12 @@ def test_columns_say_what_arrays_say_of_two_steps(
 ) -> None:
     known = {**OF_TWO_STEPS, "start1": [5, 6], "start2": [5, 6]}
     check_in_both_engines(spark, lambda row: rule(*steps(row)), known, UNTOLD)
+
+
+@pytest.mark.spark
+def test_columns_say_what_arrays_say_of_a_used_up_epoch(spark: SparkSession) -> None:
+    choices = {**OF_TWO_STEPS, "epoch1": [USED_UP, LAST], "epoch2": [USED_UP - 1, USED_UP]}
+    check_in_both_engines(spark, lambda row: raises_used_up(*steps(row)), choices, UNTOLD)
 
 
 @pytest.mark.spark

@@ -118,6 +118,36 @@ def lacks_raise(record: Step, last: Step) -> Values:
     )
 
 
+def raises_used_up(record: Step, last: Step) -> Values:
+    """Whether InitProducerId raises an epoch behind which it gives out a new producer id.
+
+    `prepareIncrementProducerEpoch` refuses to (all releases); an append that failed is no reason,
+    as the epoch in memory is that of `last` or a lower one.
+    """
+    return surely(
+        (record.state == EMPTY)
+        & (record.producer_id == last.producer_id)
+        & (record.producer_epoch > last.producer_epoch)
+        & (last.producer_epoch >= EXHAUSTED_EPOCH)
+    )
+
+
+def keeps_announced(record: Step, last: Step) -> Values:
+    """Whether a Complete record keeps its producer id where its Prepare record announced another.
+
+    `prepareComplete` takes over the announced one, of the decision that it found in memory or in
+    the log (transaction.version 2). A broker of an older release knows neither.
+    """
+    announced = is_in(last.state, (PREPARE_COMMIT, PREPARE_ABORT)) & (last.next_producer_id >= 0)
+    return surely(
+        announced
+        & is_in(record.state, (COMPLETE_COMMIT, COMPLETE_ABORT))
+        & (record.transaction_version >= TRANSACTION_VERSION_2)
+        & (record.producer_id == last.producer_id)
+        & (record.producer_id != last.next_producer_id)
+    )
+
+
 def begins_elsewhen(record: Step, last: Step, update_ms: Values) -> Values:
     """Whether a transaction begins right behind a record at rest with another start than its own.
 
@@ -138,7 +168,7 @@ def is_plain(
     """Whether a record is the step that a healthy id takes from the one right before it.
 
     No check has anything to say of it then. `update_ms`, `last_update_ms`: when the two were
-    written. The producer ids that they announce are not asked.
+    written.
     """
     step = record.producer_epoch - last.producer_epoch
     stays, by_one = step == 0, is_in(step, (0, 1))
@@ -165,6 +195,8 @@ def is_plain(
         & (record.timeout_ms == last.timeout_ms)
         & (update_ms >= last_update_ms)
         & (record.start_ms <= update_ms)
+        & ~raises_used_up(record, last)
+        & ~keeps_announced(record, last)
         & moves
     )
 

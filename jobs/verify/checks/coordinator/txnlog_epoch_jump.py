@@ -2,18 +2,21 @@
 
 What it finds: two records of an id and producer id with no record missing between them and a legal
 transition, where the epoch rises by more than the transition allows: two into PrepareAbort, one
-into Empty and PrepareCommit, none into any other state. Or a decision under transaction.version 2
+into PrepareCommit and Empty, none into any other state, nor into Empty from 32766 on, where
+InitProducerId gives out a new producer id. Or a decision under transaction.version 2
 that does not raise it.
 
 Why it is wrong: each transition raises the epoch by a fixed step. A larger step means that
 transitions are missing from the log. A decision without its step gives the next transaction the
 same epoch, so that a delayed request of this one may end or join it (KIP-890).
 
-When it is legal: fencing whose appends fail raises the epoch repeatedly (KAFKA-9666), so it is a
-suspect. Fencing in 4.0.0 raises it by two, which is not reported. A Complete record has the epoch
-of its Prepare record in every release (TransactionMetadata.prepareComplete): while one waits for
-its markers the id accepts no other request. A transaction that began at epoch 32767 is aborted in
-it (KAFKA-20090; producer_epoch_out_of_range reports its data).
+When it is legal: fencing whose appends fail raises the epoch repeatedly (KAFKA-9666), so an abort
+is a suspect. It explains nothing else: no client knows such an epoch, and at rest the epoch in
+memory is that of the log. A decision that does not raise the epoch is a suspect, too. Fencing in
+4.0.0 raises it by two, which is not reported. A Complete record has the epoch of its Prepare record
+in every release (TransactionMetadata.prepareComplete): while one waits for its markers the id
+accepts no other request. A transaction that began at epoch 32767 is aborted in it (KAFKA-20090;
+producer_epoch_out_of_range reports its data).
 
 Evidence: the record and the one before it.
 """
@@ -23,15 +26,15 @@ from pyspark.sql import functions as F
 
 from jobs.verify.check import WARNING, Check, Proof, text
 from jobs.verify.conditions import unstable_tail
-from jobs.verify.transitions import is_decoded, lacks_raise, may_follow, of_two_phase_commit
-from jobs.verify.verdict import VERSION_DEPENDENT, suspect
-from schemas.coordinator_states import (
-    COMPLETE_ABORT,
-    COMPLETE_COMMIT,
-    EMPTY,
-    PREPARE_ABORT,
-    PREPARE_COMMIT,
+from jobs.verify.transitions import (
+    is_decoded,
+    lacks_raise,
+    may_follow,
+    of_two_phase_commit,
+    raises_used_up,
 )
+from jobs.verify.verdict import VERSION_DEPENDENT, suspect
+from schemas.coordinator_states import EMPTY, PREPARE_ABORT, PREPARE_COMMIT
 from udfs.rules.producer_step import LAST_EPOCH
 
 
@@ -39,6 +42,7 @@ def _most() -> Column:
     """The largest legal rise of the epoch in this step."""
     return (
         F.when(F.col("state") == PREPARE_ABORT, F.lit(2))
+        .when(raises_used_up(), F.lit(0))
         .when(F.col("state").isin(EMPTY, PREPARE_COMMIT), F.lit(1))
         .otherwise(F.lit(0))
     )
@@ -65,7 +69,7 @@ CHECK = Check(
     excuses=(
         of_two_phase_commit(),
         unstable_tail(),
-        suspect(VERSION_DEPENDENT, lambda: ~F.col("state").isin(COMPLETE_COMMIT, COMPLETE_ABORT)),
+        suspect(VERSION_DEPENDENT, lambda: (F.col("state") == PREPARE_ABORT) | _stays()),
     ),
     expected=lambda: text(
         "producer epoch {least} to {most} above {before}",

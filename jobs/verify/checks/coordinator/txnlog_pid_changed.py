@@ -2,8 +2,8 @@
 
 What it finds: two records of an id with different producer ids and no record missing between them,
 although the old epoch was not exhausted and there is no tombstone between them; a producer id other
-than the next one that the Prepare record before announced; a new one in a record that gives out
-none, or at another epoch than 0.
+than the next one that the Prepare record before announced, be it the old one; a new one in a record
+that gives out none, or at another epoch than 0.
 
 Why it is wrong: fencing works by the producer id. With a new one the older producer is no longer
 fenced, and its open transaction has no owner.
@@ -24,6 +24,7 @@ from jobs.verify.conditions import unstable_tail
 from jobs.verify.remedies import compare_with_records
 from jobs.verify.transitions import (
     is_decoded,
+    keeps_announced,
     of_two_phase_commit,
     replaces_producer,
     taken_from_the_older_state,
@@ -39,18 +40,19 @@ def _another_was_to_follow() -> Column:
     return prepared & (given_out >= 0) & (given_out != F.col("producer_id"))
 
 
+def _is_another() -> Column:
+    """Whether the producer id changes where none is given out."""
+    changes = F.col("producer_id") != F.col("previous.producer_id")
+    another: Column = changes & ~replaces_producer() & ~F.col("returns_to_producer_id")
+    return another
+
+
 CHECK = Check(
     code="txnlog_pid_changed",
     severity=ERROR,
     context="coordinator_step",
     source="TransactionMetadata.prepareProducerIdRotation",
-    fires=lambda: (
-        is_decoded()
-        & F.col("adjacent")
-        & (F.col("producer_id") != F.col("previous.producer_id"))
-        & ~replaces_producer()
-        & ~F.col("returns_to_producer_id")
-    ),
+    fires=lambda: is_decoded() & F.col("adjacent") & (_is_another() | keeps_announced()),
     excuses=(
         of_two_phase_commit(),
         taken_from_the_older_state(),
@@ -68,9 +70,11 @@ CHECK = Check(
         Proof("the record"),
     ),
     message=lambda: text(
-        "The producer id of transactional id {transactional_id} changes from {before} to "
-        "{producer_id} at offset {offset}, although {rule}.",
-        before="previous.producer_id",
+        "The producer id of transactional id {transactional_id} {changes} at offset {offset}, "
+        "although {rule}.",
+        changes=F.when(keeps_announced(), text("stays {producer_id}")).otherwise(
+            text("changes from {before} to {producer_id}", before="previous.producer_id")
+        ),
         rule=F.when(
             _another_was_to_follow(),
             text(
