@@ -182,7 +182,11 @@ def _contexts_of_coordinators(made: Made) -> list[Context]:
         several_copies=bool(copies),
         keep=made.read.kept.keep,
     )
-    ended = Ended(rows=replayed.transactions, folded_in=made.read.decoded.regular_in)
+    ended = Ended(
+        rows=replayed.transactions,
+        folded_in=made.read.decoded.regular_in,
+        decisions_of=log.decisions_of,
+    )
     return [
         decided_partition_context(decided, known, files, made.ages),
         coordinator_step_context(log, ended, known, files, made.ages, made.read.kept),

@@ -56,6 +56,7 @@ RULES: tuple[tuple[Callable[..., Any], str], ...] = (
     (attribution.clock_went_on, "nn"),
     (attribution.format_may_refuse, "nnf"),
     (attribution.would_be_sent_again, "nn"),
+    (attribution.may_be_operators, "ff"),
     (attribution.contradicts, "fff"),
     (attribution.owns_what_is_there, "nnf"),
     (attribution.room_before, "nn"),
