@@ -70,6 +70,7 @@ RULES: tuple[tuple[Callable[..., Any], str], ...] = (
     (clock.counted_pause, "n"),
     (extent.is_replicated, "nn"),
     (extent.is_outlasted, "nnnn"),
+    (extent.is_told_by_another, "ff"),
     (extent.manifest_counts, "ffnn"),
     (extent.reaches_copying, "fff"),
     (extent.is_one_moment, "fffff"),

@@ -18,7 +18,7 @@ from jobs.verify.contexts.partition_count import known_count, partition_count
 from schemas.coordinator_states import PREPARE_ABORT, PREPARE_COMMIT
 from schemas.topics import TXN_LOG_TOPIC
 from udfs.rules.attribution import may_be_operators, raised, would_be_sent_again
-from udfs.rules.extent import is_replicated
+from udfs.rules.extent import is_replicated, is_told_by_another
 from udfs.rules.logic import surely
 
 
@@ -101,7 +101,8 @@ def _with_copies(rows: DataFrame) -> DataFrame:
     end_timestamp: the newest one of the partition. alive_for_ms: how long after the record the
     partition was written at least, pauses counted as `alive_ms` does; both as far as the copy is
     replicated (`udfs.rules.extent`). last_of_all: no copy of the partition has a later record of
-    the id, and of the copies that have this one it is the copy that says most.
+    the id, but for what another copy tells better, and of the copies that have this one it is the
+    copy that says most.
     """
     # The last record of a partition is the newest of its id, so it is among these rows. With a tail
     # that is not replicated another one is the last, perhaps an earlier one: that proves less.
@@ -113,9 +114,12 @@ def _with_copies(rows: DataFrame) -> DataFrame:
         F.col("end.latest_timestamp").alias("end_timestamp"),
         (F.col("end.alive_ms") - F.col("alive_ms")).alias("alive_for_ms"),
     )
+    told_by_another = surely(is_told_by_another(counts, F.col("outlasted")))
+    # A copy in which something follows on the record that comes first is outlasted.
     latest_first = Window.partitionBy("transactional_id", "partition").orderBy(
-        F.desc("offset"), F.desc("alive_for_ms"), "lost_behind", "broker"
-    )
+        told_by_another, F.desc("offset"), F.desc("newest"), F.desc("alive_for_ms"), "lost_behind",
+        "broker",
+    )  # fmt: skip
     return lived.withColumn("last_of_all", F.row_number().over(latest_first) == 1)
 
 
