@@ -16,6 +16,7 @@ from jobs.model.decoded import Decoded
 from jobs.model.dump import Dump
 from jobs.model.replicas import coordinator_copies
 from jobs.model.transactions import all_transactions
+from jobs.replay.coordinator import last_of_all_copies
 from jobs.replay.offsets import late_commits
 from jobs.replay.replay import Replayed
 from jobs.spark.joins import small
@@ -182,7 +183,11 @@ def _contexts_of_coordinators(made: Made) -> list[Context]:
         several_copies=bool(copies),
         keep=made.read.kept.keep,
     )
-    ended = Ended(rows=replayed.transactions, folded_in=made.read.decoded.regular_in)
+    ended = Ended(
+        rows=replayed.transactions,
+        folded_in=made.read.decoded.regular_in,
+        decisions_of=log.decisions_of,
+    )
     return [
         decided_partition_context(decided, known, files, made.ages),
         coordinator_step_context(log, ended, known, files, made.ages, made.read.kept),
@@ -198,7 +203,8 @@ def _told_transaction_context(made: Made) -> Context:
     if not told:
         return no_rows("told_transaction", known)
     listed = told_transactions(known.sparkSession, told)
-    return told_transaction_context(listed, made.replayed.coordinator, known)
+    last = last_of_all_copies(made.replayed.coordinator)
+    return told_transaction_context(listed, last, known)
 
 
 def _contexts_of_transactions(made: Made) -> list[Context]:

@@ -6,7 +6,7 @@ from pyspark.sql import functions as F
 from jobs.model.lost_records import lost_behind, own_unreadable_at
 from jobs.model.state_names import state_name
 from jobs.spark.joins import small
-from udfs.rules.extent import is_replicated
+from udfs.rules.extent import is_replicated, is_told_by_another
 
 
 def last_states(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFrame:
@@ -17,7 +17,8 @@ def last_states(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFr
     be decoded, so that the copy ends with this one for what it says of the id (complete_up_to_ms is
     then the moment of this record, clean_shutdown is false); leader_epoch; whole_since_ms: from
     that moment on no record of the id is missing or cannot be decoded (0: none ever was);
-    replicated: no leader can take the record back.
+    replicated: no leader can take the record back; told_by_another: see `udfs.rules.extent`;
+    replicas: the same number for copies of one partition.
     """
     newest = (
         txn_log_records.filter(F.col("transactional_id").isNotNull())
@@ -31,8 +32,9 @@ def last_states(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFr
         )
     )
     names = ("partition_index", "broker", "partition", "complete_up_to_ms", "clean_shutdown",
-             "alone_in_cluster", "stable_below", "lost_to", "nameless_at")  # fmt: skip
-    place = small(partition_info.select(*names))
+             "alone_in_cluster", "stable_below", "outlasted", "lost_to", "nameless_at")  # fmt: skip
+    of_copies = F.coalesce("replica_set", -1 - F.col("partition_index")).alias("replicas")
+    place = small(partition_info.select(*names, of_copies))
     placed = (
         newest.join(place, on="partition_index", how="inner")
         .join(
@@ -44,6 +46,7 @@ def last_states(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFr
         )
     )
     own_moment = F.col("newest.record.timestamp")
+    replicated = is_replicated(F.col("newest.record.offset"), F.col("stable_below"))
     behind_unreadable = F.coalesce(F.try_add("unreadable_ms", F.lit(1)), "unreadable_ms")
     return placed.select(
         "broker",
@@ -68,7 +71,9 @@ def last_states(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFr
         "alone_in_cluster",
         "lost_behind",
         F.greatest("whole_since_ms", behind_unreadable).alias("whole_since_ms"),
-        is_replicated(F.col("newest.record.offset"), F.col("stable_below")).alias("replicated"),
+        replicated.alias("replicated"),
+        is_told_by_another(replicated, F.col("outlasted")).alias("told_by_another"),
+        "replicas",
     )
 
 
@@ -92,15 +97,32 @@ def _whole_since(txn_log_records: DataFrame, partition_info: DataFrame) -> DataF
     return starts.select("partition_index", since.alias("whole_since_ms"))
 
 
-def owners(states: DataFrame) -> DataFrame:
-    """One row a producer id: the newest last record that names it, over all brokers' copies.
+def last_of_all_copies(states: DataFrame) -> DataFrame:
+    """One row an id and set of copies of its partition: its last record, tombstones included.
 
-    Of copies of one partition the one that goes furthest: records of a later leader are later, and
-    of one leader those with higher offsets, whatever the clocks of the coordinators said. Of
-    several copies with the same record the one that is complete up to the latest moment.
+    Of the copies the one that goes furthest: records of a later leader are later, and of one leader
+    those with higher offsets, whatever the clocks of the coordinators said; not what another copy
+    tells better. Of several copies with the same record the one that is complete up to the latest
+    moment. A record that cannot be decoded tells nothing where another copy has one.
     """
-    named = states.filter(F.col("producer_id").isNotNull())
-    state = F.struct(*[name for name in states.columns if name != "leader_epoch"]).alias("state")
+    decoded = F.col("tombstone") | F.col("producer_id").isNotNull()
+    place = ("leader_epoch", "record_offset", "complete_up_to_ms", "record_timestamp")
+    furthest = F.struct(decoded, ~F.col("told_by_another"), *place, F.struct("*").alias("state"))
+    return (
+        states.groupBy("replicas", "transactional_id")
+        .agg(F.max(furthest).alias("last"))
+        .select("last.state.*")
+    )
+
+
+def owners(states: DataFrame) -> DataFrame:
+    """One row a producer id: the newest last record that names it, see `last_of_all_copies`.
+
+    An id that went on with another producer id, or has none any more, does not own the former.
+    """
+    named = last_of_all_copies(states).filter(F.col("producer_id").isNotNull())
+    own = ("leader_epoch", "told_by_another", "replicas")
+    state = F.struct(*[name for name in states.columns if name not in own]).alias("state")
     place = ("leader_epoch", "record_offset", "complete_up_to_ms")
     furthest = named.groupBy("producer_id", "partition").agg(
         F.max(F.struct(*place, "record_timestamp", state)).alias("last")

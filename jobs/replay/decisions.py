@@ -25,7 +25,7 @@ from udfs.rules.coordinator_step import (
     is_completed_by,
     shares_epoch,
 )
-from udfs.rules.extent import is_replicated
+from udfs.rules.extent import is_replicated, is_told_by_another
 from udfs.rules.logic import surely
 from udfs.rules.producer_step import LAST_EPOCH
 
@@ -97,16 +97,20 @@ def with_what_is_replicated(decided: DataFrame, partition_info: DataFrame) -> Da
     """`pending` of decisions, also where nothing that is replicated follows on the record.
 
     A coordinator that was replaced without knowing may have gone on with the transaction. What it
-    wrote after its high watermark is truncated, and the next one carries the decision out.
+    wrote after its high watermark is truncated, and the next one carries the decision out. Added:
+    told_by_another, see `udfs.rules.extent`.
     """
     copies = partition_info.select(
-        F.col("partition_index").alias("coordinator_index"), "stable_below"
+        F.col("partition_index").alias("coordinator_index"), "stable_below", "outlasted"
     )
+    replicated = is_replicated(F.col("prepare_offset"), F.col("stable_below"))
+    told = surely(is_told_by_another(replicated, F.col("outlasted")))
     taken_back = ~is_replicated(F.col("gave_way_at"), F.col("stable_below"))
     return (
         decided.join(small(copies), on="coordinator_index", how="left")
         .withColumn("pending", F.col("pending") | surely(taken_back))
-        .drop("stable_below")
+        .withColumn("told_by_another", told)
+        .drop("stable_below", "outlasted")
     )
 
 

@@ -840,6 +840,12 @@ def entries_of(folder: Path) -> tuple[list[Entry], Copy]:
     return entries, copy
 
 
+def reach_of(folder: Path) -> tuple[int, int]:
+    """The newest leader epoch of a copy of `__transaction_state-N`, and the offset of its end."""
+    entries, copy = entries_of(folder)
+    return max((one.leader for one in entries), default=-1), copy.end
+
+
 def entry_of(folder: Path, batch: Batch, record: Record) -> Entry:
     """A record of the coordinator, also one that cannot be read."""
     name, state, readable = "", None, False
@@ -962,7 +968,22 @@ class Dump:
     def newest(self, transactional_id: str) -> Entry | None:
         """The last record of an id; of copies the one that is furthest."""
         mine_ = self.entries(self.logs_of(transactional_id), transactional_id)
-        return max(mine_, key=lambda one: one.offset, default=None)
+        return max(mine_, key=lambda e: (not self.told_by_another(e), e.offset), default=None)
+
+    def told_by_another(self, one: Entry) -> bool:
+        """Whether a record lies above the high watermark of a copy that another one outlasts.
+
+        The other copy has it, too, or a later leader has another one there, and it is truncated.
+        """
+        number = int(one.folder.name.rpartition("-")[2])
+        if reach_of(one.folder) >= max(map(reach_of, self.folders(one.folder.name))):
+            return False
+        try:
+            name = "replication-offset-checkpoint"
+            mark = self.checkpoint(one.folder.parent, name, (TXN_LOG, number))
+        except UndecidedError:
+            return False
+        return mark is not None and one.offset >= mark
 
     def checkpoint(self, log_directory: Path, name: str, place: tuple[str, int]) -> int | None:
         """The entry of a partition in an offset checkpoint, None where it has none."""
@@ -1839,7 +1860,8 @@ def last_of_id(case: Case) -> bool | None:
     """The record is the last one of its id in every copy."""
     proof = case.proofs[-1]
     copies = [one for one in case.dump.txn_logs if one.name == proof.path.parent.name]
-    return not any(one.offset > proof.batch.last for one in mine(case, copies))
+    behind = (one for one in mine(case, copies) if one.offset > proof.batch.last)
+    return all(case.dump.told_by_another(one) for one in behind)
 
 
 def outlived_timeout(case: Case) -> bool | None:

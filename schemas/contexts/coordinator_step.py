@@ -17,7 +17,8 @@ COLUMNS = """
     last_update_ms:bigint, start_ms:bigint, leader_epoch:int, next_producer_id:bigint,
     client_transaction_version:int, file_index:int, position:bigint, length:int>, newest
     boolean, topic string, partition int, broker int, from_beginning boolean, stable_below
-    bigint, complete_up_to_ms bigint, single_broker boolean, replicated_below bigint,
+    bigint, complete_up_to_ms bigint, outlasted boolean, single_broker boolean, replicated_below
+    bigint,
     lost_behind boolean, adjacent boolean, first_of_log boolean, from_older_state boolean,
     first_user struct<transactional_id:string, file_index:int, position:bigint, length:int,
     offset:bigint>, first_use boolean,

@@ -8,6 +8,7 @@ from udfs.rules.extent import (
     is_one_moment,
     is_outlasted,
     is_replicated,
+    is_told_by_another,
     manifest_counts,
     outlived,
     reaches_copying,
@@ -19,6 +20,11 @@ EPOCH = np.int64(3)
 def test_a_copy_is_outlasted_by_one_that_is_longer_or_of_a_later_leader() -> None:
     epochs, ends = np.array([3, 3, 2]), np.array([3, 5, 9])
     assert is_outlasted(epochs, ends, EPOCH, np.int64(5)).tolist() == [True, False, True]
+
+
+def test_what_is_not_replicated_in_an_outlasted_copy_is_told_by_another() -> None:
+    for replicated, outlasted in product([np.bool_(False), np.bool_(True)], repeat=2):
+        assert is_told_by_another(replicated, outlasted) == (outlasted and not replicated)
 
 
 def test_a_manifest_dates_the_longest_copy_of_a_dump_with_every_broker() -> None:

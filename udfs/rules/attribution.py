@@ -35,7 +35,11 @@ Rules, with where they come from:
   the next transaction begins after the Complete record.
 - A marker in the log does not tell that the coordinator had its answer: the broker may have died
   with it. The coordinator then keeps the marker (`addTxnMarkersToBrokerQueue`, of a partition
-  without a leader in `markersQueueForUnknownBroker`), and sends it again as soon as there is one.
+  without a leader in `markersQueueForUnknownBroker`), and sends it again as soon as there is one
+  that it reaches (`TransactionMarkerRequestCompletionHandler.onComplete`, disconnected). Brokers
+  differ in whom they reach: only markers of its own show that a coordinator reached a leader. The
+  leader of one partition of `__transaction_state` is one coordinator; when it moves, the next one
+  sends all that is owed.
 
 What is gone from a partition is gone from its beginning: retention, DeleteRecords, a topic made
 again. With transactions that share an epoch it is therefore not known how many of them have gone,
@@ -114,9 +118,14 @@ def is_decision_known(
 def would_be_sent_again(from_ms: Values, to_ms: Values) -> Values:
     """Whether a marker without an answer would have been sent again between two moments.
 
-    At both the coordinator runs, or the partition has a leader. In ms of brokers' clocks.
+    At both the coordinator runs, or reaches the leader of the partition. In ms of brokers' clocks.
     """
     return at_least_later(from_ms, to_ms, SENT_AGAIN_MS + 1)
+
+
+def may_be_operators(commit: Values, raised_epoch: Values) -> Values:
+    """Whether an operator may have written a marker, and no coordinator."""
+    return ~commit & ~raised_epoch
 
 
 def contradicts(of_its_epoch: Values, other_outcome: Values, raised_epoch: Values) -> Values:

@@ -27,6 +27,11 @@ What lies at the end of a copy that another copy of the partition outlasts is ju
 the marker of a transaction that is open here may lie there. A copy that ends in batches of an
 older leader is outlasted, however long it is.
 
+A record of the coordinator's log at or above the high watermark of an outlasted copy tells nothing
+beside the other copies: they have it, too, or a later leader has another one there, and the broker
+truncates its own when it is back. Of all that copies hold of an id, the newest record is the last
+one of those that do count, tombstones included.
+
 What cannot be known: of a dump with some of the brokers, or of a cluster with ZooKeeper, whether a
 copy is the leader's; then its own timestamps count, and a manifest adds nothing.
 """
@@ -56,6 +61,14 @@ def is_outlasted(
     `longest_log_end`: of those with that epoch; ends are exclusive.
     """
     return (leader_epoch < newest_epoch) | (log_end < longest_log_end)
+
+
+def is_told_by_another(replicated: Values, outlasted: Values) -> Values:
+    """Whether a record is to be judged on another copy of its partition, which has it if it stays.
+
+    `replicated`: in its own copy; `outlasted`: that copy is.
+    """
+    return ~replicated & outlasted
 
 
 def manifest_counts(

@@ -11,26 +11,28 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.model.set_back_clocks import came_twice_within
+from jobs.model.transactions import all_transactions
 from jobs.spark.joins import small
 from jobs.spark.kept import Kept
 from jobs.verify.contexts.partition_count import known_count, partition_count
 from schemas.coordinator_states import PREPARE_ABORT, PREPARE_COMMIT
 from schemas.topics import TXN_LOG_TOPIC
-from udfs.rules.attribution import would_be_sent_again
-from udfs.rules.extent import is_replicated
+from udfs.rules.attribution import may_be_operators, raised, would_be_sent_again
+from udfs.rules.extent import is_replicated, is_told_by_another
 from udfs.rules.logic import surely
 
 
 @dataclass(frozen=True)
 class Ended:
-    """Transactions with the markers that ended them.
+    """Transactions with the markers that ended them, and what was decided about them.
 
     `rows`: of `jobs.replay.transactions`; `folded_in`: those that were folded away, of partitions
-    (column partition_index).
+    (column partition_index); `decisions_of`: of `jobs.model.coordinator_log`.
     """
 
     rows: DataFrame
     folded_in: Callable[[DataFrame], DataFrame]
+    decisions_of: Callable[[DataFrame], DataFrame]
 
 
 def with_links(
@@ -99,7 +101,8 @@ def _with_copies(rows: DataFrame) -> DataFrame:
     end_timestamp: the newest one of the partition. alive_for_ms: how long after the record the
     partition was written at least, pauses counted as `alive_ms` does; both as far as the copy is
     replicated (`udfs.rules.extent`). last_of_all: no copy of the partition has a later record of
-    the id, and of the copies that have this one it is the copy that says most.
+    the id, but for what another copy tells better, and of the copies that have this one it is the
+    copy that says most.
     """
     # The last record of a partition is the newest of its id, so it is among these rows. With a tail
     # that is not replicated another one is the last, perhaps an earlier one: that proves less.
@@ -111,9 +114,12 @@ def _with_copies(rows: DataFrame) -> DataFrame:
         F.col("end.latest_timestamp").alias("end_timestamp"),
         (F.col("end.alive_ms") - F.col("alive_ms")).alias("alive_for_ms"),
     )
+    told_by_another = surely(is_told_by_another(counts, F.col("outlasted")))
+    # A copy in which something follows on the record that comes first is outlasted.
     latest_first = Window.partitionBy("transactional_id", "partition").orderBy(
-        F.desc("offset"), F.desc("alive_for_ms"), "lost_behind", "broker"
-    )
+        told_by_another, F.desc("offset"), F.desc("newest"), F.desc("alive_for_ms"), "lost_behind",
+        "broker",
+    )  # fmt: skip
     return lived.withColumn("last_of_all", F.row_number().over(latest_first) == 1)
 
 
@@ -129,9 +135,10 @@ def _markers_found(
 
     And marked_for_ms, how long after the record its last marker came there, null where a clock was
     set back in between or near, as that may have taken any time; led_partitions, in how many of
-    them its last marker would have been sent again (see `_led`), and led_until_ms, when the last of
-    these is known to have had a leader. Only ids with an unfinished decision and at least one such
-    partition. The marker of the last transaction of a producer in a partition is never folded away.
+    them its last marker would have been sent again (see `_led`), and led_until_ms, when the leader
+    of the last of these is known to have been reached. Only ids with an unfinished decision and at
+    least one such partition. The marker of the last transaction of a producer in a partition is
+    never folded away.
     """
     copies = partition_info.select(
         F.col("partition_index").alias("listed_index"),
@@ -143,6 +150,7 @@ def _markers_found(
         selected.filter(is_unfinished())
         .select(
             "partition_index",
+            "partition",
             "transactional_id",
             "producer_id",
             "producer_epoch",
@@ -161,13 +169,15 @@ def _markers_found(
         "marker_timestamp",
     )
     arrived = kept.keep(_arrived(markers, owed, tolerance))
-    led = _led(ended, owed.join(arrived, on="listed", how="left_semi"))
+    users = selected.filter(F.col("producer_id") >= 0).select("partition", "producer_id").distinct()
+    arrived_in = owed.join(arrived, on=["partition", "listed"], how="left_semi")
+    led = _led(ended, arrived_in, users, tolerance)
     still_led = surely(
         (F.col("led.offset") > F.col("marked_at"))
         & would_be_sent_again(F.col("marked_ms"), F.col("led.at_ms"))
     )
     return (
-        arrived.join(small(led), on="listed", how="left")
+        arrived.join(small(led), on=["partition", "listed"], how="left")
         .groupBy("partition_index", "transactional_id")
         .agg(
             F.count("*").cast("int").alias("marked_partitions"),
@@ -202,7 +212,7 @@ def _arrived(markers: DataFrame, owed: DataFrame, tolerance: int) -> DataFrame:
         .withColumn("marked_for_ms", F.when(dated, took))
         # Copies of the partition hold the same one. It is sent again where no answer came, as
         # long as it lacks replicas.
-        .groupBy("partition_index", "transactional_id", "listed")
+        .groupBy("partition_index", "partition", "transactional_id", "listed")
         .agg(
             F.max("timestamp").alias("timestamp"),
             F.max("marker_timestamp").alias("marked_ms"),
@@ -212,30 +222,64 @@ def _arrived(markers: DataFrame, owed: DataFrame, tolerance: int) -> DataFrame:
     )
 
 
-def _led(ended: Ended, marked: DataFrame) -> DataFrame:
-    """When a partition had a leader, and one again for so long that it took what was sent again.
+def _led(ended: Ended, marked: DataFrame, users: DataFrame, tolerance: int) -> DataFrame:
+    """When a coordinator reached the leader of a partition, and again so late that all came anew.
 
-    One row a partition with such a moment: listed, led (struct at_ms, offset: its last replicated
-    marker before which another one, of whatever producer, would have been sent again). `marked`:
-    listed, listed_index and replicated_below of copies of the partitions to ask.
+    One row a partition of the coordinator's log and one that is listed, with such a moment:
+    partition, listed, led (struct at_ms, offset: the last marker that this coordinator sent and
+    that is replicated, and before another such one its marker would have been sent again). A marker
+    of another coordinator tells that there was a leader, and nothing of a connection between the
+    two. `marked`: partition, listed, listed_index and replicated_below of copies of the listed
+    partitions; `users`: partition and producer_id of what the coordinator's log names.
     """
-    copies = marked.select("listed_index", "listed", "replicated_below").distinct()
-    folded = ended.folded_in(copies.select(F.col("listed_index").alias("partition_index")))
-    names = ("partition_index", "marker_offset", "marker_timestamp")
-    markers = ended.rows.select(*names).unionByName(folded.select(*names))
+    copies = marked.select("partition", "listed", "listed_index", "replicated_below").distinct()
+    lying_in = copies.select(F.col("listed_index").alias("partition_index")).distinct()
     replicated = (
-        markers.filter(F.col("marker_offset").isNotNull())
+        all_transactions(ended.rows, ended.folded_in(lying_in))
+        .filter(F.col("marker_offset").isNotNull())
         .withColumnRenamed("partition_index", "listed_index")
         .join(small(copies), on="listed_index", how="inner")
         .filter(is_replicated(F.col("marker_offset"), F.col("replicated_below")))
+        .join(users, on=["partition", "producer_id"], how="left_semi")
     )
-    last_ms = F.max("marker_timestamp").over(Window.partitionBy("listed"))
+    of_both = ("partition", "listed")
+    last_ms = F.max("marker_timestamp").over(Window.partitionBy(*of_both))
     shown = F.struct(
         F.col("marker_timestamp").alias("at_ms"), F.col("marker_offset").alias("offset")
     )
     return (
-        replicated.withColumn("last_ms", last_ms)
+        _sent_by_coordinator(replicated, ended, tolerance)
+        .withColumn("last_ms", last_ms)
         .filter(would_be_sent_again(F.col("marker_timestamp"), F.col("last_ms")))
-        .groupBy("listed")
+        .groupBy(*of_both)
         .agg(F.max(shown).alias("led"))
     )
+
+
+def _sent_by_coordinator(markers: DataFrame, ended: Ended, tolerance: int) -> DataFrame:
+    """Those of `markers` that the coordinator of their producer sent, and not an operator.
+
+    One that may be an operator's counts where the coordinator completed an abort in the meantime,
+    soon enough that its own marker came then, too.
+    """
+    raises = surely(raised(F.col("marker_epoch"), F.col("highest_epoch")))
+    may_be = may_be_operators(F.col("marker_commit"), raises)
+    asked = markers.filter(may_be).select("producer_id").distinct()
+    soon = ~would_be_sent_again(F.col("prepare_timestamp"), F.col("complete_timestamp"))
+    aborts = (
+        ended.decisions_of(asked)
+        .filter(~F.col("commit") & surely(soon))
+        .select(
+            "producer_id",
+            "marker_epoch",
+            (F.col("prepare_timestamp") - tolerance).alias("from_ms"),
+            (F.col("complete_timestamp") + tolerance).alias("to_ms"),
+            F.explode("partitions").alias("listed"),
+        )
+    )
+    within = F.col("marker_timestamp").between(F.col("from_ms"), F.col("to_ms"))
+    beside = markers.filter(may_be).join(
+        aborts, on=["producer_id", "marker_epoch", "listed"], how="inner"
+    )
+    decided = beside.filter(within).select(*markers.columns).distinct()
+    return markers.filter(~may_be).unionByName(decided)

@@ -179,7 +179,7 @@ def coordinator_step_context(
     stepped = _stepped(log.txn_log_records).filter(~F.col("judged"))
     needed = partition_info.select(
         "partition_index", "topic", "partition", "broker", "from_beginning", "stable_below",
-        "complete_up_to_ms", "single_broker", "lost_to", "nameless_at",
+        "complete_up_to_ms", "outlasted", "single_broker", "lost_to", "nameless_at",
         F.when(~F.col("alone_in_cluster"), F.col("high_watermark")).alias("replicated_below"),
     )  # fmt: skip
     joined = stepped.join(small(needed), on="partition_index", how="inner")

@@ -36,6 +36,8 @@ def newest_decisions(opened: DataFrame, log: CoordinatorLog) -> DataFrame:
     own = ("producer_id", "producer_epoch", "offset", "timestamp", "partitions")
     decisions = (
         log.decisions_of(opened.select("producer_id").distinct())
+        # A leader that was replaced without knowing sent no marker of what it decided then.
+        .filter(~F.col("told_by_another"))
         .select(
             "producer_id",
             F.col("marker_epoch").alias("producer_epoch"),

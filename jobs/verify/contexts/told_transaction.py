@@ -33,7 +33,7 @@ def told_transactions(spark: SparkSession, told: Iterable[TransactionTold]) -> D
 def told_transaction_context(
     told: DataFrame, coordinator: DataFrame, partition_info: DataFrame
 ) -> Context:
-    """Ids with the last record of each. `coordinator`: last records (jobs.replay.coordinator).
+    """Ids with the last record of each. `coordinator`: of all copies (jobs.replay.coordinator).
 
     `quiet`: that record was there before the coordinator was asked first (the log is copied before
     the data, too), and none behind it is lost, so that none came while it was asked.

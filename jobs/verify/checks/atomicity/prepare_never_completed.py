@@ -8,13 +8,15 @@ state. The producer gets CONCURRENT_TRANSACTIONS without end. A coordinator that
 of a partition, or takes it for fencing, does not retry until it loads the log again (KAFKA-16352,
 KAFKA-19999).
 
-When it is legal: the coordinator was down, or a listed partition had no leader. The marker may be
-the last that its leader wrote: if the broker died before it answered, the coordinator waits for the
-next leader. The finding is therefore a violation only if every listed partition has the marker
-below its high watermark, and had a leader again afterwards, which a marker of any producer more
-than 5 minutes behind it shows, and another one more than 5 minutes later; and if the same partition
-of the log was still written to for that long after the last of them. A broker that is alone in its
-cluster leads its partitions as long as it writes that log. An abort without partitions
+When it is legal: the coordinator was down, or a listed partition had no leader that it could reach.
+The marker may be the last that its leader wrote: if the broker died before it answered, the
+coordinator waits for the next leader, and for one to which its connection is broken even while
+others reach it. The finding is therefore a violation only if every listed partition has the marker
+below its high watermark, and this coordinator reached its leader afterwards: a marker more than 5
+minutes behind it shows that, and another one more than 5 minutes later, both of producers in the
+same partition of __transaction_state, and not of an operator (`kafka-transactions.sh abort`). And
+if that partition was still written to for that long after the last of them. A broker that is alone
+in its cluster leads its partitions as long as it writes that log. An abort without partitions
 (transaction.version 2) waits for no marker: its coordinator completes it at once, and tries again
 where that append fails, so only the log must have gone on. If the copy ends too early, or later
 records of that partition are lost or cannot be decoded, the finding is inconclusive.
