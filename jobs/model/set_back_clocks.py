@@ -55,19 +55,21 @@ def _joined(spans: Column, tolerance: int) -> Column:
     return F.when(F.size(found) <= MOST_SET_BACKS, found).otherwise(F.array(whole))
 
 
-def came_twice(moment: Column, tolerance: Column) -> Column:
+def came_twice(moment: Column, tolerance: Column, of: str = "set_backs") -> Column:
     """Whether a clock of the dump came to a moment twice; false for no moment.
 
-    Of rows with the column `set_backs`.
+    Of rows with the column `of`, ROWS.
     """
-    return came_twice_within(moment, moment, tolerance)
+    return came_twice_within(moment, moment, tolerance, of)
 
 
-def came_twice_within(begin: Column, end: Column, tolerance: Column) -> Column:
+def came_twice_within(
+    begin: Column, end: Column, tolerance: Column, of: str = "set_backs"
+) -> Column:
     """Whether a clock of the dump came to one of these moments twice, both ends inclusive."""
     twice: Column = surely(
         F.exists(
-            "set_backs",
+            of,
             lambda one: comes_twice_within(begin, end, one["from_ms"], one["to_ms"], tolerance),
         )
     )
@@ -98,6 +100,25 @@ def latest_reading(moment: Column, tolerance: Column) -> Column:
         "set_backs", lambda one: comes_twice(moment, one["from_ms"], one["to_ms"], tolerance)
     )
     return F.greatest(moment, F.array_max(F.transform(since, lambda one: one["from_ms"])))
+
+
+def earliest(moment: Column, tolerance: Column, of: str) -> Column:
+    """The earliest moment, ms, that is not known to be before `moment`: it may have come twice."""
+    begins = F.transform(_around(moment, tolerance, of), lambda one: one["to_ms"] - tolerance)
+    return F.least(moment, F.array_min(begins))
+
+
+def latest(moment: Column, tolerance: Column, of: str) -> Column:
+    """The latest moment, ms, that is not known to be behind `moment`."""
+    ends = F.transform(_around(moment, tolerance, of), lambda one: one["from_ms"] + tolerance)
+    return F.greatest(moment, F.array_max(ends))
+
+
+def _around(moment: Column, tolerance: Column, of: str) -> Column:
+    """The set-backs in which a clock came to a moment twice; apart, as those of a dump are."""
+    return F.filter(
+        of, lambda one: surely(comes_twice(moment, one["from_ms"], one["to_ms"], tolerance))
+    )
 
 
 def before_set_back(up_to_ms: Column, tolerance: Column) -> Column:
