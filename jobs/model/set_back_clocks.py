@@ -36,7 +36,22 @@ def set_backs(splits: DataFrame, tolerance: int) -> DataFrame:
 
 
 def _joined(spans: Column, tolerance: int) -> Column:
-    """Those that overlap as one, clocks being apart by the tolerance; of too many one from all."""
+    """Those that overlap as one, clocks being apart by the tolerance; of too many the nearest."""
+    found = _nearer_joined(F.array_sort(spans), F.lit(2 * tolerance))
+    one_less = F.greatest(F.size(found) - 1, F.lit(0))
+    between = F.zip_with(
+        F.slice(found, F.lit(2), one_less),
+        F.slice(found, F.lit(1), one_less),
+        lambda later, earlier: later["to_ms"] - earlier["from_ms"],
+    )
+    # Fewer than MOST_SET_BACKS times between two are longer than this one.
+    longest_joined = F.get(F.sort_array(between, asc=False), F.lit(MOST_SET_BACKS - 1))
+    few = F.size(found) <= MOST_SET_BACKS
+    return F.when(few, found).otherwise(_nearer_joined(found, longest_joined))
+
+
+def _nearer_joined(spans: Column, between_ms: Column) -> Column:
+    """Those with no more time between them as one; `spans`: in their order."""
 
     def beside(found: Column, one: Column) -> Column:
         last = F.get(found, F.size(found) - 1)
@@ -44,30 +59,28 @@ def _joined(spans: Column, tolerance: int) -> Column:
             last["to_ms"].alias("to_ms"),
             F.greatest(last["from_ms"], one["from_ms"]).alias("from_ms"),
         )
-        overlaps = one["to_ms"] - 2 * tolerance <= last["from_ms"]
+        near = one["to_ms"] - last["from_ms"] <= between_ms
         together = F.concat(F.slice(found, 1, F.size(found) - 1), F.array(longer))
-        return F.when(overlaps, together).otherwise(F.concat(found, F.array(one)))
+        return F.when(near, together).otherwise(F.concat(found, F.array(one)))
 
-    found = F.aggregate(F.array_sort(spans), F.array().cast(ROWS), beside)
-    whole = F.struct(
-        F.array_min(spans["to_ms"]).alias("to_ms"), F.array_max(spans["from_ms"]).alias("from_ms")
-    )
-    return F.when(F.size(found) <= MOST_SET_BACKS, found).otherwise(F.array(whole))
+    return F.aggregate(spans, F.array().cast(ROWS), beside)
 
 
-def came_twice(moment: Column, tolerance: Column) -> Column:
+def came_twice(moment: Column, tolerance: Column, of: str = "set_backs") -> Column:
     """Whether a clock of the dump came to a moment twice; false for no moment.
 
-    Of rows with the column `set_backs`.
+    Of rows with the column `of`, ROWS.
     """
-    return came_twice_within(moment, moment, tolerance)
+    return came_twice_within(moment, moment, tolerance, of)
 
 
-def came_twice_within(begin: Column, end: Column, tolerance: Column) -> Column:
+def came_twice_within(
+    begin: Column, end: Column, tolerance: Column, of: str = "set_backs"
+) -> Column:
     """Whether a clock of the dump came to one of these moments twice, both ends inclusive."""
     twice: Column = surely(
         F.exists(
-            "set_backs",
+            of,
             lambda one: comes_twice_within(begin, end, one["from_ms"], one["to_ms"], tolerance),
         )
     )
@@ -98,6 +111,25 @@ def latest_reading(moment: Column, tolerance: Column) -> Column:
         "set_backs", lambda one: comes_twice(moment, one["from_ms"], one["to_ms"], tolerance)
     )
     return F.greatest(moment, F.array_max(F.transform(since, lambda one: one["from_ms"])))
+
+
+def earliest(moment: Column, tolerance: Column, of: str) -> Column:
+    """The earliest moment, ms, that is not known to be before `moment`: it may have come twice."""
+    begins = F.transform(_around(moment, tolerance, of), lambda one: one["to_ms"] - tolerance)
+    return F.least(moment, F.array_min(begins))
+
+
+def latest(moment: Column, tolerance: Column, of: str) -> Column:
+    """The latest moment, ms, that is not known to be behind `moment`."""
+    ends = F.transform(_around(moment, tolerance, of), lambda one: one["from_ms"] + tolerance)
+    return F.greatest(moment, F.array_max(ends))
+
+
+def _around(moment: Column, tolerance: Column, of: str) -> Column:
+    """The set-backs in which a clock came to a moment twice; apart, as those of a dump are."""
+    return F.filter(
+        of, lambda one: surely(comes_twice(moment, one["from_ms"], one["to_ms"], tolerance))
+    )
 
 
 def before_set_back(up_to_ms: Column, tolerance: Column) -> Column:

@@ -18,8 +18,9 @@ COLUMNS = """
     raised_first bigint, raised_last bigint, data_first bigint, data_last bigint, decidable int,
     contradicted int, contradicted_early int, broker int, topic string, partition int,
     complete_up_to_ms bigint, clean_shutdown boolean, stable_below bigint, of_leader boolean,
-    first_dated_offset bigint, first_dated_ms bigint, set_backs
-    array<struct<to_ms:bigint, from_ms:bigint>>, single_broker boolean, alone_in_cluster boolean,
+    first_dated_offset bigint, first_dated_ms bigint, first_read_offset bigint, first_read_ms
+    bigint, set_backs array<struct<to_ms:bigint, from_ms:bigint>>, single_broker boolean,
+    alone_in_cluster boolean,
     holes array<struct<first:bigint, end:bigint,
     producer_id:bigint>>, missing array<struct<first:bigint, end:bigint, producer_id:bigint>>,
     emptied array<struct<first:bigint, end:bigint, producer_id:bigint, producer_epoch:int>>,
@@ -45,7 +46,8 @@ COLUMNS = """
     struct<run_first:bigint, file_index:int, run_position:bigint, run_length:int>, open_behind_ms
     bigint, last_marker_offset bigint,
     last_marker_ms bigint, ended_complete bigint, ended_marker bigint, apart_ms int, at_once
-    boolean, whole_from bigint, whole_to bigint, goes_on boolean, copied_later boolean,
+    boolean, whole_from bigint, whole_from_as_read bigint, whole_to bigint, goes_on boolean,
+    copied_later boolean,
     history_later boolean, history_after_all boolean, misplaced boolean, stale_place bigint,
     stale_offset bigint, stale_first bigint, stale_last bigint, undecided_place bigint,
     undecided_offset bigint, undecided_first bigint, undecided_last bigint, never_committed boolean,
@@ -55,7 +57,8 @@ COLUMNS = """
     bigint, short_start bigint, short_prepared bigint, short_completed bigint, behind_marker bigint,
     before_marker bigint, short_next struct<offset:bigint, place:bigint, first:bigint,
     last:bigint, epoch:int>, short_next_place bigint, opposing struct<offset:bigint, place:bigint,
-    first:bigint, last:bigint, decided_place:bigint, decided_length:int>, own_data_last bigint,
+    first:bigint, last:bigint, decided_place:bigint, decided_length:int>, short_as_read boolean,
+    own_data_last bigint,
     owned_last bigint, owner_settled boolean, timely_last bigint, early_anchor bigint, order_anchor
     bigint, clock_anchor bigint, near_anchor bigint, held_from bigint, owner_unsettled boolean,
     held_by_near_clock boolean, marker_missing boolean, commits_undecided boolean, in_place boolean,

@@ -7,6 +7,9 @@ import pytest
 
 from udfs.arrow.broker_moments import MOST_SET_BACKS, moment_columns
 
+# One more than these is too many.
+HOURS = [hour * 3_600_000 for hour in range(1, MOST_SET_BACKS + 1)]
+
 
 def told(moments: list[int], below: int) -> dict[str, Any]:
     """The clock of a split whose first `below` moments are replicated."""
@@ -25,8 +28,13 @@ def told(moments: list[int], below: int) -> dict[str, Any]:
         ([500_000, 120_000, 127_000, 600_000, 90_000], [(500_000, 120_000), (600_000, 90_000)]),
         ([one for top in range(9, 9 + MOST_SET_BACKS + 1) for one in (top * 9_000, top * 8_000)],
          [((9 + MOST_SET_BACKS) * 9_000, 72_000)]),
+        ([one for at in [*HOURS, HOURS[-1] + 9_000] for one in (at + 2_000, at)],
+         [*[(at + 2_000, at) for at in HOURS[:-1]], (HOURS[-1] + 11_000, HOURS[-1])]),
     ],
-    ids=["goes on", "an adjustment", "set back by more than that", "in steps", "twice", "often"],
+    ids=[
+        "goes on", "an adjustment", "set back by more than that", "in steps", "twice", "in turns",
+        "too often",
+    ],
 )  # fmt: skip
 def test_a_clock_was_set_back_between_two_moments(
     moments: list[int], set_backs: list[tuple[int, int]]

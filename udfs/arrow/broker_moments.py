@@ -12,8 +12,8 @@ from udfs.rules.clock import ADJUSTED_MS, is_broker_clock
 from udfs.wire import bounds
 
 Moments = NDArray[np.int64]
-# A log in which leaders with two clocks take turns has one from the first to the last.
-MOST_SET_BACKS = 16
+# So many of a split are told apart.
+MOST_SET_BACKS = 64
 
 
 def broker_moments(decoded: Decoded, topic: str, high_watermark: int | None) -> dict[str, Any]:
@@ -59,8 +59,8 @@ def moment_columns(moments: Moments, replicated: Moments) -> dict[str, Any]:
 def _set_back(moments: Moments) -> list[dict[str, int]]:
     """Between which moments the clock was set back, each time; rows of SET_BACK.
 
-    It is not where a moment is earlier than one before by an adjustment only. Many times count as
-    one, from the latest moment to the earliest.
+    It is not where a moment is earlier than one before by an adjustment only. Of too many times
+    those that are nearest to one another count as one.
     """
     before = np.maximum.accumulate(moments)
     behind = before - moments > ADJUSTED_MS
@@ -70,6 +70,19 @@ def _set_back(moments: Moments) -> list[dict[str, int]]:
         return []
     earliest = np.minimum.reduceat(moments[behind], starts)
     if latest.size > MOST_SET_BACKS:
-        latest, earliest = latest[-1:], earliest.min(keepdims=True)
+        latest, earliest = _nearest_joined(latest, earliest)
     times = zip(latest.tolist(), earliest.tolist(), strict=True)
     return [{"to_ms": other, "from_ms": one} for one, other in times]
+
+
+def _nearest_joined(latest: Moments, earliest: Moments) -> tuple[Moments, Moments]:
+    """At most MOST_SET_BACKS, apart where there was most time between them.
+
+    Those of two clocks that take turns have no time between them.
+    """
+    earliest_behind = np.minimum.accumulate(earliest[::-1])[::-1]
+    between = earliest_behind[1:] - latest[:-1]
+    apart = np.sort(np.argsort(between, kind="stable")[-(MOST_SET_BACKS - 1) :])
+    ends = apart[between[apart] > 0]
+    starts = np.concatenate([[0], ends + 1])
+    return latest[np.append(ends, latest.size - 1)], np.minimum.reduceat(earliest, starts)

@@ -20,11 +20,13 @@ The only place where a broker holds a client's time against its own is the expir
 (`ProducerStateManager.isProducerExpired`).
 
 A clock may also be set back, by any time: then a moment comes twice, and nothing in between is
-known to be earlier than another by its timestamp. Any log of a dump may show it, as each has
-samples of the clocks of its brokers only. What lies behind the last moment of a copy is not earlier
-than that one, so the copy is complete up to it (`complete_to`), and not to a later one; and only up
-to where the clock came back to, where it was set back after the end of the copy. A broker may have
-forgotten what expires by the moment from which its clock was set back.
+known to be earlier than another by its timestamp. What comes once is known to be earlier or later
+than all of it, unless clocks that should agree were apart by more than the tolerance. Any log of a
+dump may show it, as each has samples of the clocks of its brokers only. What lies behind the last
+moment of a copy is not earlier than that one, so the copy is complete up to it (`complete_to`), and
+not to a later one; and only up to where the clock came back to, where it was set back after the end
+of the copy. A broker may have forgotten what expires by the moment from which its clock was set
+back.
 
 What cannot be known: when data were appended that are the last of their log; that a clock was set
 back between two moments of which no log of the dump has both.
@@ -78,6 +80,16 @@ def comes_twice_within(
 ) -> Values:
     """The same of any moment from `begin_ms` to `end_ms`, both inclusive."""
     return (end_ms >= to_ms - tolerance_ms) & (begin_ms <= from_ms + tolerance_ms)
+
+
+def keeps_order(from_ms: Values, to_ms: Values, tolerance_ms: Values, one_clock: Values) -> Values:
+    """Whether moments outside of a set-back have their order, whatever it did to those inside.
+
+    `one_clock`: all of them are of the clock that was set back. Several clocks agree within the
+    tolerance; where one went back by more than that, it was wrong before it, or since, for an
+    unknown time.
+    """
+    return one_clock | (from_ms - to_ms <= tolerance_ms)
 
 
 def counted_pause(pause_ms: Values) -> Values:

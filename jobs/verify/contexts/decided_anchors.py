@@ -39,9 +39,11 @@ def _extent_of_row(tolerance: Column) -> list[Column]:
     apart_ms: how far the clocks of coordinator and partition may be apart; the broker of a cluster
     of one has one clock. at_once: this copy and the coordinator's are of one moment. whole_from:
     everything from then on is there (ms): a broker's clock says that something is older, or data of
-    a lower epoch of the same producer are there, which a marker ended before the decision.
+    a lower epoch of the same producer are there, which a marker ended before the decision;
+    whole_from_as_read: the same by the first moment, though a clock may have come to it twice.
     whole_to: the copy is complete up to then.
     """
+    older = F.col("earlier_offset").isNotNull()
     same_broker = (
         (F.col("coordinator_broker") == F.col("broker"))
         & F.col("alone_in_cluster")
@@ -52,9 +54,13 @@ def _extent_of_row(tolerance: Column) -> list[Column]:
     return [
         apart_ms(tolerance).alias("apart_ms"),
         at_once.alias("at_once"),
-        F.when(F.col("earlier_offset").isNotNull(), F.lit(-2 * BEYOND_CLOCKS_MS))
-        .otherwise(F.col("first_dated_ms"))
-        .alias("whole_from"),
+        *[
+            F.when(older, F.lit(-2 * BEYOND_CLOCKS_MS)).otherwise(F.col(first)).alias(name)
+            for first, name in (
+                ("first_dated_ms", "whole_from"),
+                ("first_read_ms", "whole_from_as_read"),
+            )
+        ],
         F.when(at_once, F.lit(2 * BEYOND_CLOCKS_MS)).otherwise(F.col("complete_up_to_ms")).alias(
             "whole_to"
         ),
@@ -191,7 +197,7 @@ def _held() -> list[Column]:
     """From where on the marker of the row must be in the partition, and whether it can be gone."""
     short = F.col("short_place").isNotNull()
     # A marker that counting finds missing is due where something is older.
-    counted = F.when(short, F.col("first_dated_offset"))
+    counted = F.when(short, F.coalesce("first_dated_offset", "first_read_offset"))
     by_order = F.coalesce("earlier_offset", "early_anchor", "order_anchor", "clock_anchor", counted)
     settled = F.col("owner_settled") & ~F.col("owner_may_be_lost")
     # Data that arrived late lie behind the marker of the decision.
@@ -232,8 +238,8 @@ def with_first_once(
     """Copies of partitions, first_dated_* being the first moment to which no clock came twice.
 
     A batch whose moment came twice may be later than decisions with a later timestamp: there the
-    first marker counts that is dated; null for none. `keep`: computes a frame; where no moment came
-    twice, nobody goes through the markers.
+    first marker counts that is dated; null for none. first_read_*: the first moment, whatever it
+    is. `keep`: computes a frame; where no moment came twice, nobody goes through the markers.
     """
     twice = came_twice(F.col("first_dated_ms"), tolerance)
     asked = keep(copies.filter(twice).select("partition_index", "set_backs"))
@@ -249,5 +255,9 @@ def with_first_once(
         name: F.when(twice, F.col(f"first_once.{of_marker}")).otherwise(F.col(name))
         for name, of_marker in names.items()
     }
-    placed = copies.join(small(dated), on="partition_index", how="left")
+    as_read = {
+        "first_read_offset": F.col("first_dated_offset"),
+        "first_read_ms": F.col("first_dated_ms"),
+    }
+    placed = copies.join(small(dated), on="partition_index", how="left").withColumns(as_read)
     return placed.withColumns(chosen).drop("first_once")

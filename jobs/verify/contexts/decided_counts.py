@@ -10,7 +10,7 @@ from operator import or_
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
-from jobs.model.set_back_clocks import came_twice, came_twice_within
+from jobs.model.set_back_clocks import came_twice, came_twice_within, earliest, latest
 from jobs.verify.contexts.decided_anchors import clipped
 from jobs.verify.contexts.decided_matching import (
     ANY_LEADER_EPOCH,
@@ -27,13 +27,19 @@ from jobs.verify.contexts.decided_matching import (
 )
 from jobs.verify.contexts.decided_places import place_number
 from udfs.rules import attribution
+from udfs.rules.clock import keeps_order
 from udfs.rules.logic import surely
 
 OF_EPOCH = ["partition_index", "producer_id", "marker_epoch"]
 # Events, in their order within one moment: what a decision allows from then on comes first. Its
 # marker is written between OPENS and CLOSES, as far as the clocks of the brokers agree. ALLOWED is
-# earlier, by the tolerance: for findings that rest on nothing but the order of two clocks.
-ALLOWED, OPENS, PREPARED, MARKER, CLOSES = range(5)
+# earlier, by the tolerance: for findings that rest on nothing but the order of two clocks. EARLIEST
+# and LATEST are there for OPENS and CLOSES where a clock came to a moment between them twice.
+ALLOWED, OPENS, EARLIEST, PREPARED, MARKER, CLOSES, LATEST = range(7)
+# What each event of a decision has, or all events of its epoch.
+OF_OWED = (
+    "due", "due_as_read", "all_markers", "shown", "lacking", "fewer", "undated", "all_misled",
+)  # fmt: skip
 
 
 def with_counts(
@@ -55,7 +61,8 @@ def with_counts(
     short_* (place, length, complete, start): the first decision that has no marker of its own,
     complete being an offset and start ms; short_prepared, short_completed: between these moments,
     ms, one of the decisions that are counted up to this one has none;
-    short_next: the marker that comes next.
+    short_next: the marker that comes next. short_as_read: nothing proves it but moments as they
+    were read, though a clock was set back.
     opposing, of the decisions of the row: the first marker of the other outcome that lies where a
     decision has none of its own, and at no moment of its own outcome (`_opposing`); premature: the
     first COMMIT marker where an abort was decided, before any COMMIT of the epoch was decided here.
@@ -74,7 +81,7 @@ def with_counts(
     shown = (lacks_markers() & here) | misplaced
     beside = F.col("beside")
     wanted = shown | beside | has_too_many() | changes_coordinator()
-    keys = _keys(rows.filter(wanted), shown)
+    keys = _keys(rows.filter(wanted), shown, tolerance)
     counted = _counted(_events(keys, decided, markers, tolerance))
     found = _of_markers(counted).join(_of_decisions(counted, tolerance), on=KEY, how="full")
     # A row gets only what it was counted for: the other outcome of its epoch may be regular. Where
@@ -98,23 +105,49 @@ def with_counts(
     ).drop("beside")
 
 
-def _keys(rows: DataFrame, shown: Column) -> DataFrame:
+def _keys(rows: DataFrame, shown: Column, tolerance: Column) -> DataFrame:
     """One row an epoch of a partition that is counted; `shown`: its number or moments accuse it.
 
-    commits_*, aborts_* (whole_from, shown, fewer): what the row of this outcome says.
+    commits_*, aborts_* (whole_from, whole_from_as_read, shown, lacking, fewer): what the row of
+    this outcome says; lacking: its number. kept_apart, misleading: the set_backs that keep the
+    order of what lies outside of them, and the others (`udfs.rules.clock.keeps_order`).
     """
+
+    def keeps(one: Column) -> Column:
+        alone = F.col("alone_in_cluster")
+        kept: Column = surely(keeps_order(one["from_ms"], one["to_ms"], tolerance, alone))
+        return kept
+
     too_many = has_too_many() & (F.col("with_transaction_version_2") == 0)
-    return rows.groupBy(*OF_EPOCH, "listed").agg(
-        *_of_either(F.min, F.col("whole_from"), "whole_from"),
-        *_of_either(F.max, shown, "shown"),
-        *_of_either(F.max, lacks_known(), "fewer"),
-        F.max("whole_to").alias("whole_to"),
-        F.max("earlier_end").alias("earlier_end"),
-        F.max("apart_ms").alias("apart_ms"),
-        F.first("set_backs").alias("set_backs"),
-        F.max(too_many).alias("too_many"),
-        F.max(_runs_from()).alias("runs_from"),
+    return (
+        rows.groupBy(*OF_EPOCH, "listed")
+        .agg(
+            *_of_either(F.min, F.col("whole_from"), "whole_from"),
+            *_of_either(F.min, F.col("whole_from_as_read"), "whole_from_as_read"),
+            *_of_either(F.max, shown, "shown"),
+            *_of_either(F.max, _lacks_any_markers(), "lacking"),
+            *_of_either(F.max, lacks_known(), "fewer"),
+            F.max("whole_to").alias("whole_to"),
+            F.max("earlier_end").alias("earlier_end"),
+            F.max("apart_ms").alias("apart_ms"),
+            F.first("set_backs").alias("set_backs"),
+            F.first("alone_in_cluster").alias("alone_in_cluster"),
+            F.max(too_many).alias("too_many"),
+            F.max(_runs_from()).alias("runs_from"),
+        )
+        .withColumns(
+            {
+                "kept_apart": F.filter("set_backs", keeps),
+                "misleading": F.filter("set_backs", lambda one: ~keeps(one)),
+            }
+        )
     )
+
+
+def _lacks_any_markers() -> Column:
+    """`lacks_markers`, and those that ended nothing do not make up for them."""
+    lacks: Column = lacks_markers() & surely(F.col("markers") < F.col("completes"))
+    return lacks
 
 
 def _runs_from() -> Column:
@@ -246,17 +279,33 @@ def _events(
 
 
 def _decision_events(keys: DataFrame, decided: DataFrame, tolerance: Column) -> DataFrame:
-    """ALLOWED to CLOSES of each decision.
+    """ALLOWED to LATEST of each decision.
 
-    own: the markers of the decision have the epoch of the key; due: see `_due`.
+    own: the markers of the decision have the epoch of the key; due, due_as_read: see `_due`;
+    surely_from, surely_to: the earliest prepare_timestamp and the latest complete_timestamp that
+    it may have had.
     """
+    prepared, completed = F.col("prepare_timestamp"), F.col("complete_timestamp")
+    opens, closes = prepared - F.col("apart_ms"), completed + F.col("apart_ms")
+    surely_from = earliest(prepared, tolerance, "kept_apart")
+    surely_to = latest(completed, tolerance, "kept_apart")
+    # A window that ends within moments that came twice has all of these.
+    first = earliest(surely_from - F.col("apart_ms"), tolerance, "kept_apart")
+    last = latest(surely_to + F.col("apart_ms"), tolerance, "kept_apart")
+    # What is older than the first decision of one outcome may be later than those of the other.
+    whole_from, as_read = _of_outcome("whole_from"), _of_outcome("whole_from_as_read")
+    due = _due(surely_from, surely_to, whole_from)
+    due &= ~came_twice_within(opens, closes, tolerance, "misleading")
+    due_as_read = _due(prepared, completed, as_read)
     of_decision = F.struct(
         "complete_offset",
         place_number("record_file_index", "record_position").alias("place"),
         F.col("record_length").alias("length"),
         F.col("start_ms").alias("start"),
-        F.col("prepare_timestamp").alias("prepared"),
-        F.col("complete_timestamp").alias("completed"),
+        prepared.alias("prepared"),
+        completed.alias("completed"),
+        surely_from.alias("surely_from"),
+        surely_to.alias("surely_to"),
         F.col("leader_epoch").alias("from_leader"),
         F.col("complete_leader_epoch").alias("to_leader"),
     )
@@ -266,10 +315,12 @@ def _decision_events(keys: DataFrame, decided: DataFrame, tolerance: Column) -> 
         *[
             F.struct(F.lit(kind).alias("kind"), time.alias("time"))
             for kind, time in (
-                (ALLOWED, F.when(own, F.col("prepare_timestamp") - tolerance)),
-                (OPENS, F.when(own, F.col("prepare_timestamp") - F.col("apart_ms"))),
-                (PREPARED, F.col("prepare_timestamp")),
-                (CLOSES, F.when(own, F.col("complete_timestamp") + F.col("apart_ms"))),
+                (ALLOWED, F.when(own, prepared - tolerance)),
+                (OPENS, F.when(own, opens)),
+                (EARLIEST, F.when(own & (first < opens), first)),
+                (PREPARED, prepared),
+                (CLOSES, F.when(own, closes)),
+                (LATEST, F.when(own & (last > closes), last)),
             )
         ]
     )
@@ -283,8 +334,9 @@ def _decision_events(keys: DataFrame, decided: DataFrame, tolerance: Column) -> 
         )
         .filter(own | (F.col("data_epoch") == F.col("marker_epoch")))
         .select(*OF_EPOCH, "commit", F.col("prepare_offset").alias("at"), own.alias("own"),
-                _due(tolerance).alias("due"), of_decision.alias("decision"), "set_backs",
-                _of_outcome("shown").alias("shown"), _of_outcome("fewer").alias("fewer"),
+                due.alias("due"), due_as_read.alias("due_as_read"),
+                of_decision.alias("decision"), "set_backs",
+                *[_of_outcome(name).alias(name) for name in ("shown", "lacking", "fewer")],
                 F.explode(moments).alias("moment"))
         .select("*", "moment.*")
         .drop("moment")
@@ -292,26 +344,19 @@ def _decision_events(keys: DataFrame, decided: DataFrame, tolerance: Column) -> 
     )  # fmt: skip
 
 
-def _due(tolerance: Column) -> Column:
+def _due(prepared: Column, completed: Column, whole_from: Column) -> Column:
     """Whether the marker of a decision must be in the copy, as that is whole around it.
 
-    Not where a clock came twice to a moment at which it may have been written.
+    `prepared`, `completed`: of its Prepare and its Complete record, ms.
     """
-    copied_later = (F.col("complete_timestamp") + F.col("apart_ms") <= F.col("whole_to")) | (
+    copied_later = (completed + F.col("apart_ms") <= F.col("whole_to")) | (
         F.col("complete_offset") < F.col("earlier_end")
     )
-    # What is older than the first decision of one outcome may be later than those of the other.
-    whole_from = _of_outcome("whole_from")
     due: Column = surely(
-        attribution.surely_before(whole_from, F.col("prepare_timestamp"), F.col("apart_ms"))
+        attribution.surely_before(whole_from, prepared, F.col("apart_ms"))
         & copied_later
         & F.col("complete_offset").isNotNull()
         & attribution.clock_went_on(F.col("prepare_timestamp"), F.col("complete_timestamp"))
-        & ~came_twice_within(
-            F.col("prepare_timestamp") - F.col("apart_ms"),
-            F.col("complete_timestamp") + F.col("apart_ms"),
-            tolerance,
-        )
     )
     return due
 
@@ -320,7 +365,7 @@ def _marker_events(keys: DataFrame, markers: DataFrame, tolerance: Column) -> Da
     """MARKER of each marker.
 
     may_cut: it may have ended data of the transaction that runs; twice: a clock came to its moment
-    twice.
+    twice; misled: and that set-back is misleading.
     """
     marked, begun = F.col("marker_timestamp"), F.col("runs_from")
     twice = came_twice(marked, tolerance)
@@ -335,6 +380,7 @@ def _marker_events(keys: DataFrame, markers: DataFrame, tolerance: Column) -> Da
         "too_many",
         (begun.isNotNull() & ~surely(in_front)).alias("may_cut"),
         twice.alias("twice"),
+        came_twice(marked, tolerance, "misleading").alias("misled"),
         F.struct(
             F.col("marker_offset").alias("offset"),
             place_number("file_index", "marker_position").alias("place"),
@@ -354,8 +400,8 @@ def _counted(events: DataFrame) -> DataFrame:
     later_commit: whether the next decision commits, and the next one that is surely later.
     away_from_commits: no COMMIT decision may have its marker then, from ALLOWED on.
     markers_so_far: markers of the outcome of the event; any_so_far, all_markers: of both, and all
-    of the epoch. undated: a clock came twice to the moment of one of these, so that no number up to
-    a moment shows anything.
+    of the epoch. undated, misled: a clock came twice to the moment of one of these; and by so much
+    that no number up to a moment shows anything.
     alone: it is a marker, and no moment of a decision with its outcome. foreign: the last such
     marker of the other outcome; against: the last decision of the other outcome that may have one.
     """
@@ -396,6 +442,7 @@ def _counted(events: DataFrame) -> DataFrame:
         number(is_marker, nothing).alias("any_so_far"),
         F.sum(is_marker.cast("int")).over(epoch).alias("all_markers"),
         surely(F.max("twice").over(epoch)).alias("undated"),
+        surely(F.max("misled").over(epoch)).alias("all_misled"),
         _next(F.when(F.col("kind") == PREPARED, commit), following).alias("next_commit"),
         _next(F.when(allowed, commit), following).alias("later_commit"),
         _next(F.when(is_marker, F.col("marker")), following).alias("next_marker"),
@@ -517,7 +564,7 @@ def _with_surroundings(owed: DataFrame, tolerance: Column) -> DataFrame:
     A marker, of either outcome, lies where the decision before was made, and where the next one
     was; of the last decision, in its own place. And no marker of the epoch is later than the last
     decision, which has one; or none is earlier than the first. A clock that is wrong moves them
-    all, or those of a time. No clock came twice to a moment of the epoch.
+    all, or those of a time. No clock came twice to a moment of the epoch (once).
     """
     epoch = Window.partitionBy(*OF_EPOCH)
     order = epoch.orderBy("at")
@@ -528,33 +575,72 @@ def _with_surroundings(owed: DataFrame, tolerance: Column) -> DataFrame:
     at_end = behind.isNull() & marked & (F.col("any_until") == F.col("all_markers"))
     placed = owed.select("*", around.alias("around"), (at_begin | at_end).alias("at_edge"))
     begin, end = F.min("opened").over(epoch), F.max("closed").over(epoch)
-    once = ~came_twice_within(begin, end, tolerance)
+    once = ~F.col("undated") & ~came_twice_within(begin, end, tolerance)
     told = F.col("around") & F.max("at_edge").over(epoch) & once
-    return placed.withColumn("told", F.col("shown") | surely(told))
+    return placed.select("*", (F.col("shown") | surely(told)).alias("told"), once.alias("once"))
 
 
-def _with_lacks(owed: DataFrame) -> DataFrame:
-    """Adds lacks, and prepared and completed, between which it is counted; and `_opposing`."""
-    order = Window.partitionBy(*KEY).orderBy("at")
-    so_far = order.rowsBetween(Window.unboundedPreceding, 0)
-    onward = (
-        Window.partitionBy(*KEY).orderBy(F.desc("at")).rowsBetween(Window.unboundedPreceding, 0)
+def _with_readings(owed: DataFrame) -> DataFrame:
+    """Each decision that is due, with moments as they surely were (as_read: false), or were read.
+
+    before, until: markers before the earliest moment of its own, and up to the latest one. Where a
+    clock came to a moment twice, a marker that has it counts as later than a decision, and as
+    earlier, and a decision that has it as made earlier, and as completed later. Then the markers up
+    to the last of some decisions that are not in front of the first are still all that these can
+    have (Hall's condition). Only numbers are compared so, and not where the clocks were apart by
+    more than the tolerance. As they were read, a decision in front of an earlier one is not due:
+    there a clock was set back, and what is older than it is not known. `owed`: of
+    `_with_surroundings`.
+    """
+    onward = Window.partitionBy(*OF_EPOCH).orderBy(F.desc("at"))
+    least_onward = F.min("decision.prepared").over(onward)
+    owed = owed.withColumn("went_on", F.col("decision.prepared") <= least_onward)
+    may_be_compared = F.when(F.col("lacking"), ~F.col("all_misled")).otherwise(~F.col("undated"))
+    readings = F.array(
+        F.struct(
+            F.lit(False).alias("as_read"),
+            (F.col("due") & may_be_compared).alias("due"),
+            F.coalesce("before_earliest", "before").alias("before"),
+            F.coalesce("until_latest", "until").alias("until"),
+            F.col("decision.surely_from").alias("from"),
+            F.col("decision.surely_to").alias("to"),
+        ),
+        F.struct(
+            F.lit(True).alias("as_read"),
+            (F.col("due_as_read") & F.col("lacking") & ~F.col("once") & F.col("went_on")).alias(
+                "due"
+            ),
+            F.col("before"),
+            F.col("until"),
+            F.col("decision.prepared").alias("from"),
+            F.col("decision.completed").alias("to"),
+        ),
     )
+    others = [name for name in owed.columns if name not in ("due", "before", "until")]
+    read = owed.select(*others, F.explode(readings).alias("reading"))
+    return read.select(*others, "reading.*").filter("due")
+
+
+def _with_lacks(due: DataFrame) -> DataFrame:
+    """Adds lacks, and prepared and completed, between which it is counted; and `_opposing`."""
+    order = Window.partitionBy(*KEY, "as_read").orderBy("at")
+    back = Window.partitionBy(*KEY, "as_read").orderBy(F.desc("at"))
+    so_far, onward = (one.rowsBetween(Window.unboundedPreceding, 0) for one in (order, back))
     # Clocks may go back from one coordinator to the next, moments that fit do not.
-    numbered = owed.select(
+    numbered = due.select(
         "*",
         _opposing().alias("opposing"),
         F.row_number().over(order).alias("number"),
         F.min("before").over(onward).alias("least_before"),
         F.max("until").over(so_far).alias("most_until"),
-        F.min("decision.prepared").over(onward).alias("prepared"),
-        F.max("decision.completed").over(so_far).alias("completed"),
+        F.min("from").over(onward).alias("prepared"),
+        F.max("to").over(so_far).alias("completed"),
     )
     room = attribution.room_before(F.col("least_before"), F.col("number"))
     # What is counted begins with the decision that has most room before it.
-    counted_from = F.max(F.struct(room.alias("room"), "number", "prepared")).over(so_far)
-    with_room = numbered.withColumn("from", counted_from).withColumns(
-        {"room": F.col("from.room"), "prepared": F.col("from.prepared")}
+    most = F.max(F.struct(room.alias("room"), "number", "prepared")).over(so_far)
+    with_room = numbered.withColumn("most", most).withColumns(
+        {"room": F.col("most.room"), "prepared": F.col("most.prepared")}
     )
     lacks = attribution.lacks_marker(F.col("most_until"), F.col("number"), F.col("room"))
     # What the count lacks further on may be what an earlier decision lacks, which nothing tells.
@@ -566,7 +652,8 @@ def _of_decisions(counted: DataFrame, tolerance: Column) -> DataFrame:
     """The first decision, in each row, that cannot have a marker of its own.
 
     In a row that neither the number of its markers nor their moments accuse, only one that is told
-    (`_with_surroundings`).
+    (`_with_surroundings`). One that moments show as they were read (short_as_read) only where
+    there is no other.
     """
 
     def at_event(kind: int, value: str) -> Column:
@@ -574,11 +661,13 @@ def _of_decisions(counted: DataFrame, tolerance: Column) -> DataFrame:
 
     # Any of its events has the decision; F.max of a struct is that of equal ones.
     owed = (
-        counted.filter("own and not undated")
+        counted.filter("own")
         .groupBy(*KEY, "at")
         .agg(
             at_event(OPENS, "markers_so_far").alias("before"),
             at_event(CLOSES, "markers_so_far").alias("until"),
+            at_event(EARLIEST, "markers_so_far").alias("before_earliest"),
+            at_event(LATEST, "markers_so_far").alias("until_latest"),
             at_event(OPENS, "any_so_far").alias("any_before"),
             at_event(CLOSES, "any_so_far").alias("any_until"),
             at_event(OPENS, "time").alias("opened"),
@@ -586,13 +675,14 @@ def _of_decisions(counted: DataFrame, tolerance: Column) -> DataFrame:
             at_event(CLOSES, "foreign").alias("foreign"),
             at_event(PREPARED, "next_marker").alias("next_marker"),
             F.max("decision").alias("decision"),
-            *[F.max(name).alias(name) for name in ("due", "all_markers", "shown", "fewer")],
+            *[F.max(name).alias(name) for name in OF_OWED],
             F.first("set_backs").alias("set_backs"),
         )
     )
-    lacking = _with_lacks(_with_surroundings(owed, tolerance).filter("due"))
-    short = F.struct("at", "decision", "next_marker", "prepared", "completed", "opposing")
-    first = lacking.filter("told and lacks").groupBy(*KEY).agg(F.min(short).alias("short"))
+    lacking = _with_lacks(_with_readings(_with_surroundings(owed, tolerance)))
+    names = ("as_read", "at", "decision", "next_marker", "prepared", "completed", "opposing")
+    short = F.min(F.struct(*names)).alias("short")
+    first = lacking.filter("told and lacks").groupBy(*KEY).agg(short)
     return first.select(
         *KEY,
         F.col("short.decision.place").alias("short_place"),
@@ -604,4 +694,5 @@ def _of_decisions(counted: DataFrame, tolerance: Column) -> DataFrame:
         F.col("short.next_marker").alias("short_next"),
         F.col("short.next_marker.place").alias("short_next_place"),
         F.col("short.opposing").alias("opposing"),
+        F.col("short.as_read").alias("short_as_read"),
     )

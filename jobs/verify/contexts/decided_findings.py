@@ -85,7 +85,7 @@ def _with_opposed(rows: DataFrame) -> DataFrame:
     replaced = (
         settled
         & surely(both_ways)
-        & F.col("short_place").isNotNull()
+        & surely(~F.col("short_as_read"))
         & F.col("opposing").isNotNull()
         & surely(F.col("decidable") == 1)
     )
