@@ -59,6 +59,8 @@ class Cluster:
         """
         self.folder, self.classes, self.directories = folder, jars(version), directories
         self._running: dict[int, subprocess.Popen[bytes]] = {}
+        # Of each broker, beside those of this process.
+        self.variables: dict[int, Mapping[str, str]] = {}
         self._format(brokers, properties or {}, users, controllers or brokers)
 
     def _format(
@@ -132,7 +134,9 @@ class Cluster:
                 ["java", "-Xmx512m", "-cp", self.classes, "kafka.Kafka", self._file(number)],
                 stdout=log,
                 stderr=log,
-                env=os.environ | {"LOG_DIR": str(self.folder)},
+                env=os.environ
+                | {"LOG_DIR": str(self.folder)}
+                | dict(self.variables.get(number, {})),
             )
 
     def start_all(self) -> "Cluster":

@@ -30,7 +30,8 @@ class Plan:
 
     `properties`: of the brokers. `topics`: words of Load. `kills`: moments (s) at which a broker is
     ended without warning. `restarts`: the same, cleanly. `versions_of_transactions`: what
-    `transaction.version` becomes at a moment (s).
+    `transaction.version` becomes at a moment (s). `clocks`: moment (s), broker, and what its clock
+    is apart from the machine's from then on (s).
     """
 
     seed: int
@@ -45,6 +46,7 @@ class Plan:
     restarts: tuple[float, ...]
     versions_of_transactions: tuple[tuple[float, int], ...]
     copied: str
+    clocks: tuple[tuple[float, int, float], ...]
 
     @property
     def zookeeper(self) -> bool:
@@ -82,8 +84,23 @@ def plan_of(seed: int, version: str | None = None, seconds: int | None = None) -
         properties["transaction.partition.verification.enable"] = "false"
     return Plan(
         seed, chosen, brokers, directories, length, faults or ("pause",), properties, topics, kills,
-        restarts, versions, copied,
+        restarts, versions, copied, _clocks(Random(f"clocks {seed}"), brokers, length),
     )  # fmt: skip
+
+
+def _clocks(chance: Random, brokers: int, seconds: int) -> tuple[tuple[float, int, float], ...]:
+    """Clocks that are apart from the start on in half of the runs, and set again in some of these.
+
+    Two brokers differ by less than the minute that operations.md asks for.
+    """
+    if chance.random() < 0.5:
+        return ()
+    numbers = range(1, brokers + 1)
+    first = [(0.0, number, chance.choice((0.0, 0.05, 2, 20)) * chance.uniform(-1, 1))
+             for number in numbers]  # fmt: skip
+    steps = [(chance.uniform(3, seconds - 4), chance.choice(numbers), chance.uniform(-8, 8))
+             for _ in range(chance.randint(0, 3))]  # fmt: skip
+    return tuple(first + sorted(steps))
 
 
 def _properties(chance: Random) -> dict[str, object]:

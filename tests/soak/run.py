@@ -29,7 +29,7 @@ from typing import BinaryIO
 
 from brokers.kafka_broker import ROOT, Cluster, jars
 
-from soak import epochs, told
+from soak import clocks, epochs, told
 from soak.plan import EPOCHS, HANGS, NEWEST, OTHER_CLIENTS, VERSIONS, Plan, plan_of
 from soak.zookeeper import ZooKeeperCluster
 
@@ -70,6 +70,7 @@ class Run:
         began = time.monotonic()
         self.oracle.mkdir(parents=True)
         try:
+            self._clocks_apart()
             self.cluster.start_all()
             time.sleep(2)
             if EPOCHS in self.plan.faults:
@@ -170,12 +171,32 @@ class Run:
                     self._say("librdkafka is not there: its clients are left out")
         return started
 
+    def _clocks_apart(self) -> None:
+        """Gives each broker a clock of its own, where libfaketime is installed."""
+        if self.plan.clocks and clocks.library() is None:
+            self._say("libfaketime is not there: clocks stay as they are")
+            return
+        for moment, number, seconds in self.plan.clocks:
+            if moment == 0:
+                self.cluster.variables[number] = clocks.environment(self._clock(number))
+                self._set_clock(number, seconds)
+
+    def _clock(self, number: int) -> Path:
+        return self.folder / f"clock-{number}"
+
+    def _set_clock(self, number: int, seconds: float) -> None:
+        clocks.set_clock(self._clock(number), seconds)
+        self._say(f"clock of broker {number} is {seconds:+.3f} s apart")
+
     def _faults(self) -> None:
         """All that happens to brokers, in the order of its moments."""
         plan = self.plan
         acts = [(moment, partial(self._again, signal.SIGKILL)) for moment in plan.kills]
         acts += [(moment, partial(self._again, signal.SIGTERM)) for moment in plan.restarts]
         acts += [(at, partial(self._set_version, to)) for at, to in plan.versions_of_transactions]
+        if self.cluster.variables:
+            steps = [one for one in plan.clocks if one[0] > 0]
+            acts += [(at, partial(self._set_clock, number, to)) for at, number, to in steps]
         began = time.monotonic()
         for moment, act in sorted(acts, key=lambda one: one[0]):
             time.sleep(max(0.0, moment - (time.monotonic() - began)))
