@@ -840,6 +840,7 @@ def entries_of(folder: Path) -> tuple[list[Entry], Copy]:
     return entries, copy
 
 
+@lru_cache(KEPT_COPIES)
 def reach_of(folder: Path) -> tuple[int, int]:
     """The newest leader epoch of a copy of `__transaction_state-N`, and the offset of its end."""
     entries, copy = entries_of(folder)

@@ -99,10 +99,9 @@ class _Reading:
 
     def again(self, files: set[int], splits: list[dict[str, object]]) -> "Seams":
         """Reads `splits` in place of all that was read of `files` (file_index)."""
-        if not files:
-            return Seams(set(), {}, set())
-        self.rows = self.rows.filter(~F.col("file_index").isin(*files))
-        self.splits = [one for one in self.splits if one["file_index"] not in files] + splits
+        if files:
+            self.rows = self.rows.filter(~F.col("file_index").isin(*files))
+            self.splits = [one for one in self.splits if one["file_index"] not in files] + splits
         if not splits:
             return Seams(set(), {}, set())
         self.parts.append(_read(self.spark, splits, self.options))
