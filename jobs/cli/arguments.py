@@ -103,7 +103,18 @@ def parse(argv: list[str]) -> Arguments:
         for name in ("command_config", "cache", "topics", "jobs", "max_rate"):
             if getattr(arguments, name):
                 made.error(f"--{name.replace('_', '-')} goes only with --bootstrap")
+    if file := _file_in(arguments.out):
+        made.error(f"--out {arguments.out} cannot be a folder: {file} is a file; name another one")
     return arguments
+
+
+def _file_in(out: str) -> Path | None:
+    """The file that stands where a folder on this machine is to be, or in the way to it."""
+    if not out or is_remote(out):
+        return None
+    place = Path(out).absolute()
+    there = next(one for one in (place, *place.parents) if one.exists())
+    return None if there.is_dir() else there
 
 
 def parser() -> argparse.ArgumentParser:

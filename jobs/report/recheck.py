@@ -3205,6 +3205,31 @@ def named(finding: dict[str, Any], proofs: list[Proof]) -> None:
             raise RefutedError(f"the batch at {one.position} is of producer {batch.producer}")
 
 
+def at_its_place(finding: dict[str, Any], proofs: list[Proof]) -> None:
+    """What lies at the place of a finding is of its partition, broker and offsets.
+
+    A finding about a partition may have its place in a log of the coordinator or of a group, and
+    the end of a batch may be told by another one: a batch that meets the offsets is enough.
+    """
+    for one in proofs:
+        if (one.file, one.position) != (finding.get("file"), finding.get("byte_position")):
+            continue
+        topic, _, number = one.path.parent.name.rpartition("-")
+        if number.isdigit() and topic not in (TXN_LOG, OFFSETS):
+            named_place = f"{finding.get('topic')}-{finding.get('partition')}"
+            if finding.get("topic") is not None and named_place != one.path.parent.name:
+                raise RefutedError(f"{one.file} is not of {named_place}")
+        told, broker = broker_of(one.path.parent.parent), finding.get("broker")
+        if None not in (told, broker) and told != broker:
+            raise RefutedError(f"{one.file} is of broker {told}")
+        first, last = finding.get("offset_first"), finding.get("offset_last")
+        batch = one.batch if is_log(one.file) else None
+        if first is None or batch is None or not batch.whole or batch.magic < 2:
+            continue
+        if batch.last < first or batch.base > (first if last is None else last):
+            raise RefutedError(f"the batch at {one.position} has other offsets")
+
+
 def recheck_place(finding: dict[str, Any], dump: Dump) -> tuple[str, str]:
     """What became of a finding at one place, and why."""
     evidence = [one for one in finding.get("evidence") or () if one.get("file")]
@@ -3212,6 +3237,7 @@ def recheck_place(finding: dict[str, Any], dump: Dump) -> tuple[str, str]:
     try:
         proofs = [proof_of(one, dump, code in OF_DAMAGE) for one in evidence]
         named(finding, proofs)
+        at_its_place(finding, proofs)
         claim = CLAIMS.get(code)
         says = claim(Case(finding, proofs, dump)) if claim else None
     except RefutedError as error:
@@ -3312,7 +3338,7 @@ def main(arguments: list[str]) -> int:
     arguments = [one for one in arguments if one != "--evidence-only"]
     dumps = [Path(one) for one in arguments[1:] if Path(one).is_dir()]
     codes = {one for one in arguments[1:] if not Path(one).is_dir()}
-    if not arguments or not dumps:
+    if not dumps or not Path(arguments[0]).is_file():
         sys.stderr.write((__doc__ or "").split("\n\n")[1] + "\n")
         return 2
     counts: Counter[str] = Counter()

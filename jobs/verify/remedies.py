@@ -41,9 +41,16 @@ def abort_unlisted() -> Column:
 
 
 def rebuild_index(suffix: str) -> Column:
-    """For an index of a segment that is wrong; `suffix`: of its file, as in `.index`."""
+    """For an index of a segment that is wrong; `suffix`: of its file, as in `.index`.
+
+    A broker that starts rebuilds the indexes of a segment where the `.index` file is not there
+    (`LogLoader.loadSegmentFiles`, `LogSegment.sanityCheck`). A `.txnindex` that is not there counts
+    as one without an aborted transaction: each would become visible.
+    """
+    also = "" if suffix == ".index" else " and the .index file of its segment"
     return F.lit(
-        f"Stop the broker, delete this {suffix} file, and start the broker. It rebuilds the index."
+        f"Stop the broker, delete this {suffix} file{also}, and start the broker. It rebuilds all "
+        "indexes of a segment that has no .index file."
     )
 
 
@@ -74,6 +81,8 @@ def compare_with_records() -> Column:
 def ask_leader_again() -> Column:
     """For a leader whose answer is not what its log says."""
     return text(
-        "Ask the broker again. If the answer is the same, move the leader to another replica or "
-        "restart the broker. It then rebuilds its state from the log. To ask: " + DESCRIBE_PRODUCERS
+        "Ask the broker again. If the answer is the same, move the leader to another replica. Or "
+        "stop the broker, delete all .snapshot files of the partition and the file "
+        ".kafka_cleanshutdown, and start it: it then rebuilds its state from the log. A restart "
+        "alone keeps the state. To ask: " + DESCRIBE_PRODUCERS
     )

@@ -32,6 +32,7 @@ AUDIT = ["audit", "--dump", "d", "--out", "o"]
         ([*AUDIT, "--cache", "c"], "--cache goes only with --bootstrap"),
         ([*AUDIT, "--as-of", "1795236470"], "too small: expected ms since 1970"),
         ([*AUDIT, "--as-of", "today"], "today is not a number of ms"),
+        (["audit", "--dump", "d", "--out", f"{__file__}/out"], "test_usage.py is a file"),
         (["checks", "a", "b"], "b is not an argument here"),
         (["report", "--ot", "o"], "(did you mean --out?)"),
     ],
