@@ -1027,7 +1027,8 @@ class CoordinatorLog:
             return txn_writer.encode_value(value)
         # Without any tag the section is one byte, the number of tags.
         untagged = txn_writer.encode_value(value._replace(client_transaction_version=0))
-        return untagged[:-1] + encode_tagged_fields([(tag, b"\0")])
+        told = (txn_log.TAG_CLIENT_TRANSACTION_VERSION, struct.pack(">h", version))
+        return untagged[:-1] + encode_tagged_fields([told, (tag, b"\0")])
 
     def logs(self) -> list[CoordinatorBatches]:
         """The partitions of the log."""

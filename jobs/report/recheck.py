@@ -1526,6 +1526,7 @@ def epoch_jump(a: State, b: State) -> bool:
     if a.producer != b.producer:
         return False
     keeps = b.state == ONGOING or b.state in COMPLETE
+    keeps |= b.state == PREPARE_COMMIT and b.client_version < 2
     lazy = b.state in PREPARED and b.client_version >= 2 and rise == 0
     used_up = b.state == EMPTY and a.epoch >= LAST_EPOCH - 1
     return rise > 1 or (rise == 1 and (keeps or used_up)) or lazy
@@ -1555,8 +1556,9 @@ def timeout_out_of_range(case: Case) -> bool | None:
 
 def other_producer(a: State, b: State) -> bool:
     """Whether it changes where none is given out, or stays where another one was announced."""
-    gives_out = b.state == EMPTY or (b.state in COMPLETE and a.state in PREPARED)
-    used_up = a.epoch >= LAST_EPOCH - 1 and b.epoch == 0 and gives_out
+    initializes = b.state == EMPTY and a.epoch >= LAST_EPOCH - 1
+    completes = b.state in COMPLETE and a.state in PREPARED and a.epoch >= LAST_EPOCH
+    used_up = b.epoch == 0 and (initializes or completes)
     if a.producer != b.producer and used_up:
         raise HoldsError(
             "the bytes are there and whole; the epochs of the producer id were used up"

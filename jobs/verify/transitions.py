@@ -187,9 +187,9 @@ def lacks_raise() -> Column:
     return answer
 
 
-def raises_used_up() -> Column:
-    """Whether InitProducerId raises an epoch behind which it gives out a new producer id."""
-    answer: Column = rules.raises_used_up(_step(), _step("previous"))
+def most_raise() -> Column:
+    """By how much the step from the record before raises the epoch at most."""
+    answer: Column = rules.most_raise(_step(), _step("previous"))
     return answer
 
 

@@ -23,7 +23,8 @@ COLUMNS = """
     first_user struct<transactional_id:string, file_index:int, position:bigint, length:int,
     offset:bigint>, first_use boolean,
     returns_to_producer_id boolean, end_timestamp bigint, alive_for_ms bigint, last_of_all
-    boolean, partition_count int, partition_count_proven boolean, marked_partitions int,
+    boolean, loaded_for_ms bigint,
+    partition_count int, partition_count_proven boolean, marked_partitions int,
     marked_for_ms bigint, led_partitions int, led_until_ms bigint, home_partition int, file string,
     previous_file string, user_file string, state_name string, previous_state_name string,
     offset_first bigint, offset_last bigint, byte_position bigint, byte_length int, limit_ms int,

@@ -36,6 +36,7 @@ from udfs.rules.coordinator_step import (
     gave_way,
     goes_below,
     is_completed_by,
+    is_of_older_version,
     is_plain,
     keeps,
     keeps_announced,
@@ -44,7 +45,7 @@ from udfs.rules.coordinator_step import (
     may_have_failed_raise,
     may_keep_one_past,
     may_share_past,
-    raises_used_up,
+    most_raise,
     replaces_producer,
     shares_epoch,
     takes_up,
@@ -140,6 +141,11 @@ def test_what_was_tried_from_one_record_fits_together_without_it(seed: int) -> N
         (step(ONGOING), step(ONGOING, start=5)),
         (step(ONGOING), step(ONGOING, epoch=1)),
         (step(ONGOING, epoch=3), step(PREPARE_ABORT, epoch=2)),
+        (step(ONGOING), step(PREPARE_COMMIT, epoch=1)),
+        (step(ONGOING), step(PREPARE_COMMIT, epoch=2, version=2)),
+        (step(EMPTY), step(PREPARE_ABORT, epoch=2, version=2)),
+        (step(PREPARE_COMMIT), step(COMPLETE_COMMIT, epoch=1)),
+        (step(EMPTY, epoch=EXHAUSTED_EPOCH), step(EMPTY, epoch=EXHAUSTED_EPOCH + 1)),
         (step(ONGOING), step(COMPLETE_COMMIT)),
         (step(PREPARE_COMMIT), step(PREPARE_ABORT)),
         (step(PREPARE_COMMIT), step(COMPLETE_ABORT)),
@@ -313,7 +319,8 @@ NO_LIST = Lists(np.bool_(True), np.bool_(False), np.bool_(True))
         (step(ONGOING), step(PREPARE_COMMIT, epoch=1, version=2), SAME_LISTS, True),
         # Under version 2 the end raises the epoch.
         (step(ONGOING), step(PREPARE_COMMIT, version=2), SAME_LISTS, False),
-        (step(ONGOING), step(PREPARE_COMMIT, epoch=2), SAME_LISTS, False),
+        (step(ONGOING), step(PREPARE_COMMIT, epoch=1), SAME_LISTS, False),
+        (step(ONGOING), step(PREPARE_COMMIT, epoch=2, version=2), SAME_LISTS, False),
         (step(ONGOING), step(PREPARE_COMMIT), NO_LIST, False),
         (step(PREPARE_COMMIT), step(COMPLETE_COMMIT), NO_LIST, True),
         (step(PREPARE_COMMIT), step(COMPLETE_COMMIT), SAME_LISTS, False),
@@ -362,6 +369,8 @@ USED_UP, LAST = EXHAUSTED_EPOCH, EXHAUSTED_EPOCH + 1
         (step(PREPARE_ABORT, 1, LAST, 0, 2, 2), step(COMPLETE_ABORT, pid=3), False),
         (step(PREPARE_ABORT, 1, LAST, 0, 2, 2), step(COMPLETE_ABORT, pid=2, epoch=3), False),
         (step(PREPARE_ABORT, 1, 1, 0, 2, 2), step(COMPLETE_ABORT, pid=2), False),
+        # A decision raises the epoch, so it was taken in one that is not used up.
+        (step(PREPARE_ABORT, 1, USED_UP, 0, 2, 2), step(COMPLETE_ABORT, pid=2), False),
         # 4.0 does not tell the next one, and older versions have none.
         (step(PREPARE_ABORT, 1, LAST, version=2), step(COMPLETE_ABORT, pid=2), True),
         (step(PREPARE_ABORT, 1, LAST), step(COMPLETE_ABORT, pid=2), False),
@@ -374,17 +383,24 @@ def test_a_new_producer_id_comes_at_epoch_0(last: Step, record: Step, replaces: 
 
 
 @pytest.mark.parametrize(
-    ("last", "record", "raised"),
+    ("last", "record", "most"),
     [
-        (step(COMPLETE_COMMIT, epoch=USED_UP), step(EMPTY, epoch=LAST), True),
-        (step(EMPTY, epoch=USED_UP), step(EMPTY, epoch=USED_UP), False),
-        (step(COMPLETE_COMMIT, epoch=USED_UP - 1), step(EMPTY, epoch=USED_UP), False),
-        (step(COMPLETE_COMMIT, epoch=USED_UP), step(EMPTY, pid=2), False),
-        (step(ONGOING, epoch=USED_UP), step(PREPARE_ABORT, epoch=LAST), False),
+        # InitProducerId raises no epoch that is used up.
+        (step(COMPLETE_COMMIT, epoch=USED_UP), step(EMPTY, epoch=LAST), 0),
+        (step(COMPLETE_COMMIT, epoch=USED_UP - 1), step(EMPTY, epoch=USED_UP), 1),
+        (step(ONGOING), step(ONGOING), 0),
+        (step(ONGOING), step(PREPARE_COMMIT), 0),
+        (step(ONGOING), step(PREPARE_COMMIT, version=2), 1),
+        # A text does not tell the version.
+        (step(ONGOING), step(PREPARE_COMMIT, start=-2), 1),
+        # A fence of 4.0.0 raises it by two, and needs a running transaction.
+        (step(ONGOING, epoch=USED_UP), step(PREPARE_ABORT, epoch=LAST), 2),
+        (step(EMPTY), step(PREPARE_ABORT, version=2), 1),
+        (step(PREPARE_COMMIT), step(COMPLETE_COMMIT), 0),
     ],
 )
-def test_a_used_up_epoch_is_not_raised(last: Step, record: Step, raised: bool) -> None:
-    assert holds(raises_used_up(record, last)) == raised
+def test_a_step_raises_the_epoch_so_far(last: Step, record: Step, most: int) -> None:
+    assert holds(most_raise(record, last) == most)
 
 
 @pytest.mark.parametrize(
@@ -475,9 +491,16 @@ def test_columns_say_what_arrays_say_of_two_steps(
 
 
 @pytest.mark.spark
-def test_columns_say_what_arrays_say_of_a_used_up_epoch(spark: SparkSession) -> None:
+def test_columns_say_what_arrays_say_of_an_older_version(spark: SparkSession) -> None:
+    check_in_both_engines(
+        spark, lambda row: is_of_older_version(steps(row)[0]), OF_TWO_STEPS, UNTOLD
+    )
+
+
+@pytest.mark.spark
+def test_columns_say_what_arrays_say_of_a_raise(spark: SparkSession) -> None:
     choices = {**OF_TWO_STEPS, "epoch1": [USED_UP, LAST], "epoch2": [USED_UP - 1, USED_UP]}
-    check_in_both_engines(spark, lambda row: raises_used_up(*steps(row)), choices, UNTOLD)
+    check_in_both_engines(spark, lambda row: most_raise(*steps(row)), choices, UNTOLD)
 
 
 @pytest.mark.spark

@@ -55,6 +55,7 @@ RULES: tuple[tuple[Callable[..., Any], str], ...] = (
     (attribution.ended_before, "nn"),
     (attribution.clock_went_on, "nn"),
     (attribution.format_may_refuse, "nnf"),
+    (attribution.was_loaded, "nn"),
     (attribution.would_be_sent_again, "nn"),
     (attribution.may_be_operators, "ff"),
     (attribution.contradicts, "fff"),

@@ -113,6 +113,13 @@ def _whole(usual: UsualColumns, others: list[Unusual]) -> Bools:
     return names[usual.identity]
 
 
+def _begins_leader_epoch(leader_epoch: Int64s) -> Bools:
+    """Whether each record is the first of its leader epoch, which tells when the log was loaded."""
+    begins = np.zeros(leader_epoch.size, dtype=np.bool_)
+    begins[np.unique(leader_epoch, return_index=True)[1]] = True
+    return begins
+
+
 class _Split:
     """Puts usual and other records of a split into rows and blocks."""
 
@@ -125,7 +132,9 @@ class _Split:
         self._folding = Folding(none, none, none)
         if foldable and self._order.contiguous:
             whole = _whole(usual, others)
-            self._folding = fold_states(self._states, self._chain, whole, usual.lists)
+            folding = fold_states(self._states, self._chain, whole, usual.lists)
+            kept = _begins_leader_epoch(usual.leader_epoch)
+            self._folding = folding._replace(folded=folding.folded & ~kept)
 
     def summary(self) -> dict[str, Any]:
         """A row of COORDINATOR_TYPE."""

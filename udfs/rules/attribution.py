@@ -115,6 +115,16 @@ def is_decision_known(
     return recorded & is_copied_later(marker_epoch, newest_epoch, covered)
 
 
+def was_loaded(leader_epoch: Values, later_epoch: Values) -> Values:
+    """Whether a coordinator loaded a record: its partition went on under a later leader epoch.
+
+    Each leader epoch begins with loading the log
+    (`TransactionStateManager.loadTransactionsForTxnTopicPartition`). A decision that is the last
+    record of its id is carried out then, whether its append had failed or not. -1: no epoch.
+    """
+    return (leader_epoch >= 0) & (later_epoch > leader_epoch)
+
+
 def would_be_sent_again(from_ms: Values, to_ms: Values) -> Values:
     """Whether a marker without an answer would have been sent again between two moments.
 

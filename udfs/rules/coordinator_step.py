@@ -89,24 +89,38 @@ class Kept(NamedTuple):
     partitions: Values
 
 
+def is_of_older_version(record: Step) -> Values:
+    """Whether a record is of transaction.version 0 or 1, in which the end raises no epoch.
+
+    A text that does not tell the start does not tell the version either.
+    """
+    return surely(record.start_ms >= -1) & ~surely(
+        record.transaction_version >= TRANSACTION_VERSION_2
+    )
+
+
 def replaces_producer(record: Step, last: Step) -> Values:
     """Whether a step gives out a new producer id, or brings in the one that was announced.
 
     InitProducerId does where the epochs are used up (`prepareProducerIdRotation`), and under
     transaction.version 2 the completion of what used up the last one (`prepareComplete`); both at
-    epoch 0. 4.0 does not tell the announced one. A text that does not tell the start does not tell
-    the version either.
+    epoch 0. The decision is taken in an epoch that is used up, and raises it
+    (`TransactionCoordinator.endTransaction`, `prepareAbortOrCommit`). 4.0 does not tell the
+    announced one.
     """
-    used_up = (last.producer_epoch >= EXHAUSTED_EPOCH) & (record.producer_epoch == 0)
-    older_version = surely(
-        (last.start_ms >= -1) & (last.transaction_version < TRANSACTION_VERSION_2)
-    )
     decided = is_in(last.state, (PREPARE_COMMIT, PREPARE_ABORT))
     other_announced = surely(
         decided & (last.next_producer_id >= 0) & (last.next_producer_id != record.producer_id)
     )
-    completes = is_in(record.state, (COMPLETE_COMMIT, COMPLETE_ABORT)) & decided & ~older_version
-    return surely(used_up & ((record.state == EMPTY) | completes)) & ~other_announced
+    initializes = (record.state == EMPTY) & (last.producer_epoch >= EXHAUSTED_EPOCH)
+    completes = (
+        is_in(record.state, (COMPLETE_COMMIT, COMPLETE_ABORT))
+        & decided
+        & ~is_of_older_version(last)
+        & (last.producer_epoch > EXHAUSTED_EPOCH)
+    )
+    given_out = surely((initializes | completes) & (record.producer_epoch == 0))
+    return given_out & ~other_announced
 
 
 def lacks_raise(record: Step, last: Step) -> Values:
@@ -118,18 +132,22 @@ def lacks_raise(record: Step, last: Step) -> Values:
     )
 
 
-def raises_used_up(record: Step, last: Step) -> Values:
-    """Whether InitProducerId raises an epoch behind which it gives out a new producer id.
+def most_raise(record: Step, last: Step) -> Values:
+    """By how much a step raises the epoch at most.
 
-    `prepareIncrementProducerEpoch` refuses to (all releases); an append that failed is no reason,
-    as the epoch in memory is that of `last` or a lower one.
+    InitProducerId raises it by one, unless it is used up: then a new producer id is given out
+    (`prepareIncrementProducerEpoch` refuses to raise it; all releases). The end of a transaction
+    does under transaction.version 2. A fence does, by two in 4.0.0 (KAFKA-19367), and only where a
+    transaction runs (`prepareFenceProducerEpoch`). An append that failed is no reason for more, as
+    the epoch in memory is that of `last` or a lower one. A fence that failed is one: up to 2.5 each
+    of them raises the epoch of a running transaction (KAFKA-9666). No client knows that epoch, so
+    it shows in a PrepareAbort record alone, and that is not counted here.
     """
-    return surely(
-        (record.state == EMPTY)
-        & (record.producer_id == last.producer_id)
-        & (record.producer_epoch > last.producer_epoch)
-        & (last.producer_epoch >= EXHAUSTED_EPOCH)
-    )
+    ends = (record.state == PREPARE_COMMIT) & ~is_of_older_version(record)
+    initializes = (record.state == EMPTY) & (last.producer_epoch < EXHAUSTED_EPOCH)
+    aborts = record.state == PREPARE_ABORT
+    by_one = surely(ends | initializes | aborts)
+    return as_number(by_one) + as_number(surely(aborts & (last.state == ONGOING)))
 
 
 def keeps_announced(record: Step, last: Step) -> Values:
@@ -171,7 +189,7 @@ def is_plain(
     written.
     """
     step = record.producer_epoch - last.producer_epoch
-    stays, by_one = step == 0, is_in(step, (0, 1))
+    stays, by_one = step == 0, is_in(step, (0, 1)) & (step <= most_raise(record, last))
     rested, running = is_in(last.state, AT_REST), last.state == ONGOING
     has_start = record.start_ms >= 0
     started = has_start & (record.start_ms == last.start_ms)
@@ -195,7 +213,6 @@ def is_plain(
         & (record.timeout_ms == last.timeout_ms)
         & (update_ms >= last_update_ms)
         & (record.start_ms <= update_ms)
-        & ~raises_used_up(record, last)
         & ~keeps_announced(record, last)
         & moves
     )
@@ -347,20 +364,21 @@ def ended_otherwise(prepare: Step, record: Step) -> Values:
 def takes_up(record: Step, older: Step) -> Values:
     """Whether `record` may be the step from `older`: its state, its producer, its start."""
     same = record.producer_id == older.producer_id
-    not_lower = same & (record.producer_epoch >= older.producer_epoch)
+    rise = record.producer_epoch - older.producer_epoch
+    within = same & (rise >= 0) & (rise <= most_raise(record, older))
+    # Fences that failed before it raised the epoch in memory (KAFKA-9666).
+    fences = (record.state == PREPARE_ABORT) & (older.state == ONGOING) & same & (rise >= 0)
     used_up = (older.producer_epoch >= EXHAUSTED_EPOCH) & (record.producer_epoch == 0)
     rotated = (~same & used_up) | (record.producer_id == older.next_producer_id)
-    jumps = record.producer_epoch - older.producer_epoch > 1
     begins = (record.state == NO_STATE) | (older.state == NO_STATE)
     announced = is_in(record.state, (COMPLETE_COMMIT, COMPLETE_ABORT)) & (
         record.producer_id == older.next_producer_id
     )
     producer = (
         (begins & (record.state != ONGOING))
-        | ((record.state == EMPTY) & ((not_lower & ~jumps) | rotated))
-        | ((record.state == ONGOING) & same & (record.producer_epoch == older.producer_epoch))
-        | (is_in(record.state, (PREPARE_COMMIT, PREPARE_ABORT)) & not_lower)
-        | (is_in(record.state, (COMPLETE_COMMIT, COMPLETE_ABORT)) & not_lower)
+        | ((record.state == EMPTY) & rotated)
+        | ((record.state >= EMPTY) & within)
+        | fences
         | announced
     )
     goes_on = is_in(older.state, (ONGOING, PREPARE_COMMIT, PREPARE_ABORT))
@@ -433,13 +451,16 @@ def may_share_past(one: Step, other: Step) -> Values:
         raised = same & (second.producer_epoch >= first.producer_epoch)
         raise_ = second.producer_epoch - first.producer_epoch
         unraised = same & (raise_ == 0)
+        # Only fences that failed raise it further, and end in an abort.
+        near = is_in(raise_, (-1, 0, 1)) | (first.state == PREPARE_ABORT)
+        near |= second.state == PREPARE_ABORT
         restarted = second.state == EMPTY
         used_up = first.producer_epoch >= EXHAUSTED_EPOCH
         return surely(
             (ongoing & (second.state == ONGOING) & unraised)
-            | (ongoing & decided & raised)
+            | (ongoing & decided & raised & near)
             | (ongoing & restarted & (raised | (~same & used_up)))
-            | (decided & is_in(first.state, (PREPARE_COMMIT, PREPARE_ABORT)) & same)
+            | (decided & is_in(first.state, (PREPARE_COMMIT, PREPARE_ABORT)) & same & near)
             | ((first.state == PREPARE_ABORT) & restarted & (same | used_up))
             # A retry of what had succeeded keeps the epoch (`prepareIncrementProducerEpoch`).
             | ((first.state == EMPTY) & restarted & same & is_in(raise_, (0, 1)))

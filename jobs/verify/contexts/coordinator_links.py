@@ -17,7 +17,7 @@ from jobs.spark.kept import Kept
 from jobs.verify.contexts.partition_count import known_count, partition_count
 from schemas.coordinator_states import PREPARE_ABORT, PREPARE_COMMIT
 from schemas.topics import TXN_LOG_TOPIC
-from udfs.rules.attribution import may_be_operators, raised, would_be_sent_again
+from udfs.rules.attribution import may_be_operators, raised, was_loaded, would_be_sent_again
 from udfs.rules.extent import is_replicated, is_told_by_another
 from udfs.rules.logic import surely
 
@@ -35,19 +35,43 @@ class Ended:
     decisions_of: Callable[[DataFrame], DataFrame]
 
 
+def leader_epochs(txn_log_records: DataFrame, copies: DataFrame) -> DataFrame:
+    """One row a partition of the coordinator's log: who led it, as far as the copy is replicated.
+
+    leaders: array of structs (leader_epoch, alive_ms: `alive_ms` of its first record). `copies`:
+    partition_index, replicated_below.
+    """
+    known = copies.select("partition_index", "replicated_below")
+    counts = is_replicated(F.col("offset"), F.col("replicated_below"))
+    return (
+        txn_log_records.join(small(known), on="partition_index", how="inner")
+        .filter(F.coalesce(counts, F.lit(True)))
+        .groupBy("partition_index", "leader_epoch")
+        .agg(F.min("alive_ms").alias("alive_ms"))
+        .groupBy("partition_index")
+        .agg(F.collect_list(F.struct("leader_epoch", "alive_ms")).alias("leaders"))
+    )
+
+
 def with_links(
-    selected: DataFrame, partition_info: DataFrame, ended: Ended, kept: Kept, tolerance: int
+    selected: DataFrame,
+    partition_info: DataFrame,
+    leaders: DataFrame,
+    ended: Ended,
+    kept: Kept,
+    tolerance: int,
 ) -> DataFrame:
     """Adds what the docstrings of the functions below say.
 
-    `tolerance`: how far brokers' clocks may be apart, ms.
+    `leaders`: see `leader_epochs`; `tolerance`: how far brokers' clocks may be apart, ms.
     """
     beside = kept.keep_all(
         count=_partition_count(selected, partition_info),
         found=_markers_found(selected, partition_info, ended, kept, tolerance),
+        leaders=leaders,
     )
     return (
-        _with_copies(_with_users(selected))
+        _with_loading(_with_copies(_with_users(selected)), beside["leaders"])
         .crossJoin(F.broadcast(beside["count"]))
         .join(small(beside["found"]), on=["partition_index", "transactional_id"], how="left")
         .withColumn("home_partition", F.col("id_hash") % F.col("partition_count"))
@@ -121,6 +145,22 @@ def _with_copies(rows: DataFrame) -> DataFrame:
         "broker",
     )  # fmt: skip
     return lived.withColumn("last_of_all", F.row_number().over(latest_first) == 1)
+
+
+def _with_loading(rows: DataFrame, leaders: DataFrame) -> DataFrame:
+    """Adds loaded_for_ms: as alive_for_ms, but from where a coordinator that loaded it wrote.
+
+    From the first record of a later leader epoch on; null for none. `leaders`: see `leader_epochs`.
+    """
+    later = F.filter(
+        "leaders", lambda one: surely(was_loaded(F.col("leader_epoch"), one["leader_epoch"]))
+    )
+    loaded_at = F.array_min(F.transform(later, lambda one: one["alive_ms"]))
+    return (
+        rows.join(small(leaders), on="partition_index", how="left")
+        .withColumn("loaded_for_ms", F.col("alive_for_ms") + F.col("alive_ms") - loaded_at)
+        .drop("leaders")
+    )
 
 
 def is_unfinished() -> Column:

@@ -9,7 +9,7 @@ from jobs.model.state_names import state_name
 from jobs.spark.joins import small
 from jobs.spark.kept import Kept
 from jobs.verify.contexts.context import Context, with_paths
-from jobs.verify.contexts.coordinator_links import Ended, with_links
+from jobs.verify.contexts.coordinator_links import Ended, leader_epochs, with_links
 from jobs.verify.contexts.open_transaction import overdue_for
 from jobs.verify.contexts.transaction import Ages
 from jobs.verify.transitions import NAMES, from_older_state, is_plain, kept_columns
@@ -197,7 +197,8 @@ def coordinator_step_context(
             "since_complete", "newest_complete", "completes"
         )
         tolerance = ages.clock_tolerance
-        linked = with_links(with_origin, partition_info, ended, kept, tolerance)
+        leaders = leader_epochs(log.txn_log_records, needed)
+        linked = with_links(with_origin, partition_info, leaders, ended, kept, tolerance)
         return _enriched(linked, files, ages)
 
     return Context("coordinator_step", rows, _regular, enrich, log.unevaluated, within_cluster=True)

@@ -4,8 +4,9 @@ Most of that log is plain steps: Ongoing, Prepare, Complete. A record that follo
 of its id as `udfs.rules.coordinator_step` allows, within one split without a missing offset, is a
 plain step. Only the first and the last records of an id can meet records of another split, and only
 a step that is not plain is compared with more than its neighbours: with those back to the last
-Complete record. All others are folded away. Data batches have the folding contract of
-udfs/wire/batches/fold.py.
+Complete record. The first record of a leader epoch tells when a coordinator loaded the log
+(`udfs.arrow.txn_log_rows` keeps it). All others are folded away. Data batches have the folding
+contract of udfs/wire/batches/fold.py.
 """
 
 from collections.abc import Sequence

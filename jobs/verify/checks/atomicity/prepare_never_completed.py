@@ -17,9 +17,12 @@ minutes behind it shows that, and another one more than 5 minutes later, both of
 same partition of __transaction_state, and not of an operator (`kafka-transactions.sh abort`). And
 if that partition was still written to for that long after the last of them. A broker that is alone
 in its cluster leads its partitions as long as it writes that log. An abort without partitions
-(transaction.version 2) waits for no marker: its coordinator completes it at once, and tries again
-where that append fails, so only the log must have gone on. If the copy ends too early, or later
-records of that partition are lost or cannot be decoded, the finding is inconclusive.
+(transaction.version 2) waits for no marker. If its append failed late and the client never came
+back, the coordinator has the id at rest and owes nothing. The next coordinator loads the record and
+completes it at once. So that one, of a later leader epoch, must have written the log for that long;
+a broker alone in its cluster, whose appends do not fail late, behind the record. If the copy ends
+too early, or later records of that partition are lost or cannot be decoded, the finding is
+inconclusive.
 
 Evidence: the Prepare record.
 """
@@ -53,11 +56,19 @@ def _waits_for_none() -> Column:
     return nothing
 
 
-def _alive_since_marked() -> Column:
-    """Whether the log went on for long enough behind the last of the markers, or the decision."""
-    marked_for_ms = F.when(_waits_for_none(), F.lit(0)).otherwise(F.col("marked_for_ms"))
-    alive_for_ms = F.try_subtract("alive_for_ms", marked_for_ms)
-    return surely(alive_for_ms > F.col("limit_ms"))
+def _alive_since_due() -> Column:
+    """Whether the log went on for long enough since its Complete record was due for sure.
+
+    That is behind the last of the markers. What waits for none may be of an append that failed
+    late: it is due when a coordinator has loaded it.
+    """
+    unmarked_ms = F.when(F.col("single_broker"), F.col("alive_for_ms")).otherwise(
+        F.col("loaded_for_ms")
+    )
+    alive_ms = F.when(_waits_for_none(), unmarked_ms).otherwise(
+        F.try_subtract("alive_for_ms", "marked_for_ms")
+    )
+    return surely(alive_ms > F.col("limit_ms"))
 
 
 def _sent_again() -> Column:
@@ -102,10 +113,7 @@ CHECK = Check(
         suspect(
             COORDINATOR_STOPPED,
             lambda: (
-                ~_all_marked()
-                | ~_markers_distinguishable()
-                | ~_alive_since_marked()
-                | ~_sent_again()
+                ~_all_marked() | ~_markers_distinguishable() | ~_alive_since_due() | ~_sent_again()
             ),
         ),
     ),

@@ -1,22 +1,22 @@
 """The producer epoch of a transactional id rises by more or less than the transition allows.
 
 What it finds: two records of an id and producer id with no record missing between them and a legal
-transition, where the epoch rises by more than the transition allows: two into PrepareAbort, one
-into PrepareCommit and Empty, none into any other state, nor into Empty from 32766 on, where
-InitProducerId gives out a new producer id. Or a decision under transaction.version 2
-that does not raise it.
+transition, where the epoch rises by more than the transition allows: two into PrepareAbort behind
+Ongoing, one into PrepareAbort from rest, into PrepareCommit of transaction.version 2 and into
+Empty, none into any other record, nor into Empty from 32766 on, where InitProducerId gives out a
+new producer id. Or a decision under transaction.version 2 that does not raise it.
 
 Why it is wrong: each transition raises the epoch by a fixed step. A larger step means that
 transitions are missing from the log. A decision without its step gives the next transaction the
 same epoch, so that a delayed request of this one may end or join it (KIP-890).
 
 When it is legal: fencing whose appends fail raises the epoch repeatedly (KAFKA-9666), so an abort
-is a suspect. It explains nothing else: no client knows such an epoch, and at rest the epoch in
-memory is that of the log. A decision that does not raise the epoch is a suspect, too. Fencing in
-4.0.0 raises it by two, which is not reported. A Complete record has the epoch of its Prepare record
-in every release (TransactionMetadata.prepareComplete): while one waits for its markers the id
-accepts no other request. A transaction that began at epoch 32767 is aborted in it (KAFKA-20090;
-producer_epoch_out_of_range reports its data).
+of a running transaction is a suspect. It explains nothing else: no client knows such an epoch, and
+at rest the epoch in memory is that of the log. A decision that does not raise the epoch is a
+suspect, too. Fencing in 4.0.0 raises it by two, which is not reported. A Complete record has the
+epoch of its Prepare record in every release (TransactionMetadata.prepareComplete): while one waits
+for its markers the id accepts no other request. A transaction that began at epoch 32767 is aborted
+in it (KAFKA-20090; producer_epoch_out_of_range reports its data).
 
 Evidence: the record and the one before it.
 """
@@ -30,22 +30,17 @@ from jobs.verify.transitions import (
     is_decoded,
     lacks_raise,
     may_follow,
+    most_raise,
     of_two_phase_commit,
-    raises_used_up,
 )
 from jobs.verify.verdict import VERSION_DEPENDENT, suspect
-from schemas.coordinator_states import EMPTY, PREPARE_ABORT, PREPARE_COMMIT
+from schemas.coordinator_states import ONGOING, PREPARE_ABORT
 from udfs.rules.producer_step import LAST_EPOCH
 
 
-def _most() -> Column:
-    """The largest legal rise of the epoch in this step."""
-    return (
-        F.when(F.col("state") == PREPARE_ABORT, F.lit(2))
-        .when(raises_used_up(), F.lit(0))
-        .when(F.col("state").isin(EMPTY, PREPARE_COMMIT), F.lit(1))
-        .otherwise(F.lit(0))
-    )
+def _may_be_fenced() -> Column:
+    """Whether it aborts what was running: only then fences that failed raise the epoch."""
+    return (F.col("state") == PREPARE_ABORT) & (F.col("previous.state") == ONGOING)
 
 
 def _stays() -> Column:
@@ -64,17 +59,17 @@ CHECK = Check(
         & F.col("adjacent")
         & may_follow("previous")
         & (F.col("producer_id") == F.col("previous.producer_id"))
-        & ((F.col("producer_epoch") - F.col("previous.producer_epoch") > _most()) | _stays())
+        & ((F.col("producer_epoch") - F.col("previous.producer_epoch") > most_raise()) | _stays())
     ),
     excuses=(
         of_two_phase_commit(),
         unstable_tail(),
-        suspect(VERSION_DEPENDENT, lambda: (F.col("state") == PREPARE_ABORT) | _stays()),
+        suspect(VERSION_DEPENDENT, lambda: _may_be_fenced() | _stays()),
     ),
     expected=lambda: text(
         "producer epoch {least} to {most} above {before}",
         least=_stays().cast("int"),
-        most=_most(),
+        most=most_raise(),
         before="previous.producer_epoch",
     ),
     found=lambda: text("producer epoch {producer_epoch}"),

@@ -8,10 +8,10 @@ that gives out none, or at another epoch than 0.
 Why it is wrong: fencing works by the producer id. With a new one the older producer is no longer
 fenced, and its open transaction has no owner.
 
-When it is legal: from epoch 32766 on, an Empty record of InitProducerId or, under
-transaction.version 2, a Complete record assigns a new producer id at epoch 0, which a Prepare
-record may announce; ids of two-phase commit may hold two. A return to
-an earlier producer id of the id is reported by txnlog_pid_regression.
+When it is legal: from epoch 32766 on, an Empty record of InitProducerId assigns a new producer id
+at epoch 0. Under transaction.version 2 a Complete record does, too, which a Prepare record may
+announce; a decision raises the epoch, so that one has 32767. Ids of two-phase commit may hold two.
+A return to an earlier producer id of the id is reported by txnlog_pid_regression.
 
 Evidence: the record and the one before it.
 """
@@ -29,8 +29,14 @@ from jobs.verify.transitions import (
     replaces_producer,
     taken_from_the_older_state,
 )
-from schemas.coordinator_states import PREPARE_ABORT, PREPARE_COMMIT
-from udfs.rules.coordinator_step import EXHAUSTED_EPOCH
+from schemas.coordinator_states import (
+    COMPLETE_ABORT,
+    COMPLETE_COMMIT,
+    PREPARE_ABORT,
+    PREPARE_COMMIT,
+)
+from udfs.rules.coordinator_step import EXHAUSTED_EPOCH, TRANSACTION_VERSION_2
+from udfs.rules.logic import surely
 
 
 def _another_was_to_follow() -> Column:
@@ -38,6 +44,15 @@ def _another_was_to_follow() -> Column:
     prepared = F.col("previous.state").isin(PREPARE_COMMIT, PREPARE_ABORT)
     given_out = F.col("previous.next_producer_id")
     return prepared & (given_out >= 0) & (given_out != F.col("producer_id"))
+
+
+def _not_used_up() -> Column:
+    """Whether the epoch before leaves another one; that of a decision is raised already."""
+    raised = F.col("state").isin(COMPLETE_COMMIT, COMPLETE_ABORT) & surely(
+        F.col("previous.client_transaction_version") >= TRANSACTION_VERSION_2
+    )
+    answer: Column = F.col("previous.producer_epoch") < EXHAUSTED_EPOCH + raised.cast("int")
+    return answer
 
 
 def _is_another() -> Column:
@@ -82,7 +97,7 @@ CHECK = Check(
             ),
         )
         .when(
-            F.col("previous.producer_epoch") < EXHAUSTED_EPOCH,
+            _not_used_up(),
             text("epoch {epoch} was not exhausted", epoch="previous.producer_epoch"),
         )
         .otherwise(
