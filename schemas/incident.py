@@ -67,6 +67,19 @@ CONSEQUENCE = table(
         "false where the dump shows that it happened, but not to how many records; records is then "
         "the upper bound, or null",
     ),
+    string(
+        "ended_by",
+        "of records_blocked, what ends the transaction that holds the last stable offset: decided "
+        "(its marker is due), running (the coordinator runs one that has joined it; its marker), "
+        "abort, or save_and_abort (it may be committed); else null, as in the next columns",
+    ),
+    long("producer_id", "its producer id"),
+    integer("producer_epoch", "highest epoch of its data"),
+    long("start_offset", "its own first offset, which may lie below the log start"),
+    integer(
+        "coordinator_epoch",
+        "for its abort on brokers before 3.0; null where all brokers are 4.0 or newer",
+    ),
 )
 
 AFFECTED_GROUP = table(

@@ -23,6 +23,15 @@ PARTITION_STATE = table(
     integer("lso_producer_epoch", "its producer epoch"),
     string("lso_transactional_id", "its transactional id, if the coordinator's log has it"),
     long("lso_since_ms", "timestamp of its first batch, ms"),
+    long(
+        "lso_first_offset",
+        "its own first offset, as the broker remembers it: below the log start where its head is "
+        "gone",
+    ),
+    integer(
+        "lso_coordinator_epoch",
+        "coordinator epoch of the newest marker of its producer in front of it; null: none",
+    ),
     long("complete_up_to_ms", "largest broker timestamp seen in the copy, ms; null: none seen"),
     long("batches", "batches; a message of magic 0 or 1 is one"),
     long("records", "records in these batches, by their headers"),

@@ -65,6 +65,7 @@ def _found(audit: Audit, states: DataFrame) -> Incidents | None:
             regular=decoded.regular_of(producers),
             info=replayed.partition_info,
             states=states,
+            owners=replayed.owners,
             files=audit.read.files,
             splits=replayed.splits,
             between=lambda ranges: _between(audit, ranges),

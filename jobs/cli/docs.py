@@ -9,6 +9,7 @@ from pyspark.sql.types import StructType
 from jobs.cli.commands.checks import family, manual
 from jobs.incidents.catalogue import SIGNATURES
 from jobs.incidents.catalogue import manual as signature_manual
+from jobs.incidents.signature import Step
 from jobs.verify.catalogue import CHECKS
 from jobs.verify.verdict import MEANINGS
 from schemas.contexts import CONTEXTS
@@ -137,8 +138,15 @@ def incidents_page() -> str:
         if signature.known_bug:
             lines += ["", f"Named in reports as: {signature.known_bug}."]
         lines += ["", "What to do:", ""]
-        lines += [f"{n}. {step.what}." for n, step in enumerate(signature.steps, 1)]
+        lines += [f"{n}. {_what(step)}." for n, step in enumerate(signature.steps, 1)]
     return "\n".join(lines) + "\n"
+
+
+def _what(step: Step) -> str:
+    if not step.ended_by:
+        return step.what
+    ways = " or ".join(f"`{way}`" for way in step.ended_by)
+    return f"Where `ended_by` of the consequence is {ways}: {step.what}"
 
 
 def _columns(schema: StructType) -> list[str]:

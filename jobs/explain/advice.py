@@ -6,9 +6,11 @@ from collections.abc import Callable
 from jobs.explain.situation import (
     HANGING,
     HIGH_WATERMARK,
+    JOINED,
     LATE_WRITE,
     MARKER_NOT_REPLICATED,
     MAY_HANG,
+    MISSING_MARKER,
     NOT_LISTED,
     NOTHING,
     OPEN,
@@ -16,19 +18,24 @@ from jobs.explain.situation import (
     OWES_A_MARKER,
     PREPARE_PENDING,
     TWO_PHASE_COMMIT,
+    UNENDED,
     UNKNOWN_OWNER,
     UNMARKED,
+    Row,
     Situation,
 )
 from jobs.explain.words import printable
 from jobs.model import commands
+from jobs.model.ending import DO_NOT_DECIDED, DO_NOT_RUNNING, FOREIGN, SAVE_FIRST
+from udfs.rules.ending import SAVE_AND_ABORT
 
 
 def abort_commands(given: Situation) -> list[str]:
     """The command that aborts the holder, for the versions that the brokers may have."""
     holder = given.holder or {}
-    coordinator_epoch = -1 if given.coordinator_epoch is None else given.coordinator_epoch
-    newer = _command(given, commands.ABORT_BY_START, first_offset=holder["first_offset"])
+    known = given.state.get("lso_coordinator_epoch")
+    coordinator_epoch = -1 if known is None else known
+    newer = _command(given, commands.ABORT_BY_START, first_offset=given.start)
     older = _command(
         given,
         commands.ABORT_BY_PRODUCER,
@@ -74,29 +81,50 @@ def _log(given: Situation) -> str:
 
 
 def _abort(given: Situation) -> list[str]:
+    """The abort of what no marker ends; before it, what is to be saved."""
+    saved = [SAVE_FIRST] if given.ended_by == SAVE_AND_ABORT else []
     return [
-        "Check that the transaction is still open, then abort it. Its records become invisible to "
-        "read_committed consumers. The abort affects this partition only.",
+        *saved,
+        "Check that the transaction is still open, and that its coordinator runs none that lists "
+        "this partition. Then abort it. Its records become invisible to read_committed consumers. "
+        "The abort affects this partition only.",
         _command(given, commands.DESCRIBE_PRODUCERS),
+        *([] if given.owner is None else [_describe(given)]),
         *abort_commands(given),
     ]
 
 
 def _unmarked(given: Situation) -> list[str]:
-    found = given.finding(*OWES_A_MARKER)
-    owed = "see the finding" if found is None else printable(found["expected"])
-    advice = (
-        "No tool can write a COMMIT marker. First save the records (they can be read with "
-        "isolation.level=read_uncommitted). Then abort the transaction, so that consumers continue "
-        "without them:"
-        if "COMMIT" in owed
-        else "Abort the transaction before the producer's next marker decides its records:"
-    )
-    return [f"Missing: {owed}. {advice}", *abort_commands(given)]
+    missing = [f"Missing: {printable(row['expected'])}." for row in given.proven(*OWES_A_MARKER)]
+    return [
+        *dict.fromkeys(missing),
+        "The producer's next marker here decides these records, whatever was decided before.",
+        *_abort(given),
+    ]
+
+
+def _in_front(given: Situation) -> list[str]:
+    """Which records of the holder are not of the transaction that runs now."""
+    return [
+        f"Not of that transaction: {_offsets(row)}, {row['code']} (expected: "
+        f"{printable(row['expected'])})."
+        for row in given.proven(*UNENDED)
+    ]
+
+
+def _offsets(row: Row) -> str:
+    """Of a decision the data are told; of others the finding has all that lies open."""
+    if row["code"] == MISSING_MARKER:
+        return f"offsets {row['offset_first']} to {row['offset_last']}"
+    return f"data from offset {row['offset_first']} on"
+
+
+def _joined(given: Situation) -> list[str]:
+    return [DO_NOT_RUNNING, *_in_front(given), FOREIGN, _describe(given)]
 
 
 def _may_hang(given: Situation) -> list[str]:
-    found = given.finding("hanging_transaction", "late_write_after_marker", *OWES_A_MARKER)
+    found = next(iter(given.findings(*UNENDED)), None)
     reason = "see the findings" if found is None else found["reason"] or found["verdict"]
     return [
         f"This dump does not prove that it hangs ({reason}). Query the brokers, and abort only "
@@ -115,9 +143,11 @@ def _two_phase_commit(given: Situation) -> list[str]:
 
 def _prepare_pending(given: Situation) -> list[str]:
     return [
-        "Do not abort it: its outcome is decided and its markers are being sent. If it stays "
-        f"open, check the leader of {_log(given)}, which sends them, and the leader of "
-        f"{given.name}, which writes them. A new leader of {_log(given)} sends them again.",
+        DO_NOT_DECIDED,
+        *_in_front(given),
+        f"If it stays open, check the leader of {_log(given)}, which sends its markers, and the "
+        f"leader of {given.name}, which writes them. A new leader of {_log(given)} sends them "
+        "again.",
         _describe(given),
     ]
 
@@ -179,6 +209,7 @@ ADVICE: dict[str, Callable[[Situation], list[str]]] = {
     UNMARKED: _unmarked,
     HANGING: _abort,
     LATE_WRITE: _abort,
+    JOINED: _joined,
     MAY_HANG: _may_hang,
     TWO_PHASE_COMMIT: _two_phase_commit,
     PREPARE_PENDING: _prepare_pending,

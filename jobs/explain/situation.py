@@ -7,13 +7,10 @@ them; what follows from them is decided here.
 from dataclasses import dataclass
 from typing import Any
 
-from jobs.model.state_names import named
-from schemas.coordinator_states import (
-    IN_TRANSACTION,
-    ONGOING,
-    STATE_NAMES,
-    TWO_PHASE_COMMIT_TIMEOUT,
-)
+from jobs.model import ending
+from jobs.model.found import DECIDED_COMMIT
+from schemas.coordinator_states import TWO_PHASE_COMMIT_TIMEOUT
+from udfs.rules.ending import DECIDED
 
 Row = dict[str, Any]
 
@@ -27,12 +24,15 @@ LATE_WRITE = "a late write that belongs to no transaction"
 MAY_HANG = "the transaction may hang"
 TWO_PHASE_COMMIT = "a transaction of two-phase commit"
 PREPARE_PENDING = "the transaction is decided, and its marker is pending"
+JOINED = "data that their own marker did not end, and a running transaction that has joined them"
 OVERDUE = "the transaction is overdue"
 OPEN = "the transaction is open, and its coordinator lists it"
 UNKNOWN_OWNER = "the transaction is open, and the dump has no coordinator record of it"
 NOT_LISTED = "the transaction is open, and its coordinator does not list this partition"
 
-OWES_A_MARKER = ("missing_marker_in_listed_partition", "open_data_of_completed_transaction")
+MISSING_MARKER = "missing_marker_in_listed_partition"
+OWES_A_MARKER = (MISSING_MARKER, "open_data_of_completed_transaction")
+UNENDED = (*OWES_A_MARKER, "hanging_transaction", "late_write_after_marker")
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,11 @@ class Situation:
     `holder`: row of txn that holds the last stable offset, None where none does. `owner`: row of
     coordinator_txn of its producer id, None where there is none. `behind`: further open
     transactions of the partition, the first few. `waiting`: (transactions, records) in the table
-    txn at or after the last stable offset. `here`, `elsewhere`: findings in the partition, and
-    about the holder's producer id in others; the first ones, `here_in_all` and `elsewhere_in_all`
-    how many there are. `coordinator_epoch`: of the newest marker of the producer id here, None for
-    none. `knows_topic_ids`: the brokers store topic ids, so they are 2.8 or newer. `dumped`:
-    whether the dump has a coordinator log. `as_of_ms`: the moment that ages refer to.
+    txn that begin at or after the last stable offset, and how many end there that began before.
+    `here`, `elsewhere`: findings in the partition, and about the holder's producer id in others;
+    the first ones, `here_in_all` and `elsewhere_in_all` how many there are. `knows_topic_ids`: the
+    brokers store topic ids, so they are 2.8 or newer. `dumped`: whether the dump has a coordinator
+    log. `as_of_ms`: the moment that ages refer to.
     """
 
     audit_id: str
@@ -56,12 +56,11 @@ class Situation:
     holder: Row | None = None
     owner: Row | None = None
     behind: tuple[Row, ...] = ()
-    waiting: tuple[int, int] = (0, 0)
+    waiting: tuple[int, int, int] = (0, 0, 0)
     here: tuple[Row, ...] = ()
     here_in_all: int = 0
     elsewhere: tuple[Row, ...] = ()
     elsewhere_in_all: int = 0
-    coordinator_epoch: int | None = None
     knows_topic_ids: bool = False
     dumped: bool = True
 
@@ -78,8 +77,8 @@ class Situation:
             return None
         return int(self.as_of_ms - since)
 
-    def finding(self, *codes: str) -> Row | None:
-        """The finding of one of these codes about the holder, a proven one first."""
+    def findings(self, *codes: str) -> list[Row]:
+        """The findings of these codes about the holder, proven ones first."""
         about = [
             row
             for row in self.here
@@ -88,19 +87,30 @@ class Situation:
             and row["producer_id"] == self.holder["producer_id"]
             and (row["offset_last"] or 0) >= self.holder["first_offset"]
         ]
-        return min(about, key=lambda row: row["verdict"] != "violation", default=None)
+        return sorted(about, key=lambda row: row["verdict"] != "violation")
 
-    def proven(self, *codes: str) -> bool:
-        """Whether such a finding is a violation."""
-        found = self.finding(*codes)
-        return found is not None and found["verdict"] == "violation"
+    def proven(self, *codes: str) -> list[Row]:
+        """Those that are violations."""
+        return [row for row in self.findings(*codes) if row["verdict"] == "violation"]
 
     @property
     def covered(self) -> bool:
         """Whether the coordinator's last record is of a transaction that lists the partition."""
-        owner = self.owner
-        running = owner is not None and owner["state"] in named(*IN_TRANSACTION)
-        return bool(running and owner and self.name in (owner["partitions"] or ()))
+        return ending.covers(self.owner, self.name)
+
+    @property
+    def ended_by(self) -> int:
+        """What ends the holder: a number of `udfs.rules.ending`."""
+        unmarked = self.proven(MISSING_MARKER)
+        owed = [(row["expected"] or "").startswith(DECIDED_COMMIT) for row in unmarked]
+        epoch = 0 if self.holder is None else self.holder["producer_epoch"]
+        return ending.ending_of(self.owner, self.name, epoch, any(owed), bool(owed))
+
+    @property
+    def start(self) -> int:
+        """The first offset of the holder, as the broker remembers it."""
+        remembered = self.state.get("lso_first_offset")
+        return int((self.holder or {})["first_offset"] if remembered is None else remembered)
 
 
 def what_holds(given: Situation) -> str:
@@ -111,26 +121,30 @@ def what_holds(given: Situation) -> str:
         return HIGH_WATERMARK if behind else NOTHING
     if holder["marker_offset"] is not None:
         return MARKER_NOT_REPLICATED
-    if given.proven(*OWES_A_MARKER):
-        return UNMARKED
-    if given.proven("hanging_transaction"):
-        return HANGING
-    if given.proven("late_write_after_marker"):
-        return LATE_WRITE
+    if given.covered:
+        return _of_listed(given)
+    for holds, codes in (
+        (UNMARKED, OWES_A_MARKER),
+        (HANGING, ("hanging_transaction",)),
+        (LATE_WRITE, ("late_write_after_marker",)),
+    ):
+        if given.proven(*codes):
+            return holds
     if owner is not None and owner["timeout_ms"] == TWO_PHASE_COMMIT_TIMEOUT:
         return TWO_PHASE_COMMIT
-    return _of_undecided(given)
-
-
-def _of_undecided(given: Situation) -> str:
-    """As `what_holds`, for an open transaction about which nothing is proven."""
-    owner = given.owner
-    if given.finding("hanging_transaction", "late_write_after_marker", *OWES_A_MARKER):
+    if given.findings(*UNENDED):
         return MAY_HANG
-    if owner is None:
-        return UNKNOWN_OWNER
-    if not given.covered:
-        return NOT_LISTED
-    if owner["state"] != STATE_NAMES[ONGOING]:
+    return UNKNOWN_OWNER if owner is None else NOT_LISTED
+
+
+def _of_listed(given: Situation) -> str:
+    """As `what_holds`, where the coordinator's last record runs a transaction in the partition."""
+    if given.ended_by == DECIDED:
         return PREPARE_PENDING
-    return OVERDUE if given.finding("open_transaction_overdue") else OPEN
+    if given.proven(*UNENDED):
+        return JOINED
+    if given.owner is not None and given.owner["timeout_ms"] == TWO_PHASE_COMMIT_TIMEOUT:
+        return TWO_PHASE_COMMIT
+    if given.findings(*UNENDED):
+        return MAY_HANG
+    return OVERDUE if given.findings("open_transaction_overdue") else OPEN

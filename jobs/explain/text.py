@@ -57,11 +57,12 @@ def _position(given: Situation) -> Iterator[str]:
         yield "  no checkpoint has the high watermark: the log end offset is used instead"
     elif mark < end:
         yield f"  {count(end - mark, 'offset')} at the end are not known to be replicated"
-    transactions, records = given.waiting
+    transactions, records, begun = given.waiting
     if end > stable:
+        rest = f", the rest of {count(begun, 'transaction')} that began before" if begun else ""
         yield (
-            f"  waiting: {count(records, 'record')} of {count(transactions, 'transaction')}, and "
-            "all non-transactional records"
+            f"  waiting: {count(records, 'record')} of {count(transactions, 'transaction')}{rest}, "
+            "and all non-transactional records"
         )
 
 

@@ -3,21 +3,33 @@
 from collections.abc import Collection
 from functools import reduce
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.incidents.assign import PLACE, VIOLATION
 from jobs.incidents.known import Known, shaped
 from jobs.incidents.lost import lost
 from jobs.incidents.misdecided import misdecided
-from jobs.incidents.signature import DIVERGED, LOST
-from jobs.incidents.whose import nearest, whose
+from jobs.incidents.signature import (
+    CLEANED_DATA,
+    DIVERGED,
+    LOST,
+    MISSING_MARKER,
+    OPEN_DATA,
+    UNLISTED,
+)
+from jobs.model.ending import NAMES, ending, older_epoch
 from jobs.spark.joins import small
 from jobs.spark.kept import Kept
 from udfs.arrow.data_between import Between
 
 TWICE = "duplicate_batch"
 CUT = frozenset({LOST, DIVERGED})
+# Findings about data that lie open, which no marker ends, or not that of their decision.
+UNENDED = (
+    MISSING_MARKER, OPEN_DATA, CLEANED_DATA, *UNLISTED, "hanging_transaction",
+    "late_write_after_marker",
+)  # fmt: skip
 WENT_BACK = frozenset({"offset_commit_regression", "offset_commit_outcome_mismatch"})
 
 
@@ -43,24 +55,43 @@ def consequences(placed: DataFrame, labels: Collection[str], known: Known, kept:
 def _blocked(placed: DataFrame, known: Known, kept: Kept) -> DataFrame:
     """Offsets behind a last stable offset that a transaction of the incident holds.
 
-    `records` are all data there, of every producer: consumers at read_committed get none of them.
+    Only where a proven finding is about that transaction itself, and in the copy that consumers
+    read. `records` are all data there, of every producer: consumers at read_committed get none of
+    them. `ended_by`: see `jobs.model.ending`.
     """
-    held = whose(placed, "offset_first").alias("w")
     end = F.coalesce("high_watermark", "log_end_offset")
     waiting = (
         known.states.drop("records")
         .withColumn("end", end)
         .filter(F.col("lso_producer_id").isNotNull() & (F.col("last_stable_offset") < F.col("end")))
+        .join(small(_read(known)), on="partition_index", how="left_semi")
         .alias("s")
     )
-    rows = kept.keep(
+    owned = known.owners.select(
+        F.col("producer_id").alias("owned"), F.struct("*").alias("coordinator")
+    )
+    mine = (
         waiting.join(
-            small(held),
+            small(_unended(placed).alias("w")),
             F.col("s.broker").eqNullSafe(F.col("w.broker"))
             & (F.col("s.topic") == F.col("w.topic"))
             & (F.col("s.partition") == F.col("w.partition"))
-            & (F.col("s.lso_producer_id") == F.col("w.producer_id")),
-        ).select("s.*", nearest("s.first_unstable_offset").alias("incident"))
+            & (F.col("s.lso_producer_id") == F.col("w.producer_id"))
+            & (F.col("w.last") >= F.col("s.lso_first_offset")),
+        )
+        .groupBy("s.partition_index")
+        .agg(
+            F.min_by("w.incident", "w.first").alias("incident"),
+            F.max("w.owes_commit").alias("owes_commit"),
+            F.max("w.owes_abort").alias("owes_abort"),
+        )
+    )
+    rows = kept.keep(
+        waiting.join(small(mine), on="partition_index")
+        .join(small(owned), on=F.col("lso_producer_id") == F.col("owned"), how="left")
+        .withColumn("ended_by", _ended_by())
+        .withColumn("older_epoch", _older_epoch())
+        .drop("coordinator", "owned")
     )
     return shaped(
         rows.join(small(_records_behind(rows, known)), on="partition_index", how="left"),
@@ -69,7 +100,58 @@ def _blocked(placed: DataFrame, known: Known, kept: Kept) -> DataFrame:
         last_offset=F.col("end") - 1,
         since_ms=F.col("lso_since_ms"),
         provable=F.lit(True),
+        producer_id=F.col("lso_producer_id"),
+        producer_epoch=F.col("lso_producer_epoch"),
+        start_offset=F.col("lso_first_offset"),
+        coordinator_epoch=F.col("older_epoch"),
     )
+
+
+def _read(known: Known) -> DataFrame:
+    """partition_index of the copies that reach furthest: that of the leader, and those like it.
+
+    Nobody waits for what a follower lacks, or for what an old leader has beside its successor.
+    """
+    newest = known.splits.groupBy("partition_index").agg(
+        F.max("final_leader_epoch").alias("leader_epoch")
+    )
+    reach = F.struct(F.coalesce("leader_epoch", F.lit(-1)), F.col("log_end_offset"))
+    place = ("cluster_id", "topic", "partition")
+    copies = known.info.select("partition_index", *place, "log_end_offset").join(
+        small(newest), on="partition_index", how="left"
+    )
+    furthest = F.max(reach).over(Window.partitionBy(*place))
+    compared = copies.select("partition_index", (reach == furthest).alias("is_furthest"))
+    return compared.filter("is_furthest").select("partition_index")
+
+
+def _unended(placed: DataFrame) -> DataFrame:
+    """Proven findings that data lie open which nothing will end, or not as it was decided.
+
+    Columns: PLACE, producer_id, incident, first and last (offsets), owes_commit and owes_abort (a
+    decision of that outcome lacks its marker).
+    """
+    unmarked = F.col("label") == MISSING_MARKER
+    found = placed.filter(F.col("label").isin(*UNENDED) & (F.col("verdict") == VIOLATION))
+    return found.select(
+        *PLACE,
+        "producer_id",
+        "incident",
+        F.col("offset_first").alias("first"),
+        F.coalesce("offset_last", "offset_first").alias("last"),
+        (unmarked & F.col("decided_commit")).alias("owes_commit"),
+        (unmarked & ~F.col("decided_commit")).alias("owes_abort"),
+    )
+
+
+def _ended_by() -> Column:
+    number = ending("coordinator", "lso_producer_epoch", F.col("owes_commit"), F.col("owes_abort"))
+    return F.element_at(F.array(*map(F.lit, NAMES)), number.cast("int") + 1)
+
+
+def _older_epoch() -> Column:
+    version = F.col("coordinator.client_transaction_version")
+    return older_epoch(version, F.col("lso_coordinator_epoch"))
 
 
 def _records_behind(rows: DataFrame, known: Known) -> DataFrame:

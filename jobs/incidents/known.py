@@ -23,8 +23,8 @@ class Known:
     `decisions`: of `jobs.replay.decisions`, completed or not, kept, None for none; `runs`: data
     runs (`jobs.replay.producers`); `transactions`: of `jobs.replay.transactions`; `regular`: folded
     ones; `info`: partition_info; `states`: rows of the table partition_state with partition_index;
-    `files`: the listing; `splits`: summaries; `between`: partition_index -> range in, rows of
-    `schemas.lineage.BETWEEN` out.
+    `owners`: the ids that own producer ids; `files`: the listing; `splits`: summaries; `between`:
+    partition_index -> range in, rows of `schemas.lineage.BETWEEN` out.
     """
 
     decisions: DataFrame | None
@@ -33,6 +33,7 @@ class Known:
     regular: DataFrame
     info: DataFrame
     states: DataFrame
+    owners: DataFrame
     files: DataFrame
     splits: DataFrame
     between: Callable[[Mapping[int, Between]], DataFrame]

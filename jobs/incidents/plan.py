@@ -9,6 +9,7 @@ from string import Formatter
 from typing import Any, NamedTuple
 
 from jobs.incidents.signature import Signature, Step
+from jobs.model.commands import ABORT_BY_PRODUCER, ABORT_BY_START
 
 # A plan names so many places of a step; the table consequence has all.
 MOST_PLACES = 10
@@ -23,6 +24,11 @@ class Place(NamedTuple):
     partition: int
     first_offset: int | None
     last_offset: int | None
+    ended_by: str | None = None
+    producer_id: int | None = None
+    producer_epoch: int | None = None
+    start_offset: int | None = None
+    coordinator_epoch: int | None = None
 
 
 def plan(signature: Signature, places: Sequence[Place]) -> list[dict[str, Any]]:
@@ -32,7 +38,7 @@ def plan(signature: Signature, places: Sequence[Place]) -> list[dict[str, Any]]:
     """
     steps = []
     for step in signature.steps:
-        wanted = [place for place in places if not step.of or place.kind in step.of]
+        wanted = [place for place in places if _needs(place, step)]
         if step.of and not wanted:
             continue
         commands = _commands(step, wanted)
@@ -53,6 +59,11 @@ def plan(signature: Signature, places: Sequence[Place]) -> list[dict[str, Any]]:
     return steps
 
 
+def _needs(place: Place, step: Step) -> bool:
+    mine = not step.of or place.kind in step.of
+    return mine and (not step.ended_by or place.ended_by in step.ended_by)
+
+
 def _names(template: str) -> set[str]:
     return {name for _, name, _, _ in Formatter().parse(template) if name}
 
@@ -63,8 +74,22 @@ def _commands(step: Step, places: Sequence[Place]) -> list[str]:
         return []
     if not _names(step.command):
         return [step.command]
-    filled = [step.command.format(**_quoted(place._asdict())) for place in places]
+    filled = [_filled(step.command, place) for place in places]
     return list(dict.fromkeys(filled))
+
+
+def _filled(command: str, place: Place) -> str:
+    """The command for a place; an abort with whose transaction it ends, and its older form.
+
+    The tool wants the start of the transaction, and finds by it whichever begins there.
+    """
+    if command != ABORT_BY_START:
+        return command.format(**_quoted(place._asdict()))
+    values = _quoted(place._asdict() | {"first_offset": place.start_offset})
+    of_whom = "# that is producer {producer_id}, epoch {producer_epoch}"
+    if place.coordinator_epoch is not None:
+        of_whom += f"; on brokers before 3.0: {ABORT_BY_PRODUCER}"
+    return f"{command}\n{of_whom}".format(**values)
 
 
 def _quoted(values: Mapping[str, Any]) -> dict[str, str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from jobs.model.commands import ABORT_BY_START, DESCRIBE_PRODUCERS
+from jobs.model.ending import DO_NOT_DECIDED, DO_NOT_RUNNING, FOREIGN, SAVE_FIRST, UNCHANGED
 
 PROVEN, CONSISTENT, UNEXPLAINED = "proven", "consistent", "unexplained"
 # What makes two incidents of one signature: see `Signature.key`.
@@ -62,21 +63,55 @@ class Step(NamedTuple):
     check: str | None = None
     cannot: str | None = None
     reversible: bool = True
-    # The consequences that call for it; none: always.
+    # The consequences that call for it; none: always. Of records_blocked only those that are ended
+    # so (`jobs.model.ending.NAMES`); none: all.
     of: tuple[str, ...] = ()
+    ended_by: tuple[str, ...] = ()
 
 
-def abort_step(what: str, cannot: str) -> Step:
-    """The step that ends what blocks the readers of a partition: the same for every cause."""
-    return Step(
-        what,
-        command=ABORT_BY_START,
-        before=f"the transaction is listed by: {DESCRIBE_PRODUCERS}",
-        check="the last stable offset of the partition advances",
-        cannot=cannot,
-        reversible=False,
-        of=("records_blocked",),
+def end_steps(what: str, cannot: str) -> tuple[Step, ...]:
+    """The steps that end what blocks the readers of a partition: the same for every cause.
+
+    `jobs.model.ending` says which of them a partition needs.
+    """
+    blocked = ("records_blocked",)
+    return (
+        Step(
+            _sentences(DO_NOT_DECIDED),
+            command=DESCRIBE_PRODUCERS,
+            check="the last stable offset of the partition advances with that marker",
+            of=blocked,
+            ended_by=("decided",),
+        ),
+        Step(
+            _sentences(DO_NOT_RUNNING, FOREIGN),
+            command=DESCRIBE_PRODUCERS,
+            check="the last stable offset of the partition advances with that marker",
+            of=blocked,
+            ended_by=("running",),
+        ),
+        Step(
+            _sentences(SAVE_FIRST),
+            check="the saved records are those of the producer from the start offset on",
+            of=blocked,
+            ended_by=("save_and_abort",),
+        ),
+        Step(
+            what,
+            command=ABORT_BY_START,
+            before=f"{UNCHANGED}: {DESCRIBE_PRODUCERS}",
+            check="the last stable offset of the partition advances",
+            cannot=cannot,
+            reversible=False,
+            of=blocked,
+            ended_by=("abort", "save_and_abort"),
+        ),
     )
+
+
+def _sentences(*told: str) -> str:
+    """As a step has them: the last full stop is the report's."""
+    return " ".join(told).removesuffix(".")
 
 
 @dataclass(frozen=True)

@@ -257,7 +257,8 @@ def _undecided(partition_info: DataFrame, transactions: DataFrame) -> DataFrame:
     """Transactions that hold back a last stable offset, as the broker remembers them.
 
     Columns: partition_index, producer_id, highest_epoch, first_offset, first_timestamp, is_open,
-    untold (all data lie below the log start, and no snapshot shows whether the broker forgot it).
+    untold (all data lie below the log start, and no snapshot shows whether the broker forgot it),
+    coordinator_epoch (of the newest marker of the producer in front of it, null for none).
     The newest snapshot is what the broker had in memory: of a transaction that lies below the log
     start it shows whether that is still open (`udfs.rules.memory`), also of one whose data have
     gone, where the log ends with it.
@@ -292,6 +293,7 @@ def _undecided(partition_info: DataFrame, transactions: DataFrame) -> DataFrame:
         "first_timestamp",
         is_open.alias("is_open"),
         (gone & ~snapshot_says).alias("untold"),
+        F.col("opening_marker.coordinator_epoch").alias("coordinator_epoch"),
     )
     in_memory = (
         partition_info.filter(F.col("newest_snapshot") >= F.col("data_end_offset"))
@@ -305,6 +307,7 @@ def _undecided(partition_info: DataFrame, transactions: DataFrame) -> DataFrame:
             F.lit(None).cast("long").alias("first_timestamp"),
             F.lit(True).alias("is_open"),
             F.lit(False).alias("untold"),
+            F.lit(None).cast("int").alias("coordinator_epoch"),
         )
     )
     return in_log.unionByName(in_memory)
@@ -326,7 +329,13 @@ def partition_states(
         .groupBy("partition_index")
         .agg(
             F.min(
-                F.struct("first_offset", "producer_id", "highest_epoch", "first_timestamp")
+                F.struct(
+                    "first_offset",
+                    "producer_id",
+                    "highest_epoch",
+                    "first_timestamp",
+                    "coordinator_epoch",
+                )
             ).alias("holder"),
             F.count_distinct(F.when(F.col("is_open"), F.col("producer_id"))).alias(
                 "open_transactions"
@@ -367,6 +376,8 @@ def partition_states(
         of_holder("holder.highest_epoch").alias("lso_producer_epoch"),
         of_holder("transactional_id").alias("lso_transactional_id"),
         of_holder("holder.first_timestamp").alias("lso_since_ms"),
+        of_holder("holder.first_offset").alias("lso_first_offset"),
+        of_holder("holder.coordinator_epoch").alias("lso_coordinator_epoch"),
         "complete_up_to_ms",
         "batches",
         "records",

@@ -3,32 +3,45 @@
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from jobs.model.commands import (
-    ABORT_BY_PRODUCER,
-    ABORT_BY_START,
-    DESCRIBE_PRODUCERS,
-    given_coordinator_epoch,
-    takes_a_start,
+from jobs.model.commands import ABORT_BY_PRODUCER, ABORT_BY_START, DESCRIBE_PRODUCERS
+from jobs.model.ending import (
+    DO_NOT_DECIDED,
+    DO_NOT_RUNNING,
+    FOREIGN,
+    SAVE_FIRST,
+    ending,
+    older_epoch,
 )
 from jobs.verify.check import text
-from udfs.rules.logic import surely
+from udfs.rules.ending import DECIDED, RUNNING, SAVE_AND_ABORT
 
 
-def abort_command() -> Column:
-    """Aborts the open transaction of a row of the context `transaction`, as in `explain`."""
+def end_open_data() -> Column:
+    """Ends the open transaction of a row of the context `transaction`, as in `explain`."""
+    ended_by = ending("coordinator", "highest_epoch")
+    abort = _abort_command()
+    return (
+        F.when(ended_by == DECIDED, F.lit(DO_NOT_DECIDED))
+        .when(ended_by == RUNNING, F.lit(f"{DO_NOT_RUNNING} {FOREIGN}"))
+        .when(ended_by == SAVE_AND_ABORT, F.concat(F.lit(f"{SAVE_FIRST} Then: "), abort))
+        .otherwise(abort)
+    )
+
+
+def _abort_command() -> Column:
     newer = text(ABORT_BY_START)
+    epoch = older_epoch(
+        F.col("coordinator.client_transaction_version"), F.col("opening_marker.coordinator_epoch")
+    )
     older = text(
         "; on brokers older than 3.0: " + ABORT_BY_PRODUCER,
         topic="topic",
         partition="partition",
         producer_id="producer_id",
         producer_epoch="producer_epoch",
-        coordinator_epoch=given_coordinator_epoch(
-            F.coalesce("opening_marker.coordinator_epoch", F.lit(-1))
-        ),
+        coordinator_epoch=epoch,
     )
-    surely_newer = surely(takes_a_start(F.col("coordinator.client_transaction_version")))
-    return F.when(surely_newer, newer).otherwise(F.concat(newer, older))
+    return F.when(epoch.isNull(), newer).otherwise(F.concat(newer, older))
 
 
 def abort_unlisted() -> Column:

@@ -148,10 +148,18 @@ def kafkas_tool(cluster: Cluster, words: str) -> str:
 
 
 def plans(out: Path) -> list[tuple[str, list[str]]]:
-    """Of each incident its kind and the commands of its plan."""
+    """Of each incident its kind and the commands of its plan, without comments."""
     (file,) = out.rglob("repair.json")
     return [
-        (one["kind"], [step["command"] for step in one["steps"] if step["command"]])
+        (
+            one["kind"],
+            [
+                line
+                for step in one["steps"]
+                for line in (step["command"] or "").splitlines()
+                if not line.startswith("#")
+            ],
+        )
         for one in json.loads(file.read_text())["incidents"]
     ]
 

@@ -30,7 +30,7 @@ OWNER: Row = {
     "timeout_ms": 10 * MINUTE, "start_ms": NOON - 5 * MINUTE, "last_update_ms": NOON - 5 * MINUTE,
     "record_offset": 7, "client_transaction_version": 0,
 }  # fmt: skip
-MERELY_OPEN = Situation("a1", NOON, STATE, holder=HOLDER, owner=OWNER, waiting=(4, 17))
+MERELY_OPEN = Situation("a1", NOON, STATE, holder=HOLDER, owner=OWNER, waiting=(4, 17, 0))
 
 
 def finding(code: str, verdict: str = "violation", **columns: Any) -> Row:
@@ -38,7 +38,7 @@ def finding(code: str, verdict: str = "violation", **columns: Any) -> Row:
     return {
         "code": code, "verdict": verdict, "reason": reason, "broker": 0, "topic": "orders",
         "partition": 3, "offset_first": 60, "offset_last": 64, "producer_id": 5,
-        "expected": "a marker ABORT of epoch 2", "message": f"It is {code}.",
+        "expected": "ABORT marker of epoch 2", "message": f"It is {code}.",
     } | columns  # fmt: skip
 
 
@@ -48,9 +48,7 @@ def found(*rows: Row, **changes: Any) -> Situation:
 
 COMPLETED = OWNER | {"state": "CompleteAbort", "partitions": None}
 UNHELD = STATE | {"lso_producer_id": None, "lso_since_ms": None, "open_transactions": 0}
-UNMARKED_COMMIT = finding(
-    "missing_marker_in_listed_partition", expected="a marker COMMIT of epoch 2"
-)
+UNMARKED_COMMIT = finding("missing_marker_in_listed_partition", expected="COMMIT marker of epoch 2")
 SITUATIONS = [
     (MERELY_OPEN, it.OPEN),
     (replace(MERELY_OPEN, state=UNHELD | {"last_stable_offset": 90}, holder=None), it.NOTHING),
@@ -72,6 +70,14 @@ SITUATIONS = [
     (found(finding("open_transaction_overdue", "suspect")), it.OVERDUE),
     (replace(MERELY_OPEN, owner=OWNER | {"timeout_ms": 2147483647}), it.TWO_PHASE_COMMIT),
     (replace(MERELY_OPEN, owner=OWNER | {"state": "PrepareCommit"}), it.PREPARE_PENDING),
+    (
+        found(finding("hanging_transaction"), UNMARKED_COMMIT,
+              owner=OWNER | {"state": "PrepareAbort", "timeout_ms": 2147483647}),
+        it.PREPARE_PENDING,
+    ),
+    (found(finding("late_write_after_marker")), it.JOINED),
+    (found(UNMARKED_COMMIT), it.JOINED),
+    (found(finding("late_write_after_marker", "suspect")), it.MAY_HANG),
     (replace(MERELY_OPEN, owner=OWNER | {"partitions": ["stock-0"]}), it.NOT_LISTED),
     (replace(MERELY_OPEN, owner=None), it.UNKNOWN_OWNER),
 ]  # fmt: skip
@@ -113,7 +119,8 @@ def test_an_open_transaction_is_described_in_full() -> None:
         assert part in told, told
 
 
-HANGS = found(finding("hanging_transaction"), owner=COMPLETED, coordinator_epoch=4)
+NEWEST = STATE | {"lso_first_offset": 60, "lso_coordinator_epoch": 4}
+HANGS = found(finding("hanging_transaction"), owner=COMPLETED, state=NEWEST)
 BY_START = "abort --topic orders --partition 3 --start-offset 60"
 BY_PRODUCER = (
     "abort --topic orders --partition 3 --producer-id 5 --producer-epoch 2 --coordinator-epoch 4"
@@ -127,7 +134,7 @@ BY_PRODUCER = (
         (replace(HANGS, knows_topic_ids=True), [BY_START, BY_PRODUCER]),
         (replace(HANGS, owner=COMPLETED | {"client_transaction_version": 2}), [BY_START]),
         (
-            replace(HANGS, coordinator_epoch=None),
+            replace(HANGS, state=NEWEST | {"lso_coordinator_epoch": None}),
             [BY_PRODUCER.replace("epoch 4", "epoch 0"), BY_START],
         ),
     ],
@@ -140,9 +147,47 @@ def test_the_abort_command_is_that_of_the_brokers_version(
     assert lines == commands
 
 
-def test_a_decided_commit_is_not_thrown_away_unseen() -> None:
-    told = explanation(found(UNMARKED_COMMIT, owner=COMPLETED))
-    assert told.index("isolation.level=read_uncommitted") < told.index(" abort --topic")
+OPEN_DATA = finding("open_data_of_completed_transaction", expected="a marker: it is completed")
+LATER = {"state": "CompleteAbort", "producer_epoch": 4}
+
+
+@pytest.mark.parametrize(
+    ("given", "saved"),
+    [
+        (found(UNMARKED_COMMIT, owner=COMPLETED), True),
+        (found(UNMARKED_COMMIT, OPEN_DATA, owner=COMPLETED | {"producer_epoch": 3}), True),
+        (found(OPEN_DATA, owner=COMPLETED | {"state": "CompleteCommit"}), True),
+        (found(OPEN_DATA, owner=COMPLETED | {"producer_epoch": 3}), False),
+        (found(OPEN_DATA, owner=COMPLETED | LATER), True),
+        (found(finding("hanging_transaction"), owner=COMPLETED | {"state": "Empty"}), True),
+        (found(finding("hanging_transaction"), owner=COMPLETED), False),
+        (found(finding("missing_marker_in_listed_partition"), owner=COMPLETED | LATER), False),
+    ],
+)
+def test_a_decided_commit_is_not_thrown_away_unseen(given: Situation, saved: bool) -> None:
+    told = explanation(given)
+    assert " abort --topic" in told
+    found_at = told.find("isolation.level=read_uncommitted")
+    assert (0 <= found_at < told.index(" abort --topic")) == saved, told
+
+
+def test_the_abort_names_the_start_that_the_broker_remembers() -> None:
+    trimmed = NEWEST | {"lso_first_offset": 41, "log_start_offset": 60}
+    assert "--start-offset 41" in explanation(replace(HANGS, state=trimmed))
+    of_older_tables = explanation(replace(HANGS, state=STATE))
+    assert BY_START in of_older_tables and "--coordinator-epoch 0" in of_older_tables
+
+
+def test_what_is_not_of_the_running_transaction_is_named() -> None:
+    told = " ".join(explanation(found(UNMARKED_COMMIT)).split())
+    assert "Not of that transaction: offsets 60 to 64" in told
+    assert "COMMIT marker of epoch 2" in told
+    assert " abort --topic" not in told
+
+
+def test_of_a_transaction_that_began_before_only_the_rest_waits() -> None:
+    told = explanation(replace(MERELY_OPEN, waiting=(1, 5, 2)))
+    assert "5 records of 1 transaction, the rest of 2 transactions that began before, and" in told
 
 
 def test_findings_elsewhere_name_their_places() -> None:

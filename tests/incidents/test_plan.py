@@ -1,22 +1,56 @@
 """Repair plans: steps whose consequence is there, with commands for the places that need them."""
 
+from typing import Any
+
+import pytest
+
 from jobs.incidents.catalogue import SIGNATURES
 from jobs.incidents.plan import MOST_PLACES, Place, plan
 
 BY_NAME = {signature.name: signature for signature in SIGNATURES}
 
 
-def blocked(partition: int, topic: str = "m") -> Place:
-    return Place("records_blocked", 1, topic, partition, 485, 609)
+def blocked(
+    partition: int, topic: str = "m", ended_by: str = "abort", older: int | None = 4
+) -> Place:
+    of_holder = (ended_by, 12, 10, 480, older)
+    return Place("records_blocked", 1, topic, partition, 485, 609, *of_holder)
 
 
-def test_each_blocked_partition_has_its_command() -> None:
-    steps = plan(BY_NAME["skipped_markers"], [blocked(0), blocked(2)])
-    command = "kafka-transactions.sh --bootstrap-server HOST:PORT abort --topic m --partition {} "
-    told = [command.format(n) + "--start-offset 485" for n in (0, 2)]
-    assert steps[0]["command"] == "\n".join(told)
+def commands(steps: list[dict[str, Any]]) -> str:
+    return "\n".join(step["command"] or "" for step in steps)
+
+
+def test_each_blocked_partition_has_its_command_with_the_holders_own_first_offset() -> None:
+    steps = plan(BY_NAME["skipped_markers"], [blocked(0), blocked(2, older=None)])
+    tool = "kafka-transactions.sh --bootstrap-server HOST:PORT abort --topic m --partition {} "
+    whose = "# that is producer 12, epoch 10"
+    older = "--producer-id 12 --producer-epoch 10 --coordinator-epoch 4"
+    assert steps[0]["command"].splitlines() == [
+        tool.format(0) + "--start-offset 480",
+        f"{whose}; on brokers before 3.0: {tool.format(0)}{older}",
+        tool.format(2) + "--start-offset 480",
+        whose,
+    ]
     assert steps[0]["reversible"] is False
     assert "TOPIC" in steps[0]["before"]
+
+
+@pytest.mark.parametrize("ended_by", ["decided", "running"])
+def test_what_its_own_marker_ends_is_not_aborted(ended_by: str) -> None:
+    steps = plan(BY_NAME["skipped_markers"], [blocked(0, ended_by=ended_by), blocked(2)])
+    told = commands(steps)
+    assert "describe-producers --topic m --partition 0" in told
+    assert "abort --topic m --partition 0" not in told
+    assert "abort --topic m --partition 2" in told
+    assert steps[0]["what"].startswith("Do not abort it")
+
+
+@pytest.mark.parametrize(("ended_by", "saved"), [("save_and_abort", True), ("abort", False)])
+def test_what_may_be_committed_is_saved_first(ended_by: str, saved: bool) -> None:
+    (first, *others) = plan(BY_NAME["late_write"], [blocked(0, ended_by=ended_by)])
+    assert first["what"].startswith("First save its records") == saved
+    assert " abort --topic m --partition 0 " in commands([first, *others])
 
 
 def test_a_step_without_its_consequence_is_left_out() -> None:
@@ -45,7 +79,7 @@ def test_what_the_new_leader_waits_for_is_aborted_where_there_is_any() -> None:
 def test_many_places_are_cut_and_counted() -> None:
     places = [blocked(n) for n in range(MOST_PLACES + 5)]
     lines = plan(BY_NAME["late_write"], places)[0]["command"].splitlines()
-    assert len(lines) == MOST_PLACES + 1
+    assert len(lines) == 2 * MOST_PLACES + 1
     assert "5 more" in lines[-1]
 
 

@@ -11,7 +11,7 @@ import pytest
 from engines import check_in_both_engines
 from pyspark.sql import SparkSession
 
-from udfs.rules import absence, attribution, clock, extent, memory, producer_ids
+from udfs.rules import absence, attribution, clock, ending, extent, memory, producer_ids
 
 ROOT = Path(__file__).resolve().parents[2]
 NUMBERS = [-1, 0, 1, 2, 3, 5, 8, 59_999, 60_001, 300_002, None]
@@ -71,6 +71,8 @@ RULES: tuple[tuple[Callable[..., Any], str], ...] = (
     (clock.comes_twice_within, "nnnnn"),
     (clock.keeps_order, "nnnf"),
     (clock.counted_pause, "n"),
+    (ending.is_decided_abort, "fffn"),
+    (ending.ended_by, "fff"),
     (extent.is_replicated, "nn"),
     (extent.is_outlasted, "nnnn"),
     (extent.is_told_by_another, "ff"),

@@ -65,7 +65,6 @@ def explain(spark: SparkSession, asked: Asked) -> str:
             here_in_all=here.count(),
             elsewhere=_first(elsewhere),
             elsewhere_in_all=elsewhere.count(),
-            coordinator_epoch=_coordinator_epoch(table("txn"), state, holder),
             knows_topic_ids=not _of_kind(table("dump_file"), "partition_metadata").isEmpty(),
             dumped=not _logs(table("partition_state")).isEmpty(),
         )
@@ -173,24 +172,21 @@ def _owner(log: DataFrame, holder: Row | None) -> Row | None:
     return next(iter(_rows(newest, 1)), None)
 
 
-def _waiting(transactions: DataFrame, state: Row) -> tuple[int, int]:
-    """(transactions, records) with data at or after the last stable offset."""
-    behind = transactions.filter(
-        _at(state) & (F.col("last_offset") >= state["last_stable_offset"])
-    ).agg(F.count("*").alias("number"), F.sum("records").alias("records"))
-    row: Any = behind.collect()[0]
-    return int(row.number), int(row.records or 0)
+def _waiting(transactions: DataFrame, state: Row) -> tuple[int, int, int]:
+    """(transactions, records) that begin at or after the last stable offset, and who ends there.
 
-
-def _coordinator_epoch(transactions: DataFrame, state: Row, holder: Row | None) -> int | None:
-    if holder is None:
-        return None
-    marked = transactions.filter(_at(state) & (F.col("producer_id") == holder["producer_id"]))
-    newest = marked.agg(
-        F.max(F.struct("marker_offset", "coordinator_epoch")).getField("coordinator_epoch")
+    Of a transaction that began before it the first records are delivered already; the table does
+    not show how many.
+    """
+    stable = state["last_stable_offset"]
+    waits = F.col("first_offset") >= stable
+    behind = transactions.filter(_at(state) & (F.col("last_offset") >= stable)).agg(
+        F.count_if(waits).alias("number"),
+        F.sum(F.when(waits, F.col("records"))).alias("records"),
+        F.count_if(~waits).alias("begun"),
     )
-    epoch = newest.collect()[0][0]
-    return None if epoch is None else int(epoch)
+    row: Any = behind.collect()[0]
+    return int(row.number), int(row.records or 0), int(row.begun)
 
 
 def _findings(violations: DataFrame, state: Row, holder: Row | None) -> tuple[DataFrame, DataFrame]:

@@ -31,7 +31,7 @@ from jobs.incidents.signature import (
     Signature,
     Step,
     Traits,
-    abort_step,
+    end_steps,
     of_both,
 )
 
@@ -64,7 +64,7 @@ SIGNATURE = Signature(
     known_bug="KAFKA-12671, KAFKA-15449; prevented by KIP-890 (verification from 3.6, 4.0)",
     key=MOMENT,
     steps=(
-        abort_step(
+        *end_steps(
             "Check that the transaction is still open, and abort it",
             cannot="its records, which read_committed consumers never get: save them before",
         ),

@@ -30,7 +30,7 @@ from jobs.incidents.signature import (
     Signature,
     Step,
     Traits,
-    abort_step,
+    end_steps,
     of_both,
 )
 
@@ -63,7 +63,7 @@ SIGNATURE = Signature(
     known_bug="KAFKA-20734, seen in 4.3.0",
     key=MOMENT,
     steps=(
-        abort_step(
+        *end_steps(
             "Check that the transaction is still open. Abort it before the producer's next marker "
             "decides its records",
             cannot="a skipped COMMIT: save its records first (read_uncommitted)",

@@ -26,7 +26,7 @@ from jobs.incidents.signature import (
     OPEN_DATA,
     Signature,
     Step,
-    abort_step,
+    end_steps,
     of_both,
 )
 
@@ -67,7 +67,7 @@ SIGNATURE = Signature(
             cannot="offsets that no replica has",
             reversible=False,
         ),
-        abort_step(
+        *end_steps(
             "The cleaner has passed data whose marker no replica has: check that their transaction "
             "is still open, and abort it",
             cannot="a transaction that was committed: save its records first (read_uncommitted)",

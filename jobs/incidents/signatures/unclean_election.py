@@ -27,7 +27,7 @@ from jobs.incidents.signature import (
     MOMENT,
     Signature,
     Step,
-    abort_step,
+    end_steps,
 )
 from jobs.model.commands import EXPORT_TOPIC
 
@@ -70,7 +70,7 @@ SIGNATURE = Signature(
             check="the table record has the offsets that are listed as lost",
             of=LOSSES,
         ),
-        abort_step(
+        *end_steps(
             "Abort the transactions that are still open on the new leader. Their markers were "
             "truncated",
             cannot="a transaction that was committed: save its records first (read_uncommitted)",

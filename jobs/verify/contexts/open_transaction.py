@@ -7,6 +7,7 @@ write that belongs to no transaction at all.
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from jobs.model.ending import runs_here
 from jobs.model.set_back_clocks import came_twice, covers_once, once
 from jobs.model.state_names import named
 from jobs.verify.conditions import missing_behind, one_instant
@@ -14,7 +15,6 @@ from schemas.coordinator_states import (
     COMPLETE_ABORT,
     COMPLETE_COMMIT,
     EMPTY,
-    IN_TRANSACTION,
     ONGOING,
     PREPARE_ABORT,
     PREPARE_COMMIT,
@@ -95,13 +95,6 @@ def _went_on(epoch: str) -> Column:
     )
     went_on: Column = (_epoch_of_coordinator() > F.col(epoch)) & (~decides | of_later_data)
     return went_on
-
-
-def runs_here() -> Column:
-    """Whether the last record of the coordinator runs a transaction that lists the partition."""
-    listed = F.array_contains("coordinator.partitions", F.concat_ws("-", "topic", "partition"))
-    active = F.col("coordinator.state").isin(*named(*IN_TRANSACTION))
-    return surely(active & listed)
 
 
 def _is_two_phase_commit() -> Column:

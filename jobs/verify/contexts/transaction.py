@@ -6,6 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.model.coordinator_log import CoordinatorLog
+from jobs.model.ending import runs_here
 from jobs.model.set_back_clocks import latest_reading
 from jobs.spark.joins import small
 from jobs.spark.kept import Kept
@@ -42,7 +43,6 @@ from jobs.verify.contexts.open_transaction import (
     log_columns,
     logs_later,
     overdue,
-    runs_here,
     start_untold,
     unmarked_decision,
 )

@@ -143,8 +143,16 @@ CHECK = Check(
     ),
     remedy=lambda: text(
         "Records of producer {producer_id} from offset {lacking_first} on stay open until its next "
-        "marker. They then have that marker's outcome instead of {decision}. If the transaction "
-        "is still open, abort it with kafka-transactions.sh. Look for data that were lost with "
-        "the marker. Correct the results of consumers of {topic}-{partition}."
+        "marker. They then have that marker's outcome instead of {decision}. If they are still "
+        "open, and kafka-transactions.sh describe shows no transaction of {transactional_id} that "
+        "is Ongoing or prepared with this partition, {abort}. Look for data that were lost with "
+        "the marker. Correct the results of consumers of {topic}-{partition}.",
+        abort=F.when(
+            F.col("commit"),
+            F.lit(
+                "let the next COMMIT of the producer there deliver them, or save them "
+                "(isolation.level=read_uncommitted) and then abort them with kafka-transactions.sh"
+            ),
+        ).otherwise(F.lit("abort them with kafka-transactions.sh")),
     ),
 )

@@ -22,7 +22,7 @@ from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
 from jobs.verify.conditions import begun_and_gone, judged_on_a_longer_copy
-from jobs.verify.remedies import abort_command
+from jobs.verify.remedies import end_open_data
 from jobs.verify.verdict import (
     DUMP_BEFORE_EVENT,
     MISSING_RANGE,
@@ -63,5 +63,5 @@ CHECK = Check(
         "{first_offset} is open in {topic}-{partition}, but its coordinator has completed it. "
         "{transactional_id} is in state {coordinator_state} with a higher epoch."
     ),
-    remedy=abort_command,
+    remedy=end_open_data,
 )

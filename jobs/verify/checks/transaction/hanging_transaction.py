@@ -31,7 +31,7 @@ from jobs.verify.conditions import (
     unstable_tail,
 )
 from jobs.verify.contexts.open_transaction import end_may_be_lost, is_decided, is_unended
-from jobs.verify.remedies import abort_command
+from jobs.verify.remedies import end_open_data
 from jobs.verify.verdict import (
     DUMP_BEFORE_EVENT,
     MISSING_RANGE,
@@ -83,5 +83,5 @@ CHECK = Check(
         "there.",
         minutes=F.floor(F.col("age_ms") / 60000),
     ),
-    remedy=abort_command,
+    remedy=end_open_data,
 )

@@ -27,7 +27,7 @@ from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
 from jobs.verify.conditions import judged_on_a_longer_copy, unstable_tail
-from jobs.verify.remedies import abort_command
+from jobs.verify.remedies import end_open_data
 from jobs.verify.verdict import (
     CLOCK_SKEW,
     DUMP_BEFORE_EVENT,
@@ -105,5 +105,5 @@ CHECK = Check(
         )
         .otherwise(F.lit("No marker will end these data.")),
     ),
-    remedy=abort_command,
+    remedy=end_open_data,
 )

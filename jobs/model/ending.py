@@ -1,0 +1,113 @@
+"""May open data be aborted, by which command, and what is lost: one answer for all who advise.
+
+`udfs.rules.ending` decides; here are the same questions to columns and to rows of tables, and the
+words for the answers. Remedies of findings, repair plans and `explain` have them from here.
+"""
+
+from typing import Any
+
+import numpy as np
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from jobs.model import commands
+from jobs.model.state_names import named
+from schemas.coordinator_states import COMPLETE_ABORT, IN_TRANSACTION, PREPARE_ABORT, PREPARE_COMMIT
+from udfs.rules.ending import ended_by, is_decided_abort
+from udfs.rules.logic import surely
+
+Row = dict[str, Any]
+
+# `udfs.rules.ending`, by number, as the table consequence names them.
+NAMES = ("decided", "running", "abort", "save_and_abort")
+PREPARED = named(PREPARE_COMMIT, PREPARE_ABORT)
+
+DO_NOT_DECIDED = (
+    "Do not abort it: the coordinator has decided a transaction that lists this partition. Its "
+    "marker is due, and ends all of these records."
+)
+DO_NOT_RUNNING = (
+    "Do not abort it: the coordinator runs a transaction that lists this partition. An abort by "
+    "hand drops its records, too, and its producer can still commit without them. Its own marker "
+    "ends all of these records."
+)
+# What the marker of the running transaction does to those that are not its own.
+FOREIGN = (
+    "Records in front that were to be aborted become visible with its COMMIT. If that must not be, "
+    "stop the producer and start it again with its transactional id: its coordinator then aborts "
+    "the transaction. Save records in front that were committed, or may have been "
+    "(isolation.level=read_uncommitted): its ABORT drops them, and its COMMIT delivers them."
+)
+SAVE_FIRST = (
+    "First save its records (they can be read with isolation.level=read_uncommitted): they were "
+    "committed, or may have been, and no tool can write a COMMIT marker. The producer's next "
+    "COMMIT in this partition delivers them, too; an abort drops them."
+)
+UNCHANGED = (
+    "describe-producers lists the transaction with this start offset and producer id, and describe "
+    "shows no transaction of its transactional id that is Ongoing or prepared with this partition"
+)
+
+
+def runs_here(coordinator: str = "coordinator") -> Column:
+    """Whether the last record of the coordinator runs a transaction that lists the partition.
+
+    Prepared ones run, too. `coordinator`: a struct with its columns, beside topic and partition.
+    """
+    listed = F.array_contains(f"{coordinator}.partitions", F.concat_ws("-", "topic", "partition"))
+    active = F.col(f"{coordinator}.state").isin(*named(*IN_TRANSACTION))
+    return surely(active & listed)
+
+
+def ending(
+    coordinator: str,
+    epoch: str,
+    owes_commit: Column | None = None,
+    owes_abort: Column | None = None,
+) -> Column:
+    """What ends the open data of a row: a number of `udfs.rules.ending`.
+
+    `epoch`: the column with the highest epoch of the data; for `owes_commit` and `owes_abort` see
+    `is_decided_abort`, null where nothing is owed.
+    """
+    state = F.col(f"{coordinator}.state")
+    raised = F.col(f"{coordinator}.producer_epoch") - F.col(epoch)
+    no = F.lit(False)
+    aborted = is_decided_abort(
+        surely(no if owes_commit is None else owes_commit),
+        surely(no if owes_abort is None else owes_abort),
+        surely(state.isin(*named(COMPLETE_ABORT))),
+        F.coalesce(raised, F.lit(0)),
+    )
+    number: Column = ended_by(
+        runs_here(coordinator), surely(state.isin(*PREPARED)), surely(aborted)
+    )
+    return number
+
+
+def covers(owner: Row | None, place: str) -> bool:
+    """`runs_here` of a row of coordinator_txn. `place`: topic-partition."""
+    running = owner is not None and owner["state"] in named(*IN_TRANSACTION)
+    return bool(running and owner and place in (owner["partitions"] or ()))
+
+
+def ending_of(
+    owner: Row | None, place: str, epoch: int, owes_commit: bool, owes_abort: bool
+) -> int:
+    """`ending` of open data with that highest epoch; `owner`: row of coordinator_txn, or None."""
+    state = None if owner is None else owner["state"]
+    raised = 0 if owner is None else (owner["producer_epoch"] or 0) - epoch
+    aborted = is_decided_abort(
+        np.bool_(owes_commit),
+        np.bool_(owes_abort),
+        np.bool_(state in named(COMPLETE_ABORT)),
+        np.int64(raised),
+    )
+    return int(ended_by(np.bool_(covers(owner, place)), np.bool_(state in PREPARED), aborted))
+
+
+def older_epoch(transaction_version: Column, coordinator_epoch: Column) -> Column:
+    """The coordinator epoch for `commands.ABORT_BY_PRODUCER`; null where no broker needs that."""
+    surely_newer = surely(commands.takes_a_start(transaction_version))
+    given = commands.given_coordinator_epoch(F.coalesce(coordinator_epoch, F.lit(-1)))
+    return F.when(~surely_newer, given)
