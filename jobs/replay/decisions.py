@@ -67,7 +67,7 @@ def decisions(txn_log_records: DataFrame) -> DataFrame:
     otherwise = missing & ended_otherwise(step_of(""), step_of("next."))
     goes_on = gave_way(step_of(""), step_of("next.")) | surely(otherwise)
     starts = F.col("start_ms"), F.col("next.start_ms")
-    unseen = carried_out_unseen(F.col("next.status"), *starts, completed, goes_on)
+    unseen = carried_out_unseen(F.col("next.status"), *starts, surely(completed), goes_on)
     prepared = F.col("status").isin(PREPARE_COMMIT, PREPARE_ABORT) & ~F.col("decided")
     return stepped.filter(prepared).select(
         F.col("partition_index").alias("coordinator_index"),

@@ -57,7 +57,7 @@ for intervals in order).
 """
 
 from schemas.coordinator_states import AT_REST, ONGOING, PREPARE_ABORT, PREPARE_COMMIT
-from udfs.rules.logic import Values, is_in, surely
+from udfs.rules.logic import Values, is_in
 from udfs.rules.memory import at_least_later
 
 # status of a Complete record minus that of its Prepare record.
@@ -85,7 +85,7 @@ def carried_out_unseen(
     """
     told = (start_ms >= -1) & (next_start_ms >= -1)
     later = is_in(next_state, (ONGOING, PREPARE_COMMIT, PREPARE_ABORT)) & told
-    return surely(is_in(next_state, AT_REST) | later) & ~surely(completed) & ~surely(gave_way)
+    return (is_in(next_state, AT_REST) | later) & ~completed & ~gave_way
 
 
 def raised(marker_epoch: Values, data_epoch: Values) -> Values:
