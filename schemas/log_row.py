@@ -191,6 +191,12 @@ DECISION = table(
         "offset of the next record of its id, if that shows that the decision had no effect: the "
         "transaction goes on, or ended with the other outcome; else null",
     ),
+    long(
+        "went_on_at",
+        "offset of the next record of its id, if that is of no more of the transaction: it was "
+        "carried out, and its Complete record is lost; else null",
+    ),
+    long("went_on_ms", "timestamp of that record, ms; null for none"),
 )
 """What a Prepare record decided."""
 

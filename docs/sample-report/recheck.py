@@ -2111,8 +2111,21 @@ def decisions(
     return list(found.values())
 
 
+def went_on_unseen(case: Case, record: Proof) -> Entry | None:
+    """The record with which an id went on behind a decision whose Complete record is lost."""
+    behind = next((one for one in following(case, record) if one.readable), None)
+    inside = range(record.batch.base, record.batch.last + 1)
+    of_log = case.dump.entries([record.path.parent], behind.transactional_id) if behind else []
+    prepare = next((one for one in of_log if one.offset in inside), None)
+    if behind is None or prepare is None or prepare.state is None or gave_way(prepare, behind):
+        return None
+    if behind.state is None or behind.state.state not in COMPLETE:
+        return behind
+    return None if behind.state.start_ms == prepare.state.start_ms else behind
+
+
 def lacks_marker(case: Case) -> bool | None:
-    """A completed decision lists the partition, and no marker of it is in this copy."""
+    """A decision that was carried out lists the partition, and has no marker in this copy."""
     state = prepared(case)
     if state is None:
         return None
@@ -2120,8 +2133,9 @@ def lacks_marker(case: Case) -> bool | None:
         return False
     data, record = case.proofs[0], case.proofs[-1]
     kind = int(state.state == PREPARE_COMMIT)
-    after = next(iter(following(case, record)), None)
-    if after is None or after.state is None or after.state.state not in COMPLETE:
+    after, unseen = next(iter(following(case, record)), None), went_on_unseen(case, record)
+    completed_by = after is not None and after.state and after.state.state in COMPLETE
+    if after is None or not (completed_by or unseen):
         raise HoldsError("the decision is not followed by its Complete record in this copy")
     if TXN_LOG in data.path.parent.name:
         # Data and marker are both gone; that the copy held something older is the audit's word.
@@ -2131,6 +2145,11 @@ def lacks_marker(case: Case) -> bool | None:
         copy, begin = case.copy(data), data.batch.base
     # Offsets that are missing behind the data hold no marker in this copy, either.
     copy.require_readable(begin)
+    if unseen:
+        # Which attempt took effect is not known: a marker of either outcome and any epoch may be.
+        begun, gone_on = record.batch.newest, unseen.moment_ms
+        ends = [one.batch.newest for one in copy.of(state.producer) if one.ends]
+        return not any(begun <= moment <= gone_on for moment in ends)
     found = [o for o in copy.of(state.producer) if o.kind == kind and o.batch.epoch == state.epoch]
     if state.client_version >= 2 and not found:
         return True

@@ -12,7 +12,7 @@ from schemas.coordinator_states import (
     PREPARE_COMMIT,
 )
 from udfs.rules.absence import none_between
-from udfs.rules.attribution import took_effect
+from udfs.rules.attribution import carried_out_unseen, took_effect
 from udfs.rules.coordinator_step import (
     NO_RECORD,
     TRANSACTION_VERSION_2,
@@ -66,6 +66,8 @@ def decisions(txn_log_records: DataFrame) -> DataFrame:
     prepare, before_it = recorded(""), recorded("before.")
     otherwise = missing & ended_otherwise(step_of(""), step_of("next."))
     goes_on = gave_way(step_of(""), step_of("next.")) | surely(otherwise)
+    starts = F.col("start_ms"), F.col("next.start_ms")
+    unseen = carried_out_unseen(F.col("next.status"), *starts, surely(completed), goes_on)
     prepared = F.col("status").isin(PREPARE_COMMIT, PREPARE_ABORT) & ~F.col("decided")
     return stepped.filter(prepared).select(
         F.col("partition_index").alias("coordinator_index"),
@@ -90,6 +92,8 @@ def decisions(txn_log_records: DataFrame) -> DataFrame:
         F.when(completed, F.col("next.leader_epoch")).alias("complete_leader_epoch"),
         F.col("next").isNull().alias("pending"),
         F.when(goes_on, F.col("next.offset")).alias("gave_way_at"),
+        F.when(unseen, F.col("next.offset")).alias("went_on_at"),
+        F.when(unseen, F.col("next.timestamp")).alias("went_on_ms"),
     )
 
 
@@ -97,8 +101,8 @@ def with_what_is_replicated(decided: DataFrame, partition_info: DataFrame) -> Da
     """`pending` of decisions, also where nothing that is replicated follows on the record.
 
     A coordinator that was replaced without knowing may have gone on with the transaction. What it
-    wrote after its high watermark is truncated, and the next one carries the decision out. Added:
-    told_by_another, see `udfs.rules.extent`.
+    wrote after its high watermark is truncated, and the next one carries the decision out. Nor does
+    the id go on with such a record (`went_on_at`). Added: told_by_another, see `udfs.rules.extent`.
     """
     copies = partition_info.select(
         F.col("partition_index").alias("coordinator_index"), "stable_below", "outlasted"
@@ -106,9 +110,11 @@ def with_what_is_replicated(decided: DataFrame, partition_info: DataFrame) -> Da
     replicated = is_replicated(F.col("prepare_offset"), F.col("stable_below"))
     told = surely(is_told_by_another(replicated, F.col("outlasted")))
     taken_back = ~is_replicated(F.col("gave_way_at"), F.col("stable_below"))
+    kept = surely(is_replicated(F.col("went_on_at"), F.col("stable_below")))
     return (
         decided.join(small(copies), on="coordinator_index", how="left")
         .withColumn("pending", F.col("pending") | surely(taken_back))
+        .withColumn("went_on_at", F.when(kept, F.col("went_on_at")))
         .withColumn("told_by_another", told)
         .drop("stable_below", "outlasted")
     )

@@ -13,11 +13,15 @@ from pyspark.sql import SparkSession
 from schemas.coordinator_states import (
     COMPLETE_ABORT,
     COMPLETE_COMMIT,
+    EMPTY,
     ONGOING,
     PREPARE_ABORT,
     PREPARE_COMMIT,
 )
 from udfs.rules import attribution
+
+# Below every moment that a record may hold.
+NOT_TOLD = -2
 
 
 @pytest.mark.parametrize(
@@ -35,6 +39,32 @@ def test_a_decision_took_effect_if_its_complete_record_is_next(
     status: int, follows: int, effect: bool
 ) -> None:
     assert attribution.took_effect(np.int64(status), np.int64(follows)) == effect
+
+
+@pytest.mark.parametrize(
+    ("follows", "start", "unseen"),
+    [
+        (EMPTY, -1, True),
+        (COMPLETE_ABORT, 9, True),
+        (ONGOING, 9, True),
+        (PREPARE_ABORT, 9, True),
+        # A text that does not tell the start, a tombstone, and states that only newer brokers know.
+        (ONGOING, NOT_TOLD, False),
+        (NOT_TOLD, NOT_TOLD, False),
+        (7, 9, False),
+    ],
+)
+def test_a_decision_was_carried_out_unseen_by_the_record_behind_it(
+    follows: int, start: int, unseen: bool
+) -> None:
+    def told(completed: bool, gave_way: bool) -> bool:
+        state, begun, behind = np.int64(follows), np.int64(5), np.int64(start)
+        known = np.bool_(completed), np.bool_(gave_way)
+        return bool(attribution.carried_out_unseen(state, begun, behind, *known))
+
+    assert told(completed=False, gave_way=False) is unseen
+    assert not told(completed=True, gave_way=False)
+    assert not told(completed=False, gave_way=True)
 
 
 def test_the_epoch_of_a_marker_tells_its_protocol() -> None:

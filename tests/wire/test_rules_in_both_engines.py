@@ -48,6 +48,7 @@ RULES: tuple[tuple[Callable[..., Any], str], ...] = (
     (absence.ids_fit, "nn"),
     (absence.partitions_proven, "nffnn"),
     (attribution.took_effect, "nn"),
+    (attribution.carried_out_unseen, "nnnff"),
     (attribution.is_copied_later, "nnf"),
     (attribution.one_transaction_an_epoch, "n"),
     (attribution.is_unended, "nn"),

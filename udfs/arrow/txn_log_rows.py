@@ -14,7 +14,7 @@ from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.rows import RowBuilder, Rows
 from udfs.arrow.txn_log_columns import UsualColumns
 from udfs.arrow.txn_log_unusual import RECORD, Unusual, unusual_records
-from udfs.rules.attribution import took_effect
+from udfs.rules.attribution import carried_out_unseen, took_effect
 from udfs.rules.clock import counted_pause
 from udfs.rules.coordinator_step import (
     TRANSACTION_VERSION_2,
@@ -199,6 +199,9 @@ class _Split:
         )
         step, next_step = states.at(some).step(), states.at(after).step()
         none = ~(took_effect(status, next_step.state) & is_completed_by(step, next_step))
+        goes_on = gave_way(step, next_step)
+        starts = step.start_ms, next_step.start_ms
+        seen = ~carried_out_unseen(next_step.state, *starts, ~none, goes_on)
         columns = usual.columns(some)
         return {
             "record_position": columns["position"],
@@ -219,7 +222,9 @@ class _Split:
             "complete_timestamp": pa.array(usual.timestamp[after], mask=none),
             "complete_leader_epoch": pa.array(usual.leader_epoch[after], mask=none),
             "pending": pa.array(np.zeros(some.size, dtype=np.bool_)),
-            "gave_way_at": pa.array(usual.offset[after], mask=~gave_way(step, next_step)),
+            "gave_way_at": pa.array(usual.offset[after], mask=~goes_on),
+            "went_on_at": pa.array(usual.offset[after], mask=seen),
+            "went_on_ms": pa.array(usual.timestamp[after], mask=seen),
         }
 
 

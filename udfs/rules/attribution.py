@@ -56,7 +56,8 @@ several decisions in a row may have led to must not be fewer than those decision
 for intervals in order).
 """
 
-from udfs.rules.logic import Values
+from schemas.coordinator_states import AT_REST, ONGOING, PREPARE_ABORT, PREPARE_COMMIT
+from udfs.rules.logic import Values, is_in
 from udfs.rules.memory import at_least_later
 
 # status of a Complete record minus that of its Prepare record.
@@ -69,6 +70,22 @@ SENT_AGAIN_MS = 300_000
 def took_effect(status: Values, next_status: Values) -> Values:
     """Whether a Prepare record was carried out; null where it is the last of its id."""
     return next_status == status + COMPLETES
+
+
+def carried_out_unseen(
+    next_state: Values, start_ms: Values, next_start_ms: Values, completed: Values, gave_way: Values
+) -> Values:
+    """Whether a decision was carried out by the next record of its id, its Complete record lost.
+
+    That record is its Complete record (`completed`) or shows that it had no effect (`gave_way`), or
+    else it is of a later transaction, or of none. By then each listed partition has a marker: of
+    this decision or of one that is lost, too (`TransactionMarkerChannelManager`). Where a text does
+    not tell the start, a transaction may be the same one, and go on. A tombstone counts for nothing
+    here: its append may have failed late, and it names no transaction.
+    """
+    told = (start_ms >= -1) & (next_start_ms >= -1)
+    later = is_in(next_state, (ONGOING, PREPARE_COMMIT, PREPARE_ABORT)) & told
+    return (is_in(next_state, AT_REST) | later) & ~completed & ~gave_way
 
 
 def raised(marker_epoch: Values, data_epoch: Values) -> Values:

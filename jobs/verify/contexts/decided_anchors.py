@@ -208,11 +208,12 @@ def _held() -> list[Column]:
     # The cleaner keeps the marker of data that are still there.
     own_data = F.col("own_data_last").isNotNull() & F.col("short_place").isNull()
     known_from = F.coalesce(F.when(own_data, F.col("own_data_last")), in_time, by_order, held_from)
-    # A decision's markers have the epoch of its Prepare record.
+    # A decision's markers have the epoch of its Prepare record, if that is the one in effect.
+    epoch = F.when(~F.col("short_unseen"), F.col("marker_epoch"))
     anchor = F.when(short, by_order).otherwise(known_from)
     searched_from = F.greatest(anchor, F.col("behind_marker")) + 1
     gone = F.when(own_data, lost_between(searched_from, held_to)).otherwise(
-        marker_missing_between(searched_from, held_to, F.col("marker_epoch"))
+        marker_missing_between(searched_from, held_to, epoch)
     )
     return [
         held_from.alias("held_from"),

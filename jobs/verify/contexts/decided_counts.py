@@ -133,7 +133,7 @@ def _keys(rows: DataFrame, shown: Column, tolerance: Column) -> DataFrame:
             F.first("set_backs").alias("set_backs"),
             F.first("alone_in_cluster").alias("alone_in_cluster"),
             F.max(too_many).alias("too_many"),
-            F.max(_runs_from()).alias("runs_from"),
+            F.max(runs_from()).alias("runs_from"),
         )
         .withColumns(
             {
@@ -150,7 +150,7 @@ def _lacks_any_markers() -> Column:
     return lacks
 
 
-def _runs_from() -> Column:
+def runs_from() -> Column:
     """Since when its id runs a transaction of the epoch that lists the partition, ms.
 
     Of the coordinator's clock; negative where no record tells it, null where none runs.
@@ -281,7 +281,7 @@ def _events(
 def _decision_events(keys: DataFrame, decided: DataFrame, tolerance: Column) -> DataFrame:
     """ALLOWED to LATEST of each decision.
 
-    own: the markers of the decision have the epoch of the key; due, due_as_read: see `_due`;
+    own: the markers of the decision have the epoch of the key; due, due_as_read: see `is_due`;
     surely_from, surely_to: the earliest prepare_timestamp and the latest complete_timestamp that
     it may have had.
     """
@@ -294,9 +294,9 @@ def _decision_events(keys: DataFrame, decided: DataFrame, tolerance: Column) -> 
     last = latest(surely_to + F.col("apart_ms"), tolerance, "kept_apart")
     # What is older than the first decision of one outcome may be later than those of the other.
     whole_from, as_read = _of_outcome("whole_from"), _of_outcome("whole_from_as_read")
-    due = _due(surely_from, surely_to, whole_from)
+    due = is_due(surely_from, surely_to, whole_from)
     due &= ~came_twice_within(opens, closes, tolerance, "misleading")
-    due_as_read = _due(prepared, completed, as_read)
+    due_as_read = is_due(prepared, completed, as_read)
     of_decision = F.struct(
         "complete_offset",
         place_number("record_file_index", "record_position").alias("place"),
@@ -344,7 +344,7 @@ def _decision_events(keys: DataFrame, decided: DataFrame, tolerance: Column) -> 
     )  # fmt: skip
 
 
-def _due(prepared: Column, completed: Column, whole_from: Column) -> Column:
+def is_due(prepared: Column, completed: Column, whole_from: Column) -> Column:
     """Whether the marker of a decision must be in the copy, as that is whole around it.
 
     `prepared`, `completed`: of its Prepare and its Complete record, ms.

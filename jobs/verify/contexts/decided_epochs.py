@@ -232,7 +232,8 @@ def with_other_outcome(rows: DataFrame) -> DataFrame:
         & is_replicated(F.col("complete_offset"), F.col("coordinator_stable_below"))
     )
     short = short_placed & F.col("held_from").isNotNull() & ~F.col("marker_missing")
-    short &= ~F.col("short_as_read")
+    # Of one that was carried out unseen the outcome is not known for sure.
+    short &= ~F.col("short_as_read") & ~F.col("short_unseen")
     shared = ~surely(F.col("decided_with_transaction_version_1") == F.lit(False))
     replaces = (
         F.col("prepares").isNull()

@@ -44,6 +44,7 @@ OF_PREPARES = {
     "with_transaction_version_1": F.max,
     "with_transaction_version_2": F.max,
     "pending": F.max,
+    "unseen": F.sum,
 }
 OF_MARKERS = {
     "markers": F.sum,
@@ -146,6 +147,7 @@ def _prepared(decided: DataFrame, partition_info: DataFrame) -> DataFrame:
             (~F.col("transaction_version_2")).cast("int").alias("with_transaction_version_1"),
             F.col("transaction_version_2").cast("int").alias("with_transaction_version_2"),
             F.col("pending").cast("int").alias("pending"),
+            F.col("went_on_at").isNotNull().cast("long").alias("unseen"),
         )
     )
 
@@ -386,4 +388,5 @@ def regular() -> Column:
     )
     contradicted = (F.col("contradicted") == 1) | (F.col("contradicted_early") == 1)
     undecidable = ~is_prepared & (F.col("decidable") == 0) & ~contradicted
-    return (is_prepared & is_marked & agrees) | undecidable
+    seen = F.col("unseen") == 0
+    return (is_prepared & is_marked & agrees & seen) | undecidable

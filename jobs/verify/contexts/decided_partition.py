@@ -29,6 +29,7 @@ from jobs.verify.contexts.decided_matching import (
     regular,
     with_last_outcomes,
 )
+from jobs.verify.contexts.decided_unseen import with_unseen
 from jobs.verify.contexts.decided_window import with_window
 from jobs.verify.contexts.transaction import Ages
 from schemas.topics import TXN_LOG_TOPIC
@@ -58,7 +59,7 @@ class Decided:
 
 
 def _decisions(decided: DataFrame, several_copies: bool) -> DataFrame:
-    names = ("prepare_timestamp", "start_ms", "complete_timestamp")
+    names = ("prepare_timestamp", "start_ms", "complete_timestamp", "went_on_ms")
     safe = decided.withColumns(
         {name: F.when(F.col(name).isNotNull(), clipped(name)) for name in names}
     )
@@ -144,6 +145,18 @@ def _replica_offsets(placed: DataFrame) -> DataFrame:
     ).agg(F.max("marker_offset").alias("replica_offset"))
 
 
+def _with_all_counts(
+    in_copies: DataFrame,
+    decided: DataFrame,
+    markers: DataFrame,
+    tolerance: Column,
+    keep: Callable[[DataFrame], DataFrame],
+) -> DataFrame:
+    """`with_counts`, and `with_unseen` of decisions that cannot be counted."""
+    counts = with_counts(in_copies, decided, markers, tolerance)
+    return keep(with_unseen(counts, in_copies, decided, markers, tolerance, keep))
+
+
 def decided_partition_context(
     given: Decided, partition_info: DataFrame, files: DataFrame, ages: Ages
 ) -> Context:
@@ -160,12 +173,12 @@ def decided_partition_context(
     record of its id. decidable: a decision with this epoch would be in the coordinator's log.
     unraised_*, raised_*: the first marker with the epoch of its own data, or a higher one; wrong_*:
     the one of the two that the transaction.version of the decision does not write. stale_*,
-    undecided_*, short_*, odd_*: see `with_counts`; early_*, misfit_*: see `decided_findings`.
-    committed_*: the Prepare record that committed data of the marker's epoch here, under version 2.
-    decided_*: Prepare records of the producer id and epoch, whatever they list. contradicted: see
-    `with_last_outcomes`. lacking_*: the decision whose marker is not there. goes_on: replicated
-    data of a later epoch are there. copied_later, history_later, history_after_all: which copies
-    are later than the Complete record and the markers, see `decided_anchors`.
+    undecided_*, short_*, odd_*: see `with_counts`; unseen: see `with_unseen`; early_*, misfit_*:
+    see `decided_findings`. committed_*: the Prepare record that committed data of the marker's
+    epoch here, under version 2. decided_*: Prepare records of the producer id and epoch, whatever
+    they list. contradicted: see `with_last_outcomes`. lacking_*: the decision without its marker.
+    goes_on: replicated data of a later epoch are there. copied_later, history_*: which copies are
+    later than the Complete record and the markers, see `decided_anchors`.
     """
     copies, coordinators = _copies(partition_info), _coordinators(partition_info)
     markers = given.markers.withColumn("marker_timestamp", clipped("marker_timestamp"))
@@ -208,7 +221,7 @@ def decided_partition_context(
             small(ended), on=["partition_index", "coordinator_partition"], how="left"
         )
         in_copies = given.keep(with_copies(beside, tolerance))
-        counted = given.keep(with_counts(in_copies, decided, markers, tolerance))
+        counted = _with_all_counts(in_copies, decided, markers, tolerance, given.keep)
         placed_between = with_window(counted, gapped, markers, tolerance)
         anchored = given.keep(with_anchors(placed_between, tolerance))
         return with_findings(anchored, markers, files, ages)

@@ -93,8 +93,8 @@ def with_window(
     nothing is looked for.
     """
     lacking = rows.filter(
-        F.col("complete_offset").isNotNull()
-        & (F.col("markers").isNull() | F.col("short_place").isNotNull())
+        (F.col("complete_offset").isNotNull() & F.col("markers").isNull())
+        | F.col("short_place").isNotNull()
     )
     in_gapped = lacking.join(small(gapped), on="partition_index", how="left_semi")
     found = nearest_markers(_moments(in_gapped, tolerance), markers, KEY, tolerance)

@@ -1,7 +1,9 @@
 """A completed transaction has no marker in a partition that it lists.
 
 What it finds: a Complete record in `__transaction_state` whose Prepare record lists a partition
-without a marker of that producer id and epoch.
+without a marker of that producer id and epoch. Where the Complete record is lost and the id went
+on, a marker of the producer, of either outcome, must lie between the Prepare record and the record
+with which the id went on.
 
 Why it is wrong: the coordinator completes a transaction only after every listed partition has its
 marker. Without the marker the records there stay open until the producer's next marker and then
@@ -20,7 +22,8 @@ coordinator's log that are lost or compacted away, or if the data came so late t
 have gone with the head of the log. There decisions and markers are also counted: each of several
 transactions with one epoch has its own marker, from its Prepare to its Complete record. Where a
 clock was set back, a moment that it came to twice counts as early and as late as it may have been;
-what only the moments show as they were read is inconclusive.
+what only the moments show as they were read is inconclusive. So it is where a Complete record is
+lost, unless markers of the decisions beside it show that the clocks agree.
 
 If the copy of the partition is older than the Complete record, or is that of a follower that may
 lag, the finding is inconclusive. If another replica wrote the marker after the end of this copy,
@@ -66,7 +69,9 @@ CHECK = Check(
         explained(
             OTHER_OUTCOME,
             lambda: (
-                F.col("other_outcome") | F.col("committed_undecided_instead") | F.col("replaced")
+                (F.col("other_outcome") & ~F.col("short_unseen"))
+                | F.col("committed_undecided_instead")
+                | F.col("replaced")
             ),
         ),
         explained(
@@ -100,6 +105,10 @@ CHECK = Check(
     expected=lambda: text("{decision} marker of epoch {marker_epoch}"),
     found=lambda: (
         F.when(
+            F.col("short_unseen"),
+            text("no marker of the producer between the two records of the coordinator"),
+        )
+        .when(
             F.col("short_place").isNotNull() & (F.col("markers") >= F.col("completes")),
             text("no {decision} marker of that epoch between Prepare and Complete record"),
         )
@@ -117,10 +126,20 @@ CHECK = Check(
         Proof("the first batch of the transaction, or where its data and marker were lost"),
         Proof("the Prepare record", "lacking_file", "lacking_position", "lacking_length"),
     ),
-    message=lambda: text(
-        "The coordinator decided {decision} for transaction {transactional_id} (producer "
-        "{producer_id}) and completed it (Complete record at offset {lacking_complete} of "
-        "__transaction_state-{coordinator_partition}). {topic}-{partition} has no marker of it."
+    message=lambda: F.when(
+        F.col("short_unseen"),
+        text(
+            "The coordinator decided {decision} for transaction {transactional_id} (producer "
+            "{producer_id}), and the id went on (record at offset {lacking_complete} of "
+            "__transaction_state-{coordinator_partition}; the Complete record before it is lost). "
+            "{topic}-{partition} has no marker of the transaction, of either outcome."
+        ),
+    ).otherwise(
+        text(
+            "The coordinator decided {decision} for transaction {transactional_id} (producer "
+            "{producer_id}) and completed it (Complete record at offset {lacking_complete} of "
+            "__transaction_state-{coordinator_partition}). {topic}-{partition} has no marker of it."
+        )
     ),
     remedy=lambda: text(
         "Records of producer {producer_id} from offset {lacking_first} on stay open until its next "
