@@ -1532,18 +1532,35 @@ def epoch_jump(a: State, b: State) -> bool:
     return rise > 1 or (rise == 1 and (keeps or used_up)) or lazy
 
 
-def lower_epoch(case: Case) -> bool | None:
-    """The producer epoch goes down; behind a tombstone, against the record before that."""
-    told, proof = states(case), case.proofs[-1]
-    state = told[-1]
-    if state is None or len(told) < 2:
-        return None
-    before = told[0]
+def before_tombstone(case: Case) -> State:
+    """The record of the id before that of the finding; behind a tombstone, the one before that."""
+    before, proof = states(case)[0], case.proofs[-1]
     if before is None:
         behind = [e for e in mine(case, [proof.path.parent]) if e.offset < proof.batch.base]
         before = next((one.state for one in reversed(behind) if one.state), None)
     if before is None:
         raise HoldsError("no record of the id with a producer epoch lies before the tombstone")
+    return before
+
+
+def jumps(case: Case) -> bool | None:
+    """The epoch rises too far; behind a tombstone a new producer id does not begin at 0."""
+    told = states(case)
+    state = told[-1]
+    if state is None or len(told) < 2:
+        return None
+    before = before_tombstone(case)
+    anew = told[0] is None and before.producer != state.producer and state.epoch > 0
+    return anew or epoch_jump(before, state)
+
+
+def lower_epoch(case: Case) -> bool | None:
+    """The producer epoch goes down; behind a tombstone, against the record before that."""
+    told = states(case)
+    state = told[-1]
+    if state is None or len(told) < 2:
+        return None
+    before = before_tombstone(case)
     return before.producer == state.producer and state.epoch < before.epoch
 
 
@@ -3145,7 +3162,7 @@ CLAIMS: dict[str, Claim] = {
         lambda a, b: b.state in COMPLETE and a.state not in PREPARED
     ),
     "txnlog_epoch_invalid": of_state(lambda s: s.epoch < 0),
-    "txnlog_epoch_jump": of_states(epoch_jump),
+    "txnlog_epoch_jump": jumps,
     "txnlog_first_epoch_nonzero": all_of(of_state(lambda s: s.epoch > 0), first_of_id),
     "txnlog_invalid_transition": invalid_step,
     "txnlog_partitions_invalid": places_invalid,

@@ -188,8 +188,20 @@ def lacks_raise() -> Column:
 
 
 def most_raise() -> Column:
-    """By how much the step from the record before raises the epoch at most."""
-    answer: Column = rules.most_raise(_step(), _step("previous"))
+    """By how much the step raises the epoch at most; behind a tombstone, from what is before it."""
+    before = Step(*[before_tombstone(name) for name in NAMES])
+    answer: Column = rules.most_raise(_step(), before)
+    return answer
+
+
+def begins_too_high() -> Column:
+    """Whether the record, behind a tombstone, has an epoch that nothing leads to.
+
+    No record is missing since the one before the tombstone, and the id had not had its producer id.
+    """
+    since = surely(none_between(counted("earlier."), counted()))
+    known = _behind_tombstone() & since & ~F.col("returns_to_producer_id")
+    answer: Column = known & rules.begins_too_high(_step(), _step("earlier"))
     return answer
 
 

@@ -28,6 +28,7 @@ from udfs.rules.coordinator_step import (
     Recorded,
     Step,
     begins_elsewhen,
+    begins_too_high,
     data_epoch,
     ended_otherwise,
     ends_running,
@@ -404,6 +405,29 @@ def test_a_step_raises_the_epoch_so_far(last: Step, record: Step, most: int) -> 
 
 
 @pytest.mark.parametrize(
+    ("earlier", "record", "too_high"),
+    [
+        (step(EMPTY), step(EMPTY, pid=2), False),
+        (step(EMPTY), step(EMPTY, pid=2, epoch=5), True),
+        # The tombstone failed late.
+        (step(EMPTY), step(EMPTY, epoch=1), False),
+        (step(EMPTY), step(EMPTY, epoch=2), True),
+        (step(COMPLETE_ABORT), step(ONGOING), False),
+        (step(COMPLETE_ABORT), step(ONGOING, epoch=1), True),
+        (step(EMPTY), step(PREPARE_ABORT, epoch=1, version=2), False),
+        # The new producer id failed late, too, and the one before it is in memory.
+        (step(EMPTY, pid=2), step(ONGOING, epoch=USED_UP), False),
+        (step(EMPTY, pid=2), step(PREPARE_ABORT, epoch=LAST, version=2), False),
+        (step(ONGOING), step(EMPTY, pid=2, epoch=5), False),
+    ],
+)
+def test_behind_a_tombstone_an_id_begins_or_goes_on(
+    earlier: Step, record: Step, too_high: bool
+) -> None:
+    assert holds(begins_too_high(record, earlier)) == too_high
+
+
+@pytest.mark.parametrize(
     ("last", "record", "kept"),
     [
         (step(PREPARE_ABORT, 1, LAST, 0, 2, 2), step(COMPLETE_ABORT, epoch=LAST, version=2), True),
@@ -474,6 +498,7 @@ def steps(row: dict) -> tuple[Step, Step]:  # type: ignore[type-arg]
     "rule",
     [
         lacks_raise,
+        begins_too_high,
         keeps_announced,
         takes_up,
         is_completed_by,

@@ -150,6 +150,22 @@ def most_raise(record: Step, last: Step) -> Values:
     return as_number(by_one) + as_number(surely(aborts & (last.state == ONGOING)))
 
 
+def begins_too_high(record: Step, earlier: Step) -> Values:
+    """Whether a record right behind a tombstone has an epoch that nothing leads to.
+
+    `earlier`: the record right in front of that. If the tombstone took effect, the id begins anew,
+    with another producer id at epoch 0 (`TransactionCoordinator.handleInitProducerId`). If its
+    append failed late, the step is taken from memory, which is that of `earlier` or older: the same
+    producer id, or the one before it, whose epochs were used up.
+    """
+    same = record.producer_id == earlier.producer_id
+    rise = record.producer_epoch - earlier.producer_epoch
+    further = same & (rise > most_raise(record, earlier))
+    anew = ~same & (record.producer_epoch > 0) & (record.producer_epoch < EXHAUSTED_EPOCH)
+    steps = (record.state >= EMPTY) & is_in(earlier.state, AT_REST)
+    return surely(steps & (further | anew)) & ~_two_phase(record, earlier)
+
+
 def keeps_announced(record: Step, last: Step) -> Values:
     """Whether a Complete record keeps its producer id where its Prepare record announced another.
 

@@ -4,7 +4,8 @@ What it finds: two records of an id and producer id with no record missing betwe
 transition, where the epoch rises by more than the transition allows: two into PrepareAbort behind
 Ongoing, one into PrepareAbort from rest, into PrepareCommit of transaction.version 2 and into
 Empty, none into any other record, nor into Empty from 32766 on, where InitProducerId gives out a
-new producer id. Or a decision under transaction.version 2 that does not raise it.
+new producer id. Or a decision under transaction.version 2 that does not raise it. Behind a
+tombstone the record before that counts, and another producer id begins at epoch 0.
 
 Why it is wrong: each transition raises the epoch by a fixed step. A larger step means that
 transitions are missing from the log. A decision without its step gives the next transaction the
@@ -27,6 +28,8 @@ from pyspark.sql import functions as F
 from jobs.verify.check import WARNING, Check, Proof, text
 from jobs.verify.conditions import unstable_tail
 from jobs.verify.transitions import (
+    before_tombstone,
+    begins_too_high,
     is_decoded,
     lacks_raise,
     may_follow,
@@ -49,37 +52,56 @@ def _stays() -> Column:
     return lacks_raise() & ~last
 
 
+def _jumps() -> Column:
+    """Whether the step from the record right before rises too far, or not at all."""
+    rise = F.col("producer_epoch") - F.col("previous.producer_epoch")
+    return (
+        F.col("adjacent")
+        & may_follow("previous")
+        & (F.col("producer_id") == F.col("previous.producer_id"))
+        & ((rise > most_raise()) | _stays())
+    )
+
+
+def _begins_anew() -> Column:
+    return F.col("producer_id") != before_tombstone("producer_id")
+
+
 CHECK = Check(
     code="txnlog_epoch_jump",
     severity=WARNING,
     context="coordinator_step",
     source="TransactionMetadata.prepareFenceProducerEpoch",
-    fires=lambda: (
-        is_decoded()
-        & F.col("adjacent")
-        & may_follow("previous")
-        & (F.col("producer_id") == F.col("previous.producer_id"))
-        & ((F.col("producer_epoch") - F.col("previous.producer_epoch") > most_raise()) | _stays())
-    ),
+    fires=lambda: is_decoded() & (_jumps() | begins_too_high()),
     excuses=(
         of_two_phase_commit(),
         unstable_tail(),
         suspect(VERSION_DEPENDENT, lambda: _may_be_fenced() | _stays()),
     ),
-    expected=lambda: text(
-        "producer epoch {least} to {most} above {before}",
-        least=_stays().cast("int"),
-        most=most_raise(),
-        before="previous.producer_epoch",
+    expected=lambda: F.when(_begins_anew(), text("producer epoch 0")).otherwise(
+        text(
+            "producer epoch {least} to {most} above {before}",
+            least=_stays().cast("int"),
+            most=most_raise(),
+            before=before_tombstone("producer_epoch"),
+        )
     ),
     found=lambda: text("producer epoch {producer_epoch}"),
     proofs=(
         Proof("the record before", "previous_file", "previous_position", "previous_length"),
         Proof("the record"),
     ),
-    message=lambda: text(
-        "The producer epoch of transactional id {transactional_id} changes from {before} to "
-        "{producer_epoch} with the {state_name} record at offset {offset}.",
-        before="previous.producer_epoch",
+    message=lambda: F.when(
+        _begins_anew(),
+        text(
+            "Transactional id {transactional_id} begins anew at offset {offset}, with producer "
+            "{producer_id} in epoch {producer_epoch}."
+        ),
+    ).otherwise(
+        text(
+            "The producer epoch of transactional id {transactional_id} changes from {before} to "
+            "{producer_epoch} with the {state_name} record at offset {offset}.",
+            before=before_tombstone("producer_epoch"),
+        )
     ),
 )
