@@ -113,3 +113,13 @@ def test_min_insync_replicas_is_raised_only_where_the_replicas_are_told() -> Non
     assert "at least 3 replicas" in by_option["min.insync.replicas=2"]["before"]
     assert by_option["unclean.leader.election.enable=false"]["before"] is None
     assert len({id(step) for step in by_option.values()}) == 2
+
+
+def test_a_leader_is_not_moved_to_a_copy_with_other_decisions() -> None:
+    signature = BY_NAME["coordinator_lost_state"]
+    alike = text_of(plan(signature, [], labels={"prepare_never_completed"}))
+    assert "Move the leader" in alike and "do not move" not in alike
+    apart = text_of(
+        plan(signature, [], labels={"prepare_never_completed", "txnlog_replica_divergence"})
+    )
+    assert "Move the leader" not in apart and "do not move its leader" in apart
