@@ -35,7 +35,7 @@ from jobs.cli.progress import Progress
 from jobs.collect.collect import collect
 from jobs.collect.listing import files_table, partitions_table
 from jobs.decode.decode import decode, failures
-from jobs.export.export import Wanted, ranges
+from jobs.export.export import Wanted, ranges, without_high_watermarks
 from jobs.model.dump import Dump
 from jobs.model.errors import NotFinishedError, UsageError
 from jobs.model.replicas import clusters
@@ -189,7 +189,10 @@ def run_export(arguments: Arguments) -> int:
     settings = load_settings(arguments.config)
     listed = collect(arguments.dump)  # what is no dump ends here, before Spark is started
     check_has_bytes(listed)
-    wanted = Wanted(arguments.isolation, tuple(arguments.topics), arguments.broker)
+    topics, to_log_end = tuple(arguments.topics), arguments.to_log_end
+    wanted = Wanted(arguments.isolation, topics, arguments.broker, to_log_end)
+    if wanted.to_log_end:
+        listed = without_high_watermarks(listed)
     request = Request(arguments.dump, arguments.out, None, "records", settings)
     with spark_session() as spark:
         progress = Progress(spark, arguments.quiet)

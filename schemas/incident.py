@@ -57,9 +57,16 @@ CONSEQUENCE = table(
         "committed transactions), plain_records_lost (written outside of transactions), "
         "records_stored_twice or offsets_went_back",
     ),
-    long("first_offset", "first offset concerned, inclusive; null where none is left"),
+    long(
+        "first_offset",
+        "first offset concerned, inclusive; null where none is left. A row is a range of "
+        "neighbouring offsets: no records of others lie in it, except where it is blocked",
+    ),
     long("last_offset", "last offset concerned, inclusive; null where none is left"),
-    long("transactions", "transactions concerned; null where it is not about transactions"),
+    long(
+        "transactions",
+        "transactions concerned that begin in the range; null where it is not about transactions",
+    ),
     long("records", "records concerned; null where the dump does not show how many"),
     long("since_ms", "timestamp of the first batch concerned, ms; null: unknown"),
     boolean(
@@ -92,7 +99,11 @@ AFFECTED_GROUP = table(
     long("first_offset", "first affected offset, inclusive"),
     long("last_offset", "last affected offset, inclusive"),
     long("committed_offset", "newest offset that the group committed there"),
-    string("position", "read (beyond the range), inside (in it), or before"),
+    string(
+        "position",
+        "read (beyond the range), inside (in it), before, or own: committed_offset is that of a "
+        "commit in the range, which is one of __consumer_offsets",
+    ),
 )
 
 AFFECTED = table(

@@ -47,8 +47,21 @@ BETWEEN = table(
     long("last_offset", "last offset, inclusive"),
     long("records", "records in these batches, by their headers"),
     long("since_ms", "largest timestamp of the first batch, ms"),
+    long("producer_id", "producer id of what was asked for; null: of anybody"),
+    integer("producer_epoch", "its producer epoch; null: any"),
+    long("written_from", "first offset of what was asked for; null: of anybody"),
 )
 """Data of one split between two offsets (`udfs.arrow.data_between`)."""
+
+OWN_COMMIT = table(
+    integer("number", "number of the range in which it was asked for"),
+    string("group", "consumer group"),
+    string("committed_topic", "topic of the committed partition"),
+    integer("committed_partition", "number of the committed partition"),
+    long("record_offset", "offset of the commit's record"),
+    long("committed_offset", "the offset committed: the next one to be read"),
+)
+"""The last commit of a group and partition in a range of `__consumer_offsets`, in one split."""
 
 METADATA_CHANGE = table(
     string("event", "broker_registered, broker_fenced, broker_unfenced, broker_stopping, "

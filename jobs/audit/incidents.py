@@ -1,6 +1,6 @@
 """The incidents of an audit: which of the stages' results they are made of."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,12 +19,13 @@ from jobs.model.transactions import all_runs
 from jobs.spark.joins import small
 from jobs.spark.local import local_frame
 from jobs.spark.session import TASKS_A_CORE
-from schemas.lineage import BETWEEN, INPUT_COMMITS, METADATA_CHANGE
+from schemas.lineage import BETWEEN, INPUT_COMMITS, METADATA_CHANGE, OWN_COMMIT
 from schemas.log_row import SPLIT
 from schemas.topics import OFFSETS_TOPIC, TXN_LOG_TOPIC
 from udfs.arrow.data_between import Between, read_between
 from udfs.arrow.input_commits import read_input_commits
 from udfs.arrow.metadata_changes import read_changes
+from udfs.arrow.own_commits import CommitsIn, read_own_commits
 
 
 def with_incidents(
@@ -69,6 +70,7 @@ def _found(audit: Audit, states: DataFrame) -> Incidents | None:
             files=audit.read.files,
             splits=replayed.splits,
             between=lambda ranges: _between(audit, ranges),
+            commits_in=lambda ranges: _commits_in(audit, ranges),
         )
 
     offsets = Offsets(
@@ -140,6 +142,18 @@ def _between(audit: Audit, ranges: Mapping[int, Between]) -> DataFrame:
     return _again(
         audit, lambda split: split["partition_index"] in ranges and split["kind"] == "segment"
     ).mapInArrow(read, BETWEEN)
+
+
+def _commits_in(audit: Audit, ranges: Mapping[int, Sequence[CommitsIn]]) -> DataFrame:
+    """Rows of OWN_COMMIT of some copies of partitions of __consumer_offsets."""
+    options = decode_options(audit.request.settings, "records")
+
+    def read(batches: Iterator) -> Iterator:  # type: ignore[type-arg]
+        return read_own_commits(batches, ranges, options)
+
+    return _again(
+        audit, lambda split: split["partition_index"] in ranges and split["kind"] == "segment"
+    ).mapInArrow(read, OWN_COMMIT)
 
 
 def _metadata_files(audit: Audit) -> set[int]:

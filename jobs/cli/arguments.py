@@ -83,6 +83,7 @@ class Arguments(argparse.Namespace):
     topic: str = ""
     topics: list[str] = field(default_factory=list)
     isolation: str = READ_COMMITTED
+    to_log_end: bool = False
     partition: int | None = None
     incident: int | None = None
     broker: int | None = None
@@ -179,6 +180,11 @@ def _add_export(commands: "argparse._SubParsersAction[Parser]") -> None:
         choices=(READ_COMMITTED, READ_UNCOMMITTED),
         default=READ_COMMITTED,
         help=f"isolation.level of the consumer (default: {READ_COMMITTED})",
+    )
+    export.add_argument(
+        "--to-log-end",
+        action="store_true",
+        help="also what lies above the high watermark, as if it were the log end",
     )
     export.add_argument(
         "--topic",

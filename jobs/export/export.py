@@ -3,7 +3,7 @@
 import difflib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
@@ -27,11 +27,25 @@ MOST_LISTED = 100_000
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is to be exported: no `topics` for all but internal ones, `broker` None for any."""
+    """What is to be exported: no `topics` for all but internal ones, `broker` None for any.
+
+    `to_log_end`: see `without_high_watermarks`.
+    """
 
     isolation: str
     topics: tuple[str, ...] = ()
     broker: int | None = None
+    to_log_end: bool = False
+
+
+def without_high_watermarks(dump: Dump) -> Dump:
+    """The dump as if each high watermark were the log end.
+
+    What an unclean leader election loses lies above the high watermark of the old leader's copy:
+    the checkpoint is written every few seconds, and that of a killed broker is older than its log.
+    """
+    unmarked = [replace(one, high_watermark=None) for one in dump.partitions]
+    return replace(dump, partitions=unmarked)
 
 
 class Range(NamedTuple):

@@ -10,6 +10,7 @@ from jobs.incidents.assign import PLACE, VIOLATION
 from jobs.incidents.known import Known, shaped
 from jobs.incidents.lost import lost
 from jobs.incidents.misdecided import misdecided
+from jobs.incidents.ranges import contiguous
 from jobs.incidents.signature import DIVERGED, LOST, MISSING_MARKER
 from jobs.model.ending import NAMES, UNENDED, ending, older_epoch
 from jobs.spark.joins import small
@@ -18,6 +19,7 @@ from udfs.arrow.data_between import Between
 
 TWICE = "duplicate_batch"
 CUT = frozenset({LOST, DIVERGED})
+RANGES_OF = ("incident", *PLACE)
 WENT_BACK = frozenset({"offset_commit_regression", "offset_commit_outcome_mismatch"})
 
 
@@ -155,9 +157,9 @@ def _records_behind(rows: DataFrame, known: Known) -> DataFrame:
 def _twice(placed: DataFrame) -> DataFrame:
     """Batches that are stored a second time."""
     rows = placed.filter((F.col("label") == TWICE) & (F.col("verdict") == VIOLATION))
-    size = F.sum(F.col("offset_last") - F.col("offset_first") + 1)
+    size = F.sum(F.col("last_offset") - F.col("first_offset") + 1)
     return shaped(
-        _spanned(rows, size.alias("records")),
+        contiguous(_offsets(rows), RANGES_OF, size.alias("records")),
         F.lit("records_stored_twice"),
         provable=F.lit(True),
     )
@@ -168,14 +170,10 @@ def _went_back(placed: DataFrame) -> DataFrame:
     rows = placed.filter(F.col("label").isin(*WENT_BACK))
     number = F.count("*").alias("records")
     proven = F.max(F.col("verdict") == VIOLATION).alias("proven")
-    return shaped(
-        _spanned(rows, number, proven), F.lit("offsets_went_back"), provable=F.col("proven")
-    )
+    ranges = contiguous(_offsets(rows), RANGES_OF, number, proven)
+    return shaped(ranges, F.lit("offsets_went_back"), provable=F.col("proven"))
 
 
-def _spanned(rows: DataFrame, *more: Column) -> DataFrame:
-    return rows.groupBy("incident", *PLACE).agg(
-        F.min("offset_first").alias("first_offset"),
-        F.max("offset_last").alias("last_offset"),
-        *more,
-    )
+def _offsets(rows: DataFrame) -> DataFrame:
+    """Findings with their offsets named as those of consequences."""
+    return rows.withColumnsRenamed({"offset_first": "first_offset", "offset_last": "last_offset"})

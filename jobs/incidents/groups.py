@@ -1,16 +1,25 @@
-"""Groups whose committed offsets lie in or beyond an affected range."""
+"""Groups whose committed offsets lie in or beyond an affected range, or are affected themselves."""
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.incidents.assign import PLACE
+from jobs.incidents.known import Known
+from jobs.incidents.lost import LOSSES
 from jobs.spark.joins import small
+from jobs.spark.local import local_frame
 from schemas.incident import AFFECTED_GROUP
 from schemas.topics import OFFSETS_TOPIC
+from udfs.arrow.own_commits import CommitsIn
 
 COLUMNS = [field for field in AFFECTED_GROUP if field.name != "audit_id"]
 # Kind of the ranges that applications derived of affected ones.
 DERIVED = "derived_records"
 KEY = ("group", "committed_topic", "committed_partition")
+BLOCKED, OWN = "records_blocked", "own"
+# Affected ranges of `__consumer_offsets` that are read again.
+MOST_RANGES = 10_000
+RANGES = "number int, incident int, kind string, first_offset long, last_offset long"
 
 
 def furthest_offsets(info: DataFrame) -> DataFrame:
@@ -39,20 +48,70 @@ def newest_offsets(commits: DataFrame, info: DataFrame) -> DataFrame:
     )
 
 
-def affected_groups(consequences: DataFrame, derived: DataFrame, offsets: DataFrame) -> DataFrame:
-    """Rows of AFFECTED_GROUP without audit_id: each group with each range of its partitions.
+def own_commits(consequences: DataFrame, known: Known, newest: DataFrame) -> DataFrame | None:
+    """Commits of groups that are affected themselves; None where no range has any.
 
+    Columns of AFFECTED_GROUP without audit_id, and `behind`: the group has no commit that took
+    effect with this offset or a later one. `newest`: see `newest_offsets`. What blocks is the
+    commit of the transaction that holds the last stable offset: a group gets its offsets with its
+    own marker, whatever is open in front of it.
+    """
+    place = small(known.info.select("partition_index", *PLACE)).alias("p")
+    mine = consequences.filter(
+        (F.col("topic") == OFFSETS_TOPIC) & F.col("first_offset").isNotNull()
+    ).alias("c")
+    of_copy = mine.join(
+        place,
+        F.col("c.broker").eqNullSafe(F.col("p.broker"))
+        & (F.col("c.topic") == F.col("p.topic"))
+        & (F.col("c.partition") == F.col("p.partition")),
+    )
+    names = ("incident", "kind", "first_offset", "last_offset")
+    holder = known.states.select("partition_index", "lso_producer_id")
+    asked = (
+        of_copy.select("partition_index", *[f"c.{name}" for name in names])
+        .join(small(holder), on="partition_index")
+        .orderBy("partition_index", *names)
+        .limit(MOST_RANGES)
+        .collect()
+    )
+    ranges: dict[int, list[CommitsIn]] = {}
+    for number, row in enumerate(asked):
+        producer = row.lso_producer_id if row.kind == BLOCKED else None
+        one = CommitsIn(number, row.first_offset, row.last_offset, producer)
+        ranges.setdefault(row.partition_index, []).append(one)
+    if not ranges:
+        return None
+    told = [(number, *[row[name] for name in names]) for number, row in enumerate(asked)]
+    numbered = small(local_frame(consequences.sparkSession, told, RANGES))
+    commit = F.struct("record_offset", "committed_offset", "first_offset", "last_offset")
+    found = known.commits_in(ranges).join(numbered, on="number")
+    last = found.groupBy("incident", "kind", *KEY).agg(F.max(commit).alias("commit"))
+    reached = newest.withColumnRenamed("committed_offset", "newest")
+    # The copy that was cut off is often the longer one: its newest commit is what was lost.
+    behind = F.col("kind").isin(*LOSSES) | F.coalesce(
+        F.col("newest") < F.col("committed_offset"), F.lit(True)
+    )
+    return (
+        last.join(reached, on=[*KEY], how="left")
+        .select("*", "commit.*")
+        .withColumnsRenamed({"committed_topic": "topic", "committed_partition": "partition"})
+        .withColumns({"position": F.lit(OWN), "behind": behind})
+        .select(*[F.col(field.name).cast(field.dataType) for field in COLUMNS], "behind")
+    )
+
+
+def affected_groups(consequences: DataFrame, derived: DataFrame, offsets: DataFrame) -> DataFrame:
+    """Rows of AFFECTED_GROUP without audit_id: each group with ranges of its partitions.
+
+    Of each kind the last range that a group has read of, and the first one that it has not.
     `derived`: rows of AFFECTED. A committed offset is the next one to be read: beyond the last of a
     range all of it was read.
     """
     names = ("incident", "topic", "partition", "kind", "first_offset", "last_offset")
     of_derived = derived.withColumn("kind", F.lit(DERIVED)).select(*names)
     both = consequences.select(*names).unionByName(of_derived)
-    ranges = both.filter(F.col("first_offset").isNotNull()).groupBy(*names[:4])
-    affected = ranges.agg(
-        F.min("first_offset").alias("first_offset"), F.max("last_offset").alias("last_offset")
-    )
-    joined = affected.join(
+    joined = both.filter(F.col("first_offset").isNotNull()).join(
         offsets.withColumnsRenamed(
             {"committed_topic": "topic", "committed_partition": "partition"}
         ),
@@ -64,6 +123,13 @@ def affected_groups(consequences: DataFrame, derived: DataFrame, offsets: DataFr
         .when(at > F.col("first_offset"), "inside")
         .otherwise("before")
     )
-    return joined.withColumn("position", position).select(
+    ends = F.struct("first_offset", "last_offset", "committed_offset", position.alias("position"))
+    of_group = (*names[:4], "group")
+    told = joined.select(*of_group, ends.alias("ends"), (at > F.col("first_offset")).alias("read"))
+    last, following = F.max("ends"), F.min("ends")
+    nearest = told.groupBy(*of_group, "read").agg(
+        F.when(F.bool_and("read"), last).otherwise(following).alias("ends")
+    )
+    return nearest.select(*of_group, "ends.*").select(
         *[F.col(field.name).cast(field.dataType) for field in COLUMNS]
     )

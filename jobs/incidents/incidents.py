@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from pyspark.sql import DataFrame, Row, Window
+from pyspark.sql import Column, DataFrame, Row, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
@@ -18,17 +18,19 @@ from jobs.incidents.catalogue import SIGNATURES
 from jobs.incidents.consequences import consequences
 from jobs.incidents.events import Logs, events
 from jobs.incidents.evidence import evidence
-from jobs.incidents.groups import affected_groups
+from jobs.incidents.groups import BLOCKED, OWN, affected_groups, own_commits
 from jobs.incidents.known import Known
 from jobs.incidents.lineage import CLEAN, SUSPECT, TAKEN_OVER, Followed, Traffic, affected
+from jobs.incidents.lost import LOSSES
 from jobs.incidents.moments import moments
-from jobs.incidents.plan import MOST_PLACES, Place, plan
+from jobs.incidents.plan import MOST_PLACES, Commit, Place, plan
 from jobs.incidents.signature import BROKER, MOMENT, PRODUCER, PROVEN, UNEXPLAINED, Signature
 from jobs.model.incident import CONSEQUENCES, Effect, IncidentLine
 from jobs.model.moment import moment
 from jobs.spark.kept import Kept
 from jobs.spark.local import local_frame
 from schemas.incident import AFFECTED, AFFECTED_GROUP, INCIDENT, INCIDENT_EVENT
+from schemas.topics import OFFSETS_TOPIC
 
 BY_NAME = {signature.name: signature for signature in SIGNATURES}
 NOT_EXPLAINED = Signature(
@@ -87,11 +89,17 @@ def incidents(
     if offsets.known and any(row.kind in TAKEN_OVER for row in effect_sums):
         followed = affected(effects, offsets.traffic)
     derived = _frame(findings, followed.rows, AFFECTED)
-    groups = _frame(findings, [], AFFECTED_GROUP)
+    groups, commits = _frame(findings, [], AFFECTED_GROUP), {}
     if offsets.known and any(row.with_offsets for row in effect_sums):
-        groups = kept.keep(affected_groups(effects, derived, offsets.newest()))
+        newest = kept.keep(offsets.newest())
+        groups = affected_groups(effects, derived, newest)
+        own = own_commits(effects, replayed, newest)
+        if own is not None:
+            own = kept.keep(own)
+            groups, commits = groups.unionByName(own.drop("behind")), _commits(own)
+        groups = kept.keep(groups)
     around = events(rows, sums, logs(replayed.decisions), followed.reads)
-    told = _told(sums, _places(effects) if effect_sums else {}, around)
+    told = _told(sums, _places(effects) if effect_sums else {}, commits, around)
     return Incidents(
         incident=_frame(findings, told, INCIDENT),
         incident_finding=rows.filter("first").select("incident", "key.*"),
@@ -106,6 +114,7 @@ def incidents(
 def _told(
     sums: dict[int, Row],
     places: dict[int, list[tuple[Place, int | None]]],
+    commits: dict[int, list[Commit]],
     around: list[dict[str, Any]],
 ) -> list[dict[str, Any]]:
     """Rows of INCIDENT by number."""
@@ -114,7 +123,12 @@ def _told(
     for number in sorted(sums):
         mine = [one for one in around if one["incident"] == number]
         seen = evidence(sums[number].kind, mine)
-        row = _row(number, sums[number], places.get(number, []), several[sums[number].kind] > 1)
+        mine_at = places.get(number, [])
+        row = _row(number, sums[number], mine_at, several[sums[number].kind] > 1)
+        labels = frozenset(sums[number].labels)
+        signature = BY_NAME.get(sums[number].kind, NOT_EXPLAINED)
+        at = [place for place, _ in mine_at]
+        row |= {"steps": plan(signature, at, commits.get(number, []), labels)}
         if seen is not None:
             row |= {"grade": PROVEN, "why": f"{row['why']} {seen}"}
         rows.append(row)
@@ -152,6 +166,8 @@ def _lines(
             effects=tuple(effects_in_order),
             groups=tuple(mine.named) if mine else (),
             group_count=mine.number if mine else 0,
+            committing=tuple(mine.committing) if mine else (),
+            committing_count=mine.committing_number if mine else 0,
             groups_known=groups_known,
             followed=followed.whole,
             suspect_topics=_topics(followed.rows, one["incident"], SUSPECT),
@@ -174,10 +190,20 @@ def _sums(effects: DataFrame) -> DataFrame:
     records: null where one partition is not countable.
     """
     span = F.col("last_offset") - F.col("first_offset") + 1
-    by_partition = effects.groupBy("incident", "kind", "topic", "partition").agg(
+    # What is lost is counted once, though copies have it on several brokers.
+    copy = F.when(~F.col("kind").isin(*LOSSES), F.col("broker")).alias("copy")
+    by_copy = effects.groupBy("incident", "kind", "topic", "partition", copy).agg(
+        F.min("first_offset").alias("first_offset"),
+        F.sum("records").alias("records"),
+        F.sum(span).alias("offsets"),
+        F.sum("transactions").alias("transactions"),
+        F.min("since_ms").alias("since_ms"),
+        F.bool_and("provable").alias("provable"),
+    )
+    by_partition = by_copy.groupBy("incident", "kind", "topic", "partition").agg(
         F.min("first_offset").alias("first_offset"),
         F.max("records").alias("records"),
-        F.max(span).alias("offsets"),
+        F.max("offsets").alias("offsets"),
         F.max("transactions").alias("transactions"),
         F.min("since_ms").alias("since_ms"),
         F.bool_and("provable").alias("provable"),
@@ -193,25 +219,57 @@ def _sums(effects: DataFrame) -> DataFrame:
 
 
 def _hit(groups: DataFrame) -> DataFrame:
-    """One row an incident: how many groups read of an affected range, and some of their names."""
-    reached = groups.filter((F.col("position") != "before") & (F.col("kind") != "records_blocked"))
-    names = F.sort_array(F.collect_set("group"))
-    return reached.groupBy("incident").agg(
-        F.count_distinct("group").alias("number"), F.slice(names, 1, MOST_NAMED).alias("named")
+    """One row an incident: how many groups read of an affected range, and some of their names.
+
+    committing_number and committing: the same of groups whose own commits are affected.
+    """
+    own = F.col("position") == OWN
+    reached = ~own & (F.col("position") != "before") & (F.col("kind") != BLOCKED)
+
+    def some(those: Column) -> Column:
+        return F.slice(F.sort_array(F.collect_set(F.when(those, F.col("group")))), 1, MOST_NAMED)
+
+    return groups.groupBy("incident").agg(
+        F.count_distinct(F.when(reached, F.col("group"))).alias("number"),
+        some(reached).alias("named"),
+        F.count_distinct(F.when(own, F.col("group"))).alias("committing_number"),
+        some(own).alias("committing"),
     )
+
+
+def _commits(own: DataFrame) -> dict[int, list[Commit]]:
+    """Commits that groups lack, by incident: some of each kind, more than plans can name."""
+    order = Window.partitionBy("incident", "kind").orderBy("group", "topic", "partition")
+    ranked = own.filter("behind").withColumn("turn", F.row_number().over(order))
+    rows = ranked.filter(F.col("turn") <= MOST_PLACES + 1).orderBy("incident", "kind", "turn")
+    found: dict[int, list[Commit]] = {}
+    for row in rows.select("incident", *Commit._fields).collect():
+        commit = Commit(*(row[name] for name in Commit._fields))
+        found.setdefault(row.incident, []).append(commit)
+    return found
 
 
 def _places(effects: DataFrame) -> dict[int, list[tuple[Place, int | None]]]:
     """Places of each incident, some of each kind, and since when; more than plans can name."""
-    order = Window.partitionBy("incident", "kind").orderBy("topic", "partition", "broker")
-    ranked = effects.withColumns(
+    # Partitions of __consumer_offsets have steps of their own.
+    of_offsets = F.col("topic") == OFFSETS_TOPIC
+    kind = Window.partitionBy("incident", "kind", of_offsets)
+    order = kind.orderBy("topic", "partition", "broker")
+    whole = effects.groupBy("incident", "kind", "topic", "partition", "broker").agg(
+        F.min("first_offset").alias("first_offset"),
+        F.max("last_offset").alias("last_offset"),
+        F.min("since_ms").alias("since_ms"),
+    )
+    ranked = whole.withColumns(
         {
             "turn": F.row_number().over(order),
             "oldest": F.min("since_ms").over(Window.partitionBy("incident")),
         }
     )
     names = (*Place._fields, "incident", "oldest")
-    rows = ranked.filter(F.col("turn") <= MOST_PLACES + 1).orderBy("incident", "kind", "turn")
+    rows = ranked.filter(F.col("turn") <= MOST_PLACES + 1).orderBy(
+        "incident", "kind", "topic", "partition", "broker"
+    )
     found: dict[int, list[tuple[Place, int | None]]] = {}
     for row in rows.select(*names).collect():
         place = Place(*(row[name] for name in Place._fields))
@@ -239,7 +297,6 @@ def _row(
         "places": row.places,
         "topics": row.topics,
         "since_ms": next((oldest for _, oldest in places), None),
-        "steps": plan(signature, [place for place, _ in places]),
     }
 
 

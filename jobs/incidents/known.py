@@ -1,6 +1,6 @@
 """What consequences are counted from, and the shape of their rows."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
@@ -11,6 +11,7 @@ from jobs.model.transactions import folded_transactions
 from jobs.spark.joins import small
 from schemas.incident import CONSEQUENCE
 from udfs.arrow.data_between import Between
+from udfs.arrow.own_commits import CommitsIn
 
 COLUMNS = [field for field in CONSEQUENCE if field.name != "audit_id"]
 EPOCH = ("producer_id", "producer_epoch")
@@ -24,7 +25,8 @@ class Known:
     runs (`jobs.replay.producers`); `transactions`: of `jobs.replay.transactions`; `regular`: folded
     ones; `info`: partition_info; `states`: rows of the table partition_state with partition_index;
     `owners`: the ids that own producer ids; `files`: the listing; `splits`: summaries; `between`:
-    partition_index -> range in, rows of `schemas.lineage.BETWEEN` out.
+    partition_index -> range in, rows of `schemas.lineage.BETWEEN` out; `commits_in`: the same, of
+    rows of OWN_COMMIT.
     """
 
     decisions: DataFrame | None
@@ -37,6 +39,7 @@ class Known:
     files: DataFrame
     splits: DataFrame
     between: Callable[[Mapping[int, Between]], DataFrame]
+    commits_in: Callable[[Mapping[int, Sequence[CommitsIn]]], DataFrame]
 
 
 def written(known: Known) -> DataFrame:

@@ -5,6 +5,7 @@ from pyspark.sql import functions as F
 
 from jobs.incidents.assign import PLACE, VIOLATION
 from jobs.incidents.known import EPOCH, Known, shaped, written
+from jobs.incidents.ranges import contiguous, without_others
 from jobs.incidents.signature import DIVERGED, LOST
 from jobs.spark.joins import small
 from jobs.spark.kept import Kept
@@ -12,7 +13,7 @@ from udfs.arrow.data_between import Between
 from udfs.rules.extent import is_replicated
 from udfs.rules.logic import surely
 
-LOST_RECORDS, PLAIN_LOST = "records_lost", "plain_records_lost"
+LOSSES = LOST_RECORDS, PLAIN_LOST = "records_lost", "plain_records_lost"
 PARTITION = ("topic", "partition")
 
 
@@ -26,7 +27,7 @@ def lost(placed: DataFrame, known: Known, kept: Kept) -> list[DataFrame]:
     """Rows of CONSEQUENCE without audit_id. `placed`: see `jobs.incidents.assign`."""
     cuts = first_differences(placed, "label", F.min("incident").alias("cut_by"))
     outlived = kept.keep(_outlived(known).join(small(cuts), on=[*PARTITION]))
-    return [_committed(placed, outlived, known), _plain(outlived, known)]
+    return [_committed(placed, outlived, known), _plain(outlived, known, kept)]
 
 
 def _outlived(known: Known) -> DataFrame:
@@ -67,64 +68,72 @@ def _committed(placed: DataFrame, outlived: DataFrame, known: Known) -> DataFram
         .join(small(named), on=[*PARTITION, *EPOCH], how="left")
     )
     whole = F.coalesce(F.col("first_offset") >= F.col("cut"), F.lit(True))
-    copy = F.struct(F.when(whole, F.col("records")).alias("records"), "last_offset", "broker")
+    counted = F.when(whole, F.col("records")).alias("records")
+    copy = F.struct(counted, "last_offset", "broker", "partition_index")
     gone = (
         stored.groupBy(*transaction)
         .agg(
             F.min(F.coalesce("named_by", "cut_by")).alias("incident"),
             F.max("named_by").isNotNull().alias("named"),
-            F.bool_and(surely(F.col("last_offset") >= F.col("cut"))).alias("cut"),
+            F.bool_and(surely(F.col("last_offset") >= F.col("cut"))).alias("behind"),
+            F.max("cut").alias("cut"),
             F.max(copy).alias("copy"),
         )
-        .filter(F.col("incident").isNotNull() & (F.col("named") | F.col("cut")))
-        .select(*transaction, "incident", "copy.*")
+        .filter(F.col("incident").isNotNull() & (F.col("named") | F.col("behind")))
+        .select(*transaction, "incident", "cut", "copy.*", F.lit(1).alias("transactions"))
     )
     nowhere = named.join(gone, on=[*PARTITION, *EPOCH], how="left_anti")
-    both = gone.unionByName(nowhere.withColumnsRenamed({"named_by": "incident"}), True)
-    return _summed(both)
+    ranges = without_others(gone, known).withColumn(
+        # What lies in front of the cut every copy has.
+        "first_offset",
+        F.greatest("first_offset", "cut"),
+    )
+    unseen = nowhere.withColumnRenamed("named_by", "incident").withColumn("transactions", F.lit(1))
+    return _summed(ranges.unionByName(unseen, True))
 
 
 def _summed(gone: DataFrame) -> DataFrame:
     """Transactions that a partition lost; `records` is null where they are not counted."""
-    summed = gone.groupBy("incident", *PARTITION).agg(
-        F.count("*").alias("transactions"),
-        F.count("records").alias("counted"),
+    summed = contiguous(
+        gone,
+        ("incident", *PLACE),
+        F.sum("transactions").alias("transactions"),
+        F.bool_and(F.col("records").isNotNull()).alias("counted"),
         F.sum("records").alias("records"),
-        F.min("first_offset").alias("first_offset"),
-        F.max("last_offset").alias("last_offset"),
         F.min("since_ms").alias("since_ms"),
-        F.min("broker").alias("broker"),
     )
-    whole = F.col("counted") == F.col("transactions")
+    whole = F.col("counted")
     records = F.when(whole, F.col("records"))
     return shaped(summed, F.lit(LOST_RECORDS), records=records, provable=whole)
 
 
-def _plain(outlived: DataFrame, known: Known) -> DataFrame:
+def _plain(outlived: DataFrame, known: Known, kept: Kept) -> DataFrame:
     """Records outside of transactions that only outlived copies have: those of the longest copy.
 
     What lies below its high watermark was acknowledged, whatever the producers asked for. Above
     it the producers may have got an error, and have written the records again.
     """
-    behind = {row.partition_index: Between(row.cut) for row in outlived.collect()}
+    behind = {row.partition_index: Between(row.cut, contiguous=True) for row in outlived.collect()}
     high_watermarks = known.states.select("partition_index", "high_watermark")
+    found = contiguous(
+        kept.keep(known.between(behind)),
+        ("partition_index",),
+        F.sum("records").alias("records"),
+        F.min("since_ms").alias("since_ms"),
+    )
     rows = (
-        known.between(behind)
-        .groupBy("partition_index")
-        .agg(
-            F.min("first_offset").alias("first_offset"),
-            F.max("last_offset").alias("last_offset"),
-            F.sum("records").alias("records"),
-            F.min("since_ms").alias("since_ms"),
-        )
-        .join(small(outlived), on="partition_index")
+        found.join(small(outlived), on="partition_index")
         .join(small(high_watermarks), on="partition_index")
-        .withColumn("provable", is_replicated(F.col("last_offset"), F.col("high_watermark")))
+        .withColumns(
+            {
+                "provable": is_replicated(F.col("last_offset"), F.col("high_watermark")),
+                "size": F.sum("records").over(Window.partitionBy("partition_index")),
+            }
+        )
     )
-    names = ("records", "first_offset", "last_offset", "since_ms", "broker", "provable")
-    longest = rows.groupBy(*PARTITION).agg(
-        F.min("cut_by").alias("incident"), F.max(F.struct(*names)).alias("copy")
-    )
-    told = longest.select(*PARTITION, "incident", "copy.*")
+    size = F.struct("size", "partition_index")
+    most = F.max(size).over(Window.partitionBy(*PARTITION))
+    longest = rows.withColumn("most", most).filter(size == F.col("most"))
     proven = surely(F.col("provable"))
+    told = longest.withColumnRenamed("cut_by", "incident")
     return shaped(told, F.lit(PLAIN_LOST), provable=proven)

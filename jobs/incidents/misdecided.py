@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 
 from jobs.incidents.assign import PLACE, VIOLATION
 from jobs.incidents.known import EPOCH, Known, shaped, written
+from jobs.incidents.ranges import contiguous, without_others
 from jobs.incidents.signature import MISSING_MARKER
 from jobs.incidents.whose import nearest, whose
 from jobs.spark.joins import small
@@ -18,6 +19,7 @@ from jobs.spark.kept import Kept
 
 VISIBLE, INVISIBLE = "aborted_records_visible", "committed_records_invisible"
 KEY = (*EPOCH, "listed")
+RANGES_OF = ("incident", *PLACE, "kind")
 # Findings that a marker has not the outcome of its decision. Where the epoch was not decided both
 # ways, none of its decisions has it.
 CONTRADICTED = ("torn_transaction", "marker_outcome_mismatch")
@@ -40,7 +42,7 @@ def misdecided(
     in_part = (F.col("label") == MISSING_MARKER) | (contradicted & F.col("both_ways"))
     return [
         _counted(named.unionByName(whole.distinct()), placed, known, kept),
-        _counted_in_part(_merged(found.filter(in_part), known)),
+        _counted_in_part(_merged(found.filter(in_part), known), known),
     ]
 
 
@@ -83,7 +85,7 @@ def _kind() -> Column:
 
 
 def _counted(named: DataFrame, placed: DataFrame, known: Known, kept: Kept) -> DataFrame:
-    """Transactions with an outcome that nobody decided, each counted whole.
+    """Transactions with an outcome that nobody decided, each counted where it begins.
 
     `named`: KEY, shared, and decided_commit: what no transaction of the partition may differ from.
     """
@@ -104,19 +106,16 @@ def _counted(named: DataFrame, placed: DataFrame, known: Known, kept: Kept) -> D
     )
     # Of an epoch with one transaction, data behind its marker are part of it.
     own = F.when(F.col("shared"), F.col("first_offset")).otherwise(-1)
-    summed = (
-        mine.withColumns({"kind": _kind(), "own": own})
-        .filter(F.col("kind").isNotNull())
-        .groupBy("incident", *PLACE, "kind")
-        .agg(
-            F.min("first_offset").alias("first_offset"),
-            F.max("last_offset").alias("last_offset"),
-            F.count_distinct(*EPOCH, "own").alias("transactions"),
-            F.sum("records").alias("records"),
-            F.min("since_ms").alias("since_ms"),
-        )
-    )
+    told = mine.withColumns({"kind": _kind(), "own": own}).filter(F.col("kind").isNotNull())
+    once = Window.partitionBy(*RANGES_OF, *EPOCH, "own").orderBy("first_offset")
+    begins = (F.row_number().over(once) == 1).cast("int")
+    ranges = without_others(told.withColumn("transactions", begins), known)
+    summed = contiguous(ranges, RANGES_OF, *_sums(), F.sum("records").alias("records"))
     return shaped(summed, F.col("kind"), provable=F.lit(True))
+
+
+def _sums() -> tuple[Column, Column]:
+    return F.sum("transactions").alias("transactions"), F.min("since_ms").alias("since_ms")
 
 
 def _merged(lacking: DataFrame, known: Known) -> DataFrame:
@@ -136,16 +135,8 @@ def _merged(lacking: DataFrame, known: Known) -> DataFrame:
     return joined.select("d.*", "f.decided_commit", "f.incident").withColumn("kind", _kind())
 
 
-def _counted_in_part(merged: DataFrame) -> DataFrame:
+def _counted_in_part(merged: DataFrame, known: Known) -> DataFrame:
     """The log does not show which records between two markers were the first transaction's."""
-    summed = (
-        merged.filter(F.col("kind").isNotNull())
-        .groupBy("incident", *PLACE, "kind")
-        .agg(
-            F.min("first_offset").alias("first_offset"),
-            F.max("last_offset").alias("last_offset"),
-            F.count("*").alias("transactions"),
-            F.min("since_ms").alias("since_ms"),
-        )
-    )
+    told = merged.filter(F.col("kind").isNotNull()).withColumn("transactions", F.lit(1))
+    summed = contiguous(without_others(told, known), RANGES_OF, *_sums())
     return shaped(summed, F.col("kind"), provable=F.lit(False))

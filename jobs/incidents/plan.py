@@ -4,15 +4,17 @@ Nothing is ever executed. Pure: plain values in, plain values out.
 """
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from string import Formatter
 from typing import Any, NamedTuple
 
 from jobs.incidents.signature import Signature, Step
 from jobs.model.commands import ABORT_BY_PRODUCER, ABORT_BY_START
+from schemas.topics import OFFSETS_TOPIC
 
 # A plan names so many places of a step; the table consequence has all.
 MOST_PLACES = 10
+BLOCKED = "records_blocked"
 
 
 class Place(NamedTuple):
@@ -31,21 +33,42 @@ class Place(NamedTuple):
     coordinator_epoch: int | None = None
 
 
-def plan(signature: Signature, places: Sequence[Place]) -> list[dict[str, Any]]:
+class Commit(NamedTuple):
+    """A commit of a group that is affected itself: what commands that set its offset name."""
+
+    kind: str
+    group: str
+    topic: str
+    partition: int
+    committed_offset: int
+
+
+def plan(
+    signature: Signature,
+    places: Sequence[Place],
+    commits: Sequence[Commit] = (),
+    labels: Collection[str] = (),
+) -> list[dict[str, Any]]:
     """Rows of `schemas.incident.STEP`: steps whose consequence is there, commands filled in.
 
-    `places`: consequences of the incident, in the order in which commands name them.
+    `places`: consequences of the incident, and `commits`: what groups lack, both in the order in
+    which commands name them. `labels`: of its findings.
     """
     steps = []
     for step in signature.steps:
-        wanted = [place for place in places if _needs(place, step)]
-        if step.of and not wanted:
+        wanted = [place for place in places if _is_about(step, place)]
+        if not wanted and (step.of or (step.offsets is not None and places)):
             continue
-        commands = _commands(step, wanted)
+        if (step.where and set(step.where).isdisjoint(labels)) or not set(step.unless).isdisjoint(
+            labels
+        ):
+            continue
+        commands = _commands(step, wanted, commits)
         more = len(commands) - MOST_PLACES
         shown = commands[:MOST_PLACES]
         if more > 0:
-            shown.append(f"# … and {more:,} more: the table consequence has every place")
+            table = "affected_group" if "group" in _names(step.command or "") else "consequence"
+            shown.append(f"# … and {more:,} more: the table {table} has every place")
         steps.append(
             {
                 "what": step.what,
@@ -59,31 +82,39 @@ def plan(signature: Signature, places: Sequence[Place]) -> list[dict[str, Any]]:
     return steps
 
 
-def _needs(place: Place, step: Step) -> bool:
-    mine = not step.of or place.kind in step.of
-    return mine and (not step.ended_by or place.ended_by in step.ended_by)
-
-
 def _names(template: str) -> set[str]:
     return {name for _, name, _, _ in Formatter().parse(template) if name}
 
 
-def _commands(step: Step, places: Sequence[Place]) -> list[str]:
-    """The command for each place that differs in what it names; once where it names none."""
+def _is_about(step: Step, place: Place) -> bool:
+    of_topic = step.offsets in (None, place.topic == OFFSETS_TOPIC)
+    asked = place.kind == BLOCKED and bool(step.ended_by)
+    ends_so = not asked or place.ended_by in step.ended_by
+    return of_topic and ends_so and (not step.of or place.kind in step.of)
+
+
+def _commands(step: Step, places: Sequence[Place], commits: Sequence[Commit]) -> list[str]:
+    """The command for each place that differs in what it names; once where it names none.
+
+    One that names a group is made for each commit.
+    """
     if step.command is None:
         return []
     if not _names(step.command):
         return [step.command]
-    filled = [_filled(step.command, place) for place in places]
+    mine: Sequence[Place | Commit] = places
+    if "group" in _names(step.command):
+        mine = [one for one in commits if one.kind in step.of]
+    filled = [_filled(step.command, one) for one in mine]
     return list(dict.fromkeys(filled))
 
 
-def _filled(command: str, place: Place) -> str:
+def _filled(command: str, place: Place | Commit) -> str:
     """The command for a place; an abort with whose transaction it ends, and its older form.
 
     The tool wants the start of the transaction, and finds by it whichever begins there.
     """
-    if command != ABORT_BY_START:
+    if command != ABORT_BY_START or isinstance(place, Commit):
         return command.format(**_quoted(place._asdict()))
     values = _quoted(place._asdict() | {"first_offset": place.start_offset})
     of_whom = "# that is producer {producer_id}, epoch {producer_epoch}"

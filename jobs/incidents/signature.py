@@ -53,8 +53,8 @@ def of_both(finding: Traits, *codes: str) -> Any:
 class Step(NamedTuple):
     """A step of a repair plan (`schemas.incident.STEP`).
 
-    `command` may name topic, partition, first_offset, producer_id and incident in braces; a step
-    whose command names a place is made for each place that needs it, see `jobs.incidents.plan`.
+    `command` may name what a Place or a Commit of `jobs.incidents.plan` has, in braces: it is made
+    for each place, or each commit of a group, that needs it.
     """
 
     what: str
@@ -67,6 +67,11 @@ class Step(NamedTuple):
     # so (`jobs.model.ending.NAMES`); none: all.
     of: tuple[str, ...] = ()
     ended_by: tuple[str, ...] = ()
+    # Only for `__consumer_offsets`, or only for other topics; None: for both.
+    offsets: bool | None = None
+    # Findings of which the incident must have one, or none.
+    where: tuple[str, ...] = ()
+    unless: tuple[str, ...] = ()
 
 
 def end_steps(what: str, cannot: str) -> tuple[Step, ...]:

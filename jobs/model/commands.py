@@ -22,8 +22,16 @@ ABORT_BY_PRODUCER = (
     "--coordinator-epoch {coordinator_epoch}"
 )
 DESCRIBE_TOPIC = f"kafka-topics.sh {_BROKER} --describe --topic {{topic}}"
-# Of this project: the records of a topic as a consumer would get them, from a copy.
-EXPORT_TOPIC = "./spark-submit.sh export --dump COPY --out RESCUED --topic {topic}"
+_GROUP = f"kafka-consumer-groups.sh {_BROKER} --group {{group}}"
+DESCRIBE_GROUP = f"{_GROUP} --describe --members"
+# Without --execute it would only be shown.
+SET_GROUP = (
+    f"{_GROUP} --topic {{topic}}:{{partition}} --reset-offsets --to-offset {{committed_offset}} "
+    "--execute"
+)
+# Of this project: the records of a topic as a consumer would get them, from a copy. What the other
+# copies lack lies above its high watermark.
+EXPORT_TOPIC = "./spark-submit.sh export --dump COPY --out RESCUED --topic {topic} --to-log-end"
 
 
 def takes_a_start(transaction_version: Values) -> Values:

@@ -48,7 +48,8 @@ class Effect:
 class IncidentLine:
     """An incident in short; `groups`: names of groups that read or stand in affected ranges.
 
-    `group_count`: how many groups there are; `first_step`: what to do first; `groups_known`: the
+    `group_count`: how many groups there are; `committing`, `committing_count`: the same of groups
+    whose own commits of offsets are affected; `first_step`: what to do first; `groups_known`: the
     dump has offsets of groups at all. `new`: the audit before this one had none of its violations;
     None where there was none before. `suspect_topics`, `clean_topics`: topics downstream with and
     without records derived of affected ones; not `followed`: nobody looked for them.
@@ -69,6 +70,8 @@ class IncidentLine:
     followed: bool = True
     suspect_topics: tuple[str, ...] = field(default=())
     clean_topics: tuple[str, ...] = field(default=())
+    committing: tuple[str, ...] = field(default=())
+    committing_count: int = 0
 
     @property
     def consequence(self) -> str:
@@ -81,13 +84,15 @@ class IncidentLine:
         """Which groups are affected, in one sentence."""
         if not self.groups_known:
             return f"the affected groups are unknown: {OFFSETS_TOPIC} is not in the dump"
-        if not self.group_count:
-            return "no group of the dump has a committed offset in or after an affected range"
-        named = ", ".join(self.groups)
-        more = self.group_count - len(self.groups)
-        rest = f" and {more:,} more" if more > 0 else ""
-        one = self.group_count == 1
-        return f"group{'' if one else 's'} {named}{rest} read affected ranges"
+        told = []
+        if self.group_count:
+            told.append(f"{_groups(self.groups, self.group_count)} read affected ranges")
+        if self.committing_count:
+            named = _groups(self.committing, self.committing_count)
+            told.append(f"offset commits of {named} are affected themselves")
+        return "; ".join(told) or (
+            "no group of the dump has a committed offset in or after an affected range"
+        )
 
     @property
     def derived(self) -> str | None:
@@ -105,9 +110,15 @@ class IncidentLine:
     def of(cls, stored: dict[str, Any]) -> "IncidentLine":
         """From `dataclasses.asdict`, also through JSON."""
         effects = tuple(Effect(**effect) for effect in stored["effects"])
-        names = ("groups", "suspect_topics", "clean_topics")
+        names = ("groups", "suspect_topics", "clean_topics", "committing")
         lists = {name: tuple(stored.get(name, ())) for name in names}
         return cls(**stored | lists | {"effects": effects})
+
+
+def _groups(names: tuple[str, ...], number: int) -> str:
+    more = number - len(names)
+    rest = f" and {more:,} more" if more > 0 else ""
+    return f"group{'' if number == 1 else 's'} {', '.join(names)}{rest}"
 
 
 def _some(names: tuple[str, ...]) -> str:

@@ -36,7 +36,7 @@ KEYS = {
     "consequence": ["incident", "broker", "topic", "partition", "kind", "first_offset"],
     "affected": ["incident", "topic", "partition"],
     "incident_event": ["incident", "at_ms", "event", "topic", "partition"],
-    "affected_group": ["incident", "group", "topic", "partition", "kind"],
+    "affected_group": ["incident", "group", "topic", "partition", "kind", "first_offset"],
     "audit": ["audit_id"],
 }
 # Whole numbers stay whole where some are missing.

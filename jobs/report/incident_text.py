@@ -7,9 +7,11 @@ from jobs.model.incident import IncidentLine
 from jobs.model.moment import moment
 from jobs.report.facts import AffectedGroup, Consequence, Derived, Event, Incident, RepairStep
 from jobs.report.visible import visible
+from schemas.topics import OFFSETS_TOPIC
 
 WIDTH = 100
 MOST_EVENTS = 30
+OWN = "own"
 STANDS = {
     "read": "has read the range",
     "inside": "is inside the range",
@@ -72,6 +74,11 @@ def _range(row: Consequence) -> str:
 
 
 def _group(row: AffectedGroup) -> str:
+    if row.position == OWN:
+        return (
+            f"{row.group} committed {row.topic}-{row.partition} at {row.committed_offset} itself: "
+            f"{row.kind} at {row.first_offset} to {row.last_offset} of {OFFSETS_TOPIC}"
+        )
     return (
         f"{row.group} {STANDS[row.position]}: {row.topic}-{row.partition} at "
         f"{row.committed_offset}, {row.kind} at {row.first_offset} to {row.last_offset}"

@@ -21,6 +21,8 @@ MAX_GROUPS = 20
 MAX_DERIVED = 20
 # More than the table has of an incident (`jobs.incidents.events`).
 MAX_EVENTS = 200
+CONSEQUENCE_ORDER = ("kind", "topic", "partition", "broker", "first_offset")
+GROUP_ORDER = ("group", "topic", "partition", "kind", "first_offset")
 # By these the rows of `incident_finding` meet those of `violation`.
 KEY = (
     "code", "verdict", "reason", "broker", "topic", "partition", "offset_first", "producer_id",
@@ -38,11 +40,9 @@ def incidents(table: Callable[[str], DataFrame], only: int | None = None) -> tup
     told = mine("incident").orderBy("incident").limit(MAX_INCIDENTS).collect()
     if not told:
         return ()
-    effects = _some(mine("consequence"), MAX_CONSEQUENCES, "kind", "topic", "partition", "broker")
-    position = F.array_position(F.array(*[F.lit(p) for p in ("read", "inside")]), "position")
-    groups = _some(
-        mine("affected_group"), MAX_GROUPS, (position == 0), "group", "topic", "partition", "kind"
-    )
+    effects = _some(mine("consequence"), MAX_CONSEQUENCES, *CONSEQUENCE_ORDER)
+    position = F.array_position(F.array(*[F.lit(p) for p in ("own", "read", "inside")]), "position")
+    groups = _some(mine("affected_group"), MAX_GROUPS, (position == 0), *GROUP_ORDER)
     derived = _some(mine("affected"), MAX_DERIVED, F.desc("state"), "depth", "topic", "partition")
     events = _some(
         mine("incident_event"), MAX_EVENTS, "at_ms", "event", "broker", "topic", "offset"

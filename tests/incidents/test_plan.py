@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from jobs.incidents.catalogue import SIGNATURES
-from jobs.incidents.plan import MOST_PLACES, Place, plan
+from jobs.incidents.plan import MOST_PLACES, Commit, Place, plan
 
 BY_NAME = {signature.name: signature for signature in SIGNATURES}
 
@@ -63,7 +63,7 @@ def test_a_command_about_a_topic_is_told_once_a_topic() -> None:
     lost = [Place("records_lost", None, "u", n, None, None) for n in range(3)]
     commands = [step["command"] for step in plan(BY_NAME["unclean_election"], lost)]
     assert [c for c in commands if c and "export" in c] == [
-        "./spark-submit.sh export --dump COPY --out RESCUED --topic u"
+        "./spark-submit.sh export --dump COPY --out RESCUED --topic u --to-log-end"
     ]
 
 
@@ -86,3 +86,70 @@ def test_many_places_are_cut_and_counted() -> None:
 def test_names_are_quoted_for_a_shell() -> None:
     (step, *_) = plan(BY_NAME["late_write"], [blocked(0, "a b;c")])
     assert "--topic 'a b;c' --partition 0" in step["command"]
+
+
+OFFSETS = "__consumer_offsets"
+WAITING = Commit("records_blocked", "billing", "orders", 0, 5)
+
+
+def text_of(steps: list[dict[str, Any]]) -> str:
+    return "\n".join(str(value) for step in steps for value in step.values())
+
+
+@pytest.mark.parametrize("name", ["skipped_markers", "late_write"])
+def test_offsets_that_hang_are_aborted_and_then_set_and_never_written(name: str) -> None:
+    told = plan(BY_NAME[name], [blocked(7, OFFSETS)], [WAITING])
+    stop, abort, after = told[:3]
+    assert stop["command"].endswith("--group billing --describe --members")
+    assert f"abort --topic {OFFSETS} --partition 7 --start-offset 485" in abort["command"]
+    assert after["command"].endswith(
+        "--group billing --topic orders:0 --reset-offsets --to-offset 5 --execute"
+    )
+    assert "no active member" in after["before"] and "is lower" in after["before"]
+    assert "save its records" not in text_of(told)
+    of_clients = plan(BY_NAME[name], [blocked(7)], [WAITING])
+    assert "group" not in text_of(of_clients[:1]) and "save" in text_of(of_clients[:1])
+
+
+@pytest.mark.parametrize("name", ["operator_abort", "skipped_markers"])
+def test_offsets_that_did_not_take_effect_are_set_and_records_are_produced_again(name: str) -> None:
+    kind = "committed_records_invisible"
+    lacking = Commit(kind, "billing", "orders", 0, 5)
+    of_group = text_of(plan(BY_NAME[name], [Place(kind, 1, OFFSETS, 7, 0, 0)], [lacking]))
+    assert "--to-offset 5" in of_group and "roduce them again" not in of_group
+    assert "Produce the committed records" not in of_group
+    of_client = text_of(plan(BY_NAME[name], [Place(kind, 1, "m", 7, 0, 0)]))
+    assert "--to-offset" not in of_client and "Produce the" in of_client.replace("Read the", "")
+
+
+def test_lost_offsets_are_set_and_lost_records_are_produced_again() -> None:
+    lacking = Commit("records_lost", "billing", "orders", 0, 5)
+    signature = BY_NAME["unclean_election"]
+    of_group = text_of(plan(signature, [Place("records_lost", 1, OFFSETS, 7, 3, 8)], [lacking]))
+    assert "--to-offset 5" in of_group
+    assert "Produce the lost" not in of_group and "kafka-configs" not in of_group
+    of_client = text_of(plan(signature, [Place("records_lost", 1, "u", 7, 3, 8)]))
+    assert "--to-offset" not in of_client and "Produce the lost" in of_client
+
+
+def test_min_insync_replicas_is_raised_only_where_the_replicas_are_told() -> None:
+    steps = plan(BY_NAME["unclean_election"], [Place("records_lost", 1, "u", 0, 3, 8)])
+    by_option = {
+        option: step
+        for step in steps
+        for option in ("min.insync.replicas=2", "unclean.leader.election.enable=false")
+        if option in (step["command"] or "")
+    }
+    assert "at least 3 replicas" in by_option["min.insync.replicas=2"]["before"]
+    assert by_option["unclean.leader.election.enable=false"]["before"] is None
+    assert len({id(step) for step in by_option.values()}) == 2
+
+
+def test_a_leader_is_not_moved_to_a_copy_with_other_decisions() -> None:
+    signature = BY_NAME["coordinator_lost_state"]
+    alike = text_of(plan(signature, [], labels={"prepare_never_completed"}))
+    assert "Move the leader" in alike and "do not move" not in alike
+    apart = text_of(
+        plan(signature, [], labels={"prepare_never_completed", "txnlog_replica_divergence"})
+    )
+    assert "Move the leader" not in apart and "do not move its leader" in apart

@@ -205,3 +205,31 @@ def test_batches_of_odd_clients_and_a_swap_of_the_cleaner_give_each_offset_once(
     assert told == [(0, None, None, 0), (1, None, None, 0), (2, None, None, 0),
                     (3, None, None, (1 << 63) - 1)]  # fmt: skip
     assert exported(spark, tmp_path / "out")["swapped-0"] == [0, 1, 2, 3, 4, 5]
+
+
+def test_what_lies_above_the_high_watermark_is_exported_where_it_is_asked_for(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """The copy of an old leader: its checkpoint is older than its log."""
+    put(
+        tmp_path / "dump/t-0" / SEGMENT,
+        data(0, 0), writer.marker(1, 7, 0, True, 0, 0),
+        data(2, 1), writer.marker(3, 7, 0, True, 0, 0),
+        data(4, 2), writer.marker(5, 7, 0, False, 0, 0),
+        data(6, 3),
+    )  # fmt: skip
+    put(tmp_path / "dump/meta.properties", b"node.id=1\n")
+    put(tmp_path / "dump/replication-offset-checkpoint", b"0\n1\nt 0 2\n")
+    dump = ["--dump", str(tmp_path / "dump"), "--out"]
+    told = {
+        options: (exported(spark, tmp_path / out)["t-0"], text)
+        for out, options in (
+            ("stable", ()), ("end", ("--to-log-end",)),
+            ("all", ("--to-log-end", "--isolation", "read_uncommitted")),
+        )
+        for text in [export(*dump, str(tmp_path / out), *options)[1]]
+    }  # fmt: skip
+    assert [offsets for offsets, _ in told.values()] == [[0], [0, 2], [0, 2, 4, 6]]
+    assert not [text for _, text in told.values() if "other exports" in text]
+    _, again = export(*dump, str(tmp_path / "end"), "--isolation", "read_uncommitted")
+    assert "The table already has 2 records of these topics from other exports" in again

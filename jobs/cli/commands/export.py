@@ -32,13 +32,16 @@ BOUNDS = "partition_index int, from_offset long, end_offset long"
 class Exported(NamedTuple):
     """What was written, and `lost`: sentences about what of the ranges could not be read.
 
-    `by_index`: transactions that are left out as a .txnindex says, their marker being lost.
+    `by_index`: transactions that are left out as a .txnindex says, their marker being lost;
+    `others`: records of these topics in the table that other exports wrote; `audit_id`: of this.
     """
 
     ranges: list[Range]
     written: int
     lost: list[str]
     by_index: int = 0
+    others: int = 0
+    audit_id: str = ""
 
 
 def check_has_bytes(dump: Dump) -> None:
@@ -59,7 +62,8 @@ def configuration(wanted: Wanted, settings: Settings) -> str:
         "broker": wanted.broker,
         "settings": settings.digested(),
     }
-    return json.dumps(asked)
+    # An export without it has the identity that it always had.
+    return json.dumps(asked | ({"to_log_end": True} if wanted.to_log_end else {}))
 
 
 def export(
@@ -77,7 +81,12 @@ def export(
     delta_tables.append(_placed(found, replayed), request.out, TABLE, read.audit_id)
     mine = delta_tables.rows_of(spark, request.out, TABLE, read.audit_id)
     by_index = sum(len(rows) for rows in listed.values())
-    return Exported(asked, mine.count(), list(_lost(spark, asked, read)), by_index)
+    topics = sorted({one.topic for one in asked})
+    table = delta_tables.read(spark, request.out, TABLE)
+    of_others = F.col("topic").isin(*topics) & (F.col("audit_id") != read.audit_id)
+    others = 0 if table is None else table.filter(of_others).count()
+    lost = list(_lost(spark, asked, read))
+    return Exported(asked, mine.count(), lost, by_index, others, read.audit_id)
 
 
 def _placed(found: DataFrame, replayed: Replayed) -> DataFrame:
@@ -158,6 +167,11 @@ def closing_words(done: Exported, request: Request, wanted: Wanted, dump: Dump) 
         lines.append(
             f"{behind:,} offsets of {len(held):,} partitions are at or above the {mark} and are "
             "not delivered to consumers."
+        )
+    if done.others:
+        lines.append(
+            f"The table already has {done.others:,} records of these topics from other exports: "
+            f"read only those with audit_id = '{done.audit_id}', or export into another folder."
         )
     lines += _copies_taken(done, dump)
     if done.by_index:

@@ -31,6 +31,8 @@ STATE = (
     "marker_outcome_mismatch", "epoch_committed_and_aborted", "conflicting_markers",
 )  # fmt: skip
 
+DIFFERENT_COPIES = "txnlog_replica_divergence"
+
 SIGNATURE = Signature(
     name="coordinator_lost_state",
     title="A transaction coordinator lost or contradicted its own state",
@@ -38,7 +40,7 @@ SIGNATURE = Signature(
     explains=lambda finding: (
         finding.one_of(*STATE) | (finding.one_of(*UNLISTED) & of_both(finding, UNLISTED_MARKER))
     ),
-    proven_by=("txnlog_replica_divergence", "txnlog_invalid_transition"),
+    proven_by=(DIFFERENT_COPIES, "txnlog_invalid_transition"),
     known_bug="KAFKA-16352, KAFKA-19999 and KAFKA-9777, where a decision is never completed",
     steps=(
         Step(
@@ -51,6 +53,21 @@ SIGNATURE = Signature(
             "log and sends the markers of its decisions again",
             before="all replicas of that partition are in sync",
             check="the ids leave PrepareCommit and PrepareAbort",
+            unless=(DIFFERENT_COPIES,),
+        ),
+        Step(
+            "Copies of a partition of __transaction_state differ: do not move its leader, since "
+            "another copy may have other decisions, whether it is in sync or not. Stop each broker "
+            "whose copy differs from that of the leader, move its folder of this partition away "
+            "(keep it), and start the broker. It fetches the leader's copy",
+            before=(
+                "the leader's copy has the decisions whose markers are in the partitions, and the "
+                "leader stays while the other brokers are stopped"
+            ),
+            check="an audit of a new dump has no txnlog_replica_divergence",
+            cannot="markers that were written by the decisions of the other copy",
+            reversible=False,
+            where=(DIFFERENT_COPIES,),
         ),
     ),
 )

@@ -21,6 +21,7 @@ transaction with a new epoch (KIP-890). It still happens with
 
 from typing import Any
 
+from jobs.incidents.offset_steps import abort_offsets, of_clients
 from jobs.incidents.signature import (
     CLEANED_DATA,
     MISSING_MARKER,
@@ -64,10 +65,13 @@ SIGNATURE = Signature(
     known_bug="KAFKA-12671, KAFKA-15449; prevented by KIP-890 (verification from 3.6, 4.0)",
     key=MOMENT,
     steps=(
-        *end_steps(
-            "Check that the transaction is still open, and abort it",
-            cannot="its records, which read_committed consumers never get: save them before",
+        *of_clients(
+            *end_steps(
+                "Check that the transaction is still open, and abort it",
+                cannot="its records, which read_committed consumers never get: save them before",
+            )
         ),
+        *abort_offsets(),
         Step(
             "Set transaction.partition.verification.enable=true on brokers from 3.6 on, and move "
             "to transaction.version 2 (4.0)",

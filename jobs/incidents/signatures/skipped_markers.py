@@ -20,6 +20,7 @@ Known bug: KAFKA-20734, seen in 4.3.0. 3.9 queues the markers of such partitions
 
 from typing import Any
 
+from jobs.incidents.offset_steps import abort_offsets, of_clients, set_groups_back
 from jobs.incidents.signature import (
     CLEANED_DATA,
     LOST,
@@ -63,22 +64,28 @@ SIGNATURE = Signature(
     known_bug="KAFKA-20734, seen in 4.3.0",
     key=MOMENT,
     steps=(
-        *end_steps(
-            "Check that the transaction is still open. Abort it before the producer's next marker "
-            "decides its records",
-            cannot="a skipped COMMIT: save its records first (read_uncommitted)",
+        *of_clients(
+            *end_steps(
+                "Check that the transaction is still open. Abort it before the producer's next "
+                "marker decides its records",
+                cannot="a skipped COMMIT: save its records first (read_uncommitted)",
+            )
         ),
+        *abort_offsets("committed_records_invisible"),
         Step(
             "Correct results that consumers computed from aborted records. The table consequence "
             "has their offsets",
             cannot="the log: the marker that made them visible stays",
             of=("aborted_records_visible",),
+            offsets=False,
         ),
+        *set_groups_back("aborted_records_visible"),
         Step(
             "Produce the committed records that are not delivered again, in a new transaction",
             before="no application has written them again by itself",
             reversible=False,
             of=("committed_records_invisible",),
+            offsets=False,
         ),
         Step(
             "Until a release has the fix: shut brokers down cleanly. After a kill, keep producers "

@@ -17,6 +17,7 @@ Known bug: KAFKA-7866 and other failed appends to side files; KAFKA-8351, a clea
 markers of data that it kept (up to 2.2.1).
 """
 
+from jobs.incidents.offset_steps import abort_offsets, of_clients
 from jobs.incidents.signature import (
     BROKER,
     CLEANED_DATA,
@@ -45,6 +46,8 @@ FOLLOWS = (
     MISSING_MARKER, OPEN_DATA, "hanging_transaction", "lso_stuck", "open_transaction_overdue",
 )  # fmt: skip
 
+COMMITTED = "a transaction that was committed: save its records first (read_uncommitted)"
+
 SIGNATURE = Signature(
     name="stale_replica",
     title="A copy lacks records, or its side files contradict its log",
@@ -67,10 +70,13 @@ SIGNATURE = Signature(
             cannot="offsets that no replica has",
             reversible=False,
         ),
-        *end_steps(
-            "The cleaner has passed data whose marker no replica has: check that their transaction "
-            "is still open, and abort it",
-            cannot="a transaction that was committed: save its records first (read_uncommitted)",
+        *of_clients(
+            *end_steps(
+                "The cleaner has passed data whose marker no replica has: check that their "
+                "transaction is still open, and abort it",
+                cannot=COMMITTED,
+            )
         ),
+        *abort_offsets(),
     ),
 )

@@ -19,6 +19,7 @@ Known bug: none; `unclean.leader.election.enable=true`, elections forced by an o
 whose disk was lost or restored from an older state.
 """
 
+from jobs.incidents.offset_steps import abort_offsets, of_clients
 from jobs.incidents.signature import (
     DIVERGED,
     DIVERGED_ALIKE,
@@ -29,9 +30,14 @@ from jobs.incidents.signature import (
     Step,
     end_steps,
 )
-from jobs.model.commands import EXPORT_TOPIC
+from jobs.model.commands import DESCRIBE_TOPIC, EXPORT_TOPIC
 
+ALTER_TOPIC = (
+    "kafka-configs.sh --bootstrap-server HOST:PORT --alter --entity-type topics "
+    "--entity-name {topic} --add-config "
+)
 CUT = (DIVERGED, LOST)
+COMMITTED = "a transaction that was committed: save its records first (read_uncommitted)"
 LOSSES = ("records_lost", "plain_records_lost")
 FOLLOWS = (
     MISSING_MARKER, "hanging_transaction", "open_data_of_completed_transaction",
@@ -64,34 +70,49 @@ SIGNATURE = Signature(
             of=LOSSES,
         ),
         Step(
-            "Export the lost records from that copy",
+            "Export the lost records from that copy, up to its log end: they lie above its high "
+            "watermark. What lies behind a transaction that is open there needs --isolation "
+            "read_uncommitted, into a folder of its own: two exports in one folder hold the same "
+            "records twice",
             command=EXPORT_TOPIC,
-            before="the copy is readable",
+            before="the copy is readable, and RESCUED has no other export of the topic",
             check="the table record has the offsets that are listed as lost",
             of=LOSSES,
+            offsets=False,
         ),
-        *end_steps(
-            "Abort the transactions that are still open on the new leader. Their markers were "
-            "truncated",
-            cannot="a transaction that was committed: save its records first (read_uncommitted)",
+        *of_clients(
+            *end_steps(
+                "Abort the transactions that are still open on the new leader. Their markers were "
+                "truncated",
+                cannot=COMMITTED,
+            )
         ),
+        *abort_offsets(*LOSSES),
         Step(
-            "Produce the lost records again. They are then at the end of the partition: consumers "
-            "get them after newer records of the same key",
+            "Produce the lost records again, and of the export only these. They are then at the "
+            "end of the partition: consumers get them after newer records of the same key",
             before="no application has produced them again by itself",
             cannot="their order among the records written since",
             reversible=False,
             of=LOSSES,
+            offsets=False,
         ),
         Step(
-            "Set unclean.leader.election.enable=false and min.insync.replicas of at least 2 for "
-            "the topic",
-            command=(
-                "kafka-configs.sh --bootstrap-server HOST:PORT --alter --entity-type topics "
-                "--entity-name {topic} "
-                "--add-config unclean.leader.election.enable=false,min.insync.replicas=2"
+            "Set unclean.leader.election.enable=false for the topic",
+            command=f"{ALTER_TOPIC}unclean.leader.election.enable=false",
+            check="kafka-configs.sh --describe shows it",
+            offsets=False,
+        ),
+        Step(
+            "Set min.insync.replicas of the topic to 2, if it is 1. With fewer than 3 replicas, "
+            "producers with acks=all would fail whenever one is offline, or always",
+            command=f"{ALTER_TOPIC}min.insync.replicas=2",
+            before=(
+                "the topic has at least 3 replicas, and its min.insync.replicas is below 2, by: "
+                f"{DESCRIBE_TOPIC}"
             ),
-            check="kafka-configs.sh --describe shows both",
+            check="kafka-configs.sh --describe shows it, and producers with acks=all go on",
+            offsets=False,
         ),
     ),
 )

@@ -118,6 +118,8 @@ CHECK = Check(
     remedy=lambda: text(
         "Stop the application. If the offsets were committed, reset them with "
         "kafka-consumer-groups.sh to the first input offset whose output was aborted. If the "
-        "output was committed, expect duplicates of it: its input is processed again."
+        "output was committed, set the group to the offsets of these commits, unless it has "
+        "committed higher ones since: otherwise its input is processed again, and the output "
+        "written twice."
     ),
 )

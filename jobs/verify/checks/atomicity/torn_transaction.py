@@ -27,6 +27,7 @@ from pyspark.sql import functions as F
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
 from jobs.verify.conditions import is_torn, unstable_tail
 from jobs.verify.verdict import APPEND_REPEATED, UNSTABLE_TAIL, inconclusive
+from schemas.topics import OFFSETS_TOPIC
 from udfs.rules.extent import is_replicated
 
 CHECK = Check(
@@ -73,10 +74,22 @@ CHECK = Check(
         "{topic}-{partition} from offset {unraised_first} on were aborted: by an operator, or by "
         "a marker that contradicts the decision."
     ),
-    remedy=lambda: text(
-        "Consumers received its records in the other partitions, but not those in "
-        "{topic}-{partition}. Write the records of offsets {unraised_first} to {unraised_last} "
-        "again, for example from this copy. Before a manual abort, make sure that the producer is "
-        "stopped."
+    remedy=lambda: F.when(
+        F.col("topic") == OFFSETS_TOPIC,
+        text(
+            "The offset commits at offsets {unraised_first} to {unraised_last} of "
+            "{topic}-{partition} did not take effect, but the output of their transaction was "
+            "committed. Stop the members of their group, and set it to these offsets "
+            "(kafka-consumer-groups.sh --reset-offsets --to-offset), unless it has committed "
+            "higher ones since. Write nothing into {topic}. Before a manual abort, make sure that "
+            "the producer is stopped."
+        ),
+    ).otherwise(
+        text(
+            "Consumers received its records in the other partitions, but not those in "
+            "{topic}-{partition}. Write the records of offsets {unraised_first} to {unraised_last} "
+            "again, for example from this copy. Before a manual abort, make sure that the producer "
+            "is stopped."
+        )
     ),
 )

@@ -1,0 +1,78 @@
+"""Steps for `__consumer_offsets`: a group is set to an offset, and no record is written again.
+
+A record that a client writes there is no commit of a group: brokers read the partition only when
+they load it. And an output whose offset is lost is written twice, if its group goes on from there.
+"""
+
+from jobs.incidents.signature import Step, end_steps
+from jobs.model.commands import DESCRIBE_GROUP, SET_GROUP
+
+ABORTED = ("abort", "save_and_abort")
+NO_MEMBER = "the group has no active member"
+NAMED = "The table affected_group has them (position own)"
+DECIDED = (
+    f"{NO_MEMBER}, the output of the transaction is committed, and the group's offset is lower "
+    "than that of the command"
+)
+
+
+def of_clients(*steps: Step) -> tuple[Step, ...]:
+    """The same steps, but not for `__consumer_offsets`."""
+    return tuple(step._replace(offsets=False) for step in steps)
+
+
+def stop_groups(*of: str) -> Step:
+    """Before an offset is set: a member would commit its own."""
+    return Step(
+        "In __consumer_offsets: stop all members of the groups whose offsets are concerned. "
+        f"{NAMED}",
+        command=DESCRIBE_GROUP,
+        check="the groups have no active members",
+        of=of,
+        offsets=True,
+    )
+
+
+def set_groups(*of: str) -> Step:
+    """Where a group lacks a commit whose output is there."""
+    return Step(
+        "In __consumer_offsets: set each group to the offset of the commit that it lacks, so that "
+        "it does not process that input a second time",
+        command=SET_GROUP,
+        before=DECIDED,
+        check="kafka-consumer-groups.sh --describe shows these offsets",
+        cannot="a commit that no copy has: compare the group's offset with its output",
+        of=of,
+        offsets=True,
+    )
+
+
+def set_groups_back(*of: str) -> tuple[Step, Step]:
+    """Where a group has a commit whose output was aborted."""
+    return (
+        stop_groups(*of),
+        Step(
+            "In __consumer_offsets: where the newest commit of a group is an aborted one, set the "
+            "group back to its commit before that one. It skipped input whose output was aborted",
+            before=NO_MEMBER,
+            check="kafka-consumer-groups.sh --describe shows these offsets",
+            of=of,
+            offsets=True,
+        ),
+    )
+
+
+def abort_offsets(*of: str) -> tuple[Step, ...]:
+    """The steps that end offset commits which hang, and set what is lacking of other kinds."""
+    kinds = ("records_blocked", *of)
+    ends = end_steps(
+        "In __consumer_offsets: check that the transaction is still open, and abort it",
+        cannot="the offsets of a transaction that was committed: the next step sets them",
+    )
+    # Records of a group are not saved: the offset that it lacks is set.
+    ending = [step for step in ends if step.ended_by != ("save_and_abort",)]
+    return (
+        stop_groups(*kinds)._replace(ended_by=ABORTED),
+        *(step._replace(offsets=True) for step in ending),
+        set_groups(*kinds)._replace(ended_by=ABORTED),
+    )
