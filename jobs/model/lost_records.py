@@ -58,3 +58,9 @@ def gone_before_newest(offset: Column, newest: Column, copies: Column) -> Column
         )
 
     return F.forall(copies, lacks)
+
+
+def is_only_here(offset: Column) -> Column:
+    """Whether the record at an offset is one that only its copy tells: only_here of partitions."""
+    only: Column = F.array_contains("only_here", offset)
+    return F.coalesce(only, F.lit(False))

@@ -3,7 +3,7 @@
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from jobs.model.lost_records import lost_behind, own_unreadable_at
+from jobs.model.lost_records import is_only_here, lost_behind, own_unreadable_at
 from jobs.model.state_names import state_name
 from jobs.spark.joins import small
 from udfs.rules.extent import is_replicated, is_told_by_another
@@ -32,7 +32,8 @@ def last_states(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFr
         )
     )
     names = ("partition_index", "broker", "partition", "complete_up_to_ms", "clean_shutdown",
-             "alone_in_cluster", "stable_below", "outlasted", "lost_to", "nameless_at")  # fmt: skip
+             "alone_in_cluster", "stable_below", "outlasted", "only_here", "lost_to",
+             "nameless_at")  # fmt: skip
     of_copies = F.coalesce("replica_set", -1 - F.col("partition_index")).alias("replicas")
     place = small(partition_info.select(*names, of_copies))
     placed = (
@@ -47,6 +48,9 @@ def last_states(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFr
     )
     own_moment = F.col("newest.record.timestamp")
     replicated = is_replicated(F.col("newest.record.offset"), F.col("stable_below"))
+    told = is_told_by_another(
+        replicated, F.col("outlasted"), is_only_here(F.col("newest.record.offset"))
+    )
     behind_unreadable = F.coalesce(F.try_add("unreadable_ms", F.lit(1)), "unreadable_ms")
     return placed.select(
         "broker",
@@ -72,7 +76,7 @@ def last_states(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFr
         "lost_behind",
         F.greatest("whole_since_ms", behind_unreadable).alias("whole_since_ms"),
         replicated.alias("replicated"),
-        is_told_by_another(replicated, F.col("outlasted")).alias("told_by_another"),
+        told.alias("told_by_another"),
         "replicas",
     )
 

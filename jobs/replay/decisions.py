@@ -3,7 +3,7 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.model.lost_records import counted
+from jobs.model.lost_records import counted, is_only_here
 from jobs.spark.joins import small
 from schemas.coordinator_states import (
     COMPLETE_ABORT,
@@ -105,10 +105,14 @@ def with_what_is_replicated(decided: DataFrame, partition_info: DataFrame) -> Da
     the id go on with such a record (`went_on_at`). Added: told_by_another, see `udfs.rules.extent`.
     """
     copies = partition_info.select(
-        F.col("partition_index").alias("coordinator_index"), "stable_below", "outlasted"
+        F.col("partition_index").alias("coordinator_index"),
+        "stable_below",
+        "outlasted",
+        "only_here",
     )
     replicated = is_replicated(F.col("prepare_offset"), F.col("stable_below"))
-    told = surely(is_told_by_another(replicated, F.col("outlasted")))
+    only_here = is_only_here(F.col("prepare_offset"))
+    told = surely(is_told_by_another(replicated, F.col("outlasted"), only_here))
     taken_back = ~is_replicated(F.col("gave_way_at"), F.col("stable_below"))
     kept = surely(is_replicated(F.col("went_on_at"), F.col("stable_below")))
     return (
@@ -116,7 +120,7 @@ def with_what_is_replicated(decided: DataFrame, partition_info: DataFrame) -> Da
         .withColumn("pending", F.col("pending") | surely(taken_back))
         .withColumn("went_on_at", F.when(kept, F.col("went_on_at")))
         .withColumn("told_by_another", told)
-        .drop("stable_below", "outlasted")
+        .drop("stable_below", "outlasted", "only_here")
     )
 
 

@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from jobs.model.coordinator_log import CoordinatorLog
 from jobs.replay.coordinator import last_states, owners
+from jobs.replay.coordinator_copies import with_other_copies
 from jobs.replay.coordinator_log import Folded, coordinator_log
 from jobs.replay.decisions import histories
 from jobs.replay.partitions import (
@@ -98,7 +99,7 @@ def replay(
         # Rows of the driver are a part of each plan that begins with them, and of its tasks.
         listed = kept.keep(static_info)
         steps = kept.keep(all_discontinuities(splits, discontinuities))
-        known = kept.keep(
+        alone = kept.keep(
             partition_info(
                 listed,
                 splits,
@@ -108,6 +109,7 @@ def replay(
                 clock_tolerance,
             )
         )
+        known = kept.keep(with_other_copies(alone, txn_log_records))
         tables = kept.keep_all(
             coordinator=last_states(txn_log_records, known),
             histories=histories(txn_log_records, known),

@@ -18,8 +18,8 @@ COLUMNS = """
     client_transaction_version:int, file_index:int, position:bigint, length:int>, newest
     boolean, topic string, partition int, broker int, from_beginning boolean, stable_below
     bigint, complete_up_to_ms bigint, outlasted boolean, single_broker boolean, replicated_below
-    bigint,
-    lost_behind boolean, adjacent boolean, first_of_log boolean, from_older_state boolean,
+    bigint, only_here boolean, lost_behind boolean, adjacent boolean, first_of_log boolean,
+    from_older_state boolean,
     first_user struct<transactional_id:string, file_index:int, position:bigint, length:int,
     offset:bigint>, first_use boolean,
     returns_to_producer_id boolean, end_timestamp bigint, alive_for_ms bigint, last_of_all

@@ -23,5 +23,6 @@ OF_PARTITION = """
     array<struct<first:bigint, end:bigint, producer_id:bigint, producer_epoch:int>>,
     last_legacy_offset bigint, earlier_end bigint, newest_snapshot bigint, open_in_snapshot
     array<struct<producer_id:bigint, producer_epoch:int, first_offset:bigint>>, ids bigint,
-    misplaced_ids bigint, unreadable_at bigint, nameless_at bigint
+    misplaced_ids bigint, unreadable_at bigint, nameless_at bigint,
+    cut_off_at bigint, only_here array<bigint>
 """

@@ -23,8 +23,9 @@ def test_a_copy_is_outlasted_by_one_that_is_longer_or_of_a_later_leader() -> Non
 
 
 def test_what_is_not_replicated_in_an_outlasted_copy_is_told_by_another() -> None:
-    for replicated, outlasted in product([np.bool_(False), np.bool_(True)], repeat=2):
-        assert is_told_by_another(replicated, outlasted) == (outlasted and not replicated)
+    for replicated, outlasted, only_here in product([np.bool_(False), np.bool_(True)], repeat=3):
+        told = is_told_by_another(replicated, outlasted, only_here)
+        assert told == (outlasted and not replicated and not only_here)
 
 
 def test_a_manifest_dates_the_longest_copy_of_a_dump_with_every_broker() -> None:

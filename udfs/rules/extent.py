@@ -28,9 +28,12 @@ the marker of a transaction that is open here may lie there. A copy that ends in
 older leader is outlasted, however long it is.
 
 A record of the coordinator's log at or above the high watermark of an outlasted copy tells nothing
-beside the other copies: they have it, too, or a later leader has another one there, and the broker
-truncates its own when it is back. Of all that copies hold of an id, the newest record is the last
-one of those that do count, tombstones included.
+beside a copy that goes on after it, and that has it, too, or a later one of its id, or another one
+at its offset, or that has batches of a later leader at or below its offset: the broker truncates
+its own when it is back. Where no such copy shows one of these, it may have lost the record, as the
+mark is up to 5 s old. Of all that copies hold of an id, the newest record is the last one of those
+that do count, tombstones included. Without a high watermark, what lies where a later leader's
+batches begin in another copy is not replicated.
 
 What cannot be known: of a dump with some of the brokers, or of a cluster with ZooKeeper, whether a
 copy is the leader's; then its own timestamps count, and a manifest adds nothing.
@@ -63,12 +66,27 @@ def is_outlasted(
     return (leader_epoch < newest_epoch) | (log_end < longest_log_end)
 
 
-def is_told_by_another(replicated: Values, outlasted: Values) -> Values:
+def goes_on_with(offset: Values, their_offset: Values) -> Values:
+    """Whether a copy has a record, or a later one of its id: `their_offset`, that of its last."""
+    return their_offset >= offset
+
+
+def is_cut_off(offset: Values, their_first: Values) -> Values:
+    """Whether a later leader has another batch where this one lies, so that it is truncated.
+
+    `their_first`: the first offset of a batch of a later leader. Those in front of it may be gone
+    by compaction.
+    """
+    return offset >= their_first
+
+
+def is_told_by_another(replicated: Values, outlasted: Values, only_here: Values) -> Values:
     """Whether a record is to be judged on another copy of its partition, which has it if it stays.
 
-    `replicated`: in its own copy; `outlasted`: that copy is.
+    `replicated`: in its own copy; `outlasted`: that copy is; `only_here`: no copy that outlasts it
+    has the record, or shows that it is cut off.
     """
-    return ~replicated & outlasted
+    return ~replicated & outlasted & ~only_here
 
 
 def manifest_counts(

@@ -138,11 +138,11 @@ def _with_copies(rows: DataFrame) -> DataFrame:
         F.col("end.latest_timestamp").alias("end_timestamp"),
         (F.col("end.alive_ms") - F.col("alive_ms")).alias("alive_for_ms"),
     )
-    told_by_another = surely(is_told_by_another(counts, F.col("outlasted")))
+    told_by_another = surely(is_told_by_another(counts, F.col("outlasted"), F.col("only_here")))
     # A copy in which something follows on the record that comes first is outlasted.
     latest_first = Window.partitionBy("transactional_id", "partition").orderBy(
-        told_by_another, F.desc("offset"), F.desc("newest"), F.desc("alive_for_ms"), "lost_behind",
-        "broker",
+        told_by_another, F.desc("leader_epoch"), F.desc("offset"), F.desc("newest"),
+        F.desc("alive_for_ms"), "lost_behind", "broker",
     )  # fmt: skip
     return lived.withColumn("last_of_all", F.row_number().over(latest_first) == 1)
 

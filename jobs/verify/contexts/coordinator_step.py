@@ -4,7 +4,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.model.coordinator_log import CoordinatorLog
-from jobs.model.lost_records import counted, lost_behind
+from jobs.model.lost_records import counted, is_only_here, lost_behind
 from jobs.model.state_names import state_name
 from jobs.spark.joins import small
 from jobs.spark.kept import Kept
@@ -179,12 +179,14 @@ def coordinator_step_context(
     stepped = _stepped(log.txn_log_records).filter(~F.col("judged"))
     needed = partition_info.select(
         "partition_index", "topic", "partition", "broker", "from_beginning", "stable_below",
-        "complete_up_to_ms", "outlasted", "single_broker", "lost_to", "nameless_at",
-        F.when(~F.col("alone_in_cluster"), F.col("high_watermark")).alias("replicated_below"),
+        "complete_up_to_ms", "outlasted", "only_here", "single_broker", "lost_to", "nameless_at",
+        F.when(~F.col("alone_in_cluster"), F.coalesce("high_watermark", "cut_off_at"))
+        .alias("replicated_below"),
     )  # fmt: skip
     joined = stepped.join(small(needed), on="partition_index", how="inner")
     rows = joined.select(
-        *(name for name in joined.columns if name not in ("lost_to", "nameless_at")),
+        *(name for name in joined.columns if name not in ("lost_to", "nameless_at", "only_here")),
+        is_only_here(F.col("offset")).alias("only_here"),
         lost_behind(F.col("offset"), F.col("nameless_at")).alias("lost_behind"),
         surely(none_between(counted("previous."), counted())).alias("adjacent"),
         (F.col("previous").isNull() & F.col("from_beginning") & none_before(counted())).alias(
