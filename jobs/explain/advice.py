@@ -4,6 +4,8 @@ import shlex
 from collections.abc import Callable
 
 from jobs.explain.situation import (
+    CLEANED,
+    FOREIGN_DATA,
     HANGING,
     HIGH_WATERMARK,
     JOINED,
@@ -15,10 +17,8 @@ from jobs.explain.situation import (
     NOTHING,
     OPEN,
     OVERDUE,
-    OWES_A_MARKER,
     PREPARE_PENDING,
     TWO_PHASE_COMMIT,
-    UNENDED,
     UNKNOWN_OWNER,
     UNMARKED,
     Row,
@@ -26,7 +26,14 @@ from jobs.explain.situation import (
 )
 from jobs.explain.words import printable
 from jobs.model import commands
-from jobs.model.ending import DO_NOT_DECIDED, DO_NOT_RUNNING, FOREIGN, SAVE_FIRST
+from jobs.model.ending import (
+    DO_NOT_DECIDED,
+    DO_NOT_RUNNING,
+    FOREIGN,
+    OWES_A_MARKER,
+    SAVE_FIRST,
+    UNENDED,
+)
 from udfs.rules.ending import SAVE_AND_ABORT
 
 
@@ -209,6 +216,8 @@ ADVICE: dict[str, Callable[[Situation], list[str]]] = {
     UNMARKED: _unmarked,
     HANGING: _abort,
     LATE_WRITE: _abort,
+    CLEANED: _abort,
+    FOREIGN_DATA: _abort,
     JOINED: _joined,
     MAY_HANG: _may_hang,
     TWO_PHASE_COMMIT: _two_phase_commit,

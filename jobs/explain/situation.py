@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jobs.model import ending
+from jobs.model.ending import LOST_ITS_MARKER, NEVER_LISTED, OWES_A_MARKER, UNENDED
 from jobs.model.found import DECIDED_COMMIT
 from schemas.coordinator_states import TWO_PHASE_COMMIT_TIMEOUT
 from udfs.rules.ending import DECIDED
@@ -20,6 +21,8 @@ HIGH_WATERMARK = "the high watermark is below the log end offset; no transaction
 MARKER_NOT_REPLICATED = "the transaction is decided, but its marker is above the high watermark"
 UNMARKED = "the transaction was completed, but this partition has no marker of it"
 HANGING = "the transaction hangs"
+CLEANED = "the cleaner has passed the transaction, and its marker is lost"
+FOREIGN_DATA = "data that no transaction of this partition owns"
 LATE_WRITE = "a late write that belongs to no transaction"
 MAY_HANG = "the transaction may hang"
 TWO_PHASE_COMMIT = "a transaction of two-phase commit"
@@ -31,8 +34,6 @@ UNKNOWN_OWNER = "the transaction is open, and the dump has no coordinator record
 NOT_LISTED = "the transaction is open, and its coordinator does not list this partition"
 
 MISSING_MARKER = "missing_marker_in_listed_partition"
-OWES_A_MARKER = (MISSING_MARKER, "open_data_of_completed_transaction")
-UNENDED = (*OWES_A_MARKER, "hanging_transaction", "late_write_after_marker")
 
 
 @dataclass(frozen=True)
@@ -127,6 +128,8 @@ def what_holds(given: Situation) -> str:
         (UNMARKED, OWES_A_MARKER),
         (HANGING, ("hanging_transaction",)),
         (LATE_WRITE, ("late_write_after_marker",)),
+        (CLEANED, LOST_ITS_MARKER),
+        (FOREIGN_DATA, NEVER_LISTED),
     ):
         if given.proven(*codes):
             return holds

@@ -10,26 +10,14 @@ from jobs.incidents.assign import PLACE, VIOLATION
 from jobs.incidents.known import Known, shaped
 from jobs.incidents.lost import lost
 from jobs.incidents.misdecided import misdecided
-from jobs.incidents.signature import (
-    CLEANED_DATA,
-    DIVERGED,
-    LOST,
-    MISSING_MARKER,
-    OPEN_DATA,
-    UNLISTED,
-)
-from jobs.model.ending import NAMES, ending, older_epoch
+from jobs.incidents.signature import DIVERGED, LOST, MISSING_MARKER
+from jobs.model.ending import NAMES, UNENDED, ending, older_epoch
 from jobs.spark.joins import small
 from jobs.spark.kept import Kept
 from udfs.arrow.data_between import Between
 
 TWICE = "duplicate_batch"
 CUT = frozenset({LOST, DIVERGED})
-# Findings about data that lie open, which no marker ends, or not that of their decision.
-UNENDED = (
-    MISSING_MARKER, OPEN_DATA, CLEANED_DATA, *UNLISTED, "hanging_transaction",
-    "late_write_after_marker",
-)  # fmt: skip
 WENT_BACK = frozenset({"offset_commit_regression", "offset_commit_outcome_mismatch"})
 
 

@@ -20,6 +20,15 @@ Row = dict[str, Any]
 
 # `udfs.rules.ending`, by number, as the table consequence names them.
 NAMES = ("decided", "running", "abort", "save_and_abort")
+# Findings that, proven, say that no marker will end data that lie open, or not that of their own
+# decision: of the last two, that this never was a transaction of the partition.
+OWES_A_MARKER = ("missing_marker_in_listed_partition", "open_data_of_completed_transaction")
+LOST_ITS_MARKER = ("cleaned_data_without_marker",)
+NEVER_LISTED = ("data_in_unlisted_partition", "offset_commit_unlisted")
+UNENDED = (
+    *OWES_A_MARKER, "hanging_transaction", "late_write_after_marker", *LOST_ITS_MARKER,
+    *NEVER_LISTED,
+)  # fmt: skip
 PREPARED = named(PREPARE_COMMIT, PREPARE_ABORT)
 
 DO_NOT_DECIDED = (

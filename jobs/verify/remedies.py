@@ -47,7 +47,9 @@ def _abort_command() -> Column:
 def abort_unlisted() -> Column:
     """For open data in a partition that their transaction does not list."""
     return text(
-        "If the transaction of producer {producer_id} is still open in this partition, abort it. "
+        "If the transaction of producer {producer_id} is still open in this partition, and "
+        "kafka-transactions.sh describe shows none of its transactional id that is Ongoing or "
+        "prepared with this partition, save its records, and abort it. "
         "Check whether transaction.partition.verification.enable is on. To list open "
         f"transactions: {DESCRIBE_PRODUCERS}"
     )

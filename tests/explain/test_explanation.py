@@ -77,6 +77,10 @@ SITUATIONS = [
     ),
     (found(finding("late_write_after_marker")), it.JOINED),
     (found(UNMARKED_COMMIT), it.JOINED),
+    (found(finding("data_in_unlisted_partition"), owner=COMPLETED), it.FOREIGN_DATA),
+    (found(finding("data_in_unlisted_partition")), it.JOINED),
+    (found(finding("offset_commit_unlisted", "inconclusive"), owner=COMPLETED), it.MAY_HANG),
+    (found(finding("cleaned_data_without_marker"), owner=None), it.CLEANED),
     (found(finding("late_write_after_marker", "suspect")), it.MAY_HANG),
     (replace(MERELY_OPEN, owner=OWNER | {"partitions": ["stock-0"]}), it.NOT_LISTED),
     (replace(MERELY_OPEN, owner=None), it.UNKNOWN_OWNER),
@@ -95,7 +99,7 @@ def test_every_thing_that_may_hold_a_partition_has_advice_and_a_case() -> None:
 
 def test_only_what_is_proven_to_have_no_end_is_to_be_aborted() -> None:
     aborted = {holds for given, holds in SITUATIONS if " abort --topic" in explanation(given)}
-    assert aborted == {it.HANGING, it.LATE_WRITE, it.UNMARKED}
+    assert aborted == {it.HANGING, it.LATE_WRITE, it.UNMARKED, it.FOREIGN_DATA, it.CLEANED}
 
 
 def test_an_open_transaction_is_described_in_full() -> None:
