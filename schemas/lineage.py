@@ -60,6 +60,7 @@ OWN_COMMIT = table(
     integer("committed_partition", "number of the committed partition"),
     long("record_offset", "offset of the commit's record"),
     long("committed_offset", "the offset committed: the next one to be read"),
+    long("commits", "commits of the group and partition in the range, this one among them"),
 )
 """The last commit of a group and partition in a range of `__consumer_offsets`, in one split."""
 

@@ -19,7 +19,9 @@ KEY = ("group", "committed_topic", "committed_partition")
 BLOCKED, OWN = "records_blocked", "own"
 # Affected ranges of `__consumer_offsets` that are read again.
 MOST_RANGES = 10_000
-RANGES = "number int, incident int, kind string, first_offset long, last_offset long"
+RANGES = (
+    "number int, incident int, kind string, first_offset long, last_offset long, provable boolean"
+)
 
 
 def furthest_offsets(info: DataFrame) -> DataFrame:
@@ -52,9 +54,9 @@ def own_commits(consequences: DataFrame, known: Known, newest: DataFrame) -> Dat
     """Commits of groups that are affected themselves; None where no range has any.
 
     Columns of AFFECTED_GROUP without audit_id, and `behind`: the group has no commit that took
-    effect with this offset or a later one. `newest`: see `newest_offsets`. What blocks is the
-    commit of the transaction that holds the last stable offset: a group gets its offsets with its
-    own marker, whatever is open in front of it.
+    effect with this offset or a later one, and no other commit may be meant. `newest`: see
+    `newest_offsets`. What blocks is the commit of the transaction that holds the last stable
+    offset: a group gets its offsets with its own marker, whatever is open in front of it.
     """
     place = small(known.info.select("partition_index", *PLACE)).alias("p")
     mine = consequences.filter(
@@ -66,7 +68,7 @@ def own_commits(consequences: DataFrame, known: Known, newest: DataFrame) -> Dat
         & (F.col("c.topic") == F.col("p.topic"))
         & (F.col("c.partition") == F.col("p.partition")),
     )
-    names = ("incident", "kind", "first_offset", "last_offset")
+    names = ("incident", "kind", "first_offset", "last_offset", "provable")
     holder = known.states.select("partition_index", "lso_producer_id")
     asked = (
         of_copy.select("partition_index", *[f"c.{name}" for name in names])
@@ -86,12 +88,18 @@ def own_commits(consequences: DataFrame, known: Known, newest: DataFrame) -> Dat
     numbered = small(local_frame(consequences.sparkSession, told, RANGES))
     commit = F.struct("record_offset", "committed_offset", "first_offset", "last_offset")
     found = known.commits_in(ranges).join(numbered, on="number")
-    last = found.groupBy("incident", "kind", *KEY).agg(F.max(commit).alias("commit"))
+    last = found.groupBy("incident", "kind", *KEY).agg(
+        F.max(commit).alias("commit"),
+        # Splits have commits of their own, copies the same ones.
+        F.greatest(F.max("commits"), F.count_distinct("record_offset")).alias("commits"),
+        F.bool_and("provable").alias("provable"),
+    )
     reached = newest.withColumnRenamed("committed_offset", "newest")
     # The copy that was cut off is often the longer one: its newest commit is what was lost.
-    behind = F.col("kind").isin(*LOSSES) | F.coalesce(
-        F.col("newest") < F.col("committed_offset"), F.lit(True)
-    )
+    ahead = F.coalesce(F.col("newest") < F.col("committed_offset"), F.lit(True))
+    # Of several that are open, or were ended by one marker, some may be of aborted transactions.
+    one_decision = F.col("provable") & ((F.col("kind") != BLOCKED) | (F.col("commits") == 1))
+    behind = F.col("kind").isin(*LOSSES) | (ahead & one_decision)
     return (
         last.join(reached, on=[*KEY], how="left")
         .select("*", "commit.*")

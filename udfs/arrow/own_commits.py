@@ -1,5 +1,6 @@
 """Which offsets groups committed in some ranges of `__consumer_offsets`, read for this alone."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -67,10 +68,12 @@ def _of_split(
         if one.producer_id is not None:
             mine &= commits.producer_id == one.producer_id
         chosen = np.flatnonzero(mine & ~commits.tombstone)
-        newest = dict(zip(commits.key[chosen].tolist(), chosen.tolist(), strict=True))
-        for at in newest.values():
+        keys = commits.key[chosen].tolist()
+        number_of = Counter(keys)
+        for key, at in dict(zip(keys, chosen.tolist(), strict=True)).items():
             yield found.names(int(record[at])) | {
                 "number": one.number,
                 "record_offset": int(commits.offset[at]),
                 "committed_offset": int(commits.committed[at]),
+                "commits": number_of[key],
             }
