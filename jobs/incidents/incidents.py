@@ -40,6 +40,8 @@ NOT_EXPLAINED = Signature(
     explains=lambda finding: finding.one_of(),
 )
 MOST_NAMED = 5
+# Columns of a consequence about the transaction that holds the last stable offset.
+HOLDER = ("ended_by", "producer_id", "producer_epoch", "start_offset", "coordinator_epoch")
 
 
 @dataclass(frozen=True)
@@ -259,6 +261,8 @@ def _places(effects: DataFrame) -> dict[int, list[tuple[Place, int | None]]]:
         F.min("first_offset").alias("first_offset"),
         F.max("last_offset").alias("last_offset"),
         F.min("since_ms").alias("since_ms"),
+        # A partition has one row of what holds its last stable offset.
+        *[F.max(name).alias(name) for name in HOLDER],
     )
     ranked = whole.withColumns(
         {
