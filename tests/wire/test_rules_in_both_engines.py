@@ -67,7 +67,7 @@ RULES: tuple[tuple[Callable[..., Any], str], ...] = (
     (clock.complete_to, "nnn"),
     (clock.comes_twice, "nnnn"),
     (clock.comes_twice_within, "nnnnn"),
-    (clock.keeps_order, "nnnf"),
+    (clock.keeps_order, "nnf"),
     (clock.counted_pause, "n"),
     (extent.is_replicated, "nn"),
     (extent.is_outlasted, "nnnn"),
