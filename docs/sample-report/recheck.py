@@ -51,6 +51,8 @@ ABORT, COMMIT = 0, 1
 MARKER_SIZE = 78
 # Copies of partitions whose headers are kept at a time.
 KEPT_COPIES = 8
+# After every offset that a log has.
+END_OF_OFFSETS = 1 << 63
 # So many a broker gets at once (ProducerIdsBlock.PRODUCER_ID_BLOCK_SIZE, all releases).
 BLOCK_OF_PRODUCER_IDS = 1_000
 TXNINDEX = struct.Struct(">hqqqq")
@@ -847,6 +849,13 @@ def reach_of(folder: Path) -> tuple[int, int]:
     return max((one.leader for one in entries), default=-1), copy.end
 
 
+@lru_cache(KEPT_COPIES)
+def first_of_later(folder: Path, leader: int) -> int:
+    """The first offset that a copy has of a leader later than one, else none that a log has."""
+    later = (e.offset for e in entries_of(folder)[0] if e.leader > leader and e.readable)
+    return min(later, default=END_OF_OFFSETS)
+
+
 def entry_of(folder: Path, batch: Batch, record: Record) -> Entry:
     """A record of the coordinator, also one that cannot be read."""
     name, state, readable = "", None, False
@@ -969,22 +978,41 @@ class Dump:
     def newest(self, transactional_id: str) -> Entry | None:
         """The last record of an id; of copies the one that is furthest."""
         mine_ = self.entries(self.logs_of(transactional_id), transactional_id)
-        return max(mine_, key=lambda e: (not self.told_by_another(e), e.offset), default=None)
+        return max(mine_, key=self._order, default=None)
+
+    def _order(self, one: Entry) -> tuple[bool, int, int]:
+        """Of copies' records of an id, the newest is the greatest."""
+        return not self.told_by_another(one), one.leader, one.offset
 
     def told_by_another(self, one: Entry) -> bool:
         """Whether a record lies above the high watermark of a copy that another one outlasts.
 
         The other copy has it, too, or a later leader has another one there, and it is truncated.
+        Without a mark, what lies where a later leader begins in another copy is not replicated.
         """
-        number = int(one.folder.name.rpartition("-")[2])
-        if reach_of(one.folder) >= max(map(reach_of, self.folders(one.folder.name))):
-            return False
+        reach = reach_of(one.folder)
+        others = [o for o in self.folders(one.folder.name) if reach_of(o) > reach]
+        mark = self.mark_of(one.folder) if others else None
+        if mark is None:
+            mark = min((first_of_later(o, reach[0]) for o in others), default=END_OF_OFFSETS)
+        return one.offset >= mark and any(
+            first_of_later(other, one.leader) <= one.offset
+            or any(
+                (e.transactional_id == one.transactional_id and e.offset >= one.offset)
+                or e.offset == one.offset
+                for e in entries_of(other)[0]
+                if e.readable
+            )
+            for other in others
+        )
+
+    def mark_of(self, folder: Path) -> int | None:
+        """The high watermark of a copy of the coordinator's log, None where it is not known."""
+        place = (TXN_LOG, int(folder.name.rpartition("-")[2]))
         try:
-            name = "replication-offset-checkpoint"
-            mark = self.checkpoint(one.folder.parent, name, (TXN_LOG, number))
+            return self.checkpoint(folder.parent, "replication-offset-checkpoint", place)
         except UndecidedError:
-            return False
-        return mark is not None and one.offset >= mark
+            return None
 
     def checkpoint(self, log_directory: Path, name: str, place: tuple[str, int]) -> int | None:
         """The entry of a partition in an offset checkpoint, None where it has none."""
@@ -2471,7 +2499,7 @@ def entries_in(path: Path, form: struct.Struct) -> list[tuple[int, ...]]:
 
 def next_segment(copy: Copy, begin: int) -> int:
     """Where the segment behind one begins."""
-    return min((one for one in copy.bases if one > begin), default=1 << 63)
+    return min((one for one in copy.bases if one > begin), default=END_OF_OFFSETS)
 
 
 def entry_missing(case: Case) -> bool | None:
