@@ -394,6 +394,13 @@ SET_BACK = table(
     long("from_ms", "the latest moment in front of it"),
 )
 
+JOINED_SET_BACK = table(
+    *SET_BACK.fields,
+    long(
+        "by_ms", "how far a clock went back within at most; less than all where times lie between"
+    ),
+)
+
 CLOCK_TYPE = table(
     long("first", "timestamp by a broker's clock of the first batch of magic 2 that has one"),
     long("first_offset", "last offset of that batch"),

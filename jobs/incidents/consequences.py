@@ -11,7 +11,7 @@ from jobs.incidents.known import Known, shaped
 from jobs.incidents.lost import lost
 from jobs.incidents.misdecided import misdecided
 from jobs.incidents.ranges import contiguous
-from jobs.incidents.signature import DIVERGED, LOST, MISSING_MARKER
+from jobs.incidents.signature import BLOCKED, DIVERGED, LOST, MISSING_MARKER
 from jobs.model.ending import NAMES, UNENDED, ending, older_epoch
 from jobs.spark.joins import small
 from jobs.spark.kept import Kept
@@ -85,7 +85,7 @@ def _blocked(placed: DataFrame, known: Known, kept: Kept) -> DataFrame:
     )
     return shaped(
         rows.join(small(_records_behind(rows, known)), on="partition_index", how="left"),
-        F.lit("records_blocked"),
+        F.lit(BLOCKED),
         first_offset=F.col("last_stable_offset"),
         last_offset=F.col("end") - 1,
         since_ms=F.col("lso_since_ms"),

@@ -6,6 +6,7 @@ from pyspark.sql import functions as F
 from jobs.incidents.assign import PLACE
 from jobs.incidents.known import Known
 from jobs.incidents.lost import LOSSES
+from jobs.incidents.signature import BLOCKED
 from jobs.spark.joins import small
 from jobs.spark.local import local_frame
 from schemas.incident import AFFECTED_GROUP
@@ -16,7 +17,7 @@ COLUMNS = [field for field in AFFECTED_GROUP if field.name != "audit_id"]
 # Kind of the ranges that applications derived of affected ones.
 DERIVED = "derived_records"
 KEY = ("group", "committed_topic", "committed_partition")
-BLOCKED, OWN = "records_blocked", "own"
+OWN = "own"
 # Affected ranges of `__consumer_offsets` that are read again.
 MOST_RANGES = 10_000
 RANGES = (

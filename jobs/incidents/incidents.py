@@ -18,13 +18,21 @@ from jobs.incidents.catalogue import SIGNATURES
 from jobs.incidents.consequences import consequences
 from jobs.incidents.events import Logs, events
 from jobs.incidents.evidence import evidence
-from jobs.incidents.groups import BLOCKED, OWN, affected_groups, own_commits
+from jobs.incidents.groups import OWN, affected_groups, own_commits
 from jobs.incidents.known import Known
 from jobs.incidents.lineage import CLEAN, SUSPECT, TAKEN_OVER, Followed, Traffic, affected
 from jobs.incidents.lost import LOSSES
 from jobs.incidents.moments import moments
 from jobs.incidents.plan import MOST_PLACES, Commit, Place, plan
-from jobs.incidents.signature import BROKER, MOMENT, PRODUCER, PROVEN, UNEXPLAINED, Signature
+from jobs.incidents.signature import (
+    BLOCKED,
+    BROKER,
+    MOMENT,
+    PRODUCER,
+    PROVEN,
+    UNEXPLAINED,
+    Signature,
+)
 from jobs.model.incident import CONSEQUENCES, Effect, IncidentLine
 from jobs.model.moment import moment
 from jobs.spark.kept import Kept
@@ -152,7 +160,7 @@ def _lines(
     """The incidents in short, in their order. `effects`: rows of `_sums`."""
     told: dict[int, list[Effect]] = {}
     for row in effects:
-        number = row.offsets if row.kind == "records_blocked" else row.records
+        number = row.offsets if row.kind == BLOCKED else row.records
         effect = Effect(row.kind, row.partitions, number, row.transactions, row.since_ms)
         told.setdefault(row.incident, []).append(effect)
     hit = {row.incident: row for row in _hit(groups).collect()}

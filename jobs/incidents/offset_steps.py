@@ -4,7 +4,7 @@ A record that a client writes there is no commit of a group: brokers read the pa
 they load it. And an output whose offset is lost is written twice, if its group goes on from there.
 """
 
-from jobs.incidents.signature import Step, end_steps
+from jobs.incidents.signature import BLOCKED, Step, end_steps
 from jobs.model.commands import DESCRIBE_GROUP, SET_GROUP
 
 ABORTED = ("abort", "save_and_abort")
@@ -64,7 +64,7 @@ def set_groups_back(*of: str) -> tuple[Step, Step]:
 
 def abort_offsets(*of: str) -> tuple[Step, ...]:
     """The steps that end offset commits which hang, and set what is lacking of other kinds."""
-    kinds = ("records_blocked", *of)
+    kinds = (BLOCKED, *of)
     ends = end_steps(
         "In __consumer_offsets: check that the transaction is still open, and abort it",
         cannot="the offsets of a transaction that was committed: the next step sets them",

@@ -8,13 +8,12 @@ from collections.abc import Collection, Mapping, Sequence
 from string import Formatter
 from typing import Any, NamedTuple
 
-from jobs.incidents.signature import Signature, Step
+from jobs.incidents.signature import BLOCKED, Signature, Step
 from jobs.model.commands import ABORT_BY_PRODUCER, ABORT_BY_START
 from schemas.topics import OFFSETS_TOPIC
 
 # A plan names so many places of a step; the table consequence has all.
 MOST_PLACES = 10
-BLOCKED = "records_blocked"
 
 
 class Place(NamedTuple):

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple, Protocol
 from jobs.model.commands import ABORT_BY_START, DESCRIBE_PRODUCERS
 from jobs.model.ending import DO_NOT_DECIDED, DO_NOT_RUNNING, FOREIGN, SAVE_FIRST, UNCHANGED
 
+# The consequence that offsets wait behind a last stable offset.
+BLOCKED = "records_blocked"
 PROVEN, CONSISTENT, UNEXPLAINED = "proven", "consistent", "unexplained"
 # What makes two incidents of one signature: see `Signature.key`.
 ONE, BROKER, PRODUCER, MOMENT = "one", "broker", "producer", "moment"
@@ -79,7 +81,7 @@ def end_steps(what: str, cannot: str) -> tuple[Step, ...]:
 
     `jobs.model.ending` says which of them a partition needs.
     """
-    blocked = ("records_blocked",)
+    blocked = (BLOCKED,)
     return (
         Step(
             _sentences(DO_NOT_DECIDED),

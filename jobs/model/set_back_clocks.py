@@ -6,11 +6,12 @@ The rules are those of `udfs.rules.clock`.
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from schemas.log_row import SET_BACK
+from schemas.log_row import JOINED_SET_BACK, SET_BACK
 from udfs.rules.clock import ADJUSTED_MS, comes_twice, comes_twice_within, covers
 from udfs.rules.logic import surely
 
 ROWS = f"array<{SET_BACK.simpleString()}>"
+JOINED = f"array<{JOINED_SET_BACK.simpleString()}>"
 # So many of a dump are told apart.
 MOST_SET_BACKS = 1_000
 
@@ -25,7 +26,7 @@ def set_backs_of_split() -> Column:
 
 
 def set_backs(splits: DataFrame, tolerance: int) -> DataFrame:
-    """One row: set_backs (ROWS, from old on), where a clock of the dump was set back.
+    """One row: set_backs (JOINED, from old on), where a clock of the dump was set back.
 
     Which broker's it was, a log does not tell for sure, nor does each copy tell its cluster.
     `splits`: summaries of segments; `tolerance`: how far brokers' clocks may be apart, ms.
@@ -37,7 +38,15 @@ def set_backs(splits: DataFrame, tolerance: int) -> DataFrame:
 
 def _joined(spans: Column, tolerance: int) -> Column:
     """Those that overlap as one, clocks being apart by the tolerance; of too many the nearest."""
-    found = _nearer_joined(F.array_sort(spans), F.lit(2 * tolerance))
+    each = F.transform(
+        F.array_sort(spans),
+        lambda one: F.struct(
+            one["to_ms"].alias("to_ms"),
+            one["from_ms"].alias("from_ms"),
+            (one["from_ms"] - one["to_ms"]).alias("by_ms"),
+        ),
+    )
+    found = _nearer_joined(each, F.lit(2 * tolerance))
     one_less = F.greatest(F.size(found) - 1, F.lit(0))
     between = F.zip_with(
         F.slice(found, F.lit(2), one_less),
@@ -51,25 +60,33 @@ def _joined(spans: Column, tolerance: int) -> Column:
 
 
 def _nearer_joined(spans: Column, between_ms: Column) -> Column:
-    """Those with no more time between them as one; `spans`: in their order."""
+    """Those with no more time between them as one; `spans`: in their order.
+
+    Time between them, in which no clock was set back, adds nothing to by_ms; what several logs show
+    adds once.
+    """
 
     def beside(found: Column, one: Column) -> Column:
         last = F.get(found, F.size(found) - 1)
+        # Of spans that are joined already, what lies beside the others is all of the step.
+        further = one["from_ms"] - F.greatest(last["from_ms"], one["to_ms"])
+        step = F.least(one["by_ms"], F.greatest(further, F.lit(0)))
         longer = F.struct(
             last["to_ms"].alias("to_ms"),
             F.greatest(last["from_ms"], one["from_ms"]).alias("from_ms"),
+            (last["by_ms"] + step).alias("by_ms"),
         )
         near = one["to_ms"] - last["from_ms"] <= between_ms
         together = F.concat(F.slice(found, 1, F.size(found) - 1), F.array(longer))
         return F.when(near, together).otherwise(F.concat(found, F.array(one)))
 
-    return F.aggregate(spans, F.array().cast(ROWS), beside)
+    return F.aggregate(spans, F.array().cast(JOINED), beside)
 
 
 def came_twice(moment: Column, tolerance: Column, of: str = "set_backs") -> Column:
     """Whether a clock of the dump came to a moment twice; false for no moment.
 
-    Of rows with the column `of`, ROWS.
+    Of rows with the column `of`, JOINED.
     """
     return came_twice_within(moment, moment, tolerance, of)
 

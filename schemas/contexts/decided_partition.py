@@ -20,8 +20,8 @@ COLUMNS = """
     contradicted int, contradicted_early int, broker int, topic string, partition int,
     complete_up_to_ms bigint, clean_shutdown boolean, stable_below bigint, of_leader boolean,
     first_dated_offset bigint, first_dated_ms bigint, first_read_offset bigint, first_read_ms
-    bigint, set_backs array<struct<to_ms:bigint, from_ms:bigint>>, single_broker boolean,
-    alone_in_cluster boolean,
+    bigint, set_backs array<struct<to_ms:bigint, from_ms:bigint, by_ms:bigint>>,
+    single_broker boolean, alone_in_cluster boolean,
     holes array<struct<first:bigint, end:bigint,
     producer_id:bigint>>, missing array<struct<first:bigint, end:bigint, producer_id:bigint>>,
     emptied array<struct<first:bigint, end:bigint, producer_id:bigint, producer_epoch:int>>,

@@ -18,7 +18,7 @@ OF_PARTITION = """
     array<struct<first:bigint, end:bigint, producer_id:bigint>>, gone array<struct<first:bigint,
     end:bigint, producer_id:bigint>>, lost_to bigint, broker_timestamp bigint,
     first_dated_offset bigint, first_dated_ms bigint, set_backs
-    array<struct<to_ms:bigint, from_ms:bigint>>,
+    array<struct<to_ms:bigint, from_ms:bigint, by_ms:bigint>>,
     complete_up_to_ms bigint, outlasted boolean, of_leader boolean, emptied
     array<struct<first:bigint, end:bigint, producer_id:bigint, producer_epoch:int>>,
     last_legacy_offset bigint, earlier_end bigint, newest_snapshot bigint, open_in_snapshot

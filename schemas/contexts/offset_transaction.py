@@ -9,7 +9,7 @@ COLUMNS = """
     stable_below bigint, cleaning string, cleaned_below bigint, holes array<struct<first:bigint,
     end:bigint, producer_id:bigint>>, start_known boolean, single_broker boolean, clean_shutdown
     boolean, complete_up_to_ms bigint, alone_in_cluster boolean, outlasted boolean,
-    set_backs array<struct<to_ms:bigint, from_ms:bigint>>,
+    set_backs array<struct<to_ms:bigint, from_ms:bigint, by_ms:bigint>>,
     appended_by_ms bigint, history struct<producer_id:bigint, producer_epoch:int,
     transactional_id:string, listed:array<string>, decisions:bigint, aborted:array<string>,
     moved_on:boolean,

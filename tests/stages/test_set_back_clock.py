@@ -41,6 +41,19 @@ def test_of_too_many_set_backs_the_nearest_count_as_one(spark: SparkSession, bey
     found = set_backs(spark.createDataFrame(rows, schema), 60_000).collect()[0].set_backs
     last = hours[-1]
     assert [tuple(one) for one in found] == [
-        *[(at, at + 2_000) for at in hours[:-1]],
-        (last, last + beyond * 300_000 + 2_000),
+        *[(at, at + 2_000, 2_000) for at in hours[:-1]],
+        (last, last + beyond * 300_000 + 2_000, (beyond + 1) * 2_000),
     ]
+
+
+@pytest.mark.spark
+def test_set_backs_near_each_other_add_up_without_the_time_between(spark: SparkSession) -> None:
+    # Two of 2 s that are 100 s apart, and one of a minute that two logs show, and one continues.
+    shown = [(0, 2_000), (100_000, 102_000), (900_000, 960_000), (910_000, 960_000)]
+    rows = [(None, {"lowest": 0, "set_backs": [*shown, (960_000, 990_000)]})]
+    schema = (
+        "newest_before bigint, clock struct<lowest:bigint,"
+        "set_backs:array<struct<to_ms:bigint, from_ms:bigint>>>"
+    )
+    found = set_backs(spark.createDataFrame(rows, schema), 60_000).collect()[0].set_backs
+    assert [tuple(one) for one in found] == [(0, 102_000, 4_000), (900_000, 990_000, 90_000)]

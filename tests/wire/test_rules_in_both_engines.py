@@ -69,7 +69,7 @@ RULES: tuple[tuple[Callable[..., Any], str], ...] = (
     (clock.complete_to, "nnn"),
     (clock.comes_twice, "nnnn"),
     (clock.comes_twice_within, "nnnnn"),
-    (clock.keeps_order, "nnnf"),
+    (clock.keeps_order, "nnf"),
     (clock.counted_pause, "n"),
     (ending.is_decided_abort, "fffn"),
     (ending.ended_by, "fff"),

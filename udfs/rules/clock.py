@@ -82,14 +82,15 @@ def comes_twice_within(
     return (end_ms >= to_ms - tolerance_ms) & (begin_ms <= from_ms + tolerance_ms)
 
 
-def keeps_order(from_ms: Values, to_ms: Values, tolerance_ms: Values, one_clock: Values) -> Values:
-    """Whether moments outside of a set-back have their order, whatever it did to those inside.
+def keeps_order(by_ms: Values, tolerance_ms: Values, one_clock: Values) -> Values:
+    """Whether moments outside of set-backs have their order, whatever these did to those inside.
 
-    `one_clock`: all of them are of the clock that was set back. Several clocks agree within the
+    `by_ms`: how far a clock went back in them, all together where they are near each other.
+    `one_clock`: all moments are of the clock that was set back. Several clocks agree within the
     tolerance; where one went back by more than that, it was wrong before it, or since, for an
     unknown time.
     """
-    return one_clock | (from_ms - to_ms <= tolerance_ms)
+    return one_clock | (by_ms <= tolerance_ms)
 
 
 def counted_pause(pause_ms: Values) -> Values:

@@ -115,7 +115,7 @@ def _keys(rows: DataFrame, shown: Column, tolerance: Column) -> DataFrame:
 
     def keeps(one: Column) -> Column:
         alone = F.col("alone_in_cluster")
-        kept: Column = surely(keeps_order(one["from_ms"], one["to_ms"], tolerance, alone))
+        kept: Column = surely(keeps_order(one["by_ms"], tolerance, alone))
         return kept
 
     too_many = has_too_many() & (F.col("with_transaction_version_2") == 0)

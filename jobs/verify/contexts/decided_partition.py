@@ -81,8 +81,18 @@ def _copies(partition_info: DataFrame) -> DataFrame:
         "partition_index", "broker", "topic", "partition", "complete_up_to_ms", "clean_shutdown",
         "stable_below", "of_leader", "first_dated_offset", "first_dated_ms", "set_backs",
         "single_broker", "alone_in_cluster", "holes", "missing",
-        "emptied", "last_legacy_offset", "log_end_offset", "kraft_only", _listed(),
+        "emptied", "last_legacy_offset", "log_end_offset", "kraft_only", _may_lag(), _listed(),
     )  # fmt: skip
+
+
+def _may_lag() -> Column:
+    """Whether what another copy has behind the end of this one may come here, too.
+
+    Not from a copy that this one outlasts, as its leader was replaced. Copies that are not known to
+    be replicas, such as texts, are not compared.
+    """
+    may: Column = F.col("outlasted") | F.col("replica_set").isNull()
+    return may.alias("may_lag")
 
 
 def _lost_records(partition_info: DataFrame) -> DataFrame:
@@ -138,11 +148,20 @@ def _gapped(partition_info: DataFrame) -> DataFrame:
     return partition_info.filter(lacks).select("partition_index")
 
 
-def _replica_offsets(placed: DataFrame) -> DataFrame:
-    """One row a marker of a topic partition: the highest offset it has on any broker."""
-    return placed.groupBy(
-        "listed", "producer_id", "marker_epoch", F.col("marker_commit").alias("commit")
-    ).agg(F.max("marker_offset").alias("replica_offset"))
+def _with_replicas(rows: DataFrame, placed: DataFrame) -> DataFrame:
+    """Adds replica_offset: the highest offset of the marker on a broker that this copy may follow.
+
+    Null for none. `placed`: markers of topic partitions.
+    """
+    key = ["listed", "producer_id", "marker_epoch", "commit"]
+    highest = (
+        placed.withColumnRenamed("marker_commit", "commit")
+        .groupBy(*key)
+        .agg(F.max("marker_offset").alias("replica_offset"))
+    )
+    offset = F.when(F.col("may_lag"), F.col("replica_offset"))
+    beside = rows.join(highest, on=key, how="left")
+    return beside.withColumn("replica_offset", offset).drop("may_lag")
 
 
 def _with_all_counts(
@@ -206,14 +225,12 @@ def decided_partition_context(
             _with_lost_owners(with_log, given.log, partition_info)
             # A follower that lags ends earlier than it was copied.
             .withColumn("earlier_end", F.when(F.col("of_leader"), F.col("earlier_end")))
-            .join(_replica_offsets(placed),
-                  on=["listed", "producer_id", "marker_epoch", "commit"], how="left")
-        )  # fmt: skip
+        )
         of_copy = copies.select("partition_index", "alone_in_cluster", "set_backs")
         gapped = given.keep(_gapped(partition_info))
         placed_rows = rows.join(small(of_copy), on="partition_index", how="inner")
         ended = first_ended(placed_rows, coordinators, tolerance, apart_ms(tolerance))
-        outcomes = with_outcomes(with_history, placed, tolerance)
+        outcomes = with_outcomes(_with_replicas(with_history, placed), placed, tolerance)
         # Each of the three is joined with what is made of itself: kept, or its plan would double.
         owned = given.keep(with_data(outcomes, runs, markers))
         around = with_surroundings(owned, runs, markers, tolerance)

@@ -28,7 +28,8 @@ lost, unless markers of the decisions beside it show that the clocks agree.
 If the copy of the partition is older than the Complete record, or is that of a follower that may
 lag, the finding is inconclusive. If another replica wrote the marker after the end of this copy,
 nothing is reported. The exception is a copy with data of the producer's next epoch: it has lost
-records that the other replica kept.
+records that the other replica kept. So has a copy that goes on with a later leader, where the other
+one ends with a leader that was replaced: that marker never comes here.
 
 Evidence: the first batch of the transaction there, and the Prepare record.
 """
