@@ -94,9 +94,7 @@ def _asked(rows: DataFrame, decided: DataFrame, tolerance: Column) -> DataFrame:
     opens, closes = prepared - F.col("apart_ms"), went_on + F.col("apart_ms")
     misleading = F.exists(
         "set_backs",
-        lambda one: (
-            ~surely(keeps_order(one["from_ms"], one["to_ms"], tolerance, F.col("alone_in_cluster")))
-        ),
+        lambda one: ~surely(keeps_order(one["by_ms"], tolerance, F.col("alone_in_cluster"))),
     )
     ordered = ~surely(misleading) & ~came_twice_within(opens, closes, tolerance)
     return (
