@@ -924,8 +924,8 @@ def test_the_folder_of_a_partition_is_that_of_the_broker(tmp_path: Path) -> None
 
 def test_results_are_counted_once_a_finding_and_refuted_ones_are_told(tmp_path: Path) -> None:
     found = HANGING.finding(HANGING.dump.write(tmp_path)) | {"broker": 1, "byte_position": 0}
-    places = [{"topic": "t", "partition": 0, "file": f"t-0/{LOG}", "byte_position": 0}]
-    places += [places[0] | {"partition": 1}]
+    one = {"topic": "t", "partition": 0, "file": f"t-0/{LOG}", "byte_position": 0}
+    places = [one | {"broker": 1}, one | {"broker": 2}]
     rows = [found | one | {"places": places} for one in places]
     rows += [found | {"places": None}, found | {"places": None, "producer_id": 8}]
     results = Rechecked()
