@@ -79,7 +79,7 @@ def test_what_lies_elsewhere_does_not_matter(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "other",
     [
-        {"topic": "other"}, {"partition": 7}, {"broker": 9}, {"producer_id": 6},
+        {"topic": "other"}, {"partition": 7}, {"producer_id": 6},
     ],
 )  # fmt: skip
 def test_a_finding_that_names_another_place_is_refuted(other: dict[str, Any]) -> None:
