@@ -195,10 +195,28 @@ def _findings(violations: DataFrame, state: Row, holder: Row | None) -> tuple[Da
     if "places" in violations.columns:
         here |= surely(F.exists("places", lambda place: _at(state, place)))
     findings = violations.filter(F.col("severity") != "info")
+    of_partition = _as_here(findings.filter(here), state)
     if holder is None:
-        return findings.filter(here), findings.limit(0)
+        return of_partition, findings.limit(0)
     producer = F.col("producer_id") == holder["producer_id"]
-    return findings.filter(here), findings.filter(producer & ~surely(here))
+    return of_partition, findings.filter(producer & ~surely(here))
+
+
+def _as_here(findings: DataFrame, state: Row) -> DataFrame:
+    """Findings with the offsets that they have in the partition; of several places the newest."""
+    if "places" not in findings.columns:
+        return findings
+    offsets = F.transform(
+        F.filter("places", lambda place: _at(state, place)),
+        lambda place: F.struct(place["offset_last"], place["offset_first"]),
+    )
+    told = findings.withColumn("here", F.array_max(offsets))
+    return told.withColumns(
+        {
+            name: F.when(F.col("here").isNotNull(), F.col(f"here.{name}")).otherwise(F.col(name))
+            for name in ("offset_first", "offset_last")
+        }
+    ).drop("here")
 
 
 def _first(findings: DataFrame) -> tuple[Row, ...]:

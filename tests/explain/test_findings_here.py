@@ -1,0 +1,28 @@
+"""A finding that has several places is told with the offsets that it has in the partition."""
+
+import pytest
+from pyspark.sql import SparkSession
+
+from jobs.cli.commands.explain import _findings
+from jobs.spark.local import local_frame
+from schemas.violation import VIOLATION
+
+STATE = {"topic": "m", "partition": 0, "broker": 1}
+HOLDER = {"producer_id": 12, "first_offset": 485}
+
+
+def place(topic: str, first: int, last: int) -> dict[str, object]:
+    return {"topic": topic, "partition": 0, "broker": 1, "offset_first": first, "offset_last": last}
+
+
+@pytest.mark.spark
+def test_offsets_are_those_of_the_place_in_the_partition(spark: SparkSession) -> None:
+    finding = {"severity": "error", "producer_id": 12} | place("o", 98, 99)
+    rows = [
+        finding | {"places": [place("o", 98, 99), place("m", 3, 4), place("m", 485, 523)]},
+        finding | place("m", 7, 8),
+        finding | {"places": [place("o", 98, 99), place("n", 485, 523)]},
+    ]
+    here, elsewhere = _findings(local_frame(spark, rows, VIOLATION), STATE, HOLDER)
+    assert [(row.offset_first, row.offset_last) for row in here.collect()] == [(485, 523), (7, 8)]
+    assert [(row.offset_first, row.offset_last) for row in elsewhere.collect()] == [(98, 99)]
