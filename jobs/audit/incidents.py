@@ -6,6 +6,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from jobs.audit.audit import Audit
 from jobs.decode.decode import decode_options
@@ -134,26 +135,22 @@ def _input_commits(audit: Audit) -> DataFrame:
 
 def _between(audit: Audit, ranges: Mapping[int, Between]) -> DataFrame:
     """Rows of BETWEEN of some copies, by partition_index."""
-    options = decode_options(audit.request.settings, "records")
-
-    def read(batches: Iterator) -> Iterator:  # type: ignore[type-arg]
-        return read_between(batches, ranges, options)
-
-    return _again(
-        audit, lambda split: split["partition_index"] in ranges and split["kind"] == "segment"
-    ).mapInArrow(read, BETWEEN)
+    return _of_ranges(audit, ranges, read_between, BETWEEN)
 
 
 def _commits_in(audit: Audit, ranges: Mapping[int, Sequence[CommitsIn]]) -> DataFrame:
     """Rows of OWN_COMMIT of some copies of partitions of __consumer_offsets."""
+    return _of_ranges(audit, ranges, read_own_commits, OWN_COMMIT)
+
+
+def _of_ranges(
+    audit: Audit, ranges: Mapping[int, Any], read: Callable[..., Iterator[Any]], schema: StructType
+) -> DataFrame:
+    """What `read` finds in ranges of some copies, by partition_index; `schema`: its rows."""
     options = decode_options(audit.request.settings, "records")
-
-    def read(batches: Iterator) -> Iterator:  # type: ignore[type-arg]
-        return read_own_commits(batches, ranges, options)
-
     return _again(
         audit, lambda split: split["partition_index"] in ranges and split["kind"] == "segment"
-    ).mapInArrow(read, OWN_COMMIT)
+    ).mapInArrow(lambda batches: read(batches, ranges, options), schema)
 
 
 def _metadata_files(audit: Audit) -> set[int]:

@@ -2,11 +2,17 @@
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
 
 from jobs.cli.commands.explain import _findings
 from jobs.spark.local import local_frame
 from schemas.violation import VIOLATION
 
+NAMES = (
+    "severity", "topic", "partition", "broker", "offset_first", "offset_last", "producer_id",
+    "places",
+)  # fmt: skip
+SCHEMA = StructType([VIOLATION[name] for name in NAMES])
 STATE = {"topic": "m", "partition": 0, "broker": 1}
 HOLDER = {"producer_id": 12, "first_offset": 485}
 
@@ -23,6 +29,6 @@ def test_offsets_are_those_of_the_place_in_the_partition(spark: SparkSession) ->
         finding | place("m", 7, 8),
         finding | {"places": [place("o", 98, 99), place("n", 485, 523)]},
     ]
-    here, elsewhere = _findings(local_frame(spark, rows, VIOLATION), STATE, HOLDER)
+    here, elsewhere = _findings(local_frame(spark, rows, SCHEMA), STATE, HOLDER)
     assert [(row.offset_first, row.offset_last) for row in here.collect()] == [(485, 523), (7, 8)]
     assert [(row.offset_first, row.offset_last) for row in elsewhere.collect()] == [(98, 99)]

@@ -25,7 +25,7 @@ from jobs.verify.contexts.decided_matching import (
     listed_decisions,
     of_known_decision,
 )
-from jobs.verify.contexts.decided_places import place_number
+from jobs.verify.contexts.decided_places import marker_told, place_number
 from udfs.rules import attribution
 from udfs.rules.clock import keeps_order
 from udfs.rules.logic import surely
@@ -381,13 +381,7 @@ def _marker_events(keys: DataFrame, markers: DataFrame, tolerance: Column) -> Da
         (begun.isNotNull() & ~surely(in_front)).alias("may_cut"),
         twice.alias("twice"),
         came_twice(marked, tolerance, "misleading").alias("misled"),
-        F.struct(
-            F.col("marker_offset").alias("offset"),
-            place_number("file_index", "marker_position").alias("place"),
-            F.col("first_offset").alias("first"),
-            F.col("last_offset").alias("last"),
-            F.col("coordinator_epoch").alias("epoch"),
-        ).alias("marker"),
+        marker_told().alias("marker"),
     )
 
 

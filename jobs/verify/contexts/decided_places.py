@@ -18,6 +18,17 @@ def place_number(file_index: str, position: str) -> Column:
     return F.shiftleft(F.col(file_index).cast("long"), POSITION_BITS) + F.col(position)
 
 
+def marker_told() -> Column:
+    """What is told of a marker: offset, place, first and last of its data, coordinator epoch."""
+    return F.struct(
+        F.col("marker_offset").alias("offset"),
+        place_number("file_index", "marker_position").alias("place"),
+        F.col("first_offset").alias("first"),
+        F.col("last_offset").alias("last"),
+        F.col("coordinator_epoch").alias("epoch"),
+    )
+
+
 def _file_of(place: str) -> Column:
     return F.shiftright(place, POSITION_BITS).cast("int")
 

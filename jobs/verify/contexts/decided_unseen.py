@@ -15,7 +15,7 @@ from jobs.model.set_back_clocks import came_twice_within
 from jobs.spark.joins import small
 from jobs.verify.contexts.decided_counts import is_due, runs_from
 from jobs.verify.contexts.decided_matching import KEY, in_effect, listed_decisions
-from jobs.verify.contexts.decided_places import place_number
+from jobs.verify.contexts.decided_places import marker_told, place_number
 from udfs.rules.clock import keeps_order
 from udfs.rules.logic import surely
 
@@ -118,13 +118,7 @@ def _with_markers(asked: DataFrame, markers: DataFrame) -> DataFrame:
         "partition_index",
         "producer_id",
         "marker_timestamp",
-        F.struct(
-            F.col("marker_offset").alias("offset"),
-            place_number("file_index", "marker_position").alias("place"),
-            F.col("first_offset").alias("first"),
-            F.col("last_offset").alias("last"),
-            F.col("coordinator_epoch").alias("epoch"),
-        ).alias("marker"),
+        marker_told().alias("marker"),
     )
     at, apart = F.col("marker_timestamp"), F.col("apart_ms")
     beside = [
