@@ -39,11 +39,11 @@ Spark is the one of SPARK_HOME, else of .venv (make setup), else the spark-submi
 EOSAUDIT_JARS names a folder with the Delta jars, where they are neither in .jars nor in Spark.
 
 exit codes (client mode):
-  0  looked, nothing wrong
+  0  audited, nothing wrong
   1  at least one proven violation, or the acceptance policy is not met
   2  wrong arguments, configuration or input; nothing was written
   3  the audit is incomplete: a check crashed, a file could not be read, the acceptance policy
-     could not be evaluated, or Spark broke down
+     could not be evaluated, or Spark failed
 HELP
 }
 
