@@ -78,7 +78,7 @@ laws: setup ## Degrade all legal dumps as production does: no law may make a vio
 	PYTHONPATH=.:tests $(BIN)/python -m laws.run --broken
 
 .PHONY: second-opinion
-second-opinion: setup ## 100,000 random logs, and all dumps, held against a second opinion
+second-opinion: setup ## 100,000 random logs, and all dumps, compared with a second opinion
 	PYTHONPATH=.:tests $(BIN)/python -m second_opinion.run --logs $(or $(LOGS),100000) --dumps \
 		--exports $(or $(LOGS),100000) --answers
 
