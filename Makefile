@@ -55,13 +55,17 @@ audit-cluster: setup ## Audit the sample on a small Spark cluster of its own
 	@scripts/audit_on_cluster.sh
 
 .PHONY: test
-test: setup ## Run all tests
+test: setup ## Run the tests, but for Airflow and larger runs of brokers
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 .PHONY: cases
-cases: setup ## Audit cases of your own: make cases FILES="a.yaml b.yaml"
-	@test -n "$(FILES)" || { echo 'make cases needs FILES="a.yaml b.yaml"' >&2; exit 2; }
+cases: cases-given setup ## Audit cases of your own: make cases FILES="a.yaml b.yaml"
 	@PYTHONPATH=.:tests $(BIN)/python tests/cases.py $(FILES)
+
+# Before setup, which takes minutes.
+.PHONY: cases-given
+cases-given:
+	@test -n "$(FILES)" || { echo 'make cases needs FILES="a.yaml b.yaml"' >&2; exit 2; }
 
 .PHONY: test-corpus
 test-corpus: setup ## Audit all dumps, and the larger corpus beside the checkout
@@ -74,7 +78,7 @@ laws: setup ## Degrade all legal dumps as production does: no law may make a vio
 	PYTHONPATH=.:tests $(BIN)/python -m laws.run --broken
 
 .PHONY: second-opinion
-second-opinion: setup ## 100,000 random logs, and all dumps, held against a second opinion
+second-opinion: setup ## 100,000 random logs, and all dumps, compared with a second opinion
 	PYTHONPATH=.:tests $(BIN)/python -m second_opinion.run --logs $(or $(LOGS),100000) --dumps \
 		--exports $(or $(LOGS),100000) --answers
 

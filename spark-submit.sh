@@ -10,13 +10,13 @@ eosaudit: did exactly-once hold? Audits copies of Kafka log directories, without
 usage: ./spark-submit.sh [--dry-run] SUBCOMMAND [ARGUMENT…]
        ./spark-submit.sh [--dry-run] SPARK-SUBMIT-OPTION… -- SUBCOMMAND [ARGUMENT…]
 
-subcommands (SUBCOMMAND --help tells more):
+subcommands (SUBCOMMAND --help shows more):
   audit    audit a dump and write the findings to Delta tables
-  report   tell the result of a finished audit again
-  explain  say what holds back consumers of a partition, since when, and what to do
-  checks   list the checks, or print one check's manual
-  doctor   say what is missing on this machine or cluster
-  export   write the records that a consumer would have got
+  report   print the result of a finished audit again, and write its report
+  explain  show what blocks consumers of a partition, or what an incident did, and what to do
+  checks   list the checks, or print the manual of one
+  doctor   check what is missing on this machine or cluster
+  export   write the records that a consumer would receive to a Delta table
 
 examples:
   ./spark-submit.sh audit --dump /copies/broker-1 --out /audits
@@ -39,11 +39,11 @@ Spark is the one of SPARK_HOME, else of .venv (make setup), else the spark-submi
 EOSAUDIT_JARS names a folder with the Delta jars, where they are neither in .jars nor in Spark.
 
 exit codes (client mode):
-  0  looked, nothing wrong
+  0  audited, nothing wrong
   1  at least one proven violation, or the acceptance policy is not met
   2  wrong arguments, configuration or input; nothing was written
   3  the audit is incomplete: a check crashed, a file could not be read, the acceptance policy
-     could not be evaluated, or Spark broke down
+     could not be evaluated, or Spark failed
 HELP
 }
 

@@ -106,7 +106,7 @@ def parse(argv: list[str]) -> Options:
     )
     over_protocol = any(word.partition("=")[0] == "--bootstrap" for word in argv)
     parser.add_argument(
-        "sources", nargs="*" if over_protocol else "+", metavar="SOURCE", help="DIR, or HOST:DIR"
+        "sources", nargs="*", metavar="SOURCE", help="DIR, or HOST:DIR; not with --bootstrap"
     )
     parser.add_argument("--to", required=True, type=Path, metavar="DIR", help="where the dump goes")
     parser.add_argument(
@@ -116,6 +116,8 @@ def parse(argv: list[str]) -> Options:
     _add_options_of_disks(parser)
     _add_options_of_protocol(parser)
     given = parser.parse_args(argv)
+    if not over_protocol and not given.sources:
+        parser.error("the following arguments are required: SOURCE, or --bootstrap")
     if over_protocol:
         _refuse_options_of_disks(given)
     if given.taken_at is not None and given.step:

@@ -1,5 +1,6 @@
 """The pages of docs/ name files that exist, so that a path in them leads somewhere."""
 
+import json
 import re
 from pathlib import Path
 
@@ -55,3 +56,13 @@ def test_packages_named_in_the_rooms_exist() -> None:
     text = (ROOT / "docs/architecture.md").read_text("utf-8")
     named = re.findall(r"`((?:jobs|udfs)/\w+)`", text)
     assert named and [name for name in named if not (ROOT / name / "__init__.py").is_file()] == []
+
+
+def test_the_readme_shows_the_incident_and_the_first_step_of_the_sample_report() -> None:
+    after = (ROOT / "README.md").read_text("utf-8").split("A part of the output:\n\n```text\n")[1]
+    shown = [line.strip().removesuffix("…").strip() for line in after.split("```")[0].splitlines()]
+    plans = json.loads((ROOT / "docs/sample-report/repair.json").read_text("utf-8"))
+    (incident,) = plans["incidents"]
+    assert f"1. {incident['title']} ({incident['grade']}): 1 finding" in shown
+    first = incident["steps"][0]["what"]
+    assert [line for line in shown if line and first.startswith(line.removeprefix("first: "))]

@@ -20,10 +20,11 @@ Before transaction.version 2 data of one epoch may belong to a later transaction
 if no later transaction was begun. The finding is inconclusive if one may be among records of the
 coordinator's log that are lost or compacted away, or if the data came so late that the marker may
 have gone with the head of the log. There decisions and markers are also counted: each of several
-transactions with one epoch has its own marker, from its Prepare to its Complete record. Where a
-clock was set back, a moment that it came to twice counts as early and as late as it may have been;
-what only the moments show as they were read is inconclusive. So it is where a Complete record is
-lost, unless markers of the decisions beside it show that the clocks agree.
+transactions with one epoch has its own marker, from its Prepare to its Complete record. If a
+broker's clock was set back, a timestamp of the repeated period may mean two moments. The check then
+uses the widest possible interval; what only the timestamps as they are written show is
+inconclusive. A finding is also inconclusive if a Complete record is lost, unless markers of the
+neighbouring decisions show that the clocks agree.
 
 If the copy of the partition is older than the Complete record, or is that of a follower that may
 lag, the finding is inconclusive. If another replica wrote the marker after the end of this copy,
