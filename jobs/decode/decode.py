@@ -8,7 +8,7 @@ from functools import reduce
 from typing import NamedTuple
 
 from pyspark import StorageLevel
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.window import Window
 
@@ -31,6 +31,24 @@ from udfs.rules.logic import surely
 # Bytes of a split that is the whole file.
 WHOLE = 1 << 62
 METADATA_KINDS = ("metadata_log", "metadata_snapshot")
+# Counters of `Decoded`: the kind of rows that have it, and what is summed there.
+COUNTED: dict[str, tuple[int, str | Column]] = {
+    "regular": (log_row.REGULAR, "regular.number"),
+    "aborts": (log_row.REGULAR, "regular.aborts"),
+    "index_entries": (log_row.ABORTED, "aborted.number"),
+    "following": (log_row.RUN, "bigint(follows)"),
+    "commits": (log_row.COMMITS, "commits.transactional"),
+    "pending": (log_row.PENDING_COMMIT, "pending.number"),
+    "skipped_group_records": (log_row.SUMMARY, "summary.skipped_group_records"),
+    "side_file_entries": (log_row.SUMMARY, "summary.side_file_entries"),
+    "folded_rows": (log_row.FOLDED, "folded.records + folded.decisions"),
+    "unevaluated": (log_row.SUMMARY, "summary.coordinator.unevaluated"),
+    "snapshot_entries": (
+        log_row.PRODUCER_STATES,
+        "producer_states.number * int(producer_states.of_snapshot)",
+    ),
+    "snapshot_states": (log_row.PRODUCER_STATES, "producer_states.number"),
+}
 
 
 def decode_options(
@@ -136,47 +154,26 @@ def _counted(
     """The rows with how many there are of each kind; counting them reads all files."""
     offsets = [p.partition_index for p in dump.partitions if p.topic == OFFSETS_TOPIC]
     in_offsets = F.col("partition_index").isin(*offsets)
+    sums = COUNTED | {"offset_runs": (log_row.RUN, in_offsets.cast("long"))}
     counted = rows.groupBy("kind").agg(
         F.count("*").alias("rows"),
-        F.sum("regular.number").alias("regular"),
-        F.sum("regular.aborts").alias("aborts"),
-        F.sum("aborted.number").alias("index_entries"),
-        F.sum(F.col("follows").cast("long")).alias("following"),
-        F.sum(in_offsets.cast("long")).alias("offset_runs"),
-        F.sum("commits.transactional").alias("commits"),
-        F.sum("pending.number").alias("pending"),
-        F.sum("summary.skipped_group_records").alias("skipped"),
-        F.sum("summary.side_file_entries").alias("side_file_entries"),
-        F.sum(F.col("folded.records") + F.col("folded.decisions")).alias("folded"),
-        F.sum("summary.coordinator.unevaluated").alias("unevaluated"),
-        F.sum(F.expr("producer_states.number * int(producer_states.of_snapshot)")).alias("entries"),
-        F.sum("producer_states.number").alias("states"),
+        *[
+            F.sum(F.expr(number) if isinstance(number, str) else number).alias(name)
+            for name, (_, number) in sums.items()
+        ],
     )
     by_kind = {row.kind: row.asDict() for row in counted.collect()}
-
-    def of(kind: int, name: str) -> int:
-        return by_kind[kind][name] or 0 if kind in by_kind else 0
-
-    near_ends = of(log_row.COMMITS, "commits") + of(log_row.PENDING_COMMIT, "pending")
+    found = {name: by_kind.get(kind, {}).get(name) or 0 for name, (kind, _) in sums.items()}
+    near_ends = found.pop("commits") + found.pop("pending")
     return Decoded(
         rows=rows,
         parts=parts,
         counts={kind: row["rows"] for kind, row in by_kind.items()},
-        regular=of(log_row.REGULAR, "regular"),
-        aborts=of(log_row.REGULAR, "aborts"),
-        index_entries=of(log_row.ABORTED, "index_entries"),
-        following=of(log_row.RUN, "following"),
-        offset_runs=of(log_row.RUN, "offset_runs"),
         commits_at_seams=near_ends if seams_of_offsets(splits) else 0,
-        skipped_group_records=of(log_row.SUMMARY, "skipped"),
-        side_file_entries=of(log_row.SUMMARY, "side_file_entries"),
-        folded_rows=of(log_row.FOLDED, "folded"),
-        unevaluated=of(log_row.SUMMARY, "unevaluated"),
-        snapshot_entries=of(log_row.PRODUCER_STATES, "entries"),
-        snapshot_states=of(log_row.PRODUCER_STATES, "states"),
         producer_expiration_ms=expiration_ms,
         splits=splits,
         clusters=clusters,
+        **found,
     )
 
 

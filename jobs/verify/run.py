@@ -15,6 +15,7 @@ from jobs.spark.kept import Kept
 from jobs.verify.check import Check, Proof
 from jobs.verify.contexts.context import PLACE_COLUMNS, Context
 from jobs.verify.verdict import EXPLAINED, judge
+from schemas.contexts import columns_of
 from schemas.violation import EVIDENCE, FINDING_COLUMNS
 
 # Columns of the place that a check may take from elsewhere than its context does.
@@ -144,7 +145,8 @@ def look(context: Context, checks: list[Check], kept: Kept, keep_regular: bool =
         return Looked(context, irregular, examined, frozenset())
     rows = irregular
     try:
-        rows = context.enrich(irregular)
+        # What only led to these columns is computed no further.
+        rows = context.enrich(irregular).select(*columns_of(context.name))
         if number <= FEW_ROWS:
             rows, fired = _kept_and_asked(rows, checks, kept)
         else:

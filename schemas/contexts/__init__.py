@@ -1,5 +1,6 @@
 """What checks read: the contexts by name, in the order in which a log is judged."""
 
+import re
 from types import ModuleType
 
 from schemas.contexts import (
@@ -52,3 +53,13 @@ CONTEXTS: dict[str, ModuleType] = {
     "log_directory": log_directory,
     "replicas": replicas,
 }
+
+_INNERMOST = re.compile("<[^<>]*>")
+
+
+def columns_of(context: str) -> list[str]:
+    """Names of the columns that a context gives its checks."""
+    declared, nested = CONTEXTS[context].COLUMNS, 1
+    while nested:
+        declared, nested = _INNERMOST.subn("", declared)
+    return [column.split()[0] for column in declared.split(",")]

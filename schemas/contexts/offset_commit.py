@@ -2,19 +2,12 @@
 
 ROW = "a transactional offset commit that replaced a higher one, until the next commit"
 COLUMNS = """
-    partition_index int, group string, committed_topic string, committed_partition int, replaced
-    struct<record_offset:bigint, effective_offset:bigint, committed_offset:bigint,
-    producer_id:bigint, producer_epoch:int, file_index:int, position:bigint, length:int>, late
-    struct<record_offset:bigint, effective_offset:bigint, committed_offset:bigint,
-    producer_id:bigint, producer_epoch:int, file_index:int, position:bigint, length:int>, following
-    struct<record_offset:bigint, effective_offset:bigint, committed_offset:bigint,
-    producer_id:bigint, producer_epoch:int, file_index:int, position:bigint, length:int>, topic
-    string, partition int, broker int, stable_below bigint, missing array<struct<first:bigint,
-    end:bigint, producer_id:bigint>>, file string, replaced_file string, following_file string,
+    group string, committed_topic string, committed_partition int, topic string, partition int,
+    broker int, stable_below bigint, file string, replaced_file string, following_file string,
     same_producer boolean, missing_between boolean, offset_first bigint, offset_last bigint,
-    producer_id bigint, producer_epoch int, byte_position bigint, byte_length int, replaced_position
-    bigint, replaced_length int, replaced_committed_offset bigint, replaced_effective_offset bigint,
-    late_position bigint, late_length int, late_committed_offset bigint, late_effective_offset
-    bigint, following_position bigint, following_length int, following_committed_offset bigint,
-    following_effective_offset bigint, transactional_id string
+    producer_id bigint, producer_epoch int, byte_position bigint, byte_length int,
+    replaced_position bigint, replaced_length int, replaced_committed_offset bigint,
+    late_committed_offset bigint, late_effective_offset bigint, following_position bigint,
+    following_length int, following_committed_offset bigint, following_effective_offset bigint,
+    transactional_id string
 """

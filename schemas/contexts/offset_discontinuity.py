@@ -1,12 +1,12 @@
 """The context `offset_discontinuity`: what one row is, and its columns."""
 
-from schemas.contexts.of_partition import OF_PARTITION
-
 ROW = "two neighbouring batches whose offsets or leader epochs do not follow"
-COLUMNS = f"""
-    partition_index int, file_index int, discontinuity string, previous_file_index int,
-    previous_last_offset bigint, base_offset bigint, previous_leader_epoch int, leader_epoch
-    int, previous_position bigint, position bigint, length int, at_seam boolean, batches bigint,
-    records bigint, file string, previous_file string, offset_first bigint, offset_last bigint,
-    byte_position bigint, byte_length int, previous_length int, producer_id bigint,
-    producer_epoch int, transactional_id string,{OF_PARTITION}"""
+COLUMNS = """
+    discontinuity string, previous_last_offset bigint, base_offset bigint, previous_leader_epoch
+    int, leader_epoch int, previous_position bigint, file string, previous_file string,
+    offset_first bigint, offset_last bigint, byte_position bigint, byte_length int,
+    previous_length int, producer_id bigint, producer_epoch int, transactional_id string, broker
+    int, topic string, partition int, cleaner_checkpoint bigint, cleaned_below bigint,
+    newest_base bigint, never_compacted boolean, compacted_once boolean, stable_below bigint,
+    cleaning string, first_pass_possible boolean
+"""

@@ -1,6 +1,7 @@
 """A check or a context that is broken has crashed: no audit ends, no other check is silent."""
 
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 
 import pytest
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -12,6 +13,7 @@ from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.contexts.context import PLACE_COLUMNS, Context
 from jobs.verify.run import CRASHED, RAN
 from jobs.verify.verify import verify
+from schemas.contexts import CONTEXTS
 from schemas.violation import FINDING_COLUMNS
 
 OF_PLACE = [
@@ -20,6 +22,13 @@ OF_PLACE = [
     if field.name in PLACE_COLUMNS
 ]
 ROWS = StructType([*OF_PLACE, StructField("value", LongType())])
+
+
+@pytest.fixture(autouse=True)
+def declared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The context `made` of these tests."""
+    columns = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in ROWS)
+    monkeypatch.setitem(CONTEXTS, "made", SimpleNamespace(COLUMNS=columns))
 
 
 @pytest.fixture
