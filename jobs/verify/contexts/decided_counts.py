@@ -25,9 +25,14 @@ from jobs.verify.contexts.decided_matching import (
     listed_decisions,
     of_known_decision,
 )
+from jobs.verify.contexts.decided_moments import (
+    kept_apart,
+    misleading,
+    outer_moments,
+    sure_moments,
+)
 from jobs.verify.contexts.decided_places import marker_told, place_number
 from udfs.rules import attribution
-from udfs.rules.clock import keeps_order
 from udfs.rules.logic import surely
 
 OF_EPOCH = ["partition_index", "producer_id", "marker_epoch"]
@@ -112,12 +117,6 @@ def _keys(rows: DataFrame, shown: Column, tolerance: Column) -> DataFrame:
     this outcome says; lacking: its number. kept_apart, misleading: the set_backs that keep the
     order of what lies outside of them, and the others (`udfs.rules.clock.keeps_order`).
     """
-
-    def keeps(one: Column) -> Column:
-        alone = F.col("alone_in_cluster")
-        kept: Column = surely(keeps_order(one["by_ms"], tolerance, alone))
-        return kept
-
     too_many = has_too_many() & (F.col("with_transaction_version_2") == 0)
     return (
         rows.groupBy(*OF_EPOCH, "listed")
@@ -135,12 +134,7 @@ def _keys(rows: DataFrame, shown: Column, tolerance: Column) -> DataFrame:
             F.max(too_many).alias("too_many"),
             F.max(runs_from()).alias("runs_from"),
         )
-        .withColumns(
-            {
-                "kept_apart": F.filter("set_backs", keeps),
-                "misleading": F.filter("set_backs", lambda one: ~keeps(one)),
-            }
-        )
+        .withColumns({"kept_apart": kept_apart(tolerance), "misleading": misleading(tolerance)})
     )
 
 
@@ -282,13 +276,12 @@ def _decision_events(keys: DataFrame, decided: DataFrame, tolerance: Column) -> 
     """ALLOWED to LATEST of each decision.
 
     own: the markers of the decision have the epoch of the key; due, due_as_read: see `is_due`;
-    surely_from, surely_to: the earliest prepare_timestamp and the latest complete_timestamp that
-    it may have had.
+    surely_from, surely_to: see `sure_moments`.
     """
     prepared, completed = F.col("prepare_timestamp"), F.col("complete_timestamp")
-    opens, closes = prepared - F.col("apart_ms"), completed + F.col("apart_ms")
-    surely_from = earliest(prepared, tolerance, "kept_apart")
-    surely_to = latest(completed, tolerance, "kept_apart")
+    lower, higher = outer_moments(prepared, completed)
+    opens, closes = lower - F.col("apart_ms"), higher + F.col("apart_ms")
+    surely_from, surely_to = sure_moments(prepared, completed, tolerance, "kept_apart")
     # A window that ends within moments that came twice has all of these.
     first = earliest(surely_from - F.col("apart_ms"), tolerance, "kept_apart")
     last = latest(surely_to + F.col("apart_ms"), tolerance, "kept_apart")
@@ -297,6 +290,7 @@ def _decision_events(keys: DataFrame, decided: DataFrame, tolerance: Column) -> 
     due = is_due(surely_from, surely_to, whole_from)
     due &= ~came_twice_within(opens, closes, tolerance, "misleading")
     due_as_read = is_due(prepared, completed, as_read)
+    due_as_read &= surely(attribution.clock_went_on(prepared, completed))
     of_decision = F.struct(
         "complete_offset",
         place_number("record_file_index", "record_position").alias("place"),
@@ -315,7 +309,7 @@ def _decision_events(keys: DataFrame, decided: DataFrame, tolerance: Column) -> 
         *[
             F.struct(F.lit(kind).alias("kind"), time.alias("time"))
             for kind, time in (
-                (ALLOWED, F.when(own, prepared - tolerance)),
+                (ALLOWED, F.when(own, lower - tolerance)),
                 (OPENS, F.when(own, opens)),
                 (EARLIEST, F.when(own & (first < opens), first)),
                 (PREPARED, prepared),
@@ -347,7 +341,7 @@ def _decision_events(keys: DataFrame, decided: DataFrame, tolerance: Column) -> 
 def is_due(prepared: Column, completed: Column, whole_from: Column) -> Column:
     """Whether the marker of a decision must be in the copy, as that is whole around it.
 
-    `prepared`, `completed`: of its Prepare and its Complete record, ms.
+    `prepared`, `completed`: it was made and completed between these moments, ms.
     """
     copied_later = (completed + F.col("apart_ms") <= F.col("whole_to")) | (
         F.col("complete_offset") < F.col("earlier_end")
@@ -356,7 +350,6 @@ def is_due(prepared: Column, completed: Column, whole_from: Column) -> Column:
         attribution.surely_before(whole_from, prepared, F.col("apart_ms"))
         & copied_later
         & F.col("complete_offset").isNotNull()
-        & attribution.clock_went_on(F.col("prepare_timestamp"), F.col("complete_timestamp"))
     )
     return due
 
@@ -448,7 +441,6 @@ def _counted(events: DataFrame) -> DataFrame:
         (is_marker & (F.when(commit, open_commits).otherwise(open_aborts) == 0)).alias("alone"),
         F.when(commit, open_aborts).otherwise(open_commits).alias("open_otherwise"),
     )  # fmt: skip
-
     return counted.withColumns(
         {
             "foreign": _last_of_the_other(F.col("alone"), F.struct("time", "marker"), so_far),
