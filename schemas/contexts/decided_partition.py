@@ -9,8 +9,8 @@ COLUMNS = """
     bigint, prepares_ms double, completes_ms double, completed_prepare bigint, completed_start
     bigint, lowest_leader_epoch int, highest_leader_epoch int, latest_leader_epoch int, epoch_shared
     int, with_transaction_version_1 int, with_transaction_version_2 int, pending int,
-    unseen bigint, markers bigint, closing bigint, marker_place bigint, marker_offset bigint,
-    marker_length int,
+    unseen bigint, told_elsewhere int, markers bigint, closing bigint, marker_place bigint,
+    marker_offset bigint, marker_length int,
     earliest_marker bigint, latest_marker bigint, markers_ms double, known_markers bigint,
     known_closing bigint, known_markers_ms double, lowest_coordinator_epoch int,
     highest_coordinator_epoch int, lowest_raised_coordinator_epoch int,
@@ -56,10 +56,10 @@ COLUMNS = """
     odd_highest int, premature struct<offset:bigint, place:bigint, first:bigint, last:bigint,
     decided_place:bigint, decided_length:int>, short_place bigint, short_length int, short_complete
     bigint, short_start bigint, short_prepared bigint, short_completed bigint, behind_marker bigint,
-    before_marker bigint, short_next struct<offset:bigint, place:bigint, first:bigint,
-    last:bigint, epoch:int>, short_next_place bigint, opposing struct<offset:bigint, place:bigint,
-    first:bigint, last:bigint, decided_place:bigint, decided_length:int>, short_as_read boolean,
-    short_unseen boolean,
+    before_marker bigint, short_behind bigint, short_next struct<offset:bigint, place:bigint,
+    first:bigint, last:bigint, epoch:int>, short_next_place bigint, opposing struct<offset:bigint,
+    place:bigint, first:bigint, last:bigint, decided_place:bigint, decided_length:int>,
+    short_as_read boolean, short_unseen boolean,
     own_data_last bigint,
     owned_last bigint, owner_settled boolean, timely_last bigint, early_anchor bigint, order_anchor
     bigint, clock_anchor bigint, near_anchor bigint, held_from bigint, owner_unsettled boolean,
@@ -89,7 +89,8 @@ COLUMNS = """
     lacking_file string, early_file string, misfit_file string, contradicting_file string,
     against_file string, short_next_file string, decision string, pending_ms bigint,
     clock_tolerance_ms int, transactional_id string, offset_first bigint, offset_last bigint,
-    lacking_first bigint, lacking_last bigint, unexpected_first bigint, unexpected_last bigint,
+    lacking_first bigint, lacking_last bigint, shown_file string, shown_position bigint,
+    shown_length int, unexpected_first bigint, unexpected_last bigint,
     contradicting_offset bigint, contradicting_outcome string, contradicted_outcome string,
     contradicting_first bigint, contradicting_last bigint, producer_epoch int, file string,
     byte_position bigint, byte_length int

@@ -66,8 +66,8 @@ def with_counts(
     short_* (place, length, complete, start): the first decision that has no marker of its own,
     complete being an offset and start ms; short_prepared, short_completed: between these moments,
     ms, one of the decisions that are counted up to this one has none;
-    short_next: the marker that comes next. short_as_read: nothing proves it but moments as they
-    were read, though a clock was set back.
+    short_next: the marker that comes next; short_behind: offset of the one before. short_as_read:
+    nothing proves it but moments as they were read, though a clock was set back.
     opposing, of the decisions of the row: the first marker of the other outcome that lies where a
     decision has none of its own, and at no moment of its own outcome (`_opposing`); premature: the
     first COMMIT marker where an abort was decided, before any COMMIT of the epoch was decided here.
@@ -385,7 +385,7 @@ def _counted(events: DataFrame) -> DataFrame:
     outcomes, and of the outcome of the event, a decision counting from ALLOWED on; and of that
     outcome, from PREPARED on. commits_before: COMMIT decisions, from ALLOWED on. next_commit,
     later_commit: whether the next decision commits, and the next one that is surely later.
-    away_from_commits: no COMMIT decision may have its marker then, from ALLOWED on.
+    away_from_commits: no COMMIT decision may have its marker then. behind: offset of the last one.
     markers_so_far: markers of the outcome of the event; any_so_far, all_markers: of both, and all
     of the epoch. undated, misled: a clock came twice to the moment of one of these; and by so much
     that no number up to a moment shows anything.
@@ -433,6 +433,7 @@ def _counted(events: DataFrame) -> DataFrame:
         _next(F.when(F.col("kind") == PREPARED, commit), following).alias("next_commit"),
         _next(F.when(allowed, commit), following).alias("later_commit"),
         _next(F.when(is_marker, F.col("marker")), following).alias("next_marker"),
+        F.last(F.when(is_marker, F.col("at")), ignorenulls=True).over(so_far).alias("behind"),
         _next(F.when(F.col("kind") == CLOSES, F.col("decision.from_leader")), following).alias(
             "from_leader"
         ),
@@ -660,13 +661,16 @@ def _of_decisions(counted: DataFrame, tolerance: Column) -> DataFrame:
             at_event(CLOSES, "time").alias("closed"),
             at_event(CLOSES, "foreign").alias("foreign"),
             at_event(PREPARED, "next_marker").alias("next_marker"),
+            at_event(PREPARED, "behind").alias("behind"),
             F.max("decision").alias("decision"),
             *[F.max(name).alias(name) for name in OF_OWED],
             F.first("set_backs").alias("set_backs"),
         )
     )
     lacking = _with_lacks(_with_readings(_with_surroundings(owed, tolerance)))
-    names = ("as_read", "at", "decision", "next_marker", "prepared", "completed", "opposing")
+    names = (
+        "as_read", "at", "decision", "next_marker", "prepared", "completed", "opposing", "behind",
+    )  # fmt: skip
     short = F.min(F.struct(*names)).alias("short")
     first = lacking.filter("told and lacks").groupBy(*KEY).agg(short)
     return first.select(
@@ -678,6 +682,7 @@ def _of_decisions(counted: DataFrame, tolerance: Column) -> DataFrame:
         F.col("short.prepared").alias("short_prepared"),
         F.col("short.completed").alias("short_completed"),
         F.col("short.next_marker").alias("short_next"),
+        F.col("short.behind").alias("short_behind"),
         F.col("short.next_marker.place").alias("short_next_place"),
         F.col("short.opposing").alias("opposing"),
         F.col("short.as_read").alias("short_as_read"),
