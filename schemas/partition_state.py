@@ -1,6 +1,6 @@
 """Table `partition_state`: one row is one partition on one broker at the end of its log."""
 
-from schemas.columns import AUDIT_ID, PLACE, integer, long, string, table
+from schemas.columns import AUDIT_ID, PLACE, boolean, integer, long, string, table
 
 PARTITION_STATE = table(
     AUDIT_ID,
@@ -31,6 +31,11 @@ PARTITION_STATE = table(
     integer(
         "lso_coordinator_epoch",
         "coordinator epoch of the newest marker of its producer in front of it; null: none",
+    ),
+    boolean(
+        "furthest",
+        "no other copy of the dump has batches of a later leader, or more of the same one: the "
+        "leader's copy, and those like it",
     ),
     long("complete_up_to_ms", "largest broker timestamp seen in the copy, ms; null: none seen"),
     long("batches", "batches; a message of magic 0 or 1 is one"),

@@ -159,7 +159,7 @@ def _add_explain(commands: "argparse._SubParsersAction[Parser]") -> None:
     explain.add_argument(
         "--broker",
         type=int,
-        help="broker whose copy to explain (default: the copy with the highest log end offset)",
+        help="broker whose copy to explain (default: the longest one of the newest leader epoch)",
     )
     explain.add_argument("--audit", metavar="ID", help="audit id (default: the newest audit)")
 

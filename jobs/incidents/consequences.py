@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from functools import reduce
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.incidents.assign import PLACE, VIOLATION
@@ -54,7 +54,8 @@ def _blocked(placed: DataFrame, known: Known, kept: Kept) -> DataFrame:
         known.states.drop("records")
         .withColumn("end", end)
         .filter(F.col("lso_producer_id").isNotNull() & (F.col("last_stable_offset") < F.col("end")))
-        .join(small(_read(known)), on="partition_index", how="left_semi")
+        # Nobody waits for what a follower lacks, or an old leader has beside its successor.
+        .filter("furthest")
         .alias("s")
     )
     owned = known.owners.select(
@@ -95,24 +96,6 @@ def _blocked(placed: DataFrame, known: Known, kept: Kept) -> DataFrame:
         start_offset=F.col("lso_first_offset"),
         coordinator_epoch=F.col("older_epoch"),
     )
-
-
-def _read(known: Known) -> DataFrame:
-    """partition_index of the copies that reach furthest: that of the leader, and those like it.
-
-    Nobody waits for what a follower lacks, or for what an old leader has beside its successor.
-    """
-    newest = known.splits.groupBy("partition_index").agg(
-        F.max("final_leader_epoch").alias("leader_epoch")
-    )
-    reach = F.struct(F.coalesce("leader_epoch", F.lit(-1)), F.col("log_end_offset"))
-    place = ("cluster_id", "topic", "partition")
-    copies = known.info.select("partition_index", *place, "log_end_offset").join(
-        small(newest), on="partition_index", how="left"
-    )
-    furthest = F.max(reach).over(Window.partitionBy(*place))
-    compared = copies.select("partition_index", (reach == furthest).alias("is_furthest"))
-    return compared.filter("is_furthest").select("partition_index")
 
 
 def _unended(placed: DataFrame) -> DataFrame:

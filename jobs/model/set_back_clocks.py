@@ -83,16 +83,16 @@ def _nearer_joined(spans: Column, between_ms: Column) -> Column:
     return F.aggregate(spans, F.array().cast(JOINED), beside)
 
 
-def came_twice(moment: Column, tolerance: Column, of: str = "set_backs") -> Column:
+def came_twice(moment: Column, tolerance: Column, of: Column | str = "set_backs") -> Column:
     """Whether a clock of the dump came to a moment twice; false for no moment.
 
-    Of rows with the column `of`, JOINED.
+    `of`: JOINED, by default a column of the rows.
     """
     return came_twice_within(moment, moment, tolerance, of)
 
 
 def came_twice_within(
-    begin: Column, end: Column, tolerance: Column, of: str = "set_backs"
+    begin: Column, end: Column, tolerance: Column, of: Column | str = "set_backs"
 ) -> Column:
     """Whether a clock of the dump came to one of these moments twice, both ends inclusive."""
     twice: Column = surely(
@@ -130,19 +130,19 @@ def latest_reading(moment: Column, tolerance: Column) -> Column:
     return F.greatest(moment, F.array_max(F.transform(since, lambda one: one["from_ms"])))
 
 
-def earliest(moment: Column, tolerance: Column, of: str) -> Column:
+def earliest(moment: Column, tolerance: Column, of: Column | str) -> Column:
     """The earliest moment, ms, that is not known to be before `moment`: it may have come twice."""
     begins = F.transform(_around(moment, tolerance, of), lambda one: one["to_ms"] - tolerance)
     return F.least(moment, F.array_min(begins))
 
 
-def latest(moment: Column, tolerance: Column, of: str) -> Column:
+def latest(moment: Column, tolerance: Column, of: Column | str) -> Column:
     """The latest moment, ms, that is not known to be behind `moment`."""
     ends = F.transform(_around(moment, tolerance, of), lambda one: one["from_ms"] + tolerance)
     return F.greatest(moment, F.array_max(ends))
 
 
-def _around(moment: Column, tolerance: Column, of: str) -> Column:
+def _around(moment: Column, tolerance: Column, of: Column | str) -> Column:
     """The set-backs in which a clock came to a moment twice; apart, as those of a dump are."""
     return F.filter(
         of, lambda one: surely(comes_twice(moment, one["from_ms"], one["to_ms"], tolerance))

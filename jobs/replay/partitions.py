@@ -553,17 +553,14 @@ def _extent(clock_tolerance: int) -> list[Column]:
     """How late the copy is: rules of `udfs.rules.extent` and `clock`.
 
     complete_up_to_ms: the moment of a broker's clock up to which it is complete, ms. outlasted:
-    another copy of the partition goes on after the end of this one. of_leader: see
-    `reaches_copying`.
+    another copy of the partition goes on after the end of this one. furthest: none of its name in
+    the cluster does, texts included: consumers read the leader's copy, or one like it. of_leader:
+    see `reaches_copying`.
     """
     alone = F.col("alone_in_cluster")
     by_broker = Window.partitionBy("cluster_id", "broker")
     copies = Window.partitionBy(F.coalesce("replica_set", -1 - F.col("partition_index")))
-    leader_epoch = F.coalesce("final_leader_epoch", F.lit(-1))
-    newest = F.max(F.struct(leader_epoch.alias("epoch"), "log_end_offset")).over(copies)
-    outlasted: Column = is_outlasted(
-        leader_epoch, F.col("log_end_offset"), newest["epoch"], newest["log_end_offset"]
-    )
+    outlasted = _outlasted(copies)
     longest_of_all = F.max("log_end_offset").over(copies)
     counts = manifest_counts(
         F.col("every_broker"), outlasted, F.col("log_end_offset"), longest_of_all
@@ -591,8 +588,19 @@ def _extent(clock_tolerance: int) -> list[Column]:
     return [
         complete_up_to.alias("complete_up_to_ms"),
         outlasted.alias("outlasted"),
+        (~_outlasted(Window.partitionBy("cluster_id", "topic", "partition"))).alias("furthest"),
         of_leader.alias("of_leader"),
     ]
+
+
+def _outlasted(copies: WindowSpec) -> Column:
+    """Whether another one of these copies goes on after the end of this one."""
+    leader_epoch = F.coalesce("final_leader_epoch", F.lit(-1))
+    newest = F.max(F.struct(leader_epoch.alias("epoch"), "log_end_offset")).over(copies)
+    outlasted: Column = is_outlasted(
+        leader_epoch, F.col("log_end_offset"), newest["epoch"], newest["log_end_offset"]
+    )
+    return outlasted
 
 
 def _missing_at_ends() -> Column:

@@ -378,6 +378,7 @@ def partition_states(
         of_holder("holder.first_timestamp").alias("lso_since_ms"),
         of_holder("holder.first_offset").alias("lso_first_offset"),
         of_holder("holder.coordinator_epoch").alias("lso_coordinator_epoch"),
+        "furthest",
         "complete_up_to_ms",
         "batches",
         "records",

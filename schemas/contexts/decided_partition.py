@@ -4,11 +4,11 @@ ROW = "a partition, producer epoch and outcome: the coordinator's decisions and 
 COLUMNS = """
     producer_id bigint, marker_epoch int, commit boolean, coordinator_partition int, prepares
     bigint, completes bigint, complete_offset bigint, earliest_prepare bigint,
-    with_transaction_version_1 int, with_transaction_version_2 int, pending int, markers bigint,
-    marker_offset bigint, marker_length int, earliest_marker bigint, unraised_offset bigint,
-    unraised_first bigint, unraised_last bigint, raised_offset bigint, decidable int,
-    contradicted int, contradicted_early int, broker int, topic string, partition int,
-    stable_below bigint, log_end_offset bigint, kraft_only boolean, record_length int,
+    with_transaction_version_1 int, with_transaction_version_2 int, pending int, told_elsewhere
+    int, markers bigint, marker_offset bigint, marker_length int, earliest_marker bigint,
+    unraised_offset bigint, unraised_first bigint, unraised_last bigint, raised_offset bigint,
+    decidable int, contradicted int, contradicted_early int, broker int, topic string, partition
+    int, stable_below bigint, log_end_offset bigint, kraft_only boolean, record_length int,
     transaction_version_2 boolean, decided_commit boolean, decided_abort boolean,
     decided_with_transaction_version_1 boolean, committed_place bigint, committed_offset bigint,
     committed_complete boolean, first_whole boolean, decided_length int,
@@ -35,8 +35,8 @@ COLUMNS = """
     early_file string, misfit_file string, contradicting_file string, against_file string,
     decision string, pending_ms bigint, clock_tolerance_ms int, transactional_id string,
     offset_first bigint, offset_last bigint, lacking_first bigint, lacking_last bigint,
-    unexpected_first bigint, unexpected_last bigint, contradicting_offset bigint,
-    contradicting_outcome string, contradicted_outcome string, contradicting_first bigint,
-    contradicting_last bigint, producer_epoch int, file string, byte_position bigint,
-    byte_length int
+    shown_file string, shown_position bigint, shown_length int, unexpected_first bigint,
+    unexpected_last bigint, contradicting_offset bigint, contradicting_outcome string,
+    contradicted_outcome string, contradicting_first bigint, contradicting_last bigint,
+    producer_epoch int, file string, byte_position bigint, byte_length int
 """

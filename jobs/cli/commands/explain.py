@@ -94,11 +94,16 @@ def _logs(states: DataFrame) -> DataFrame:
 
 
 def _states(states: DataFrame, asked: Asked) -> list[Row]:
-    """The copies of the partition, the one to be explained first: the longest, or the one asked."""
+    """The copies of the partition, the one to be explained first: the leader's, or the one asked.
+
+    An old leader's copy may be longer than that of its successor. Audits of before have no column
+    `furthest`, or nulls: there the longest copy comes first.
+    """
+    furthest = F.col("furthest") if "furthest" in states.columns else F.lit(False)
     named = states.filter(F.col("topic") == asked.topic)
     found = _rows(
         named.filter(F.col("partition") == asked.partition).orderBy(
-            F.col("log_end_offset").desc(), "broker"
+            surely(furthest).desc(), F.col("log_end_offset").desc(), "broker"
         ),
         MOST_NAMES,
     )

@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from jobs.model.set_back_clocks import came_twice, covers_once
 from jobs.spark.joins import small
 from jobs.verify.conditions import lost_between, marker_missing_between, one_instant
+from jobs.verify.contexts.decided_moments import covers_completion
 from udfs.rules import attribution
 from udfs.rules.clock import ADJUSTED_MS
 from udfs.rules.extent import MAX_OFFSET, is_replicated
@@ -82,7 +83,7 @@ def _lateness(tolerance: Column) -> list[Column]:
     # A Complete record in the copy of the coordinator's log that was made before all other copies
     # is older than the copy of the partition.
     later = goes_on | (F.col("complete_offset") < F.col("earlier_end"))
-    in_time = covers_once(F.col("complete_up_to_ms"), F.col("complete_timestamp"), tolerance)
+    in_time = F.col("at_once") | covers_completion(F.col("complete_up_to_ms"), tolerance)
 
     def history_later(marker: str) -> Column:
         covered = covers_once(F.col("history_covers_ms"), F.col(marker), tolerance)
@@ -96,7 +97,7 @@ def _lateness(tolerance: Column) -> list[Column]:
 
     return [
         goes_on.alias("goes_on"),
-        surely(one_instant("coordinator_clean_shutdown") | in_time | later).alias("copied_later"),
+        surely(in_time | later).alias("copied_later"),
         history_later("earliest_marker").alias("history_later"),
         history_later("latest_marker").alias("history_after_all"),
     ]
@@ -230,7 +231,7 @@ def with_anchors(rows: DataFrame, tolerance: Column) -> DataFrame:
 
 def with_copies(rows: DataFrame, tolerance: Column) -> DataFrame:
     """Adds from when on up to when the copies are whole: `_extent_of_row`, `_lateness`."""
-    return rows.select("*", *_extent_of_row(tolerance), *_lateness(tolerance))
+    return rows.select("*", *_extent_of_row(tolerance)).select("*", *_lateness(tolerance))
 
 
 def with_first_once(

@@ -25,9 +25,14 @@ from jobs.verify.contexts.decided_matching import (
     listed_decisions,
     of_known_decision,
 )
+from jobs.verify.contexts.decided_moments import (
+    kept_apart,
+    misleading,
+    outer_moments,
+    sure_moments,
+)
 from jobs.verify.contexts.decided_places import marker_told, place_number
 from udfs.rules import attribution
-from udfs.rules.clock import keeps_order
 from udfs.rules.logic import surely
 
 OF_EPOCH = ["partition_index", "producer_id", "marker_epoch"]
@@ -61,8 +66,8 @@ def with_counts(
     short_* (place, length, complete, start): the first decision that has no marker of its own,
     complete being an offset and start ms; short_prepared, short_completed: between these moments,
     ms, one of the decisions that are counted up to this one has none;
-    short_next: the marker that comes next. short_as_read: nothing proves it but moments as they
-    were read, though a clock was set back.
+    short_next: the marker that comes next; short_behind: offset of the one before. short_as_read:
+    nothing proves it but moments as they were read, though a clock was set back.
     opposing, of the decisions of the row: the first marker of the other outcome that lies where a
     decision has none of its own, and at no moment of its own outcome (`_opposing`); premature: the
     first COMMIT marker where an abort was decided, before any COMMIT of the epoch was decided here.
@@ -112,12 +117,6 @@ def _keys(rows: DataFrame, shown: Column, tolerance: Column) -> DataFrame:
     this outcome says; lacking: its number. kept_apart, misleading: the set_backs that keep the
     order of what lies outside of them, and the others (`udfs.rules.clock.keeps_order`).
     """
-
-    def keeps(one: Column) -> Column:
-        alone = F.col("alone_in_cluster")
-        kept: Column = surely(keeps_order(one["by_ms"], tolerance, alone))
-        return kept
-
     too_many = has_too_many() & (F.col("with_transaction_version_2") == 0)
     return (
         rows.groupBy(*OF_EPOCH, "listed")
@@ -135,12 +134,7 @@ def _keys(rows: DataFrame, shown: Column, tolerance: Column) -> DataFrame:
             F.max(too_many).alias("too_many"),
             F.max(runs_from()).alias("runs_from"),
         )
-        .withColumns(
-            {
-                "kept_apart": F.filter("set_backs", keeps),
-                "misleading": F.filter("set_backs", lambda one: ~keeps(one)),
-            }
-        )
+        .withColumns({"kept_apart": kept_apart(tolerance), "misleading": misleading(tolerance)})
     )
 
 
@@ -282,13 +276,12 @@ def _decision_events(keys: DataFrame, decided: DataFrame, tolerance: Column) -> 
     """ALLOWED to LATEST of each decision.
 
     own: the markers of the decision have the epoch of the key; due, due_as_read: see `is_due`;
-    surely_from, surely_to: the earliest prepare_timestamp and the latest complete_timestamp that
-    it may have had.
+    surely_from, surely_to: see `sure_moments`.
     """
     prepared, completed = F.col("prepare_timestamp"), F.col("complete_timestamp")
-    opens, closes = prepared - F.col("apart_ms"), completed + F.col("apart_ms")
-    surely_from = earliest(prepared, tolerance, "kept_apart")
-    surely_to = latest(completed, tolerance, "kept_apart")
+    lower, higher = outer_moments(prepared, completed)
+    opens, closes = lower - F.col("apart_ms"), higher + F.col("apart_ms")
+    surely_from, surely_to = sure_moments(prepared, completed, tolerance, "kept_apart")
     # A window that ends within moments that came twice has all of these.
     first = earliest(surely_from - F.col("apart_ms"), tolerance, "kept_apart")
     last = latest(surely_to + F.col("apart_ms"), tolerance, "kept_apart")
@@ -297,6 +290,7 @@ def _decision_events(keys: DataFrame, decided: DataFrame, tolerance: Column) -> 
     due = is_due(surely_from, surely_to, whole_from)
     due &= ~came_twice_within(opens, closes, tolerance, "misleading")
     due_as_read = is_due(prepared, completed, as_read)
+    due_as_read &= surely(attribution.clock_went_on(prepared, completed))
     of_decision = F.struct(
         "complete_offset",
         place_number("record_file_index", "record_position").alias("place"),
@@ -315,7 +309,7 @@ def _decision_events(keys: DataFrame, decided: DataFrame, tolerance: Column) -> 
         *[
             F.struct(F.lit(kind).alias("kind"), time.alias("time"))
             for kind, time in (
-                (ALLOWED, F.when(own, prepared - tolerance)),
+                (ALLOWED, F.when(own, lower - tolerance)),
                 (OPENS, F.when(own, opens)),
                 (EARLIEST, F.when(own & (first < opens), first)),
                 (PREPARED, prepared),
@@ -347,7 +341,7 @@ def _decision_events(keys: DataFrame, decided: DataFrame, tolerance: Column) -> 
 def is_due(prepared: Column, completed: Column, whole_from: Column) -> Column:
     """Whether the marker of a decision must be in the copy, as that is whole around it.
 
-    `prepared`, `completed`: of its Prepare and its Complete record, ms.
+    `prepared`, `completed`: it was made and completed between these moments, ms.
     """
     copied_later = (completed + F.col("apart_ms") <= F.col("whole_to")) | (
         F.col("complete_offset") < F.col("earlier_end")
@@ -356,7 +350,6 @@ def is_due(prepared: Column, completed: Column, whole_from: Column) -> Column:
         attribution.surely_before(whole_from, prepared, F.col("apart_ms"))
         & copied_later
         & F.col("complete_offset").isNotNull()
-        & attribution.clock_went_on(F.col("prepare_timestamp"), F.col("complete_timestamp"))
     )
     return due
 
@@ -392,7 +385,7 @@ def _counted(events: DataFrame) -> DataFrame:
     outcomes, and of the outcome of the event, a decision counting from ALLOWED on; and of that
     outcome, from PREPARED on. commits_before: COMMIT decisions, from ALLOWED on. next_commit,
     later_commit: whether the next decision commits, and the next one that is surely later.
-    away_from_commits: no COMMIT decision may have its marker then, from ALLOWED on.
+    away_from_commits: no COMMIT decision may have its marker then. behind: offset of the last one.
     markers_so_far: markers of the outcome of the event; any_so_far, all_markers: of both, and all
     of the epoch. undated, misled: a clock came twice to the moment of one of these; and by so much
     that no number up to a moment shows anything.
@@ -440,6 +433,7 @@ def _counted(events: DataFrame) -> DataFrame:
         _next(F.when(F.col("kind") == PREPARED, commit), following).alias("next_commit"),
         _next(F.when(allowed, commit), following).alias("later_commit"),
         _next(F.when(is_marker, F.col("marker")), following).alias("next_marker"),
+        F.last(F.when(is_marker, F.col("at")), ignorenulls=True).over(so_far).alias("behind"),
         _next(F.when(F.col("kind") == CLOSES, F.col("decision.from_leader")), following).alias(
             "from_leader"
         ),
@@ -448,7 +442,6 @@ def _counted(events: DataFrame) -> DataFrame:
         (is_marker & (F.when(commit, open_commits).otherwise(open_aborts) == 0)).alias("alone"),
         F.when(commit, open_aborts).otherwise(open_commits).alias("open_otherwise"),
     )  # fmt: skip
-
     return counted.withColumns(
         {
             "foreign": _last_of_the_other(F.col("alone"), F.struct("time", "marker"), so_far),
@@ -668,13 +661,16 @@ def _of_decisions(counted: DataFrame, tolerance: Column) -> DataFrame:
             at_event(CLOSES, "time").alias("closed"),
             at_event(CLOSES, "foreign").alias("foreign"),
             at_event(PREPARED, "next_marker").alias("next_marker"),
+            at_event(PREPARED, "behind").alias("behind"),
             F.max("decision").alias("decision"),
             *[F.max(name).alias(name) for name in OF_OWED],
             F.first("set_backs").alias("set_backs"),
         )
     )
     lacking = _with_lacks(_with_readings(_with_surroundings(owed, tolerance)))
-    names = ("as_read", "at", "decision", "next_marker", "prepared", "completed", "opposing")
+    names = (
+        "as_read", "at", "decision", "next_marker", "prepared", "completed", "opposing", "behind",
+    )  # fmt: skip
     short = F.min(F.struct(*names)).alias("short")
     first = lacking.filter("told and lacks").groupBy(*KEY).agg(short)
     return first.select(
@@ -686,6 +682,7 @@ def _of_decisions(counted: DataFrame, tolerance: Column) -> DataFrame:
         F.col("short.prepared").alias("short_prepared"),
         F.col("short.completed").alias("short_completed"),
         F.col("short.next_marker").alias("short_next"),
+        F.col("short.behind").alias("short_behind"),
         F.col("short.next_marker.place").alias("short_next_place"),
         F.col("short.opposing").alias("opposing"),
         F.col("short.as_read").alias("short_as_read"),

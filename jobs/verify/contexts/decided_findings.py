@@ -255,8 +255,10 @@ def _enriched(located: DataFrame, ages: Ages) -> DataFrame:
         F.coalesce("data_run_last", "later_run.run_first", "held_from")
     )
     next_first = F.coalesce("short_next.first", "short_next.offset")
-    # No marker comes next: its data lie open, if they are there.
+    # No marker comes next: its data lie open, if they are there. Else all of it is lost behind the
+    # marker before.
     left_open = F.when(F.col("short_place").isNotNull(), F.col("open_run.first_offset"))
+    lost_behind = F.when(~short & left_open.isNull(), F.col("short_behind"))
     return located.select(
         "*",
         F.when(F.col("commit"), "COMMIT").otherwise("ABORT").alias("decision"),
@@ -271,11 +273,14 @@ def _enriched(located: DataFrame, ages: Ages) -> DataFrame:
         ).alias("owner"),
         first.alias("offset_first"),
         last.alias("offset_last"),
-        F.coalesce(F.when(short, next_first), left_open, first).alias("lacking_first"),
+        F.coalesce(F.when(short, next_first), left_open, lost_behind, first).alias(
+            "lacking_first"
+        ),
         F.when(short, F.coalesce("short_next.last", next_first, last))
         .when(left_open.isNotNull(), F.col("data_run_last"))
-        .otherwise(last)
+        .otherwise(F.coalesce(lost_behind, last))
         .alias("lacking_last"),
+        lost_behind.isNotNull().alias("all_lost"),
         F.when(F.col("commits_undecided"), F.col("undecided_first")).otherwise(first).alias(
             "unexpected_first"
         ),
@@ -296,6 +301,19 @@ def _enriched(located: DataFrame, ages: Ages) -> DataFrame:
     ).drop("transactional_id").withColumnRenamed("owner", "transactional_id")  # fmt: skip
 
 
+def _with_shown(rows: DataFrame) -> DataFrame:
+    """Adds the batch that shows where a marker is missing; the Prepare record, where all is lost.
+
+    shown_*: file, position, length.
+    """
+    names = {"file": "file", "position": "byte_position", "length": "byte_length"}
+    shown = {
+        f"shown_{name}": F.when(F.col("all_lost"), F.col(f"lacking_{name}")).otherwise(F.col(one))
+        for name, one in names.items()
+    }
+    return rows.withColumns(shown).drop("all_lost")
+
+
 def with_findings(rows: DataFrame, markers: DataFrame, files: DataFrame, ages: Ages) -> DataFrame:
     """Adds what a row accuses, the places of all that a finding shows, and how long it waits."""
-    return _enriched(_located(_judged(rows), markers, files), ages)
+    return _with_shown(_enriched(_located(_judged(rows), markers, files), ages))

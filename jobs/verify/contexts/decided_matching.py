@@ -45,6 +45,7 @@ OF_PREPARES = {
     "with_transaction_version_2": F.max,
     "pending": F.max,
     "unseen": F.sum,
+    "told_elsewhere": F.max,
 }
 OF_MARKERS = {
     "markers": F.sum,
@@ -89,7 +90,10 @@ def one_copy(decided: DataFrame, several: bool) -> DataFrame:
         return decided
     others = [name for name in decided.columns if name not in OF_RECORD]
     known = F.struct(
-        F.col("complete_offset").isNotNull(), ~F.col("pending"), -F.col("coordinator_index")
+        F.col("complete_offset").isNotNull(),
+        ~F.col("pending"),
+        ~F.col("told_by_another"),
+        -F.col("coordinator_index"),
     )
     newest = decided.groupBy(*OF_RECORD).agg(F.max_by(F.struct(*others), known).alias("known"))
     return newest.select(*OF_RECORD, "known.*").select(*decided.columns)
@@ -148,6 +152,7 @@ def _prepared(decided: DataFrame, partition_info: DataFrame) -> DataFrame:
             F.col("transaction_version_2").cast("int").alias("with_transaction_version_2"),
             F.col("pending").cast("int").alias("pending"),
             F.col("went_on_at").isNotNull().cast("long").alias("unseen"),
+            F.col("told_by_another").cast("int").alias("told_elsewhere"),
         )
     )
 

@@ -187,6 +187,7 @@ def decided_partition_context(
     prepares, completes, markers, closing: how many Prepare records list the partition, Complete
     records follow them, markers are there and ended data; null for none. Under transaction.version
     0 and 1 several transactions share a row.
+    told_elsewhere: 1 where another copy of the coordinator's log tells one of its Prepare records.
     lowest_leader_epoch: that of their Prepare records; latest_leader_epoch: the highest of their
     Complete records, ANY_LEADER_EPOCH where one has none. pending: the Prepare record is the last
     record of its id. decidable: a decision with this epoch would be in the coordinator's log.

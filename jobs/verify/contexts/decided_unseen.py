@@ -15,8 +15,9 @@ from jobs.model.set_back_clocks import came_twice_within
 from jobs.spark.joins import small
 from jobs.verify.contexts.decided_counts import is_due, runs_from
 from jobs.verify.contexts.decided_matching import KEY, in_effect, listed_decisions
+from jobs.verify.contexts.decided_moments import misleading
 from jobs.verify.contexts.decided_places import marker_told, place_number
-from udfs.rules.clock import keeps_order
+from udfs.rules import attribution
 from udfs.rules.logic import surely
 
 # What a row lacks, as `with_counts` tells it of decisions that are complete.
@@ -92,11 +93,10 @@ def _asked(rows: DataFrame, decided: DataFrame, tolerance: Column) -> DataFrame:
     )  # fmt: skip
     prepared, went_on = F.col("prepare_timestamp"), F.col("complete_timestamp")
     opens, closes = prepared - F.col("apart_ms"), went_on + F.col("apart_ms")
-    misleading = F.exists(
-        "set_backs",
-        lambda one: ~surely(keeps_order(one["by_ms"], tolerance, F.col("alone_in_cluster"))),
+    ordered = ~came_twice_within(opens, closes, tolerance) & attribution.clock_went_on(
+        prepared, went_on
     )
-    ordered = ~surely(misleading) & ~came_twice_within(opens, closes, tolerance)
+    ordered &= ~surely(F.size(misleading(tolerance)) > 0)
     return (
         beside.join(small(of_copy), on=["producer_id", "marker_epoch", "commit", "listed"])
         .filter(is_due(prepared, went_on, F.col("whole_from")) & ordered)

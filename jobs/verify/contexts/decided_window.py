@@ -9,32 +9,39 @@ missing elsewhere in the partition is not this marker.
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.model.set_back_clocks import came_twice, once
+from jobs.model.set_back_clocks import came_twice, came_twice_within, earliest, latest
 from jobs.spark.joins import small
 from jobs.verify.contexts.decided_matching import KEY
-from udfs.rules import attribution
-from udfs.rules.logic import surely
+from jobs.verify.contexts.decided_moments import kept_apart, misleading, sure_moments
 
 
 def _moments(rows: DataFrame, tolerance: Column) -> DataFrame:
     """Of each row its KEY, and before and behind which moment its marker was not written (at_ms).
 
     Leaders of the partition before and after it may each differ from the coordinator by apart_ms.
-    A moment to which a clock came twice dates nothing.
+    A moment to which a clock came twice may be any of those; it dates nothing where what lies
+    outside of them has no order.
     """
     prepared = F.coalesce("short_prepared", "completed_prepare")
     completed = F.coalesce("short_completed", "complete_timestamp")
-    went_on = surely(attribution.clock_went_on(prepared, completed))
-
-    def dated(moment: Column) -> Column:
-        return F.when(went_on, once(moment, tolerance))
-
-    apart = 2 * F.col("apart_ms")
-    ends = F.array(
-        F.struct(F.lit(True).alias("behind"), dated(prepared - apart).alias("at_ms")),
-        F.struct(F.lit(False).alias("behind"), dated(completed + apart).alias("at_ms")),
+    apart, kept = 2 * F.col("apart_ms"), kept_apart(tolerance)
+    begin, end = sure_moments(prepared, completed, tolerance, "kept_apart")
+    placed = (
+        rows.withColumns({"kept_apart": kept, "misleading": misleading(tolerance)})
+        .withColumns({"begin": begin - apart, "end": end + apart})
+        .withColumns(
+            {
+                "begin": earliest(F.col("begin"), tolerance, "kept_apart"),
+                "end": latest(F.col("end"), tolerance, "kept_apart"),
+            }
+        )
+        .filter(~came_twice_within(F.col("begin"), F.col("end"), tolerance, "misleading"))
     )
-    moments = rows.select(*KEY, "set_backs", F.explode(ends).alias("end")).select(
+    ends = F.array(
+        F.struct(F.lit(True).alias("behind"), F.col("begin").alias("at_ms")),
+        F.struct(F.lit(False).alias("behind"), F.col("end").alias("at_ms")),
+    )
+    moments = placed.select(*KEY, "set_backs", F.explode(ends).alias("end")).select(
         *KEY, "set_backs", "end.*"
     )
     return moments.filter(F.col("at_ms").isNotNull())

@@ -6,7 +6,8 @@ clock tolerance.
 Why it is wrong: the coordinator sends a marker only after the Prepare record is replicated.
 
 When it is legal: marker and record both carry the clock of the coordinator. A clock that was set
-back, or two coordinators with different clocks, look the same.
+back, or two coordinators with different clocks, look the same. Or a coordinator that had been
+replaced decided it, too, above its high watermark, and the decision of the next one is compacted.
 
 Evidence: the marker and the Prepare record.
 """
@@ -19,6 +20,7 @@ from jobs.verify.verdict import (
     OPERATOR_ABORT,
     OTHER_OUTCOME,
     TXNLOG_COMPACTED,
+    UNSTABLE_TAIL,
     explained,
     suspect,
 )
@@ -40,6 +42,8 @@ CHECK = Check(
     ),
     excuses=(
         explained(OPERATOR_ABORT, lambda: ~F.col("commit") & F.col("unraised_offset").isNotNull()),
+        # A coordinator that had been replaced decided it, too; its record is truncated.
+        explained(UNSTABLE_TAIL, lambda: F.col("told_elsewhere") == 1),
         # Of a COMMIT that nobody decided: marker_without_prepare tells it.
         explained(OTHER_OUTCOME, lambda: F.col("commits_undecided")),
         # Of a COMMIT where only an abort had been decided: marker_outcome_mismatch tells it.

@@ -63,7 +63,12 @@ CHECK = Check(
         (F.col("markers").isNull() & F.col("complete_offset").isNotNull())
         | F.col("short_place").isNotNull()
     ),
-    place={"offset_first": "lacking_first", "offset_last": "lacking_last"},
+    place={
+        "offset_first": "lacking_first",
+        "offset_last": "lacking_last",
+        "file": "shown_file",
+        "byte_position": "shown_position",
+    },
     excuses=(
         explained(MISSING_RANGE, lambda: F.col("held_from").isNull()),
         explained(MISSING_RANGE, lambda: F.col("marker_missing")),
@@ -125,7 +130,12 @@ CHECK = Check(
         .otherwise(text("none; data of epoch {producer_epoch} from offset {lacking_first}"))
     ),
     proofs=(
-        Proof("the first batch of the transaction, or where its data and marker were lost"),
+        Proof(
+            "the first batch of the transaction, or where its data and marker were lost",
+            "shown_file",
+            "shown_position",
+            "shown_length",
+        ),
         Proof("the Prepare record", "lacking_file", "lacking_position", "lacking_length"),
     ),
     message=lambda: F.when(
