@@ -7,15 +7,15 @@ from jobs.model.incident import IncidentLine
 from jobs.model.moment import moment
 from jobs.report.facts import AffectedGroup, Consequence, Derived, Event, Incident, RepairStep
 from jobs.report.visible import visible
+from schemas.incident import BEFORE, INSIDE, OWN, READ
 from schemas.topics import OFFSETS_TOPIC
 
 WIDTH = 100
 MOST_EVENTS = 30
-OWN = "own"
 STANDS = {
-    "read": "has read the range",
-    "inside": "is inside the range",
-    "before": "has not read the range yet",
+    READ: "has read the range",
+    INSIDE: "is inside the range",
+    BEFORE: "has not read the range yet",
 }
 
 
