@@ -19,7 +19,7 @@ from jobs.audit.acceptance import judged, judged_again
 from jobs.audit.audit import Audit, Read, Request, aborts_of, folded
 from jobs.audit.contexts import Made, build_contexts
 from jobs.audit.coverage import incomplete, not_looked_at, totals
-from jobs.audit.identity import audit_id, file_digests
+from jobs.audit.identity import audit_id, file_digests, input_digest
 from jobs.audit.incidents import with_incidents
 from jobs.audit.write import result_tables, write
 from jobs.cli.arguments import TEXT, Arguments, parse
@@ -82,8 +82,9 @@ def _read(
         tables = kept.keep_all(
             digests=file_digests(summaries(decoded.rows)), damages=failures(decoded, files)
         )
-        identity = audit_id(dump, tables["digests"], configuration)
-    return dump, Read(files=files, decoded=decoded, audit_id=identity, kept=kept, **tables)
+        of_input = input_digest(dump, tables["digests"])
+        names = {"input_digest": of_input, "audit_id": audit_id(of_input, configuration)}
+    return dump, Read(files=files, decoded=decoded, kept=kept, **names, **tables)
 
 
 def _replay(
@@ -167,12 +168,16 @@ def run_audit(arguments: Arguments) -> int:
         if request.policy:
             with progress.stage("policy"), done.read.planned(spark):
                 done = judged(spark, done, tables, request.policy)
-        with progress.stage("write"):
-            verdict = write(spark, done, tables)
+        with progress.stage("write") as say:
+            verdict, added = write(spark, done, tables)
+            if not added:
+                say("the audit was there already, nothing was added")
         few = done.read.decoded.fits_one_task()
         with progress.stage("report"), planned_for(spark, 0, in_one_task=few):
             # Looking for a few transactions among many is what a stored table is good at.
-            at_hand = {name: rows for name, rows in tables.items() if few or name != "txn"}
+            at_hand = {
+                name: rows for name, rows in tables.items() if added and (few or name != "txn")
+            }
             result = Finished(
                 spark, request.out, verdict, request.depth, request.configuration(), per_code,
                 at_hand,
@@ -180,7 +185,7 @@ def run_audit(arguments: Arguments) -> int:
             facts = result.facts(done.dump)
             write_report(spark, request.out, facts, FORMATS, arguments.sign_key)
         done.release()
-        tell(summary(verdict, facts.findings, request.out))
+        tell(summary(verdict, facts.findings, request.out, added))
     return verdict.exit_code
 
 

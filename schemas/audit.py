@@ -10,6 +10,8 @@ AUDIT = table(
     long("as_of_ms", "moment from which ages are counted (--as-of), ms; null if unknown"),
     string("depth", "--depth: records (batches were decompressed) or headers"),
     string("configuration", "effective configuration, JSON"),
+    string("input_digest", "digest of all files with their paths; null in rows of older code"),
+    string("code_digest", "digest of the code that audited; null in rows of older code"),
     long("files", "files in the dump"),
     long("bytes", "their size, bytes"),
     long("partitions", "partitions audited, each replica counted"),

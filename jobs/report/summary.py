@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from jobs.report.facts import Finding
-from jobs.report.verdict import VERDICT_ORDER, Verdict
+from jobs.report.verdict import VERDICT_ORDER, Since, Verdict
 from jobs.report.visible import visible
 
 TITLES = {
@@ -12,6 +12,9 @@ TITLES = {
     "suspect": "Suspect (a legal explanation cannot be excluded)",
     "inconclusive": "Inconclusive (the dump cannot decide)",
 }
+NOT_ADDED = "It was there already: nothing was added."
+# In what two audits differ (`Since`) -> words; every audit has a moment of its own.
+DIFFERING = {"code": "by other code of eosaudit", "configuration": "with another configuration"}
 MOST_LINES = 25
 MOST_INCIDENTS = 4
 
@@ -40,9 +43,10 @@ DETAILS = (
 )
 
 
-def summary(verdict: Verdict, examples: Iterable[Finding], out: str) -> str:
+def summary(verdict: Verdict, examples: Iterable[Finding], out: str, added: bool = True) -> str:
     """Verdict, findings by check, what was not looked at, where the tables are.
 
+    `added`: false where the audit had been there before, and nothing was written to the tables.
     At most `MOST_LINES` lines: where the evidence of all examples does not fit, less is shown of
     each, and report.html has the rest.
     """
@@ -51,7 +55,7 @@ def summary(verdict: Verdict, examples: Iterable[Finding], out: str) -> str:
         head = [*_head(verdict), *_incidents(verdict, detail)]
         of_kinds = [_of_kind(verdict, shown, kind, detail) for kind in VERDICT_ORDER]
         findings = [line for lines in of_kinds for line in lines]
-        tail = _tail(verdict, out, detail)
+        tail = _tail(verdict, out, detail, added)
         room = MOST_LINES - len(head) - len(tail)
         if len(findings) <= room:
             break
@@ -90,7 +94,7 @@ def _incidents(verdict: Verdict, detail: Detail) -> list[str]:
     return lines + ([f"  … and {left_out:,} more in report.html"] if left_out > 0 else [])
 
 
-def _tail(verdict: Verdict, out: str, detail: Detail) -> list[str]:
+def _tail(verdict: Verdict, out: str, detail: Detail, added: bool) -> list[str]:
     lines = []
     if verdict.policy:
         blank, outcome, *failed = verdict.policy.lines()
@@ -98,7 +102,7 @@ def _tail(verdict: Verdict, out: str, detail: Detail) -> list[str]:
     lines += _section("Not looked at", verdict.not_looked_at or ["nothing was left out"], detail)
     lines += _section("Incomplete because", verdict.missing, detail)
     where = f"Tables, report.html and verdict.json are in {out} (audit {verdict.audit_id})."
-    return [*lines, "", where]
+    return [*lines, "", where if added else f"{where} {NOT_ADDED}"]
 
 
 def since_line(verdict: Verdict) -> str:
@@ -112,9 +116,20 @@ def since_line(verdict: Verdict) -> str:
         return ", ".join(listed) or "none"
 
     return (
-        f"Since audit {since.previous_audit_id}: new findings: {listed(since.new)}; "
+        f"Since audit {since.previous_audit_id}{_differing(since)}: "
+        f"new findings: {listed(since.new)}; "
         f"no longer there: {listed(since.gone)}."
     )
+
+
+def _differing(since: Since) -> str:
+    """What else than the files may have made the difference, in brackets; empty for nothing."""
+    same = "files" not in since.differs
+    told = [words for name, words in DIFFERING.items() if name in since.differs]
+    if same:
+        moment = ["judged as of another moment"] if "moment" in since.differs else []
+        told = ["the same files", *moment, *told]
+    return f" ({', '.join(told)})" if told else ""
 
 
 def _of_kind(verdict: Verdict, examples: list[Finding], kind: str, detail: Detail) -> Iterator[str]:
