@@ -12,6 +12,7 @@ AUDIT = table(
     string("configuration", "effective configuration, JSON"),
     string("input_digest", "digest of all files with their paths; null in rows of older code"),
     string("code_digest", "digest of the code that audited; null in rows of older code"),
+    integer("examples_per_code", "findings that its report shows of a check and verdict"),
     long("files", "files in the dump"),
     long("bytes", "their size, bytes"),
     long("partitions", "partitions audited, each replica counted"),

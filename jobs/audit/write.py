@@ -251,6 +251,7 @@ def audit_row(spark: SparkSession, audit: Audit, verdict: Verdict) -> DataFrame:
         "configuration": request.configuration(),
         "input_digest": audit.read.input_digest,
         "code_digest": code_digest(),
+        "examples_per_code": request.settings.examples_per_code,
         "files": verdict.totals["files"],
         "bytes": verdict.totals["bytes"],
         "partitions": verdict.totals["partitions"],

@@ -22,24 +22,26 @@ MOST_INCIDENTS = 4
 class Detail(NamedTuple):
     """How much of the findings is shown, and how many lines a list of sentences may have.
 
-    `examples`: of a check and verdict. `proofs`: what was expected and found, evidence and remedy.
-    `message`: of each example.
+    `examples`: of a check and verdict. `proofs`: what was expected and found, and evidence.
+    `message`, `remedy`: of each example.
     """
 
     examples: int
     proofs: bool
     message: bool
+    remedy: bool
     sentences: int
 
 
 # The first that fits is taken. With the last one only the findings can be too many.
 ALL = 1 << 30
 DETAILS = (
-    Detail(ALL, True, True, ALL),
-    Detail(ALL, True, True, 3),
-    Detail(1, True, True, 3),
-    Detail(1, False, True, 3),
-    Detail(1, False, False, 1),
+    Detail(ALL, True, True, True, ALL),
+    Detail(ALL, True, True, True, 3),
+    Detail(1, True, True, True, 3),
+    Detail(1, False, True, True, 3),
+    Detail(1, False, True, False, 3),
+    Detail(1, False, False, False, 1),
 )
 
 
@@ -101,8 +103,12 @@ def _tail(verdict: Verdict, out: str, detail: Detail, added: bool) -> list[str]:
         lines += [blank, outcome, *_first(failed, detail.sentences)]
     lines += _section("Not looked at", verdict.not_looked_at or ["nothing was left out"], detail)
     lines += _section("Incomplete because", verdict.missing, detail)
+    lines.append("")
+    if verdict.counts and not detail.proofs:
+        left_out = "evidence" if detail.remedy else "evidence and remedy"
+        lines.append(f"There was no room for the {left_out} of each finding: see report.html.")
     where = f"Tables, report.html and verdict.json are in {out} (audit {verdict.audit_id})."
-    return [*lines, "", where if added else f"{where} {NOT_ADDED}"]
+    return [*lines, where if added else f"{where} {NOT_ADDED}"]
 
 
 def since_line(verdict: Verdict) -> str:
@@ -184,10 +190,10 @@ def _finding_lines(finding: Finding, detail: Detail) -> Iterator[str]:
                 f"      evidence: {proof.file} {one} {proof.byte_position}, "
                 f"{proof.byte_length} {many} ({proof.role})"
             )
-        if finding.remedy:
-            yield f"      remedy: {finding.remedy}"
         if finding.reason:
             yield f"      why {finding.verdict}: {finding.reason}"
+    if detail.remedy and finding.remedy:
+        yield f"      remedy: {finding.remedy}"
 
 
 def _section(title: str, sentences: list[str], detail: Detail) -> list[str]:

@@ -24,6 +24,7 @@ GOLDEN = ROOT / "docs/sample-report"
 SHOWN = (ROOT / "README.md").read_text("utf-8").split("Output:\n\n```text\n")[1].split("```")[0]
 MISTAKES = (
     (["--topic", "hh", "--partition", "0"], "topic hh is not in this audit; did you mean h"),
+    (["--topic", "zzz", "--partition", "0"], "it has (the first 20): "),
     (["--topic", "h", "--partition", "9"], "partition 9 of h is not in this audit; it has"),
     (["--topic", "h", "--partition", "0", "--broker", "7"], "there is one on broker 0."),
     (["--incident", "9"], "has no incident 9; it has: 1."),
@@ -133,7 +134,8 @@ def test_other_code_audits_the_same_dump_anew_and_finds_nothing_new(
     before = json.loads((out / "verdict.json").read_text())["audit_id"]
     for module in ("identity", "write"):
         monkeypatch.setattr(f"jobs.audit.{module}.code_digest", lambda: "other")
-    again = [*sample_audit.options, "--out", str(out)]
+    (tmp_path / "few.toml").write_text("[run]\nexamples_per_code = 0\n")
+    again = [*sample_audit.options, "--out", str(out), "--config", str(tmp_path / "few.toml")]
     assert main(["audit", "--dump", str(SAMPLE), *again]) == 1
     said = capsys.readouterr().out
     assert NOT_ADDED not in said
@@ -143,6 +145,21 @@ def test_other_code_audits_the_same_dump_anew_and_finds_nothing_new(
     )
     assert told in said
     verdict = json.loads((out / "verdict.json").read_text())
+    # The report of --out stays that of the newest; as many examples are shown as the audit has.
+    older = ["report", "--out", str(out), "--audit", before]
+    assert main([*older, "--format", "json"]) == 2
+    assert "whose report would be replaced: name another folder" in capsys.readouterr().err
+    assert json.loads((out / "verdict.json").read_text()) == verdict
+    assert main([*older, "--format", "json", "--to", str(tmp_path / "old")]) == 1
+    assert json.loads((tmp_path / "old/verdict.json").read_text())["audit_id"] == before
+    report = (out / "report.json").read_bytes()
+    assert json.loads(report)["findings"] == []
+    newest = ["report", "--out", str(out), "--dump", str(SAMPLE), "--format", "json"]
+    assert main([*newest, "--audit", verdict["audit_id"]]) == 1
+    assert (out / "report.json").read_bytes() == report
+    (tmp_path / "more.toml").write_text("[run]\nexamples_per_code = 1\n")
+    assert main([*newest, "--config", str(tmp_path / "more.toml")]) == 1
+    assert len(json.loads((out / "report.json").read_bytes())["findings"]) == 1
     assert verdict["audit_id"] != before
     assert verdict["since"]["differs"] == ["code"]
     assert [one["new"] for one in verdict["incidents"]] == [False]
