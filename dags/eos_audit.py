@@ -58,7 +58,12 @@ CLUSTER = {
         "out": TEXT | {"description": "folder of the tables; one a cluster, the same every night"},
         "policy": TEXT | {"description": "folder of an acceptance policy, or default"},
         "config": TEXT | {"description": "TOML file with options of the audit"},
-        "as_of": {"type": "integer", "description": "moment of the dump, ms since 1970"},
+        # What is rendered is text: a moment of its own each night.
+        "as_of": {
+            "type": ["integer", "string"],
+            "minLength": 1,
+            "description": "moment of the dump, ms since 1970, or a template that gives it",
+        },
         "publish": TEXT | {"description": "folder that gets the result of an accepted audit"},
     },
 }

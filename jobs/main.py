@@ -19,23 +19,24 @@ from jobs.audit.acceptance import judged, judged_again
 from jobs.audit.audit import Audit, Read, Request, aborts_of, folded
 from jobs.audit.contexts import Made, build_contexts
 from jobs.audit.coverage import incomplete, not_looked_at, totals
-from jobs.audit.identity import audit_id, file_digests
+from jobs.audit.identity import audit_id, file_digests, input_digest
 from jobs.audit.incidents import with_incidents
 from jobs.audit.write import result_tables, write
 from jobs.cli.arguments import TEXT, Arguments, parse
 from jobs.cli.commands.checks import list_checks, show_check
-from jobs.cli.commands.doctor import examine
+from jobs.cli.commands.doctor import check_out, examine
 from jobs.cli.commands.explain import Asked, explain
 from jobs.cli.commands.export import check_has_bytes, closing_words, configuration, export
 from jobs.cli.commands.incident import explain_incident
-from jobs.cli.commands.report import Finished, finished, write_report
+from jobs.cli.commands.report import Finished, check_is_newest, finished, write_report
 from jobs.cli.failures import sentence
 from jobs.cli.live import fetched
 from jobs.cli.progress import Progress
 from jobs.collect.collect import collect
 from jobs.collect.listing import files_table, partitions_table
 from jobs.decode.decode import decode, failures
-from jobs.export.export import Wanted, ranges, without_high_watermarks
+from jobs.export.export import Wanted, check_named, ranges, without_high_watermarks
+from jobs.model.counted import count
 from jobs.model.dump import Dump
 from jobs.model.errors import NotFinishedError, UsageError
 from jobs.model.replicas import clusters
@@ -74,7 +75,8 @@ def _read(
     with progress.stage("collect") as say:
         dump = listed or collect(request.dumps)
         size = sum(file.size for file in dump.files if file.status != "skipped")
-        say(f"{len(dump.files):,} files, {len(dump.partitions):,} partitions, {size:,} bytes")
+        listed_files = count(len(dump.files), "file")
+        say(f"{listed_files}, {count(len(dump.partitions), 'partition')}, {size:,} bytes")
     # Few rows come out of the decoder, however many bytes went in.
     with progress.stage("decode", size), planned_for(spark, 0):
         decoded = decode(spark, dump, request.settings, request.depth)
@@ -82,8 +84,15 @@ def _read(
         tables = kept.keep_all(
             digests=file_digests(summaries(decoded.rows)), damages=failures(decoded, files)
         )
-        identity = audit_id(dump, tables["digests"], configuration)
-    return dump, Read(files=files, decoded=decoded, audit_id=identity, kept=kept, **tables)
+        of_input = input_digest(dump, tables["digests"])
+    return dump, Read(
+        files=files,
+        decoded=decoded,
+        input_digest=of_input,
+        audit_id=audit_id(of_input, configuration),
+        kept=kept,
+        **tables,
+    )
 
 
 def _replay(
@@ -106,7 +115,7 @@ def _replay(
             clock_tolerance=request.settings.clock_tolerance_ms,
         )
         seen = replayed.transaction_count()
-        say(f"{seen:,} transactions")
+        say(count(seen, "transaction"))
     return replayed, seen
 
 
@@ -131,7 +140,7 @@ def _judge(
             one_cluster=len(clusters(dump)) < 2 or replayed.clusters_with_producers() < 2,
         )
         counts = counts_by_code(verified.findings)
-        say(f"{sum(counts.values()):,} findings")
+        say(count(sum(counts.values()), "finding"))
     looked_at = totals(dump, replayed.partition_info, seen)
     verdict = Verdict(
         audit_id=read.audit_id,
@@ -160,6 +169,7 @@ def run_audit(arguments: Arguments) -> int:
     request = Request(dumps, arguments.out, as_of, arguments.depth, settings, policy)
     per_code = settings.examples_per_code
     with spark_session() as spark:
+        check_out(spark, request.out)
         progress = Progress(spark, arguments.quiet)
         done = audit(spark, request, progress, dump)
         with progress.stage("incidents"), done.read.planned(spark):
@@ -167,12 +177,16 @@ def run_audit(arguments: Arguments) -> int:
         if request.policy:
             with progress.stage("policy"), done.read.planned(spark):
                 done = judged(spark, done, tables, request.policy)
-        with progress.stage("write"):
-            verdict = write(spark, done, tables)
+        with progress.stage("write") as say:
+            verdict, added = write(spark, done, tables)
+            if not added:
+                say("the audit was there already, nothing was added")
         few = done.read.decoded.fits_one_task()
         with progress.stage("report"), planned_for(spark, 0, in_one_task=few):
             # Looking for a few transactions among many is what a stored table is good at.
-            at_hand = {name: rows for name, rows in tables.items() if few or name != "txn"}
+            at_hand = {
+                name: rows for name, rows in tables.items() if added and (few or name != "txn")
+            }
             result = Finished(
                 spark, request.out, verdict, request.depth, request.configuration(), per_code,
                 at_hand,
@@ -180,7 +194,7 @@ def run_audit(arguments: Arguments) -> int:
             facts = result.facts(done.dump)
             write_report(spark, request.out, facts, FORMATS, arguments.sign_key)
         done.release()
-        tell(summary(verdict, facts.findings, request.out))
+        tell(summary(verdict, facts.findings, request.out, added))
     return verdict.exit_code
 
 
@@ -191,10 +205,12 @@ def run_export(arguments: Arguments) -> int:
     check_has_bytes(listed)
     topics, to_log_end = tuple(arguments.topics), arguments.to_log_end
     wanted = Wanted(arguments.isolation, topics, arguments.broker, to_log_end)
+    check_named(listed, wanted)
     if wanted.to_log_end:
         listed = without_high_watermarks(listed)
     request = Request(arguments.dump, arguments.out, None, "records", settings)
     with spark_session() as spark:
+        check_out(spark, request.out)
         progress = Progress(spark, arguments.quiet)
         dump, read = _read(spark, request, progress, configuration(wanted, settings), listed)
         with read.planned(spark):
@@ -210,20 +226,22 @@ def run_export(arguments: Arguments) -> int:
 
 def run_report(arguments: Arguments) -> int:
     """The subcommand `report`; the exit code is that of the audit, under the policy if given."""
-    per_code = load_settings().examples_per_code
+    per_code = load_settings(arguments.config).examples_per_code if arguments.config else None
     policy = suites.chosen(arguments.policy)
     check_key(arguments.sign_key)
     dump = collect(arguments.dump) if arguments.dump else None
     asked = list(dict.fromkeys(arguments.format or [TEXT]))
+    formats = [name for name in asked if name != TEXT]
     with spark_session() as spark:
         result = finished(spark, arguments.out, arguments.audit, per_code)
+        if formats and arguments.audit and not arguments.to:
+            check_is_newest(spark, arguments.out, result.verdict.audit_id)
         if policy:
             judged_anew = judged_again(spark, arguments.out, result.verdict, policy)
             result = replace(result, verdict=judged_anew)
         with planned_for(spark, 0):
             if TEXT in asked:
                 tell(summary(result.verdict, result.examples(), arguments.out))
-            formats = [name for name in asked if name != TEXT]
             if formats:
                 folder = arguments.to or arguments.out
                 names = write_report(spark, folder, result.facts(dump), formats, arguments.sign_key)

@@ -48,7 +48,7 @@ def array(name: str, element: DataType, comment: str) -> StructField:
     return column(name, ArrayType(element), comment)
 
 
-AUDIT_ID = column("audit_id", StringType(), "digest of input, configuration and version", False)
+AUDIT_ID = column("audit_id", StringType(), "digest of input, configuration and code", False)
 
 PLACE = (
     integer("broker", "broker id from meta.properties; null if unknown"),

@@ -7,6 +7,9 @@ from pyspark.sql.types import StringType
 
 from schemas.columns import AUDIT_ID, PLACE, array, boolean, integer, long, string, table
 
+# Where a group stands (AFFECTED_GROUP.position).
+READ, INSIDE, BEFORE, OWN = POSITIONS = ("read", "inside", "before", "own")
+
 STEP = table(
     string("what", "what to do"),
     string("command", "command line, quoted for a shell; null where there is none"),

@@ -41,9 +41,9 @@ def with_recheck(found: Sequence[Finding], dump: Path, as_of: int) -> list[Findi
 
 def _rechecked_by(python: str, finding: Finding, dump: Path, as_of: int) -> tuple[str, str]:
     """What `recheck.py` tells of a finding under another interpreter, as users run it."""
-    configuration = json.dumps({"as_of": as_of})
     with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as report:
-        json.dump({"findings": [finding], "configuration": configuration}, report)
+        verdict = {"as_of_ms": as_of}
+        json.dump({"format": recheck.FORMAT, "findings": [finding], "verdict": verdict}, report)
         report.flush()
         done = subprocess.run(
             [python, str(recheck.__file__), report.name, str(dump)],

@@ -50,12 +50,16 @@ class Request:
 
 @dataclass(frozen=True)
 class Read:
-    """What one pass over the bytes gave: the listing, decoded rows, damage, digests, identity."""
+    """What one pass over the bytes gave: the listing, decoded rows, damage, digests, identity.
+
+    `input_digest`: of all files of the dump; `audit_id` is of the configuration and the code, too.
+    """
 
     files: DataFrame
     decoded: Decoded
     damages: DataFrame
     digests: DataFrame
+    input_digest: str
     audit_id: str
     kept: Kept
 

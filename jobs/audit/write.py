@@ -1,13 +1,15 @@
 """Writes the tables of a finished audit, `audit` last."""
 
+import json
 from dataclasses import astuple, replace
+from typing import NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from jobs.audit.audit import Audit
-from jobs.audit.identity import of_incomplete
+from jobs.audit.identity import code_digest, of_incomplete
 from jobs.model.expectation_results import Result
 from jobs.model.transactions import all_transactions
 from jobs.report import history
@@ -28,10 +30,17 @@ OUTCOMES = "code string, context string, status string, detail string"
 EXAMINED = "context string, rows_examined long"
 
 
-def write(spark: SparkSession, audit: Audit, tables: dict[str, DataFrame]) -> Verdict:
+class Stored(NamedTuple):
+    """The verdict as it is in the table `audit`; `added`: it was not there before."""
+
+    verdict: Verdict
+    added: bool
+
+
+def write(spark: SparkSession, audit: Audit, tables: dict[str, DataFrame]) -> Stored:
     """Appends `tables`, the policy's results and `audit`, unless the audit is there already.
 
-    Returns the verdict as it was stored: an audit that is there already keeps the place among the
+    The verdict is that which is stored: an audit that is there already keeps the place among the
     others, and the comparison with the one before it, that it had when it was finished.
     """
     found = audit.verdict
@@ -43,7 +52,7 @@ def write(spark: SparkSession, audit: Audit, tables: dict[str, DataFrame]) -> Ve
     if audits is not None:
         stored = audits.filter(F.col("audit_id") == identity).select("result").head()
     if stored is not None:
-        return Verdict.from_json(stored.result)
+        return Stored(Verdict.from_json(stored.result), added=False)
     rows = dict(tables)
     if audit.request.policy:
         rows["expectation_result"] = _expectation_results(spark, audit.expectation_results)
@@ -63,7 +72,7 @@ def write(spark: SparkSession, audit: Audit, tables: dict[str, DataFrame]) -> Ve
         _append_many(audit, rows["txn"], identity)
     with audit.read.planned(spark):
         delta_tables.append(audit_row(spark, audit, verdict), out, "audit", identity, few=True)
-    return verdict
+    return Stored(verdict, added=True)
 
 
 def _append_many(audit: Audit, rows: DataFrame, identity: str) -> None:
@@ -102,12 +111,32 @@ def _with_history(
         return known
     before = delta_tables.rows_of(spark, out, "violation", previous.audit_id)
     changed = history.since(previous.audit_id, audit.verified.findings, before)
+    changed = replace(changed, differs=_differing(audit, previous))
     lines = verdict.incidents
     if lines:
         new = history.new_incidents(rows["incident_finding"], before)
         lines = tuple(replace(one, new=new.get(one.incident)) for one in lines)
     number = previous.audit_number + 1
     return replace(known, audit_number=number, since=changed, incidents=lines)
+
+
+def _differing(audit: Audit, previous: history.Newest) -> tuple[str, ...]:
+    """In what this audit differs from the one before it, as in `Since`.
+
+    What an earlier version of the table does not tell of that one counts as different.
+    """
+    told = {
+        "files": (previous.input_digest, audit.read.input_digest),
+        "moment": (previous.as_of_ms, audit.verdict.as_of_ms),
+        "code": (previous.code_digest, code_digest()),
+        "configuration": (_asked(previous.configuration), _asked(audit.request.configuration())),
+    }
+    return tuple(name for name, (before, now) in told.items() if before != now)
+
+
+def _asked(configuration: str) -> dict[str, object]:
+    """The configuration without the moment."""
+    return {**json.loads(configuration), "as_of": None}
 
 
 def result_tables(spark: SparkSession, audit: Audit) -> dict[str, DataFrame]:
@@ -220,6 +249,9 @@ def audit_row(spark: SparkSession, audit: Audit, verdict: Verdict) -> DataFrame:
         "as_of_ms": verdict.as_of_ms,
         "depth": request.depth,
         "configuration": request.configuration(),
+        "input_digest": audit.read.input_digest,
+        "code_digest": code_digest(),
+        "examples_per_code": request.settings.examples_per_code,
         "files": verdict.totals["files"],
         "bytes": verdict.totals["bytes"],
         "partitions": verdict.totals["partitions"],

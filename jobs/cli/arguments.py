@@ -3,7 +3,7 @@
 import argparse
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
@@ -28,8 +28,12 @@ from udfs.wire.bounds import LATEST
 TEXT = "text"
 
 PROGRAM = "./spark-submit.sh"
+LACKING = "the following arguments are required"
+# A folder of a partition: topic and number.
+FOLDER_NAME = re.compile(r"(.+)-(\d+)")
 # Smaller numbers are seconds: in ms they would be a day of 1973.
 FIRST_MS = 100_000_000_000
+SERVER = re.compile(r"[^\s:]+:\d{1,5}|\[[0-9A-Fa-f:.%]+\]:\d{1,5}")
 
 
 class Parser(argparse.ArgumentParser):
@@ -51,9 +55,19 @@ class Parser(argparse.ArgumentParser):
         mistyped = [word for word in wrong if word not in self._option_string_actions]
         if "required" in message and mistyped and self._nearest(mistyped[0]):
             message = f"{mistyped[0]} is not an argument here{self._nearest(mistyped[0])}"
+        elif message.startswith(LACKING):
+            message += "".join(self._lacking_choices())
         if chosen := re.search(r"invalid choice: '?([^' ]*)", message):
             message += self._nearest(chosen[1])
         self.exit(2, f"eosaudit: {self.prog}: {message}; see --help.\n")
+
+    def _lacking_choices(self) -> Iterator[str]:
+        """Options of which one must be given: argparse tells them only when all else is there."""
+        words = {word.partition("=")[0] for word in self._given}
+        for group in self._mutually_exclusive_groups:
+            options = [one.option_strings[0] for one in group._group_actions]
+            if group.required and words.isdisjoint(options):
+                yield f", and {' or '.join(options)}"
 
     def _nearest(self, word: str) -> str:
         choices = [str(c) for action in self._actions for c in action.choices or ()]
@@ -97,15 +111,21 @@ def parse(argv: list[str]) -> Arguments:
     """Parses a command line; ends with SystemExit (2, or 0 after --help) like argparse."""
     made = parser()
     arguments = made.parse_args(argv, namespace=Arguments())
+
+    def refuse(message: str) -> NoReturn:
+        made.exit(2, f"eosaudit: {PROGRAM} {arguments.command}: {message}; see --help.\n")
+
     lacks_place = not arguments.topic or arguments.partition is None
     if arguments.command == "explain" and arguments.incident is None and lacks_place:
-        made.error("the following arguments are required: --topic and --partition, or --incident")
+        folder = FOLDER_NAME.fullmatch(arguments.topic)
+        meant = f" (did you mean --topic {folder[1]} --partition {folder[2]}?)" if folder else ""
+        refuse(f"{LACKING}: --topic and --partition, or --incident{meant}")
     if arguments.command == "audit" and arguments.bootstrap is None:
         for name in ("command_config", "cache", "topics", "jobs", "max_rate"):
             if getattr(arguments, name):
-                made.error(f"--{name.replace('_', '-')} goes only with --bootstrap")
+                refuse(f"--{name.replace('_', '-')} goes only with --bootstrap")
     if file := _file_in(arguments.out):
-        made.error(f"--out {arguments.out} cannot be a folder: {file} is a file; name another one")
+        refuse(f"--out {arguments.out} cannot be a folder: {file} is a file; name another one")
     return arguments
 
 
@@ -238,11 +258,23 @@ def _dump(text: str) -> DumpPath:
     return dump_at(text)
 
 
+def _servers(text: str) -> str:
+    for server in text.split(","):
+        if not SERVER.fullmatch(server.strip()):
+            raise argparse.ArgumentTypeError(
+                f"{server.strip()!r} is not HOST:PORT, such as kafka-1:9092"
+            )
+    return text
+
+
 def _milliseconds(text: str) -> int:
     try:
         value = int(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text} is not a number of ms since 1970") from None
+        raise argparse.ArgumentTypeError(
+            f"{text} is not a number of ms since 1970; date -d '2026-01-31 20:00 UTC' +%s000 "
+            "prints one"
+        ) from None
     if value < FIRST_MS:
         raise argparse.ArgumentTypeError(f"{text} is too small: expected ms since 1970")
     if value > LATEST:
@@ -276,6 +308,7 @@ def _add_audit(commands: "argparse._SubParsersAction[Parser]") -> None:
     _add_dump(source, required=False)
     source.add_argument(
         "--bootstrap",
+        type=_servers,
         metavar="HOST:PORT[,…]",
         help="brokers of a live cluster, instead of --dump: a dump is fetched over the Kafka "
         "protocol, and nothing in the cluster is changed (docs/live-clusters.md)",
@@ -374,7 +407,18 @@ def _add_report(commands: "argparse._SubParsersAction[Parser]") -> None:
         metavar="DIR",
         help="current location of the dump, as for `audit`, to show the bytes of the evidence",
     )
-    report.add_argument("--to", metavar="DIR", help="folder of the files (default: --out)")
+    report.add_argument(
+        "--to",
+        metavar="DIR",
+        help="folder of the files (default: --out, which is for the newest audit only)",
+    )
+    report.add_argument(
+        "--config",
+        type=Path,
+        metavar="FILE",
+        help="TOML file, of which only examples_per_code counts here (default: as many as the "
+        "audit has shown)",
+    )
     _add_policy(
         report, "evaluate these suites on the stored tables; no table is written (docs/policy.md)"
     )

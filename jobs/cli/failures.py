@@ -13,6 +13,7 @@ PYTHON_ADVICE = (
     "set spark.pyspark.python or PYSPARK_PYTHON to a Python with pyarrow, numpy and numba that all "
     "executors have"
 )
+NO_FILE_SYSTEM = "Spark has no file system for"
 Match = re.Match[str]
 # The first that is found in the error speaks; what Spark reports is many lines of several causes.
 KNOWN: tuple[tuple[str, Callable[[Match], str]], ...] = (
@@ -52,6 +53,10 @@ KNOWN: tuple[tuple[str, Callable[[Match], str]], ...] = (
     (
         r"(?:ClassNotFoundException|DATA_SOURCE_NOT_FOUND)[^\n]*delta",
         lambda _: "Spark has no Delta: run `make setup`, or add its jars with --jars",
+    ),
+    (
+        r'No FileSystem for scheme "?([\w+.-]+)',
+        lambda m: f"{NO_FILE_SYSTEM} {m[1]}://" + ("; write s3a://" if m[1] == "s3" else ""),
     ),
     (
         r"(?:Permission denied|AccessControlException)[^\n]*",

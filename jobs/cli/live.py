@@ -7,6 +7,7 @@ own; what interrupts the one ends the other, and its memory is gone before Spark
 import json
 import subprocess
 import sys
+from collections import deque
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ MANIFEST = "cluster/dump-manifest.json"
 # How the script ends (its --help).
 DONE, REFUSED = 0, 2
 COMPLAINT = "take_dump: "
+LINES_OF_A_REASON = 2
 
 
 class Live(NamedTuple):
@@ -41,21 +43,32 @@ def fetched(arguments: Arguments) -> Live:
             "mode client"
         )
     cache = _cache(arguments)
-    # What it tells is progress, and in the end the reason: without progress only that.
-    done = subprocess.run(
-        [sys.executable, str(SCRIPT), *_words(arguments, cache)],
-        check=False,
-        stderr=subprocess.PIPE if arguments.quiet else None,
-        encoding="utf-8",
-        errors="replace",
-    )
-    if done.returncode != DONE:
-        said = done.stderr.strip().splitlines()[-2:] if done.stderr else ["see above"]
+    command = [sys.executable, str(SCRIPT), *_words(arguments, cache)]
+    code, said = _run(command, arguments.quiet)
+    if code != DONE:
         reason = " ".join(line.removeprefix(COMPLAINT) for line in said).rstrip(".")
-        kind = UsageError if done.returncode == REFUSED else NotFinishedError
+        kind = UsageError if code == REFUSED else NotFinishedError
         raise kind(f"no dump of {arguments.bootstrap}: {reason}")
     manifest = json.loads((cache / MANIFEST).read_text("utf-8"))
     return Live(cache, int(manifest["begun_ms"]))
+
+
+def _run(command: list[str], quiet: bool) -> tuple[int, list[str]]:
+    """The exit code of the script, and the last lines that it has told.
+
+    What it tells is progress, which is passed on unless `quiet`, and in the end the reason.
+    """
+    said: deque[str] = deque(maxlen=LINES_OF_A_REASON)
+    with subprocess.Popen(
+        command, stderr=subprocess.PIPE, encoding="utf-8", errors="replace"
+    ) as running:
+        for line in running.stderr or ():
+            if not quiet:
+                sys.stderr.write(line)
+                sys.stderr.flush()
+            if line.strip():
+                said.append(line.strip())
+    return running.returncode, list(said)
 
 
 def _cache(arguments: Arguments) -> Path:

@@ -9,6 +9,7 @@ from jobs.model.file_names import OTHER, name_file, name_folder
 from schemas.topics import METADATA_TOPIC
 from udfs.storage.dump_path import DumpPath
 
+ARCHIVES = (".tar", ".tgz", ".gz", ".bz2", ".xz", ".zst", ".zip", ".7z")
 EXPECTED = (
     "expected a broker's log directory (with folders like orders-0 that have .log files), a folder "
     "of such directories or of brokers with several of them, one partition folder, or texts of "
@@ -128,6 +129,8 @@ def log_directories(dump: DumpPath) -> list[Found]:
     try:
         if not dump.is_dir():
             problem = "is neither a folder nor a text" if dump.exists() else "does not exist"
+            if dump.exists() and str(dump).endswith(ARCHIVES):
+                problem = "is an archive, unpack it first"
             raise UsageError(f"--dump {dump} {problem}: {EXPECTED}.")
         if not is_text(str(dump)):
             raise UsageError(

@@ -92,9 +92,10 @@ def _abort(given: Situation) -> list[str]:
     saved = [SAVE_FIRST] if given.ended_by == SAVE_AND_ABORT else []
     return [
         *saved,
-        "Check that the transaction is still open, and that its coordinator runs none that lists "
-        "this partition. Then abort it. Its records become invisible to read_committed consumers. "
-        "The abort affects this partition only.",
+        "Check that the transaction is still open: describe-producers must show it with this start "
+        "offset. And describe must show no transaction of its transactional id that is Ongoing or "
+        "prepared and includes this partition. Then abort it. Its records become invisible to "
+        "read_committed consumers. The abort affects this partition only.",
         _command(given, commands.DESCRIBE_PRODUCERS),
         *([] if given.owner is None else [_describe(given)]),
         *abort_commands(given),

@@ -6,7 +6,8 @@ from textwrap import wrap
 
 from jobs.explain.advice import ADVICE
 from jobs.explain.situation import Row, Situation, what_holds
-from jobs.explain.words import count, duration, moment, printable
+from jobs.explain.words import duration, moment, printable
+from jobs.model.counted import count
 from schemas.coordinator_states import ONGOING, STATE_NAMES, TWO_PHASE_COMMIT_TIMEOUT
 
 # Partitions of a transaction that are named, before the rest is only counted.

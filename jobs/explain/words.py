@@ -28,11 +28,6 @@ def duration(ms: int) -> str:
     return " ".join(parts[:2])
 
 
-def count(number: int, noun: str, plural: str | None = None) -> str:
-    """`1 record`, `2,000 records`."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
-
-
 def printable(text: str | None) -> str:
     """Text from a log without what a terminal would obey; `none` for null.
 

@@ -85,7 +85,7 @@ def ranges(states: DataFrame, dump: Dump, wanted: Wanted) -> list[Range]:
         )  # fmt: skip
         if _is_wanted(copy, wanted):
             found[row.topic, row.partition].append(copy)
-    _check(dump, wanted, {topic for topic, _ in found})
+    check_named(dump, wanted, {topic for topic, _ in found})
     return [
         max(copies, key=_reach)._replace(copies=len(copies)) for _, copies in sorted(found.items())
     ]
@@ -103,7 +103,13 @@ def _reach(copy: Range) -> tuple[int, ...]:
     return copy.end_offset, copy.log_end_offset, copy.records, -broker, -copy.partition_index
 
 
-def _check(dump: Dump, wanted: Wanted, found: set[str]) -> None:
+def check_named(dump: Dump, wanted: Wanted, found: set[str] | None = None) -> None:
+    """Raises UsageError where the dump has no such topic or broker.
+
+    `found`: topics of copies that were read; None before anything is: those that are listed.
+    """
+    if found is None:
+        found = {p.topic for p in dump.partitions if wanted.broker in (None, p.broker)}
     brokers = {p.broker for p in dump.partitions}
     if wanted.broker is not None and wanted.broker not in brokers:
         known = ", ".join(sorted(str(broker) for broker in brokers))

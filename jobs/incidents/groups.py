@@ -9,7 +9,7 @@ from jobs.incidents.lost import LOSSES
 from jobs.incidents.signature import BLOCKED
 from jobs.spark.joins import small
 from jobs.spark.local import local_frame
-from schemas.incident import AFFECTED_GROUP
+from schemas.incident import AFFECTED_GROUP, BEFORE, INSIDE, OWN, READ
 from schemas.topics import OFFSETS_TOPIC
 from udfs.arrow.own_commits import CommitsIn
 
@@ -17,7 +17,6 @@ COLUMNS = [field for field in AFFECTED_GROUP if field.name != "audit_id"]
 # Kind of the ranges that applications derived of affected ones.
 DERIVED = "derived_records"
 KEY = ("group", "committed_topic", "committed_partition")
-OWN = "own"
 # Affected ranges of `__consumer_offsets` that are read again.
 MOST_RANGES = 10_000
 RANGES = (
@@ -128,9 +127,9 @@ def affected_groups(consequences: DataFrame, derived: DataFrame, offsets: DataFr
     )
     at = F.col("committed_offset")
     position = (
-        F.when(at > F.col("last_offset"), "read")
-        .when(at > F.col("first_offset"), "inside")
-        .otherwise("before")
+        F.when(at > F.col("last_offset"), READ)
+        .when(at > F.col("first_offset"), INSIDE)
+        .otherwise(F.lit(BEFORE))
     )
     ends = F.struct("first_offset", "last_offset", "committed_offset", position.alias("position"))
     of_group = (*names[:4], "group")

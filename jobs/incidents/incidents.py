@@ -18,7 +18,7 @@ from jobs.incidents.catalogue import SIGNATURES
 from jobs.incidents.consequences import consequences
 from jobs.incidents.events import Logs, events
 from jobs.incidents.evidence import evidence
-from jobs.incidents.groups import OWN, affected_groups, own_commits
+from jobs.incidents.groups import affected_groups, own_commits
 from jobs.incidents.known import Known
 from jobs.incidents.lineage import CLEAN, SUSPECT, TAKEN_OVER, Followed, Traffic, affected
 from jobs.incidents.lost import LOSSES
@@ -37,7 +37,7 @@ from jobs.model.incident import CONSEQUENCES, Effect, IncidentLine
 from jobs.model.moment import moment
 from jobs.spark.kept import Kept
 from jobs.spark.local import local_frame
-from schemas.incident import AFFECTED, AFFECTED_GROUP, INCIDENT, INCIDENT_EVENT
+from schemas.incident import AFFECTED, AFFECTED_GROUP, BEFORE, INCIDENT, INCIDENT_EVENT, OWN
 from schemas.topics import OFFSETS_TOPIC
 
 BY_NAME = {signature.name: signature for signature in SIGNATURES}
@@ -234,7 +234,7 @@ def _hit(groups: DataFrame) -> DataFrame:
     committing_number and committing: the same of groups whose own commits are affected.
     """
     own = F.col("position") == OWN
-    reached = ~own & (F.col("position") != "before") & (F.col("kind") != BLOCKED)
+    reached = ~own & (F.col("position") != BEFORE) & (F.col("kind") != BLOCKED)
 
     def some(those: Column) -> Column:
         return F.slice(F.sort_array(F.collect_set(F.when(those, F.col("group")))), 1, MOST_NAMED)

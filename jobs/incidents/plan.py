@@ -72,7 +72,7 @@ def plan(
             {
                 "what": step.what,
                 "command": "\n".join(shown) or None,
-                "before": _general(step.before),
+                "before": _general(step.before, wanted),
                 "check": step.check,
                 "cannot": step.cannot,
                 "reversible": step.reversible,
@@ -116,18 +116,22 @@ def _filled(command: str, place: Place | Commit) -> str:
     if command != ABORT_BY_START or isinstance(place, Commit):
         return command.format(**_quoted(place._asdict()))
     values = _quoted(place._asdict() | {"first_offset": place.start_offset})
-    of_whom = "# that is producer {producer_id}, epoch {producer_epoch}"
+    lines = ["# producer {producer_id}, epoch {producer_epoch}", command]
     if place.coordinator_epoch is not None:
-        of_whom += f"; on brokers before 3.0: {ABORT_BY_PRODUCER}"
-    return f"{command}\n{of_whom}".format(**values)
+        # A comment: who pastes all lines into a shell must not abort twice.
+        lines += ["# on brokers before 3.0 instead:", f"# {ABORT_BY_PRODUCER}"]
+    return "\n".join(lines).format(**values)
 
 
 def _quoted(values: Mapping[str, Any]) -> dict[str, str]:
     return {name: shlex.quote(str(value)) for name, value in values.items()}
 
 
-def _general(text: str | None) -> str | None:
-    """A condition as it is for any place."""
+def _general(text: str | None, places: Sequence[Place]) -> str | None:
+    """A condition for the partition of a step; where there are several, as it is for any."""
     if text is None:
         return None
-    return text.format(topic="TOPIC", partition="N", first_offset="OFFSET")
+    values = {"topic": "TOPIC", "partition": "N", "first_offset": "OFFSET"}
+    if len({(one.topic, one.partition) for one in places}) == 1:
+        values |= _quoted({"topic": places[0].topic, "partition": places[0].partition})
+    return text.format(**values)

@@ -42,15 +42,17 @@ DO_NOT_RUNNING = (
 )
 # What the marker of the running transaction does to those that are not its own.
 FOREIGN = (
-    "Records in front that were to be aborted become visible with its COMMIT. If that must not be, "
-    "stop the producer and start it again with its transactional id: its coordinator then aborts "
-    "the transaction. Save records in front that were committed, or may have been "
-    "(isolation.level=read_uncommitted): its ABORT drops them, and its COMMIT delivers them."
+    "If this transaction commits, it also delivers older open records here that should have been "
+    "aborted. To prevent that, stop the producer and start it again with the same transactional "
+    "id: the coordinator then aborts the transaction. Before that, save older open records that "
+    "were committed, or may have been (read them with isolation.level=read_uncommitted): its ABORT "
+    "hides them for ever, its COMMIT delivers them."
 )
 SAVE_FIRST = (
-    "First save its records (they can be read with isolation.level=read_uncommitted): they were "
-    "committed, or may have been, and no tool can write a COMMIT marker. The producer's next "
-    "COMMIT in this partition delivers them, too; an abort drops them."
+    "Save its records before anything else (read them with isolation.level=read_uncommitted). They "
+    "were committed, or may have been, and Kafka has no tool that writes a COMMIT marker. An abort "
+    "hides them for ever. The next COMMIT of the same producer in this partition would deliver "
+    "them."
 )
 UNCHANGED = (
     "describe-producers lists the transaction with this start offset and producer id, and describe "

@@ -18,21 +18,21 @@ LONGEST_HISTORY = 90
 
 @dataclass(frozen=True)
 class Newest:
-    """The audit that was finished last in a folder."""
+    """The audit that was finished last in a folder; None for what its table does not tell."""
 
     audit_id: str
     audit_number: int
+    as_of_ms: int | None
+    configuration: str
+    input_digest: str | None = None
+    code_digest: str | None = None
 
 
 def newest(audits: DataFrame) -> Newest | None:
     """The newest row of the table `audit`; None where it is empty."""
-    rows = (
-        audits.orderBy(F.desc("audit_number"), "audit_id")
-        .select("audit_id", "audit_number")
-        .limit(1)
-        .collect()
-    )
-    return Newest(rows[0].audit_id, rows[0].audit_number) if rows else None
+    names = [name for name in Newest.__dataclass_fields__ if name in audits.columns]
+    rows = audits.orderBy(F.desc("audit_number"), "audit_id").select(*names).limit(1).collect()
+    return Newest(**rows[0].asDict()) if rows else None
 
 
 def marked(findings: DataFrame, before: DataFrame | None) -> DataFrame:

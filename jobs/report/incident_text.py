@@ -3,19 +3,20 @@
 from collections.abc import Iterator
 from textwrap import wrap
 
+from jobs.model.counted import count
 from jobs.model.incident import IncidentLine
 from jobs.model.moment import moment
 from jobs.report.facts import AffectedGroup, Consequence, Derived, Event, Incident, RepairStep
 from jobs.report.visible import visible
+from schemas.incident import BEFORE, INSIDE, OWN, READ
 from schemas.topics import OFFSETS_TOPIC
 
 WIDTH = 100
 MOST_EVENTS = 30
-OWN = "own"
 STANDS = {
-    "read": "has read the range",
-    "inside": "is inside the range",
-    "before": "has not read the range yet",
+    READ: "has read the range",
+    INSIDE: "is inside the range",
+    BEFORE: "has not read the range yet",
 }
 
 
@@ -27,8 +28,8 @@ def told(one: Incident, line: IncidentLine) -> str:
     if one.since_ms is not None:
         lines.append(f"  since {moment(one.since_ms)}")
     lines.append(
-        f"  explains {one.findings:,} findings, {one.violations:,} of them proven, in "
-        f"{one.places:,} partition copies of {', '.join(one.topics)}"
+        f"  explains {count(one.findings, 'finding')}, {one.violations:,} of them proven, in "
+        f"{count(one.places, 'partition copy', 'partition copies')} of {', '.join(one.topics)}"
     )
     lines += ["", "Consequences"]
     lines += [f"  {effect.sentence}" for effect in line.effects] or [f"  {line.consequence}"]
@@ -66,8 +67,8 @@ def _range(row: Consequence) -> str:
     if row.first_offset is not None:
         place += f", offsets {row.first_offset} to {row.last_offset}"
     numbers = [
-        f"{number:,} {noun}"
-        for number, noun in ((row.records, "records"), (row.transactions, "transactions"))
+        count(number, noun)
+        for number, noun in ((row.records, "record"), (row.transactions, "transaction"))
         if number is not None
     ]
     return ": ".join([row.kind, ", ".join([place, *numbers])])
@@ -90,7 +91,7 @@ def _derived(row: Derived) -> str:
         return f"{row.topic}-{row.partition} is {row.state}: {row.path}"
     return (
         f"{row.topic}-{row.partition} is {row.state}, offsets {row.first_offset} to "
-        f"{row.last_offset}: {row.records:,} records, {row.path}"
+        f"{row.last_offset}: {count(row.records, 'record')}, {row.path}"
     )
 
 

@@ -14,6 +14,7 @@ from jobs.report.facts import (
     Incident,
     RepairStep,
 )
+from schemas.incident import INSIDE, OWN, READ
 
 MAX_INCIDENTS = 50
 MAX_CONSEQUENCES = 20
@@ -41,7 +42,7 @@ def incidents(table: Callable[[str], DataFrame], only: int | None = None) -> tup
     if not told:
         return ()
     effects = _some(mine("consequence"), MAX_CONSEQUENCES, *CONSEQUENCE_ORDER)
-    position = F.array_position(F.array(*[F.lit(p) for p in ("own", "read", "inside")]), "position")
+    position = F.array_position(F.array(*[F.lit(p) for p in (OWN, READ, INSIDE)]), "position")
     groups = _some(mine("affected_group"), MAX_GROUPS, (position == 0), *GROUP_ORDER)
     derived = _some(mine("affected"), MAX_DERIVED, F.desc("state"), "depth", "topic", "partition")
     events = _some(

@@ -23,7 +23,15 @@ from jobs.report.summary import TITLES, since_line
 from jobs.report.verdict import VERDICT_ORDER
 from jobs.report.visible import visible
 from schemas.dump_file import IN_TEXT
+from schemas.incident import BEFORE, INSIDE, OWN, READ
 
+# Where a group stands -> cell of the table of groups.
+POSITIONS = {
+    READ: "after the range",
+    INSIDE: "inside the range",
+    BEFORE: "before the range",
+    OWN: "the range has its own commit",
+}
 OTHER_TOPICS = "other topics"
 NO_TOPIC = "no topic"
 
@@ -54,6 +62,7 @@ def environment() -> Environment:
     )
     made.filters["number"] = lambda value: "" if value is None else f"{value:,}"
     made.filters["moment"] = lambda value: "" if value is None else moment(value)
+    made.filters["position"] = POSITIONS.__getitem__
     made.filters["command"] = command
     made.filters["lines"] = lines
     return made

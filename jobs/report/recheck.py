@@ -19,7 +19,8 @@ it also reads all batch headers of the partition's copy (of markers all bytes), 
 `__transaction_state`, or the one index, snapshot or checkpoint, and tells so in the line of the
 finding. With --evidence-only it does not.
 
-Exit code 1 where a finding was refuted, 3 where one is undecided, else 0.
+Exit code 1 where a finding was refuted, 3 where one is undecided or none was checked, 2 where the
+command line or a file is wrong, else 0.
 """
 
 import json
@@ -31,12 +32,17 @@ import zlib
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator
+from difflib import get_close_matches
 from functools import cache, cached_property, lru_cache
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
+FORMAT, EVIDENCE_ONLY = "eosaudit-report/1", "--evidence-only"
+WANTED = "give report.json, or rows of the table violation as JSON"
+# A row of a finding has some of them, whatever is left out because it is null.
+PLACED = {"evidence", "file", "topic", "offset_first"}
 CONFIRMED, HOLDS, REFUTED, UNDECIDED = "confirmed", "holds", "refuted", "undecided"
 HEADER = struct.Struct(">qiibIhiqqqhii")
 SNAPPY_BLOCKS, LZ4_FRAME, ZSTD_FRAME = b"\x82SNAPPY\0", b"\x04\x22\x4d\x18", b"\x28\xb5\x2f\xfd"
@@ -87,6 +93,10 @@ OF_TRANSACTION = {"first batch of the transaction", LAST_OF_TRANSACTION}
 
 class RefutedError(Exception):
     """The bytes are not what the finding says."""
+
+
+class AskedError(Exception):
+    """The command line or a file is wrong: why, in a sentence without its full stop."""
 
 
 class UndecidedError(Exception):
@@ -3307,6 +3317,8 @@ def recheck_place(finding: dict[str, Any], dump: Dump) -> tuple[str, str]:
     except HoldsError as error:
         return HOLDS, str(error)
     except (ValueError, struct.error, IndexError) as error:
+        if not evidence:
+            return UNDECIDED, "the finding names no evidence"
         return REFUTED, f"the bytes cannot be read as the finding says: {error}"
     if says is None:
         return HOLDS, "the bytes are there and whole"
@@ -3368,45 +3380,99 @@ def recheck(
     return weakest, why + where
 
 
-def findings_of(path: Path) -> list[dict[str, Any]]:
-    """Findings of report.json, of a JSON array, or of a JSON object a line."""
-    text = path.read_text("utf-8")
+def content_of(path: Path) -> Any:
+    """What is in report.json, a JSON array, or JSON objects a line. Raises AskedError."""
     try:
-        told = json.loads(text)
+        text = path.read_text("utf-8")
+    except OSError as error:
+        raise AskedError(f"{path} cannot be read: {error.strerror}") from None
     except ValueError:
+        raise AskedError(f"{path} is no text: {WANTED}") from None
+    try:
+        return json.loads(text)
+    except ValueError:
+        pass
+    try:
         return [json.loads(line) for line in text.splitlines() if line.strip()]
-    if isinstance(told, dict):
-        return list(told["findings"]) if "findings" in told else [told]
-    return list(told)
+    except ValueError:
+        raise AskedError(f"{path} is no JSON: {WANTED}") from None
+
+
+def findings_of(path: Path) -> list[dict[str, Any]]:
+    """Findings of report.json, of a JSON array, or of a JSON object a line. Raises AskedError."""
+    told = content_of(path)
+    if isinstance(told, dict) and "code" not in told:
+        if told.get("format") != FORMAT:
+            raise AskedError(f"{path} is no report.json: {WANTED}")
+        told = told["findings"]
+    rows = list(told) if isinstance(told, list) else [told]
+    # What only counts findings, such as verdict.json, names no place.
+    if not all(isinstance(one, dict) and "code" in one and PLACED & set(one) for one in rows):
+        raise AskedError(f"{path} holds no findings: {WANTED}")
+    return rows
 
 
 def moment_of(path: Path) -> int | None:
-    """The moment of the audit, ms; only report.json tells it."""
-    try:
-        moment = json.loads(json.loads(path.read_text("utf-8"))["configuration"])["as_of"]
-    except (ValueError, KeyError, TypeError):
-        return None
-    return int(moment)
+    """The moment of the audit, ms; only report.json tells it, and not every dump has one."""
+    told = content_of(path)
+    verdict = told.get("verdict") if isinstance(told, dict) else None
+    moment = verdict.get("as_of_ms") if isinstance(verdict, dict) else None
+    return moment if isinstance(moment, int) else None
+
+
+class Asked(NamedTuple):
+    """The command line; `codes`: the checks asked for, empty for all."""
+
+    report: Path
+    dumps: list[Path]
+    codes: set[str]
+    evidence_only: bool
+
+    @classmethod
+    def of(cls, arguments: list[str]) -> "Asked":
+        """Raises AskedError where a word is none of these."""
+        options = [one for one in arguments if one.startswith("-")]
+        if wrong := [one for one in options if one != EVIDENCE_ONLY]:
+            raise AskedError(f"{wrong[0]} is no option; see --help")
+        words = [one for one in arguments if one not in options]
+        if not words:
+            raise AskedError("report.json and the folder of the dump are missing; see --help")
+        report, *others = Path(words[0]), *words[1:]
+        if not report.is_file():
+            raise AskedError(f"{report} is not a file: {WANTED}")
+        dumps = [Path(one) for one in others if Path(one).is_dir()]
+        codes = {one for one in others if not Path(one).is_dir()}
+        for one in sorted(codes - set(CLAIMS)):
+            near = get_close_matches(one, CLAIMS, n=1)
+            meant = f" (did you mean {near[0]}?)" if near else ""
+            raise AskedError(f"{one} is neither a folder nor a check{meant}")
+        if not dumps:
+            raise AskedError("the folder of the dump is missing; see --help")
+        return cls(report, dumps, codes, bool(options))
 
 
 def main(arguments: list[str]) -> int:
     """Tells each finding in a line, and the numbers."""
-    evidence_only = "--evidence-only" in arguments
-    arguments = [one for one in arguments if one != "--evidence-only"]
-    dumps = [Path(one) for one in arguments[1:] if Path(one).is_dir()]
-    codes = {one for one in arguments[1:] if not Path(one).is_dir()}
-    if not dumps or not Path(arguments[0]).is_file():
-        sys.stderr.write((__doc__ or "").split("\n\n")[1] + "\n")
+    if {"-h", "--help"} & set(arguments):
+        sys.stdout.write(__doc__ or "")
+        return 0
+    try:
+        asked = Asked.of(arguments)
+        findings, as_of = findings_of(asked.report), moment_of(asked.report)
+    except AskedError as error:
+        sys.stderr.write(f"recheck.py: {error}.\n")
         return 2
+    chosen = [one for one in findings if not asked.codes or one["code"] in asked.codes]
     counts: Counter[str] = Counter()
-    as_of = moment_of(Path(arguments[0]))
-    for one in findings_of(Path(arguments[0])):
-        if codes and one["code"] not in codes:
-            continue
-        result, why = recheck(one, dumps, evidence_only, as_of)
+    for one in chosen:
+        result, why = recheck(one, asked.dumps, asked.evidence_only, as_of)
         counts[result] += 1
         place = f"{one.get('topic')}-{one.get('partition')} at {one.get('offset_first')}"
         sys.stdout.write(f"{result:9}  {one['code']}  {place}: {why}\n")
+    if not chosen:
+        of_checks = f" of {', '.join(sorted(asked.codes))}" if asked.codes else ""
+        sys.stdout.write(f"nothing was checked: {asked.report} has no finding{of_checks}\n")
+        return 3
     sys.stdout.write(
         ", ".join(f"{number} {result}" for result, number in sorted(counts.items())) + "\n"
     )

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from jobs.report.facts import Finding
-from jobs.report.verdict import VERDICT_ORDER, Verdict
+from jobs.report.verdict import VERDICT_ORDER, Since, Verdict
 from jobs.report.visible import visible
 
 TITLES = {
@@ -12,6 +12,9 @@ TITLES = {
     "suspect": "Suspect (a legal explanation cannot be excluded)",
     "inconclusive": "Inconclusive (the dump cannot decide)",
 }
+NOT_ADDED = "It was there already: nothing was added."
+# In what two audits differ (`Since`) -> words; every audit has a moment of its own.
+DIFFERING = {"code": "by other code of eosaudit", "configuration": "with another configuration"}
 MOST_LINES = 25
 MOST_INCIDENTS = 4
 
@@ -19,30 +22,33 @@ MOST_INCIDENTS = 4
 class Detail(NamedTuple):
     """How much of the findings is shown, and how many lines a list of sentences may have.
 
-    `examples`: of a check and verdict. `proofs`: what was expected and found, evidence and remedy.
-    `message`: of each example.
+    `examples`: of a check and verdict. `proofs`: what was expected and found, and evidence.
+    `message`, `remedy`: of each example.
     """
 
     examples: int
     proofs: bool
     message: bool
+    remedy: bool
     sentences: int
 
 
 # The first that fits is taken. With the last one only the findings can be too many.
 ALL = 1 << 30
 DETAILS = (
-    Detail(ALL, True, True, ALL),
-    Detail(ALL, True, True, 3),
-    Detail(1, True, True, 3),
-    Detail(1, False, True, 3),
-    Detail(1, False, False, 1),
+    Detail(ALL, True, True, True, ALL),
+    Detail(ALL, True, True, True, 3),
+    Detail(1, True, True, True, 3),
+    Detail(1, False, True, True, 3),
+    Detail(1, False, True, False, 3),
+    Detail(1, False, False, False, 1),
 )
 
 
-def summary(verdict: Verdict, examples: Iterable[Finding], out: str) -> str:
+def summary(verdict: Verdict, examples: Iterable[Finding], out: str, added: bool = True) -> str:
     """Verdict, findings by check, what was not looked at, where the tables are.
 
+    `added`: false where the audit had been there before, and nothing was written to the tables.
     At most `MOST_LINES` lines: where the evidence of all examples does not fit, less is shown of
     each, and report.html has the rest.
     """
@@ -51,7 +57,7 @@ def summary(verdict: Verdict, examples: Iterable[Finding], out: str) -> str:
         head = [*_head(verdict), *_incidents(verdict, detail)]
         of_kinds = [_of_kind(verdict, shown, kind, detail) for kind in VERDICT_ORDER]
         findings = [line for lines in of_kinds for line in lines]
-        tail = _tail(verdict, out, detail)
+        tail = _tail(verdict, out, detail, added)
         room = MOST_LINES - len(head) - len(tail)
         if len(findings) <= room:
             break
@@ -90,15 +96,19 @@ def _incidents(verdict: Verdict, detail: Detail) -> list[str]:
     return lines + ([f"  … and {left_out:,} more in report.html"] if left_out > 0 else [])
 
 
-def _tail(verdict: Verdict, out: str, detail: Detail) -> list[str]:
+def _tail(verdict: Verdict, out: str, detail: Detail, added: bool) -> list[str]:
     lines = []
     if verdict.policy:
         blank, outcome, *failed = verdict.policy.lines()
         lines += [blank, outcome, *_first(failed, detail.sentences)]
     lines += _section("Not looked at", verdict.not_looked_at or ["nothing was left out"], detail)
     lines += _section("Incomplete because", verdict.missing, detail)
+    lines.append("")
+    if verdict.counts and not detail.proofs:
+        left_out = "evidence" if detail.remedy else "evidence and remedy"
+        lines.append(f"There was no room for the {left_out} of each finding: see report.html.")
     where = f"Tables, report.html and verdict.json are in {out} (audit {verdict.audit_id})."
-    return [*lines, "", where]
+    return [*lines, where if added else f"{where} {NOT_ADDED}"]
 
 
 def since_line(verdict: Verdict) -> str:
@@ -112,9 +122,20 @@ def since_line(verdict: Verdict) -> str:
         return ", ".join(listed) or "none"
 
     return (
-        f"Since audit {since.previous_audit_id}: new findings: {listed(since.new)}; "
+        f"Since audit {since.previous_audit_id}{_differing(since)}: "
+        f"new findings: {listed(since.new)}; "
         f"no longer there: {listed(since.gone)}."
     )
+
+
+def _differing(since: Since) -> str:
+    """What else than the files may have made the difference, in brackets; empty for nothing."""
+    same = "files" not in since.differs
+    told = [words for name, words in DIFFERING.items() if name in since.differs]
+    if same:
+        moment = ["judged as of another moment"] if "moment" in since.differs else []
+        told = ["the same files", *moment, *told]
+    return f" ({', '.join(told)})" if told else ""
 
 
 def _of_kind(verdict: Verdict, examples: list[Finding], kind: str, detail: Detail) -> Iterator[str]:
@@ -169,10 +190,10 @@ def _finding_lines(finding: Finding, detail: Detail) -> Iterator[str]:
                 f"      evidence: {proof.file} {one} {proof.byte_position}, "
                 f"{proof.byte_length} {many} ({proof.role})"
             )
-        if finding.remedy:
-            yield f"      remedy: {finding.remedy}"
         if finding.reason:
             yield f"      why {finding.verdict}: {finding.reason}"
+    if detail.remedy and finding.remedy:
+        yield f"      remedy: {finding.remedy}"
 
 
 def _section(title: str, sentences: list[str], detail: Detail) -> list[str]:

@@ -19,11 +19,18 @@ class Since:
 
     Findings are the same where code, topic, partition, first offset and producer id are. `new` and
     `gone`: verdict -> findings that only this audit has, that only the one before it had.
+    `differs`: in what the two audits differ besides: files, moment, code, configuration.
     """
 
     previous_audit_id: str
     new: dict[str, int]
     gone: dict[str, int]
+    differs: tuple[str, ...] = ("files",)
+
+    @classmethod
+    def of(cls, stored: dict[str, Any]) -> "Since":
+        """From `dataclasses.asdict`, also through JSON."""
+        return cls(**stored | {"differs": tuple(stored.get("differs", cls.differs))})
 
 
 @dataclass(frozen=True)
@@ -148,7 +155,7 @@ class Verdict:
             counts=counts,
             incidents=tuple(IncidentLine.of(one) for one in stored.get("incidents", [])),
             policy=Outcome(**judged) if judged else None,
-            since=Since(**stored["since"]) if stored["since"] else None,
+            since=Since.of(stored["since"]) if stored["since"] else None,
             open_transactions=OpenTransactions(**stored["open_transactions"]),
             incomplete=stored["incomplete"],
             **{name: stored[name] for name in names},

@@ -24,16 +24,20 @@ def commands(steps: list[dict[str, Any]]) -> str:
 def test_each_blocked_partition_has_its_command_with_the_holders_own_first_offset() -> None:
     steps = plan(BY_NAME["skipped_markers"], [blocked(0), blocked(2, older=None)])
     tool = "kafka-transactions.sh --bootstrap-server HOST:PORT abort --topic m --partition {} "
-    whose = "# that is producer 12, epoch 10"
+    whose = "# producer 12, epoch 10"
     older = "--producer-id 12 --producer-epoch 10 --coordinator-epoch 4"
     assert steps[0]["command"].splitlines() == [
-        tool.format(0) + "--start-offset 480",
-        f"{whose}; on brokers before 3.0: {tool.format(0)}{older}",
-        tool.format(2) + "--start-offset 480",
         whose,
+        tool.format(0) + "--start-offset 480",
+        "# on brokers before 3.0 instead:",
+        f"# {tool.format(0)}{older}",
+        whose,
+        tool.format(2) + "--start-offset 480",
     ]
     assert steps[0]["reversible"] is False
-    assert "TOPIC" in steps[0]["before"]
+    assert "--topic TOPIC --partition N" in steps[0]["before"]
+    (alone,) = [one for one in plan(BY_NAME["skipped_markers"], [blocked(2)]) if one["before"]]
+    assert "describe-producers --topic m --partition 2" in alone["before"]
 
 
 @pytest.mark.parametrize("ended_by", ["decided", "running"])
@@ -49,7 +53,7 @@ def test_what_its_own_marker_ends_is_not_aborted(ended_by: str) -> None:
 @pytest.mark.parametrize(("ended_by", "saved"), [("save_and_abort", True), ("abort", False)])
 def test_what_may_be_committed_is_saved_first(ended_by: str, saved: bool) -> None:
     (first, *others) = plan(BY_NAME["late_write"], [blocked(0, ended_by=ended_by)])
-    assert first["what"].startswith("First save its records") == saved
+    assert first["what"].startswith("Save its records before") == saved
     assert " abort --topic m --partition 0 " in commands([first, *others])
 
 
@@ -79,7 +83,7 @@ def test_what_the_new_leader_waits_for_is_aborted_where_there_is_any() -> None:
 def test_many_places_are_cut_and_counted() -> None:
     places = [blocked(n) for n in range(MOST_PLACES + 5)]
     lines = plan(BY_NAME["late_write"], places)[0]["command"].splitlines()
-    assert len(lines) == 2 * MOST_PLACES + 1
+    assert len(lines) == 4 * MOST_PLACES + 1
     assert "5 more" in lines[-1]
 
 

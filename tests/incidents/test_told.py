@@ -1,15 +1,23 @@
 """Where people look: an incident in the summary, the page, repair.json, SARIF and JUnit."""
 
 import json
+import re
 from dataclasses import replace
 
 import made_facts
+import pytest
+from pyspark.sql.types import StructType
 
+from jobs.model.incident import CONSEQUENCES, Effect
 from jobs.report import junit, repair, sarif
+from jobs.report.around import MARKS
+from jobs.report.facts import AffectedGroup
 from jobs.report.incident_text import told
 from jobs.report.page import render
 from jobs.report.summary import MOST_LINES, summary
 from jobs.report.verdict import Verdict
+from schemas.incident import AFFECTED_GROUP, CONSEQUENCE, INCIDENT_EVENT, POSITIONS
+from schemas.topics import OFFSETS_TOPIC
 
 FACTS = made_facts.with_incident(made_facts.hanging())
 ABORTED = "41 aborted records are delivered to read_committed consumers, in 2 partitions"
@@ -76,3 +84,37 @@ def test_the_terminal_tells_one_incident_whole_and_obeys_no_name() -> None:
     assert "38 more in the table consequence" in text
     hostile = told(*made_facts.incident(made_facts.HOSTILE))
     assert [c for c in hostile if c < " " and c != "\n"] == []
+
+
+def _values(table: StructType, name: str) -> set[str]:
+    """What the column of a table may hold, as its comment lists it."""
+    return set(re.findall(r"\b[a-z]+(?:_[a-z]+)*\b", table[name].metadata["comment"]))
+
+
+@pytest.mark.parametrize("position", POSITIONS)
+def test_page_and_terminal_tell_every_position_of_a_group(position: str) -> None:
+    whole, line = made_facts.incident()
+    group = AffectedGroup("billing", "m", 0, "records_blocked", 104, 112, 107, position)
+    facts = replace(FACTS, incidents=(replace(whole, groups=(group,)),))
+    assert position in _values(AFFECTED_GROUP, "position")
+    (cell,) = re.findall(r"<tr><td>billing</td>.*<td>([^<]+)</td></tr>", render(facts))
+    assert "range" in cell
+    (said,) = [row for row in told(replace(whole, groups=(group,)), line).splitlines()
+               if row.startswith("    billing ")]  # fmt: skip
+    assert (OFFSETS_TOPIC in said) == (position == "own")
+
+
+@pytest.mark.parametrize("kind", CONSEQUENCES)
+def test_page_and_terminal_tell_every_kind_of_consequence(kind: str) -> None:
+    whole, line = made_facts.incident()
+    rows = tuple(replace(row, kind=kind) for row in whole.consequences)
+    effects = tuple(Effect(kind, 1, number, 2, None) for number in (3, None))
+    one, short = replace(whole, consequences=rows), replace(line, effects=effects)
+    facts = replace(FACTS, incidents=(one,), verdict=replace(FACTS.verdict, incidents=(short,)))
+    assert kind in _values(CONSEQUENCE, "kind")
+    for text in (render(facts), told(one, short)):
+        assert CONSEQUENCES[kind] in text
+
+
+def test_the_picture_has_a_mark_for_every_event() -> None:
+    assert set(MARKS) == _values(INCIDENT_EVENT, "event") - {"or"}

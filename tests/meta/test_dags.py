@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 from jobs.cli.arguments import parse
@@ -17,6 +18,7 @@ from jobs.cli.arguments import parse
 DAGS = Path(__file__).resolve().parents[2] / "dags"
 TREES = {path.name: ast.parse(path.read_text("utf-8")) for path in sorted(DAGS.glob("*.py"))}
 TREE = TREES["eos_audit.py"]
+SCHEMA = ("TEXT", "CLUSTER")
 PURE = ("audit_arguments", "exit_code_of", "accusation")
 
 
@@ -70,8 +72,12 @@ def test_a_live_cluster_is_audited_by_its_bootstrap_servers() -> None:
 
 @pytest.mark.parametrize(
     "more",
-    [{}, {"config": "audit.toml", "policy": "default", "as_of": 1795240070221}],
-    ids=["what must be given", "what may be given"],
+    [
+        {},
+        {"config": "audit.toml", "policy": "default", "as_of": 1795240070221},
+        {"as_of": "1795240070221"},
+    ],
+    ids=["what must be given", "what may be given", "a moment from a template"],
 )
 def test_the_command_is_one_that_the_command_line_takes(more: dict[str, Any]) -> None:
     cluster = {"name": "east", "dump": ["/copies/a", "/copies/b"], "out": "/audits"} | more
@@ -79,8 +85,27 @@ def test_the_command_is_one_that_the_command_line_takes(more: dict[str, Any]) ->
     assert parsed.command == "audit"
     assert [str(folder) for folder in parsed.dump] == cluster["dump"]
     assert (parsed.out, parsed.as_of, parsed.policy) == (
-        "/audits", more.get("as_of"), more.get("policy"),
+        "/audits", 1795240070221 if "as_of" in more else None, more.get("policy"),
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("as_of", "taken"),
+    [
+        (1795240070221, True), ("{{ (logical_date.timestamp() * 1000) | int }}", True), ("", False),
+        (True, False), ([1795240070221], False), (None, False),
+    ],
+)  # fmt: skip
+def test_a_moment_is_a_number_or_a_template(as_of: object, taken: bool) -> None:
+    named = [
+        node
+        for node in TREE.body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in SCHEMA
+    ]
+    space: dict[str, Any] = {}
+    exec(compile(ast.Module(list(named), []), "dag", "exec"), space)
+    cluster = {"name": "east", "dump": ["/copies"], "out": "/audits", "as_of": as_of}
+    assert jsonschema.Draft202012Validator(space["CLUSTER"]).is_valid(cluster) == taken
 
 
 def test_an_exit_code_is_read_from_the_message_of_the_hook() -> None:

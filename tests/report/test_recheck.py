@@ -15,8 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from log_builder import LogBuilder
+from pyspark.sql import SparkSession
 
-from jobs.report import recheck
+from jobs.main import main as audit_main
+from jobs.report import recheck, report_json
 from jobs.verify.catalogue import CHECKS
 from tests.wire_writer import batches as writer
 from tests.wire_writer import txn_log as txn_writer
@@ -42,7 +44,82 @@ def test_the_sample_report_is_rechecked_with_python_alone(tmp_path: Path) -> Non
     code, told = run(str(REPORT), str(SAMPLE), "--evidence-only")
     assert (code, told.splitlines()[-1]) == (0, "1 holds")
     assert run(str(REPORT), str(tmp_path))[0] == 3
-    assert run(str(REPORT))[0] == 2
+
+
+def test_the_report_of_an_audit_without_as_of_is_rechecked(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    assert audit_main(["audit", "--dump", str(SAMPLE), "--out", str(out), "--quiet"]) == 1
+    report = json.loads((out / "report.json").read_text())
+    assert json.loads(report["configuration"])["as_of"] is None
+    assert recheck.moment_of(out / "report.json") == report["verdict"]["as_of_ms"] > 0
+    code, told = run(str(out / "report.json"), str(SAMPLE))
+    assert (code, told.splitlines()[-1]) == (0, "1 confirmed")
+    # A dump without a moment: what depends on it holds, and is not refuted.
+    report["verdict"]["as_of_ms"] = None
+    (tmp_path / "report.json").write_text(json.dumps(report))
+    code, told = run(str(tmp_path / "report.json"), str(SAMPLE))
+    assert (code, "Traceback" in told) == (0, False)
+
+
+HOW = "give report.json, or rows of the table violation as JSON."
+WRONG = {
+    "nothing": ([], "report.json and the folder of the dump are missing; see --help."),
+    "no dump": (["{report}"], "the folder of the dump is missing; see --help."),
+    "no file": (["{tmp}/typo.json", "{dump}"], f"{{tmp}}/typo.json is not a file: {HOW}"),
+    "a folder": (["{dump}", "{dump}"], f"{{dump}} is not a file: {HOW}"),
+    "another check": (
+        ["{report}", "{dump}", "hanging_transactions"],
+        "hanging_transactions is neither a folder nor a check "
+        "(did you mean hanging_transaction?).",
+    ),
+    "no second dump": (
+        ["{report}", "{dump}", "/copys/typo"], "/copys/typo is neither a folder nor a check.",
+    ),
+    "an option": (["{report}", "{dump}", "--evidence"], "--evidence is no option; see --help."),
+    "verdict.json": (
+        ["{sample}/verdict.json", "{dump}"], f"{{sample}}/verdict.json is no report.json: {HOW}",
+    ),
+    "repair.json": (
+        ["{sample}/repair.json", "{dump}"], f"{{sample}}/repair.json is no report.json: {HOW}",
+    ),
+    "a page": (["{sample}/report.html", "{dump}"], f"{{sample}}/report.html is no JSON: {HOW}"),
+    "bytes": (["{tmp}/bytes", "{dump}"], f"{{tmp}}/bytes is no text: {HOW}"),
+    "numbers": (["{tmp}/numbers", "{dump}"], f"{{tmp}}/numbers holds no findings: {HOW}"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "said"), WRONG.values(), ids=list(WRONG))
+def test_a_wrong_word_or_file_is_one_sentence(
+    tmp_path: Path, words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "bytes").write_bytes(b"\xff\xfe\0")
+    (tmp_path / "numbers").write_text('[{"code": "offset_gap", "count": 1}]')
+    named = {"report": REPORT, "dump": SAMPLE, "sample": REPORT.parent, "tmp": tmp_path}
+    assert recheck.main([word.format_map(named) for word in words]) == 2
+    assert capsys.readouterr() == ("", f"recheck.py: {said.format_map(named)}\n")
+
+
+def test_where_nothing_is_checked_nothing_is_confirmed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert recheck.main([str(REPORT), str(SAMPLE), "hanging_transaction"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "1 confirmed"
+    assert recheck.main([str(REPORT), str(SAMPLE), "offset_gap"]) == 3
+    assert (
+        capsys.readouterr().out == f"nothing was checked: {REPORT} has no finding of offset_gap\n"
+    )
+    (tmp_path / "none.json").write_text("")
+    assert recheck.main([str(tmp_path / "none.json"), str(SAMPLE)]) == 3
+    assert recheck.main(["--help"]) == 0
+    assert "python3 recheck.py report.json DUMP" in capsys.readouterr().out
+
+
+def test_a_finding_without_evidence_is_undecided() -> None:
+    (finding,) = recheck.findings_of(REPORT)
+    told = recheck.recheck(finding | {"evidence": []}, [SAMPLE])
+    assert told == (recheck.UNDECIDED, "the finding names no evidence")
 
 
 @pytest.mark.parametrize("at", range(0, 91, 7))
@@ -242,7 +319,8 @@ def test_checksums_are_those_of_kafka() -> None:
 def test_its_codes_and_roles_are_those_of_the_checks() -> None:
     codes = {check.code for check in CHECKS}
     roles = {proof.role for check in CHECKS for proof in check.proofs}
-    assert {*recheck.CLAIMS, *recheck.OF_DAMAGE} <= codes
+    assert {*recheck.CLAIMS, *recheck.OF_DAMAGE} == codes == set(recheck.CLAIMS)
+    assert recheck.FORMAT == report_json.FORMAT
     assert {*recheck.MARKERS, *recheck.OF_TRANSACTION, "the Prepare record"} <= roles
 
 

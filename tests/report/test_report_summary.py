@@ -62,6 +62,23 @@ def test_the_largest_summary_fits_and_loses_no_section() -> None:
     assert "  … and 29 more in report.html" in lines
 
 
+def test_what_there_is_no_room_for_is_said_and_the_remedy_goes_last() -> None:
+    seen = []
+    for checks in range(1, 8):
+        codes = [f"check_{n:02}" for n in range(checks)]
+        counts = {(code, "error", "violation"): 1 for code in codes}
+        shown = [made_facts.finding(code=code) for code in codes]
+        text = summary(made_facts.verdict(counts=counts), shown, "out")
+        evidence, remedy = "evidence: broker-0" in text, REMEDY in text
+        assert remedy or not evidence
+        seen.append((evidence, remedy))
+        for left_out, gone in (("evidence", (False, True)), ("evidence and remedy", (False,) * 2)):
+            said = f"There was no room for the {left_out} of each finding: see report.html."
+            assert (said in text) == ((evidence, remedy) == gone), text
+    assert seen == sorted(seen, reverse=True)
+    assert len(set(seen)) == 3
+
+
 def test_each_detail_shows_no_more_than_the_one_before() -> None:
     for richer, poorer in pairwise(DETAILS):
         assert all(more >= less for more, less in zip(richer, poorer, strict=True))

@@ -1,5 +1,6 @@
 """The command as a whole: exit codes, tables, running it again."""
 
+import hashlib
 import json
 import shutil
 from pathlib import Path
@@ -8,9 +9,12 @@ import pytest
 from conftest import SAMPLE, SampleAudit
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
+from jobs.audit.audit import Audit
+from jobs.audit.write import result_tables
 from jobs.main import main
+from jobs.report.summary import NOT_ADDED
 from jobs.spark.session import INTERPRETED_ROWS, SHUFFLE_PARTITIONS, planned_for
 from schemas.tables import TABLES
 
@@ -20,6 +24,7 @@ GOLDEN = ROOT / "docs/sample-report"
 SHOWN = (ROOT / "README.md").read_text("utf-8").split("Output:\n\n```text\n")[1].split("```")[0]
 MISTAKES = (
     (["--topic", "hh", "--partition", "0"], "topic hh is not in this audit; did you mean h"),
+    (["--topic", "zzz", "--partition", "0"], "it has (the first 20): "),
     (["--topic", "h", "--partition", "9"], "partition 9 of h is not in this audit; it has"),
     (["--topic", "h", "--partition", "0", "--broker", "7"], "there is one on broker 0."),
     (["--incident", "9"], "has no incident 9; it has: 1."),
@@ -35,14 +40,34 @@ def counts(spark: SparkSession, out: Path) -> dict[str, int]:
     }
 
 
-def golden_report() -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in GOLDEN.iterdir() if path.suffix != ".png"}
+def report_in(folder: Path) -> dict[str, bytes]:
+    names = [path.name for path in GOLDEN.iterdir() if path.suffix != ".png"]
+    return {name: (folder / name).read_bytes() for name in names}
+
+
+def but_for_the_code(report: dict[str, bytes]) -> dict[str, bytes]:
+    """The files without the identity, which is also of the code, and the sums over them."""
+    identity = json.loads(report["verdict.json"])["audit_id"].encode()
+    seals = ("SHA256SUMS", "manifest.json")
+    return {
+        name: content.replace(identity, b"").replace(identity[:12], b"")
+        for name, content in report.items()
+        if name not in seals
+    }
+
+
+def sums_of(report: dict[str, bytes]) -> str:
+    names = sorted(set(report) - {"SHA256SUMS"})
+    return "".join(f"{hashlib.sha256(report[name]).hexdigest()}  {name}\n" for name in names)
 
 
 @pytest.mark.slow
 @pytest.mark.spark
 def test_the_sample_hangs_and_a_second_run_changes_nothing(
-    spark: SparkSession, sample_audit: SampleAudit, tmp_path: Path
+    spark: SparkSession,
+    sample_audit: SampleAudit,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     out = sample_audit.out
     assert sample_audit.code == 1
@@ -50,9 +75,12 @@ def test_the_sample_hangs_and_a_second_run_changes_nothing(
     assert "h-0 on broker 0, offsets 59 to 64" in sample_audit.told
     verdict = json.loads((out / "verdict.json").read_text())
     assert verdict["exit_code"] == 1
-    golden = golden_report()
-    assert {name: (out / name).read_bytes() for name in golden} == golden, (
+    golden, report = report_in(GOLDEN), report_in(out)
+    assert but_for_the_code(report) == but_for_the_code(golden), (
         "docs/sample-report is stale: run `make sample-report` and commit it"
+    )
+    assert sorted(golden["SHA256SUMS"].decode().splitlines(keepends=True)) == sorted(
+        sums_of(golden).splitlines(keepends=True)
     )
     first = counts(spark, out)
     assert set(first) == set(TABLES)
@@ -63,9 +91,78 @@ def test_the_sample_hangs_and_a_second_run_changes_nothing(
     policy = tmp_path / "policy"
     shutil.copytree(ROOT / "conf/policy", policy)
     again = [str(policy) if word == "default" else word for word in sample_audit.options]
+    capsys.readouterr()
     assert main(["audit", "--dump", str(moved), *again]) == 1
     assert counts(spark, out) == first
-    assert {name: (out / name).read_bytes() for name in golden} == golden
+    assert report_in(out) == report
+    assert capsys.readouterr().out == sample_audit.told.rstrip("\n") + f" {NOT_ADDED}\n"
+
+
+@pytest.mark.spark
+def test_what_is_told_of_an_audit_that_was_there_is_what_is_stored(
+    spark: SparkSession,
+    sample_audit: SampleAudit,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """As rules that are not Python files of this program might give others."""
+    shutil.copytree(sample_audit.out, tmp_path / "out")
+
+    def without_findings(session: SparkSession, done: Audit) -> dict[str, DataFrame]:
+        tables = result_tables(session, done)
+        return tables | {"violation": tables["violation"].limit(0)}
+
+    monkeypatch.setattr("jobs.main.result_tables", without_findings)
+    again = [*sample_audit.options, "--out", str(tmp_path / "out")]
+    assert main(["audit", "--dump", str(SAMPLE), *again]) == 1
+    said = capsys.readouterr().out
+    assert "h-0 on broker 0, offsets 59 to 64" in said
+    assert said.endswith(f"{NOT_ADDED}\n")
+
+
+@pytest.mark.spark
+def test_other_code_audits_the_same_dump_anew_and_finds_nothing_new(
+    spark: SparkSession,
+    sample_audit: SampleAudit,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    out = tmp_path / "out"
+    shutil.copytree(sample_audit.out, out)
+    before = json.loads((out / "verdict.json").read_text())["audit_id"]
+    for module in ("identity", "write"):
+        monkeypatch.setattr(f"jobs.audit.{module}.code_digest", lambda: "other")
+    (tmp_path / "few.toml").write_text("[run]\nexamples_per_code = 0\n")
+    again = [*sample_audit.options, "--out", str(out), "--config", str(tmp_path / "few.toml")]
+    assert main(["audit", "--dump", str(SAMPLE), *again]) == 1
+    said = capsys.readouterr().out
+    assert NOT_ADDED not in said
+    told = (
+        f"Since audit {before} (the same files, by other code of eosaudit): "
+        "new findings: none; no longer there: none."
+    )
+    assert told in said
+    verdict = json.loads((out / "verdict.json").read_text())
+    # The report of --out stays that of the newest; as many examples are shown as the audit has.
+    older = ["report", "--out", str(out), "--audit", before]
+    assert main([*older, "--format", "json"]) == 2
+    assert "whose report would be replaced: name another folder" in capsys.readouterr().err
+    assert json.loads((out / "verdict.json").read_text()) == verdict
+    assert main([*older, "--format", "json", "--to", str(tmp_path / "old")]) == 1
+    assert json.loads((tmp_path / "old/verdict.json").read_text())["audit_id"] == before
+    report = (out / "report.json").read_bytes()
+    assert json.loads(report)["findings"] == []
+    newest = ["report", "--out", str(out), "--dump", str(SAMPLE), "--format", "json"]
+    assert main([*newest, "--audit", verdict["audit_id"]]) == 1
+    assert (out / "report.json").read_bytes() == report
+    (tmp_path / "more.toml").write_text("[run]\nexamples_per_code = 1\n")
+    assert main([*newest, "--config", str(tmp_path / "more.toml")]) == 1
+    assert len(json.loads((out / "report.json").read_bytes())["findings"]) == 1
+    assert verdict["audit_id"] != before
+    assert verdict["since"]["differs"] == ["code"]
+    assert [one["new"] for one in verdict["incidents"]] == [False]
 
 
 @pytest.mark.spark
@@ -147,9 +244,10 @@ def test_the_sample_is_explained_and_its_report_made_again(
     )
     files = ["--format", "html", "--format", "junit", "--dump", str(SAMPLE), "--to", str(made)]
     assert main(["report", *one, *files, "--sign-key", str(key)]) == 1
-    golden = golden_report()
-    for name in ("report.html", "report.junit.xml"):
-        assert (made / name).read_bytes() == golden[name]
+    names = ("report.html", "report.junit.xml", "verdict.json")
+    again = but_for_the_code({name: (made / name).read_bytes() for name in names})
+    golden = but_for_the_code(report_in(GOLDEN))
+    assert again == {name: golden[name] for name in names}
     assert "manifest.sig" in {path.name for path in made.iterdir()}
 
 

@@ -71,6 +71,30 @@ def test_folders_that_cannot_be_used_are_named(spark: SparkSession, tmp_path: Pa
     assert "no table can be written there" in text
 
 
+@pytest.mark.parametrize(
+    ("out", "code", "said"),
+    [
+        ("s3://bucket/audits", 2, "Spark has no file system for s3://; write s3a://"),
+        ("odd://bucket/audits", 2, "Spark has no file system for odd://."),
+        ("hdfs://127.0.0.1:1/audits", 3, "no table can be written there: "),
+    ],
+)
+def test_an_output_that_cannot_be_written_is_told_before_anything_is_read(
+    spark: SparkSession,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    out: str,
+    code: int,
+    said: str,
+) -> None:
+    monkeypatch.setattr("jobs.main.decode", None)
+    for command in ("audit", "export"):
+        assert main([command, "--dump", str(SAMPLE), "--out", out, "--quiet"]) == code
+        (line,) = capsys.readouterr().err.splitlines()
+        assert f"--out {out}: no table can be written there: " in line
+        assert said in line
+
+
 def test_an_audit_ends_incomplete_and_says_what_the_workers_lack(
     spark: SparkSession,
     monkeypatch: pytest.MonkeyPatch,

@@ -122,13 +122,25 @@ def test_uncommitted_records_of_one_topic_once_and_what_is_lost_is_told(
     assert exported(spark, out) == before
 
 
-def test_an_unknown_topic_has_a_nearest_spelling(
-    spark: SparkSession, scenario: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_an_unknown_topic_or_broker_is_told_before_anything_is_read(
+    spark: SparkSession,
+    scenario: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     dump = ["--dump", str(scenario / "dump" / "broker-1" / "m-1"), "--out", str(tmp_path)]
     code, _ = export(*dump, "--topic", "mm")
     assert code == 2
     assert "--topic mm is not in the dump; did you mean m?" in capsys.readouterr().err
+    # Both are told before anything is decoded.
+    monkeypatch.setattr("jobs.main.decode", None)
+    for wrong, said in (
+        (["--topic", "mm"], "--topic mm is not in the dump; did you mean m?"),
+        (["--broker", "77"], "--broker 77 is not in the dump: it has broker "),
+    ):
+        assert export(*dump, *wrong)[0] == 2
+        assert said in capsys.readouterr().err
 
 
 def put(path: Path, *batches: bytes) -> None:

@@ -46,14 +46,32 @@ def test_the_options_of_a_live_cluster_reach_the_script(
 
 @pytest.mark.parametrize(("code", "kind"), [(2, UsageError), (3, NotFinishedError)])
 def test_what_the_script_says_is_the_reason(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, kind: type[Exception]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    code: int,
+    kind: type[Exception],
 ) -> None:
     pretend(monkeypatch, tmp_path, code, "take_dump: 1 of 2\ntake_dump: lost.\ntake_dump: again.\n")
     given = ["audit", "--bootstrap", "b:1", "--out", str(tmp_path / "out")]
     with pytest.raises(kind, match=r"^no dump of b:1: lost\. again$"):
         fetched(parse([*given, "--quiet"]))
-    with pytest.raises(kind, match=r"^no dump of b:1: see above$"):
+    # What stands in a log by itself has its reason, too.
+    assert capfd.readouterr().err == ""
+    with pytest.raises(kind, match=r"^no dump of b:1: lost\. again$"):
         fetched(parse(given))
+    assert capfd.readouterr().err.startswith("take_dump: 1 of 2\ntake_dump: lost.\n")
+
+
+@pytest.mark.parametrize("servers", ["b", "b:1,c", "b:", ":9092", "b:1,", "http://b:1", "::1:9092"])
+def test_servers_without_a_port_are_refused(
+    servers: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ["audit", "--out", str(tmp_path / "out"), "--bootstrap"]
+    assert main([*given, servers]) == 2
+    assert "is not HOST:PORT, such as kafka-1:9092" in capsys.readouterr().err
+    for good in ("b:1", "b.example:9092, c:9093", "[::1]:9092"):
+        assert parse([*given, good]).bootstrap == good
 
 
 def test_the_exit_code_tells_whether_the_same_command_may_do_it_later(

@@ -8,8 +8,10 @@ from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 
 from jobs.cli.commands import _worker
-from jobs.cli.failures import sentence
+from jobs.cli.failures import NO_FILE_SYSTEM, sentence
+from jobs.model.errors import NotFinishedError, UsageError
 from jobs.spark import delta_tables
+from jobs.spark.files import local_folder
 from udfs.storage.dump_path import DumpPath, address
 
 NAMED = 4
@@ -118,6 +120,17 @@ def _few(names: Iterable[str]) -> str:
     different = sorted(set(names))
     more = len(different) - NAMED
     return ", ".join(different[:NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def check_out(spark: SparkSession, out: str) -> None:
+    """Tries to write a table where --out lies elsewhere: a failure after hours would be late.
+
+    Raises UsageError where Spark cannot write to such an address, else NotFinishedError.
+    """
+    if local_folder(spark, out) is not None:
+        return
+    for problem in _out_problems(spark, out):
+        raise (UsageError if NO_FILE_SYSTEM in problem else NotFinishedError)(f"{problem}.")
 
 
 def _out_problems(spark: SparkSession, out: str) -> Iterator[str]:

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from jobs.audit.finished import finished_audit
 from jobs.explain.situation import Row, Situation
 from jobs.explain.text import explanation
+from jobs.explain.words import printable
 from jobs.model.errors import UsageError
 from jobs.spark import delta_tables
 from schemas.topics import TXN_LOG_TOPIC
@@ -22,6 +23,7 @@ from udfs.rules.logic import surely
 MOST_FINDINGS = 20
 MOST_OPEN = 5
 MOST_NAMES = 10_000
+MOST_LISTED = 20
 SEVERITIES = ("violation", "suspect", "inconclusive")
 
 
@@ -123,7 +125,7 @@ def _states(states: DataFrame, asked: Asked) -> list[Row]:
 
 def _unknown(states: DataFrame, named: DataFrame, asked: Asked) -> str:
     """Why there is no such partition, and what is nearest to it."""
-    numbers = _rows(named.select("partition").distinct().orderBy("partition"), 20)
+    numbers = _rows(named.select("partition").distinct().orderBy("partition"), MOST_LISTED)
     if numbers:
         known = ", ".join(str(row["partition"]) for row in numbers)
         return (
@@ -132,7 +134,8 @@ def _unknown(states: DataFrame, named: DataFrame, asked: Asked) -> str:
         )
     topics = [row["topic"] for row in _rows(states.select("topic").distinct(), MOST_NAMES)]
     near = difflib.get_close_matches(asked.topic, sorted(topics), n=3)
-    hint = f"did you mean {', '.join(near)}?" if near else "look at the table partition_state."
+    known = ", ".join(printable(topic) for topic in sorted(topics)[:MOST_LISTED])
+    hint = f"did you mean {', '.join(near)}?" if near else f"it has (the first 20): {known}."
     return f"topic {asked.topic} is not in this audit; {hint}"
 
 

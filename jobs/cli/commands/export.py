@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from jobs.audit.audit import Read, Request
 from jobs.decode.decode import decode_options
 from jobs.export.export import Range, Wanted, aborted_behind, records, unread_markers
+from jobs.model.counted import count
 from jobs.model.dump import Dump
 from jobs.model.errors import UsageError
 from jobs.model.settings import Settings
@@ -158,15 +159,17 @@ def closing_words(done: Exported, request: Request, wanted: Wanted, dump: Dump) 
     topics = {one.topic for one in done.ranges}
     held = [one for one in done.ranges if one.end_offset < one.log_end_offset]
     lines = [
-        f"{done.written:,} records of {len(done.ranges):,} partitions of {len(topics):,} topics, "
-        f"as {wanted.isolation} consumers receive them, are in {request.out}/{TABLE}."
+        f"{count(done.written, 'record')} of {count(len(done.ranges), 'partition')} of "
+        f"{count(len(topics), 'topic')}, as {wanted.isolation} consumers receive them, "
+        f"{'is' if done.written == 1 else 'are'} in {request.out}/{TABLE}."
     ]
     if held:
         behind = sum(one.log_end_offset - one.end_offset for one in held)
         mark = "last stable offset" if wanted.isolation == READ_COMMITTED else "high watermark"
         lines.append(
-            f"{behind:,} offsets of {len(held):,} partitions are at or above the {mark} and are "
-            "not delivered to consumers."
+            f"{count(behind, 'offset')} of {count(len(held), 'partition')} "
+            f"{'is' if behind == 1 else 'are'} at or above the {mark} and not delivered to "
+            "consumers."
         )
     if done.others:
         lines.append(

@@ -10,7 +10,7 @@ from jobs.report.incidents import incidents
 
 def explain_incident(spark: SparkSession, out: str, audit: str | None, number: int) -> str:
     """The text of one incident. Raises UsageError where the audit has no such incident."""
-    result = finished(spark, out, audit, 0)
+    result = finished(spark, out, audit)
     lines = {one.incident: one for one in result.verdict.incidents}
     found = incidents(result.table, number) if number in lines else ()
     if not found:

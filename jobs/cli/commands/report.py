@@ -11,7 +11,8 @@ from pyspark.sql import DataFrame, SparkSession
 from jobs.audit.finished import finished_audit
 from jobs.cli.commands.checks import described
 from jobs.model.dump import Dump
-from jobs.model.errors import NotFinishedError
+from jobs.model.errors import NotFinishedError, UsageError
+from jobs.model.settings import load
 from jobs.report import history
 from jobs.report.evidence import with_bytes
 from jobs.report.facts import Facts, Finding, PastAudit
@@ -86,11 +87,30 @@ class Finished:
         return replace(facts, findings=with_bytes(facts.findings, places.get))
 
 
-def finished(spark: SparkSession, out: str, audit: str | None, per_code: int) -> Finished:
-    """The audit that is asked for. Raises UsageError where there is none."""
+def finished(
+    spark: SparkSession, out: str, audit: str | None, per_code: int | None = None
+) -> Finished:
+    """The audit that is asked for. Raises UsageError where there is none.
+
+    `per_code`: None for as many examples as the audit itself has shown.
+    """
     row = finished_audit(spark, out, audit)
     verdict = Verdict.from_json(row.result)
+    if per_code is None:
+        # Rows of older code do not tell it.
+        stored = row.asDict().get("examples_per_code")
+        per_code = load(None).examples_per_code if stored is None else stored
     return Finished(spark, out, verdict, row.depth, row.configuration, per_code)
+
+
+def check_is_newest(spark: SparkSession, out: str, audit_id: str) -> None:
+    """Raises UsageError where it is not the newest: who reads verdict.json there wants that one."""
+    newest = finished_audit(spark, out, None).audit_id
+    if newest != audit_id:
+        raise UsageError(
+            f"audit {audit_id} is not the newest in {out} (that is {newest}), whose report would "
+            "be replaced: name another folder with --to."
+        )
 
 
 def write_report(

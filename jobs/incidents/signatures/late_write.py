@@ -68,7 +68,8 @@ SIGNATURE = Signature(
         *of_clients(
             *end_steps(
                 "Check that the transaction is still open, and abort it",
-                cannot="its records, which read_committed consumers never get: save them before",
+                cannot="its records do not come back: read_committed consumers will never see "
+                "them; save them first",
             )
         ),
         *abort_offsets(),
