@@ -8,9 +8,9 @@ COLUMNS = """
     int, complete_offset bigint, complete_timestamp bigint, earliest_prepare bigint, latest_prepare
     bigint, prepares_ms double, completes_ms double, completed_prepare bigint, completed_start
     bigint, lowest_leader_epoch int, highest_leader_epoch int, latest_leader_epoch int, epoch_shared
-    int, with_transaction_version_1 int, with_transaction_version_2 int, pending int,
-    unseen bigint, markers bigint, closing bigint, marker_place bigint, marker_offset bigint,
-    marker_length int,
+    int, with_transaction_version_1 int, with_transaction_version_2 int,
+    with_untold_rise int, pending int, unseen bigint, markers bigint, closing bigint,
+    marker_place bigint, marker_offset bigint, marker_length int,
     earliest_marker bigint, latest_marker bigint, markers_ms double, known_markers bigint,
     known_closing bigint, known_markers_ms double, lowest_coordinator_epoch int,
     highest_coordinator_epoch int, lowest_raised_coordinator_epoch int,

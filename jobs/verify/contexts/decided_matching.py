@@ -43,6 +43,7 @@ OF_PREPARES = {
     "epoch_shared": F.max,
     "with_transaction_version_1": F.max,
     "with_transaction_version_2": F.max,
+    "with_untold_rise": F.max,
     "pending": F.max,
     "unseen": F.sum,
 }
@@ -146,6 +147,7 @@ def _prepared(decided: DataFrame, partition_info: DataFrame) -> DataFrame:
             F.col("shares_epoch").cast("int").alias("epoch_shared"),
             (~F.col("transaction_version_2")).cast("int").alias("with_transaction_version_1"),
             F.col("transaction_version_2").cast("int").alias("with_transaction_version_2"),
+            F.col("may_have_raised").cast("int").alias("with_untold_rise"),
             F.col("pending").cast("int").alias("pending"),
             F.col("went_on_at").isNotNull().cast("long").alias("unseen"),
         )
