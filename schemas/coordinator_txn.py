@@ -18,6 +18,6 @@ COORDINATOR_TXN = table(
     long("last_update_ms", "last update, ms, coordinator clock"),
     long("record_timestamp", "timestamp of the record, ms"),
     long("record_offset", "offset of the record"),
-    integer("client_transaction_version", "ClientTransactionVersion, tag 2; 0 where absent"),
+    integer("client_transaction_version", "client's version, tag 2; 0: none; -1: value version 0"),
     boolean("tombstone", "the value is null: the transactional id has expired"),
 )

@@ -23,6 +23,7 @@ from udfs.rules.coordinator_step import (
     epoch_in_effect,
     gave_way,
     is_completed_by,
+    may_have_raised,
     shares_epoch,
 )
 from udfs.rules.extent import is_replicated, is_told_by_another
@@ -84,6 +85,7 @@ def decisions(txn_log_records: DataFrame) -> DataFrame:
         epoch_of_data(prepare, before_it).alias("data_epoch"),
         (F.col("status") == PREPARE_COMMIT).alias("commit"),
         surely(transaction_version_2).alias("transaction_version_2"),
+        may_have_raised(prepare, before_it).alias("may_have_raised"),
         # Without the record before, the decision counts as of its own version.
         surely(shares_epoch(prepare, before_it)).alias("shares_epoch"),
         "partitions",

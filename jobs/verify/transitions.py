@@ -18,6 +18,7 @@ from schemas.coordinator_states import (
     COMPLETE_COMMIT,
     IN_TRANSACTION,
     NO_STATE,
+    ONGOING,
     TWO_PHASE_COMMIT_TIMEOUT,
 )
 from udfs.rules import coordinator_step as rules
@@ -77,6 +78,19 @@ def may_follow(before: str) -> Column:
     answer: Column = states_follow(
         F.col("state"), F.col("client_transaction_version"), F.col(f"{before}.state")
     )
+    return answer
+
+
+def may_follow_untold() -> Column:
+    """The same of `previous`, also by version 2 where the record does not tell its version."""
+    answer: Column = rules.may_follow_step(_step(), _step("previous"))
+    return answer
+
+
+def aborts_nothing_untold() -> Column:
+    """Whether it may be an abort of nothing by version 2, which its record does not tell."""
+    began_before = rules.began_before(_kept(F.struct(*NAMES, *kept_columns())))
+    answer: Column = may_follow_untold() & ~began_before
     return answer
 
 
@@ -181,6 +195,13 @@ def replaces_producer() -> Column:
     return answer
 
 
+def may_replace_producer() -> Column:
+    """The same, also by version 2 where the record before does not tell its version."""
+    before = rules.as_of_version_2(_step("previous"))
+    answer: Column = rules.replaces_producer(_step(), before)
+    return answer
+
+
 def lacks_raise() -> Column:
     """Whether a decision under transaction.version 2 leaves the epoch as it is (KIP-890)."""
     answer: Column = rules.lacks_raise(_step(), _step("previous"))
@@ -189,8 +210,25 @@ def lacks_raise() -> Column:
 
 def most_raise() -> Column:
     """By how much the step raises the epoch at most; behind a tombstone, from what is before it."""
-    before = Step(*[before_tombstone(name) for name in NAMES])
-    answer: Column = rules.most_raise(_step(), before)
+    answer: Column = rules.most_raise(_step(), _before_tombstone())
+    return answer
+
+
+def _before_tombstone() -> Step:
+    return Step(*[before_tombstone(name) for name in NAMES])
+
+
+def may_raise_untold() -> Column:
+    """Whether it raises no further than by version 2, and does not tell its version."""
+    before, by_version_2 = _before_tombstone(), rules.as_of_version_2(_step())
+    rise = F.col("producer_epoch") - before.producer_epoch
+    answer: Column = surely(rise <= rules.most_raise(by_version_2, before))
+    return answer
+
+
+def adds_failed_fences() -> Column:
+    """Whether it aborts what was running, and fences that failed may have raised the epoch."""
+    answer: Column = (F.col("previous.state") == ONGOING) & rules.adds_failed_fences(_step())
     return answer
 
 

@@ -4,7 +4,7 @@ ROW = "a partition, producer epoch and outcome: the coordinator's decisions and 
 COLUMNS = """
     producer_id bigint, marker_epoch int, commit boolean, coordinator_partition int, prepares
     bigint, completes bigint, complete_offset bigint, earliest_prepare bigint,
-    with_transaction_version_1 int, with_transaction_version_2 int, pending int, told_elsewhere
+    with_transaction_version_1 int, with_transaction_version_2 int, with_untold_rise int, pending int, told_elsewhere
     int, markers bigint, marker_offset bigint, marker_length int, earliest_marker bigint,
     unraised_offset bigint, unraised_first bigint, unraised_last bigint, raised_offset bigint,
     decidable int, contradicted int, contradicted_early int, broker int, topic string, partition

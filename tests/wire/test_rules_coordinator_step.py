@@ -27,6 +27,9 @@ from udfs.rules.coordinator_step import (
     Lists,
     Recorded,
     Step,
+    adds_failed_fences,
+    as_of_version_2,
+    began_before,
     begins_elsewhen,
     begins_too_high,
     data_epoch,
@@ -43,7 +46,9 @@ from udfs.rules.coordinator_step import (
     keeps_announced,
     lacks_raise,
     may_follow,
+    may_follow_step,
     may_have_failed_raise,
+    may_have_raised,
     may_keep_one_past,
     may_share_past,
     most_raise,
@@ -51,6 +56,7 @@ from udfs.rules.coordinator_step import (
     shares_epoch,
     takes_up,
     tried_before,
+    unless_told,
 )
 
 
@@ -89,11 +95,15 @@ class Coordinator:
         now = self._memory
         state, pid, epoch, start = (int(column[0]) for column in now[:4])
         version = self._random.choice([0, 2])
+        by_version_2 = version == 2
+        if self._random.random() < 0.5:
+            # The cluster is at level 0: the record does not tell what the client does.
+            version = -1
         if state == ONGOING:
             kind = self._random.choice([ONGOING, PREPARE_COMMIT, PREPARE_ABORT])
-            raised = kind != ONGOING and (version == 2 or kind == PREPARE_ABORT)
+            raised = kind != ONGOING and (by_version_2 or kind == PREPARE_ABORT)
             following = -1
-            if kind != ONGOING and version == 2 and epoch >= EXHAUSTED_EPOCH:
+            if kind != ONGOING and by_version_2 and epoch >= EXHAUSTED_EPOCH:
                 following = self._new_pid()
             rise = int(raised and epoch <= EXHAUSTED_EPOCH)
             return step(kind, pid, epoch + rise, start, following, version)
@@ -392,6 +402,9 @@ def test_a_new_producer_id_comes_at_epoch_0(last: Step, record: Step, replaces: 
         (step(ONGOING), step(ONGOING), 0),
         (step(ONGOING), step(PREPARE_COMMIT), 0),
         (step(ONGOING), step(PREPARE_COMMIT, version=2), 1),
+        (step(ONGOING), step(PREPARE_COMMIT, version=-1), 0),
+        (step(ONGOING), as_of_version_2(step(PREPARE_COMMIT, version=-1)), 1),
+        (step(ONGOING), as_of_version_2(step(PREPARE_COMMIT, version=1)), 0),
         # A text does not tell the version.
         (step(ONGOING), step(PREPARE_COMMIT, start=-2), 1),
         # A fence of 4.0.0 raises it by two, and needs a running transaction.
@@ -402,6 +415,42 @@ def test_a_new_producer_id_comes_at_epoch_0(last: Step, record: Step, replaces: 
 )
 def test_a_step_raises_the_epoch_so_far(last: Step, record: Step, most: int) -> None:
     assert holds(most_raise(record, last) == most)
+
+
+@pytest.mark.parametrize(
+    ("prepare", "before", "raised"),
+    [
+        (Recorded(PREPARE_COMMIT, 1, 5, -1), Recorded(ONGOING, 1, 4, 2), True),
+        (Recorded(PREPARE_COMMIT, 1, 5, -1), Recorded(ONGOING, 1, 5, 2), False),
+        (Recorded(PREPARE_COMMIT, 1, 5, -1), Recorded(*[NO_RECORD] * 4), True),
+        (Recorded(PREPARE_COMMIT, 1, 5, 0), Recorded(ONGOING, 1, 4, 2), False),
+        (Recorded(PREPARE_COMMIT, 1, 5, 2), Recorded(ONGOING, 1, 4, 2), False),
+    ],
+)
+def test_a_decision_may_have_raised_the_epoch_untold(
+    prepare: Recorded, before: Recorded, raised: bool
+) -> None:
+    prepare, before = Recorded(*map(np.array, prepare)), Recorded(*map(np.array, before))
+    assert holds(may_have_raised(prepare, before)) == raised
+
+
+@pytest.mark.parametrize(
+    ("last", "record", "follows"),
+    [
+        (step(EMPTY), step(PREPARE_ABORT, epoch=1, version=-1), True),
+        (step(EMPTY), step(PREPARE_ABORT, version=-1), False),
+        (step(EMPTY), step(PREPARE_ABORT, epoch=1, version=0), False),
+        (step(ONGOING), step(PREPARE_ABORT, version=-1), True),
+    ],
+)
+def test_an_abort_of_nothing_may_be_of_version_2(last: Step, record: Step, follows: bool) -> None:
+    assert holds(may_follow_step(record, last)) == follows
+
+
+def test_failed_fences_add_up_in_value_version_0_alone() -> None:
+    for version, far in ((-1, True), (0, False), (1, False), (2, False)):
+        assert holds(takes_up(step(PREPARE_ABORT, epoch=4, version=version), step(ONGOING))) == far
+        assert holds(takes_up(step(PREPARE_ABORT, epoch=2, version=version), step(ONGOING)))
 
 
 @pytest.mark.parametrize(
@@ -467,11 +516,12 @@ def test_a_decision_is_about_the_data_of_the_record_before(
 
 
 def test_what_raises_the_epoch_proves_only_the_one_before() -> None:
-    state = [ONGOING, EMPTY, EMPTY, PREPARE_ABORT, PREPARE_ABORT, COMPLETE_ABORT]
-    epoch, version = [4, 4, 0, 4, 4, 4], [2, 0, 0, 1, 2, 2]
+    state = [ONGOING, EMPTY, EMPTY, PREPARE_ABORT, PREPARE_ABORT]
+    state += [PREPARE_ABORT, PREPARE_COMMIT, COMPLETE_ABORT]
+    epoch, version = [4, 4, 0, 4, 4, 4, 4, 4], [2, 0, 0, 1, 2, -1, -1, 2]
     same = np.ones(len(state), dtype=np.int64)
     told = epoch_in_effect(Recorded(np.array(state), same, np.array(epoch), np.array(version)))
-    assert told.tolist() == [4, 3, -1, 4, 3, 4]
+    assert told.tolist() == [4, 3, -1, 4, 3, 4, 3, 4]
 
 
 OF_STEP = {
@@ -481,7 +531,7 @@ OF_STEP = {
     "start": [5, 5, -1, None],
     "timeout": [60_000, 60_000, 60_000, 0],
     "following": [-1, -1, 2],
-    "version": [0, 2, None],
+    "version": [-1, 0, 2, None],
 }
 OF_TWO_STEPS = {f"{name}{which}": values for name, values in OF_STEP.items() for which in (1, 2)}
 # What the decoder gives where a record does not tell it.
@@ -498,6 +548,7 @@ def steps(row: dict) -> tuple[Step, Step]:  # type: ignore[type-arg]
     "rule",
     [
         lacks_raise,
+        may_follow_step,
         begins_too_high,
         keeps_announced,
         takes_up,
@@ -523,6 +574,21 @@ def test_columns_say_what_arrays_say_of_an_older_version(spark: SparkSession) ->
 
 
 @pytest.mark.spark
+@pytest.mark.parametrize(
+    ("rule", "absent"),
+    [
+        (adds_failed_fences, UNTOLD),
+        (lambda record: as_of_version_2(record).transaction_version, {}),
+        (lambda record: unless_told(record.transaction_version), {}),
+    ],
+)
+def test_columns_say_what_arrays_say_of_an_untold_version(
+    spark: SparkSession, rule: Callable[..., Any], absent: Mapping[str, int]
+) -> None:
+    check_in_both_engines(spark, lambda row: rule(steps(row)[0]), OF_TWO_STEPS, absent)
+
+
+@pytest.mark.spark
 def test_columns_say_what_arrays_say_of_a_raise(spark: SparkSession) -> None:
     choices = {**OF_TWO_STEPS, "epoch1": [USED_UP, LAST], "epoch2": [USED_UP - 1, USED_UP]}
     check_in_both_engines(spark, lambda row: most_raise(*steps(row)), choices, UNTOLD)
@@ -538,14 +604,14 @@ def test_columns_say_what_arrays_say_of_what_gave_way(
 
 @pytest.mark.spark
 def test_columns_say_what_arrays_say_of_what_a_step_keeps(spark: SparkSession) -> None:
-    of_one = {
+    of_a_record = {
         "state": OF_STEP["state"], "timeout": [60_000, 60_000, 0, TWO_PHASE_COMMIT_TIMEOUT],
         "start": [5, 6, None], "update": [5, 6], "listed": [1, 1, 2], "number": [1, 2],
     }  # fmt: skip
-    choices = {f"{name}{which}": values for name, values in of_one.items() for which in (1, 2)}
+    choices = {f"{name}{which}": values for name, values in of_a_record.items() for which in (1, 2)}
 
     def rule(row: Mapping[str, Any]) -> Any:
-        one, other = (Kept(*[row[f"{name}{which}"] for name in of_one]) for which in (1, 2))
+        one, other = (Kept(*[row[f"{name}{which}"] for name in of_a_record]) for which in (1, 2))
         return keeps(one, other)
 
     # A start that is not told differs from nothing.
@@ -553,8 +619,13 @@ def test_columns_say_what_arrays_say_of_what_a_step_keeps(spark: SparkSession) -
         known = choices | {"update1": [start]}
         check_in_both_engines(spark, rule, known, {"start1": start, "start2": start})
 
+    def of_one(row: Mapping[str, Any]) -> Any:
+        return began_before(Kept(*[row[f"{name}1"] for name in of_a_record]))
+
+    check_in_both_engines(spark, of_one, choices | {"start1": [5, 6]}, {})
+
     def of_one_past(row: Mapping[str, Any]) -> Any:
-        one, other = (Kept(*[row[f"{name}{which}"] for name in of_one]) for which in (1, 2))
+        one, other = (Kept(*[row[f"{name}{which}"] for name in of_a_record]) for which in (1, 2))
         return may_keep_one_past(one, other)
 
     told = choices | {"start1": [5, 6], "start2": [5, 6]}
@@ -610,6 +681,12 @@ def test_columns_say_what_arrays_say_of_a_decision(spark: SparkSession) -> None:
             spark, lambda row, rule=rule: rule(recorded(row, 1), recorded(row, 2)), choices, UNTOLD
         )
     absent = {**UNTOLD, "state2": NO_RECORD, "pid2": NO_RECORD}
+    check_in_both_engines(
+        spark,
+        lambda row: may_have_raised(recorded(row, 1), recorded(row, 2)),
+        choices | {"epoch1": [0, 1]},
+        absent,
+    )
     check_in_both_engines(
         spark, lambda row: data_epoch(recorded(row, 1), recorded(row, 2)), choices, absent
     )

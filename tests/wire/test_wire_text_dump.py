@@ -407,13 +407,14 @@ TWO = '[{"topic":"t","partitionIds":[0,2]}]'
     ("text", "value_size", "status", "partitions", "start", "version"),
     [
         (" key: transactionalId=a\n=," + PLAIN.format("Ongoing,partitions=Set(t-0, t-2)"), 52,
-         1, ["t-0", "t-2"], None, 0),
+         1, ["t-0", "t-2"], None, -1),
         (" key: transaction_metadata::transactionalId=a\n=,"
-         + PLAIN.format("CompleteAbort,partitions=[]"), 37, 5, [], None, 0),
+         + PLAIN.format("CompleteAbort,partitions=[]"), 37, 5, [], None, -1),
         (JSON.format("version", 1, 2, TWO, ',"clientTransactionVersion":2'), 60,
          2, ["t-0", "t-2"], 6, 2),
-        (JSON.format("type", 0, '"PrepareAbort"', TWO, ""), 60, 3, ["t-0", "t-2"], 6, 0),
-        (JSON.format("version", 0, 0, "null", ""), 37, 0, None, 6, 0),
+        (JSON.format("version", 1, 2, TWO, ""), 60, 2, ["t-0", "t-2"], 6, 0),
+        (JSON.format("type", 0, '"PrepareAbort"', TWO, ""), 60, 3, ["t-0", "t-2"], 6, -1),
+        (JSON.format("version", 0, 0, "null", ""), 37, 0, None, 6, -1),
     ],
 )  # fmt: skip
 def test_states_of_all_releases(

@@ -22,6 +22,7 @@ from udfs.rules.coordinator_step import (
     data_epoch,
     gave_way,
     is_completed_by,
+    may_have_raised,
     shares_epoch,
 )
 from udfs.wire.batches.batch_headers import BatchHeaders, Bools, Int64s
@@ -225,6 +226,7 @@ class _Split:
             "data_epoch": pa.array(data_epoch(prepare, earlier)),
             "commit": pa.array(status == PREPARE_COMMIT),
             "transaction_version_2": pa.array(transaction_version_2),
+            "may_have_raised": pa.array(may_have_raised(prepare, earlier)),
             "shares_epoch": pa.array(shares_epoch(prepare, earlier)),
             "partitions": columns["partitions"],
             "complete_offset": pa.array(usual.offset[after], mask=none),

@@ -50,7 +50,7 @@ def _state(record: Record) -> dict[str, Any]:
         "last_update_ms": value.last_update_ms,
         "start_ms": value.start_ms,
         "next_producer_id": value.next_producer_id,
-        "client_transaction_version": value.client_transaction_version,
+        "client_transaction_version": value.told_transaction_version(),
         "unknown_tag": min(value.unknown_tags, default=None),
     }
 

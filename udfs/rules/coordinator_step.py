@@ -43,6 +43,8 @@ from udfs.rules.logic import Values, as_number, chosen, is_in, surely
 # From this epoch on InitProducerId gives out a new producer id.
 EXHAUSTED_EPOCH = 32766
 TRANSACTION_VERSION_2 = 2
+# In place of the client's version in a record of value version 0, which has no tags.
+UNTOLD_VERSION = -1
 # What a record that is not there has in place of each number: no state, no producer.
 NO_RECORD = -1
 # So many records before a step are held against it; of what lies before them nothing is known.
@@ -52,7 +54,8 @@ LOOKED_BACK = 32
 class Step(NamedTuple):
     """A state record. `state`: -1 for a tombstone, of which the rest is null (0 in arrays).
 
-    `next_producer_id`: announced, -1 for none; `transaction_version`: the client's.
+    `next_producer_id`: announced, -1 for none; `transaction_version`: the client's, or
+    UNTOLD_VERSION.
     """
 
     state: Values
@@ -92,11 +95,31 @@ class Kept(NamedTuple):
 def is_of_older_version(record: Step) -> Values:
     """Whether a record is of transaction.version 0 or 1, in which the end raises no epoch.
 
-    A text that does not tell the start does not tell the version either.
+    What does not tell the version counts as such, see `unless_told`; but for a text that does not
+    tell the start.
     """
     return surely(record.start_ms >= -1) & ~surely(
         record.transaction_version >= TRANSACTION_VERSION_2
     )
+
+
+def unless_told(transaction_version: Values) -> Values:
+    """The version of the client, and 2 where the record does not tell it.
+
+    The level of the cluster decides how a record is written (`TransactionLog.valueToBytes`), and
+    level 0 gives value version 0, without tags. The request decides what it does: EndTxn 5 is of
+    version 2 whatever the level is (`KafkaApis.handleEndTxnRequest`). When the level is lowered to
+    0, a client goes on by version 2 until it connects anew
+    (`TransactionManager.maybeUpdateTransactionV2Enabled`). Nothing in `__transaction_state` shows
+    that the level never was higher: what was written then may be cleaned, or an id was at rest.
+    """
+    untold = surely(transaction_version < 0)
+    return chosen(untold, TRANSACTION_VERSION_2, transaction_version)
+
+
+def as_of_version_2(record: Step) -> Step:
+    """The record, as of version 2 where it does not tell its version."""
+    return record._replace(transaction_version=unless_told(record.transaction_version))
 
 
 def replaces_producer(record: Step, last: Step) -> Values:
@@ -139,15 +162,24 @@ def most_raise(record: Step, last: Step) -> Values:
     (`prepareIncrementProducerEpoch` refuses to raise it; all releases). The end of a transaction
     does under transaction.version 2. A fence does, by two in 4.0.0 (KAFKA-19367), and only where a
     transaction runs (`prepareFenceProducerEpoch`). An append that failed is no reason for more, as
-    the epoch in memory is that of `last` or a lower one. A fence that failed is one: up to 2.5 each
-    of them raises the epoch of a running transaction (KAFKA-9666). No client knows that epoch, so
-    it shows in a PrepareAbort record alone, and that is not counted here.
+    the epoch in memory is that of `last` or a lower one. A fence that failed may be one, and is not
+    counted here: see `adds_failed_fences`.
     """
     ends = (record.state == PREPARE_COMMIT) & ~is_of_older_version(record)
     initializes = (record.state == EMPTY) & (last.producer_epoch < EXHAUSTED_EPOCH)
     aborts = record.state == PREPARE_ABORT
     by_one = surely(ends | initializes | aborts)
     return as_number(by_one) + as_number(surely(aborts & (last.state == ONGOING)))
+
+
+def adds_failed_fences(record: Step) -> Values:
+    """Whether a record, behind an Ongoing one, may raise the epoch by more for fences that failed.
+
+    Up to 2.5 each of them raises the epoch of a running transaction in memory (KAFKA-9666; from 2.6
+    on only the first, `TransactionMetadata.hasFailedEpochFence`). No client knows that epoch, so it
+    shows in a PrepareAbort record alone. Only 4.0 and later write value version 1.
+    """
+    return surely((record.state == PREPARE_ABORT) & (record.transaction_version < 0))
 
 
 def begins_too_high(record: Step, earlier: Step) -> Values:
@@ -268,6 +300,15 @@ def epoch_by_version(prepare: Recorded) -> Values:
     )
 
 
+def may_have_raised(prepare: Recorded, before: Recorded) -> Values:
+    """Whether a decision that does not tell its version may have raised the epoch of its data.
+
+    The running transaction in front of it has the epoch of its data.
+    """
+    stays = ends_running(prepare, before) & (before.producer_epoch == prepare.producer_epoch)
+    return surely(prepare.transaction_version < 0) & ~surely(stays)
+
+
 def data_epoch(prepare: Recorded, before: Recorded) -> Values:
     """Epoch of the data that a Prepare record ends; `before`: the record of its id before it.
 
@@ -295,15 +336,19 @@ def shares_epoch(prepare: Recorded, before: Recorded) -> Values:
 def epoch_in_effect(record: Recorded) -> Values:
     """The epoch that a record proves to be in effect, or one above it.
 
-    An Empty record and the Prepare record of transaction.version 2 raise the epoch by one. Where
-    that append failed, late or not, the producer goes on in the epoch before: the coordinator takes
-    the new one over only when the append succeeds (`TransactionMetadata.completeTransitionTo`). A
-    fence counts although its append failed (`TransactionCoordinator.endTransaction`); under
-    version 2 its record looks like that of a client's own abort.
+    An Empty record and the Prepare record of transaction.version 2 raise the epoch by one, and so
+    may a PrepareCommit record that does not tell its version. Where that append failed, late or
+    not, the producer goes on in the epoch before: the coordinator takes the new one over only when
+    the append succeeds (`TransactionMetadata.completeTransitionTo`). A fence counts although its
+    append failed (`TransactionCoordinator.endTransaction`); under version 2 its record looks like
+    that of a client's own abort. Where the version is not told it counts: at level 0 a fence is in
+    memory, and a client that aborts by version 2 tries that again, with the same epoch.
     """
-    raised = (record.state == EMPTY) | (
-        is_in(record.state, (PREPARE_COMMIT, PREPARE_ABORT))
-        & surely(record.transaction_version >= TRANSACTION_VERSION_2)
+    by_version_2 = record.transaction_version >= TRANSACTION_VERSION_2
+    raised = (
+        (record.state == EMPTY)
+        | (is_in(record.state, (PREPARE_COMMIT, PREPARE_ABORT)) & by_version_2)
+        | ((record.state == PREPARE_COMMIT) & (record.transaction_version < 0))
     )
     return record.producer_epoch - as_number(surely(raised))
 
@@ -323,6 +368,18 @@ def may_follow(state: Values, transaction_version: Values, last: Values) -> Valu
         )
         | ((state == COMPLETE_COMMIT) & (last == PREPARE_COMMIT))
         | ((state == COMPLETE_ABORT) & (last == PREPARE_ABORT))
+    )
+
+
+def may_follow_step(record: Step, last: Step) -> Values:
+    """The same of two records; one that does not tell its version may be of version 2.
+
+    An abort of nothing raises the epoch then.
+    """
+    by_version_2 = as_of_version_2(record)
+    return may_follow(record.state, record.transaction_version, last.state) | (
+        may_follow(record.state, by_version_2.transaction_version, last.state)
+        & ~lacks_raise(by_version_2, last)
     )
 
 
@@ -381,9 +438,8 @@ def takes_up(record: Step, older: Step) -> Values:
     """Whether `record` may be the step from `older`: its state, its producer, its start."""
     same = record.producer_id == older.producer_id
     rise = record.producer_epoch - older.producer_epoch
-    within = same & (rise >= 0) & (rise <= most_raise(record, older))
-    # Fences that failed before it raised the epoch in memory (KAFKA-9666).
-    fences = (record.state == PREPARE_ABORT) & (older.state == ONGOING) & same & (rise >= 0)
+    within = same & (rise >= 0) & (rise <= most_raise(as_of_version_2(record), older))
+    fences = adds_failed_fences(record) & (older.state == ONGOING) & same & (rise >= 0)
     used_up = (older.producer_epoch >= EXHAUSTED_EPOCH) & (record.producer_epoch == 0)
     rotated = (~same & used_up) | (record.producer_id == older.next_producer_id)
     begins = (record.state == NO_STATE) | (older.state == NO_STATE)
@@ -400,14 +456,10 @@ def takes_up(record: Step, older: Step) -> Values:
     goes_on = is_in(older.state, (ONGOING, PREPARE_COMMIT, PREPARE_ABORT))
     # A text may not tell the start.
     moved = surely(goes_on & (record.start_ms != older.start_ms))
-    return (
-        may_follow(record.state, record.transaction_version, older.state)
-        & (surely(producer) | _two_phase(record, older))
-        & ~moved
-    )
+    return may_follow_step(record, older) & (surely(producer) | _two_phase(record, older)) & ~moved
 
 
-def _goes_on(record: Kept) -> Values:
+def began_before(record: Kept) -> Values:
     """Whether a record proves that it was taken from an Ongoing record: it began nothing itself.
 
     A transaction begins with the record that says so, be it an abort of nothing: one reading of the
@@ -425,7 +477,7 @@ def keeps(record: Kept, older: Kept) -> Values:
     """Whether `record` may be the step from `older` by what a step keeps."""
     stated = (record.state > EMPTY) & (older.state >= EMPTY)
     other_timeout = stated & (record.timeout_ms != older.timeout_ms)
-    begins = surely(is_in(older.state, AT_REST)) & _goes_on(record)
+    begins = surely(is_in(older.state, AT_REST)) & began_before(record)
     running = older.state == ONGOING
     drops = (record.state == ONGOING) & running & (record.partitions < older.partitions)
     decides = is_in(record.state, (PREPARE_COMMIT, PREPARE_ABORT))
@@ -443,7 +495,7 @@ def may_keep_one_past(one: Kept, other: Kept) -> Values:
     # Where one goes on with a transaction, so does the other.
     begins = surely(is_in(one.state, (NO_STATE, EMPTY)) | is_in(other.state, (NO_STATE, EMPTY)))
     apart = begins | surely(one.start_ms != other.start_ms)
-    running_apart = (_goes_on(one) | _goes_on(other)) & apart
+    running_apart = (began_before(one) | began_before(other)) & apart
     decided = is_in(one.state, decisions) & is_in(other.state, decisions)
     others = decided & (one.listed != other.listed)
 
@@ -467,9 +519,9 @@ def may_share_past(one: Step, other: Step) -> Values:
         raised = same & (second.producer_epoch >= first.producer_epoch)
         raise_ = second.producer_epoch - first.producer_epoch
         unraised = same & (raise_ == 0)
-        # Only fences that failed raise it further, and end in an abort.
-        near = is_in(raise_, (-1, 0, 1)) | (first.state == PREPARE_ABORT)
-        near |= second.state == PREPARE_ABORT
+        aborts = (first.state == PREPARE_ABORT) | (second.state == PREPARE_ABORT)
+        near = is_in(raise_, (-1, 0, 1)) | (aborts & is_in(raise_, (-2, 2)))
+        near |= adds_failed_fences(first) | adds_failed_fences(second)
         restarted = second.state == EMPTY
         used_up = first.producer_epoch >= EXHAUSTED_EPOCH
         return surely(
@@ -489,12 +541,12 @@ def may_share_past(one: Step, other: Step) -> Values:
 
     moved = surely(one.start_ms != other.start_ms)
     running = all_in(ONGOING, PREPARE_COMMIT, PREPARE_ABORT) & ~moved
-    aborts_nothing = surely(
-        (one.state != PREPARE_ABORT) | (one.transaction_version >= TRANSACTION_VERSION_2)
-    ) & surely(
-        (other.state != PREPARE_ABORT) | (other.transaction_version >= TRANSACTION_VERSION_2)
-    )
-    resting = all_in(NO_STATE, EMPTY, ONGOING, PREPARE_ABORT) & aborts_nothing
+
+    def from_rest(step: Step) -> Values:
+        by_version_2 = unless_told(step.transaction_version) >= TRANSACTION_VERSION_2
+        return surely((step.state != PREPARE_ABORT) | by_version_2)
+
+    resting = all_in(NO_STATE, EMPTY, ONGOING, PREPARE_ABORT) & from_rest(one) & from_rest(other)
     fits = either(one, other) | either(other, one) | _two_phase(one, other)
     repeated = all_in(COMPLETE_COMMIT) | all_in(COMPLETE_ABORT)
     return repeated | ((running | resting) & fits)
@@ -531,7 +583,8 @@ def may_have_failed_raise(record: Step, raised: Step) -> Values:
     step = raised.producer_epoch - record.producer_epoch
     same = record.producer_id == raised.producer_id
     by_one = (raised.state == EMPTY) | (
-        (raised.state == PREPARE_COMMIT) & (raised.transaction_version >= TRANSACTION_VERSION_2)
+        (raised.state == PREPARE_COMMIT)
+        & (unless_told(raised.transaction_version) >= TRANSACTION_VERSION_2)
     )
     return surely(
         (same & by_one & (step <= 1))

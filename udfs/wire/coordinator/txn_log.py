@@ -8,6 +8,7 @@ import struct
 from typing import Any, NamedTuple
 
 from schemas.coordinator_states import STATE_NAMES
+from udfs.rules.coordinator_step import UNTOLD_VERSION
 from udfs.wire.errors import WireError
 from udfs.wire.fields import (
     INT16,
@@ -64,6 +65,11 @@ class TxnLogValue(NamedTuple):
     client_transaction_version: int = 0
     next_producer_epoch: int = -1
     unknown_tags: tuple[int, ...] = ()
+
+    def told_transaction_version(self) -> int:
+        """The client's version; UNTOLD_VERSION where the value has no tags to tell it."""
+        told = self.version >= FLEXIBLE_SINCE
+        return self.client_transaction_version if told else UNTOLD_VERSION
 
 
 # Tag: (field of TxnLogValue, type). A field equal to its default is not stored.

@@ -8,6 +8,7 @@ import numpy as np
 from numba import int64, njit, types
 from numpy.typing import NDArray
 
+from udfs.rules.coordinator_step import UNTOLD_VERSION
 from udfs.wire.batches.batch_headers import Bools, Int64s
 from udfs.wire.batches.walk import BYTES, read_int16, read_int32, read_int64
 
@@ -126,7 +127,7 @@ def _read_value(data, at, end, out, i):  # type: ignore[no-untyped-def]
     out[TIMEOUT_MS, i] = read_int32(data, at + 12)
     out[STATUS, i] = np.int8(data[at + 16])
     out[NEXT_PRODUCER_ID, i] = -1
-    out[CLIENT_TRANSACTION_VERSION, i] = 0
+    out[CLIENT_TRANSACTION_VERSION, i] = 0 if version else UNTOLD_VERSION
     at += HEAD_SIZE
     out[LIST_START, i] = at
     at = _flexible_list_end(data, at, end) if version else _plain_list_end(data, at, end)

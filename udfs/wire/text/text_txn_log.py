@@ -1,8 +1,8 @@
 """Records of `__transaction_state` as --transaction-log-decoder prints them (`DumpLogSegments`).
 
 Up to 3.9 the text lacks the start timestamp, None here, and the version of the transaction
-protocol. A value of version 0 has none, and the stored size shows such a value; any other cannot
-be judged from such a text.
+protocol. A value of version 0 does not tell it, and the stored size shows such a value; any other
+cannot be judged from such a text.
 """
 
 import json
@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from typing import Any, NamedTuple
 
+from udfs.rules.coordinator_step import UNTOLD_VERSION
 from udfs.wire.coordinator.txn_log import (
     MIN_TOPIC_SIZE,
     PARTITION_ID_SIZE,
@@ -131,7 +132,7 @@ def _plain_value(text: str, size: int) -> TextState:
         last_update_ms=int(updated),
         start_ms=None,
         next_producer_id=-1,
-        client_transaction_version=0,
+        client_transaction_version=UNTOLD_VERSION,
     )
 
 
@@ -173,5 +174,7 @@ def _json_value(text: str) -> TextState:
         last_update_ms=int(data["transactionLastUpdateTimestampMs"]),
         start_ms=int(data["transactionStartTimestampMs"]),
         next_producer_id=int(data.get("nextProducerId", -1)),
-        client_transaction_version=int(data.get("clientTransactionVersion", 0)) if flexible else 0,
+        client_transaction_version=(
+            int(data.get("clientTransactionVersion", 0)) if flexible else UNTOLD_VERSION
+        ),
     )

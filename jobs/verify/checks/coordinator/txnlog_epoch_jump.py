@@ -11,13 +11,15 @@ Why it is wrong: each transition raises the epoch by a fixed step. A larger step
 transitions are missing from the log. A decision without its step gives the next transaction the
 same epoch, so that a delayed request of this one may end or join it (KIP-890).
 
-When it is legal: fencing whose appends fail raises the epoch repeatedly (KAFKA-9666), so an abort
-of a running transaction is a suspect. It explains nothing else: no client knows such an epoch, and
-at rest the epoch in memory is that of the log. A decision that does not raise the epoch is a
-suspect, too. Fencing in 4.0.0 raises it by two, which is not reported. A Complete record has the
-epoch of its Prepare record in every release (TransactionMetadata.prepareComplete): while one waits
-for its markers the id accepts no other request. A transaction that began at epoch 32767 is aborted
-in it (KAFKA-20090; producer_epoch_out_of_range reports its data).
+When it is legal: up to 2.5 fencing whose appends fail raises the epoch repeatedly (KAFKA-9666), so
+an abort of a running transaction in value version 0 is a suspect. It explains nothing else: no
+client knows such an epoch, and at rest the epoch in memory is that of the log. A commit of value
+version 0 that raises it by one is a suspect: it does not tell the client's version, which may be 2
+where transaction.version was lowered. So is a decision of version 2 that does not raise the epoch.
+Fencing in 4.0.0 raises it by two, which is not reported. A Complete record has the epoch of its
+Prepare record in every release (TransactionMetadata.prepareComplete): while one waits for its
+markers the id accepts no other request. A transaction that began at epoch 32767 is aborted in it
+(KAFKA-20090; producer_epoch_out_of_range reports its data).
 
 Evidence: the record and the one before it.
 """
@@ -28,22 +30,19 @@ from pyspark.sql import functions as F
 from jobs.verify.check import WARNING, Check, Proof, text
 from jobs.verify.conditions import unstable_tail
 from jobs.verify.transitions import (
+    adds_failed_fences,
     before_tombstone,
     begins_too_high,
     is_decoded,
     lacks_raise,
-    may_follow,
+    may_follow_untold,
+    may_raise_untold,
     most_raise,
     of_two_phase_commit,
 )
 from jobs.verify.verdict import VERSION_DEPENDENT, suspect
-from schemas.coordinator_states import ONGOING, PREPARE_ABORT
+from schemas.coordinator_states import PREPARE_ABORT
 from udfs.rules.producer_step import LAST_EPOCH
-
-
-def _may_be_fenced() -> Column:
-    """Whether it aborts what was running: only then fences that failed raise the epoch."""
-    return (F.col("state") == PREPARE_ABORT) & (F.col("previous.state") == ONGOING)
 
 
 def _stays() -> Column:
@@ -57,7 +56,7 @@ def _jumps() -> Column:
     rise = F.col("producer_epoch") - F.col("previous.producer_epoch")
     return (
         F.col("adjacent")
-        & may_follow("previous")
+        & may_follow_untold()
         & (F.col("producer_id") == F.col("previous.producer_id"))
         & ((rise > most_raise()) | _stays())
     )
@@ -76,7 +75,10 @@ CHECK = Check(
     excuses=(
         of_two_phase_commit(),
         unstable_tail(),
-        suspect(VERSION_DEPENDENT, lambda: _may_be_fenced() | _stays()),
+        suspect(
+            VERSION_DEPENDENT,
+            lambda: ~_begins_anew() & (adds_failed_fences() | _stays() | may_raise_untold()),
+        ),
     ),
     expected=lambda: F.when(_begins_anew(), text("producer epoch 0")).otherwise(
         text(

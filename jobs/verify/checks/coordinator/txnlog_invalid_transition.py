@@ -7,7 +7,8 @@ Why it is wrong: the coordinator refuses such a transition in memory (`prepareTr
 loads any log without a check. Its behaviour after a restart is undefined.
 
 When it is legal: the same record written twice; or the coordinator repeated a transition from its
-older state because an append had failed late.
+older state because an append had failed late. An abort of nothing that raises the epoch is of
+transaction.version 2; in value version 0, which does not tell the version, it is a suspect.
 
 Evidence: the record and the one before it.
 """
@@ -18,7 +19,14 @@ from pyspark.sql import functions as F
 from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.conditions import unstable_tail
 from jobs.verify.remedies import compare_with_records
-from jobs.verify.transitions import is_decoded, is_repeated, may_follow, taken_from_the_older_state
+from jobs.verify.transitions import (
+    aborts_nothing_untold,
+    is_decoded,
+    is_repeated,
+    may_follow,
+    taken_from_the_older_state,
+)
+from jobs.verify.verdict import VERSION_DEPENDENT, suspect
 from schemas.coordinator_states import (
     AT_REST,
     COMPLETE_ABORT,
@@ -53,6 +61,7 @@ CHECK = Check(
     excuses=(
         taken_from_the_older_state(),
         unstable_tail(),
+        suspect(VERSION_DEPENDENT, aborts_nothing_untold),
     ),
     expected=lambda: text("a state that may follow {previous_state_name}"),
     found=lambda: text("{state_name}"),

@@ -10,7 +10,8 @@ fenced, and its open transaction has no owner.
 
 When it is legal: from epoch 32766 on, an Empty record of InitProducerId assigns a new producer id
 at epoch 0. Under transaction.version 2 a Complete record does, too, which a Prepare record may
-announce; a decision raises the epoch, so that one has 32767. Ids of two-phase commit may hold two.
+announce; a decision raises the epoch, so that one has 32767. A decision of value version 0 does not
+tell its version: suspect. Ids of two-phase commit may hold two.
 A return to an earlier producer id of the id is reported by txnlog_pid_regression.
 
 Evidence: the record and the one before it.
@@ -25,10 +26,12 @@ from jobs.verify.remedies import compare_with_records
 from jobs.verify.transitions import (
     is_decoded,
     keeps_announced,
+    may_replace_producer,
     of_two_phase_commit,
     replaces_producer,
     taken_from_the_older_state,
 )
+from jobs.verify.verdict import VERSION_DEPENDENT, suspect
 from schemas.coordinator_states import (
     COMPLETE_ABORT,
     COMPLETE_COMMIT,
@@ -72,6 +75,7 @@ CHECK = Check(
         of_two_phase_commit(),
         taken_from_the_older_state(),
         unstable_tail(),
+        suspect(VERSION_DEPENDENT, lambda: may_replace_producer() & ~keeps_announced()),
     ),
     expected=lambda: text(
         "producer id {right}",
