@@ -200,11 +200,11 @@ def nothing_read(dump: Dump) -> str:
     audited = [one for one in segments if one.partition_index is not None]
     if audited and not any(one.size for one in audited):
         return (
-            f"No batch was read from the dump: it has {_segments(len(audited))}, all empty (0 "
-            f"bytes), the first is {audited[0].path}. If the topics are empty, there is nothing to "
+            f"No batch was read from the dump: it has {_segments(len(audited))}, all empty, the "
+            f"first is {audited[0].path}. If the topics are empty, there is nothing to "
             "audit. Else copy the folders again (see docs/operations.md), and audit again."
         )
-    elif audited:
+    if audited:
         said = f"it has {_segments(len(audited))} without a readable batch"
     elif segments:
         why = segments[0].note or "outside a partition"

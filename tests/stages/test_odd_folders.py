@@ -109,7 +109,7 @@ def test_no_segment_is_no_dump(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("files", "said"),
     [
-        ({f"h-0/{SEGMENT}": b""}, "it has 1 segment, all empty (0 bytes), the first is h-0/"),
+        ({f"h-0/{SEGMENT}": b""}, "it has 1 segment, all empty, the first is h-0/"),
         ({f"h-0/{SEGMENT}": b"xy"}, "1 segment without a readable batch"),
         ({f"__cluster_metadata-0/{SEGMENT}": BATCH}, "only __cluster_metadata"),
         ({f"h-0.{'0' * 32}-delete/{SEGMENT}": BATCH}, "outside partitions .*marked -delete"),
