@@ -4,13 +4,13 @@ ROW = "a record of a transactional id in __transaction_state and the one before 
 COLUMNS = """
     transactional_id string, offset bigint, leader_epoch int, producer_id bigint, producer_epoch
     int, timeout_ms int, status int, partitions array<string>, last_update_ms bigint, start_ms
-    bigint, client_transaction_version int, unknown_tag bigint, batch_shape string, error
-    string, ordinal bigint, new_tag boolean, state int, previous struct<offset:bigint,
-    ordinal:bigint, state:int, tombstone:boolean, producer_id:bigint, producer_epoch:int,
-    timeout_ms:int, partitions:array<string>, last_update_ms:bigint, start_ms:bigint,
-    leader_epoch:int, next_producer_id:bigint, client_transaction_version:int, file_index:int,
-    position:bigint, length:int>, earlier struct<offset:bigint, ordinal:bigint, state:int,
-    tombstone:boolean, producer_id:bigint, producer_epoch:int, timeout_ms:int,
+    bigint, next_producer_id bigint, client_transaction_version int, unknown_tag bigint,
+    batch_shape string, error string, ordinal bigint, new_tag boolean, state int, previous
+    struct<offset:bigint, ordinal:bigint, state:int, tombstone:boolean, producer_id:bigint,
+    producer_epoch:int, timeout_ms:int, partitions:array<string>, last_update_ms:bigint,
+    start_ms:bigint, leader_epoch:int, next_producer_id:bigint, client_transaction_version:int,
+    file_index:int, position:bigint, length:int>, earlier struct<offset:bigint, ordinal:bigint,
+    state:int, tombstone:boolean, producer_id:bigint, producer_epoch:int, timeout_ms:int,
     partitions:array<string>, last_update_ms:bigint, start_ms:bigint, leader_epoch:int,
     next_producer_id:bigint, client_transaction_version:int, file_index:int, position:bigint,
     length:int>, newest boolean, topic string, partition int, broker int, stable_below bigint,

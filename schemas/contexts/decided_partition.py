@@ -4,15 +4,15 @@ ROW = "a partition, producer epoch and outcome: the coordinator's decisions and 
 COLUMNS = """
     producer_id bigint, marker_epoch int, commit boolean, coordinator_partition int, prepares
     bigint, completes bigint, complete_offset bigint, earliest_prepare bigint,
-    with_transaction_version_1 int, with_transaction_version_2 int, with_untold_rise int, pending int, told_elsewhere
-    int, markers bigint, marker_offset bigint, marker_length int, earliest_marker bigint,
-    unraised_offset bigint, unraised_first bigint, unraised_last bigint, raised_offset bigint,
-    decidable int, contradicted int, contradicted_early int, broker int, topic string, partition
-    int, stable_below bigint, log_end_offset bigint, kraft_only boolean, record_length int,
-    transaction_version_2 boolean, decided_commit boolean, decided_abort boolean,
-    decided_with_transaction_version_1 boolean, committed_place bigint, committed_offset bigint,
-    committed_complete boolean, first_whole boolean, decided_length int,
-    coordinator_stable_below bigint, owner_may_be_lost boolean, replica_offset bigint,
+    with_transaction_version_1 int, with_transaction_version_2 int, with_untold_rise int,
+    pending int, told_elsewhere int, markers bigint, marker_offset bigint, marker_length int,
+    earliest_marker bigint, unraised_offset bigint, unraised_first bigint, unraised_last bigint,
+    raised_offset bigint, decidable int, contradicted int, contradicted_early int, broker int,
+    topic string, partition int, stable_below bigint, log_end_offset bigint, kraft_only boolean,
+    record_length int, transaction_version_2 boolean, decided_commit boolean, decided_abort
+    boolean, decided_with_transaction_version_1 boolean, committed_place bigint,
+    committed_offset bigint, committed_complete boolean, first_whole boolean, decided_length
+    int, coordinator_stable_below bigint, owner_may_be_lost boolean, replica_offset bigint,
     committed_somewhere boolean, raised_both_ways boolean, data_run struct<first_offset:bigint,
     file_index:int, first_position:bigint, first_length:int>, goes_on boolean, copied_later
     boolean, history_later boolean, history_after_all boolean, stale_offset bigint, stale_first
