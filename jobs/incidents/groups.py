@@ -17,10 +17,13 @@ COLUMNS = [field for field in AFFECTED_GROUP if field.name != "audit_id"]
 # Kind of the ranges that applications derived of affected ones.
 DERIVED = "derived_records"
 KEY = ("group", "committed_topic", "committed_partition")
+# Columns of own commits beside those of the table: what a plan asks.
+OF_PLAN = ("behind", "ended_by")
 # Affected ranges of `__consumer_offsets` that are read again.
 MOST_RANGES = 10_000
 RANGES = (
-    "number int, incident int, kind string, first_offset long, last_offset long, provable boolean"
+    "number int, incident int, kind string, first_offset long, last_offset long, provable boolean, "
+    "ended_by string"
 )
 
 
@@ -53,10 +56,10 @@ def newest_offsets(commits: DataFrame, info: DataFrame) -> DataFrame:
 def own_commits(consequences: DataFrame, known: Known, newest: DataFrame) -> DataFrame | None:
     """Commits of groups that are affected themselves; None where no range has any.
 
-    Columns of AFFECTED_GROUP without audit_id, and `behind`: the group has no commit that took
-    effect with this offset or a later one, and no other commit may be meant. `newest`: see
-    `newest_offsets`. What blocks is the commit of the transaction that holds the last stable
-    offset: a group gets its offsets with its own marker, whatever is open in front of it.
+    Columns of AFFECTED_GROUP without audit_id, `ended_by` of the consequence, and `behind`: the
+    group has no commit that took effect with this offset or a later one, and no other commit may
+    be meant. `newest`: see `newest_offsets`. What blocks is the commit of the transaction that the
+    consequence names: a group gets its offsets with its own marker, whatever is open in front.
     """
     place = small(known.info.select("partition_index", *PLACE)).alias("p")
     mine = consequences.filter(
@@ -68,18 +71,16 @@ def own_commits(consequences: DataFrame, known: Known, newest: DataFrame) -> Dat
         & (F.col("c.topic") == F.col("p.topic"))
         & (F.col("c.partition") == F.col("p.partition")),
     )
-    names = ("incident", "kind", "first_offset", "last_offset", "provable")
-    holder = known.states.select("partition_index", "lso_producer_id")
+    names = ("incident", "kind", "first_offset", "last_offset", "provable", "ended_by")
     asked = (
-        of_copy.select("partition_index", *[f"c.{name}" for name in names])
-        .join(small(holder), on="partition_index")
+        of_copy.select("partition_index", "c.producer_id", *[f"c.{name}" for name in names])
         .orderBy("partition_index", *names)
         .limit(MOST_RANGES)
         .collect()
     )
     ranges: dict[int, list[CommitsIn]] = {}
     for number, row in enumerate(asked):
-        producer = row.lso_producer_id if row.kind == BLOCKED else None
+        producer = row.producer_id if row.kind == BLOCKED else None
         one = CommitsIn(number, row.first_offset, row.last_offset, producer)
         ranges.setdefault(row.partition_index, []).append(one)
     if not ranges:
@@ -88,7 +89,7 @@ def own_commits(consequences: DataFrame, known: Known, newest: DataFrame) -> Dat
     numbered = small(local_frame(consequences.sparkSession, told, RANGES))
     commit = F.struct("record_offset", "committed_offset", "first_offset", "last_offset")
     found = known.commits_in(ranges).join(numbered, on="number")
-    last = found.groupBy("incident", "kind", *KEY).agg(
+    last = found.groupBy("incident", "kind", "ended_by", *KEY).agg(
         F.max(commit).alias("commit"),
         # Splits have commits of their own, copies the same ones.
         F.greatest(F.max("commits"), F.count_distinct("record_offset")).alias("commits"),
@@ -105,7 +106,7 @@ def own_commits(consequences: DataFrame, known: Known, newest: DataFrame) -> Dat
         .select("*", "commit.*")
         .withColumnsRenamed({"committed_topic": "topic", "committed_partition": "partition"})
         .withColumns({"position": F.lit(OWN), "behind": behind})
-        .select(*[F.col(field.name).cast(field.dataType) for field in COLUMNS], "behind")
+        .select(*[F.col(field.name).cast(field.dataType) for field in COLUMNS], *OF_PLAN)
     )
 
 

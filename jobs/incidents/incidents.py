@@ -18,7 +18,7 @@ from jobs.incidents.catalogue import SIGNATURES
 from jobs.incidents.consequences import consequences
 from jobs.incidents.events import Logs, events
 from jobs.incidents.evidence import evidence
-from jobs.incidents.groups import affected_groups, own_commits
+from jobs.incidents.groups import OF_PLAN, affected_groups, own_commits
 from jobs.incidents.known import Known
 from jobs.incidents.lineage import CLEAN, SUSPECT, TAKEN_OVER, Followed, Traffic, affected
 from jobs.incidents.lost import LOSSES
@@ -106,7 +106,7 @@ def incidents(
         own = own_commits(effects, replayed, newest)
         if own is not None:
             own = kept.keep(own)
-            groups, commits = groups.unionByName(own.drop("behind")), _commits(own)
+            groups, commits = groups.unionByName(own.drop(*OF_PLAN)), _commits(own)
         groups = kept.keep(groups)
     around = events(rows, sums, logs(replayed.decisions), followed.reads)
     told = _told(sums, _places(effects) if effect_sums else {}, commits, around)

@@ -8,6 +8,8 @@ from jobs.incidents.signature import BLOCKED, Step, end_steps
 from jobs.model.commands import DESCRIBE_GROUP, SET_GROUP
 
 ABORTED = ("abort", "save_and_abort")
+# Only these may be commits whose output is there: of the others the output was aborted, too.
+MAY_BE_COMMITTED = ("save_and_abort",)
 NO_MEMBER = "the group has no active member"
 NAMED = "The table affected_group has them (position own)"
 DECIDED = (
@@ -63,7 +65,10 @@ def set_groups_back(*of: str) -> tuple[Step, Step]:
 
 
 def abort_offsets(*of: str) -> tuple[Step, ...]:
-    """The steps that end offset commits which hang, and set what is lacking of other kinds."""
+    """The steps that end offset commits which hang, and set what is lacking of other kinds.
+
+    A group whose commit was to be aborted goes on from the offset that it has.
+    """
     kinds = (BLOCKED, *of)
     ends = end_steps(
         "In __consumer_offsets: check that the transaction is still open, and abort it",
@@ -74,5 +79,5 @@ def abort_offsets(*of: str) -> tuple[Step, ...]:
     return (
         stop_groups(*kinds)._replace(ended_by=ABORTED),
         *(step._replace(offsets=True) for step in ending),
-        set_groups(*kinds)._replace(ended_by=ABORTED),
+        set_groups(*kinds)._replace(ended_by=MAY_BE_COMMITTED),
     )

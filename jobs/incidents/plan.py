@@ -33,13 +33,17 @@ class Place(NamedTuple):
 
 
 class Commit(NamedTuple):
-    """A commit of a group that is affected itself: what commands that set its offset name."""
+    """A commit of a group that is affected itself: what commands that set its offset name.
+
+    `ended_by`: that of the place it is in, null where it is not one of records_blocked.
+    """
 
     kind: str
     group: str
     topic: str
     partition: int
     committed_offset: int
+    ended_by: str | None = None
 
 
 def plan(
@@ -87,9 +91,11 @@ def _names(template: str) -> set[str]:
 
 def _is_about(step: Step, place: Place) -> bool:
     of_topic = step.offsets in (None, place.topic == OFFSETS_TOPIC)
-    asked = place.kind == BLOCKED and bool(step.ended_by)
-    ends_so = not asked or place.ended_by in step.ended_by
-    return of_topic and ends_so and (not step.of or place.kind in step.of)
+    return of_topic and (not step.of or place.kind in step.of) and _ends_so(step, place)
+
+
+def _ends_so(step: Step, one: Place | Commit) -> bool:
+    return one.kind != BLOCKED or not step.ended_by or one.ended_by in step.ended_by
 
 
 def _commands(step: Step, places: Sequence[Place], commits: Sequence[Commit]) -> list[str]:
@@ -103,9 +109,18 @@ def _commands(step: Step, places: Sequence[Place], commits: Sequence[Commit]) ->
         return [step.command]
     mine: Sequence[Place | Commit] = places
     if "group" in _names(step.command):
-        mine = [one for one in commits if one.kind in step.of]
+        mine = _furthest([one for one in commits if one.kind in step.of and _ends_so(step, one)])
     filled = [_filled(step.command, one) for one in mine]
     return list(dict.fromkeys(filled))
+
+
+def _furthest(commits: Sequence[Commit]) -> list[Commit]:
+    """Of several commits of a group and partition the furthest: it is set once."""
+    found: dict[tuple[str, str, int], Commit] = {}
+    for one in commits:
+        place = (one.group, one.topic, one.partition)
+        found[place] = max(found.get(place, one), one, key=lambda each: each.committed_offset)
+    return list(found.values())
 
 
 def _filled(command: str, place: Place | Commit) -> str:

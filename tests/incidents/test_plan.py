@@ -89,7 +89,7 @@ def test_names_are_quoted_for_a_shell() -> None:
 
 
 OFFSETS = "__consumer_offsets"
-WAITING = Commit("records_blocked", "billing", "orders", 0, 5)
+WAITING = Commit("records_blocked", "billing", "orders", 0, 5, "save_and_abort")
 
 
 def text_of(steps: list[dict[str, Any]]) -> str:
@@ -98,7 +98,8 @@ def text_of(steps: list[dict[str, Any]]) -> str:
 
 @pytest.mark.parametrize("name", ["skipped_markers", "late_write"])
 def test_offsets_that_hang_are_aborted_and_then_set_and_never_written(name: str) -> None:
-    told = plan(BY_NAME[name], [blocked(7, OFFSETS)], [WAITING])
+    may_be_committed = blocked(7, OFFSETS, "save_and_abort")
+    told = plan(BY_NAME[name], [may_be_committed], [WAITING])
     stop, abort, after = told[:3]
     assert stop["command"].endswith("--group billing --describe --members")
     assert f"abort --topic {OFFSETS} --partition 7 --start-offset 480" in abort["command"]
@@ -109,6 +110,28 @@ def test_offsets_that_hang_are_aborted_and_then_set_and_never_written(name: str)
     assert "save its records" not in text_of(told)
     of_clients = plan(BY_NAME[name], [blocked(7)], [WAITING])
     assert "group" not in text_of(of_clients[:1]) and "save" in text_of(of_clients[:1])
+
+
+def test_a_group_whose_commit_was_to_be_aborted_stays_where_it_is() -> None:
+    lacking = WAITING._replace(ended_by="abort")
+    told = text_of(plan(BY_NAME["skipped_markers"], [blocked(7, OFFSETS)], [lacking]))
+    assert f"abort --topic {OFFSETS} --partition 7 " in told and "--to-offset" not in told
+
+
+@pytest.mark.parametrize("other", ["abort", "running", "decided"])
+def test_only_groups_of_what_a_step_ends_are_named_in_it(other: str) -> None:
+    places = [blocked(7, OFFSETS, "save_and_abort"), blocked(8, OFFSETS, other)]
+    healthy = Commit("records_blocked", "healthy", "orders", 0, 9, other)
+    told = plan(BY_NAME["skipped_markers"], places, [WAITING, healthy])
+    set_to = [one["command"] for one in told if "--to-offset" in (one["command"] or "")]
+    assert len(set_to) == 1 and "--group billing" in set_to[0] and "healthy" not in set_to[0]
+    assert ("--group healthy --describe" in commands(told)) == (other == "abort")
+
+
+def test_a_group_is_set_once_to_the_furthest_of_its_commits() -> None:
+    further = WAITING._replace(committed_offset=8)
+    told = plan(BY_NAME["late_write"], [blocked(7, OFFSETS, "save_and_abort")], [further, WAITING])
+    assert commands(told).count("--to-offset 8 ") == 1 and "--to-offset 5 " not in commands(told)
 
 
 @pytest.mark.parametrize("name", ["operator_abort", "skipped_markers"])
