@@ -74,6 +74,7 @@ def _blocked(placed: DataFrame, known: Known, kept: Kept) -> DataFrame:
             F.min_by("w.incident", "w.first").alias("incident"),
             F.max("w.owes_commit").alias("owes_commit"),
             F.max("w.owes_abort").alias("owes_abort"),
+            F.max("w.late_of_abort").alias("late_of_abort"),
         )
     )
     rows = kept.keep(
@@ -119,7 +120,7 @@ def _unended(placed: DataFrame) -> DataFrame:
     """Proven findings that data lie open which nothing will end, or not as it was decided.
 
     Columns: PLACE, producer_id, incident, first and last (offsets), owes_commit and owes_abort (a
-    decision of that outcome lacks its marker).
+    decision of that outcome lacks its marker), late_of_abort (see `is_decided_abort`).
     """
     unmarked = F.col("label") == MISSING_MARKER
     found = placed.filter(F.col("label").isin(*UNENDED) & (F.col("verdict") == VIOLATION))
@@ -131,11 +132,13 @@ def _unended(placed: DataFrame) -> DataFrame:
         F.coalesce("offset_last", "offset_first").alias("last"),
         (unmarked & F.col("decided_commit")).alias("owes_commit"),
         (unmarked & ~F.col("decided_commit")).alias("owes_abort"),
+        (F.col("came_late") == "ABORT").alias("late_of_abort"),
     )
 
 
 def _ended_by() -> Column:
-    number = ending("coordinator", "lso_producer_epoch", F.col("owes_commit"), F.col("owes_abort"))
+    proven = [F.col(name) for name in ("owes_commit", "owes_abort", "late_of_abort")]
+    number = ending("coordinator", "lso_producer_epoch", *proven)
     return F.element_at(F.array(*map(F.lit, NAMES)), number.cast("int") + 1)
 
 

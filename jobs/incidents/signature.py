@@ -23,6 +23,8 @@ DIVERGED = "replica_divergence"
 DIVERGED_CLEANED = f"{DIVERGED}/cleaned"
 # One where both batches have one leader epoch: no election parted the copies.
 DIVERGED_ALIKE = f"{DIVERGED}/alike"
+# What proves a cause as a code does: a finding about data behind the end of their own transaction.
+CAME_LATE = "came_late"
 CLEANED_DATA = "cleaned_data_without_marker"
 OPEN_DATA = "open_data_of_completed_transaction"
 # Data of a partition that no record of the coordinator lists; and a marker of it there.

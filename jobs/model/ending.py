@@ -73,11 +73,12 @@ def ending(
     epoch: str,
     owes_commit: Column | None = None,
     owes_abort: Column | None = None,
+    late_of_abort: Column | None = None,
 ) -> Column:
     """What ends the open data of a row: a number of `udfs.rules.ending`.
 
-    `epoch`: the column with the highest epoch of the data; for `owes_commit` and `owes_abort` see
-    `is_decided_abort`, null where nothing is owed.
+    `epoch`: the column with the highest epoch of the data; for the others see `is_decided_abort`,
+    null where nothing is owed, or known.
     """
     state = F.col(f"{coordinator}.state")
     raised = F.col(f"{coordinator}.producer_epoch") - F.col(epoch)
@@ -85,7 +86,9 @@ def ending(
     aborted = is_decided_abort(
         surely(no if owes_commit is None else owes_commit),
         surely(no if owes_abort is None else owes_abort),
+        surely(no if late_of_abort is None else late_of_abort),
         surely(state.isin(*named(COMPLETE_ABORT))),
+        F.coalesce(F.col(f"{coordinator}.client_transaction_version"), F.lit(0)),
         F.coalesce(raised, F.lit(0)),
     )
     number: Column = ended_by(
@@ -101,7 +104,12 @@ def covers(owner: Row | None, place: str) -> bool:
 
 
 def ending_of(
-    owner: Row | None, place: str, epoch: int, owes_commit: bool, owes_abort: bool
+    owner: Row | None,
+    place: str,
+    epoch: int,
+    owes_commit: bool,
+    owes_abort: bool,
+    late_of_abort: bool,
 ) -> int:
     """`ending` of open data with that highest epoch; `owner`: row of coordinator_txn, or None."""
     state = None if owner is None else owner["state"]
@@ -109,7 +117,9 @@ def ending_of(
     aborted = is_decided_abort(
         np.bool_(owes_commit),
         np.bool_(owes_abort),
+        np.bool_(late_of_abort),
         np.bool_(state in named(COMPLETE_ABORT)),
+        np.int64(0 if owner is None else owner["client_transaction_version"] or 0),
         np.int64(raised),
     )
     return int(ended_by(np.bool_(covers(owner, place)), np.bool_(state in PREPARED), aborted))

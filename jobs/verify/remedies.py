@@ -18,7 +18,8 @@ from udfs.rules.ending import DECIDED, RUNNING, SAVE_AND_ABORT
 
 def end_open_data() -> Column:
     """Ends the open transaction of a row of the context `transaction`, as in `explain`."""
-    ended_by = ending("coordinator", "highest_epoch")
+    late_of_abort = F.col("came_late") & ~F.col("opening_marker.commit")
+    ended_by = ending("coordinator", "highest_epoch", late_of_abort=late_of_abort)
     abort = _abort_command()
     return (
         F.when(ended_by == DECIDED, F.lit(DO_NOT_DECIDED))

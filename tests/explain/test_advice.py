@@ -106,6 +106,7 @@ def test_open_data_are_ended_in_one_way_whoever_advises(one: Advised, told: Told
     for row in told.findings:
         if row.topic == case.topic and row.code in CHECKS and row.verdict == "violation":
             assert bool(_aborts(row.remedy, case.topic)) == to_abort, row.remedy
+            assert not to_abort or saves == ("read_uncommitted" in row.remedy), row.remedy
 
 
 def test_each_way_has_its_twin() -> None:
