@@ -47,7 +47,8 @@ class Situation:
     `here`, `elsewhere`: findings in the partition, and about the holder's producer id in others;
     the first ones, `here_in_all` and `elsewhere_in_all` how many there are. `knows_topic_ids`: the
     brokers store topic ids, so they are 2.8 or newer. `dumped`: whether the dump has a coordinator
-    log. `as_of_ms`: the moment that ages refer to.
+    log. `as_of_ms`: the moment that ages refer to. `blocking`: rows of
+    the table consequence about open transactions of this copy that nothing will end.
     """
 
     audit_id: str
@@ -64,6 +65,7 @@ class Situation:
     elsewhere_in_all: int = 0
     knows_topic_ids: bool = False
     dumped: bool = True
+    blocking: tuple[Row, ...] = ()
 
     @property
     def name(self) -> str:
@@ -93,6 +95,17 @@ class Situation:
     def proven(self, *codes: str) -> list[Row]:
         """Those that are violations."""
         return [row for row in self.findings(*codes) if row["verdict"] == "violation"]
+
+    @property
+    def others(self) -> list[Row]:
+        """Of `blocking` those that are about other transactions than the holder."""
+        held_by = self.state["lso_producer_id"]
+        return [row for row in self.blocking if row["producer_id"] != held_by]
+
+    @property
+    def two_phase_commit(self) -> bool:
+        """Whether the last record of the coordinator is of two-phase commit."""
+        return self.owner is not None and self.owner["timeout_ms"] == TWO_PHASE_COMMIT_TIMEOUT
 
     @property
     def covered(self) -> bool:
@@ -134,7 +147,7 @@ def what_holds(given: Situation) -> str:
     ):
         if given.proven(*codes):
             return holds
-    if owner is not None and owner["timeout_ms"] == TWO_PHASE_COMMIT_TIMEOUT:
+    if given.two_phase_commit:
         return TWO_PHASE_COMMIT
     if given.findings(*UNENDED):
         return MAY_HANG
@@ -147,7 +160,7 @@ def _of_listed(given: Situation) -> str:
         return PREPARE_PENDING
     if given.proven(*UNENDED):
         return JOINED
-    if given.owner is not None and given.owner["timeout_ms"] == TWO_PHASE_COMMIT_TIMEOUT:
+    if given.two_phase_commit:
         return TWO_PHASE_COMMIT
     if given.findings(*UNENDED):
         return MAY_HANG

@@ -7,6 +7,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.incidents.assign import PLACE, VIOLATION
+from jobs.incidents.copies import read_copies
 from jobs.incidents.known import Known, shaped
 from jobs.incidents.lost import lost
 from jobs.incidents.misdecided import misdecided
@@ -43,20 +44,13 @@ def consequences(placed: DataFrame, labels: Collection[str], known: Known, kept:
 
 
 def _blocked(placed: DataFrame, known: Known, kept: Kept) -> DataFrame:
-    """Offsets behind a last stable offset that a transaction of the incident holds.
+    """Offsets behind an open transaction that nothing ends, or not as it was decided.
 
-    Only where a proven finding is about that transaction itself, and in the copy that consumers
-    read. `records` are all data there, of every producer: consumers at read_committed get none of
-    them. `ended_by`: see `jobs.model.ending`.
+    A row a transaction: only where a proven finding is about itself, and in the copy that consumers
+    read. `records` are all data behind the first of a copy, of every producer: consumers at
+    read_committed get none of them. `ended_by`: see `jobs.model.ending`.
     """
-    end = F.coalesce("high_watermark", "log_end_offset")
-    waiting = (
-        known.states.drop("records")
-        .withColumn("end", end)
-        .filter(F.col("lso_producer_id").isNotNull() & (F.col("last_stable_offset") < F.col("end")))
-        .join(small(_read(known)), on="partition_index", how="left_semi")
-        .alias("s")
-    )
+    waiting = _waiting(known).alias("s")
     owned = known.owners.select(
         F.col("producer_id").alias("owned"), F.struct("*").alias("coordinator")
     )
@@ -66,10 +60,10 @@ def _blocked(placed: DataFrame, known: Known, kept: Kept) -> DataFrame:
             F.col("s.broker").eqNullSafe(F.col("w.broker"))
             & (F.col("s.topic") == F.col("w.topic"))
             & (F.col("s.partition") == F.col("w.partition"))
-            & (F.col("s.lso_producer_id") == F.col("w.producer_id"))
-            & (F.col("w.last") >= F.col("s.lso_first_offset")),
+            & (F.col("s.producer_id") == F.col("w.producer_id"))
+            & (F.col("w.last") >= F.col("s.start_offset")),
         )
-        .groupBy("s.partition_index")
+        .groupBy("s.partition_index", "s.producer_id")
         .agg(
             F.min_by("w.incident", "w.first").alias("incident"),
             F.max("w.owes_commit").alias("owes_commit"),
@@ -78,42 +72,49 @@ def _blocked(placed: DataFrame, known: Known, kept: Kept) -> DataFrame:
         )
     )
     rows = kept.keep(
-        waiting.join(small(mine), on="partition_index")
-        .join(small(owned), on=F.col("lso_producer_id") == F.col("owned"), how="left")
+        waiting.join(small(mine), on=["partition_index", "producer_id"])
+        .join(small(owned), on=F.col("producer_id") == F.col("owned"), how="left")
         .withColumn("ended_by", _ended_by())
         .withColumn("older_epoch", _older_epoch())
+        .withColumn("foremost", F.min("first_offset").over(Window.partitionBy("partition_index")))
         .drop("coordinator", "owned")
     )
+    is_first = F.col("first_offset") == F.col("foremost")
     return shaped(
         rows.join(small(_records_behind(rows, known)), on="partition_index", how="left"),
         F.lit(BLOCKED),
-        first_offset=F.col("last_stable_offset"),
         last_offset=F.col("end") - 1,
-        since_ms=F.col("lso_since_ms"),
+        records=F.when(is_first, F.col("records")),
         provable=F.lit(True),
-        producer_id=F.col("lso_producer_id"),
-        producer_epoch=F.col("lso_producer_epoch"),
-        start_offset=F.col("lso_first_offset"),
         coordinator_epoch=F.col("older_epoch"),
     )
 
 
-def _read(known: Known) -> DataFrame:
-    """partition_index of the copies that reach furthest: that of the leader, and those like it.
+def _waiting(known: Known) -> DataFrame:
+    """Open transactions in the copies that consumers read, with data behind their first offset.
 
-    Nobody waits for what a follower lacks, or for what an old leader has beside its successor.
+    Columns: partition_index, PLACE, producer_id, producer_epoch, since_ms, first_offset (what lies
+    below the log start nobody reads), start_offset, end (exclusive), marker_coordinator_epoch.
     """
-    newest = known.splits.groupBy("partition_index").agg(
-        F.max("final_leader_epoch").alias("leader_epoch")
+    copies = known.states.select(
+        "partition_index",
+        *PLACE,
+        "log_start_offset",
+        F.coalesce("high_watermark", "log_end_offset").alias("end"),
+    ).join(small(read_copies(known.info, known.splits)), on="partition_index", how="left_semi")
+    return (
+        known.open.select(
+            "partition_index",
+            "producer_id",
+            F.col("highest_epoch").alias("producer_epoch"),
+            F.col("first_timestamp").alias("since_ms"),
+            F.col("first_offset").alias("start_offset"),
+            F.col("coordinator_epoch").alias("marker_coordinator_epoch"),
+        )
+        .join(small(copies), on="partition_index")
+        .withColumn("first_offset", F.greatest("start_offset", "log_start_offset"))
+        .filter(F.col("first_offset") < F.col("end"))
     )
-    reach = F.struct(F.coalesce("leader_epoch", F.lit(-1)), F.col("log_end_offset"))
-    place = ("cluster_id", "topic", "partition")
-    copies = known.info.select("partition_index", *place, "log_end_offset").join(
-        small(newest), on="partition_index", how="left"
-    )
-    furthest = F.max(reach).over(Window.partitionBy(*place))
-    compared = copies.select("partition_index", (reach == furthest).alias("is_furthest"))
-    return compared.filter("is_furthest").select("partition_index")
 
 
 def _unended(placed: DataFrame) -> DataFrame:
@@ -138,21 +139,20 @@ def _unended(placed: DataFrame) -> DataFrame:
 
 def _ended_by() -> Column:
     proven = [F.col(name) for name in ("owes_commit", "owes_abort", "late_of_abort")]
-    number = ending("coordinator", "lso_producer_epoch", *proven)
+    number = ending("coordinator", "producer_epoch", *proven)
     return F.element_at(F.array(*map(F.lit, NAMES)), number.cast("int") + 1)
 
 
 def _older_epoch() -> Column:
     version = F.col("coordinator.client_transaction_version")
-    return older_epoch(version, F.col("lso_coordinator_epoch"))
+    return older_epoch(version, F.col("marker_coordinator_epoch"))
 
 
 def _records_behind(rows: DataFrame, known: Known) -> DataFrame:
-    """partition_index and records between the last stable offset and the end."""
-    asked = rows.select("partition_index", "last_stable_offset", "end").collect()
+    """partition_index and records between the first row of a copy and the end."""
+    asked = rows.select("partition_index", "foremost", "end").distinct().collect()
     ranges = {
-        row.partition_index: Between(row.last_stable_offset, row.end, transactional=True)
-        for row in asked
+        row.partition_index: Between(row.foremost, row.end, transactional=True) for row in asked
     }
     return known.between(ranges).groupBy("partition_index").agg(F.sum("records").alias("records"))
 

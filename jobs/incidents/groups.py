@@ -1,11 +1,13 @@
 """Groups whose committed offsets lie in or beyond an affected range, or are affected themselves."""
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.incidents.assign import PLACE
+from jobs.incidents.copies import read_copies
 from jobs.incidents.known import Known
 from jobs.incidents.lost import LOSSES
+from jobs.incidents.misdecided import VISIBLE
 from jobs.incidents.signature import BLOCKED
 from jobs.spark.joins import small
 from jobs.spark.local import local_frame
@@ -27,23 +29,24 @@ RANGES = (
 )
 
 
-def furthest_offsets(info: DataFrame) -> DataFrame:
-    """partition_index: the copy of each partition of `__consumer_offsets` that reaches furthest."""
-    offsets = info.filter(F.col("topic") == OFFSETS_TOPIC)
-    furthest = Window.partitionBy("topic", "partition").orderBy(
-        F.desc("log_end_offset"), "partition_index"
+def furthest_offsets(info: DataFrame, splits: DataFrame) -> DataFrame:
+    """partition_index: the copy of each partition of `__consumer_offsets` that clients read."""
+    place = ("cluster_id", "topic", "partition")
+    offsets = info.filter(F.col("topic") == OFFSETS_TOPIC).select("partition_index", *place)
+    read = offsets.join(small(read_copies(info, splits)), on="partition_index", how="left_semi")
+    return (
+        read.groupBy(*place)
+        .agg(F.min("partition_index").alias("partition_index"))
+        .select("partition_index")
     )
-    chosen = offsets.withColumn("turn", F.row_number().over(furthest)).filter("turn = 1")
-    return chosen.select("partition_index")
 
 
-def newest_offsets(commits: DataFrame, info: DataFrame) -> DataFrame:
+def newest_offsets(commits: DataFrame, copies: DataFrame) -> DataFrame:
     """The newest committed offset a group and partition: KEY, committed_offset; no tombstones.
 
-    `commits`: `Decoded.effective_commits`. Of several copies of a partition of
-    `__consumer_offsets` the one that reaches furthest is asked.
+    `commits`: `Decoded.effective_commits`; `copies`: `furthest_offsets`.
     """
-    mine = commits.join(small(furthest_offsets(info)), on="partition_index")
+    mine = commits.join(small(copies), on="partition_index")
     newest = F.max(F.struct("commit.effective_offset", "commit.committed_offset"))
     return (
         mine.groupBy(*KEY)
@@ -58,8 +61,9 @@ def own_commits(consequences: DataFrame, known: Known, newest: DataFrame) -> Dat
 
     Columns of AFFECTED_GROUP without audit_id, `ended_by` of the consequence, and `behind`: the
     group has no commit that took effect with this offset or a later one, and no other commit may
-    be meant. `newest`: see `newest_offsets`. What blocks is the commit of the transaction that the
-    consequence names: a group gets its offsets with its own marker, whatever is open in front.
+    be meant; of one that was to be aborted and is visible: it is the newest of the group. `newest`:
+    see `newest_offsets`. What blocks is the commit of the transaction that the consequence names: a
+    group gets its offsets with its own marker, whatever is open in front.
     """
     place = small(known.info.select("partition_index", *PLACE)).alias("p")
     mine = consequences.filter(
@@ -96,11 +100,13 @@ def own_commits(consequences: DataFrame, known: Known, newest: DataFrame) -> Dat
         F.bool_and("provable").alias("provable"),
     )
     reached = newest.withColumnRenamed("committed_offset", "newest")
-    # The copy that was cut off is often the longer one: its newest commit is what was lost.
     ahead = F.coalesce(F.col("newest") < F.col("committed_offset"), F.lit(True))
     # Of several that are open, or were ended by one marker, some may be of aborted transactions.
     one_decision = F.col("provable") & ((F.col("kind") != BLOCKED) | (F.col("commits") == 1))
-    behind = F.col("kind").isin(*LOSSES) | (ahead & one_decision)
+    # What took effect though it was to be aborted is wrong as long as nothing came after it.
+    stands = F.col("newest") == F.col("committed_offset")
+    lacks = ahead & (F.col("kind").isin(*LOSSES) | one_decision)
+    behind = F.when(F.col("kind") == VISIBLE, stands).otherwise(lacks)
     return (
         last.join(reached, on=[*KEY], how="left")
         .select("*", "commit.*")

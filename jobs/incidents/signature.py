@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from jobs.model.commands import ABORT_BY_START, DESCRIBE_PRODUCERS
-from jobs.model.ending import DO_NOT_DECIDED, DO_NOT_RUNNING, FOREIGN, SAVE_FIRST, UNCHANGED
+from jobs.model.ending import (
+    DO_NOT_DECIDED,
+    DO_NOT_RUNNING,
+    FOREIGN,
+    FOREIGN_DECIDED,
+    SAVE_FIRST,
+    UNCHANGED,
+)
 
 # The consequence that offsets wait behind a last stable offset.
 BLOCKED = "records_blocked"
@@ -86,7 +93,7 @@ def end_steps(what: str, cannot: str) -> tuple[Step, ...]:
     blocked = (BLOCKED,)
     return (
         Step(
-            _sentences(DO_NOT_DECIDED),
+            _sentences(DO_NOT_DECIDED, FOREIGN_DECIDED),
             command=DESCRIBE_PRODUCERS,
             check="the last stable offset of the partition advances with that marker",
             of=blocked,

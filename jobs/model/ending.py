@@ -40,17 +40,37 @@ DO_NOT_RUNNING = (
     "hand drops its records, too, and its producer can still commit without them. Its own marker "
     "ends all of these records."
 )
+# What a decided marker does to records that are not its own.
+FOREIGN_DECIDED = (
+    "Records in front that were to be aborted become visible if that marker is a COMMIT. Those "
+    "that were committed become invisible if it is an ABORT: save them (isolation.level="
+    "read_uncommitted), and produce them again when it is there."
+)
 # What the marker of the running transaction does to those that are not its own.
 FOREIGN = (
     "Records in front that were to be aborted become visible with its COMMIT. If that must not be, "
     "stop the producer and start it again with its transactional id: its coordinator then aborts "
-    "the transaction. Save records in front that were committed, or may have been "
-    "(isolation.level=read_uncommitted): its ABORT drops them, and its COMMIT delivers them."
+    "the transaction. Not one of two-phase commit, which has no timeout: ask its owner. Save "
+    "records in front that were committed, or may have been (isolation.level=read_uncommitted): "
+    "its ABORT drops them, and its COMMIT delivers them."
 )
 SAVE_FIRST = (
     "First save its records (they can be read with isolation.level=read_uncommitted): they were "
     "committed, or may have been, and no tool can write a COMMIT marker. The producer's next "
     "COMMIT in this partition delivers them, too; an abort drops them."
+)
+# The same of offset commits: their records are of no use to anybody, but their groups wait.
+OFFSETS_FIRST = (
+    "Stop all members of the groups whose offsets are pending here, and note these offsets: the "
+    "abort drops them."
+)
+OFFSETS_SET = (
+    "They were committed, or may have been: where the output of the transaction is committed, and "
+    "the group's offset is lower, set the group to its pending offset before you start it again. "
+    "Else it processes that input a second time."
+)
+OFFSETS_ABORTED = (
+    "Start the groups again: they go on from the offsets that they have, as the output was aborted."
 )
 UNCHANGED = (
     "describe-producers lists the transaction with this start offset and producer id, and describe "

@@ -30,7 +30,12 @@ from jobs.verify.conditions import (
     marker_gone_with_the_head,
     unstable_tail,
 )
-from jobs.verify.contexts.open_transaction import end_may_be_lost, ended_before, is_decided, is_unended
+from jobs.verify.contexts.open_transaction import (
+    end_may_be_lost,
+    ended_before,
+    is_decided,
+    is_unended,
+)
 from jobs.verify.remedies import end_open_data
 from jobs.verify.verdict import (
     DUMP_BEFORE_EVENT,
