@@ -93,8 +93,9 @@ CONSEQUENCE = table(
     long("start_offset", "its own first offset, which may lie below the log start"),
     integer(
         "coordinator_epoch",
-        "for its abort on brokers before 3.0; null where all brokers are 4.0 or newer",
+        "for its abort on brokers before 2.8; null where all brokers are 4.0 or newer",
     ),
+    string("transactional_id", "its transactional id, if the coordinator's log has it"),
 )
 
 AFFECTED_GROUP = table(
@@ -104,8 +105,11 @@ AFFECTED_GROUP = table(
     string("topic", "topic name"),
     integer("partition", "partition number"),
     string("kind", "kind of the consequence; derived_records for a range of the table affected"),
-    long("first_offset", "first affected offset, inclusive"),
-    long("last_offset", "last affected offset, inclusive"),
+    long(
+        "first_offset",
+        "first affected offset, inclusive; where position is own, one of __consumer_offsets",
+    ),
+    long("last_offset", "last affected offset, inclusive; the same"),
     long("committed_offset", "newest offset that the group committed there"),
     string(
         "position",

@@ -26,6 +26,7 @@ from jobs.explain.situation import (
 )
 from jobs.explain.words import printable
 from jobs.model import commands
+from jobs.model.commands import FOR_OLDER
 from jobs.model.ending import (
     DO_NOT_DECIDED,
     DO_NOT_RUNNING,
@@ -72,8 +73,8 @@ def _abort_commands(given: Situation, values: Row) -> list[str]:
     if values["coordinator_epoch"] is None:
         return [newer]
     older = _command(given, commands.ABORT_BY_PRODUCER, **values)
-    of_newer = ["On brokers of 3.0 and newer:", newer]
-    of_older = ["On older brokers:", older]
+    of_newer = ["On brokers of 2.8 and newer:", newer]
+    of_older = [f"{FOR_OLDER[0].upper()}{FOR_OLDER[1:]}:", older]
     return of_newer + of_older if given.knows_topic_ids else of_older + of_newer
 
 

@@ -75,6 +75,7 @@ def _blocked(placed: DataFrame, known: Known, kept: Kept) -> DataFrame:
         waiting.join(small(mine), on=["partition_index", "producer_id"])
         .join(small(owned), on=F.col("producer_id") == F.col("owned"), how="left")
         .withColumn("ended_by", _ended_by())
+        .withColumn("transactional_id", F.col("coordinator.transactional_id"))
         .withColumn("older_epoch", _older_epoch())
         .withColumn("foremost", F.min("first_offset").over(Window.partitionBy("partition_index")))
         .drop("coordinator", "owned")
@@ -102,14 +103,17 @@ def _waiting(known: Known) -> DataFrame:
         "log_start_offset",
         F.coalesce("high_watermark", "log_end_offset").alias("end"),
     ).join(small(read_copies(known.info, known.splits)), on="partition_index", how="left_semi")
+    # What lies below the log start a snapshot has, too.
+    one = F.struct("first_offset", "highest_epoch", "first_timestamp", "coordinator_epoch")
+    once = known.open.groupBy("partition_index", "producer_id").agg(F.min(one).alias("one"))
     return (
-        known.open.select(
+        once.select(
             "partition_index",
             "producer_id",
-            F.col("highest_epoch").alias("producer_epoch"),
-            F.col("first_timestamp").alias("since_ms"),
-            F.col("first_offset").alias("start_offset"),
-            F.col("coordinator_epoch").alias("marker_coordinator_epoch"),
+            F.col("one.highest_epoch").alias("producer_epoch"),
+            F.col("one.first_timestamp").alias("since_ms"),
+            F.col("one.first_offset").alias("start_offset"),
+            F.col("one.coordinator_epoch").alias("marker_coordinator_epoch"),
         )
         .join(small(copies), on="partition_index")
         .withColumn("first_offset", F.greatest("start_offset", "log_start_offset"))

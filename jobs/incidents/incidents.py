@@ -49,7 +49,7 @@ NOT_EXPLAINED = Signature(
 )
 MOST_NAMED = 5
 # Columns of a consequence about an open transaction that blocks, beside its producer id.
-HOLDER = ("ended_by", "producer_epoch", "start_offset", "coordinator_epoch")
+HOLDER = ("ended_by", "producer_epoch", "start_offset", "coordinator_epoch", "transactional_id")
 
 
 @dataclass(frozen=True)

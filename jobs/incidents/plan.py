@@ -3,13 +3,18 @@
 Nothing is ever executed. Pure: plain values in, plain values out.
 """
 
-import shlex
 from collections.abc import Collection, Mapping, Sequence
 from string import Formatter
 from typing import Any, NamedTuple
 
 from jobs.incidents.signature import BLOCKED, Signature, Step
-from jobs.model.commands import ABORT_BY_PRODUCER, ABORT_BY_START
+from jobs.model.commands import (
+    ABORT_BY_PRODUCER,
+    ABORT_BY_START,
+    DESCRIBE_TRANSACTION,
+    FOR_OLDER,
+    quoted,
+)
 from schemas.topics import OFFSETS_TOPIC
 
 # A plan names so many places of a step; the table consequence has all.
@@ -30,6 +35,7 @@ class Place(NamedTuple):
     producer_epoch: int | None = None
     start_offset: int | None = None
     coordinator_epoch: int | None = None
+    transactional_id: str | None = None
 
 
 class Commit(NamedTuple):
@@ -132,13 +138,15 @@ def _filled(command: str, place: Place | Commit) -> str:
         return command.format(**_quoted(place._asdict()))
     values = _quoted(place._asdict() | {"first_offset": place.start_offset})
     of_whom = "# that is producer {producer_id}, epoch {producer_epoch}"
+    if place.transactional_id is not None:
+        of_whom += f": {DESCRIBE_TRANSACTION}"
     if place.coordinator_epoch is not None:
-        of_whom += f"; on brokers before 3.0: {ABORT_BY_PRODUCER}"
+        of_whom += f"\n# {FOR_OLDER}: {ABORT_BY_PRODUCER}"
     return f"{command}\n{of_whom}".format(**values)
 
 
 def _quoted(values: Mapping[str, Any]) -> dict[str, str]:
-    return {name: shlex.quote(str(value)) for name, value in values.items()}
+    return {name: quoted(value) for name, value in values.items()}
 
 
 def _general(text: str | None) -> str | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-from jobs.model.commands import ABORT_BY_START, DESCRIBE_PRODUCERS
+from jobs.model.commands import ABORT_BY_START, DESCRIBE_PRODUCERS, EXPORT_OPEN
 from jobs.model.ending import (
     DO_NOT_DECIDED,
     DO_NOT_RUNNING,
@@ -108,7 +108,11 @@ def end_steps(what: str, cannot: str) -> tuple[Step, ...]:
         ),
         Step(
             _sentences(SAVE_FIRST),
-            check="the saved records are those of the producer from the start offset on",
+            command=EXPORT_OPEN,
+            check=(
+                "by producer_id and producer_epoch the table record has those of the producer from "
+                "the start offset on; others lie between them"
+            ),
             of=blocked,
             ended_by=("save_and_abort",),
         ),

@@ -74,7 +74,9 @@ OFFSETS_ABORTED = (
 )
 UNCHANGED = (
     "describe-producers lists the transaction with this start offset and producer id, and describe "
-    "shows no transaction of its transactional id that is Ongoing or prepared with this partition"
+    "shows no transaction of its transactional id that is Ongoing or prepared with this partition "
+    "(brokers before 3.0 cannot describe: there the last record of the id in __transaction_state, "
+    "by kafka-dump-log.sh --transaction-log-decoder, is not)"
 )
 
 

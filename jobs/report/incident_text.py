@@ -68,7 +68,8 @@ def _range(row: Consequence) -> str:
     numbers = [
         f"{number:,} {noun}"
         for number, noun in ((row.records, "records"), (row.transactions, "transactions"))
-        if number is not None
+        # The other ranges of a transaction count none.
+        if number is not None and (number or noun == "records")
     ]
     return ": ".join([row.kind, ", ".join([place, *numbers])])
 

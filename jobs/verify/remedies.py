@@ -3,7 +3,7 @@
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from jobs.model.commands import ABORT_BY_PRODUCER, ABORT_BY_START, DESCRIBE_PRODUCERS
+from jobs.model.commands import ABORT_BY_PRODUCER, ABORT_BY_START, DESCRIBE_PRODUCERS, FOR_OLDER
 from jobs.model.ending import (
     DO_NOT_DECIDED,
     DO_NOT_RUNNING,
@@ -43,7 +43,7 @@ def _abort_command() -> Column:
         F.col("coordinator.client_transaction_version"), F.col("opening_marker.coordinator_epoch")
     )
     older = text(
-        "; on brokers older than 3.0: " + ABORT_BY_PRODUCER,
+        f"; {FOR_OLDER}: " + ABORT_BY_PRODUCER,
         topic="topic",
         partition="partition",
         producer_id="producer_id",

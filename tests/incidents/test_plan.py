@@ -6,6 +6,7 @@ import pytest
 
 from jobs.incidents.catalogue import SIGNATURES
 from jobs.incidents.plan import MOST_PLACES, Commit, Place, plan
+from jobs.model.commands import FOR_OLDER
 
 BY_NAME = {signature.name: signature for signature in SIGNATURES}
 
@@ -28,7 +29,8 @@ def test_each_blocked_partition_has_its_command_with_the_holders_own_first_offse
     older = "--producer-id 12 --producer-epoch 10 --coordinator-epoch 4"
     assert steps[0]["command"].splitlines() == [
         tool.format(0) + "--start-offset 480",
-        f"{whose}; on brokers before 3.0: {tool.format(0)}{older}",
+        whose,
+        f"# {FOR_OLDER}: {tool.format(0)}{older}",
         tool.format(2) + "--start-offset 480",
         whose,
     ]
@@ -79,8 +81,20 @@ def test_what_the_new_leader_waits_for_is_aborted_where_there_is_any() -> None:
 def test_many_places_are_cut_and_counted() -> None:
     places = [blocked(n) for n in range(MOST_PLACES + 5)]
     lines = plan(BY_NAME["late_write"], places)[0]["command"].splitlines()
-    assert len(lines) == 2 * MOST_PLACES + 1
+    assert len(lines) == 3 * MOST_PLACES + 1
     assert "5 more" in lines[-1]
+
+
+def test_an_abort_has_the_id_that_is_to_be_described_first() -> None:
+    (step, *_) = plan(BY_NAME["late_write"], [blocked(0)._replace(transactional_id="my id")])
+    assert " describe --transactional-id 'my id'" in step["command"]
+
+
+def test_a_name_that_a_terminal_does_not_show_stays_on_its_line() -> None:
+    waiting = WAITING._replace(group="a\n\x1b[2J'\u202eb")
+    told = plan(BY_NAME["late_write"], [blocked(7, OFFSETS, "save_and_abort")], [waiting])
+    (line,) = [one for one in commands(told).splitlines() if "--members" in one]
+    assert "--group $'a\\x0a\\x1b[2J\\x27\\xe2\\x80\\xaeb' " in line and line.isprintable()
 
 
 def test_names_are_quoted_for_a_shell() -> None:
