@@ -63,14 +63,19 @@ CONSEQUENCE = table(
     long(
         "first_offset",
         "first offset concerned, inclusive; null where none is left. A row is a range of "
-        "neighbouring offsets: no records of others lie in it, except where it is blocked",
+        "neighbouring offsets: no records of others lie in it, except where it is blocked: from an "
+        "open transaction to the end, a row for each that nothing will end",
     ),
     long("last_offset", "last offset concerned, inclusive; null where none is left"),
     long(
         "transactions",
         "transactions concerned that begin in the range; null where it is not about transactions",
     ),
-    long("records", "records concerned; null where the dump does not show how many"),
+    long(
+        "records",
+        "records concerned; null where the dump does not show how many, and of records_blocked "
+        "where another row of the copy counts them",
+    ),
     long("since_ms", "timestamp of the first batch concerned, ms; null: unknown"),
     boolean(
         "provable",
@@ -79,7 +84,7 @@ CONSEQUENCE = table(
     ),
     string(
         "ended_by",
-        "of records_blocked, what ends the transaction that holds the last stable offset: decided "
+        "of records_blocked, what ends the open transaction that the row is about: decided "
         "(its marker is due), running (the coordinator runs one that has joined it; its marker), "
         "abort, or save_and_abort (it may be committed); else null, as in the next columns",
     ),
@@ -88,8 +93,9 @@ CONSEQUENCE = table(
     long("start_offset", "its own first offset, which may lie below the log start"),
     integer(
         "coordinator_epoch",
-        "for its abort on brokers before 3.0; null where all brokers are 4.0 or newer",
+        "for its abort on brokers before 2.8; null where all brokers are 4.0 or newer",
     ),
+    string("transactional_id", "its transactional id, if the coordinator's log has it"),
 )
 
 AFFECTED_GROUP = table(
@@ -99,8 +105,11 @@ AFFECTED_GROUP = table(
     string("topic", "topic name"),
     integer("partition", "partition number"),
     string("kind", "kind of the consequence; derived_records for a range of the table affected"),
-    long("first_offset", "first affected offset, inclusive"),
-    long("last_offset", "last affected offset, inclusive"),
+    long(
+        "first_offset",
+        "first affected offset, inclusive; where position is own, one of __consumer_offsets",
+    ),
+    long("last_offset", "last affected offset, inclusive; the same"),
     long("committed_offset", "newest offset that the group committed there"),
     string(
         "position",

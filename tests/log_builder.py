@@ -1095,8 +1095,9 @@ class DumpWriter:
             case.partition = self._used.get(topic, 0)
             self._used[topic] = case.partition + 1
         case.pid_base = (number + 1) * 1000
-        groups = GroupNames(f"{case.code}.{case.number}.", case.partition, self._of_groups)
-        case.builder = LogBuilder(case.pid_base, case.given.get("first_base", 0), groups)
+        case.builder = LogBuilder(
+            case.pid_base, case.given.get("first_base", 0), self._groups(case)
+        )
         self._add_lines(case, case.builder, case.given["log"])
         broker = "fetched" if "told" in case.given else case.given.get("broker", "clean")
         for partition in case.partitions:
@@ -1108,9 +1109,12 @@ class DumpWriter:
         if "replica" in case.given:
             self._replica(case, broker, case.given["replica"])
 
+    def _groups(self, case: Case) -> GroupNames:
+        return GroupNames(f"{case.code}.{case.number}.", case.partition, self._of_groups)
+
     def _replica(self, case: Case, broker: str, given: dict[str, Any]) -> None:
         """The copy of a partition on another broker; both tell a topic id."""
-        log = LogBuilder(case.pid_base, given.get("first_base", 0))
+        log = LogBuilder(case.pid_base, given.get("first_base", 0), self._groups(case))
         self._add_lines(case, log, given["log"])
         self._partition(given["broker"], case.topic, case.partition, log, given)
         ids = {broker: "same", given["broker"]: given.get("topic_id", "same")}

@@ -67,6 +67,7 @@ def _found(audit: Audit, states: DataFrame) -> Incidents | None:
             regular=decoded.regular_of(producers),
             info=replayed.partition_info,
             states=states,
+            open=replayed.open_transactions(),
             owners=replayed.owners,
             files=audit.read.files,
             splits=replayed.splits,
@@ -76,7 +77,9 @@ def _found(audit: Audit, states: DataFrame) -> Incidents | None:
 
     offsets = Offsets(
         any(one.topic == OFFSETS_TOPIC for one in audit.dump.partitions),
-        lambda: newest_offsets(decoded.effective_commits(), replayed.partition_info),
+        lambda: newest_offsets(
+            decoded.effective_commits(), furthest_offsets(replayed.partition_info)
+        ),
         Traffic(
             lambda: kept.keep(_input_commits(audit)),
             replayed.transactions,
@@ -120,9 +123,8 @@ def _decisions(audit: Audit, producers: DataFrame) -> DataFrame | None:
 
 def _input_commits(audit: Audit) -> DataFrame:
     """Rows of INPUT_COMMITS, of the copy of each offsets partition that reaches furthest."""
-    chosen = {
-        row.partition_index for row in furthest_offsets(audit.replayed.partition_info).collect()
-    }
+    furthest = furthest_offsets(audit.replayed.partition_info)
+    chosen = {row.partition_index for row in furthest.collect()}
     options = decode_options(audit.request.settings, "records")
 
     def read(batches: Iterator) -> Iterator:  # type: ignore[type-arg]

@@ -26,34 +26,55 @@ from jobs.explain.situation import (
 )
 from jobs.explain.words import printable
 from jobs.model import commands
+from jobs.model.commands import FOR_OLDER
 from jobs.model.ending import (
     DO_NOT_DECIDED,
     DO_NOT_RUNNING,
     FOREIGN,
+    FOREIGN_DECIDED,
+    NAMES,
+    OFFSETS_ABORTED,
+    OFFSETS_FIRST,
+    OFFSETS_SET,
     OWES_A_MARKER,
     SAVE_FIRST,
     UNENDED,
 )
-from udfs.rules.ending import SAVE_AND_ABORT
+from schemas.topics import OFFSETS_TOPIC
+from udfs.rules.ending import DECIDED, RUNNING, SAVE_AND_ABORT
+
+OUTSIDE = (
+    "Its outcome is decided outside Kafka, and it never times out. Ask the owner of this id for "
+    "the outcome; do not abort it yourself."
+)
 
 
 def abort_commands(given: Situation) -> list[str]:
     """The command that aborts the holder, for the versions that the brokers may have."""
     holder = given.holder or {}
     known = given.state.get("lso_coordinator_epoch")
-    coordinator_epoch = -1 if known is None else known
-    newer = _command(given, commands.ABORT_BY_START, first_offset=given.start)
-    older = _command(
+    coordinator_epoch = None
+    if not _surely_newer(given):
+        coordinator_epoch = int(commands.given_coordinator_epoch(-1 if known is None else known))
+    return _abort_commands(
         given,
-        commands.ABORT_BY_PRODUCER,
-        producer_id=holder["producer_id"],
-        producer_epoch=holder["producer_epoch"],
-        coordinator_epoch=commands.given_coordinator_epoch(coordinator_epoch),
+        {
+            "first_offset": given.start,
+            "producer_id": holder["producer_id"],
+            "producer_epoch": holder["producer_epoch"],
+            "coordinator_epoch": coordinator_epoch,
+        },
     )
-    if _surely_newer(given):
+
+
+def _abort_commands(given: Situation, values: Row) -> list[str]:
+    """The abort by start, and, where the coordinator epoch is given, that for older brokers."""
+    newer = _command(given, commands.ABORT_BY_START, **values)
+    if values["coordinator_epoch"] is None:
         return [newer]
-    of_newer = ["On brokers of 3.0 and newer:", newer]
-    of_older = ["On older brokers:", older]
+    older = _command(given, commands.ABORT_BY_PRODUCER, **values)
+    of_newer = ["On brokers of 2.8 and newer:", newer]
+    of_older = [f"{FOR_OLDER[0].upper()}{FOR_OLDER[1:]}:", older]
     return of_newer + of_older if given.knows_topic_ids else of_older + of_newer
 
 
@@ -89,9 +110,9 @@ def _log(given: Situation) -> str:
 
 def _abort(given: Situation) -> list[str]:
     """The abort of what no marker ends; before it, what is to be saved."""
-    saved = [SAVE_FIRST] if given.ended_by == SAVE_AND_ABORT else []
+    before, after = _around_abort(given, given.ended_by)
     return [
-        *saved,
+        *before,
         "Check that the transaction is still open: describe-producers must show it with this start "
         "offset. And describe must show no transaction of its transactional id that is Ongoing or "
         "prepared and includes this partition. Then abort it. Its records become invisible to "
@@ -99,7 +120,44 @@ def _abort(given: Situation) -> list[str]:
         _command(given, commands.DESCRIBE_PRODUCERS),
         *([] if given.owner is None else [_describe(given)]),
         *abort_commands(given),
+        *after,
     ]
+
+
+def _around_abort(given: Situation, ended_by: int) -> tuple[list[str], list[str]]:
+    """What is to be done before an abort, and after it."""
+    may_be_committed = ended_by == SAVE_AND_ABORT
+    if given.state["topic"] != OFFSETS_TOPIC:
+        return ([SAVE_FIRST] if may_be_committed else []), []
+    plan = [
+        f"./spark-submit.sh explain --out OUT --incident {number} has their names and offsets."
+        for number in dict.fromkeys(row["incident"] for row in given.blocking)
+    ]
+    return [" ".join([OFFSETS_FIRST, *plan])], [
+        OFFSETS_SET if may_be_committed else OFFSETS_ABORTED
+    ]
+
+
+def also_blocking(given: Situation) -> list[str]:
+    """What to do about other open transactions of the partition that nothing will end."""
+    lines = []
+    for row in given.others:
+        ended_by = NAMES.index(row["ended_by"])
+        lines.append(
+            f"Producer {row['producer_id']}, epoch {row['producer_epoch']}, has open data from "
+            f"offset {row['start_offset']} on, which block, too."
+        )
+        if ended_by in (DECIDED, RUNNING):
+            lines.append(DO_NOT_DECIDED if ended_by == DECIDED else DO_NOT_RUNNING)
+            continue
+        before, after = _around_abort(given, ended_by)
+        values = row | {"first_offset": row["start_offset"]}
+        values = {
+            name: values[name]
+            for name in ("first_offset", "producer_id", "producer_epoch", "coordinator_epoch")
+        }
+        lines += [*before, *_abort_commands(given, values), *after]
+    return lines
 
 
 def _unmarked(given: Situation) -> list[str]:
@@ -128,7 +186,8 @@ def _offsets(row: Row) -> str:
 
 
 def _joined(given: Situation) -> list[str]:
-    return [DO_NOT_RUNNING, *_in_front(given), FOREIGN, _describe(given)]
+    foreign = OUTSIDE if given.two_phase_commit else FOREIGN
+    return [DO_NOT_RUNNING, *_in_front(given), foreign, _describe(given)]
 
 
 def _may_hang(given: Situation) -> list[str]:
@@ -143,16 +202,17 @@ def _may_hang(given: Situation) -> list[str]:
 
 def _two_phase_commit(given: Situation) -> list[str]:
     return [
-        "Its outcome is decided outside Kafka, and it never times out. Ask the owner of this id "
-        "for the outcome; do not abort it yourself.",
+        OUTSIDE,
         _describe(given),
     ]
 
 
 def _prepare_pending(given: Situation) -> list[str]:
+    in_front = _in_front(given)
     return [
         DO_NOT_DECIDED,
-        *_in_front(given),
+        *in_front,
+        *([FOREIGN_DECIDED] if in_front else []),
         f"If it stays open, check the leader of {_log(given)}, which sends its markers, and the "
         f"leader of {given.name}, which writes them. A new leader of {_log(given)} sends them "
         "again.",

@@ -9,7 +9,7 @@ from typing import Any
 
 from jobs.model import ending
 from jobs.model.ending import LOST_ITS_MARKER, NEVER_LISTED, OWES_A_MARKER, UNENDED
-from jobs.model.found import DECIDED_COMMIT
+from jobs.model.found import DECIDED_COMMIT, LATE_OF_ABORT
 from schemas.coordinator_states import TWO_PHASE_COMMIT_TIMEOUT
 from udfs.rules.ending import DECIDED
 
@@ -47,7 +47,8 @@ class Situation:
     `here`, `elsewhere`: findings in the partition, and about the holder's producer id in others;
     the first ones, `here_in_all` and `elsewhere_in_all` how many there are. `knows_topic_ids`: the
     brokers store topic ids, so they are 2.8 or newer. `dumped`: whether the dump has a coordinator
-    log. `as_of_ms`: the moment that ages refer to.
+    log. `as_of_ms`: the moment that ages refer to. `blocking`: rows of
+    the table consequence about open transactions of this copy that nothing will end.
     """
 
     audit_id: str
@@ -64,6 +65,7 @@ class Situation:
     elsewhere_in_all: int = 0
     knows_topic_ids: bool = False
     dumped: bool = True
+    blocking: tuple[Row, ...] = ()
 
     @property
     def name(self) -> str:
@@ -95,6 +97,17 @@ class Situation:
         return [row for row in self.findings(*codes) if row["verdict"] == "violation"]
 
     @property
+    def others(self) -> list[Row]:
+        """Of `blocking` those that are about other transactions than the holder."""
+        held_by = self.state["lso_producer_id"]
+        return [row for row in self.blocking if row["producer_id"] != held_by]
+
+    @property
+    def two_phase_commit(self) -> bool:
+        """Whether the last record of the coordinator is of two-phase commit."""
+        return self.owner is not None and self.owner["timeout_ms"] == TWO_PHASE_COMMIT_TIMEOUT
+
+    @property
     def covered(self) -> bool:
         """Whether the coordinator's last record is of a transaction that lists the partition."""
         return ending.covers(self.owner, self.name)
@@ -105,7 +118,8 @@ class Situation:
         unmarked = self.proven(MISSING_MARKER)
         owed = [(row["expected"] or "").startswith(DECIDED_COMMIT) for row in unmarked]
         epoch = 0 if self.holder is None else self.holder["producer_epoch"]
-        return ending.ending_of(self.owner, self.name, epoch, any(owed), bool(owed))
+        late = any(LATE_OF_ABORT in (row.get("found") or "") for row in self.proven(*UNENDED))
+        return ending.ending_of(self.owner, self.name, epoch, any(owed), bool(owed), late)
 
     @property
     def start(self) -> int:
@@ -133,7 +147,7 @@ def what_holds(given: Situation) -> str:
     ):
         if given.proven(*codes):
             return holds
-    if owner is not None and owner["timeout_ms"] == TWO_PHASE_COMMIT_TIMEOUT:
+    if given.two_phase_commit:
         return TWO_PHASE_COMMIT
     if given.findings(*UNENDED):
         return MAY_HANG
@@ -146,7 +160,7 @@ def _of_listed(given: Situation) -> str:
         return PREPARE_PENDING
     if given.proven(*UNENDED):
         return JOINED
-    if given.owner is not None and given.owner["timeout_ms"] == TWO_PHASE_COMMIT_TIMEOUT:
+    if given.two_phase_commit:
         return TWO_PHASE_COMMIT
     if given.findings(*UNENDED):
         return MAY_HANG

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from textwrap import wrap
 
-from jobs.explain.advice import ADVICE
+from jobs.explain.advice import ADVICE, also_blocking
 from jobs.explain.situation import Row, Situation, what_holds
 from jobs.explain.words import duration, moment, printable
 from jobs.model.counted import count
@@ -22,7 +22,8 @@ def explanation(given: Situation) -> str:
     if given.holder is not None:
         lines += ["", "Held by", *_holder(given), "", "Coordinator", *_coordinator(given)]
     lines += ["", f"What it is: {held}", "", "What to do"]
-    lines += [line for advice in ADVICE[held](given) for line in _indented(advice)]
+    advised = [*ADVICE[held](given), *also_blocking(given)]
+    lines += [line for advice in advised for line in _indented(advice)]
     lines += ["", *_findings("Findings in this partition", given.here, given.here_in_all, False)]
     if given.holder is not None:
         title = f"Findings about producer {given.holder['producer_id']} in other partitions"

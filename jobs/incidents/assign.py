@@ -17,6 +17,7 @@ from pyspark.sql import functions as F
 from jobs.incidents.causes import KINDS, NO_INCIDENT, Findings, incidents, kinds
 from jobs.incidents.moments import BY_EPOCH, BY_RECORD, BY_START, KEYS
 from jobs.incidents.signature import (
+    CAME_LATE,
     DIVERGED,
     DIVERGED_ALIKE,
     DIVERGED_CLEANED,
@@ -25,6 +26,7 @@ from jobs.incidents.signature import (
 )
 from jobs.model.found import (
     DECIDED_COMMIT,
+    ENDED_LATE,
     LACK_THE_VALUE,
     LACK_THEIR_MARKER,
     NO_DATA,
@@ -49,6 +51,7 @@ def placed(findings: DataFrame, moments: DataFrame) -> DataFrame:
     """One row a finding and place: `incident` (null: none), kind, label, finding, verdict, at.
 
     decided_commit: of a finding about a decision, whether that was COMMIT; else it says nothing.
+    came_late: COMMIT or ABORT where the data came after that end of their own transaction, else "".
     The place is in the columns broker, topic, partition, offset_first and offset_last; `key` has
     the columns of KEY, and `first` is true in one row a finding. `findings`: rows of VIOLATION
     without audit_id, kept; `moments`: see `jobs.incidents.moments`.
@@ -84,6 +87,7 @@ def _rows(findings: DataFrame) -> DataFrame:
         label.alias("label"),
         F.struct(*KEY).alias("key"),
         F.col("expected").startswith(DECIDED_COMMIT).alias("decided_commit"),
+        F.regexp_extract("found", ENDED_LATE, 1).alias("came_late"),
         "verdict",
         "producer_id",
         "producer_epoch",
@@ -182,7 +186,10 @@ def summed(rows: DataFrame) -> DataFrame:
         .agg(
             F.count_if(first).alias("findings"),
             F.count_if(first & violated).alias("violations"),
-            F.collect_set(F.when(violated, F.col("key.code"))).alias("codes"),
+            F.array_union(
+                F.collect_set(F.when(violated, F.col("key.code"))),
+                F.collect_set(F.when(violated & (F.col("came_late") != ""), F.lit(CAME_LATE))),
+            ).alias("codes"),
             F.count_distinct(F.struct(*PLACE)).alias("places"),
             F.slice(F.sort_array(F.collect_set("topic")), 1, MOST_TOPICS).alias("topics"),
             F.min("broker").alias("broker"),

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from functools import reduce
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.incidents.assign import PLACE, VIOLATION
@@ -43,21 +43,13 @@ def consequences(placed: DataFrame, labels: Collection[str], known: Known, kept:
 
 
 def _blocked(placed: DataFrame, known: Known, kept: Kept) -> DataFrame:
-    """Offsets behind a last stable offset that a transaction of the incident holds.
+    """Offsets behind an open transaction that nothing ends, or not as it was decided.
 
-    Only where a proven finding is about that transaction itself, and in the copy that consumers
-    read. `records` are all data there, of every producer: consumers at read_committed get none of
-    them. `ended_by`: see `jobs.model.ending`.
+    A row a transaction: only where a proven finding is about itself, and in the copy that consumers
+    read. `records` are all data behind the first of a copy, of every producer: consumers at
+    read_committed get none of them. `ended_by`: see `jobs.model.ending`.
     """
-    end = F.coalesce("high_watermark", "log_end_offset")
-    waiting = (
-        known.states.drop("records")
-        .withColumn("end", end)
-        .filter(F.col("lso_producer_id").isNotNull() & (F.col("last_stable_offset") < F.col("end")))
-        # Nobody waits for what a follower lacks, or an old leader has beside its successor.
-        .filter("furthest")
-        .alias("s")
-    )
+    waiting = _waiting(known).alias("s")
     owned = known.owners.select(
         F.col("producer_id").alias("owned"), F.struct("*").alias("coordinator")
     )
@@ -67,34 +59,65 @@ def _blocked(placed: DataFrame, known: Known, kept: Kept) -> DataFrame:
             F.col("s.broker").eqNullSafe(F.col("w.broker"))
             & (F.col("s.topic") == F.col("w.topic"))
             & (F.col("s.partition") == F.col("w.partition"))
-            & (F.col("s.lso_producer_id") == F.col("w.producer_id"))
-            & (F.col("w.last") >= F.col("s.lso_first_offset")),
+            & (F.col("s.producer_id") == F.col("w.producer_id"))
+            & (F.col("w.last") >= F.col("s.start_offset")),
         )
-        .groupBy("s.partition_index")
+        .groupBy("s.partition_index", "s.producer_id")
         .agg(
             F.min_by("w.incident", "w.first").alias("incident"),
             F.max("w.owes_commit").alias("owes_commit"),
             F.max("w.owes_abort").alias("owes_abort"),
+            F.max("w.late_of_abort").alias("late_of_abort"),
         )
     )
     rows = kept.keep(
-        waiting.join(small(mine), on="partition_index")
-        .join(small(owned), on=F.col("lso_producer_id") == F.col("owned"), how="left")
+        waiting.join(small(mine), on=["partition_index", "producer_id"])
+        .join(small(owned), on=F.col("producer_id") == F.col("owned"), how="left")
         .withColumn("ended_by", _ended_by())
+        .withColumn("transactional_id", F.col("coordinator.transactional_id"))
         .withColumn("older_epoch", _older_epoch())
+        .withColumn("foremost", F.min("first_offset").over(Window.partitionBy("partition_index")))
         .drop("coordinator", "owned")
     )
+    is_first = F.col("first_offset") == F.col("foremost")
     return shaped(
         rows.join(small(_records_behind(rows, known)), on="partition_index", how="left"),
         F.lit(BLOCKED),
-        first_offset=F.col("last_stable_offset"),
         last_offset=F.col("end") - 1,
-        since_ms=F.col("lso_since_ms"),
+        records=F.when(is_first, F.col("records")),
         provable=F.lit(True),
-        producer_id=F.col("lso_producer_id"),
-        producer_epoch=F.col("lso_producer_epoch"),
-        start_offset=F.col("lso_first_offset"),
         coordinator_epoch=F.col("older_epoch"),
+    )
+
+
+def _waiting(known: Known) -> DataFrame:
+    """Open transactions in the copies that consumers read, with data behind their first offset.
+
+    Columns: partition_index, PLACE, producer_id, producer_epoch, since_ms, first_offset (what lies
+    below the log start nobody reads), start_offset, end (exclusive), marker_coordinator_epoch.
+    """
+    # Nobody waits for what a follower lacks, or an old leader has beside its successor.
+    copies = known.states.filter("furthest").select(
+        "partition_index",
+        *PLACE,
+        "log_start_offset",
+        F.coalesce("high_watermark", "log_end_offset").alias("end"),
+    )
+    # What lies below the log start a snapshot has, too.
+    one = F.struct("first_offset", "highest_epoch", "first_timestamp", "coordinator_epoch")
+    once = known.open.groupBy("partition_index", "producer_id").agg(F.min(one).alias("one"))
+    return (
+        once.select(
+            "partition_index",
+            "producer_id",
+            F.col("one.highest_epoch").alias("producer_epoch"),
+            F.col("one.first_timestamp").alias("since_ms"),
+            F.col("one.first_offset").alias("start_offset"),
+            F.col("one.coordinator_epoch").alias("marker_coordinator_epoch"),
+        )
+        .join(small(copies), on="partition_index")
+        .withColumn("first_offset", F.greatest("start_offset", "log_start_offset"))
+        .filter(F.col("first_offset") < F.col("end"))
     )
 
 
@@ -102,7 +125,7 @@ def _unended(placed: DataFrame) -> DataFrame:
     """Proven findings that data lie open which nothing will end, or not as it was decided.
 
     Columns: PLACE, producer_id, incident, first and last (offsets), owes_commit and owes_abort (a
-    decision of that outcome lacks its marker).
+    decision of that outcome lacks its marker), late_of_abort (see `is_decided_abort`).
     """
     unmarked = F.col("label") == MISSING_MARKER
     found = placed.filter(F.col("label").isin(*UNENDED) & (F.col("verdict") == VIOLATION))
@@ -114,25 +137,26 @@ def _unended(placed: DataFrame) -> DataFrame:
         F.coalesce("offset_last", "offset_first").alias("last"),
         (unmarked & F.col("decided_commit")).alias("owes_commit"),
         (unmarked & ~F.col("decided_commit")).alias("owes_abort"),
+        (F.col("came_late") == "ABORT").alias("late_of_abort"),
     )
 
 
 def _ended_by() -> Column:
-    number = ending("coordinator", "lso_producer_epoch", F.col("owes_commit"), F.col("owes_abort"))
+    proven = [F.col(name) for name in ("owes_commit", "owes_abort", "late_of_abort")]
+    number = ending("coordinator", "producer_epoch", *proven)
     return F.element_at(F.array(*map(F.lit, NAMES)), number.cast("int") + 1)
 
 
 def _older_epoch() -> Column:
     version = F.col("coordinator.client_transaction_version")
-    return older_epoch(version, F.col("lso_coordinator_epoch"))
+    return older_epoch(version, F.col("marker_coordinator_epoch"))
 
 
 def _records_behind(rows: DataFrame, known: Known) -> DataFrame:
-    """partition_index and records between the last stable offset and the end."""
-    asked = rows.select("partition_index", "last_stable_offset", "end").collect()
+    """partition_index and records between the first row of a copy and the end."""
+    asked = rows.select("partition_index", "foremost", "end").distinct().collect()
     ranges = {
-        row.partition_index: Between(row.last_stable_offset, row.end, transactional=True)
-        for row in asked
+        row.partition_index: Between(row.foremost, row.end, transactional=True) for row in asked
     }
     return known.between(ranges).groupBy("partition_index").agg(F.sum("records").alias("records"))
 

@@ -1,11 +1,12 @@
 """Groups whose committed offsets lie in or beyond an affected range, or are affected themselves."""
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.incidents.assign import PLACE
 from jobs.incidents.known import Known
 from jobs.incidents.lost import LOSSES
+from jobs.incidents.misdecided import VISIBLE
 from jobs.incidents.signature import BLOCKED
 from jobs.spark.joins import small
 from jobs.spark.local import local_frame
@@ -17,30 +18,29 @@ COLUMNS = [field for field in AFFECTED_GROUP if field.name != "audit_id"]
 # Kind of the ranges that applications derived of affected ones.
 DERIVED = "derived_records"
 KEY = ("group", "committed_topic", "committed_partition")
+# Columns of own commits beside those of the table: what a plan asks.
+OF_PLAN = ("behind", "ended_by")
 # Affected ranges of `__consumer_offsets` that are read again.
 MOST_RANGES = 10_000
 RANGES = (
-    "number int, incident int, kind string, first_offset long, last_offset long, provable boolean"
+    "number int, incident int, kind string, first_offset long, last_offset long, provable boolean, "
+    "ended_by string"
 )
 
 
 def furthest_offsets(info: DataFrame) -> DataFrame:
-    """partition_index: the copy of each partition of `__consumer_offsets` that reaches furthest."""
-    offsets = info.filter(F.col("topic") == OFFSETS_TOPIC)
-    furthest = Window.partitionBy("topic", "partition").orderBy(
-        F.desc("log_end_offset"), "partition_index"
-    )
-    chosen = offsets.withColumn("turn", F.row_number().over(furthest)).filter("turn = 1")
-    return chosen.select("partition_index")
+    """partition_index: the copy of each partition of `__consumer_offsets` that clients read."""
+    offsets = info.filter((F.col("topic") == OFFSETS_TOPIC) & F.col("furthest"))
+    copies = offsets.groupBy("cluster_id", "topic", "partition")
+    return copies.agg(F.min("partition_index").alias("partition_index")).select("partition_index")
 
 
-def newest_offsets(commits: DataFrame, info: DataFrame) -> DataFrame:
+def newest_offsets(commits: DataFrame, copies: DataFrame) -> DataFrame:
     """The newest committed offset a group and partition: KEY, committed_offset; no tombstones.
 
-    `commits`: `Decoded.effective_commits`. Of several copies of a partition of
-    `__consumer_offsets` the one that reaches furthest is asked.
+    `commits`: `Decoded.effective_commits`; `copies`: `furthest_offsets`.
     """
-    mine = commits.join(small(furthest_offsets(info)), on="partition_index")
+    mine = commits.join(small(copies), on="partition_index")
     newest = F.max(F.struct("commit.effective_offset", "commit.committed_offset"))
     return (
         mine.groupBy(*KEY)
@@ -53,10 +53,11 @@ def newest_offsets(commits: DataFrame, info: DataFrame) -> DataFrame:
 def own_commits(consequences: DataFrame, known: Known, newest: DataFrame) -> DataFrame | None:
     """Commits of groups that are affected themselves; None where no range has any.
 
-    Columns of AFFECTED_GROUP without audit_id, and `behind`: the group has no commit that took
-    effect with this offset or a later one, and no other commit may be meant. `newest`: see
-    `newest_offsets`. What blocks is the commit of the transaction that holds the last stable
-    offset: a group gets its offsets with its own marker, whatever is open in front of it.
+    Columns of AFFECTED_GROUP without audit_id, `ended_by` of the consequence, and `behind`: the
+    group has no commit that took effect with this offset or a later one, and no other commit may
+    be meant; of one that was to be aborted and is visible: it is the newest of the group. `newest`:
+    see `newest_offsets`. What blocks is the commit of the transaction that the consequence names: a
+    group gets its offsets with its own marker, whatever is open in front.
     """
     place = small(known.info.select("partition_index", *PLACE)).alias("p")
     mine = consequences.filter(
@@ -68,18 +69,16 @@ def own_commits(consequences: DataFrame, known: Known, newest: DataFrame) -> Dat
         & (F.col("c.topic") == F.col("p.topic"))
         & (F.col("c.partition") == F.col("p.partition")),
     )
-    names = ("incident", "kind", "first_offset", "last_offset", "provable")
-    holder = known.states.select("partition_index", "lso_producer_id")
+    names = ("incident", "kind", "first_offset", "last_offset", "provable", "ended_by")
     asked = (
-        of_copy.select("partition_index", *[f"c.{name}" for name in names])
-        .join(small(holder), on="partition_index")
+        of_copy.select("partition_index", "c.producer_id", *[f"c.{name}" for name in names])
         .orderBy("partition_index", *names)
         .limit(MOST_RANGES)
         .collect()
     )
     ranges: dict[int, list[CommitsIn]] = {}
     for number, row in enumerate(asked):
-        producer = row.lso_producer_id if row.kind == BLOCKED else None
+        producer = row.producer_id if row.kind == BLOCKED else None
         one = CommitsIn(number, row.first_offset, row.last_offset, producer)
         ranges.setdefault(row.partition_index, []).append(one)
     if not ranges:
@@ -88,24 +87,26 @@ def own_commits(consequences: DataFrame, known: Known, newest: DataFrame) -> Dat
     numbered = small(local_frame(consequences.sparkSession, told, RANGES))
     commit = F.struct("record_offset", "committed_offset", "first_offset", "last_offset")
     found = known.commits_in(ranges).join(numbered, on="number")
-    last = found.groupBy("incident", "kind", *KEY).agg(
+    last = found.groupBy("incident", "kind", "ended_by", *KEY).agg(
         F.max(commit).alias("commit"),
         # Splits have commits of their own, copies the same ones.
         F.greatest(F.max("commits"), F.count_distinct("record_offset")).alias("commits"),
         F.bool_and("provable").alias("provable"),
     )
     reached = newest.withColumnRenamed("committed_offset", "newest")
-    # The copy that was cut off is often the longer one: its newest commit is what was lost.
     ahead = F.coalesce(F.col("newest") < F.col("committed_offset"), F.lit(True))
     # Of several that are open, or were ended by one marker, some may be of aborted transactions.
     one_decision = F.col("provable") & ((F.col("kind") != BLOCKED) | (F.col("commits") == 1))
-    behind = F.col("kind").isin(*LOSSES) | (ahead & one_decision)
+    # What took effect though it was to be aborted is wrong as long as nothing came after it.
+    stands = F.col("newest") == F.col("committed_offset")
+    lacks = ahead & (F.col("kind").isin(*LOSSES) | one_decision)
+    behind = F.when(F.col("kind") == VISIBLE, stands).otherwise(lacks)
     return (
         last.join(reached, on=[*KEY], how="left")
         .select("*", "commit.*")
         .withColumnsRenamed({"committed_topic": "topic", "committed_partition": "partition"})
         .withColumns({"position": F.lit(OWN), "behind": behind})
-        .select(*[F.col(field.name).cast(field.dataType) for field in COLUMNS], "behind")
+        .select(*[F.col(field.name).cast(field.dataType) for field in COLUMNS], *OF_PLAN)
     )
 
 

@@ -18,7 +18,7 @@ from jobs.incidents.catalogue import SIGNATURES
 from jobs.incidents.consequences import consequences
 from jobs.incidents.events import Logs, events
 from jobs.incidents.evidence import evidence
-from jobs.incidents.groups import affected_groups, own_commits
+from jobs.incidents.groups import OF_PLAN, affected_groups, own_commits
 from jobs.incidents.known import Known
 from jobs.incidents.lineage import CLEAN, SUSPECT, TAKEN_OVER, Followed, Traffic, affected
 from jobs.incidents.lost import LOSSES
@@ -48,8 +48,8 @@ NOT_EXPLAINED = Signature(
     explains=lambda finding: finding.one_of(),
 )
 MOST_NAMED = 5
-# Columns of a consequence about the transaction that holds the last stable offset.
-HOLDER = ("ended_by", "producer_id", "producer_epoch", "start_offset", "coordinator_epoch")
+# Columns of a consequence about an open transaction that blocks, beside its producer id.
+HOLDER = ("ended_by", "producer_epoch", "start_offset", "coordinator_epoch", "transactional_id")
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def incidents(
         own = own_commits(effects, replayed, newest)
         if own is not None:
             own = kept.keep(own)
-            groups, commits = groups.unionByName(own.drop("behind")), _commits(own)
+            groups, commits = groups.unionByName(own.drop(*OF_PLAN)), _commits(own)
         groups = kept.keep(groups)
     around = events(rows, sums, logs(replayed.decisions), followed.reads)
     told = _told(sums, _places(effects) if effect_sums else {}, commits, around)
@@ -202,10 +202,12 @@ def _sums(effects: DataFrame) -> DataFrame:
     span = F.col("last_offset") - F.col("first_offset") + 1
     # What is lost is counted once, though copies have it on several brokers.
     copy = F.when(~F.col("kind").isin(*LOSSES), F.col("broker")).alias("copy")
+    # Behind each open transaction of a copy lies the same end.
+    offsets = F.when(F.col("kind") == BLOCKED, F.max(span)).otherwise(F.sum(span))
     by_copy = effects.groupBy("incident", "kind", "topic", "partition", copy).agg(
         F.min("first_offset").alias("first_offset"),
         F.sum("records").alias("records"),
-        F.sum(span).alias("offsets"),
+        offsets.alias("offsets"),
         F.sum("transactions").alias("transactions"),
         F.min("since_ms").alias("since_ms"),
         F.bool_and("provable").alias("provable"),
@@ -264,12 +266,14 @@ def _places(effects: DataFrame) -> dict[int, list[tuple[Place, int | None]]]:
     # Partitions of __consumer_offsets have steps of their own.
     of_offsets = F.col("topic") == OFFSETS_TOPIC
     kind = Window.partitionBy("incident", "kind", of_offsets)
-    order = kind.orderBy("topic", "partition", "broker")
-    whole = effects.groupBy("incident", "kind", "topic", "partition", "broker").agg(
+    at = ("topic", "partition", "broker", "start_offset")
+    order = kind.orderBy(*at)
+    # Of what blocks a partition has a row an open transaction; each is ended by itself.
+    own = ("incident", "kind", *at[:3], "producer_id")
+    whole = effects.groupBy(*own).agg(
         F.min("first_offset").alias("first_offset"),
         F.max("last_offset").alias("last_offset"),
         F.min("since_ms").alias("since_ms"),
-        # A partition has one row of what holds its last stable offset.
         *[F.max(name).alias(name) for name in HOLDER],
     )
     ranked = whole.withColumns(
@@ -279,9 +283,7 @@ def _places(effects: DataFrame) -> dict[int, list[tuple[Place, int | None]]]:
         }
     )
     names = (*Place._fields, "incident", "oldest")
-    rows = ranked.filter(F.col("turn") <= MOST_PLACES + 1).orderBy(
-        "incident", "kind", "topic", "partition", "broker"
-    )
+    rows = ranked.filter(F.col("turn") <= MOST_PLACES + 1).orderBy("incident", "kind", *at)
     found: dict[int, list[tuple[Place, int | None]]] = {}
     for row in rows.select(*names).collect():
         place = Place(*(row[name] for name in Place._fields))

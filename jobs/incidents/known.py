@@ -24,9 +24,9 @@ class Known:
     `decisions`: of `jobs.replay.decisions`, completed or not, kept, None for none; `runs`: data
     runs (`jobs.replay.producers`); `transactions`: of `jobs.replay.transactions`; `regular`: folded
     ones; `info`: partition_info; `states`: rows of the table partition_state with partition_index;
-    `owners`: the ids that own producer ids; `files`: the listing; `splits`: summaries; `between`:
-    partition_index -> range in, rows of `schemas.lineage.BETWEEN` out; `commits_in`: the same, of
-    rows of OWN_COMMIT.
+    `open`: `Replayed.open_transactions`; `owners`: the ids that own producer ids; `files`: the
+    listing; `splits`: summaries; `between`: partition_index -> range in, rows of
+    `schemas.lineage.BETWEEN` out; `commits_in`: the same, of rows of OWN_COMMIT.
     """
 
     decisions: DataFrame | None
@@ -35,6 +35,7 @@ class Known:
     regular: DataFrame
     info: DataFrame
     states: DataFrame
+    open: DataFrame
     owners: DataFrame
     files: DataFrame
     splits: DataFrame

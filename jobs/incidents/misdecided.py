@@ -14,8 +14,12 @@ from jobs.incidents.known import EPOCH, Known, shaped, written
 from jobs.incidents.ranges import contiguous, without_others
 from jobs.incidents.signature import MISSING_MARKER
 from jobs.incidents.whose import nearest, whose
+from jobs.model.ending import runs_here
+from jobs.model.state_names import named
 from jobs.spark.joins import small
 from jobs.spark.kept import Kept
+from schemas.coordinator_states import PREPARE_ABORT
+from udfs.rules.logic import surely
 
 VISIBLE, INVISIBLE = "aborted_records_visible", "committed_records_invisible"
 KEY = (*EPOCH, "listed")
@@ -33,15 +37,15 @@ def misdecided(
     `placed`: see `jobs.incidents.assign`; `decisions`: those of `known`.
     """
     completed = kept.keep(_completed(decisions))
-    named = completed.filter(~F.col("shared")).select(*KEY, "decided_commit", "shared").distinct()
+    by_key = completed.filter(~F.col("shared")).select(*KEY, "decided_commit", "shared").distinct()
     found = _in_shared_epochs(placed, completed)
     if found is None:
-        return [_counted(named, placed, known, kept)]
+        return [_counted(by_key, placed, known, kept)]
     contradicted = F.col("label").isin(*CONTRADICTED)
-    whole = found.filter(contradicted & ~F.col("both_ways")).select(*named.columns)
+    whole = found.filter(contradicted & ~F.col("both_ways")).select(*by_key.columns)
     in_part = (F.col("label") == MISSING_MARKER) | (contradicted & F.col("both_ways"))
     return [
-        _counted(named.unionByName(whole.distinct()), placed, known, kept),
+        _counted(by_key.unionByName(whole.distinct()), placed, known, kept),
         _counted_in_part(_merged(found.filter(in_part), known), known),
     ]
 
@@ -75,21 +79,39 @@ def _in_shared_epochs(placed: DataFrame, completed: DataFrame) -> DataFrame | No
     return listed.filter(F.col("verdict") == VIOLATION).join(small(shared), on=[*KEY])
 
 
+def _with_due(rows: DataFrame, known: Known) -> DataFrame:
+    """Adds due: open data that the marker of a running transaction which joined them may deliver.
+
+    A decided ABORT delivers nothing.
+    """
+    owned = known.owners.select(
+        F.col("producer_id").alias("owned"), F.struct("*").alias("coordinator")
+    )
+    aborts = F.col("coordinator.state").isin(*named(PREPARE_ABORT))
+    due = (F.col("outcome") == "open") & runs_here() & ~surely(aborts)
+    joined = rows.join(small(owned), on=F.col("producer_id") == F.col("owned"), how="left")
+    return joined.withColumn("due", due).drop("owned", "coordinator")
+
+
 def _kind() -> Column:
     """Null where readers get what they should, or do not reach it yet."""
-    committed = F.col("outcome") == "commit"
+    committed = (F.col("outcome") == "commit") | F.col("due")
     return F.when(
-        ~F.col("decided_commit") & committed & (F.col("last_offset") < F.col("last_stable_offset")),
+        ~F.col("decided_commit")
+        & committed
+        & ~F.col("due")
+        & (F.col("last_offset") < F.col("last_stable_offset")),
         F.lit(VISIBLE),
     ).when(F.col("decided_commit") & ~committed, F.lit(INVISIBLE))
 
 
-def _counted(named: DataFrame, placed: DataFrame, known: Known, kept: Kept) -> DataFrame:
+def _counted(named_by_key: DataFrame, placed: DataFrame, known: Known, kept: Kept) -> DataFrame:
     """Transactions with an outcome that nobody decided, each counted where it begins.
 
-    `named`: KEY, shared, and decided_commit: what no transaction of the partition may differ from.
+    `named_by_key`: KEY, shared, and decided_commit: what no transaction of the partition may
+    differ from.
     """
-    rows = written(known).join(named, on=[*KEY])
+    rows = _with_due(written(known).join(named_by_key, on=[*KEY]), known)
     wrong = kept.keep(rows.filter(F.col("decided_commit") != (F.col("outcome") == "commit")))
     stable = known.states.select("partition_index", "last_stable_offset")
     mine = (
@@ -121,7 +143,7 @@ def _sums() -> tuple[Column, Column]:
 def _merged(lacking: DataFrame, known: Known) -> DataFrame:
     """What took the outcome of a later marker of its epoch: a finding, and what it lies in."""
     stable = known.states.select("partition_index", "last_stable_offset")
-    rows = written(known).join(small(stable), on="partition_index").alias("d")
+    rows = _with_due(written(known).join(small(stable), on="partition_index"), known).alias("d")
     names = (*PLACE, "producer_id", "offset_first", "decided_commit", "incident")
     found = small(lacking.select(*names)).alias("f")
     joined = rows.join(

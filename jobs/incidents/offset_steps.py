@@ -8,8 +8,10 @@ from jobs.incidents.signature import BLOCKED, Step, end_steps
 from jobs.model.commands import DESCRIBE_GROUP, SET_GROUP
 
 ABORTED = ("abort", "save_and_abort")
+# Only these may be commits whose output is there: of the others the output was aborted, too.
+MAY_BE_COMMITTED = ("save_and_abort",)
 NO_MEMBER = "the group has no active member"
-NAMED = "The table affected_group has them (position own)"
+NAMED = "explain --incident names them; the table affected_group has all (position own)"
 DECIDED = (
     f"{NO_MEMBER}, the output of the transaction is committed, and the group's offset is lower "
     "than that of the command"
@@ -47,7 +49,17 @@ def set_groups(*of: str) -> Step:
     )
 
 
-def set_groups_back(*of: str) -> tuple[Step, Step]:
+def start_groups(*of: str) -> Step:
+    """After the others: a group goes on from the offset that it has."""
+    return Step(
+        "In __consumer_offsets: start the groups again",
+        check="their members commit offsets",
+        of=of,
+        offsets=True,
+    )
+
+
+def set_groups_back(*of: str) -> tuple[Step, ...]:
     """Where a group has a commit whose output was aborted."""
     return (
         stop_groups(*of),
@@ -59,11 +71,15 @@ def set_groups_back(*of: str) -> tuple[Step, Step]:
             of=of,
             offsets=True,
         ),
+        start_groups(*of),
     )
 
 
 def abort_offsets(*of: str) -> tuple[Step, ...]:
-    """The steps that end offset commits which hang, and set what is lacking of other kinds."""
+    """The steps that end offset commits which hang, and set what is lacking of other kinds.
+
+    A group whose commit was to be aborted goes on from the offset that it has.
+    """
     kinds = (BLOCKED, *of)
     ends = end_steps(
         "In __consumer_offsets: check that the transaction is still open, and abort it",
@@ -74,5 +90,6 @@ def abort_offsets(*of: str) -> tuple[Step, ...]:
     return (
         stop_groups(*kinds)._replace(ended_by=ABORTED),
         *(step._replace(offsets=True) for step in ending),
-        set_groups(*kinds)._replace(ended_by=ABORTED),
+        set_groups(*kinds)._replace(ended_by=MAY_BE_COMMITTED),
+        start_groups(*kinds)._replace(ended_by=ABORTED),
     )

@@ -3,13 +3,18 @@
 Nothing is ever executed. Pure: plain values in, plain values out.
 """
 
-import shlex
 from collections.abc import Collection, Mapping, Sequence
 from string import Formatter
 from typing import Any, NamedTuple
 
 from jobs.incidents.signature import BLOCKED, Signature, Step
-from jobs.model.commands import ABORT_BY_PRODUCER, ABORT_BY_START
+from jobs.model.commands import (
+    ABORT_BY_PRODUCER,
+    ABORT_BY_START,
+    DESCRIBE_TRANSACTION,
+    FOR_OLDER,
+    quoted,
+)
 from schemas.topics import OFFSETS_TOPIC
 
 # A plan names so many places of a step; the table consequence has all.
@@ -30,16 +35,21 @@ class Place(NamedTuple):
     producer_epoch: int | None = None
     start_offset: int | None = None
     coordinator_epoch: int | None = None
+    transactional_id: str | None = None
 
 
 class Commit(NamedTuple):
-    """A commit of a group that is affected itself: what commands that set its offset name."""
+    """A commit of a group that is affected itself: what commands that set its offset name.
+
+    `ended_by`: that of the place it is in, null where it is not one of records_blocked.
+    """
 
     kind: str
     group: str
     topic: str
     partition: int
     committed_offset: int
+    ended_by: str | None = None
 
 
 def plan(
@@ -87,9 +97,11 @@ def _names(template: str) -> set[str]:
 
 def _is_about(step: Step, place: Place) -> bool:
     of_topic = step.offsets in (None, place.topic == OFFSETS_TOPIC)
-    asked = place.kind == BLOCKED and bool(step.ended_by)
-    ends_so = not asked or place.ended_by in step.ended_by
-    return of_topic and ends_so and (not step.of or place.kind in step.of)
+    return of_topic and (not step.of or place.kind in step.of) and _ends_so(step, place)
+
+
+def _ends_so(step: Step, one: Place | Commit) -> bool:
+    return one.kind != BLOCKED or not step.ended_by or one.ended_by in step.ended_by
 
 
 def _commands(step: Step, places: Sequence[Place], commits: Sequence[Commit]) -> list[str]:
@@ -103,9 +115,18 @@ def _commands(step: Step, places: Sequence[Place], commits: Sequence[Commit]) ->
         return [step.command]
     mine: Sequence[Place | Commit] = places
     if "group" in _names(step.command):
-        mine = [one for one in commits if one.kind in step.of]
+        mine = _furthest([one for one in commits if one.kind in step.of and _ends_so(step, one)])
     filled = [_filled(step.command, one) for one in mine]
     return list(dict.fromkeys(filled))
+
+
+def _furthest(commits: Sequence[Commit]) -> list[Commit]:
+    """Of several commits of a group and partition the furthest: it is set once."""
+    found: dict[tuple[str, str, int], Commit] = {}
+    for one in commits:
+        place = (one.group, one.topic, one.partition)
+        found[place] = max(found.get(place, one), one, key=lambda each: each.committed_offset)
+    return list(found.values())
 
 
 def _filled(command: str, place: Place | Commit) -> str:
@@ -116,15 +137,18 @@ def _filled(command: str, place: Place | Commit) -> str:
     if command != ABORT_BY_START or isinstance(place, Commit):
         return command.format(**_quoted(place._asdict()))
     values = _quoted(place._asdict() | {"first_offset": place.start_offset})
-    lines = ["# producer {producer_id}, epoch {producer_epoch}", command]
+    lines = ["# producer {producer_id}, epoch {producer_epoch}"]
+    if place.transactional_id is not None:
+        lines[0] += f": {DESCRIBE_TRANSACTION}"
+    lines.append(command)
     if place.coordinator_epoch is not None:
         # A comment: who pastes all lines into a shell must not abort twice.
-        lines += ["# on brokers before 3.0 instead:", f"# {ABORT_BY_PRODUCER}"]
+        lines += [f"# {FOR_OLDER}:", f"# {ABORT_BY_PRODUCER}"]
     return "\n".join(lines).format(**values)
 
 
 def _quoted(values: Mapping[str, Any]) -> dict[str, str]:
-    return {name: shlex.quote(str(value)) for name, value in values.items()}
+    return {name: quoted(value) for name, value in values.items()}
 
 
 def _general(text: str | None, places: Sequence[Place]) -> str | None:

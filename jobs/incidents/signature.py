@@ -7,8 +7,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-from jobs.model.commands import ABORT_BY_START, DESCRIBE_PRODUCERS
-from jobs.model.ending import DO_NOT_DECIDED, DO_NOT_RUNNING, FOREIGN, SAVE_FIRST, UNCHANGED
+from jobs.model.commands import ABORT_BY_START, DESCRIBE_PRODUCERS, EXPORT_OPEN
+from jobs.model.ending import (
+    DO_NOT_DECIDED,
+    DO_NOT_RUNNING,
+    FOREIGN,
+    FOREIGN_DECIDED,
+    SAVE_FIRST,
+    UNCHANGED,
+)
 
 # The consequence that offsets wait behind a last stable offset.
 BLOCKED = "records_blocked"
@@ -23,6 +30,8 @@ DIVERGED = "replica_divergence"
 DIVERGED_CLEANED = f"{DIVERGED}/cleaned"
 # One where both batches have one leader epoch: no election parted the copies.
 DIVERGED_ALIKE = f"{DIVERGED}/alike"
+# What proves a cause as a code does: a finding about data behind the end of their own transaction.
+CAME_LATE = "came_late"
 CLEANED_DATA = "cleaned_data_without_marker"
 OPEN_DATA = "open_data_of_completed_transaction"
 # Data of a partition that no record of the coordinator lists; and a marker of it there.
@@ -84,7 +93,7 @@ def end_steps(what: str, cannot: str) -> tuple[Step, ...]:
     blocked = (BLOCKED,)
     return (
         Step(
-            _sentences(DO_NOT_DECIDED),
+            _sentences(DO_NOT_DECIDED, FOREIGN_DECIDED),
             command=DESCRIBE_PRODUCERS,
             check="the last stable offset of the partition advances with that marker",
             of=blocked,
@@ -99,7 +108,11 @@ def end_steps(what: str, cannot: str) -> tuple[Step, ...]:
         ),
         Step(
             _sentences(SAVE_FIRST),
-            check="the saved records are those of the producer from the start offset on",
+            command=EXPORT_OPEN,
+            check=(
+                "by producer_id and producer_epoch the table record has those of the producer from "
+                "the start offset on; others lie between them"
+            ),
             of=blocked,
             ended_by=("save_and_abort",),
         ),

@@ -1,9 +1,13 @@
 """Commands of Kafka's tools as an operator types them, each worded once, with names in braces.
 
-Only brokers of 3.0 and newer find a transaction by its start, older ones by its producer
-(TransactionsCommand, KIP-664). Topics need no quotes: a folder with a name that a shell would not
-take as it is holds no partition (`jobs.model.file_names`).
+The tool finds a transaction by its start with a request that brokers have from 2.8 on; older ones
+are asked by producer, and end whatever that has open (TransactionsCommand, KIP-664). It is in
+releases from 3.0 on, and that of 4.x does not reach brokers up to 2.7. Topics need no quotes: a
+folder with a name that a shell would not take as it is holds no partition
+(`jobs.model.file_names`).
 """
+
+import shlex
 
 from udfs.rules.coordinator_step import TRANSACTION_VERSION_2
 from udfs.rules.logic import Values, clipped
@@ -21,6 +25,11 @@ ABORT_BY_PRODUCER = (
     f"{TOOL} abort {_PLACE} --producer-id {{producer_id}} --producer-epoch {{producer_epoch}} "
     "--coordinator-epoch {coordinator_epoch}"
 )
+# Nothing compares what the older form names with what is open.
+FOR_OLDER = (
+    "on brokers before 2.8, with the tool of a 3.x release, and with the producer stopped, as it "
+    "ends whatever that has open"
+)
 DESCRIBE_TOPIC = f"kafka-topics.sh {_BROKER} --describe --topic {{topic}}"
 _GROUP = f"kafka-consumer-groups.sh {_BROKER} --group {{group}}"
 DESCRIBE_GROUP = f"{_GROUP} --describe --members"
@@ -31,7 +40,24 @@ SET_GROUP = (
 )
 # Of this project: the records of a topic as a consumer would get them, from a copy. What the other
 # copies lack lies above its high watermark.
+EXPORT_OPEN = (
+    "./spark-submit.sh export --dump COPY --out SAVED --topic {topic} --isolation read_uncommitted"
+)
 EXPORT_TOPIC = "./spark-submit.sh export --dump COPY --out RESCUED --topic {topic} --to-log-end"
+
+
+def quoted(value: object) -> str:
+    """A value as one word of a shell command on one line, which a terminal shows as it is."""
+    text = str(value)
+    if text.isprintable():
+        return shlex.quote(text)
+    shown = "".join(
+        one
+        if one.isprintable() and one not in "\\'"
+        else "".join(f"\\x{byte:02x}" for byte in one.encode("utf-8", "surrogateescape"))
+        for one in text
+    )
+    return f"$'{shown}'"
 
 
 def takes_a_start(transaction_version: Values) -> Values:

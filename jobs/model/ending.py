@@ -40,11 +40,18 @@ DO_NOT_RUNNING = (
     "hand drops its records, too, and its producer can still commit without them. Its own marker "
     "ends all of these records."
 )
+# What a decided marker does to records that are not its own.
+FOREIGN_DECIDED = (
+    "Records in front that were to be aborted become visible if that marker is a COMMIT. Those "
+    "that were committed become invisible if it is an ABORT: save them (isolation.level="
+    "read_uncommitted), and produce them again when it is there."
+)
 # What the marker of the running transaction does to those that are not its own.
 FOREIGN = (
     "If this transaction commits, it also delivers older open records here that should have been "
     "aborted. To prevent that, stop the producer and start it again with the same transactional "
-    "id: the coordinator then aborts the transaction. Before that, save older open records that "
+    "id: the coordinator then aborts the transaction. Not one of two-phase commit, which has no "
+    "timeout: ask its owner. Before that, save older open records that "
     "were committed, or may have been (read them with isolation.level=read_uncommitted): its ABORT "
     "hides them for ever, its COMMIT delivers them."
 )
@@ -54,9 +61,24 @@ SAVE_FIRST = (
     "hides them for ever. The next COMMIT of the same producer in this partition would deliver "
     "them."
 )
+# The same of offset commits: their records are of no use to anybody, but their groups wait.
+OFFSETS_FIRST = (
+    "Stop all members of the groups whose offsets are pending here, and note these offsets: the "
+    "abort drops them."
+)
+OFFSETS_SET = (
+    "They were committed, or may have been: where the output of the transaction is committed, and "
+    "the group's offset is lower, set the group to its pending offset before you start it again. "
+    "Else it processes that input a second time."
+)
+OFFSETS_ABORTED = (
+    "Start the groups again: they go on from the offsets that they have, as the output was aborted."
+)
 UNCHANGED = (
     "describe-producers lists the transaction with this start offset and producer id, and describe "
-    "shows no transaction of its transactional id that is Ongoing or prepared with this partition"
+    "shows no transaction of its transactional id that is Ongoing or prepared with this partition "
+    "(brokers before 3.0 cannot describe: there the last record of the id in __transaction_state, "
+    "by kafka-dump-log.sh --transaction-log-decoder, is not)"
 )
 
 
@@ -75,11 +97,12 @@ def ending(
     epoch: str,
     owes_commit: Column | None = None,
     owes_abort: Column | None = None,
+    late_of_abort: Column | None = None,
 ) -> Column:
     """What ends the open data of a row: a number of `udfs.rules.ending`.
 
-    `epoch`: the column with the highest epoch of the data; for `owes_commit` and `owes_abort` see
-    `is_decided_abort`, null where nothing is owed.
+    `epoch`: the column with the highest epoch of the data; for the others see `is_decided_abort`,
+    null where nothing is owed, or known.
     """
     state = F.col(f"{coordinator}.state")
     raised = F.col(f"{coordinator}.producer_epoch") - F.col(epoch)
@@ -87,7 +110,9 @@ def ending(
     aborted = is_decided_abort(
         surely(no if owes_commit is None else owes_commit),
         surely(no if owes_abort is None else owes_abort),
+        surely(no if late_of_abort is None else late_of_abort),
         surely(state.isin(*named(COMPLETE_ABORT))),
+        F.coalesce(F.col(f"{coordinator}.client_transaction_version"), F.lit(0)),
         F.coalesce(raised, F.lit(0)),
     )
     number: Column = ended_by(
@@ -103,7 +128,12 @@ def covers(owner: Row | None, place: str) -> bool:
 
 
 def ending_of(
-    owner: Row | None, place: str, epoch: int, owes_commit: bool, owes_abort: bool
+    owner: Row | None,
+    place: str,
+    epoch: int,
+    owes_commit: bool,
+    owes_abort: bool,
+    late_of_abort: bool,
 ) -> int:
     """`ending` of open data with that highest epoch; `owner`: row of coordinator_txn, or None."""
     state = None if owner is None else owner["state"]
@@ -111,7 +141,9 @@ def ending_of(
     aborted = is_decided_abort(
         np.bool_(owes_commit),
         np.bool_(owes_abort),
+        np.bool_(late_of_abort),
         np.bool_(state in named(COMPLETE_ABORT)),
+        np.int64(0 if owner is None else owner["client_transaction_version"] or 0),
         np.int64(raised),
     )
     return int(ended_by(np.bool_(covers(owner, place)), np.bool_(state in PREPARED), aborted))

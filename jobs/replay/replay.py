@@ -21,7 +21,7 @@ from jobs.replay.partitions import (
     summaries,
 )
 from jobs.replay.producers import producer_states
-from jobs.replay.transactions import partition_states, transactions
+from jobs.replay.transactions import partition_states, transactions, undecided
 from jobs.spark.kept import Kept
 from jobs.spark.session import FEWEST_SHUFFLE_PARTITIONS, shuffle_partitions
 from jobs.spark.threads import side_by_side
@@ -45,6 +45,10 @@ class Replayed:
     def partition_states(self) -> DataFrame:
         """Rows of the table `partition_state`."""
         return partition_states(self.partition_info, self.transactions, self.owners)
+
+    def open_transactions(self) -> DataFrame:
+        """Rows of `undecided`: transactions without a marker, as the brokers remember them."""
+        return undecided(self.partition_info, self.transactions).filter("is_open")
 
     def transaction_count(self) -> int:
         """Transactions with data; markers alone are none."""

@@ -253,7 +253,7 @@ def _oldest_ending_later(events: DataFrame) -> DataFrame:
     return joined.withColumn("oldest_ending_later", oldest)
 
 
-def _undecided(partition_info: DataFrame, transactions: DataFrame) -> DataFrame:
+def undecided(partition_info: DataFrame, transactions: DataFrame) -> DataFrame:
     """Transactions that hold back a last stable offset, as the broker remembers them.
 
     Columns: partition_index, producer_id, highest_epoch, first_offset, first_timestamp, is_open,
@@ -325,7 +325,7 @@ def partition_states(
     transactional_id.
     """
     oldest = (
-        _undecided(partition_info, transactions)
+        undecided(partition_info, transactions)
         .groupBy("partition_index")
         .agg(
             F.min(

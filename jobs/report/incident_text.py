@@ -69,7 +69,8 @@ def _range(row: Consequence) -> str:
     numbers = [
         count(number, noun)
         for number, noun in ((row.records, "record"), (row.transactions, "transaction"))
-        if number is not None
+        # The other ranges of a transaction count none.
+        if number is not None and (number or noun == "record")
     ]
     return ": ".join([row.kind, ", ".join([place, *numbers])])
 

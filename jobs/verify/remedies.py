@@ -3,26 +3,35 @@
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from jobs.model.commands import ABORT_BY_PRODUCER, ABORT_BY_START, DESCRIBE_PRODUCERS
+from jobs.model.commands import ABORT_BY_PRODUCER, ABORT_BY_START, DESCRIBE_PRODUCERS, FOR_OLDER
 from jobs.model.ending import (
     DO_NOT_DECIDED,
     DO_NOT_RUNNING,
     FOREIGN,
+    FOREIGN_DECIDED,
+    OFFSETS_ABORTED,
+    OFFSETS_FIRST,
+    OFFSETS_SET,
     SAVE_FIRST,
     ending,
     older_epoch,
 )
 from jobs.verify.check import text
+from schemas.topics import OFFSETS_TOPIC
 from udfs.rules.ending import DECIDED, RUNNING, SAVE_AND_ABORT
 
 
 def end_open_data() -> Column:
     """Ends the open transaction of a row of the context `transaction`, as in `explain`."""
-    ended_by = ending("coordinator", "highest_epoch")
+    late_of_abort = F.col("came_late") & ~F.col("opening_marker.commit")
+    ended_by = ending("coordinator", "highest_epoch", late_of_abort=late_of_abort)
     abort = _abort_command()
+    of_offsets = F.col("topic") == OFFSETS_TOPIC
+    after = F.when(ended_by == SAVE_AND_ABORT, F.lit(OFFSETS_SET)).otherwise(F.lit(OFFSETS_ABORTED))
     return (
-        F.when(ended_by == DECIDED, F.lit(DO_NOT_DECIDED))
+        F.when(ended_by == DECIDED, F.lit(f"{DO_NOT_DECIDED} {FOREIGN_DECIDED}"))
         .when(ended_by == RUNNING, F.lit(f"{DO_NOT_RUNNING} {FOREIGN}"))
+        .when(of_offsets, F.concat(F.lit(f"{OFFSETS_FIRST} Then: "), abort, F.lit(". "), after))
         .when(ended_by == SAVE_AND_ABORT, F.concat(F.lit(f"{SAVE_FIRST} Then: "), abort))
         .otherwise(abort)
     )
@@ -34,7 +43,7 @@ def _abort_command() -> Column:
         F.col("coordinator.client_transaction_version"), F.col("opening_marker.coordinator_epoch")
     )
     older = text(
-        "; on brokers older than 3.0: " + ABORT_BY_PRODUCER,
+        f"; {FOR_OLDER}: " + ABORT_BY_PRODUCER,
         topic="topic",
         partition="partition",
         producer_id="producer_id",

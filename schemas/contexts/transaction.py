@@ -27,19 +27,19 @@ COLUMNS = """
     two_phase_commit boolean, copies_agree boolean, coordinator_went_on boolean,
     copied_behind_coordinator boolean, overdue_ms bigint, behind_own_marker boolean,
     listed_later boolean, listing_known boolean, began_behind boolean, registration_over
-    boolean, listing_over boolean, one_clock boolean, behind_gap boolean, logs_later boolean,
-    has_data boolean, held_ms bigint, holds_lso boolean, missing_before_marker boolean,
-    behind_data_gap boolean, completion_lost boolean, ended_in_snapshot boolean,
-    open_at_the_stop boolean, state_may_have_expired boolean, data_may_have_expired boolean,
-    offset_first bigint, offset_last bigint, producer_epoch int, file string, byte_position
-    bigint, byte_length int, previous_marker_position bigint, previous_marker_length int,
-    opening_marker_position bigint, opening_marker_length int, epoch_record_position bigint,
-    epoch_record_length int, age_ms bigint, hangs boolean, overdue boolean, start_untold
-    boolean, unmarked_decision boolean, broker int, topic string, partition int,
-    cleaner_checkpoint bigint, has_log_start_checkpoint boolean, clean_shutdown boolean,
-    coordinator_topic boolean, first_base bigint, created_once boolean, log_start_offset bigint,
-    stable_below bigint, start_known boolean, missing array<struct<first:bigint, end:bigint,
-    producer_id:bigint>>, holes array<struct<first:bigint, end:bigint, producer_id:bigint>>,
-    outlasted boolean, emptied array<struct<first:bigint, end:bigint, producer_id:bigint,
-    producer_epoch:int>>
+    boolean, listing_over boolean, one_clock boolean, behind_gap boolean, came_late boolean,
+    logs_later boolean, has_data boolean, held_ms bigint, holds_lso boolean,
+    missing_before_marker boolean, behind_data_gap boolean, completion_lost boolean,
+    ended_in_snapshot boolean, open_at_the_stop boolean, state_may_have_expired boolean,
+    data_may_have_expired boolean, offset_first bigint, offset_last bigint, producer_epoch int,
+    file string, byte_position bigint, byte_length int, previous_marker_position bigint,
+    previous_marker_length int, opening_marker_position bigint, opening_marker_length int,
+    epoch_record_position bigint, epoch_record_length int, age_ms bigint, hangs boolean, overdue
+    boolean, start_untold boolean, unmarked_decision boolean, broker int, topic string,
+    partition int, cleaner_checkpoint bigint, has_log_start_checkpoint boolean, clean_shutdown
+    boolean, coordinator_topic boolean, first_base bigint, created_once boolean,
+    log_start_offset bigint, stable_below bigint, start_known boolean, missing
+    array<struct<first:bigint, end:bigint, producer_id:bigint>>, holes
+    array<struct<first:bigint, end:bigint, producer_id:bigint>>, outlasted boolean, emptied
+    array<struct<first:bigint, end:bigint, producer_id:bigint, producer_epoch:int>>
 """

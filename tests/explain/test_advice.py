@@ -21,12 +21,21 @@ from jobs.cli.commands.explain import Asked, explain
 from jobs.cli.progress import Progress
 from jobs.main import audit
 from jobs.model.settings import load
+from schemas.topics import OFFSETS_TOPIC
 
 FILE = Path(__file__).parent / "advice.yaml"
 OWN = ("blocked", "start", "says")
 CHECKS = (
     "hanging_transaction", "late_write_after_marker", "open_data_of_completed_transaction",
 )  # fmt: skip
+
+
+# What is told of data that may be committed: of topics of clients, and of `__consumer_offsets`.
+SAVES = ("isolation.level=read_uncommitted", "set the group to its pending offset")
+
+
+def _is_at(row: Any, case: LogCase) -> bool:
+    return (row.topic, row.partition) == (case.topic, case.partition)
 
 
 class Advised(NamedTuple):
@@ -77,35 +86,39 @@ def told(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Itera
     done.release()
 
 
-def _aborts(text: str, topic: str) -> list[str]:
-    return re.findall(rf" abort --topic {re.escape(topic)} [^\n;]*", text)
+def _aborts(text: str, case: LogCase) -> list[str]:
+    place = rf"--topic {re.escape(case.topic)} --partition {case.partition}"
+    return re.findall(rf" abort {place} [^\n;]*", text)
 
 
 @pytest.mark.spark
 @pytest.mark.parametrize("one", CASES, ids=[one.case.name for one in CASES])
 def test_open_data_are_ended_in_one_way_whoever_advises(one: Advised, told: Told) -> None:
     case, wanted = one
-    blocked = [row for row in told.consequences if row.topic == case.topic]
+    blocked = [row for row in told.consequences if _is_at(row, case)]
     assert {row.ended_by for row in blocked} == ({wanted["blocked"]} - {None})
+    starts = wanted["start"] if isinstance(wanted["start"], list) else [wanted["start"]]
     to_abort = wanted["blocked"] in ("abort", "save_and_abort")
-    assert not to_abort or {row.start_offset for row in blocked} == {wanted["start"]}
-    by_plan = _aborts("\n".join(told.commands), case.topic)
+    assert not to_abort or {row.start_offset for row in blocked} == set(starts)
+    by_plan = _aborts("\n".join(told.commands), case)
     # One line for brokers of 3.0 and newer, and one for older ones.
     assert bool(by_plan) == to_abort, by_plan
     said = explain(told.spark, Asked(told.out, None, case.topic, case.partition, None))
-    by_explain = _aborts(said, case.topic)
+    by_explain = _aborts(said, case)
     assert set(by_plan) == set(by_explain), said
     if to_abort:
-        start = f" --start-offset {wanted['start']}"
-        assert [line for line in by_plan if line.endswith(start)], by_plan
+        by_start = [line.partition(" --start-offset ")[2] for line in by_plan]
+        assert {int(one) for one in by_start if one} == set(starts), by_plan
     plain = " ".join(said.split())
     for part in wanted["says"] or ():
         assert part in plain, said
-    saves = "read_uncommitted" in said and to_abort
+    saves = SAVES[case.topic == OFFSETS_TOPIC] in said.replace("\n  ", " ") and to_abort
     assert saves == (wanted["blocked"] == "save_and_abort"), said
     for row in told.findings:
-        if row.topic == case.topic and row.code in CHECKS and row.verdict == "violation":
-            assert bool(_aborts(row.remedy, case.topic)) == to_abort, row.remedy
+        if _is_at(row, case) and row.code in CHECKS and row.verdict == "violation":
+            assert bool(_aborts(row.remedy, case)) == to_abort, row.remedy
+            told_to_save = SAVES[case.topic == OFFSETS_TOPIC] in row.remedy
+            assert not to_abort or saves == told_to_save, row.remedy
 
 
 def test_each_way_has_its_twin() -> None:

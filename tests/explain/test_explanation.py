@@ -10,6 +10,7 @@ from jobs.explain.advice import ADVICE
 from jobs.explain.situation import Row, Situation, what_holds
 from jobs.explain.text import explanation
 from jobs.explain.words import duration, moment, printable
+from jobs.model.found import LATE_OF_ABORT
 
 NOON = 1_795_262_400_000
 MINUTE = 60_000
@@ -155,16 +156,23 @@ OPEN_DATA = finding("open_data_of_completed_transaction", expected="a marker: it
 LATER = {"state": "CompleteAbort", "producer_epoch": 4}
 
 
+# Only under this version an epoch is that of one transaction.
+VERSION_2 = {"client_transaction_version": 2}
+LATE = {"found": f"no marker{LATE_OF_ABORT}"}
+
+
 @pytest.mark.parametrize(
     ("given", "saved"),
     [
         (found(UNMARKED_COMMIT, owner=COMPLETED), True),
         (found(UNMARKED_COMMIT, OPEN_DATA, owner=COMPLETED | {"producer_epoch": 3}), True),
         (found(OPEN_DATA, owner=COMPLETED | {"state": "CompleteCommit"}), True),
-        (found(OPEN_DATA, owner=COMPLETED | {"producer_epoch": 3}), False),
+        (found(OPEN_DATA, owner=COMPLETED | {"producer_epoch": 3} | VERSION_2), False),
+        (found(OPEN_DATA, owner=COMPLETED | {"producer_epoch": 3}), True),
         (found(OPEN_DATA, owner=COMPLETED | LATER), True),
         (found(finding("hanging_transaction"), owner=COMPLETED | {"state": "Empty"}), True),
-        (found(finding("hanging_transaction"), owner=COMPLETED), False),
+        (found(finding("hanging_transaction"), owner=COMPLETED), True),
+        (found(finding("hanging_transaction") | LATE, owner=COMPLETED), False),
         (found(finding("missing_marker_in_listed_partition"), owner=COMPLETED | LATER), False),
     ],
 )

@@ -6,6 +6,7 @@ import pytest
 
 from jobs.incidents.catalogue import SIGNATURES
 from jobs.incidents.plan import MOST_PLACES, Commit, Place, plan
+from jobs.model.commands import FOR_OLDER
 
 BY_NAME = {signature.name: signature for signature in SIGNATURES}
 
@@ -29,7 +30,7 @@ def test_each_blocked_partition_has_its_command_with_the_holders_own_first_offse
     assert steps[0]["command"].splitlines() == [
         whose,
         tool.format(0) + "--start-offset 480",
-        "# on brokers before 3.0 instead:",
+        f"# {FOR_OLDER}:",
         f"# {tool.format(0)}{older}",
         whose,
         tool.format(2) + "--start-offset 480",
@@ -87,13 +88,25 @@ def test_many_places_are_cut_and_counted() -> None:
     assert "5 more" in lines[-1]
 
 
+def test_an_abort_has_the_id_that_is_to_be_described_first() -> None:
+    (step, *_) = plan(BY_NAME["late_write"], [blocked(0)._replace(transactional_id="my id")])
+    assert " describe --transactional-id 'my id'" in step["command"]
+
+
+def test_a_name_that_a_terminal_does_not_show_stays_on_its_line() -> None:
+    waiting = WAITING._replace(group="a\n\x1b[2J'\u202eb")
+    told = plan(BY_NAME["late_write"], [blocked(7, OFFSETS, "save_and_abort")], [waiting])
+    (line,) = [one for one in commands(told).splitlines() if "--members" in one]
+    assert "--group $'a\\x0a\\x1b[2J\\x27\\xe2\\x80\\xaeb' " in line and line.isprintable()
+
+
 def test_names_are_quoted_for_a_shell() -> None:
     (step, *_) = plan(BY_NAME["late_write"], [blocked(0, "a b;c")])
     assert "--topic 'a b;c' --partition 0" in step["command"]
 
 
 OFFSETS = "__consumer_offsets"
-WAITING = Commit("records_blocked", "billing", "orders", 0, 5)
+WAITING = Commit("records_blocked", "billing", "orders", 0, 5, "save_and_abort")
 
 
 def text_of(steps: list[dict[str, Any]]) -> str:
@@ -102,7 +115,8 @@ def text_of(steps: list[dict[str, Any]]) -> str:
 
 @pytest.mark.parametrize("name", ["skipped_markers", "late_write"])
 def test_offsets_that_hang_are_aborted_and_then_set_and_never_written(name: str) -> None:
-    told = plan(BY_NAME[name], [blocked(7, OFFSETS)], [WAITING])
+    may_be_committed = blocked(7, OFFSETS, "save_and_abort")
+    told = plan(BY_NAME[name], [may_be_committed], [WAITING])
     stop, abort, after = told[:3]
     assert stop["command"].endswith("--group billing --describe --members")
     assert f"abort --topic {OFFSETS} --partition 7 --start-offset 480" in abort["command"]
@@ -113,6 +127,28 @@ def test_offsets_that_hang_are_aborted_and_then_set_and_never_written(name: str)
     assert "save its records" not in text_of(told)
     of_clients = plan(BY_NAME[name], [blocked(7)], [WAITING])
     assert "group" not in text_of(of_clients[:1]) and "save" in text_of(of_clients[:1])
+
+
+def test_a_group_whose_commit_was_to_be_aborted_stays_where_it_is() -> None:
+    lacking = WAITING._replace(ended_by="abort")
+    told = text_of(plan(BY_NAME["skipped_markers"], [blocked(7, OFFSETS)], [lacking]))
+    assert f"abort --topic {OFFSETS} --partition 7 " in told and "--to-offset" not in told
+
+
+@pytest.mark.parametrize("other", ["abort", "running", "decided"])
+def test_only_groups_of_what_a_step_ends_are_named_in_it(other: str) -> None:
+    places = [blocked(7, OFFSETS, "save_and_abort"), blocked(8, OFFSETS, other)]
+    healthy = Commit("records_blocked", "healthy", "orders", 0, 9, other)
+    told = plan(BY_NAME["skipped_markers"], places, [WAITING, healthy])
+    set_to = [one["command"] for one in told if "--to-offset" in (one["command"] or "")]
+    assert len(set_to) == 1 and "--group billing" in set_to[0] and "healthy" not in set_to[0]
+    assert ("--group healthy --describe" in commands(told)) == (other == "abort")
+
+
+def test_a_group_is_set_once_to_the_furthest_of_its_commits() -> None:
+    further = WAITING._replace(committed_offset=8)
+    told = plan(BY_NAME["late_write"], [blocked(7, OFFSETS, "save_and_abort")], [further, WAITING])
+    assert commands(told).count("--to-offset 8 ") == 1 and "--to-offset 5 " not in commands(told)
 
 
 @pytest.mark.parametrize("name", ["operator_abort", "skipped_markers"])

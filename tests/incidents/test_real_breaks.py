@@ -176,7 +176,19 @@ def test_records_that_are_blocked_are_those_of_read_uncommitted_alone(told: Told
         leader = leaders.get((row.topic, row.partition))
         if row.kind == "records_blocked" and row.broker == leader and answer.exists():
             got = [one for one in oracle.read_offsets(answer) if one >= row.first_offset]
-            assert (row.records, row.last_offset >= got[-1]) == (len(got), True), row
+            # Behind several open transactions of a copy the first row counts the records.
+            counted = len(got) if row.first_offset == foremost(told, row) else None
+            assert (row.records, row.last_offset >= got[-1]) == (counted, True), row
+
+
+def foremost(told: Told, of: Any) -> int:
+    """The first offset that is blocked in the copy of a consequence."""
+    place = (of.kind, of.broker, of.topic, of.partition)
+    return min(
+        row.first_offset
+        for row in told.rows["consequence"]
+        if (row.kind, row.broker, row.topic, row.partition) == place
+    )
 
 
 def test_groups_stand_where_the_brokers_say(told: Told) -> None:

@@ -8,6 +8,7 @@ from plain_traits import kind_of
 
 from jobs.incidents.catalogue import SIGNATURES, manual
 from jobs.incidents.signature import (
+    CAME_LATE,
     CONSISTENT,
     DIVERGED_ALIKE,
     DIVERGED_CLEANED,
@@ -52,7 +53,7 @@ def test_signatures_name_checks_and_consequences_that_exist() -> None:
                 assert set(value) - {LOST, DIVERGED_CLEANED, DIVERGED_ALIKE} <= CODES, (
                     signature.name
                 )
-        assert set(signature.proven_by) <= CODES | {LOST}
+        assert set(signature.proven_by) <= CODES | {LOST, CAME_LATE}
         assert {one for step in signature.steps for one in step.of} <= set(CONSEQUENCES)
 
 

@@ -8,6 +8,7 @@ whose COMMIT is decided: its producer still sees the commit succeed.
 What cannot be known: what happened since the copies were taken.
 """
 
+from udfs.rules.coordinator_step import TRANSACTION_VERSION_2
 from udfs.rules.logic import Values, chosen
 
 # By the marker of a decision that the coordinator has taken; by that of a transaction which still
@@ -18,16 +19,24 @@ RAISED_BY_ITS_END = 1
 
 
 def is_decided_abort(
-    owes_commit: Values, owes_abort: Values, completed_abort: Values, raised: Values
+    owes_commit: Values,
+    owes_abort: Values,
+    late_of_abort: Values,
+    completed_abort: Values,
+    version: Values,
+    raised: Values,
 ) -> Values:
-    """Whether ABORT is what was decided about all open data, so that an abort loses nothing.
+    """Whether ABORT is proven to be what was decided about all open data: an abort loses nothing.
 
     owes_commit, owes_abort: a decision of that outcome provably lacks its marker behind the data;
-    completed_abort: the last record of the coordinator is CompleteAbort, in an epoch that is
-    higher by `raised` than that of the data. A higher one may be of a later transaction.
+    late_of_abort: they provably came after the ABORT marker of their own transaction;
+    completed_abort: the last record of the coordinator is CompleteAbort, of a client of that
+    transaction version, in an epoch that is higher by `raised` than that of the data. Only under
+    transaction.version 2 an epoch is that of one transaction; a higher one is of a later one.
     """
-    newest = completed_abort & (raised <= RAISED_BY_ITS_END)
-    return ~owes_commit & (owes_abort | newest)
+    own_epochs = version >= TRANSACTION_VERSION_2
+    newest = completed_abort & own_epochs & (raised == RAISED_BY_ITS_END)
+    return ~owes_commit & (owes_abort | late_of_abort | newest)
 
 
 def ended_by(runs: Values, prepared: Values, decided_abort: Values) -> Values:

@@ -14,6 +14,7 @@ from jobs.audit.finished import finished_audit
 from jobs.explain.situation import Row, Situation
 from jobs.explain.text import explanation
 from jobs.explain.words import printable
+from jobs.incidents.signature import BLOCKED
 from jobs.model.errors import UsageError
 from jobs.spark import delta_tables
 from schemas.topics import TXN_LOG_TOPIC
@@ -68,9 +69,20 @@ def explain(spark: SparkSession, asked: Asked) -> str:
             elsewhere=_first(elsewhere),
             elsewhere_in_all=elsewhere.count(),
             knows_topic_ids=not _of_kind(table("dump_file"), "partition_metadata").isEmpty(),
+            blocking=_blocking(
+                delta_tables.read(spark, asked.out, "consequence"), audit.audit_id, state
+            ),
             dumped=not _logs(table("partition_state")).isEmpty(),
         )
     )
+
+
+def _blocking(consequences: DataFrame | None, audit_id: str, state: Row) -> tuple[Row, ...]:
+    """What the audit says of open transactions of the copy; an older one lacks the table."""
+    if consequences is None:
+        return ()
+    mine = consequences.filter((F.col("audit_id") == audit_id) & (F.col("kind") == BLOCKED))
+    return tuple(_rows(mine.filter(_at(state)).orderBy("start_offset"), MOST_OPEN))
 
 
 def _rows(frame: DataFrame, most: int) -> list[Row]:

@@ -23,6 +23,7 @@ from typing import Any
 
 from jobs.incidents.offset_steps import abort_offsets, of_clients
 from jobs.incidents.signature import (
+    CAME_LATE,
     CLEANED_DATA,
     MISSING_MARKER,
     MOMENT,
@@ -61,7 +62,7 @@ SIGNATURE = Signature(
         "partition. The coordinator does not list them and writes no marker for them."
     ),
     explains=_explains,
-    proven_by=LATE,
+    proven_by=("late_write_after_marker", *UNLISTED, CAME_LATE),
     known_bug="KAFKA-12671, KAFKA-15449; prevented by KIP-890 (verification from 3.6, 4.0)",
     key=MOMENT,
     steps=(

@@ -17,7 +17,7 @@ not.
 Known bug: none. `kafka-transactions.sh abort`, since 3.0 (KIP-664), works as documented.
 """
 
-from jobs.incidents.offset_steps import set_groups, stop_groups
+from jobs.incidents.offset_steps import set_groups, start_groups, stop_groups
 from jobs.incidents.signature import MISSING_MARKER, MOMENT, Signature, Step
 
 TORN = ("torn_transaction",)
@@ -52,6 +52,7 @@ SIGNATURE = Signature(
         ),
         stop_groups("committed_records_invisible"),
         set_groups("committed_records_invisible"),
+        start_groups("committed_records_invisible"),
         Step(
             "Before you abort a transaction, make sure that its producer is stopped: "
             "kafka-transactions.sh describe shows no Ongoing state for its transactional id",

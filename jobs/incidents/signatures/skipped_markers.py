@@ -82,7 +82,10 @@ SIGNATURE = Signature(
         *set_groups_back("aborted_records_visible"),
         Step(
             "Produce the committed records that are not delivered again, in a new transaction",
-            before="no application has written them again by itself",
+            before=(
+                "the last stable offset has passed them, they are still not delivered, and no "
+                "application has written them again by itself"
+            ),
             reversible=False,
             of=("committed_records_invisible",),
             offsets=False,

@@ -8,6 +8,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.model.ending import runs_here
+from jobs.model.found import ENDED_BEFORE
 from jobs.model.set_back_clocks import came_twice, covers_once, once
 from jobs.model.state_names import named
 from jobs.verify.conditions import missing_behind, one_instant
@@ -258,15 +259,15 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
     `_one_clock`. behind_gap: offsets from the data on are missing, or offsets after that marker,
     and not all of these is known: what is missing in front of the data is then the marker of no
     transaction that lists the partition. listing_over: the same as registration_over of the copy
-    that tells `unlisted`, or both copies end in one record.
+    that tells `unlisted`, or both copies end in one record. came_late: all of this proves that the
+    data are of the transaction which that marker ended.
     """
     marked = F.col("opening_marker.timestamp")
     epoch = F.col("highest_epoch")
-    before_transaction_version_2 = surely(
-        F.col("coordinator.client_transaction_version") < TRANSACTION_VERSION_2
-    )
+    version = F.col("coordinator.client_transaction_version")
     same_epoch = (F.col("opening_marker.epoch") == epoch) & (F.col("lowest_epoch") == epoch)
-    ended = F.coalesce(F.col("opening_marker_ended") == epoch, before_transaction_version_2)
+    shared = surely(version < TRANSACTION_VERSION_2)
+    ended = F.coalesce(F.col("opening_marker_ended") == epoch, shared)
     at_rest = F.col("coordinator.state").isin(*named(COMPLETE_COMMIT, COMPLETE_ABORT))
     tolerance = F.lit(clock_tolerance)
     known_from = F.col("coordinator.whole_since_ms")
@@ -295,11 +296,14 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
         one_instant("coordinator.clean_shutdown") | in_time | fenced
     )
     one_clock = _one_clock(clock_tolerance)
+    behind_own_marker = surely((F.col("outcome") == "open") & same_epoch & ended)
+    listed_later = _listed_later(apart, clock_tolerance)
     known = F.col("coordinator").isNotNull() & listing_known & registration_over & one_clock
     lost_in_front = missing_behind(F.col("opening_marker.offset")) & ~known
+    behind_gap = lost_in_front | missing_behind(F.col("first_offset"))
     return [
-        surely((F.col("outcome") == "open") & same_epoch & ended).alias("behind_own_marker"),
-        _listed_later(apart, clock_tolerance).alias("listed_later"),
+        behind_own_marker.alias("behind_own_marker"),
+        listed_later.alias("listed_later"),
         listing_known.alias("listing_known"),
         (began_behind & known).alias("began_behind"),
         registration_over.alias("registration_over"),
@@ -310,8 +314,16 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
             | surely(same_record)
         ).alias("listing_over"),
         one_clock.alias("one_clock"),
-        (lost_in_front | missing_behind(F.col("first_offset"))).alias("behind_gap"),
+        behind_gap.alias("behind_gap"),
+        (behind_own_marker & ~listed_later & known & ~behind_gap).alias("came_late"),
     ]
+
+
+def ended_before() -> Column:
+    """Words of a finding where `came_late` holds: how the transaction of the data had ended."""
+    commit, abort = (F.lit(ENDED_BEFORE.format(outcome=one)) for one in ("COMMIT", "ABORT"))
+    told = F.when(F.col("opening_marker.commit"), commit).otherwise(abort)
+    return F.when(F.col("came_late"), told).otherwise(F.lit(""))
 
 
 def is_decided() -> Column:

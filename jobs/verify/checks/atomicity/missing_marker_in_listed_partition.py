@@ -37,6 +37,7 @@ Evidence: the first batch of the transaction there, and the Prepare record.
 
 from pyspark.sql import functions as F
 
+from jobs.model.ending import OFFSETS_ABORTED, OFFSETS_FIRST, OFFSETS_SET
 from jobs.model.found import NO_DATA
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
 from jobs.verify.verdict import (
@@ -50,6 +51,7 @@ from jobs.verify.verdict import (
     explained,
     inconclusive,
 )
+from schemas.topics import OFFSETS_TOPIC
 from udfs.rules.extent import is_replicated
 from udfs.rules.logic import surely
 
@@ -160,11 +162,21 @@ CHECK = Check(
         "is Ongoing or prepared with this partition, {abort}. Look for data that were lost with "
         "the marker. Correct the results of consumers of {topic}-{partition}.",
         abort=F.when(
+            F.col("topic") == OFFSETS_TOPIC,
+            F.concat(
+                F.lit(
+                    f"abort them with kafka-transactions.sh. Before it: {OFFSETS_FIRST} After it: "
+                ),
+                F.when(F.col("commit"), F.lit(OFFSETS_SET)).otherwise(F.lit(OFFSETS_ABORTED)),
+            ),
+        )
+        .when(
             F.col("commit"),
             F.lit(
                 "let the next COMMIT of the producer there deliver them, or save them "
                 "(isolation.level=read_uncommitted) and then abort them with kafka-transactions.sh"
             ),
-        ).otherwise(F.lit("abort them with kafka-transactions.sh")),
+        )
+        .otherwise(F.lit("abort them with kafka-transactions.sh")),
     ),
 )

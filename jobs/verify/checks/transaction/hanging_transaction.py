@@ -30,7 +30,12 @@ from jobs.verify.conditions import (
     marker_gone_with_the_head,
     unstable_tail,
 )
-from jobs.verify.contexts.open_transaction import end_may_be_lost, is_decided, is_unended
+from jobs.verify.contexts.open_transaction import (
+    end_may_be_lost,
+    ended_before,
+    is_decided,
+    is_unended,
+)
 from jobs.verify.remedies import end_open_data
 from jobs.verify.verdict import (
     DUMP_BEFORE_EVENT,
@@ -67,8 +72,9 @@ CHECK = Check(
         late=F.when(
             F.col("behind_own_marker"),
             text(
-                "; the data arrived after the marker of their own epoch at offset {at}",
+                "; the data arrived after the marker of their own epoch at offset {at}{ended}",
                 at="opening_marker.offset",
+                ended=ended_before(),
             ),
         ).otherwise(F.lit("")),
     ),

@@ -27,6 +27,7 @@ from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
 from jobs.verify.conditions import judged_on_a_longer_copy, unstable_tail
+from jobs.verify.contexts.open_transaction import ended_before
 from jobs.verify.remedies import end_open_data
 from jobs.verify.verdict import (
     CLOCK_SKEW,
@@ -73,7 +74,8 @@ CHECK = Check(
     ),
     expected=lambda: text("a transaction of epoch {producer_epoch} that lists {listed}"),
     found=lambda: text(
-        "data after the marker of epoch {producer_epoch}; coordinator: {coordinator_state}"
+        "data after the marker of epoch {producer_epoch}{ended}; coordinator: {coordinator_state}",
+        ended=ended_before(),
     ),
     proofs=(
         Proof(
