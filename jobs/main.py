@@ -16,8 +16,8 @@ from pyspark.sql import SparkSession
 
 from jobs import __version__
 from jobs.audit.acceptance import judged, judged_again
-from jobs.audit.audit import Audit, Read, Request, aborts_of, folded
-from jobs.audit.contexts import Made, build_contexts
+from jobs.audit.audit import Audit, DecodedDump, Request, aborts_of, folded
+from jobs.audit.contexts import StageResults, build_contexts
 from jobs.audit.coverage import incomplete, not_looked_at, totals
 from jobs.audit.identity import audit_id, file_digests, input_digest
 from jobs.audit.incidents import with_incidents
@@ -25,7 +25,7 @@ from jobs.audit.write import result_tables, write
 from jobs.cli.arguments import TEXT, Arguments, parse
 from jobs.cli.commands.checks import list_checks, show_check
 from jobs.cli.commands.doctor import check_out, examine
-from jobs.cli.commands.explain import Asked, explain
+from jobs.cli.commands.explain import ExplainRequest, explain
 from jobs.cli.commands.export import check_has_bytes, closing_words, configuration, export
 from jobs.cli.commands.incident import explain_incident
 from jobs.cli.commands.report import Finished, check_is_newest, finished, write_report
@@ -35,20 +35,21 @@ from jobs.cli.progress import Progress
 from jobs.collect.collect import collect
 from jobs.collect.listing import files_table, partitions_table
 from jobs.decode.decode import decode, failures
-from jobs.export.export import Wanted, check_named, ranges, without_high_watermarks
+from jobs.export.export import ExportRequest, check_named, ranges, without_high_watermarks
 from jobs.model.counted import count
 from jobs.model.dump import Dump
 from jobs.model.errors import NotFinishedError, UsageError
 from jobs.model.replicas import clusters
 from jobs.model.settings import load as load_settings
 from jobs.policy import suites
-from jobs.replay.partitions import newest_broker_timestamp, summaries
+from jobs.replay.partitions import newest_broker_timestamp
 from jobs.replay.replay import Replayed, replay
+from jobs.replay.seams import summaries
 from jobs.report.formats import FORMATS
 from jobs.report.seal import check_key
 from jobs.report.summary import summary
 from jobs.report.verdict import Verdict
-from jobs.spark.kept import Kept
+from jobs.spark.kept import KeptFrames
 from jobs.spark.session import planned_for, spark_session
 from jobs.verify.verify import counts_by_code, verify
 from schemas import log_row
@@ -69,9 +70,9 @@ def _read(
     progress: Progress,
     configuration: str,
     listed: Dump | None = None,
-) -> tuple[Dump, Read]:
+) -> tuple[Dump, DecodedDump]:
     """Collects and decodes; `configuration` and the bytes are the identity of what follows."""
-    kept = Kept(spark)
+    kept = KeptFrames(spark)
     with progress.stage("collect") as say:
         dump = listed or collect(request.dumps)
         size = sum(file.size for file in dump.files if file.status != "skipped")
@@ -85,7 +86,7 @@ def _read(
             digests=file_digests(summaries(decoded.rows)), damages=failures(decoded, files)
         )
         of_input = input_digest(dump, tables["digests"])
-    return dump, Read(
+    return dump, DecodedDump(
         files=files,
         decoded=decoded,
         input_digest=of_input,
@@ -96,7 +97,7 @@ def _read(
 
 
 def _replay(
-    spark: SparkSession, request: Request, progress: Progress, dump: Dump, read: Read
+    spark: SparkSession, request: Request, progress: Progress, dump: Dump, read: DecodedDump
 ) -> tuple[Replayed, int]:
     """Rebuilds the state of the log; also how many transactions with data it has."""
     decoded = read.decoded
@@ -120,7 +121,7 @@ def _replay(
 
 
 def _judge(
-    spark: SparkSession, request: Request, progress: Progress, dump: Dump, read: Read
+    spark: SparkSession, request: Request, progress: Progress, dump: Dump, read: DecodedDump
 ) -> Audit:
     """Replays and verifies what was read."""
     decoded = read.decoded
@@ -134,7 +135,7 @@ def _judge(
         )
         verified = verify(
             spark,
-            build_contexts(Made(request, dump, read, replayed, aborts, now)),
+            build_contexts(StageResults(request, dump, read, replayed, aborts, now)),
             request.depth,
             read.kept,
             one_cluster=len(clusters(dump)) < 2 or replayed.clusters_with_producers() < 2,
@@ -204,7 +205,7 @@ def run_export(arguments: Arguments) -> int:
     listed = collect(arguments.dump)  # what is no dump ends here, before Spark is started
     check_has_bytes(listed)
     topics, to_log_end = tuple(arguments.topics), arguments.to_log_end
-    wanted = Wanted(arguments.isolation, topics, arguments.broker, to_log_end)
+    wanted = ExportRequest(arguments.isolation, topics, arguments.broker, to_log_end)
     check_named(listed, wanted)
     if wanted.to_log_end:
         listed = without_high_watermarks(listed)
@@ -252,7 +253,7 @@ def run_report(arguments: Arguments) -> int:
 def run_explain(arguments: Arguments) -> int:
     """The subcommand `explain`."""
     number = arguments.incident
-    asked = Asked(
+    asked = ExplainRequest(
         arguments.out, arguments.audit, arguments.topic, arguments.partition or 0, arguments.broker
     )
     with spark_session() as spark, planned_for(spark, 0):

@@ -13,12 +13,12 @@ from jobs.report.facts import (
     Damage,
     Derived,
     Event,
+    Evidence,
     Facts,
     Finding,
     Incident,
     PartitionState,
     PastAudit,
-    Proof,
     RepairStep,
     Timeline,
     TopicCount,
@@ -98,7 +98,7 @@ def finding(number: int = 0, **changes: object) -> Finding:
         byte_position=4976,
         expected="a COMMIT or ABORT marker, or a coordinator that lists the partition",
         found="no marker; coordinator: CompleteAbort",
-        evidence=(Proof(file, 4976, 91, "first batch of the transaction"),),
+        evidence=(Evidence(file, 4976, 91, "first batch of the transaction"),),
         message="The transaction of producer 5 hangs.",
         remedy="kafka-transactions.sh --bootstrap-server HOST:PORT abort --topic h",
     )
@@ -239,7 +239,7 @@ def hanging() -> Facts:
 def hostile() -> Facts:
     """`hanging`, with markup and control characters wherever someone else chooses a text."""
     bad = HOSTILE
-    proof = Proof(bad, 0, 91, bad, unread=bad)
+    proof = Evidence(bad, 0, 91, bad, unread=bad)
     told = finding(
         topic=bad, transactional_id=bad, file=bad, expected=bad, found=bad, evidence=(proof,),
         message=bad, remedy=bad, cause_id=bad, reason=bad, incident=1,

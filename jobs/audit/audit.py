@@ -17,7 +17,7 @@ from jobs.replay.aborted_lists import AbortedLists, FoldedAborts, aborted_lists
 from jobs.replay.coordinator_log import Folded
 from jobs.replay.replay import Replayed
 from jobs.report.verdict import Verdict
-from jobs.spark.kept import Kept
+from jobs.spark.kept import KeptFrames
 from jobs.spark.session import planned_for
 from jobs.spark.threads import side_by_side
 from jobs.verify.contexts.torn_epoch import TornEpochs
@@ -49,7 +49,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Read:
+class DecodedDump:
     """What one pass over the bytes gave: the listing, decoded rows, damage, digests, identity.
 
     `input_digest`: of all files of the dump; `audit_id` is of the configuration and the code, too.
@@ -61,7 +61,7 @@ class Read:
     digests: DataFrame
     input_digest: str
     audit_id: str
-    kept: Kept
+    kept: KeptFrames
 
     def planned(self, spark: SparkSession) -> AbstractContextManager[None]:
         """Settings for the stages over the decoded rows: `jobs.spark.session.planned_for`."""
@@ -90,7 +90,7 @@ class Audit:
 
     request: Request
     dump: Dump
-    read: Read
+    read: DecodedDump
     replayed: Replayed
     aborts: Aborts
     verified: Verified
@@ -102,7 +102,7 @@ class Audit:
         self.read.release()
 
 
-def aborts_of(dump: Dump, read: Read, replayed: Replayed, tolerance: int) -> Aborts:
+def aborts_of(dump: Dump, read: DecodedDump, replayed: Replayed, tolerance: int) -> Aborts:
     """Looks through all that was aborted, for two purposes at once.
 
     `tolerance`: of the clocks of brokers, ms.

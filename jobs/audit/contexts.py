@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from jobs.audit.audit import Aborts, Read, Request
+from jobs.audit.audit import Aborts, DecodedDump, Request
 from jobs.decode.splits import coordinator_partitions, offsets_partitions
 from jobs.model.cluster import Clusters
 from jobs.model.decoded import Decoded
@@ -20,12 +20,12 @@ from jobs.replay.coordinator import last_of_all_copies
 from jobs.replay.offsets import late_commits
 from jobs.replay.replay import Replayed
 from jobs.spark.joins import small
-from jobs.verify.conditions import LOST_OFFSETS, end_may_be_another
+from jobs.verify.conditions.missing import LOST_OFFSETS, end_may_be_another
 from jobs.verify.contexts.context import Context, no_rows
 from jobs.verify.contexts.coordinator_copies import coordinator_copies_context
-from jobs.verify.contexts.coordinator_links import Ended
+from jobs.verify.contexts.coordinator_links import EndedTransactions
 from jobs.verify.contexts.coordinator_step import coordinator_step_context
-from jobs.verify.contexts.decided_partition import Decided, decided_partition_context
+from jobs.verify.contexts.decided_partition import DecidedInputs, decided_partition_context
 from jobs.verify.contexts.frame import frame_context
 from jobs.verify.contexts.group_record import group_record_context
 from jobs.verify.contexts.log import (
@@ -46,7 +46,7 @@ from jobs.verify.contexts.snapshot import snapshot_context
 from jobs.verify.contexts.told import told_context, told_partitions
 from jobs.verify.contexts.told_transaction import told_transaction_context, told_transactions
 from jobs.verify.contexts.torn_epoch import torn_epoch_context
-from jobs.verify.contexts.transaction import Ages, Settled, transaction_context
+from jobs.verify.contexts.transaction import Ages, TransactionInputs, transaction_context
 from jobs.verify.contexts.txn_index_entry import IndexedAborts, txn_index_entry_context
 from schemas import log_row
 from schemas.topics import TXN_LOG_TOPIC
@@ -69,12 +69,12 @@ MARKER_COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Made:
+class StageResults:
     """What the stages before made. `now`: the moment that ages refer to, ms; None for none."""
 
     request: Request
     dump: Dump
-    read: Read
+    read: DecodedDump
     replayed: Replayed
     aborts: Aborts
     now: int | None
@@ -93,7 +93,7 @@ class Made:
         )
 
 
-def build_contexts(made: Made) -> list[Context]:
+def build_contexts(made: StageResults) -> list[Context]:
     """All contexts, in the order in which a log is judged: bytes, log, producers, transactions."""
     return [
         *_contexts_of_logs(made),
@@ -105,7 +105,7 @@ def build_contexts(made: Made) -> list[Context]:
     ]
 
 
-def _contexts_of_logs(made: Made) -> list[Context]:
+def _contexts_of_logs(made: StageResults) -> list[Context]:
     decoded, replayed, files = made.read.decoded, made.replayed, made.read.files
     known, lists = replayed.partition_info, made.aborts.lists
     compared = decoded.side_file_entries
@@ -124,7 +124,7 @@ def _contexts_of_logs(made: Made) -> list[Context]:
     ]
 
 
-def _contexts_of_producers(made: Made) -> list[Context]:
+def _contexts_of_producers(made: StageResults) -> list[Context]:
     replayed, files, ages = made.replayed, made.read.files, made.ages
     decoded, known, states = made.read.decoded, replayed.partition_info, replayed.states
     reused, copies = decoded.clusters.regressions, len(made.dump.metadata_logs)
@@ -143,7 +143,7 @@ def _contexts_of_producers(made: Made) -> list[Context]:
     ]  # fmt: skip
 
 
-def _snapshot_context(made: Made) -> Context:
+def _snapshot_context(made: StageResults) -> Context:
     decoded, known = made.read.decoded, made.replayed.partition_info
     states = (
         decoded.nested(log_row.PRODUCER_STATES, "producer_states")
@@ -159,7 +159,7 @@ def _snapshot_context(made: Made) -> Context:
     )  # fmt: skip
 
 
-def _told_context(made: Made) -> Context:
+def _told_context(made: StageResults) -> Context:
     """What leaders said; a dump of disks has no answers."""
     known, files = made.replayed.partition_info, made.read.files
     if not any(one.told for one in made.dump.partitions):
@@ -169,11 +169,11 @@ def _told_context(made: Made) -> Context:
     return told_context(told, states, known, files)
 
 
-def _contexts_of_coordinators(made: Made) -> list[Context]:
+def _contexts_of_coordinators(made: StageResults) -> list[Context]:
     replayed, files = made.replayed, made.read.files
     known, log = replayed.partition_info, replayed.coordinator_log
     copies = sorted(coordinator_copies(made.dump))
-    decided = Decided(
+    decided = DecidedInputs(
         log=log,
         history=replayed.histories,
         owners=replayed.owners,
@@ -183,7 +183,7 @@ def _contexts_of_coordinators(made: Made) -> list[Context]:
         several_copies=bool(copies),
         keep=made.read.kept.keep,
     )
-    ended = Ended(
+    ended = EndedTransactions(
         rows=replayed.transactions,
         folded_in=made.read.decoded.regular_in,
         decisions_of=log.decisions_of,
@@ -196,7 +196,7 @@ def _contexts_of_coordinators(made: Made) -> list[Context]:
     ]
 
 
-def _told_transaction_context(made: Made) -> Context:
+def _told_transaction_context(made: StageResults) -> Context:
     """What coordinators said; a dump of disks has no answers."""
     known = made.replayed.partition_info
     told = [one for answers in made.dump.told for one in answers.transactions]
@@ -207,10 +207,10 @@ def _told_transaction_context(made: Made) -> Context:
     return told_transaction_context(listed, last, known)
 
 
-def _contexts_of_transactions(made: Made) -> list[Context]:
+def _contexts_of_transactions(made: StageResults) -> list[Context]:
     replayed, files = made.replayed, made.read.files
     known, torn = replayed.partition_info, made.aborts.torn_epochs
-    settled = Settled(
+    settled = TransactionInputs(
         transactions=replayed.transactions,
         states=replayed.states,
         partition_info=known,
@@ -227,7 +227,7 @@ def _contexts_of_transactions(made: Made) -> list[Context]:
     ]  # fmt: skip
 
 
-def _contexts_of_offsets(made: Made) -> list[Context]:
+def _contexts_of_offsets(made: StageResults) -> list[Context]:
     """Contexts of `__consumer_offsets`."""
     decoded, replayed, files = made.read.decoded, made.replayed, made.read.files
     known = replayed.partition_info
@@ -248,7 +248,7 @@ def _contexts_of_offsets(made: Made) -> list[Context]:
     ]
 
 
-def _contexts_of_replicas(made: Made) -> list[Context]:
+def _contexts_of_replicas(made: StageResults) -> list[Context]:
     """Contexts of several log directories and of several copies of a partition."""
     dump, decoded, replayed, files = made.dump, made.read.decoded, made.replayed, made.read.files
     known = replayed.partition_info

@@ -10,7 +10,7 @@ from jobs.audit.audit import Request
 from jobs.model.cluster import Clusters
 from jobs.model.dump import Dump, DumpPartition, MissingPartition, cleaned_below
 from jobs.model.unread import UNREAD
-from jobs.verify.run import CRASHED, SKIPPED, Outcome
+from jobs.verify.run import CRASHED, SKIPPED, CheckOutcome
 from schemas.topics import COORDINATOR_TOPICS, TXN_LOG_TOPIC
 
 # A sentence names so many partitions.
@@ -46,7 +46,7 @@ def totals(dump: Dump, partition_info: DataFrame, transactions: int) -> dict[str
 
 def not_looked_at(
     dump: Dump,
-    outcomes: list[Outcome],
+    outcomes: list[CheckOutcome],
     request: Request,
     skipped_group_records: int,
     clusters: Clusters,
@@ -223,7 +223,9 @@ def _segments(number: int) -> str:
     return "1 segment" if number == 1 else f"{number:,} segments"
 
 
-def incomplete(dump: Dump, digests: DataFrame, outcomes: list[Outcome], batches: int) -> list[str]:
+def incomplete(
+    dump: Dump, digests: DataFrame, outcomes: list[CheckOutcome], batches: int
+) -> list[str]:
     """Sentences because of which the audit is incomplete; empty when it is complete.
 
     `batches`: how many were read of partitions.

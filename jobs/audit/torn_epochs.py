@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame
 from jobs.model.decoded import MOST_CHOSEN, Decoded
 from jobs.model.dump import Dump
 from jobs.replay.replay import Replayed
-from jobs.spark.kept import Kept
+from jobs.spark.kept import KeptFrames
 from jobs.verify.contexts.torn_epoch import (
     MOST_BROADCAST,
     TornEpochs,
@@ -19,7 +19,7 @@ from udfs.arrow.blocks import epoch_keys
 
 
 def torn_epochs(
-    dump: Dump, decoded: Decoded, replayed: Replayed, kept: Kept, tolerance: int
+    dump: Dump, decoded: Decoded, replayed: Replayed, kept: KeptFrames, tolerance: int
 ) -> TornEpochs | None:
     """Aborts that another partition may have committed; without any, nothing else is unpacked.
 

@@ -15,7 +15,7 @@ replica_sets.py   which partitions are replicas
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from jobs.collect.folders import Found, log_directories
+from jobs.collect.folders import FoundFolder, log_directories
 from jobs.collect.listed import Item
 from jobs.collect.listed_texts import files_in_texts
 from jobs.collect.log_directory import LogDirectory, Tell, read_log_directory
@@ -73,7 +73,9 @@ def _items(dump: DumpPath, label: str, tell: Tell) -> Iterator[Item]:
         yield from _of_folders(dump, label, found, tell)
 
 
-def _of_folders(dump: DumpPath, label: str, found: Sequence[Found], tell: Tell) -> Iterator[Item]:
+def _of_folders(
+    dump: DumpPath, label: str, found: Sequence[FoundFolder], tell: Tell
+) -> Iterator[Item]:
     """The listing of the folders `found` of a dump, and of what lies outside of them."""
     walk = Walk(frozenset(label + one.label for one in found if not one.partition), tell)
     directories: list[LogDirectory] = []

@@ -21,7 +21,7 @@ PROPERTIES = "meta.properties"
 DELETED_SEGMENT, SWAPPED_SEGMENT = ".log.deleted", ".log.swap"
 
 
-class Found(NamedTuple):
+class FoundFolder(NamedTuple):
     """A folder that is audited. `label`: of what lies in it, below the dump; "" for the dump.
 
     `partition`: it is taken as a partition folder alone, else as a log directory.
@@ -102,7 +102,7 @@ def is_log_directory(folder: DumpPath) -> bool:
     )
 
 
-def _below(folder: DumpPath, label: str, depth: int, in_broker: bool) -> Iterator[Found]:
+def _below(folder: DumpPath, label: str, depth: int, in_broker: bool) -> Iterator[FoundFolder]:
     """The log directories below a folder, those of a broker that lie in another one included."""
     for entry in subfolders(folder):
         # The first copy of the coordinator's log, which take_dump.py puts there.
@@ -115,12 +115,12 @@ def _below(folder: DumpPath, label: str, depth: int, in_broker: bool) -> Iterato
             # It cannot be listed, which `collect` reports.
             continue
         if directory:
-            yield Found(entry, inner, False)
+            yield FoundFolder(entry, inner, False)
         if depth < DEEPEST and not is_partition_folder(entry):
             yield from _below(entry, inner, depth + 1, directory)
 
 
-def log_directories(dump: DumpPath) -> list[Found]:
+def log_directories(dump: DumpPath) -> list[FoundFolder]:
     """All folders of a dump that are audited, outer ones first.
 
     A folder may be both: a partition with others in it, unless a `meta.properties` says what it is.
@@ -138,11 +138,11 @@ def log_directories(dump: DumpPath) -> list[Found]:
             )
         directory = is_log_directory(dump)
         if is_partition_folder(dump):
-            found = [Found(dump, dump.name, True)]
+            found = [FoundFolder(dump, dump.name, True)]
             if directory:
-                found.append(Found(dump, f"{dump.name}/", False))
+                found.append(FoundFolder(dump, f"{dump.name}/", False))
             return found
-        found = [Found(dump, "", False)] if directory else []
+        found = [FoundFolder(dump, "", False)] if directory else []
         found += _below(dump, "", 1, directory)
     except OSError as error:
         raise UsageError(f"--dump {error.filename}: {error.strerror}.") from error

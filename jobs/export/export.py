@@ -26,7 +26,7 @@ MOST_LISTED = 100_000
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ExportRequest:
     """What is to be exported: no `topics` for all but internal ones, `broker` None for any.
 
     `to_log_end`: see `without_high_watermarks`.
@@ -65,7 +65,7 @@ class Range(NamedTuple):
     copies: int = 1
 
 
-def ranges(states: DataFrame, dump: Dump, wanted: Wanted) -> list[Range]:
+def ranges(states: DataFrame, dump: Dump, wanted: ExportRequest) -> list[Range]:
     """One range a partition, of the copy that reaches furthest of those that `wanted` allows.
 
     Of several, of that with most records: the cleaner of another broker may have been further.
@@ -91,7 +91,7 @@ def ranges(states: DataFrame, dump: Dump, wanted: Wanted) -> list[Range]:
     ]
 
 
-def _is_wanted(copy: Range, wanted: Wanted) -> bool:
+def _is_wanted(copy: Range, wanted: ExportRequest) -> bool:
     by_topic = copy.topic in wanted.topics if wanted.topics else True
     internal = not wanted.topics and copy.topic in COORDINATOR_TOPICS
     return by_topic and not internal and wanted.broker in (None, copy.broker)
@@ -103,7 +103,7 @@ def _reach(copy: Range) -> tuple[int, ...]:
     return copy.end_offset, copy.log_end_offset, copy.records, -broker, -copy.partition_index
 
 
-def check_named(dump: Dump, wanted: Wanted, found: set[str] | None = None) -> None:
+def check_named(dump: Dump, wanted: ExportRequest, found: set[str] | None = None) -> None:
     """Raises UsageError where the dump has no such topic or broker.
 
     `found`: topics of copies that were read; None before anything is: those that are listed.

@@ -14,7 +14,7 @@ from jobs.incidents.ranges import contiguous
 from jobs.incidents.signature import BLOCKED, DIVERGED, LOST, MISSING_MARKER
 from jobs.model.ending import NAMES, UNENDED, ending, older_epoch
 from jobs.spark.joins import small
-from jobs.spark.kept import Kept
+from jobs.spark.kept import KeptFrames
 from udfs.arrow.data_between import Between
 
 TWICE = "duplicate_batch"
@@ -23,7 +23,9 @@ RANGES_OF = ("incident", *PLACE)
 WENT_BACK = frozenset({"offset_commit_regression", "offset_commit_outcome_mismatch"})
 
 
-def consequences(placed: DataFrame, labels: Collection[str], known: Known, kept: Kept) -> DataFrame:
+def consequences(
+    placed: DataFrame, labels: Collection[str], known: Known, kept: KeptFrames
+) -> DataFrame:
     """Rows of CONSEQUENCE without audit_id.
 
     `placed`: see `jobs.incidents.assign`; `labels`: of all findings of incidents. Of what no
@@ -42,7 +44,7 @@ def consequences(placed: DataFrame, labels: Collection[str], known: Known, kept:
     return reduce(DataFrame.unionByName, frames)
 
 
-def _blocked(placed: DataFrame, known: Known, kept: Kept) -> DataFrame:
+def _blocked(placed: DataFrame, known: Known, kept: KeptFrames) -> DataFrame:
     """Offsets behind an open transaction that nothing ends, or not as it was decided.
 
     A row a transaction: only where a proven finding is about itself, and in the copy that consumers

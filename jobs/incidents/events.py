@@ -11,7 +11,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, Row, Window
 from pyspark.sql import functions as F
 
-from jobs.incidents.lineage import Read
+from jobs.incidents.lineage import InputRead
 from jobs.spark.joins import small
 from jobs.spark.local import local_frame
 from schemas.coordinator_states import EMPTY
@@ -40,7 +40,7 @@ class Logs:
 
 
 def events(
-    placed: DataFrame, sums: Mapping[int, Row], logs: Logs, reads: Sequence[Read]
+    placed: DataFrame, sums: Mapping[int, Row], logs: Logs, reads: Sequence[InputRead]
 ) -> list[dict[str, Any]]:
     """Rows of INCIDENT_EVENT without audit_id.
 
@@ -84,7 +84,7 @@ def _event(event: str, values: dict[str, Any]) -> dict[str, Any]:
     return dict.fromkeys(NAMES) | values | {"event": event}
 
 
-def _read(reads: Iterable[Read]) -> Iterator[dict[str, Any]]:
+def _read(reads: Iterable[InputRead]) -> Iterator[dict[str, Any]]:
     for one in sorted(reads)[: 2 * MOST_AT_AN_END * len({one.incident for one in reads})]:
         values = one._asdict()
         yield _event("read_by_group", values)

@@ -35,7 +35,7 @@ from jobs.incidents.signature import (
 )
 from jobs.model.incident import CONSEQUENCES, Effect, IncidentLine
 from jobs.model.moment import moment
-from jobs.spark.kept import Kept
+from jobs.spark.kept import KeptFrames
 from jobs.spark.local import local_frame
 from schemas.incident import AFFECTED, AFFECTED_GROUP, BEFORE, INCIDENT, INCIDENT_EVENT, OWN
 from schemas.topics import OFFSETS_TOPIC
@@ -79,7 +79,7 @@ def incidents(
     known: Callable[[DataFrame], Known],
     offsets: Offsets,
     logs: Callable[[DataFrame | None], Logs],
-    kept: Kept,
+    kept: KeptFrames,
 ) -> Incidents:
     """The incidents of an audit with at least one violation.
 

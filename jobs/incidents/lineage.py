@@ -58,7 +58,7 @@ class Traffic:
     tolerance_ms: int
 
 
-class Read(NamedTuple):
+class InputRead(NamedTuple):
     """The first transaction of a group that committed an offset beyond what is affected."""
 
     incident: int
@@ -77,7 +77,7 @@ class Followed(NamedTuple):
     """
 
     rows: list[dict[str, Any]]
-    reads: list[Read]
+    reads: list[InputRead]
     whole: bool = True
 
 
@@ -102,7 +102,7 @@ class Spread:
     first: dict[tuple[int, Partition], int]
     path: dict[tuple[int, Partition], tuple[str, ...]] = field(default_factory=dict)
     written: dict[tuple[int, Partition, int], Written] = field(default_factory=dict)
-    reads: list[Read] = field(default_factory=list)
+    reads: list[InputRead] = field(default_factory=list)
 
     def add(self, incident: int, read: Any, partition: Partition, written: Written) -> bool:
         """Takes in what a reader wrote; whether the partition is suspect from earlier on now."""
@@ -157,7 +157,7 @@ def _spread(spread: Spread, inputs: DataFrame, traffic: Traffic) -> None:
             return
         for (incident, producer), row in readers.items():
             place = (row.topic, row.partition, producer, row.producer_epoch)
-            spread.reads.append(Read(incident, row.since_ms, *place, row.group))
+            spread.reads.append(InputRead(incident, row.since_ms, *place, row.group))
         frontier = {
             (incident, partition)
             for (incident, _), (read, output) in _outputs_of(readers, traffic).items()

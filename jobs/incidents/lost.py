@@ -8,7 +8,7 @@ from jobs.incidents.known import EPOCH, Known, shaped, written
 from jobs.incidents.ranges import contiguous, without_others
 from jobs.incidents.signature import DIVERGED, LOST
 from jobs.spark.joins import small
-from jobs.spark.kept import Kept
+from jobs.spark.kept import KeptFrames
 from udfs.arrow.data_between import Between
 from udfs.rules.extent import is_replicated
 from udfs.rules.logic import surely
@@ -23,7 +23,7 @@ def first_differences(rows: DataFrame, code: str = "code", *told: Column) -> Dat
     return differ.groupBy(*PARTITION).agg(F.min("offset_first").alias("cut"), *told)
 
 
-def lost(placed: DataFrame, known: Known, kept: Kept) -> list[DataFrame]:
+def lost(placed: DataFrame, known: Known, kept: KeptFrames) -> list[DataFrame]:
     """Rows of CONSEQUENCE without audit_id. `placed`: see `jobs.incidents.assign`."""
     cuts = first_differences(placed, "label", F.min("incident").alias("cut_by"))
     outlived = kept.keep(_outlived(known).join(small(cuts), on=[*PARTITION]))
@@ -107,7 +107,7 @@ def _summed(gone: DataFrame) -> DataFrame:
     return shaped(summed, F.lit(LOST_RECORDS), records=records, provable=whole)
 
 
-def _plain(outlived: DataFrame, known: Known, kept: Kept) -> DataFrame:
+def _plain(outlived: DataFrame, known: Known, kept: KeptFrames) -> DataFrame:
     """Records outside of transactions that only outlived copies have: those of the longest copy.
 
     What lies below its high watermark was acknowledged, whatever the producers asked for. Above

@@ -17,7 +17,7 @@ from jobs.incidents.whose import nearest, whose
 from jobs.model.ending import runs_here
 from jobs.model.state_names import named
 from jobs.spark.joins import small
-from jobs.spark.kept import Kept
+from jobs.spark.kept import KeptFrames
 from schemas.coordinator_states import PREPARE_ABORT
 from udfs.rules.logic import surely
 
@@ -30,7 +30,7 @@ CONTRADICTED = ("torn_transaction", "marker_outcome_mismatch")
 
 
 def misdecided(
-    placed: DataFrame, decisions: DataFrame, known: Known, kept: Kept
+    placed: DataFrame, decisions: DataFrame, known: Known, kept: KeptFrames
 ) -> list[DataFrame]:
     """Rows of CONSEQUENCE without audit_id.
 
@@ -105,7 +105,9 @@ def _kind() -> Column:
     ).when(F.col("decided_commit") & ~committed, F.lit(INVISIBLE))
 
 
-def _counted(named_by_key: DataFrame, placed: DataFrame, known: Known, kept: Kept) -> DataFrame:
+def _counted(
+    named_by_key: DataFrame, placed: DataFrame, known: Known, kept: KeptFrames
+) -> DataFrame:
     """Transactions with an outcome that nobody decided, each counted where it begins.
 
     `named_by_key`: KEY, shared, and decided_commit: what no transaction of the partition may

@@ -49,7 +49,7 @@ def gone_before_newest(offset: Column, newest: Column, copies: Column) -> Column
     The cleaner takes any but the last of a key. In its own log it takes the older ones first, but
     a follower fetches what its leader's cleaner has left, and keeps what it had fetched before; and
     a copy may have segments from before and from after a pass.
-    `copies`: the `missing` (`jobs.replay.partitions.holes`) of each copy; gone is what all lack.
+    `copies`: the `missing` (`jobs.replay.holes.holes`) of each copy; gone is what all lack.
     """
 
     def lacks(missing: Column) -> Column:

@@ -16,7 +16,7 @@ from pyspark.sql.types import StructType
 from jobs.model.decoded import UNPACKED_ABORTS, UNPACKED_ENTRIES
 from jobs.replay.transactions import abort_markers
 from jobs.spark.joins import small
-from jobs.spark.kept import Kept
+from jobs.spark.kept import KeptFrames
 from jobs.spark.local import local_frame
 from jobs.spark.session import FEWEST_SHUFFLE_PARTITIONS
 from schemas.log_row import LOG_ROW
@@ -86,7 +86,7 @@ class AbortedLists:
 
 
 def aborted_lists(
-    folded: FoldedAborts, transactions: DataFrame, files: DataFrame, kept: Kept
+    folded: FoldedAborts, transactions: DataFrame, files: DataFrame, kept: KeptFrames
 ) -> AbortedLists:
     """All ABORT markers and all entries of indexes. `transactions`: those that replay met."""
     long_ones = None if folded.packed is None else _long_ones(transactions)

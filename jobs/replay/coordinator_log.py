@@ -15,7 +15,7 @@ from jobs.model.coordinator_log import CoordinatorLog
 from jobs.replay.decisions import decisions, with_what_is_replicated
 from jobs.replay.epoch_history import epoch_histories
 from jobs.spark.joins import small
-from jobs.spark.kept import Kept
+from jobs.spark.kept import KeptFrames
 from schemas import log_row
 from udfs.arrow.blocks import unpack_blocks, unpack_rows_of_producers
 from udfs.rules.clock import counted_pause
@@ -45,7 +45,7 @@ def coordinator_log(
     folded: Folded,
     splits: DataFrame,
     partition_info: DataFrame,
-    kept: Kept,
+    kept: KeptFrames,
 ) -> CoordinatorLog:
     """Puts the log together. `splits`: summaries, with base_offset."""
     before = _before_each(splits)
@@ -57,7 +57,11 @@ def coordinator_log(
 
 
 def _kept(
-    placed: DataFrame, folded: Folded, before: DataFrame, partition_info: DataFrame, kept: Kept
+    placed: DataFrame,
+    folded: Folded,
+    before: DataFrame,
+    partition_info: DataFrame,
+    kept: KeptFrames,
 ) -> CoordinatorLog:
     """A log that is unpacked once, whole."""
     made, whole = decisions(placed), placed
@@ -79,7 +83,11 @@ def _kept(
 
 
 def _unpacked_when_asked(
-    placed: DataFrame, folded: Folded, before: DataFrame, partition_info: DataFrame, kept: Kept
+    placed: DataFrame,
+    folded: Folded,
+    before: DataFrame,
+    partition_info: DataFrame,
+    kept: KeptFrames,
 ) -> CoordinatorLog:
     """A log of which only what belongs to some producers is unpacked, each time they are asked."""
     made = kept.keep(decisions(placed))

@@ -5,328 +5,22 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import LongType
 
 from jobs.model.set_back_clocks import before_set_back, set_backs, set_backs_of_split
+from jobs.replay.holes import absent
 from jobs.spark.joins import small
-from schemas import log_row
-from schemas.dump_partition import CLEANED, CLEANING_UNKNOWN, DUMP_PARTITION, NEVER_CLEANED, RANGES
-from udfs.arrow.frames import ZERO_BYTES
+from schemas.dump_partition import CLEANED, CLEANING_UNKNOWN, DUMP_PARTITION, NEVER_CLEANED
 from udfs.rules.absence import (
-    MANY,
-    RANGES_OF_PARTITION,
     first_pass_possible,
-    is_gap,
-    step_between,
-    within_reach,
 )
-from udfs.rules.batch_order import goes_back, leader_epoch_fell
 from udfs.rules.clock import ADJUSTED_MS, complete_to
 from udfs.rules.extent import is_outlasted, manifest_counts, reaches_copying
 from udfs.rules.logic import surely
 
 # So long a controller writes nothing at most, and clocks differ.
 METADATA_IDLE_MS = 60_000
-# Of ranges of offsets: see `holes`.
-KINDS = ("holes", "gone", "unexplained", "missing", "emptied")
-OWNER = ("producer_id", "producer_epoch")
-# Of runs: how many offsets are missing up to them.
-COUNTED = ("absent_to_first", "absent_to_last", "absent_to_marker")
 # Columns that `partition_info` takes over from its inputs.
 LOOKED_UP = (
     "emptied", "last_legacy_offset", "earlier_end", "newest_snapshot", "open_in_snapshot",
 )  # fmt: skip
-
-
-def named_splits(rows_of_summary: DataFrame, files: DataFrame) -> DataFrame:
-    """The summaries of the splits of segments with base_offset, next_base_offset and starts_at.
-
-    newest_before: the largest broker_timestamp of the splits of the partition before, ms.
-    """
-    names = files.filter(F.col("kind") == "segment").select(
-        "file_index", "base_offset", "next_base_offset", "starts_at"
-    )
-    before = _in_order().rowsBetween(Window.unboundedPreceding, -1)
-    return rows_of_summary.join(small(names), on="file_index", how="inner").withColumn(
-        "newest_before", F.max("broker_timestamp").over(before)
-    )
-
-
-def _in_order() -> WindowSpec:
-    return Window.partitionBy("partition_index").orderBy("base_offset", "split_start")
-
-
-def _seams(splits: DataFrame) -> DataFrame:
-    """Each split beside the last batch of the nearest earlier split that holds one.
-
-    `unread`: the base offset of a file between the two that has bytes and no batch that can be
-    read; of several the first, null for none.
-    """
-    order = _in_order()
-    before = order.rowsBetween(Window.unboundedPreceding, -1)
-    tail = F.struct(
-        "file_index",
-        "final_last_offset",
-        "final_leader_epoch",
-        "final_position",
-        # After the last batch of the split, open or up to its end.
-        F.coalesce(
-            F.col("final_position") + F.col("final_length") < F.col("end"), F.col("end").isNull()
-        ).alias("in_damage"),
-        F.lead(F.struct("file_index", "base_offset", "batches", "length"))
-        .over(order)
-        .alias("next"),
-    )
-    with_batches = splits.withColumn("tail", F.when(F.col("batches") > 0, tail))
-    between = (
-        (F.col("before.next.batches") == 0)
-        & (F.col("before.next.length") > 0)
-        & (F.col("before.next.file_index") != F.col("before.file_index"))
-    )
-    return (
-        with_batches.withColumn("before", F.last("tail", ignorenulls=True).over(before))
-        .filter((F.col("batches") > 0) & F.col("before").isNotNull())
-        .withColumn("unread", F.when(between, F.col("before.next.base_offset")))
-    )
-
-
-def all_discontinuities(splits: DataFrame, inside: DataFrame) -> DataFrame:
-    """Every place where offsets or leader epochs do not follow: in splits, and between them.
-
-    `splits`: see `named_splits`; `inside`: those that the decoder met. Columns: partition_index,
-    file_index, discontinuity (gap, overlap, leader_epoch, segment_missing), previous_file_index,
-    previous_last_offset, base_offset, previous_leader_epoch, leader_epoch, previous_position,
-    position, length, at_seam (of two splits).
-    """
-    seams = _seams(splits)
-    previous = F.col("before.final_last_offset")
-    crossing = F.col("before.file_index") != F.col("file_index")
-    # A file whose first batch does not stand at its start begins with damage.
-    behind_damage = F.col("before.in_damage") | (
-        crossing & (F.col("first_found") > F.col("starts_at"))
-    )
-    # What an unreadable file held is damage; a file in front of it may be missing, too.
-    begins, name = F.coalesce("unread", "first_offset"), F.coalesce("unread", "base_offset")
-    missing = crossing & is_gap(previous, name) & is_gap(previous, begins) & ~behind_damage
-    kinds = F.array(
-        F.when(missing, F.lit("segment_missing")),
-        F.when(is_gap(previous, F.col("first_offset")) & ~behind_damage & ~missing
-               & F.col("unread").isNull(), F.lit("gap")),
-        F.when(goes_back(previous, F.col("first_offset")), F.lit("overlap")),
-        F.when(leader_epoch_fell(F.col("before.final_leader_epoch"), F.col("first_leader_epoch")),
-               F.lit("leader_epoch")),
-    )  # fmt: skip
-    told = seams.withColumn("kind", F.explode(F.filter(kinds, lambda name: name.isNotNull())))
-    at_seams = told.select(
-        "partition_index",
-        "file_index",
-        F.col("kind").alias("discontinuity"),
-        F.col("before.file_index").alias("previous_file_index"),
-        previous.alias("previous_last_offset"),
-        F.when(F.col("kind") == "segment_missing", begins)
-        .otherwise(F.col("first_offset"))
-        .alias("base_offset"),
-        F.col("before.final_leader_epoch").alias("previous_leader_epoch"),
-        F.col("first_leader_epoch").alias("leader_epoch"),
-        F.col("before.final_position").alias("previous_position"),
-        F.col("first_found").alias("position"),
-        F.col("first_length").alias("length"),
-        F.lit(True).alias("at_seam"),
-    )
-    met = inside.select(
-        "partition_index",
-        "file_index",
-        "discontinuity",
-        F.col("file_index").alias("previous_file_index"),
-        "previous_last_offset",
-        "base_offset",
-        "previous_leader_epoch",
-        "leader_epoch",
-        "previous_position",
-        "position",
-        "length",
-        F.lit(False).alias("at_seam"),
-    )
-    return met.unionByName(at_seams)
-
-
-def holes(
-    splits: DataFrame, discontinuities: DataFrame, failures: DataFrame, static: DataFrame
-) -> DataFrame:
-    """Offsets that are missing between others, one row a partition: arrays of KINDS.
-
-    Arrays of structs (first, end, producer_id): first missing offset, first offset present after
-    them, and whose they are (null: anybody's); sorted, at most `RANGES_OF_PARTITION`. `missing`:
-    all, whatever took them. `holes`: what is not known to be the cleaner's: damage, gaps above its
-    reach, whole files, and batches that are there and say nothing (`lost`), which are those of the
-    producer in their header; `gone`: the same without these; `unexplained`: the same without files
-    between others that the cleaner may have emptied. Offsets between the base offset of the
-    first segment and its first batch are missing too: a producer snapshot of that base offset says
-    nothing of what happened there. `emptied`: markers whose batch is there
-    without a record, with producer_id and producer_epoch (null: of several).
-    """
-    reach = small(
-        static.select("partition_index", "cleaned_below", "cleaner_checkpoint", "clean_shutdown")
-    )
-    first = F.col("previous_last_offset") + 1
-    # Between two files the name of the second does not tell how far the first one was cleaned.
-    at_files = F.coalesce("cleaner_checkpoint", "cleaned_below")
-    between_files = F.col("discontinuity") == "segment_missing"
-    reached = F.when(between_files, at_files).otherwise(F.col("cleaned_below"))
-    beyond = ~within_reach(first, reached)
-    stepped = (
-        discontinuities.filter(F.col("discontinuity").isin("gap", "segment_missing"))
-        .join(reach, on="partition_index", how="inner")
-        .select(
-            "partition_index",
-            first.alias("first"),
-            F.col("base_offset").alias("end"),
-            # A file that is not there may also be one that was not copied.
-            ((F.col("discontinuity") != "gap") | beyond).alias("hole"),
-            beyond.alias("unexplained"),
-            F.col("at_seam").alias("missing"),
-            F.lit(False).alias("emptied"),
-        )
-    )
-    behind = F.coalesce("previous_last_offset", F.lit(-1)) + 1
-    # At the end of the log a running broker may be writing; one that stopped cleanly had written.
-    at_end = F.when(F.col("clean_shutdown") & (F.col("reason") != ZERO_BYTES), behind + 1)
-    end = F.coalesce("next_offset", at_end)
-    ranges = failures.join(reach, on="partition_index", how="inner").withColumn("end", end)
-    damaged = ranges.filter(F.col("end").isNotNull()).select(
-        "partition_index",
-        behind.alias("first"),
-        "end",
-        F.lit(True).alias("hole"),
-        F.lit(True).alias("missing"),
-        F.lit(False).alias("emptied"),
-    )
-    at_head = (
-        splits.groupBy("partition_index")
-        .agg(F.min("base_offset").alias("first"), F.min("first_offset").alias("end"))
-        .filter(F.col("first") < F.col("end"))
-        .join(reach, on="partition_index", how="inner")
-        .select(
-            "partition_index",
-            "first",
-            "end",
-            (~within_reach(F.col("first"), F.col("cleaned_below"))).alias("hole"),
-            F.lit(True).alias("missing"),
-            F.lit(False).alias("emptied"),
-        )
-    )
-    in_splits = splits.select("partition_index", F.inline("missing")).select(
-        "*", F.col("lost").alias("hole"), (~F.col("emptied")).alias("missing")
-    )
-    beside = stepped.unionByName(damaged.unionByName(at_head), allowMissingColumns=True)
-    return _merged(in_splits.unionByName(beside, allowMissingColumns=True))
-
-
-def counted_on(runs: DataFrame, splits: DataFrame) -> DataFrame:
-    """Runs with how many offsets are missing in their whole log up to them: COUNTED.
-
-    `splits`: see `named_splits`. Steps from split to split count as those from batch to batch
-    (`udfs.rules.absence.running`). What lies in front of the first batch does not. Null for states
-    in front of the log, and where two stretches of a text begin in one line.
-    """
-    held = splits.filter(F.col("batches") > 0)
-    step = step_between(F.lag("final_last_offset").over(_in_order()), F.col("first_offset"))
-    first = F.row_number().over(_in_order()) == 1
-    # Where a split begins is not known of a wrapper that cannot be opened.
-    taken = F.when(first, F.lit(0)).otherwise(
-        F.least(F.abs(F.coalesce(step, F.lit(MANY))), F.lit(MANY))
-    )
-    before = _in_order().rowsBetween(Window.unboundedPreceding, -1)
-    counted = (
-        held.select("*", taken.alias("taken"))
-        .select(
-            "file_index",
-            "split_start",
-            F.try_add(
-                F.try_sum("taken").over(_in_order().rowsBetween(Window.unboundedPreceding, 0)),
-                F.coalesce(F.try_sum("absent").over(before), F.lit(0)),
-            ).alias("absent"),
-        )
-        .groupBy("file_index", "split_start")
-        .agg(F.when(F.count("*") == 1, F.max("absent")).alias("absent_before"))
-    )
-    joined = runs.join(small(counted), on=["file_index", "split_start"], how="left")
-    sums = {name: F.try_add(name, F.col("absent_before")) for name in COUNTED}
-    return joined.withColumns(sums).drop("absent_before")
-
-
-def _merged(found: DataFrame) -> DataFrame:
-    """Rows of ranges as those arrays, one row a partition.
-
-    Columns: first, end, hole, missing, emptied, OWNER, lost (null: no), unexplained (null: hole).
-
-    Of more than are kept apart, those of a kind with the fewest offsets between them become one.
-    """
-    gone = F.col("hole") & ~surely(F.col("lost"))
-    unexplained = F.coalesce("unexplained", "hole")
-    are = (F.col("hole"), gone, unexplained, F.col("missing"), F.col("emptied"))
-    kinds = F.array(*[F.when(is_one, kind) for is_one, kind in zip(are, KINDS, strict=True)])
-
-    def shared(name: str) -> Column:
-        told = F.count(name) == F.count("*")
-        return F.when(told & (F.min(name) == F.max(name)), F.min(name)).alias(name)
-
-    of_kind, begin = Window.partitionBy("partition_index", "kind"), Window.unboundedPreceding
-    in_order = of_kind.orderBy("first", "end")
-    before = F.max("end").over(in_order.rowsBetween(begin, -1))
-    widest_first = of_kind.orderBy(
-        F.desc_nulls_first("between"), F.desc("end"), F.desc("first"), *OWNER
-    )
-    apart = F.row_number().over(widest_first) <= RANGES_OF_PARTITION
-    merged = (
-        found.withColumn("kind", F.explode(F.filter(kinds, lambda kind: kind.isNotNull())))
-        .withColumn("between", F.try_subtract("first", before))
-        .withColumn("apart", apart.cast("int"))
-        .withColumn("number", F.sum("apart").over(in_order.rowsBetween(begin, 0)))
-        .groupBy("partition_index", "kind", "number")
-        .agg(
-            F.min("first").alias("first"),
-            F.max("end").alias("end"),
-            *[shared(name) for name in OWNER],
-        )
-    )
-    fields: dict[str, tuple[str, ...]] = dict.fromkeys(KINDS, ("first", "end", "producer_id"))
-    fields["emptied"] = ("first", "end", *OWNER)
-    return merged.groupBy("partition_index").agg(
-        *[
-            F.array_sort(
-                F.collect_list(F.when(F.col("kind") == kind, F.struct(*fields[kind])))
-            ).alias(kind)
-            for kind in KINDS
-        ]
-    )
-
-
-def earlier_ends(rows_of_summary: DataFrame, files: DataFrame) -> DataFrame:
-    """One row a partition of `__transaction_state` that was copied before all data, too.
-
-    Columns: topic, partition, earlier_end (log end offset of that copy).
-    """
-    earlier = files.filter(F.col("kind") == "earlier_coordinator_log").select(
-        "file_index", "topic", "partition"
-    )
-    found = rows_of_summary.join(small(earlier), on="file_index", how="inner")
-    return found.groupBy("topic", "partition").agg((F.max("last_offset") + 1).alias("earlier_end"))
-
-
-def known_states(rows_of_summary: DataFrame, files: DataFrame) -> DataFrame:
-    """One row a partition with producer snapshots.
-
-    Columns: partition_index, from_snapshot (its log begins with one); of the newest one, if it can
-    be read, newest_snapshot and open_in_snapshot (array of log_row.OPEN_IN_SNAPSHOT).
-    """
-    offsets = files.select("file_index", F.col("base_offset").alias("newest_snapshot"))
-    snapshots = rows_of_summary.filter(F.col("starts_log").isNotNull()).join(
-        small(offsets), on="file_index", how="inner"
-    )
-    newest = F.col("open_in_snapshot").isNotNull()
-    return snapshots.groupBy("partition_index").agg(
-        F.max("starts_log").alias("from_snapshot"),
-        F.max(F.when(newest, F.col("newest_snapshot"))).alias("newest_snapshot"),
-        F.flatten(F.collect_list("open_in_snapshot")).alias("open_in_snapshot"),
-    )
 
 
 def partition_info(
@@ -345,7 +39,7 @@ def partition_info(
 
     Columns: DUMP_PARTITION, of which those that rest on `__cluster_metadata` hold here only where
     its copy is late enough; log_start_offset, log_end_offset (exclusive); those of `_stability`,
-    `_beginning`, `_cleaner` and `_absent`; broker_timestamp (ms); first_dated_offset,
+    `_beginning`, `_cleaner` and `absent`; broker_timestamp (ms); first_dated_offset,
     first_dated_ms (the first batch of magic 2 with a moment of a broker's clock); set_backs (see
     `jobs.model.set_back_clocks`); those of `_extent`;
     emptied (see `holes`; null: no marker emptied); last_legacy_offset (of magic 0 or 1);
@@ -372,7 +66,7 @@ def partition_info(
         *_stability(),
         *_beginning(),
         *_cleaner(),
-        *_absent(),
+        *absent(),
         "broker_timestamp",
         F.col("first_moment.first_offset").alias("first_dated_offset"),
         F.col("first_moment.first").alias("first_dated_ms"),
@@ -601,62 +295,6 @@ def _outlasted(copies: WindowSpec) -> Column:
         leader_epoch, F.col("log_end_offset"), newest["epoch"], newest["log_end_offset"]
     )
     return outlasted
-
-
-def _missing_at_ends() -> Column:
-    """Ranges of RANGES between the names of the outer segments and the batches in them.
-
-    And between the last batch and the high watermark of a copy that a broker made when it stopped:
-    what lies below it was replicated. Other copies may be older than their checkpoint.
-    """
-    newest = F.col("last_offset") + 1
-    replicated = F.when(F.col("clean_shutdown"), F.col("checkpoint_high_watermark"))
-    end = F.greatest("newest_base", replicated)
-    anyone = F.lit(None).cast("bigint").alias("producer_id")
-    return F.filter(
-        F.array(
-            F.when(
-                F.col("head.first_offset") > F.col("first_base"),
-                F.struct(
-                    F.col("first_base").alias("first"),
-                    F.col("head.first_offset").alias("end"),
-                    anyone,
-                ),
-            ),
-            F.when(end > newest, F.struct(newest.alias("first"), end.alias("end"), anyone)),
-        ),
-        lambda one: one.isNotNull(),
-    )
-
-
-def _absent() -> list[Column]:
-    """Offsets that are missing: missing, holes and gone, see `holes`.
-
-    Also what is missing in front of the first and after the last batch. lost_to: end of the last
-    range of `unexplained`, exclusive; 0 for none.
-    """
-    at_ends = _missing_at_ends()
-    not_the_cleaners = F.filter(
-        at_ends, lambda one: ~within_reach(one["first"], F.col("cleaned_below"))
-    )
-
-    def ranges(inside: str, outside: Column) -> Column:
-        return F.array_sort(F.concat(F.coalesce(inside, F.array().cast(RANGES)), outside))
-
-    lost_to = F.array_max(ranges("unexplained", not_the_cleaners)["end"])
-    return [
-        ranges("missing", at_ends).alias("missing"),
-        ranges("holes", not_the_cleaners).alias("holes"),
-        ranges("gone", not_the_cleaners).alias("gone"),
-        F.coalesce(lost_to, F.lit(0)).alias("lost_to"),
-    ]
-
-
-def summaries(rows: DataFrame) -> DataFrame:
-    """The summary rows of a decode pass with their fields as columns."""
-    return rows.filter(F.col("kind") == log_row.SUMMARY).select(
-        "partition_index", "file_index", "split_start", "summary.*"
-    )
 
 
 def newest_broker_timestamp(partition_info: DataFrame) -> int | None:

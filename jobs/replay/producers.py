@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from udfs.rules.logic import surely
 from udfs.rules.memory import KNOWN_BATCHES
-from udfs.rules.producer_step import Batch, Known, is_contiguous, next_sequence
+from udfs.rules.producer_step import Batch, ProducerState, is_contiguous, next_sequence
 
 # Rows before a run that hold so many, also where each is one batch or marker.
 ROWS_OF_KNOWN = 10
@@ -58,7 +58,7 @@ def _chain() -> tuple[Column, Column]:
     A run that `follows` folded transactions is not next to `previous`; its columns `chain_*` say
     which chain began in between (point 6 of the folding contract, udfs/wire/batches/fold.py).
     """
-    known = Known(
+    known = ProducerState(
         F.col("state_epoch"),
         F.col("previous.epoch"),
         next_sequence(F.col("previous.last_sequence")),

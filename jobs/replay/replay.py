@@ -10,19 +10,18 @@ from jobs.replay.coordinator import last_states, owners
 from jobs.replay.coordinator_copies import with_other_copies
 from jobs.replay.coordinator_log import Folded, coordinator_log
 from jobs.replay.decisions import histories
-from jobs.replay.partitions import (
+from jobs.replay.holes import counted_on, holes
+from jobs.replay.partitions import partition_info
+from jobs.replay.producers import producer_states
+from jobs.replay.seams import (
     all_discontinuities,
-    counted_on,
     earlier_ends,
-    holes,
     known_states,
     named_splits,
-    partition_info,
     summaries,
 )
-from jobs.replay.producers import producer_states
 from jobs.replay.transactions import partition_states, transactions, undecided
-from jobs.spark.kept import Kept
+from jobs.spark.kept import KeptFrames
 from jobs.spark.session import FEWEST_SHUFFLE_PARTITIONS, shuffle_partitions
 from jobs.spark.threads import side_by_side
 
@@ -67,7 +66,7 @@ class Replayed:
         )
 
 
-def _produced(runs: DataFrame, kept: Kept) -> tuple[DataFrame, DataFrame]:
+def _produced(runs: DataFrame, kept: KeptFrames) -> tuple[DataFrame, DataFrame]:
     """States of producers, and their transactions."""
     states = kept.keep(producer_states(runs))
     return states, kept.keep(transactions(states))
@@ -83,7 +82,7 @@ def replay(
     txn_log_records: DataFrame,
     folded: Folded,
     damages: DataFrame,
-    kept: Kept,
+    kept: KeptFrames,
     clock_tolerance: int,
 ) -> Replayed:
     """Rebuilds partitions, producers, transactions and coordinator from the decoded rows.

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from jobs.model.moment import moment
-from jobs.report.facts import Field, Finding, Proof
+from jobs.report.facts import Evidence, Field, Finding
 from schemas.dump_file import IN_TEXT
 from udfs.storage.open_file import open_file
 from udfs.storage.places import is_remote
@@ -95,7 +95,7 @@ def with_bytes(
         )
 
 
-def _dumped(proof: Proof, place: Callable[[str], Place | None]) -> Proof:
+def _dumped(proof: Evidence, place: Callable[[str], Place | None]) -> Evidence:
     if IN_TEXT in proof.file:
         return replace(proof, unread=IS_TEXT)
     where = place(proof.file)
@@ -119,7 +119,7 @@ def _read(place: Place, position: int, length: int) -> bytes:
         return file.read(length)
 
 
-def fields_of(proof: Proof, data: bytes) -> Iterator[Field]:
+def fields_of(proof: Evidence, data: bytes) -> Iterator[Field]:
     """Fields of a batch header, a marker or an index entry; raw bytes where it is none of them."""
     kind = Path(proof.file.removesuffix(".swap")).suffix
     entry = ENTRIES.get(kind, ())

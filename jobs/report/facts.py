@@ -22,7 +22,7 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Proof:
+class Evidence:
     """A batch or entry that proves a finding; see `schemas.violation.EVIDENCE`.
 
     `fields`: its bytes, taken apart; `unread`: why that was not possible.
@@ -65,7 +65,7 @@ class Finding:
     byte_position: int | None
     expected: str
     found: str
-    evidence: tuple[Proof, ...]
+    evidence: tuple[Evidence, ...]
     message: str
     remedy: str | None
     cause_id: str | None = None

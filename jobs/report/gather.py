@@ -17,12 +17,12 @@ from jobs.report.facts import (
     CheckRun,
     Coverage,
     Damage,
+    Evidence,
     Facts,
     Finding,
     Incident,
     PartitionState,
     PastAudit,
-    Proof,
     Timeline,
     TopicCount,
 )
@@ -83,7 +83,7 @@ def _clipped(name: str) -> Column:
 
 def _finding(row: Row) -> Finding:
     values: dict[str, Any] = row.asDict()
-    proofs = tuple(Proof(**proof.asDict()) for proof in values["evidence"] or [])
+    proofs = tuple(Evidence(**proof.asDict()) for proof in values["evidence"] or [])
     return Finding(**(values | {"evidence": proofs}))
 
 

@@ -18,7 +18,7 @@ from markupsafe import Markup
 from jobs.model.moment import moment
 from jobs.report import pictures
 from jobs.report.around import around_incident
-from jobs.report.facts import CheckManual, Facts, Finding, Proof
+from jobs.report.facts import CheckManual, Evidence, Facts, Finding
 from jobs.report.summary import TITLES, since_line
 from jobs.report.verdict import VERDICT_ORDER
 from jobs.report.visible import visible
@@ -73,7 +73,7 @@ def style_digest(style: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()}"
 
 
-def command(proof: Proof) -> str:
+def command(proof: Evidence) -> str:
     """A shell command that shows the bytes of a proof again; DUMP is where the dump lies."""
     if IN_TEXT in proof.file:
         text = proof.file.rpartition(IN_TEXT)[0]

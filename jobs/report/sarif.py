@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 from jobs.model.incident import IncidentLine
-from jobs.report.facts import CheckManual, Facts, Finding, Proof
+from jobs.report.facts import CheckManual, Evidence, Facts, Finding
 from jobs.report.visible import visible
 from schemas.dump_file import IN_TEXT
 
@@ -119,14 +119,14 @@ def _logical(finding: Finding) -> list[dict[str, str]]:
     return [{"fullyQualifiedName": visible(finding.partition_name), "kind": "resource"}]
 
 
-def _region(proof: Proof) -> dict[str, int]:
+def _region(proof: Evidence) -> dict[str, int]:
     if IN_TEXT in proof.file:
         end = proof.byte_position + proof.byte_length - 1
         return {"startLine": proof.byte_position, "endLine": end}
     return {"byteOffset": proof.byte_position, "byteLength": proof.byte_length}
 
 
-def _location(proof: Proof, finding: Finding) -> dict[str, Any]:
+def _location(proof: Evidence, finding: Finding) -> dict[str, Any]:
     return {
         "physicalLocation": {
             "artifactLocation": {

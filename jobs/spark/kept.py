@@ -14,7 +14,7 @@ FRAMES_AT_ONCE = 3
 TOLD_TO_TASKS = tuple(INTERPRETED)
 
 
-class Kept:
+class KeptFrames:
     """All frames that one audit keeps, to be given back together.
 
     A frame that is only persisted brings the whole plan it was made by into every query that

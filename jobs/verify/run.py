@@ -11,7 +11,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 
-from jobs.spark.kept import Kept
+from jobs.spark.kept import KeptFrames
 from jobs.verify.check import Check, Proof
 from jobs.verify.contexts.context import PLACE_COLUMNS, Context
 from jobs.verify.verdict import EXPLAINED, judge
@@ -33,7 +33,7 @@ FEW_ROWS = 100_000
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CheckOutcome:
     """What became of one check: `status` ran, skipped or crashed, and why where it did not run."""
 
     check: Check
@@ -42,11 +42,11 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Found:
+class ContextFindings:
     """Findings of some checks as kept frames of FINDING_COLUMNS, and one outcome a check."""
 
     frames: list[DataFrame]
-    outcomes: list[Outcome]
+    outcomes: list[CheckOutcome]
 
 
 def _evidence(proofs: tuple[Proof, ...]) -> Column:
@@ -112,7 +112,7 @@ def _compiled(rows: DataFrame, checks: list[Check]) -> DataFrame:
 
 
 @dataclass(frozen=True)
-class Looked:
+class ContextScan:
     """A context after one pass over it: its irregular `rows`, enriched, and how many there were.
 
     `fired`: codes of the checks whose rule fires on at least one row; None where they could not
@@ -125,14 +125,16 @@ class Looked:
     fired: frozenset[str] | None
 
 
-def look(context: Context, checks: list[Check], kept: Kept, keep_regular: bool = False) -> Looked:
+def look(
+    context: Context, checks: list[Check], kept: KeptFrames, keep_regular: bool = False
+) -> ContextScan:
     """Passes over a context once: keeps the rows that need a look, and asks who fires at all.
 
     On a healthy log hardly any check fires, and the rest of a check (excuses, texts, evidence),
     which costs most of the planning, is never compiled. With `keep_regular` all rows are kept.
     """
     if context.empty:
-        return Looked(context, context.rows, context.folded, frozenset())
+        return ContextScan(context, context.rows, context.folded, frozenset())
     counted = Observation()
     wanted = F.lit(True) if keep_regular else context.is_irregular()
     observed = context.rows.observe(
@@ -142,7 +144,7 @@ def look(context: Context, checks: list[Check], kept: Kept, keep_regular: bool =
     examined = int(counted.get["rows"]) + context.folded
     number = int(counted.get["irregular"])
     if not number:
-        return Looked(context, irregular, examined, frozenset())
+        return ContextScan(context, irregular, examined, frozenset())
     rows = irregular
     try:
         # What only led to these columns is computed no further.
@@ -152,8 +154,8 @@ def look(context: Context, checks: list[Check], kept: Kept, keep_regular: bool =
         else:
             fired = _asked(rows, checks)
     except CHECK_ERRORS:
-        return Looked(context, rows, examined, None)
-    return Looked(context, rows, examined, fired)
+        return ContextScan(context, rows, examined, None)
+    return ContextScan(context, rows, examined, fired)
 
 
 def _rules(checks: list[Check]) -> list[Column]:
@@ -168,7 +170,7 @@ def _asked(rows: DataFrame, checks: list[Check]) -> frozenset[str]:
 
 
 def _kept_and_asked(
-    rows: DataFrame, checks: list[Check], kept: Kept
+    rows: DataFrame, checks: list[Check], kept: KeptFrames
 ) -> tuple[DataFrame, frozenset[str]]:
     """Both in one query: findings do not plan and run the joins of the context again."""
     answer = Observation()
@@ -180,30 +182,30 @@ def _one_line(error: Exception) -> str:
     return f"{type(error).__name__}: {error}".splitlines()[0][:500]
 
 
-def run_checks(looked: Looked, checks: list[Check], kept: Kept) -> Found:
+def run_checks(looked: ContextScan, checks: list[Check], kept: KeptFrames) -> ContextFindings:
     """Findings of the checks of one context, computed, and what became of each check.
 
     A check that cannot be compiled or that fails while it runs has crashed: it takes no other
     with it, nor does it pass for silent.
     """
     chosen = [check for check in checks if looked.fired is None or check.code in looked.fired]
-    silent = [Outcome(check, RAN, None) for check in checks if check not in chosen]
+    silent = [CheckOutcome(check, RAN, None) for check in checks if check not in chosen]
     if not chosen:
-        return Found([], silent)
+        return ContextFindings([], silent)
     rows = looked.rows
     try:
-        ran = [Outcome(check, RAN, None) for check in chosen]
-        return Found([_computed(rows, chosen, kept)], silent + ran)
+        ran = [CheckOutcome(check, RAN, None) for check in chosen]
+        return ContextFindings([_computed(rows, chosen, kept)], silent + ran)
     except CHECK_ERRORS:
-        found = Found([], silent)
+        found = ContextFindings([], silent)
         for check in chosen:
             try:
                 found.frames.append(_computed(rows, [check], kept))
-                found.outcomes.append(Outcome(check, RAN, None))
+                found.outcomes.append(CheckOutcome(check, RAN, None))
             except CHECK_ERRORS as error:
-                found.outcomes.append(Outcome(check, CRASHED, _one_line(error)))
+                found.outcomes.append(CheckOutcome(check, CRASHED, _one_line(error)))
         return found
 
 
-def _computed(rows: DataFrame, checks: list[Check], kept: Kept) -> DataFrame:
+def _computed(rows: DataFrame, checks: list[Check], kept: KeptFrames) -> DataFrame:
     return kept.keep(_compiled(rows, checks))

@@ -25,7 +25,7 @@ from udfs.rules import coordinator_step as rules
 from udfs.rules.absence import Counted, none_before, none_between
 from udfs.rules.coordinator_step import (
     LOOKED_BACK,
-    Kept,
+    KeptFields,
     Step,
     goes_below,
     keeps,
@@ -69,8 +69,8 @@ def kept_columns() -> list[Column]:
     ]
 
 
-def _kept(record: Column) -> Kept:
-    return Kept(*[record[name] for name in KEPT])
+def _kept(record: Column) -> KeptFields:
+    return KeptFields(*[record[name] for name in KEPT])
 
 
 def may_follow(before: str) -> Column:

@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from jobs.spark.kept import Kept
+from jobs.spark.kept import KeptFrames
 from jobs.spark.local import local_frame
 from jobs.spark.threads import side_by_side
 from jobs.verify.catalogue import CHECKS
@@ -15,7 +15,15 @@ from jobs.verify.check import Check
 from jobs.verify.contexts.context import Context
 from jobs.verify.places import one_a_cause
 from jobs.verify.repeated import combined
-from jobs.verify.run import CRASHED, SKIPPED, Found, Looked, Outcome, look, run_checks
+from jobs.verify.run import (
+    CRASHED,
+    SKIPPED,
+    CheckOutcome,
+    ContextFindings,
+    ContextScan,
+    look,
+    run_checks,
+)
 from jobs.verify.verdict import over_clusters
 from schemas.violation import VIOLATION
 
@@ -31,7 +39,7 @@ class Verified:
     """
 
     findings: DataFrame
-    outcomes: list[Outcome]
+    outcomes: list[CheckOutcome]
     rows_examined: dict[str, int]
 
 
@@ -39,7 +47,7 @@ def verify(
     spark: SparkSession,
     contexts: list[Context],
     depth: str,
-    kept: Kept,
+    kept: KeptFrames,
     checks: tuple[Check, ...] = CHECKS,
     keep_regular: bool = False,
     one_cluster: bool = True,
@@ -52,13 +60,15 @@ def verify(
     by_name = {context.name: context for context in contexts}
     wanted = list(dict.fromkeys(check.context for check in checks))
 
-    def examine(name: str) -> tuple[Looked | None, Found]:
+    def examine(name: str) -> tuple[ContextScan | None, ContextFindings]:
         mine = [check for check in checks if check.context == name]
         if name not in by_name:
             detail = f"no context named {name}"
-            return None, Found([], [Outcome(check, CRASHED, detail) for check in mine])
+            return None, ContextFindings(
+                [], [CheckOutcome(check, CRASHED, detail) for check in mine]
+            )
         skipped = [
-            Outcome(check, SKIPPED, "needs the records, which --depth headers does not read")
+            CheckOutcome(check, SKIPPED, "needs the records, which --depth headers does not read")
             for check in mine
             if check.needs_records and depth != "records"
         ]
@@ -69,7 +79,7 @@ def verify(
         frames = found.frames
         if by_name[name].within_cluster and not one_cluster:
             frames = [over_clusters(frame) for frame in frames]
-        return looked, Found(frames, found.outcomes + skipped)
+        return looked, ContextFindings(frames, found.outcomes + skipped)
 
     with side_by_side(CONTEXTS_AT_ONCE) as pool:
         results = list(pool.map(examine, wanted))

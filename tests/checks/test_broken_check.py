@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
-from jobs.spark.kept import Kept
+from jobs.spark.kept import KeptFrames
 from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.contexts.context import PLACE_COLUMNS, Context
 from jobs.verify.run import CRASHED, RAN
@@ -32,8 +32,8 @@ def declared(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def kept(spark: SparkSession) -> Iterator[Kept]:
-    frames = Kept(spark)
+def kept(spark: SparkSession) -> Iterator[KeptFrames]:
+    frames = KeptFrames(spark)
     yield frames
     frames.release()
 
@@ -51,7 +51,7 @@ SOUND = check("sound", lambda: F.col("value") == 2)
 
 def outcomes(
     spark: SparkSession,
-    kept: Kept,
+    kept: KeptFrames,
     checks: tuple[Check, ...],
     enrich: Callable[[DataFrame], DataFrame] = lambda rows: rows,
 ) -> tuple[dict[str, str], list[str]]:
@@ -73,7 +73,7 @@ def outcomes(
     ],
 )
 def test_a_broken_check_takes_no_other_with_it(
-    spark: SparkSession, kept: Kept, fires: Callable[[], Column]
+    spark: SparkSession, kept: KeptFrames, fires: Callable[[], Column]
 ) -> None:
     told, found = outcomes(spark, kept, (check("broken", fires), SOUND))
     assert told == {"broken": CRASHED, "sound": RAN}
@@ -82,7 +82,7 @@ def test_a_broken_check_takes_no_other_with_it(
 
 @pytest.mark.spark
 def test_a_context_that_fails_where_it_keeps_a_frame_ends_no_audit(
-    spark: SparkSession, kept: Kept
+    spark: SparkSession, kept: KeptFrames
 ) -> None:
     needs_more = check("needs_more", lambda: F.col("quotient") > 0)
 

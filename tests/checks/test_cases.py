@@ -33,14 +33,14 @@ from rechecked import Rechecked, with_recheck
 
 from jobs.audit import write
 from jobs.audit.audit import Audit, aborts_of
-from jobs.audit.contexts import Made, build_contexts
+from jobs.audit.contexts import StageResults, build_contexts
 from jobs.model import decoded
 from jobs.spark import delta_tables
-from jobs.spark.kept import Kept
+from jobs.spark.kept import KeptFrames
 from jobs.verify.catalogue import CHECKS
 from jobs.verify.check import Check
 from jobs.verify.contexts.context import Context
-from jobs.verify.run import Looked, look
+from jobs.verify.run import ContextScan, look
 from jobs.verify.verify import verify
 from schemas.contexts import CONTEXTS
 
@@ -134,14 +134,16 @@ class Again:
     """The same dump in tiny splits, without the shortcut over regular rows; what it looked at."""
 
     done: Audit
-    looked: list[Looked]
+    looked: list[ContextScan]
 
 
 @pytest.fixture(scope="module")
 def again(spark: SparkSession, dump: Path) -> Iterator[Again]:
-    looked: list[Looked] = []
+    looked: list[ContextScan] = []
 
-    def look_and_keep(context: Context, checks: list[Check], kept: Kept, _: bool) -> Looked:
+    def look_and_keep(
+        context: Context, checks: list[Check], kept: KeptFrames, _: bool
+    ) -> ContextScan:
         looked.append(look(context, checks, kept, keep_regular=True))
         return looked[-1]
 
@@ -190,7 +192,7 @@ def test_findings_are_the_same_where_aborts_are_matched_packed(
     found = aborts_of(done.dump, read, done.replayed, done.request.settings.clock_tolerance_ms)
     assert found.lists.number > read.decoded.aborts / 2
     assert told(found.lists.aborted()) == told(done.aborts.lists.aborted())
-    made = Made(done.request, done.dump, read, done.replayed, found, AS_OF)
+    made = StageResults(done.request, done.dump, read, done.replayed, found, AS_OF)
     contexts = [one for one in build_contexts(made) if one.name in PACKED_CONTEXTS]
     checks = tuple(check for check in CHECKS if check.context in PACKED_CONTEXTS)
     packed = verify(spark, contexts, "records", read.kept, checks)

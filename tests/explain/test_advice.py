@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 from jobs.audit.audit import Request
 from jobs.audit.incidents import with_incidents
 from jobs.audit.write import result_tables, write
-from jobs.cli.commands.explain import Asked, explain
+from jobs.cli.commands.explain import ExplainRequest, explain
 from jobs.cli.progress import Progress
 from jobs.main import audit
 from jobs.model.settings import load
@@ -103,7 +103,7 @@ def test_open_data_are_ended_in_one_way_whoever_advises(one: Advised, told: Told
     by_plan = _aborts("\n".join(told.commands), case)
     # One line for brokers of 3.0 and newer, and one for older ones.
     assert bool(by_plan) == to_abort, by_plan
-    said = explain(told.spark, Asked(told.out, None, case.topic, case.partition, None))
+    said = explain(told.spark, ExplainRequest(told.out, None, case.topic, case.partition, None))
     by_explain = _aborts(said, case)
     assert set(by_plan) == set(by_explain), said
     if to_abort:

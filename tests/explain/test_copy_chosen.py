@@ -6,13 +6,13 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from jobs.cli.commands.explain import Asked, _states
+from jobs.cli.commands.explain import ExplainRequest, _states
 from jobs.spark.local import local_frame
 from schemas.partition_state import PARTITION_STATE
 
 NAMES = ("topic", "partition", "broker", "log_end_offset", "furthest")
 SCHEMA = StructType([PARTITION_STATE[name] for name in NAMES])
-ANY = Asked("out", None, "m", 0, None)
+ANY = ExplainRequest("out", None, "m", 0, None)
 OLD_LEADER, NEW_LEADER, FOLLOWER = (
     {"topic": "m", "partition": 0, "broker": broker, "log_end_offset": end, "furthest": furthest}
     for broker, end, furthest in ((1, 90, False), (2, 60, True), (3, 50, False))

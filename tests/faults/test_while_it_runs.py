@@ -16,7 +16,7 @@ from jobs.cli.commands.export import Exported, closing_words
 from jobs.collect.collect import collect
 from jobs.decode.decode import decode_options
 from jobs.decode.splits import plan_splits
-from jobs.export.export import Range, Wanted
+from jobs.export.export import ExportRequest, Range
 from jobs.model.settings import load
 from jobs.model.unread import UNREAD, leave_out_unread
 from jobs.spark import delta_tables
@@ -106,7 +106,7 @@ def test_what_is_not_read_is_not_exported_silently(tmp_path: Path) -> None:
         (("a",), "1 partition folders"),
         (("c",), ""),
     ):
-        wanted = Wanted("read_committed", topics)
+        wanted = ExportRequest("read_committed", topics)
         text, code = closing_words(Exported([one], 1, []), request, wanted, dump)
         assert code == (3 if named else 0)
         assert f"Lost: {named}" in text if named else "Lost" not in text

@@ -7,7 +7,7 @@ import pytest
 from wire.vectors import L1, L2
 
 from jobs.report.evidence import MAX_PROOFS, NO_DUMP, with_bytes
-from jobs.report.facts import Proof
+from jobs.report.facts import Evidence
 
 SAMPLE = Path(__file__).resolve().parents[1] / "dumps/hanging-sample"
 LOG = "broker-0/h-0/00000000000000000000.log"
@@ -18,17 +18,17 @@ def in_the_sample(name: str) -> tuple[str, str]:
     return str(SAMPLE), name
 
 
-def dumped(proof: Proof) -> Proof:
+def dumped(proof: Evidence) -> Evidence:
     (told,) = with_bytes([made_facts.finding(evidence=(proof,))], in_the_sample)
     return told.evidence[0]
 
 
-def values(proof: Proof) -> dict[str, str]:
+def values(proof: Evidence) -> dict[str, str]:
     return {field.name: field.value for field in proof.fields}
 
 
 def test_a_batch_header_is_told_field_by_field() -> None:
-    told = dumped(Proof(LOG, 4976, 91, "first batch"))
+    told = dumped(Evidence(LOG, 4976, 91, "first batch"))
     seen = values(told)
     assert (seen["base offset"], seen["producer id"], seen["magic"]) == ("59", "5", "2")
     assert seen["attributes"] == "19: codec lz4, transactional"
@@ -39,7 +39,10 @@ def test_a_batch_header_is_told_field_by_field() -> None:
 def test_a_message_of_magic_1_is_told_field_by_field(tmp_path: Path) -> None:
     (tmp_path / "old.log").write_bytes(b"\0" + L1 + L2)
     finding = made_facts.finding(
-        evidence=(Proof("old.log", 1, len(L1), "plain"), Proof("old.log", 1 + len(L1), 99, "zip"))
+        evidence=(
+            Evidence("old.log", 1, len(L1), "plain"),
+            Evidence("old.log", 1 + len(L1), 99, "zip"),
+        )
     )
     (told,) = with_bytes([finding], lambda name: (str(tmp_path), name))
     plain, wrapper = (values(proof) for proof in told.evidence)
@@ -52,7 +55,7 @@ def test_a_message_of_magic_1_is_told_field_by_field(tmp_path: Path) -> None:
 def test_entries_of_indexes_are_told_field_by_field(tmp_path: Path) -> None:
     (tmp_path / "7.index").write_bytes(bytes(8) + b"\0\0\0\x05\0\0\x10\x04")
     (tmp_path / "7.timeindex.swap").write_bytes((1_700_000_000_000).to_bytes(8) + b"\0\0\0\x05")
-    proofs = (Proof("7.index", 8, 8, "entry"), Proof("7.timeindex.swap", 0, 12, "entry"))
+    proofs = (Evidence("7.index", 8, 8, "entry"), Evidence("7.timeindex.swap", 0, 12, "entry"))
     (told,) = with_bytes([made_facts.finding(evidence=proofs)], lambda name: (str(tmp_path), name))
     offset, time = (values(proof) for proof in told.evidence)
     assert offset == {"relative offset": "5", "position": "4100"}
@@ -66,13 +69,13 @@ def test_a_marker_is_told_with_its_coordinator_epoch() -> None:
         position += 12 + int.from_bytes(data[position + 8 : position + 12], "big")
         assert position < len(data)
     size = 12 + int.from_bytes(data[position + 8 : position + 12], "big")
-    seen = values(dumped(Proof(LOG, position, size, "marker")))
+    seen = values(dumped(Evidence(LOG, position, size, "marker")))
     assert seen["control type"] in ("0: ABORT", "1: COMMIT")
     assert int(seen["coordinator epoch"]) >= 0
 
 
 def test_an_index_entry_is_told_field_by_field() -> None:
-    told = dumped(Proof(INDEX, 0, 34, "entry"))
+    told = dumped(Evidence(INDEX, 0, 34, "entry"))
     assert [field.name for field in told.fields] == [
         "version", "producer id", "first offset", "last offset", "last stable offset",
     ]  # fmt: skip
@@ -87,14 +90,14 @@ def test_an_index_entry_is_told_field_by_field() -> None:
     ],
 )
 def test_what_cannot_be_read_is_told(name: str, position: int, said: str) -> None:
-    assert said in str(dumped(Proof(name, position, 91, "x")).unread)
+    assert said in str(dumped(Evidence(name, position, 91, "x")).unread)
 
 
 def test_damaged_and_cut_off_bytes_are_shown_as_they_are() -> None:
     end = (SAMPLE / LOG).stat().st_size
-    for proof in (Proof(LOG, end - 20, 91, "cut"), Proof(LOG, 3, 91, "in the middle")):
+    for proof in (Evidence(LOG, end - 20, 91, "cut"), Evidence(LOG, 3, 91, "in the middle")):
         assert dumped(proof).fields[-1].name == "bytes"
-    assert values(dumped(Proof("broker-0/meta.properties", 0, 9, "text")))["bytes"] == ""
+    assert values(dumped(Evidence("broker-0/meta.properties", 0, 9, "text")))["bytes"] == ""
 
 
 def test_without_the_dump_it_is_said_and_no_more_than_a_bound_is_read() -> None:

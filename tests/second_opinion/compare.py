@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from jobs.audit.audit import Read
+from jobs.audit.audit import DecodedDump
 from jobs.decode.decode import decode_options
 from jobs.export.export import Range, aborted_behind, records
 from jobs.model.dump import Dump
@@ -58,7 +58,7 @@ class Compared:
 def told_by_audit(
     spark: SparkSession,
     dump: Dump,
-    read: Read,
+    read: DecodedDump,
     replayed: Replayed,
     aborted: DataFrame,
     settings: Settings,

@@ -22,7 +22,7 @@ from jobs import main
 from jobs.audit.audit import Audit, Request
 from jobs.cli.progress import Progress
 from jobs.decode.decode import decode_options
-from jobs.export.export import Wanted, aborted_behind, ranges, records
+from jobs.export.export import ExportRequest, aborted_behind, ranges, records
 from jobs.model.settings import load as load_settings
 from jobs.verify.catalogue import CHECKS
 from schemas.record import READ_COMMITTED, READ_UNCOMMITTED
@@ -244,7 +244,7 @@ def test_the_export_gives_what_consumers_received(audited: Any, spark: SparkSess
     for isolation, aborted in ((READ_COMMITTED, behind), (READ_UNCOMMITTED, None)):
         # Copies may differ, cleaned or lost, and the leader has answered.
         for leader in set(leaders.values()):
-            asked = ranges(states, audit.dump, Wanted(isolation, broker=leader))
+            asked = ranges(states, audit.dump, ExportRequest(isolation, broker=leader))
             names = {one.partition_index: f"{one.topic}-{one.partition}" for one in asked}
             exported = defaultdict(list)
             found = records(spark, decoded.splits, asked, aborted, options, {})

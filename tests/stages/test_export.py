@@ -12,7 +12,7 @@ import oracle
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.export.export import Wanted, ranges
+from jobs.export.export import ExportRequest, ranges
 from jobs.main import main
 from jobs.model.dump import Dump, DumpPartition
 from jobs.model.settings import load as load_settings
@@ -75,7 +75,7 @@ def test_the_copy_that_reaches_furthest_and_then_holds_most_is_taken(
         "log_end_offset long, "
         "high_watermark long, last_stable_offset long, records long",
     )
-    (taken,) = ranges(states, Dump(partitions=copies), Wanted("read_committed"))
+    (taken,) = ranges(states, Dump(partitions=copies), ExportRequest("read_committed"))
     assert taken.broker == broker
 
 

@@ -20,7 +20,7 @@ from log_builder import LogBuilder
 from tests.wire_writer import batches as writer
 from tests.wire_writer import offsets_log as group_writer
 from tests.wire_writer import txn_log as txn_writer
-from udfs.arrow.batches import Decoded, DecodeOptions, decode_batches
+from udfs.arrow.batches import DecodedBatches, DecodeOptions, decode_batches
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.frames import FrameWalker
 from udfs.arrow.offsets_split import offsets_split
@@ -92,7 +92,9 @@ def told_by_the_broker(text: Path) -> Told:
     return told
 
 
-def decoded(log: Path, start: int = 0, length: int | None = None) -> tuple[ByteRange, Decoded]:
+def decoded(
+    log: Path, start: int = 0, length: int | None = None
+) -> tuple[ByteRange, DecodedBatches]:
     size, base = log.stat().st_size, int(log.stem)
     with log.open("rb", buffering=0) as file:
         source = ByteRange(file, start, size if length is None else length, size)

@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
-from jobs.spark.kept import Kept
+from jobs.spark.kept import KeptFrames
 from jobs.spark.local import local_frame, no_rows_like
 from jobs.spark.session import planned_for
 from jobs.spark.threads import named_queries, side_by_side
@@ -50,7 +50,7 @@ def numbers(spark: SparkSession, most: int) -> DataFrame:
 def test_a_kept_frame_has_the_rows_it_was_made_of(
     spark: SparkSession, most: int, in_one_task: bool
 ) -> None:
-    kept = Kept(spark)
+    kept = KeptFrames(spark)
     with planned_for(spark, 10, in_one_task):
         frame = kept.keep(numbers(spark, most))
         assert sorted(frame.collect()) == sorted(numbers(spark, most).collect())
@@ -63,7 +63,7 @@ def test_a_kept_frame_has_the_rows_it_was_made_of(
 
 @pytest.mark.parametrize("most", [0, 7])
 def test_an_observed_frame_is_kept_and_observed(spark: SparkSession, most: int) -> None:
-    kept, seen = Kept(spark), Observation()
+    kept, seen = KeptFrames(spark), Observation()
     with planned_for(spark, 10, in_one_task=True):
         rows = numbers(spark, most).observe(seen, F.count("*").alias("rows"))
         frame = kept.keep(rows.filter(F.col("id") != 3), lambda: int(seen.get["rows"]))

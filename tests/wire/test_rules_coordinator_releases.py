@@ -25,7 +25,7 @@ from schemas.coordinator_states import (
 )
 from udfs.rules.coordinator_step import (
     EXHAUSTED_EPOCH,
-    Kept,
+    KeptFields,
     Step,
     goes_below,
     keeps,
@@ -63,11 +63,11 @@ class Record:
         )  # fmt: skip
         return Step(*(np.array([value], dtype=np.int64) for value in given))
 
-    def kept(self) -> Kept:
+    def kept(self) -> KeptFields:
         given = (
             self.state, self.timeout, self.start, self.update, hash(self.listed), len(self.listed),
         )  # fmt: skip
-        return Kept(*(np.array([value], dtype=np.int64) for value in given))
+        return KeptFields(*(np.array([value], dtype=np.int64) for value in given))
 
 
 class Coordinator:

@@ -23,7 +23,7 @@ from schemas.coordinator_states import (
 from udfs.rules.coordinator_step import (
     EXHAUSTED_EPOCH,
     NO_RECORD,
-    Kept,
+    KeptFields,
     Lists,
     Recorded,
     Step,
@@ -283,9 +283,9 @@ def test_a_record_goes_below_what_is_in_memory(earlier: Step, below: bool) -> No
 
 def kept(
     state: int, timeout: int = 60_000, start: int = 5, update: int = 5, listed: int = 1
-) -> Kept:
+) -> KeptFields:
     given = (state, timeout, start, update, listed, listed)
-    return Kept(*(np.array([value], dtype=np.int64) for value in given))
+    return KeptFields(*(np.array([value], dtype=np.int64) for value in given))
 
 
 @pytest.mark.parametrize(
@@ -310,7 +310,9 @@ def kept(
         (kept(EMPTY), kept(NO_STATE, timeout=0), True),
     ],
 )
-def test_a_step_keeps_timeout_start_and_partitions(older: Kept, record: Kept, fits: bool) -> None:
+def test_a_step_keeps_timeout_start_and_partitions(
+    older: KeptFields, record: KeptFields, fits: bool
+) -> None:
     assert holds(keeps(record, older)) == fits
 
 
@@ -611,7 +613,9 @@ def test_columns_say_what_arrays_say_of_what_a_step_keeps(spark: SparkSession) -
     choices = {f"{name}{which}": values for name, values in of_a_record.items() for which in (1, 2)}
 
     def rule(row: Mapping[str, Any]) -> Any:
-        one, other = (Kept(*[row[f"{name}{which}"] for name in of_a_record]) for which in (1, 2))
+        one, other = (
+            KeptFields(*[row[f"{name}{which}"] for name in of_a_record]) for which in (1, 2)
+        )
         return keeps(one, other)
 
     # A start that is not told differs from nothing.
@@ -620,12 +624,14 @@ def test_columns_say_what_arrays_say_of_what_a_step_keeps(spark: SparkSession) -
         check_in_both_engines(spark, rule, known, {"start1": start, "start2": start})
 
     def of_one(row: Mapping[str, Any]) -> Any:
-        return began_before(Kept(*[row[f"{name}1"] for name in of_a_record]))
+        return began_before(KeptFields(*[row[f"{name}1"] for name in of_a_record]))
 
     check_in_both_engines(spark, of_one, choices | {"start1": [5, 6]}, {})
 
     def of_one_past(row: Mapping[str, Any]) -> Any:
-        one, other = (Kept(*[row[f"{name}{which}"] for name in of_a_record]) for which in (1, 2))
+        one, other = (
+            KeptFields(*[row[f"{name}{which}"] for name in of_a_record]) for which in (1, 2)
+        )
         return may_keep_one_past(one, other)
 
     told = choices | {"start1": [5, 6], "start2": [5, 6]}

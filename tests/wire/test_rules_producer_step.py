@@ -12,8 +12,8 @@ from pyspark.sql import functions as F
 from udfs.rules.producer_step import (
     MAX_SEQUENCE,
     Batch,
-    Known,
     Marker,
+    ProducerState,
     follows,
     is_ahead,
     is_behind,
@@ -64,29 +64,29 @@ def test_columns_say_what_arrays_say_of_the_circle(
 @pytest.mark.parametrize(
     ("batch", "known", "taken"),
     [
-        (Batch(3, 6), Known(3, 3, 6), True),
-        (Batch(3, 7), Known(3, 3, 6), False),
-        (Batch(3, 0), Known(3, 3, 6), False),
-        (Batch(4, 0), Known(3, 3, 6), True),
-        (Batch(4, 6), Known(3, 3, 6), False),
+        (Batch(3, 6), ProducerState(3, 3, 6), True),
+        (Batch(3, 7), ProducerState(3, 3, 6), False),
+        (Batch(3, 0), ProducerState(3, 3, 6), False),
+        (Batch(4, 0), ProducerState(3, 3, 6), True),
+        (Batch(4, 6), ProducerState(3, 3, 6), False),
         # A marker raised the epoch of the data.
-        (Batch(4, 0), Known(4, 3, 6), True),
-        (Batch(4, 6), Known(4, 3, 6), False),
-        (Batch(3, 6), Known(4, 3, 6), False),
+        (Batch(4, 0), ProducerState(4, 3, 6), True),
+        (Batch(4, 6), ProducerState(4, 3, 6), False),
+        (Batch(3, 6), ProducerState(4, 3, 6), False),
         # Only a marker is known.
-        (Batch(4, 0), Known(4, -1, 0), True),
-        (Batch(4, 1), Known(4, -1, 0), False),
+        (Batch(4, 0), ProducerState(4, -1, 0), True),
+        (Batch(4, 1), ProducerState(4, -1, 0), False),
     ],
 )
 def test_a_batch_goes_on_or_begins_anew_in_a_new_epoch(
-    batch: Batch, known: Known, taken: bool
+    batch: Batch, known: ProducerState, taken: bool
 ) -> None:
-    batch, known = Batch(*map(np.array, batch)), Known(*map(np.array, known))
+    batch, known = Batch(*map(np.array, batch)), ProducerState(*map(np.array, known))
     assert bool(follows(batch, known, np.bool_(False))) == taken
 
 
 def test_batches_of_coordinators_carry_no_sequence() -> None:
-    known = Known(*map(np.array, (3, 3, 6)))
+    known = ProducerState(*map(np.array, (3, 3, 6)))
     assert follows(Batch(np.array(3), np.array(-1)), known, np.bool_(True))
     assert not follows(Batch(np.array(2), np.array(-1)), known, np.bool_(True))
 
@@ -120,9 +120,11 @@ def test_columns_say_what_arrays_say_of_a_batch(spark: SparkSession) -> None:
         "unsequenced": [True, False],
     }
 
-    def given(row: dict) -> tuple[Batch, Known]:  # type: ignore[type-arg]
+    def given(row: dict) -> tuple[Batch, ProducerState]:  # type: ignore[type-arg]
         batch = Batch(row["epoch"], row["first_sequence"])
-        known = Known(row["known_epoch"], row["data_epoch"], next_sequence(row["last_sequence"]))
+        known = ProducerState(
+            row["known_epoch"], row["data_epoch"], next_sequence(row["last_sequence"])
+        )
         return batch, known
 
     check_in_both_engines(

@@ -26,7 +26,7 @@ class DecodeOptions:
     with_records: bool
 
 
-class Decoded(NamedTuple):
+class DecodedBatches(NamedTuple):
     """Batches of a split with everything the records say: one array element a batch.
 
     `headers`: within `udfs.wire.bounds`; `stored`: as they are in the file. `fault`: bits;
@@ -111,7 +111,7 @@ def record_faults(
 
 def decode_batches(
     source: ByteRange, positions: Int64s, topic: str, options: DecodeOptions
-) -> Decoded:
+) -> DecodedBatches:
     """Reads headers and records of the batches at `positions`.
 
     Wrappers of magic 0 and 1 are opened at every depth: only their messages give the first offset.
@@ -137,7 +137,7 @@ def decode_batches(
     marker_timestamp = np.where(
         headers.log_append_time, headers.max_timestamp, headers.base_timestamp + marker_delta
     )
-    return Decoded(
+    return DecodedBatches(
         headers,
         fault,
         results[records.CONTROL_TYPE],

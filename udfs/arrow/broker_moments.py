@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schemas.topics import STAMPED_BY_COORDINATOR
-from udfs.arrow.batches import Decoded
+from udfs.arrow.batches import DecodedBatches
 from udfs.rules import extent
 from udfs.rules.clock import ADJUSTED_MS, is_broker_clock
 from udfs.wire import bounds
@@ -16,7 +16,9 @@ Moments = NDArray[np.int64]
 MOST_SET_BACKS = 64
 
 
-def broker_moments(decoded: Decoded, topic: str, high_watermark: int | None) -> dict[str, Any]:
+def broker_moments(
+    decoded: DecodedBatches, topic: str, high_watermark: int | None
+) -> dict[str, Any]:
     """Columns broker_timestamp, replicated_timestamp and clock of a summary, ms; None for none.
 
     `high_watermark`: None where it is not known, then all batches count as replicated.

@@ -8,7 +8,7 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from schemas.record import RECORD_ROW
-from udfs.arrow.batches import Decoded, DecodeOptions, decode_batches
+from udfs.arrow.batches import DecodedBatches, DecodeOptions, decode_batches
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.read_again import split_again
 from udfs.arrow.run_rows import replayable
@@ -26,7 +26,7 @@ NO_TIMESTAMP_TYPE = 2
 NO_HEADERS = b"\x00"
 
 
-def listed_as_aborted(decoded: Decoded, listed: Iterable[dict[str, int]]) -> Bools:
+def listed_as_aborted(decoded: DecodedBatches, listed: Iterable[dict[str, int]]) -> Bools:
     """Which batches an index says to skip, one element a batch. `listed`: rows of ABORTED_BEFORE.
 
     A broker answers the entries of the index beside the batches, and a consumer skips by them.
@@ -41,7 +41,7 @@ def listed_as_aborted(decoded: Decoded, listed: Iterable[dict[str, int]]) -> Boo
     return result & headers.transactional & ~headers.control
 
 
-def hidden(decoded: Decoded, aborted_behind: dict[int, int]) -> Bools:
+def hidden(decoded: DecodedBatches, aborted_behind: dict[int, int]) -> Bools:
     """Which batches read_committed consumers skip, one element a batch (`CompletedFetch`).
 
     A transactional batch is decided by the next marker of its producer id. Where that lies after

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from schemas import log_row
 from schemas.topics import METADATA_TOPIC
-from udfs.arrow.batches import Decoded, DecodeOptions, decode_batches
+from udfs.arrow.batches import DecodedBatches, DecodeOptions, decode_batches
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.frames import Frames, FrameWalker
 from udfs.arrow.rows import RowBuilder, Rows
@@ -132,7 +132,7 @@ def _losses(source: ByteRange, frames: Frames, headers: BatchHeaders, in_log: bo
     ]
 
 
-def _facts(source: ByteRange, decoded: Decoded, limit: int) -> list[Placed]:
+def _facts(source: ByteRange, decoded: DecodedBatches, limit: int) -> list[Placed]:
     """Each fact that a record or a batch tells, with its place."""
     headers = decoded.headers
 

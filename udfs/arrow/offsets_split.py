@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from schemas import log_row
-from udfs.arrow.batches import Decoded
+from udfs.arrow.batches import DecodedBatches
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.sections import Sections, sections
 from udfs.wire.batches import faults, records
@@ -32,7 +32,7 @@ NO_KEY = offsets_log.GroupKey(NO_KIND, None)
 Row = dict[str, Any]
 
 
-class Read(NamedTuple):
+class OffsetsRecords(NamedTuple):
     """Records, one array element each.
 
     `batch`: index of the batch; `key`: number of the key; `committed`: the offset committed, -1
@@ -47,7 +47,7 @@ class Read(NamedTuple):
     error: NDArray[np.object_]
 
 
-def _read(part: Sections, headers: BatchHeaders, keys: Keys) -> Read:
+def _read(part: Sections, headers: BatchHeaders, keys: Keys) -> OffsetsRecords:
     """Keys and values of some sections."""
     data = part.data
     counts = headers.record_count[part.batch]
@@ -69,7 +69,7 @@ def _read(part: Sections, headers: BatchHeaders, keys: Keys) -> Read:
     for record in np.flatnonzero(of_groups).tolist():
         error[record] = _fault_of_group(data[start[record] : start[record] + length[record]])
     offset = headers.base_offset[batch] + spans[records.OFFSET_DELTA]
-    return Read(batch, offset, key, committed, length >= 0, error)
+    return OffsetsRecords(batch, offset, key, committed, length >= 0, error)
 
 
 def _fault_of_group(value: NDArray[np.uint8]) -> str | None:
@@ -80,19 +80,29 @@ def _fault_of_group(value: NDArray[np.uint8]) -> str | None:
     return None
 
 
-def offsets_split(source: ByteRange, decoded: Decoded, split: Row, limit: int) -> "OffsetsSplit":
+def offsets_split(
+    source: ByteRange, decoded: DecodedBatches, split: Row, limit: int
+) -> "OffsetsSplit":
     """Reads keys and values of a split; `limit` bounds a decompressed batch, bytes."""
     keys = Keys()
     parts = [_read(part, decoded.headers, keys) for part in sections(source, decoded, limit)]
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
     order = np.argsort(columns[0], kind="stable")
-    return OffsetsSplit(keys, Read._make(column[order] for column in columns), decoded, split)
+    return OffsetsSplit(
+        keys, OffsetsRecords._make(column[order] for column in columns), decoded, split
+    )
 
 
 class OffsetsSplit:
     """The records of one split of `__consumer_offsets`, in log order."""
 
-    def __init__(self, keys: Distinct[Any, GroupKey], read: Read, decoded: Decoded, split: Row):
+    def __init__(
+        self,
+        keys: Distinct[Any, GroupKey],
+        read: OffsetsRecords,
+        decoded: DecodedBatches,
+        split: Row,
+    ):
         """`keys`: the keys that `read` numbers."""
         self._decoded, self._split = decoded, split
         self._keys, self._read = keys, read

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from schemas import log_row
-from udfs.arrow.batches import Decoded
+from udfs.arrow.batches import DecodedBatches
 from udfs.arrow.blocks import pack_block
 from udfs.arrow.initial_runs import initial_runs
 from udfs.arrow.rows import RowBuilder, Rows
@@ -50,7 +50,7 @@ def _row(split: dict[str, Any], states: States) -> dict[str, Any]:
 
 
 def changed_states(
-    builder: RowBuilder, decoded: Decoded, given: Replayable, split: dict[str, Any]
+    builder: RowBuilder, decoded: DecodedBatches, given: Replayable, split: dict[str, Any]
 ) -> Iterator[Rows]:
     """Rows of kind PRODUCER_STATES of a split of a segment, one a snapshot that lies after it.
 

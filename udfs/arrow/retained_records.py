@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from schemas import log_row
-from udfs.arrow.batches import Decoded
+from udfs.arrow.batches import DecodedBatches
 from udfs.arrow.blocks import pack_block
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.replica_blocks import BLOCK_OFFSETS
@@ -66,7 +66,7 @@ def unpack_view(block: bytes, compared: str) -> View:
 class _Split:
     """The batches of a split that are compared, and how rows about them are made."""
 
-    def __init__(self, decoded: Decoded, start: int) -> None:
+    def __init__(self, decoded: DecodedBatches, start: int) -> None:
         self.decoded, self.start = decoded, start
         self.events = _events(decoded)
         self.outcome = _outcomes(decoded, *self.events)
@@ -81,14 +81,14 @@ class _Split:
         return made
 
 
-def _markers(decoded: Decoded) -> Bools:
+def _markers(decoded: DecodedBatches) -> Bools:
     """Control batches that are a COMMIT or ABORT."""
     known = (decoded.control_type == records.COMMIT) | (decoded.control_type == records.ABORT)
     markers: Bools = decoded.headers.control & (decoded.headers.record_count == 1) & known
     return markers
 
 
-def _events(decoded: Decoded) -> tuple[Int64s, Int64s]:
+def _events(decoded: DecodedBatches) -> tuple[Int64s, Int64s]:
     """Batches of transactions that hold records, and control batches: (batch, its event).
 
     Sorted by producer and offset; only the first data batch after a marker.
@@ -109,7 +109,7 @@ def _events(decoded: Decoded) -> tuple[Int64s, Int64s]:
     return chosen[~repeated].astype(np.int64), event[~repeated].astype(np.int64)
 
 
-def _outcomes(decoded: Decoded, batch: Int64s, event: Int64s) -> Int64s:
+def _outcomes(decoded: DecodedBatches, batch: Int64s, event: Int64s) -> Int64s:
     """For each batch COMMITTED, also without a transaction, ABORTED, or EMPTIED for not known.
 
     `batch`, `event`: see `_events`.
@@ -240,7 +240,7 @@ def _rows(
 def retained_record_rows(
     builder: RowBuilder,
     source: ByteRange,
-    decoded: Decoded,
+    decoded: DecodedBatches,
     damages: int,
     reach: int,
     buckets: int,

@@ -13,7 +13,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from schemas import log_row
 from schemas.topics import COORDINATOR_TOPICS
-from udfs.arrow.batches import Decoded
+from udfs.arrow.batches import DecodedBatches
 from udfs.arrow.blocks import pack_block
 from udfs.arrow.rows import RowBuilder, Rows, Values, typed_column
 from udfs.rules.absence import Running
@@ -38,7 +38,7 @@ class Replayable(NamedTuple):
     records: Int64s
 
 
-def replayable(decoded: Decoded) -> Replayable:
+def replayable(decoded: DecodedBatches) -> Replayable:
     """Data batches and markers of producers, without those whose header cannot be believed."""
     headers = decoded.headers
     commit = decoded.control_type == records.COMMIT
@@ -98,7 +98,7 @@ class Columns:
 
     def __init__(
         self,
-        decoded: Decoded,
+        decoded: DecodedBatches,
         given: Replayable,
         runs: Runs,
         absent: Running,
@@ -213,7 +213,7 @@ class Columns:
         } | self.marker_before(chosen, folding.follows[chosen])
 
 
-def _kept_from(decoded: Decoded, log_start: int | None) -> int:
+def _kept_from(decoded: DecodedBatches, log_start: int | None) -> int:
     """See Bounds; 0 where nothing of the file lies below the log start."""
     headers = decoded.headers
     if log_start is None or headers.last_offset.min() >= log_start:
@@ -223,7 +223,7 @@ def _kept_from(decoded: Decoded, log_start: int | None) -> int:
 
 def run_rows(
     builder: RowBuilder,
-    decoded: Decoded,
+    decoded: DecodedBatches,
     given: Replayable,
     absent: Running,
     split: dict[str, Any],

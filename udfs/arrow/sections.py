@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from udfs.arrow.batches import Decoded
+from udfs.arrow.batches import DecodedBatches
 from udfs.arrow.byte_range import ByteRange
 from udfs.wire.batches import batch_layout as layout
 from udfs.wire.batches import faults, records
@@ -45,7 +45,7 @@ class Sections(NamedTuple):
     end: Int64s
 
 
-def readable(decoded: Decoded) -> Bools:
+def readable(decoded: DecodedBatches) -> Bools:
     """Which batches are data batches whose records could be read."""
     headers = decoded.headers
     has_records: Bools = (
@@ -55,7 +55,7 @@ def readable(decoded: Decoded) -> Bools:
 
 
 def sections(
-    source: ByteRange, decoded: Decoded, limit: int, wanted: Bools | None = None
+    source: ByteRange, decoded: DecodedBatches, limit: int, wanted: Bools | None = None
 ) -> Iterator[Sections]:
     """The sections of the readable batches, plain ones first; of the others only some at a time.
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from schemas import log_row
 from schemas.topics import OFFSETS_TOPIC, TXN_LOG_TOPIC
-from udfs.arrow.batches import Decoded, DecodeOptions, decode_batches
+from udfs.arrow.batches import DecodedBatches, DecodeOptions, decode_batches
 from udfs.arrow.broker_moments import broker_moments
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.frames import Frames, FrameWalker
@@ -29,7 +29,7 @@ from udfs.wire.batches.batch_headers import BatchHeaders
 MAX_DISCONTINUITIES = 10_000
 
 
-def frame_rows(decoded: Decoded, split: dict[str, Any]) -> list[dict[str, Any]]:
+def frame_rows(decoded: DecodedBatches, split: dict[str, Any]) -> list[dict[str, Any]]:
     """Rows of the batches with a fault; what the cleaner leaves in its range is none."""
     headers = decoded.headers
     fault = decoded.fault.copy()
@@ -61,7 +61,7 @@ def frame_rows(decoded: Decoded, split: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def discontinuity_rows(
-    decoded: Decoded, after_damage: NDArray[np.bool_], split: dict[str, Any]
+    decoded: DecodedBatches, after_damage: NDArray[np.bool_], split: dict[str, Any]
 ) -> tuple[list[dict[str, Any]], int]:
     """Rows where offsets or leader epochs of neighbours do not follow, and how many were left out.
 
@@ -98,14 +98,14 @@ def discontinuity_rows(
     return rows, dropped
 
 
-def _gaps(decoded: Decoded, after_damage: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _gaps(decoded: DecodedBatches, after_damage: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Between which neighbours offsets are missing that are not damaged; one fewer than batches."""
     headers = decoded.headers
     gap: NDArray[np.bool_] = absence.is_gap(headers.last_offset[:-1], headers.base_offset[1:])
     return gap & ~after_damage[1:] & ~decoded.not_opened[1:]
 
 
-def running_numbers(decoded: Decoded, topic: str) -> absence.Running:
+def running_numbers(decoded: DecodedBatches, topic: str) -> absence.Running:
     """How many offsets are missing up to each batch, all that `missing_ranges` has among them."""
     headers = decoded.headers
     lacking = (decoded.fault & faults.NOT_REPLAYED) != 0
@@ -115,7 +115,7 @@ def running_numbers(decoded: Decoded, topic: str) -> absence.Running:
 
 
 def missing_ranges(
-    decoded: Decoded, after_damage: NDArray[np.bool_], topic: str
+    decoded: DecodedBatches, after_damage: NDArray[np.bool_], topic: str
 ) -> list[dict[str, Any]]:
     """All offsets that are missing between batches of the split, whatever took them.
 
@@ -201,7 +201,7 @@ def failure_rows(frames: Frames, headers: BatchHeaders, start: int) -> list[dict
 def summary_row(
     start: int,
     frames: Frames,
-    decoded: Decoded,
+    decoded: DecodedBatches,
     dropped: int,
     missing: list[dict[str, Any]],
     absent: absence.Running,

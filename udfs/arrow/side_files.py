@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schemas import log_row
-from udfs.arrow.batches import Decoded
+from udfs.arrow.batches import DecodedBatches
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.frames import SMALLEST_BATCH, Frames
 from udfs.arrow.rows import RowBuilder, Rows
@@ -71,7 +71,7 @@ def _text(content: NDArray[np.uint8]) -> str:
     return content.tobytes().decode("utf-8", "replace")
 
 
-def _batches(source: ByteRange, frames: Frames, decoded: Decoded) -> Batches:
+def _batches(source: ByteRange, frames: Frames, decoded: DecodedBatches) -> Batches:
     """The batches of a split as the rules of the indexes see them."""
     start, headers = source.start, decoded.headers
     damaged = [(one.first + start, one.end) for one in frames.damages]
@@ -169,7 +169,7 @@ def _epoch_entry(side: SideFile, entries: leader_epochs.LeaderEpochs, ordinal: i
     }
 
 
-def _epoch_faults(side: SideFile, split: Row, decoded: Decoded) -> Iterator[Row]:
+def _epoch_faults(side: SideFile, split: Row, decoded: DecodedBatches) -> Iterator[Row]:
     """Batches of another leader epoch than the checkpoint says."""
     headers = decoded.headers
     try:
@@ -188,7 +188,7 @@ def _epoch_faults(side: SideFile, split: Row, decoded: Decoded) -> Iterator[Row]
 
 
 def faults_beside(
-    builder: RowBuilder, source: ByteRange, split: Row, frames: Frames, decoded: Decoded
+    builder: RowBuilder, source: ByteRange, split: Row, frames: Frames, decoded: DecodedBatches
 ) -> Iterator[Rows]:
     """Rows of `log_row.SIDE_FAULT`: what the files beside a segment say against its batches."""
     log = _batches(source, frames, decoded)

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from udfs.arrow.batches import Decoded
-from udfs.arrow.offsets_split import NO_KIND, OffsetsSplit, Read
+from udfs.arrow.batches import DecodedBatches
+from udfs.arrow.offsets_split import NO_KIND, OffsetsRecords, OffsetsSplit
 from udfs.wire.distinct import Distinct
 from udfs.wire.errors import WireError
 from udfs.wire.offsets import offsets_log
@@ -21,7 +21,7 @@ def _key(stored: bytes | WireError) -> GroupKey:
 
 
 def text_offsets_split(
-    printed: list[PrintedRecord], decoded: Decoded, split: dict[str, Any]
+    printed: list[PrintedRecord], decoded: DecodedBatches, split: dict[str, Any]
 ) -> OffsetsSplit:
     """What was printed of the records of `decoded`, in the order of the log."""
     stored_keys: list[bytes | WireError] = []
@@ -49,7 +49,7 @@ def text_offsets_split(
                 committed[i] = read_offset(value or b"")
             except WireError as wrong:
                 error[i] = f"{wrong.reason}: {wrong.detail}"
-    read = Read(
+    read = OffsetsRecords(
         batch=np.array([record.batch for record in printed], dtype=np.int64),
         offset=np.array([record.offset for record in printed], dtype=np.int64),
         key=number,

@@ -12,7 +12,7 @@ import numpy as np
 from schemas import log_row
 from schemas.topics import COORDINATOR_TOPICS, OFFSETS_TOPIC, TXN_LOG_TOPIC
 from udfs.arrow.aborted_entries import entry_rows
-from udfs.arrow.batches import Decoded, DecodeOptions, record_faults
+from udfs.arrow.batches import DecodedBatches, DecodeOptions, record_faults
 from udfs.arrow.frames import Damage, Frames
 from udfs.arrow.offset_rows import offset_rows
 from udfs.arrow.producer_states import changed_states, fault_row, held_states
@@ -65,7 +65,7 @@ class _Section(text_dump.TextDump):
 
 def decoded_text(
     gathered: Gathered, topic: str, with_records: bool, options: DecodeOptions
-) -> Decoded:
+) -> DecodedBatches:
     """The batches of a text with their faults; `with_records`: it prints records."""
     stored = gathered.headers
     headers = stored.bounded()
@@ -76,7 +76,7 @@ def decoded_text(
         delta = np.where(known, delta, np.int64(records.NO_TIMESTAMP))
         fault |= gathered.fault
         fault = record_faults(headers, fault, delta, gathered.tombstones)
-    return Decoded(
+    return DecodedBatches(
         headers,
         fault,
         gathered.control_type,

@@ -78,7 +78,7 @@ class Lists(NamedTuple):
     adds_none: Values
 
 
-class Kept(NamedTuple):
+class KeptFields(NamedTuple):
     """What a record has of that which a step keeps. Null for what is not told.
 
     `listed`: a number that stands for its partitions, `partitions`: how many they are.
@@ -383,7 +383,7 @@ def may_follow_step(record: Step, last: Step) -> Values:
     )
 
 
-def _two_phase(one: Step | Kept, other: Step | Kept) -> Values:
+def _two_phase(one: Step | KeptFields, other: Step | KeptFields) -> Values:
     return surely(one.timeout_ms == TWO_PHASE_COMMIT_TIMEOUT) | surely(
         other.timeout_ms == TWO_PHASE_COMMIT_TIMEOUT
     )
@@ -459,7 +459,7 @@ def takes_up(record: Step, older: Step) -> Values:
     return may_follow_step(record, older) & (surely(producer) | _two_phase(record, older)) & ~moved
 
 
-def began_before(record: Kept) -> Values:
+def began_before(record: KeptFields) -> Values:
     """Whether a record proves that it was taken from an Ongoing record: it began nothing itself.
 
     A transaction begins with the record that says so, be it an abort of nothing: one reading of the
@@ -473,7 +473,7 @@ def began_before(record: Kept) -> Values:
     return surely(begun_before) | surely(decides & (record.partitions > 0))
 
 
-def keeps(record: Kept, older: Kept) -> Values:
+def keeps(record: KeptFields, older: KeptFields) -> Values:
     """Whether `record` may be the step from `older` by what a step keeps."""
     stated = (record.state > EMPTY) & (older.state >= EMPTY)
     other_timeout = stated & (record.timeout_ms != older.timeout_ms)
@@ -486,7 +486,7 @@ def keeps(record: Kept, older: Kept) -> Values:
     return ~changes | _two_phase(record, older)
 
 
-def may_keep_one_past(one: Kept, other: Kept) -> Values:
+def may_keep_one_past(one: KeptFields, other: KeptFields) -> Values:
     """Whether both may be steps from one record that is not known, by what a step keeps."""
     decisions = (PREPARE_COMMIT, PREPARE_ABORT)
     other_timeout = (
@@ -499,7 +499,7 @@ def may_keep_one_past(one: Kept, other: Kept) -> Values:
     decided = is_in(one.state, decisions) & is_in(other.state, decisions)
     others = decided & (one.listed != other.listed)
 
-    def lacks(added: Kept, decision: Kept) -> Values:
+    def lacks(added: KeptFields, decision: KeptFields) -> Values:
         """Whether an Ongoing record has not all that a decision, of what it adds to, took over."""
         both = (added.state == ONGOING) & is_in(decision.state, decisions)
         return surely(both & (added.partitions < decision.partitions))

@@ -39,7 +39,7 @@ class Batch(NamedTuple):
     first_sequence: Values
 
 
-class Known(NamedTuple):
+class ProducerState(NamedTuple):
     """What a broker knows of the producer by then.
 
     `epoch`: of its newest batch or marker; `data_epoch`: of its newest data, null or -1 for none;
@@ -93,12 +93,12 @@ def is_behind(expected: Values, found: Values) -> Values:
     return sequence_distance(expected, found) >= SEQUENCES // 2
 
 
-def is_contiguous(batch: Batch, known: Known) -> Values:
+def is_contiguous(batch: Batch, known: ProducerState) -> Values:
     """Whether a batch goes on in the epoch and sequence of the data before."""
     return (known.data_epoch == batch.epoch) & (batch.first_sequence == known.next_sequence)
 
 
-def follows(batch: Batch, known: Known, unsequenced: Values) -> Values:
+def follows(batch: Batch, known: ProducerState, unsequenced: Values) -> Values:
     """Whether a batch is what a broker that remembers its producer takes.
 
     `unsequenced`: of a topic that only coordinators write. Null where nothing is known before.

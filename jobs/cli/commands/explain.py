@@ -29,7 +29,7 @@ SEVERITIES = ("violation", "suspect", "inconclusive")
 
 
 @dataclass(frozen=True)
-class Asked:
+class ExplainRequest:
     """Which partition of which audit; `broker` None where no copy was chosen."""
 
     out: str
@@ -39,7 +39,7 @@ class Asked:
     broker: int | None
 
 
-def explain(spark: SparkSession, asked: Asked) -> str:
+def explain(spark: SparkSession, asked: ExplainRequest) -> str:
     """The explanation. Raises UsageError where audit, topic, partition or copy is not there."""
     audit = finished_audit(spark, asked.out, asked.audit)
 
@@ -107,7 +107,7 @@ def _logs(states: DataFrame) -> DataFrame:
     return states.filter(F.col("topic") == TXN_LOG_TOPIC)
 
 
-def _states(states: DataFrame, asked: Asked) -> list[Row]:
+def _states(states: DataFrame, asked: ExplainRequest) -> list[Row]:
     """The copies of the partition, the one to be explained first: the leader's, or the one asked.
 
     An old leader's copy may be longer than that of its successor. Audits of before have no column
@@ -135,7 +135,7 @@ def _states(states: DataFrame, asked: Asked) -> list[Row]:
     return chosen
 
 
-def _unknown(states: DataFrame, named: DataFrame, asked: Asked) -> str:
+def _unknown(states: DataFrame, named: DataFrame, asked: ExplainRequest) -> str:
     """Why there is no such partition, and what is nearest to it."""
     numbers = _rows(named.select("partition").distinct().orderBy("partition"), MOST_LISTED)
     if numbers:

@@ -7,9 +7,9 @@ from typing import NamedTuple
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from jobs.audit.audit import Read, Request
+from jobs.audit.audit import DecodedDump, Request
 from jobs.decode.decode import decode_options
-from jobs.export.export import Range, Wanted, aborted_behind, records, unread_markers
+from jobs.export.export import ExportRequest, Range, aborted_behind, records, unread_markers
 from jobs.model.counted import count
 from jobs.model.dump import Dump
 from jobs.model.errors import UsageError
@@ -55,7 +55,7 @@ def check_has_bytes(dump: Dump) -> None:
         )
 
 
-def configuration(wanted: Wanted, settings: Settings) -> str:
+def configuration(wanted: ExportRequest, settings: Settings) -> str:
     """Everything besides the input that an export depends on, as canonical JSON."""
     asked = {
         "export": wanted.isolation,
@@ -68,8 +68,8 @@ def configuration(wanted: Wanted, settings: Settings) -> str:
 
 
 def export(
-    spark: SparkSession, asked: list[Range], read: Read, replayed: Replayed, request: Request,
-    wanted: Wanted,
+    spark: SparkSession, asked: list[Range], read: DecodedDump, replayed: Replayed,
+    request: Request, wanted: ExportRequest,
 ) -> Exported:  # fmt: skip
     """Writes the records of the ranges, once: an export that is there already adds nothing."""
     behind, listed = None, {}
@@ -98,7 +98,7 @@ def _placed(found: DataFrame, replayed: Replayed) -> DataFrame:
     )
 
 
-def _lost(spark: SparkSession, asked: list[Range], read: Read) -> Iterator[str]:
+def _lost(spark: SparkSession, asked: list[Range], read: DecodedDump) -> Iterator[str]:
     """One sentence a kind of thing that a consumer should have got and the table lacks."""
     rows = [(one.partition_index, one.from_offset, one.end_offset) for one in asked]
     bounds = small(local_frame(spark, rows, BOUNDS))
@@ -154,7 +154,9 @@ def _copies_taken(done: Exported, dump: Dump) -> Iterator[str]:
         )
 
 
-def closing_words(done: Exported, request: Request, wanted: Wanted, dump: Dump) -> tuple[str, int]:
+def closing_words(
+    done: Exported, request: Request, wanted: ExportRequest, dump: Dump
+) -> tuple[str, int]:
     """(text for a person, exit code)."""
     topics = {one.topic for one in done.ranges}
     held = [one for one in done.ranges if one.end_offset < one.log_end_offset]
@@ -189,7 +191,7 @@ def closing_words(done: Exported, request: Request, wanted: Wanted, dump: Dump) 
     return "\n".join(lines), 3 if lost or not done.ranges else 0
 
 
-def _not_read(dump: Dump, wanted: Wanted) -> Iterator[str]:
+def _not_read(dump: Dump, wanted: ExportRequest) -> Iterator[str]:
     """Partitions that changed while they were read, of which nothing is exported."""
     folders = {
         one.path.rpartition("/")[0]

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from jobs.model.set_back_clocks import came_twice_within
 from jobs.model.transactions import all_transactions
 from jobs.spark.joins import small
-from jobs.spark.kept import Kept
+from jobs.spark.kept import KeptFrames
 from jobs.verify.contexts.partition_count import known_count, partition_count
 from schemas.coordinator_states import PREPARE_ABORT, PREPARE_COMMIT
 from schemas.topics import TXN_LOG_TOPIC
@@ -23,7 +23,7 @@ from udfs.rules.logic import surely
 
 
 @dataclass(frozen=True)
-class Ended:
+class EndedTransactions:
     """Transactions with the markers that ended them, and what was decided about them.
 
     `rows`: of `jobs.replay.transactions`; `folded_in`: those that were folded away, of partitions
@@ -57,8 +57,8 @@ def with_links(
     selected: DataFrame,
     partition_info: DataFrame,
     leaders: DataFrame,
-    ended: Ended,
-    kept: Kept,
+    ended: EndedTransactions,
+    kept: KeptFrames,
     tolerance: int,
 ) -> DataFrame:
     """Adds what the docstrings of the functions below say.
@@ -169,7 +169,11 @@ def is_unfinished() -> Column:
 
 
 def _markers_found(
-    selected: DataFrame, partition_info: DataFrame, ended: Ended, kept: Kept, tolerance: int
+    selected: DataFrame,
+    partition_info: DataFrame,
+    ended: EndedTransactions,
+    kept: KeptFrames,
+    tolerance: int,
 ) -> DataFrame:
     """One row an id: marked_partitions, in how many listed partitions its decision has arrived.
 
@@ -262,7 +266,9 @@ def _arrived(markers: DataFrame, owed: DataFrame, tolerance: int) -> DataFrame:
     )
 
 
-def _led(ended: Ended, marked: DataFrame, users: DataFrame, tolerance: int) -> DataFrame:
+def _led(
+    ended: EndedTransactions, marked: DataFrame, users: DataFrame, tolerance: int
+) -> DataFrame:
     """When a coordinator reached the leader of a partition, and again so late that all came anew.
 
     One row a partition of the coordinator's log and one that is listed, with such a moment:
@@ -296,7 +302,7 @@ def _led(ended: Ended, marked: DataFrame, users: DataFrame, tolerance: int) -> D
     )
 
 
-def _sent_by_coordinator(markers: DataFrame, ended: Ended, tolerance: int) -> DataFrame:
+def _sent_by_coordinator(markers: DataFrame, ended: EndedTransactions, tolerance: int) -> DataFrame:
     """Those of `markers` that the coordinator of their producer sent, and not an operator.
 
     One that may be an operator's counts where the coordinator completed an abort in the meantime,

@@ -7,9 +7,9 @@ from jobs.model.coordinator_log import CoordinatorLog
 from jobs.model.lost_records import counted, is_only_here, lost_behind
 from jobs.model.state_names import state_name
 from jobs.spark.joins import small
-from jobs.spark.kept import Kept
+from jobs.spark.kept import KeptFrames
 from jobs.verify.contexts.context import Context, with_paths
-from jobs.verify.contexts.coordinator_links import Ended, leader_epochs, with_links
+from jobs.verify.contexts.coordinator_links import EndedTransactions, leader_epochs, with_links
 from jobs.verify.contexts.open_transaction import overdue_for
 from jobs.verify.contexts.transaction import Ages
 from jobs.verify.transitions import NAMES, from_older_state, is_plain, kept_columns
@@ -150,11 +150,11 @@ def _stepped(txn_log_records: DataFrame) -> DataFrame:
 
 def coordinator_step_context(
     log: CoordinatorLog,
-    ended: Ended,
+    ended: EndedTransactions,
     partition_info: DataFrame,
     files: DataFrame,
     ages: Ages,
-    kept: Kept,
+    kept: KeptFrames,
 ) -> Context:
     """Records of the coordinator's log beside earlier ones of the same id and partition.
 

@@ -11,26 +11,26 @@ from jobs.model.lost_records import gone_before_newest, lost_up_to, unreadable_o
 from jobs.model.transactions import all_runs
 from jobs.spark.joins import small
 from jobs.verify.contexts.context import Context
-from jobs.verify.contexts.decided_anchors import (
+from jobs.verify.contexts.decided.anchors import (
     apart_ms,
     clipped,
     with_anchors,
     with_copies,
     with_first_once,
 )
-from jobs.verify.contexts.decided_counts import with_counts
-from jobs.verify.contexts.decided_data import with_data, with_last_markers, with_surroundings
-from jobs.verify.contexts.decided_epochs import with_decision, with_outcomes
-from jobs.verify.contexts.decided_findings import with_findings
-from jobs.verify.contexts.decided_matching import (
+from jobs.verify.contexts.decided.counts import with_counts
+from jobs.verify.contexts.decided.data import with_data, with_last_markers, with_surroundings
+from jobs.verify.contexts.decided.epochs import with_decision, with_outcomes
+from jobs.verify.contexts.decided.findings import with_findings
+from jobs.verify.contexts.decided.matching import (
     first_ended,
     matched,
     one_copy,
     regular,
     with_last_outcomes,
 )
-from jobs.verify.contexts.decided_unseen import with_unseen
-from jobs.verify.contexts.decided_window import with_window
+from jobs.verify.contexts.decided.unseen import with_unseen
+from jobs.verify.contexts.decided.window import with_window
 from jobs.verify.contexts.transaction import Ages
 from schemas.topics import TXN_LOG_TOPIC
 from udfs.rules.absence import reaches_behind
@@ -39,7 +39,7 @@ from udfs.rules.logic import surely
 
 
 @dataclass(frozen=True)
-class Decided:
+class DecidedInputs:
     """What the context is built from.
 
     `history`: producer ids, of `jobs.replay.decisions`; `owners`: the ids that own producer ids;
@@ -177,7 +177,7 @@ def _with_all_counts(
 
 
 def decided_partition_context(
-    given: Decided, partition_info: DataFrame, files: DataFrame, ages: Ages
+    given: DecidedInputs, partition_info: DataFrame, files: DataFrame, ages: Ages
 ) -> Context:
     """Decisions of the coordinator beside the markers of each partition, one a broker's copy.
 
@@ -194,11 +194,11 @@ def decided_partition_context(
     unraised_*, raised_*: the first marker with the epoch of its own data, or a higher one; wrong_*:
     the one of the two that the transaction.version of the decision does not write. stale_*,
     undecided_*, short_*, odd_*: see `with_counts`; unseen: see `with_unseen`; early_*, misfit_*:
-    see `decided_findings`. committed_*: the Prepare record that committed data of the marker's
+    see `decided.findings`. committed_*: the Prepare record that committed data of the marker's
     epoch here, under version 2. decided_*: Prepare records of the producer id and epoch, whatever
     they list. contradicted: see `with_last_outcomes`. lacking_*: the decision without its marker.
     goes_on: replicated data of a later epoch are there. copied_later, history_*: which copies are
-    later than the Complete record and the markers, see `decided_anchors`.
+    later than the Complete record and the markers, see `decided.anchors`.
     """
     copies, coordinators = _copies(partition_info), _coordinators(partition_info)
     markers = given.markers.withColumn("marker_timestamp", clipped("marker_timestamp"))

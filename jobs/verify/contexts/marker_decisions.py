@@ -5,8 +5,8 @@ from pyspark.sql import functions as F
 
 from jobs.model.coordinator_log import CoordinatorLog
 from jobs.model.set_back_clocks import covers_once
-from jobs.verify.conditions import one_instant
-from jobs.verify.contexts.decided_matching import in_effect
+from jobs.verify.conditions.copies import one_instant
+from jobs.verify.contexts.decided.matching import in_effect
 from udfs.rules import attribution
 from udfs.rules.logic import surely
 

@@ -4,7 +4,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.spark.joins import small
-from jobs.verify.conditions import missing_between
+from jobs.verify.conditions.missing import missing_between
 from jobs.verify.contexts.context import Context, with_paths
 
 

@@ -9,12 +9,12 @@ from pyspark.sql import functions as F
 from jobs.model.set_back_clocks import covers_once, once
 from jobs.model.transactions import CLOSED_COLUMNS, all_transactions
 from jobs.spark.joins import small
-from jobs.verify.conditions import (
+from jobs.verify.conditions.copies import one_instant
+from jobs.verify.conditions.missing import (
     LOST_OFFSETS,
     end_may_be_another,
     first_since,
     lost_between,
-    one_instant,
 )
 from jobs.verify.contexts.context import Context, with_paths
 from jobs.verify.contexts.open_transaction import coordinator_columns

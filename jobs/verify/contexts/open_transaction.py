@@ -11,7 +11,8 @@ from jobs.model.ending import runs_here
 from jobs.model.found import ENDED_BEFORE
 from jobs.model.set_back_clocks import came_twice, covers_once, once
 from jobs.model.state_names import named
-from jobs.verify.conditions import missing_behind, one_instant
+from jobs.verify.conditions.copies import one_instant
+from jobs.verify.conditions.missing import missing_behind
 from schemas.coordinator_states import (
     COMPLETE_ABORT,
     COMPLETE_COMMIT,

@@ -4,11 +4,11 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.spark.joins import small
-from jobs.verify.conditions import (
+from jobs.verify.conditions.began_anew import may_begin_anew
+from jobs.verify.conditions.missing import (
     between_counts,
     lost_between,
     marker_lost,
-    may_begin_anew,
     number_missing,
     own_missing_between,
 )
@@ -16,7 +16,7 @@ from jobs.verify.contexts.append_bound import with_latest_append
 from jobs.verify.contexts.context import Context, with_paths
 from udfs.rules.logic import surely
 from udfs.rules.memory import at_least_later, may_have_expired
-from udfs.rules.producer_step import LAST_EPOCH, Batch, Known, follows, sequence_distance
+from udfs.rules.producer_step import LAST_EPOCH, Batch, ProducerState, follows, sequence_distance
 
 # Up to which moment the broker may have expired producers is asked of these alone.
 PAUSED = "paused"
@@ -32,7 +32,7 @@ OF_COPY = (
 def _follows() -> Column:
     """Whether the run goes on as a broker that remembers its producer demands."""
     batch = Batch(F.col("producer_epoch"), F.col("first_sequence"))
-    known = Known(F.col("state_epoch"), F.col("previous.epoch"), F.col("expected_sequence"))
+    known = ProducerState(F.col("state_epoch"), F.col("previous.epoch"), F.col("expected_sequence"))
     unsequenced = F.col("coordinator_topic")
     mode = F.col("transactional") | ~F.col("open_transaction")
     bump_inside = F.col("open_transaction") & (F.col("producer_epoch") > F.col("previous.epoch"))

@@ -4,7 +4,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.spark.joins import small
-from jobs.verify.conditions import unsettled_index
+from jobs.verify.conditions.settled import unsettled_index
 from jobs.verify.contexts.context import Context, with_paths
 from jobs.verify.verdict import VERSION_DEPENDENT, Excuse, suspect
 

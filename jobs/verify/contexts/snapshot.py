@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from jobs.spark.joins import small
 from jobs.spark.local import local_frame
-from jobs.verify.conditions import gone_between, missing_between, unread_between
+from jobs.verify.conditions.missing import gone_between, missing_between, unread_between
 from jobs.verify.contexts.context import Context, with_paths
 from schemas.columns import boolean, string, table
 from schemas.dump_partition import CLEANED, NEVER_CLEANED

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from jobs.model.set_back_clocks import covers_once
 from jobs.model.transactions import CLOSED_COLUMNS, all_transactions
 from jobs.spark.joins import small
-from jobs.verify.conditions import LOST_OFFSETS, end_may_be_another
+from jobs.verify.conditions.missing import LOST_OFFSETS, end_may_be_another
 from jobs.verify.contexts.context import Context, with_paths
 from udfs.rules.attribution import is_decision_known, raised_by_one
 from udfs.rules.logic import surely

@@ -9,8 +9,8 @@ from jobs.model.coordinator_log import CoordinatorLog
 from jobs.model.ending import runs_here
 from jobs.model.set_back_clocks import latest_reading
 from jobs.spark.joins import small
-from jobs.spark.kept import Kept
-from jobs.verify.conditions import (
+from jobs.spark.kept import KeptFrames
+from jobs.verify.conditions.missing import (
     between_counts,
     end_may_be_another,
     lost_between,
@@ -65,7 +65,7 @@ ASKED_ONLY = ("none_lost_since_ms", "shared_epoch", *TOLD)
 
 
 @dataclass(frozen=True)
-class Settled:
+class TransactionInputs:
     """What the context is built from.
 
     `transactions`: of `jobs.replay.transactions`; `states`: producer runs; `owners`: the ids that
@@ -81,7 +81,7 @@ class Settled:
     history: DataFrame
     listing: CoordinatorListing
     folded: int
-    kept: Kept
+    kept: KeptFrames
 
 
 @dataclass(frozen=True)
@@ -217,7 +217,7 @@ def _places() -> list[Column]:
     ]
 
 
-def _looked_up(selected: DataFrame, given: Settled, tolerance: int) -> DataFrame:
+def _looked_up(selected: DataFrame, given: TransactionInputs, tolerance: int) -> DataFrame:
     """Rows beside what the logs say of their producers: the tables of `open_lookups` and others."""
     opened = selected.filter(F.col("outcome") == "open")
     contradicting = selected.filter(contradicts())
@@ -248,7 +248,7 @@ def _looked_up(selected: DataFrame, given: Settled, tolerance: int) -> DataFrame
     )
 
 
-def transaction_context(given: Settled, files: DataFrame, ages: Ages) -> Context:
+def transaction_context(given: TransactionInputs, files: DataFrame, ages: Ages) -> Context:
     """Rows of `jobs.replay.transactions.transactions`, transactions and lone markers alike.
 
     Added: what `open_lookups` and `marker_decisions` look up, the columns of `open_transaction`

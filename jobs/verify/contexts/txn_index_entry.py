@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.spark.joins import small
-from jobs.verify.conditions import lost_between, marker_lost, missing_between
+from jobs.verify.conditions.missing import lost_between, marker_lost, missing_between
 from jobs.verify.contexts.context import Context, with_paths
 from udfs.rules import aborted_list
 from udfs.rules.logic import surely

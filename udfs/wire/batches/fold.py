@@ -49,7 +49,7 @@ import numpy as np
 from numba import boolean, int64, njit, types
 
 from udfs.rules.attribution import may_end
-from udfs.rules.producer_step import Batch, Known, is_contiguous, next_sequence
+from udfs.rules.producer_step import Batch, ProducerState, is_contiguous, next_sequence
 from udfs.wire.batches.batch_headers import Bools, Int64s
 
 # Bits of what all batches of a run share.
@@ -149,7 +149,9 @@ def _neighbours(batches: Batches, order: Int64s, sequenced: bool) -> tuple[Bools
     if sequenced:
         batch = Batch(epoch[1:], batches.first_sequence[order[1:]])
         last = batches.last_sequence[order[:-1]]
-        goes_on[1:] = is_contiguous(batch, Known(epoch[:-1], epoch[:-1], next_sequence(last)))
+        goes_on[1:] = is_contiguous(
+            batch, ProducerState(epoch[:-1], epoch[:-1], next_sequence(last))
+        )
     return goes_on, ends
 
 

@@ -58,7 +58,7 @@ def fold_regular(batches: Batches, runs: Runs, bounds: Bounds) -> Folding:
     batch = producer_step.Batch(
         _at(batches.epoch, runs.first), _at(batches.first_sequence, runs.first)
     )
-    known = producer_step.Known(
+    known = producer_step.ProducerState(
         _at(batches.epoch, runs.marker)[before],
         batch.epoch[before],
         producer_step.next_sequence(_at(batches.last_sequence, runs.last))[before],
@@ -80,7 +80,7 @@ def _regular(
     bounds: Bounds,
     before: Int64s,
     batch: producer_step.Batch,
-    known: producer_step.Known,
+    known: producer_step.ProducerState,
 ) -> Bools:
     """Whether each run is regular after the run before it (contract 4).
 

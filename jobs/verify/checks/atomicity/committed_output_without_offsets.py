@@ -15,7 +15,7 @@ Evidence: the batch of the marker.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import INFO, Check, text
-from jobs.verify.conditions import cleaned_between
+from jobs.verify.conditions.cleaned import cleaned_between
 from jobs.verify.verdict import (
     ALSO_LEGAL,
     CLEANED_RANGE,

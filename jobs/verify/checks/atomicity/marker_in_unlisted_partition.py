@@ -17,7 +17,7 @@ Evidence: the marker, and the newest Prepare record of that producer id and epoc
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
-from jobs.verify.conditions import undecided_marker_excuses
+from jobs.verify.conditions.undecided import undecided_marker_excuses
 
 CHECK = Check(
     code="marker_in_unlisted_partition",

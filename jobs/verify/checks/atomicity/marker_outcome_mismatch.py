@@ -37,7 +37,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
-from jobs.verify.conditions import is_torn, undecided_marker_excuses
+from jobs.verify.conditions.undecided import is_torn, undecided_marker_excuses
 from jobs.verify.verdict import OTHER_OUTCOME, TXNLOG_COMPACTED, Excuse, explained, suspect
 from udfs.rules.logic import surely
 

@@ -20,7 +20,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
-from jobs.verify.conditions import unstable_tail
+from jobs.verify.conditions.settled import unstable_tail
 from jobs.verify.verdict import DUMP_BEFORE_EVENT, VERSION_DEPENDENT, inconclusive, suspect
 
 

@@ -24,7 +24,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
-from jobs.verify.conditions import undecided_marker_excuses
+from jobs.verify.conditions.undecided import undecided_marker_excuses
 from jobs.verify.verdict import UNSTABLE_TAIL, inconclusive
 from udfs.rules.extent import is_replicated
 from udfs.rules.logic import surely

@@ -18,7 +18,7 @@ Evidence: the replaced commit, the lower commit, and the next commit.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import WARNING, Check, Proof, text
-from jobs.verify.conditions import unstable_tail
+from jobs.verify.conditions.settled import unstable_tail
 from jobs.verify.verdict import (
     MISSING_RANGE,
     REWIND_POSSIBLE,

@@ -18,7 +18,7 @@ Evidence: the first batch of the commits, and the last record of the epoch.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
-from jobs.verify.conditions import unstable_tail
+from jobs.verify.conditions.settled import unstable_tail
 from jobs.verify.remedies import abort_unlisted
 from jobs.verify.verdict import ADMIN_ABORT_POSSIBLE, DUMP_BEFORE_EVENT, explained, inconclusive
 

@@ -21,7 +21,8 @@ Evidence: the first and the last batch of the data.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
-from jobs.verify.conditions import begun_and_gone, judged_on_a_longer_copy
+from jobs.verify.conditions.began_anew import begun_and_gone
+from jobs.verify.conditions.copies import judged_on_a_longer_copy
 from jobs.verify.remedies import end_open_data
 from jobs.verify.verdict import (
     DUMP_BEFORE_EVENT,

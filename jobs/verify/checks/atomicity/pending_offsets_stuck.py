@@ -18,7 +18,8 @@ from pyspark.sql import functions as F
 
 from jobs.model.commands import DESCRIBE_PRODUCERS
 from jobs.verify.check import ONE_TRANSACTION, WARNING, Check, text
-from jobs.verify.conditions import judged_on_a_longer_copy, lost_between
+from jobs.verify.conditions.copies import judged_on_a_longer_copy
+from jobs.verify.conditions.missing import lost_between
 from jobs.verify.verdict import (
     CONFIG_UNKNOWN,
     DUMP_BEFORE_EVENT,

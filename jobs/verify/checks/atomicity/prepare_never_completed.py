@@ -31,7 +31,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, text
-from jobs.verify.conditions import unstable_tail
+from jobs.verify.conditions.settled import unstable_tail
 from jobs.verify.contexts.coordinator_links import is_unfinished
 from jobs.verify.transitions import is_decoded, number_of
 from jobs.verify.verdict import (

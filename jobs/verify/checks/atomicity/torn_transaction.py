@@ -25,7 +25,8 @@ Evidence: the ABORT marker, and the Prepare record of the commit.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
-from jobs.verify.conditions import is_torn, unstable_tail
+from jobs.verify.conditions.settled import unstable_tail
+from jobs.verify.conditions.undecided import is_torn
 from jobs.verify.verdict import APPEND_REPEATED, UNSTABLE_TAIL, inconclusive
 from schemas.topics import OFFSETS_TOPIC
 from udfs.rules.extent import is_replicated

@@ -14,7 +14,7 @@ Evidence: the batch.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, text
-from jobs.verify.conditions import cleaning_excuses
+from jobs.verify.conditions.cleaned import cleaning_excuses
 from jobs.verify.contexts.frame import has_fault
 from udfs.wire.batches import faults
 

@@ -15,7 +15,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, text
-from jobs.verify.conditions import number_missing
+from jobs.verify.conditions.missing import number_missing
 from jobs.verify.contexts.frame import has_fault
 from jobs.verify.verdict import VERSION_DEPENDENT, suspect
 from udfs.rules.logic import surely

@@ -14,7 +14,7 @@ Evidence: the damaged bytes.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, text
-from jobs.verify.conditions import unstable_damage
+from jobs.verify.conditions.settled import unstable_damage
 
 CHECK = Check(
     code="batch_crc_mismatch",

@@ -17,7 +17,7 @@ Evidence: the batch of the group's first record there.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, text
-from jobs.verify.conditions import unstable_tail
+from jobs.verify.conditions.settled import unstable_tail
 from jobs.verify.verdict import CONFIG_UNKNOWN, explained, inconclusive
 
 CHECK = Check(

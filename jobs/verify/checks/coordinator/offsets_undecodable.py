@@ -15,7 +15,7 @@ Evidence: the batch of the record.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, text
-from jobs.verify.conditions import unstable_tail
+from jobs.verify.conditions.settled import unstable_tail
 from jobs.verify.remedies import copy_again
 from jobs.verify.verdict import TEXT_DUMP_LACKS_FIELD, VERSION_DEPENDENT, inconclusive
 

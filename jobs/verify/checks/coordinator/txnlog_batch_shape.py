@@ -15,7 +15,7 @@ Evidence: the batch.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import WARNING, Check, text
-from jobs.verify.conditions import unstable_tail
+from jobs.verify.conditions.settled import unstable_tail
 from jobs.verify.verdict import CONFIG_UNKNOWN, suspect
 
 CHECK = Check(

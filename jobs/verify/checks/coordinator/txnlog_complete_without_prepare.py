@@ -15,7 +15,7 @@ Evidence: the record and the one before it.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
-from jobs.verify.conditions import unstable_tail
+from jobs.verify.conditions.settled import unstable_tail
 from jobs.verify.transitions import is_decoded, is_repeated, taken_from_the_older_state
 from schemas.coordinator_states import AT_REST, COMPLETE_ABORT, COMPLETE_COMMIT, ONGOING
 

@@ -20,7 +20,7 @@ Evidence: the record and the one before it.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
-from jobs.verify.conditions import unstable_tail
+from jobs.verify.conditions.settled import unstable_tail
 from jobs.verify.remedies import compare_with_records
 from jobs.verify.transitions import (
     before_tombstone,

@@ -14,7 +14,7 @@ Evidence: the batch of the record.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import WARNING, Check, text
-from jobs.verify.conditions import unstable_tail
+from jobs.verify.conditions.settled import unstable_tail
 from jobs.verify.transitions import is_decoded
 from jobs.verify.verdict import VERSION_DEPENDENT, suspect
 

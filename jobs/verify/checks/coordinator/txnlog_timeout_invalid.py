@@ -15,7 +15,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, text
-from jobs.verify.conditions import unstable_tail
+from jobs.verify.conditions.settled import unstable_tail
 from jobs.verify.transitions import is_decoded
 from jobs.verify.verdict import CONFIG_UNKNOWN, TWO_PHASE_COMMIT, explained, inconclusive
 from schemas.coordinator_states import TWO_PHASE_COMMIT_TIMEOUT

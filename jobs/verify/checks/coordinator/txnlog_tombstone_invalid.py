@@ -15,7 +15,7 @@ Evidence: the tombstone and the record before it.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
-from jobs.verify.conditions import unstable_tail
+from jobs.verify.conditions.settled import unstable_tail
 from jobs.verify.transitions import is_decoded, taken_from_the_older_state
 from schemas.coordinator_states import IN_TRANSACTION, NO_STATE
 

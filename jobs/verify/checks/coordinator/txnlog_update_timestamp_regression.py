@@ -14,7 +14,7 @@ Evidence: the record and the one before it.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import WARNING, Check, Proof, moment, text
-from jobs.verify.conditions import unstable_tail
+from jobs.verify.conditions.settled import unstable_tail
 from jobs.verify.transitions import is_decoded
 from jobs.verify.verdict import CLOCK_SKEW, explained, suspect
 

@@ -16,7 +16,7 @@ Evidence: the first record of the id there.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, text
-from jobs.verify.conditions import unstable_tail
+from jobs.verify.conditions.settled import unstable_tail
 from jobs.verify.transitions import is_decoded
 from jobs.verify.verdict import CONFIG_UNKNOWN, inconclusive
 

@@ -18,7 +18,8 @@ Evidence: the entry.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
-from jobs.verify.conditions import marker_missing_between, unsettled_index
+from jobs.verify.conditions.missing import marker_missing_between
+from jobs.verify.conditions.settled import unsettled_index
 from jobs.verify.contexts.txn_index_entry import is_malformed
 from jobs.verify.remedies import rebuild_index
 from jobs.verify.verdict import (

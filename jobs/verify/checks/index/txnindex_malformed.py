@@ -19,7 +19,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
-from jobs.verify.conditions import unsettled_index
+from jobs.verify.conditions.settled import unsettled_index
 from jobs.verify.contexts.txn_index_entry import is_malformed, lies_behind_segment
 from jobs.verify.remedies import rebuild_index
 from jobs.verify.verdict import DUMP_BEFORE_EVENT, inconclusive

@@ -26,12 +26,9 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
-from jobs.verify.conditions import (
-    cleaned_between,
-    log_start_unknown,
-    unsettled_index,
-    unstable_tail,
-)
+from jobs.verify.conditions.cleaned import cleaned_between
+from jobs.verify.conditions.forgotten import log_start_unknown
+from jobs.verify.conditions.settled import unsettled_index, unstable_tail
 from jobs.verify.remedies import rebuild_index
 from jobs.verify.verdict import (
     CLEANED_RANGE,

@@ -24,7 +24,8 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
-from jobs.verify.conditions import log_start_unknown, unsettled_index
+from jobs.verify.conditions.forgotten import log_start_unknown
+from jobs.verify.conditions.settled import unsettled_index
 from jobs.verify.contexts.txn_index_entry import is_malformed
 from jobs.verify.remedies import rebuild_index
 from jobs.verify.verdict import CLEANED_RANGE, MISSING_RANGE, NO_INITIAL_STATE, explained

@@ -21,7 +21,9 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import WARNING, Check, Proof, text
-from jobs.verify.conditions import log_start_unknown, missing_between, unsettled_index
+from jobs.verify.conditions.forgotten import log_start_unknown
+from jobs.verify.conditions.missing import missing_between
+from jobs.verify.conditions.settled import unsettled_index
 from jobs.verify.contexts.txn_index_entry import is_malformed
 from jobs.verify.verdict import (
     ALSO_LEGAL,

@@ -16,12 +16,9 @@ Evidence: the batch before and the batch of the lower epoch.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
-from jobs.verify.conditions import (
-    began_anew_where_the_start_is_unknown,
-    data_forgotten_with_the_head,
-    state_may_have_expired,
-    unstable_tail,
-)
+from jobs.verify.conditions.began_anew import began_anew_where_the_start_is_unknown
+from jobs.verify.conditions.forgotten import data_forgotten_with_the_head, state_may_have_expired
+from jobs.verify.conditions.settled import unstable_tail
 from jobs.verify.verdict import MISSING_RANGE, explained
 
 CHECK = Check(

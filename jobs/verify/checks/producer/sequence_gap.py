@@ -23,13 +23,9 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
-from jobs.verify.conditions import (
-    between_counts,
-    forgotten_in_place,
-    number_missing,
-    state_may_have_expired,
-    unstable_tail,
-)
+from jobs.verify.conditions.forgotten import forgotten_in_place, state_may_have_expired
+from jobs.verify.conditions.missing import between_counts, number_missing
+from jobs.verify.conditions.settled import unstable_tail
 from jobs.verify.verdict import CLEANED_RANGE, MISSING_RANGE, explained, inconclusive
 from udfs.rules.logic import surely
 from udfs.rules.producer_step import is_ahead, sequence_distance

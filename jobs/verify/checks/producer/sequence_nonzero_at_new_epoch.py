@@ -18,7 +18,8 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
-from jobs.verify.conditions import forgotten_in_place, state_may_have_expired, unstable_tail
+from jobs.verify.conditions.forgotten import forgotten_in_place, state_may_have_expired
+from jobs.verify.conditions.settled import unstable_tail
 from jobs.verify.verdict import (
     CLEANED_RANGE,
     MISSING_RANGE,

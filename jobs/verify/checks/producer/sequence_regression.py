@@ -18,14 +18,16 @@ Evidence: the batch before and the batch that goes back.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
-from jobs.verify.conditions import (
+from jobs.verify.conditions.began_anew import (
     began_anew_above_the_start,
     began_anew_where_the_start_is_unknown,
+)
+from jobs.verify.conditions.forgotten import (
     data_forgotten_with_the_head,
     forgotten_behind_a_marker,
     state_may_have_expired,
-    unstable_tail,
 )
+from jobs.verify.conditions.settled import unstable_tail
 from jobs.verify.verdict import MISSING_RANGE, explained
 from udfs.rules.producer_step import is_behind
 

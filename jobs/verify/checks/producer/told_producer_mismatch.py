@@ -21,7 +21,7 @@ Evidence: the newest batch of the producer in the log.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
-from jobs.verify.conditions import (
+from jobs.verify.conditions.copies import (
     lies_in_told_copy,
     not_replicated_yet,
     taken_from_the_leader,

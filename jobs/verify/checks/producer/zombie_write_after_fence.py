@@ -17,15 +17,14 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
-from jobs.verify.conditions import (
-    began_anew_where_the_start_is_unknown,
-    between_counts,
+from jobs.verify.conditions.began_anew import began_anew_where_the_start_is_unknown
+from jobs.verify.conditions.forgotten import (
     fence_may_be_forgotten,
     forgotten_with_the_head,
-    own_missing_between,
     state_may_have_expired,
-    unstable_tail,
 )
+from jobs.verify.conditions.missing import between_counts, own_missing_between
+from jobs.verify.conditions.settled import unstable_tail
 from jobs.verify.verdict import MISSING_RANGE, explained
 from udfs.rules.logic import surely
 

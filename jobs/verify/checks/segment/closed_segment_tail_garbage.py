@@ -20,7 +20,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, text
-from jobs.verify.conditions import holds_no_offset, unflushed_damage
+from jobs.verify.conditions.settled import holds_no_offset, unflushed_damage
 from jobs.verify.contexts.frame import zeros_of_a_clean_stop
 from jobs.verify.verdict import DUMP_BEFORE_EVENT, inconclusive
 from udfs.arrow.frames import ZERO_BYTES

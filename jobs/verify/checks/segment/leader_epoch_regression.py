@@ -14,7 +14,7 @@ Evidence: the batch before and the batch with the lower epoch.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
-from jobs.verify.conditions import unstable_tail
+from jobs.verify.conditions.settled import unstable_tail
 
 CHECK = Check(
     code="leader_epoch_regression",

@@ -18,7 +18,8 @@ Evidence: the batches on both sides of the gap.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
-from jobs.verify.conditions import cleaned_between, unstable_tail
+from jobs.verify.conditions.cleaned import cleaned_between
+from jobs.verify.conditions.settled import unstable_tail
 from jobs.verify.verdict import (
     CLEANED_RANGE,
     CONFIG_UNKNOWN,

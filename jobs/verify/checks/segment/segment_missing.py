@@ -15,7 +15,7 @@ Evidence: the last batch before and the first batch after.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import WARNING, Check, Proof, text
-from jobs.verify.conditions import cleaned_between_files
+from jobs.verify.conditions.cleaned import cleaned_between_files
 from jobs.verify.verdict import CLEANED_RANGE, CONFIG_UNKNOWN, explained, inconclusive, suspect
 from schemas.dump_partition import CLEANED
 

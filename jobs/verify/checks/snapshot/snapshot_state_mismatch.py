@@ -23,7 +23,7 @@ Evidence: the entry of the snapshot, and the newest batch of the producer before
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
-from jobs.verify.conditions import log_start_unknown
+from jobs.verify.conditions.forgotten import log_start_unknown
 from jobs.verify.remedies import rebuild_snapshots
 from jobs.verify.verdict import (
     OTHER_OUTCOME,

@@ -18,7 +18,8 @@ Evidence: the first and the last batch of the transaction.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
-from jobs.verify.conditions import log_start_unknown, marker_lost_behind
+from jobs.verify.conditions.forgotten import log_start_unknown
+from jobs.verify.conditions.missing import marker_lost_behind
 from jobs.verify.verdict import DUMP_BEFORE_EVENT, MISSING_RANGE, explained, inconclusive
 from udfs.rules.absence import passed_by_cleaner
 

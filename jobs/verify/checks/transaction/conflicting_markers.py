@@ -19,7 +19,8 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
-from jobs.verify.conditions import is_marker_again, unstable_tail
+from jobs.verify.conditions.began_anew import is_marker_again
+from jobs.verify.conditions.settled import unstable_tail
 from jobs.verify.verdict import (
     ADMIN_ABORT_POSSIBLE,
     DUMP_BEFORE_EVENT,

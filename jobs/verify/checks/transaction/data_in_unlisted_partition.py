@@ -19,7 +19,9 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
-from jobs.verify.conditions import ended_before_snapshot, judged_on_a_longer_copy, unstable_tail
+from jobs.verify.conditions.copies import judged_on_a_longer_copy
+from jobs.verify.conditions.missing import ended_before_snapshot
+from jobs.verify.conditions.settled import unstable_tail
 from jobs.verify.contexts.open_transaction import end_may_be_lost
 from jobs.verify.remedies import abort_unlisted
 from jobs.verify.verdict import DUMP_BEFORE_EVENT, OTHER_OUTCOME, explained, inconclusive

@@ -16,7 +16,7 @@ Evidence: both markers.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import INFO, Check, Proof, text
-from jobs.verify.conditions import is_marker_again
+from jobs.verify.conditions.began_anew import is_marker_again
 from jobs.verify.verdict import ALSO_LEGAL, MISSING_RANGE, explained, suspect
 
 CHECK = Check(

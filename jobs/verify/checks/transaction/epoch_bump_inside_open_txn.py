@@ -17,7 +17,8 @@ Evidence: the last batch of the lower epoch and the first of the higher.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
-from jobs.verify.conditions import forgotten_with_the_head, unstable_tail
+from jobs.verify.conditions.forgotten import forgotten_with_the_head
+from jobs.verify.conditions.settled import unstable_tail
 from jobs.verify.verdict import MISSING_RANGE, explained
 
 CHECK = Check(

@@ -23,13 +23,10 @@ Evidence: the first and the last batch of the transaction.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
-from jobs.verify.conditions import (
-    begun_and_gone,
-    ended_before_snapshot,
-    judged_on_a_longer_copy,
-    marker_gone_with_the_head,
-    unstable_tail,
-)
+from jobs.verify.conditions.began_anew import begun_and_gone
+from jobs.verify.conditions.copies import judged_on_a_longer_copy
+from jobs.verify.conditions.missing import ended_before_snapshot, marker_gone_with_the_head
+from jobs.verify.conditions.settled import unstable_tail
 from jobs.verify.contexts.open_transaction import (
     end_may_be_lost,
     ended_before,

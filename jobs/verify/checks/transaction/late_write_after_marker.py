@@ -26,7 +26,8 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
-from jobs.verify.conditions import judged_on_a_longer_copy, unstable_tail
+from jobs.verify.conditions.copies import judged_on_a_longer_copy
+from jobs.verify.conditions.settled import unstable_tail
 from jobs.verify.contexts.open_transaction import ended_before
 from jobs.verify.remedies import end_open_data
 from jobs.verify.verdict import (

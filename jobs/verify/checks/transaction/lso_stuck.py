@@ -21,11 +21,8 @@ from pyspark.sql import functions as F
 
 from jobs.model.commands import DESCRIBE_PRODUCERS
 from jobs.verify.check import ONE_TRANSACTION, WARNING, Check, Proof, text
-from jobs.verify.conditions import (
-    ended_before_snapshot,
-    judged_on_a_longer_copy,
-    marker_gone_with_the_head,
-)
+from jobs.verify.conditions.copies import judged_on_a_longer_copy
+from jobs.verify.conditions.missing import ended_before_snapshot, marker_gone_with_the_head
 from jobs.verify.verdict import (
     CONFIG_UNKNOWN,
     MISSING_RANGE,

@@ -17,7 +17,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
-from jobs.verify.conditions import unstable_tail
+from jobs.verify.conditions.settled import unstable_tail
 from jobs.verify.verdict import MISSING_RANGE, VERSION_DEPENDENT, explained, suspect
 
 MOST_ABOVE_AT_COMMIT, MOST_ABOVE_AT_ABORT = 1, 2

@@ -17,13 +17,13 @@ Evidence: the marker before and the marker of the lower epoch.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
-from jobs.verify.conditions import (
-    begun_and_gone,
+from jobs.verify.conditions.began_anew import begun_and_gone
+from jobs.verify.conditions.forgotten import (
     forgotten_with_the_head,
     markers_may_be_forgotten,
     state_may_have_expired,
-    unstable_tail,
 )
+from jobs.verify.conditions.settled import unstable_tail
 from udfs.rules.logic import surely
 
 CHECK = Check(

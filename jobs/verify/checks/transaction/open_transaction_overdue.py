@@ -17,7 +17,8 @@ Evidence: the first batch of the transaction.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ONE_TRANSACTION, WARNING, Check, Proof, text
-from jobs.verify.conditions import judged_on_a_longer_copy, unstable_tail
+from jobs.verify.conditions.copies import judged_on_a_longer_copy
+from jobs.verify.conditions.settled import unstable_tail
 from jobs.verify.verdict import (
     COORDINATOR_STOPPED,
     TEXT_DUMP_LACKS_FIELD,

@@ -18,7 +18,7 @@ Evidence: the newest batch of the producer whose transaction is open.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
-from jobs.verify.conditions import lies_in_told_copy
+from jobs.verify.conditions.copies import lies_in_told_copy
 from jobs.verify.remedies import ask_leader_again
 from jobs.verify.verdict import NO_INITIAL_STATE, inconclusive
 from udfs.arrow.told_differences import STABLE_AHEAD, STABLE_BEHIND

@@ -22,7 +22,7 @@ Evidence: the newest batch of the producer in the log.
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
-from jobs.verify.conditions import lies_in_told_copy, not_replicated_yet
+from jobs.verify.conditions.copies import lies_in_told_copy, not_replicated_yet
 from jobs.verify.remedies import ask_leader_again
 from udfs.arrow.told_differences import OPEN_IN_LOG, OPEN_IN_MEMORY
 

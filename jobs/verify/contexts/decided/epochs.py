@@ -5,8 +5,8 @@ from pyspark.sql import functions as F
 
 from jobs.model.set_back_clocks import covers_once
 from jobs.spark.joins import small
-from jobs.verify.contexts.decided_matching import KEY, in_effect, listed_decisions
-from jobs.verify.contexts.decided_places import place_number
+from jobs.verify.contexts.decided.matching import KEY, in_effect, listed_decisions
+from jobs.verify.contexts.decided.places import place_number
 from schemas.topics import OFFSETS_TOPIC
 from udfs.rules import attribution
 from udfs.rules.extent import is_replicated

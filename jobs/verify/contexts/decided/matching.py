@@ -6,7 +6,7 @@ from pyspark.sql import functions as F
 from jobs.model.set_back_clocks import came_twice
 from jobs.model.state_names import named
 from jobs.spark.joins import small
-from jobs.verify.contexts.decided_places import place_number
+from jobs.verify.contexts.decided.places import place_number
 from schemas.coordinator_states import COMPLETE_ABORT, COMPLETE_COMMIT, STATE_NAMES
 from udfs.rules import attribution
 from udfs.rules.clock import ADJUSTED_MS

@@ -11,8 +11,8 @@ from pyspark.sql import functions as F
 
 from jobs.model.set_back_clocks import came_twice, came_twice_within, earliest, latest
 from jobs.spark.joins import small
-from jobs.verify.contexts.decided_matching import KEY
-from jobs.verify.contexts.decided_moments import kept_apart, misleading, sure_moments
+from jobs.verify.contexts.decided.matching import KEY
+from jobs.verify.contexts.decided.moments import kept_apart, misleading, sure_moments
 
 
 def _moments(rows: DataFrame, tolerance: Column) -> DataFrame:

@@ -13,10 +13,10 @@ from pyspark.sql import functions as F
 
 from jobs.model.set_back_clocks import came_twice_within
 from jobs.spark.joins import small
-from jobs.verify.contexts.decided_counts import is_due, runs_from
-from jobs.verify.contexts.decided_matching import KEY, in_effect, listed_decisions
-from jobs.verify.contexts.decided_moments import misleading
-from jobs.verify.contexts.decided_places import marker_told, place_number
+from jobs.verify.contexts.decided.events import is_due, runs_from
+from jobs.verify.contexts.decided.matching import KEY, in_effect, listed_decisions
+from jobs.verify.contexts.decided.moments import misleading
+from jobs.verify.contexts.decided.places import marker_told, place_number
 from udfs.rules import attribution
 from udfs.rules.logic import surely
 

@@ -5,8 +5,8 @@ from pyspark.sql import functions as F
 
 from jobs.model.set_back_clocks import came_twice
 from jobs.spark.joins import small
-from jobs.verify.contexts.decided_anchors import apart_ms
-from jobs.verify.contexts.decided_matching import KEY, at_other_moments, lacks_markers
+from jobs.verify.contexts.decided.anchors import apart_ms
+from jobs.verify.contexts.decided.matching import KEY, at_other_moments, lacks_markers
 from udfs.rules import attribution
 
 OF_DATA = ["partition_index", "producer_id", "prepared_data_epoch"]

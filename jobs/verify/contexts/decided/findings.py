@@ -3,9 +3,9 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.verify.contexts.decided_epochs import with_other_outcome
-from jobs.verify.contexts.decided_matching import KEY, has_too_many, may_have_epoch_of_data
-from jobs.verify.contexts.decided_places import place_number, with_places
+from jobs.verify.contexts.decided.epochs import with_other_outcome
+from jobs.verify.contexts.decided.matching import KEY, has_too_many, may_have_epoch_of_data
+from jobs.verify.contexts.decided.places import place_number, with_places
 from jobs.verify.contexts.transaction import Ages
 from udfs.rules import attribution
 from udfs.rules.extent import is_replicated

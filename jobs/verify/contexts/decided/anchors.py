@@ -11,8 +11,9 @@ from pyspark.sql import functions as F
 
 from jobs.model.set_back_clocks import came_twice, covers_once
 from jobs.spark.joins import small
-from jobs.verify.conditions import lost_between, marker_missing_between, one_instant
-from jobs.verify.contexts.decided_moments import covers_completion
+from jobs.verify.conditions.copies import one_instant
+from jobs.verify.conditions.missing import lost_between, marker_missing_between
+from jobs.verify.contexts.decided.moments import covers_completion
 from udfs.rules import attribution
 from udfs.rules.clock import ADJUSTED_MS
 from udfs.rules.extent import MAX_OFFSET, is_replicated
