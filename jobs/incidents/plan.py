@@ -17,8 +17,8 @@ from jobs.model.commands import (
 )
 from schemas.topics import OFFSETS_TOPIC
 
-# A plan names so many places of a step; the table consequence has all.
-MOST_PLACES = 10
+# A plan names so many places of a step, and is given one more; the table consequence has all.
+MOST_PLACES = 25
 
 
 class Place(NamedTuple):
@@ -73,11 +73,10 @@ def plan(
         ):
             continue
         commands = _commands(step, wanted, commits)
-        more = len(commands) - MOST_PLACES
         shown = commands[:MOST_PLACES]
-        if more > 0:
+        if len(commands) > MOST_PLACES:
             table = "affected_group" if "group" in _names(step.command or "") else "consequence"
-            shown.append(f"# … and {more:,} more: the table {table} has every place")
+            shown.append(f"# … and more: the table {table} has every place")
         steps.append(
             {
                 "what": step.what,
