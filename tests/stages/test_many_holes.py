@@ -7,7 +7,7 @@ import yaml
 from cases import audit_cases, cases_of, findings_of
 from pyspark.sql import SparkSession
 
-from jobs.replay import partitions
+from jobs.replay import holes as replayed_holes
 from udfs.rules.absence import MANY, RANGES_OF_SPLIT
 
 HOLES = RANGES_OF_SPLIT + 50
@@ -134,7 +134,7 @@ def test_running_numbers_of_splits_go_on_behind_each_other(spark: SparkSession) 
     ).distinct()  # fmt: skip
     told = {
         (row.file_index, row.split_start): (row.absent_to_first, row.absent_to_last)
-        for row in partitions.counted_on(runs, splits).collect()
+        for row in replayed_holes.counted_on(runs, splits).collect()
     }
     assert told == {
         (1, 0): (1, 2),
@@ -151,7 +151,7 @@ def test_running_numbers_of_splits_go_on_behind_each_other(spark: SparkSession) 
 def test_ranges_of_a_partition_become_one_where_the_least_lies_between_them(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(partitions, "RANGES_OF_PARTITION", 3)
+    monkeypatch.setattr(replayed_holes, "RANGES_OF_PARTITION", 3)
     columns = "partition_index int, first long, end long, producer_id long"
     given = [(0, 10, 11, 1), (0, 20, 21, 1), (0, 23, 24, 1), (0, 30, 31, 2), (0, 32, 33, 3)]
     found = spark.createDataFrame([*given, (1, 5, 6, 4)], columns).selectExpr(
@@ -163,7 +163,7 @@ def test_ranges_of_a_partition_become_one_where_the_least_lies_between_them(
         "cast(null as boolean) as unexplained",
         "cast(null as int) as producer_epoch",
     )
-    told = {row.partition_index: row for row in partitions._merged(found).collect()}
+    told = {row.partition_index: row for row in replayed_holes._merged(found).collect()}
     for kind in ("holes", "gone", "unexplained", "missing"):
         assert [tuple(one) for one in told[0][kind]] == [(10, 11, 1), (20, 24, 1), (30, 33, None)]
         assert [tuple(one) for one in told[1][kind]] == [(5, 6, 4)]

@@ -3,7 +3,8 @@
 Releases differ in what a fence that failed leaves in memory. Up to 2.4 each try raises the epoch
 (KAFKA-9666), later ones raise it once (`hasFailedEpochFence`). Under transaction.version 2, 4.0.0
 raises it in memory and once more in the record (KAFKA-19367), later releases in the record only.
-Since 2.5 a retry of InitProducerId keeps the epoch (KIP-360).
+Since 2.5 a retry of InitProducerId keeps the epoch (KIP-360). Value version 0, which all releases
+up to 3.9 write, and 4.0 where transaction.version is 0, does not tell the client's version.
 """
 
 import random
@@ -25,6 +26,7 @@ from schemas.coordinator_states import (
 )
 from udfs.rules.coordinator_step import (
     EXHAUSTED_EPOCH,
+    UNTOLD_VERSION,
     KeptFields,
     Step,
     goes_below,
@@ -71,16 +73,25 @@ class Record:
 
 
 class Coordinator:
-    """One id. `log`: each record with the place of the one that was in effect when it was tried."""
+    """One id. `log`: each record with the place of the one that was in effect when it was tried.
 
-    def __init__(self, seed: int) -> None:
+    `lowered`: transaction.version was lowered to 0, and clients go on as before.
+    """
+
+    def __init__(self, seed: int, lowered: bool = False) -> None:
         self.chance = random.Random(seed)
         self.kind = self.chance.choice(KINDS)
         self.late = self.chance.choice((0.1, 0.4, 0.7))
+        self.lowered = lowered
         self.pids, self.clock, self.fence_failed = count(1), 0, False
-        self.memory = Record(EMPTY, next(self.pids), self.chance.choice((0, EXHAUSTED_EPOCH - 2)))
+        first = self.chance.choice((0, EXHAUSTED_EPOCH - 2))
+        self.memory = Record(EMPTY, next(self.pids), first, version=self._told(0))
         self.log: list[tuple[Record, int]] = [(self.memory, -1)]
         self.at = 0
+
+    def _told(self, version: int) -> int:
+        """What a record tells of the client's version."""
+        return version if self.kind in VERSION_2 and not self.lowered else UNTOLD_VERSION
 
     def run(self, steps: int) -> list[tuple[Record, int]]:
         for _ in range(steps):
@@ -110,7 +121,8 @@ class Coordinator:
         self.clock += self.chance.choice((0, 1, 3))
         now, chance = self.memory, self.chance
         if now.state == NO_STATE:
-            self._append(Record(EMPTY, next(self.pids), 0, update=self.clock))
+            record = Record(EMPTY, next(self.pids), 0, update=self.clock, version=self._told(0))
+            self._append(record)
         elif now.state in (PREPARE_COMMIT, PREPARE_ABORT):
             self._complete()
         elif now.state == ONGOING:
@@ -119,8 +131,8 @@ class Coordinator:
             chance.choice((self._begin, self._begin, self._init, self._expire, self._abort))()
 
     def _changed(self, state: int, **facts: object) -> Record:
-        record = replace(self.memory, state=state, update=self.clock, following=-1, version=0)
-        return replace(record, **facts)  # type: ignore[arg-type]
+        record = replace(self.memory, state=state, update=self.clock, following=-1)
+        return replace(record, **{"version": self._told(0)} | facts)  # type: ignore[arg-type]
 
     def _init(self) -> None:
         now, timeout = self.memory, self.chance.choice(TIMEOUTS)
@@ -153,8 +165,8 @@ class Coordinator:
         now = self.memory
         following = next(self.pids) if now.epoch >= EXHAUSTED_EPOCH else -1
         epoch = min(now.epoch + 1, LAST_EPOCH)
-        given = {"epoch": epoch, "last": now.epoch, "following": following, "version": 2} | facts
-        return self._changed(state, **given)
+        given = {"epoch": epoch, "last": now.epoch, "following": following}
+        return self._changed(state, **given | {"version": self._told(2)} | facts)
 
     def _end(self) -> None:
         state = self.chance.choice((PREPARE_COMMIT, PREPARE_ABORT))
@@ -199,7 +211,7 @@ def steps_of(record: Record, older: Record) -> bool:
 
 @pytest.mark.parametrize("seed", range(150))
 def test_what_a_coordinator_writes_is_a_step_from_the_record_in_effect(seed: int) -> None:
-    log = Coordinator(seed).run(60)
+    log = Coordinator(seed, lowered=seed % 3 == 0).run(60)
     for at, (record, taken) in enumerate(log[1:], 1):
         older = log[taken][0]
         assert steps_of(record, older), (record, older)
@@ -209,7 +221,7 @@ def test_what_a_coordinator_writes_is_a_step_from_the_record_in_effect(seed: int
 
 @pytest.mark.parametrize("seed", range(150))
 def test_what_was_tried_from_one_record_fits_together_where_that_is_gone(seed: int) -> None:
-    log = Coordinator(seed).run(60)
+    log = Coordinator(seed, lowered=seed % 3 == 0).run(60)
     for at, (record, taken) in enumerate(log[1:], 1):
         for between, _ in log[taken + 1 : at]:
             fits = may_share_past(record.step(), between.step())
@@ -219,6 +231,7 @@ def test_what_was_tried_from_one_record_fits_together_where_that_is_gone(seed: i
 
 @pytest.mark.parametrize("seed", range(150))
 def test_no_record_goes_below_an_epoch_that_an_earlier_one_proves(seed: int) -> None:
+    # Not where it was lowered: a client then repeats an abort that failed, and does nothing else.
     log = [record.step() for record, _ in Coordinator(seed).run(60)]
     for at, record in enumerate(log):
         for earlier in log[:at]:
