@@ -198,13 +198,11 @@ def nothing_read(dump: Dump) -> str:
     """Why not one batch of a partition was read, where, and what to do."""
     segments = [file for file in dump.files if file.kind == "segment"]
     audited = [one for one in segments if one.partition_index is not None]
+    what = "Copy folders like orders-0 with their .log files"
     if audited and not any(one.size for one in audited):
-        return (
-            f"No batch was read from the dump: it has {_segments(len(audited))}, all empty, the "
-            f"first is {audited[0].path}. If the topics are empty, there is nothing to "
-            "audit. Else copy the folders again (see docs/operations.md), and audit again."
-        )
-    if audited:
+        said = f"it has {_segments(len(audited))}, all empty, the first is {audited[0].path}"
+        what = "If the topics are empty, there is nothing to audit. Else copy the folders again"
+    elif audited:
         said = f"it has {_segments(len(audited))} without a readable batch"
     elif segments:
         why = segments[0].note or "outside a partition"
@@ -213,10 +211,8 @@ def nothing_read(dump: Dump) -> str:
         said = "it has only __cluster_metadata, which has no transactions"
     else:
         said = "it has no segment of a partition"
-    return (
-        f"No batch was read from the dump: {said}. Copy folders like orders-0 with their .log "
-        "files (see docs/operations.md), and audit again."
-    )
+    where = "see docs/operations.md"
+    return f"No batch was read from the dump: {said}. {what} ({where}), and audit again."
 
 
 def _segments(number: int) -> str:

@@ -13,6 +13,7 @@ from jobs.incidents.misdecided import misdecided
 from jobs.incidents.ranges import contiguous
 from jobs.incidents.signature import BLOCKED, DIVERGED, LOST, MISSING_MARKER
 from jobs.model.ending import NAMES, UNENDED, ending, older_epoch
+from jobs.model.owners import with_coordinator
 from jobs.spark.joins import small
 from jobs.spark.kept import KeptFrames
 from udfs.arrow.data_between import Between
@@ -52,9 +53,6 @@ def _blocked(placed: DataFrame, known: Known, kept: KeptFrames) -> DataFrame:
     read_committed get none of them. `ended_by`: see `jobs.model.ending`.
     """
     waiting = _waiting(known).alias("s")
-    owned = known.owners.select(
-        F.col("producer_id").alias("owned"), F.struct("*").alias("coordinator")
-    )
     mine = (
         waiting.join(
             small(_unended(placed).alias("w")),
@@ -72,14 +70,14 @@ def _blocked(placed: DataFrame, known: Known, kept: KeptFrames) -> DataFrame:
             F.max("w.late_of_abort").alias("late_of_abort"),
         )
     )
+    hanging = waiting.join(small(mine), on=["partition_index", "producer_id"])
     rows = kept.keep(
-        waiting.join(small(mine), on=["partition_index", "producer_id"])
-        .join(small(owned), on=F.col("producer_id") == F.col("owned"), how="left")
+        with_coordinator(hanging, known.owners)
         .withColumn("ended_by", _ended_by())
         .withColumn("transactional_id", F.col("coordinator.transactional_id"))
         .withColumn("older_epoch", _older_epoch())
         .withColumn("foremost", F.min("first_offset").over(Window.partitionBy("partition_index")))
-        .drop("coordinator", "owned")
+        .drop("coordinator")
     )
     is_first = F.col("first_offset") == F.col("foremost")
     return shaped(

@@ -15,6 +15,7 @@ from jobs.incidents.ranges import contiguous, without_others
 from jobs.incidents.signature import MISSING_MARKER
 from jobs.incidents.whose import nearest, whose
 from jobs.model.ending import runs_here
+from jobs.model.owners import with_coordinator
 from jobs.model.state_names import named
 from jobs.spark.joins import small
 from jobs.spark.kept import KeptFrames
@@ -84,13 +85,9 @@ def _with_due(rows: DataFrame, known: Known) -> DataFrame:
 
     A decided ABORT delivers nothing.
     """
-    owned = known.owners.select(
-        F.col("producer_id").alias("owned"), F.struct("*").alias("coordinator")
-    )
     aborts = F.col("coordinator.state").isin(*named(PREPARE_ABORT))
     due = (F.col("outcome") == "open") & runs_here() & ~surely(aborts)
-    joined = rows.join(small(owned), on=F.col("producer_id") == F.col("owned"), how="left")
-    return joined.withColumn("due", due).drop("owned", "coordinator")
+    return with_coordinator(rows, known.owners).withColumn("due", due).drop("coordinator")
 
 
 def _kind() -> Column:
@@ -105,15 +102,13 @@ def _kind() -> Column:
     ).when(F.col("decided_commit") & ~committed, F.lit(INVISIBLE))
 
 
-def _counted(
-    named_by_key: DataFrame, placed: DataFrame, known: Known, kept: KeptFrames
-) -> DataFrame:
+def _counted(by_key: DataFrame, placed: DataFrame, known: Known, kept: KeptFrames) -> DataFrame:
     """Transactions with an outcome that nobody decided, each counted where it begins.
 
-    `named_by_key`: KEY, shared, and decided_commit: what no transaction of the partition may
+    `by_key`: KEY, shared, and decided_commit: what no transaction of the partition may
     differ from.
     """
-    rows = _with_due(written(known).join(named_by_key, on=[*KEY]), known)
+    rows = _with_due(written(known).join(by_key, on=[*KEY]), known)
     wrong = kept.keep(rows.filter(F.col("decided_commit") != (F.col("outcome") == "commit")))
     stable = known.states.select("partition_index", "last_stable_offset")
     mine = (

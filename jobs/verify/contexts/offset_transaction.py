@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from jobs.model.owners import with_coordinator
 from jobs.model.set_back_clocks import covers_once, once
 from jobs.model.transactions import CLOSED_COLUMNS, all_transactions
 from jobs.spark.joins import small
@@ -223,16 +224,11 @@ def _groups_of_open_transaction() -> Column:
 def _enriched(
     selected: DataFrame, given: OffsetTransactions, files: DataFrame, ages: Ages
 ) -> DataFrame:
-    coordinator = given.owners.select(
-        F.col("producer_id").alias("owned"), F.struct("*").alias("coordinator")
-    )
     waiting = given.pending.groupBy(
         F.col("partition_index").alias("pending_partition"),
         F.col("commit.producer_id").alias("pending_producer"),
     ).agg(F.collect_set(F.struct("commit.record_offset", "group")).alias("waiting"))
-    joined = selected.join(
-        small(coordinator), on=F.col("producer_id") == F.col("owned"), how="left"
-    ).join(
+    joined = with_coordinator(selected, given.owners).join(
         small(waiting),
         on=(F.col("partition_index") == F.col("pending_partition"))
         & (F.col("producer_id") == F.col("pending_producer"))

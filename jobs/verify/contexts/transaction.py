@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from jobs.model.coordinator_log import CoordinatorLog
 from jobs.model.ending import runs_here
+from jobs.model.owners import with_coordinator
 from jobs.model.set_back_clocks import latest_reading
 from jobs.spark.joins import small
 from jobs.spark.kept import KeptFrames
@@ -230,11 +231,9 @@ def _looked_up(selected: DataFrame, given: TransactionInputs, tolerance: int) ->
         shared=shared_epochs(contradicting, given.log),
         known=known_histories(contradicting, given.history),
     )
-    owners = given.owners.select(
-        F.col("producer_id").alias("owned"), F.struct("*").alias("coordinator")
-    )
     return (
-        selected.withColumn("listed", F.concat_ws("-", "topic", "partition"))
+        with_coordinator(selected, given.owners)
+        .withColumn("listed", F.concat_ws("-", "topic", "partition"))
         .join(small(beside["decisions"]), on=["producer_id", "listed"], how="left")
         .join(small(beside["moments"]), on=OF_TRANSACTION, how="left")
         .join(small(beside["gone_on"]), on=OF_TRANSACTION, how="left")
@@ -243,7 +242,6 @@ def _looked_up(selected: DataFrame, given: TransactionInputs, tolerance: int) ->
             small(beside["shared"]), on=["producer_id", "marker_epoch", "marker_commit"], how="left"
         )
         .join(small(beside["known"]), on="producer_id", how="left")
-        .join(small(owners), on=F.col("producer_id") == F.col("owned"), how="left")
         .crossJoin(F.broadcast(beside["ages"]))
     )
 
