@@ -131,4 +131,5 @@ def folded(decoded: Decoded) -> Folded:
         blocks=decoded.nested(log_row.FOLDED, "folded"),
         rows=decoded.folded_rows,
         unevaluated=decoded.unevaluated,
+        keys=None if decoded.plain is None else decoded.plain.keys,
     )

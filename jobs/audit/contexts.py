@@ -14,6 +14,7 @@ from jobs.decode.splits import coordinator_partitions, offsets_partitions
 from jobs.model.cluster import Clusters
 from jobs.model.decoded import Decoded
 from jobs.model.dump import Dump
+from jobs.model.markers import Markers, as_markers
 from jobs.model.replicas import coordinator_copies
 from jobs.model.transactions import all_transactions
 from jobs.replay.coordinator import last_of_all_copies
@@ -50,22 +51,6 @@ from jobs.verify.contexts.transaction import Ages, TransactionInputs, transactio
 from jobs.verify.contexts.txn_index_entry import IndexedAborts, txn_index_entry_context
 from schemas import log_row
 from schemas.topics import TXN_LOG_TOPIC
-
-MARKER_COLUMNS = (
-    "partition_index",
-    "producer_id",
-    "marker_epoch",
-    "marker_commit",
-    "marker_offset",
-    "coordinator_epoch",
-    "marker_timestamp",
-    "file_index",
-    "marker_position",
-    "marker_length",
-    "data_epoch",
-    "first_offset",
-    "last_offset",
-)
 
 
 @dataclass(frozen=True)
@@ -179,7 +164,8 @@ def _contexts_of_coordinators(made: StageResults) -> list[Context]:
         owners=replayed.owners,
         states=replayed.states,
         markers=_markers(made.read.decoded, replayed),
-        regular=made.read.decoded.regular_transactions(),
+        plain=made.read.decoded.plain,
+        regular_of=made.read.decoded.regular_of,
         several_copies=bool(copies),
         keep=made.read.kept.keep,
     )
@@ -293,25 +279,33 @@ def _offset_transactions(decoded: Decoded, replayed: Replayed) -> OffsetTransact
     )
 
 
-def _markers(decoded: Decoded, replayed: Replayed) -> DataFrame:
-    """All markers of the dump with the epoch and offsets of the data that they end.
-
-    Columns: MARKER_COLUMNS; data_epoch is the highest producer epoch of the data, null for none,
-    and where the marker need not be that of the data in front of it.
-    Without coordinator records nobody asks for them, and those that were folded away stay packed.
-    """
-    asked = decoded.counts.get(log_row.TXN_LOG_RECORD)
+def _markers(decoded: Decoded, replayed: Replayed) -> Markers:
+    """Markers of the dump; those that were folded away stay packed until they are asked for."""
     lost = replayed.partition_info.select("partition_index", *LOST_OFFSETS)
     met = replayed.transactions.filter(F.col("marker_offset").isNotNull()).join(
         small(lost), on="partition_index", how="inner"
     )
     sure = F.when(~end_may_be_another(), F.col("highest_epoch"))
-    ended = all_transactions(
-        met.withColumn("highest_epoch", sure), decoded.regular_transactions() if asked else None
+    kept = met.withColumn("highest_epoch", sure)
+    asked = decoded.counts.get(log_row.TXN_LOG_RECORD)
+
+    def beside(rows: DataFrame, folded: DataFrame | None) -> DataFrame:
+        # Without coordinator records nobody asks.
+        return as_markers(all_transactions(rows, folded if asked else None))
+
+    return Markers(
+        rows=beside(kept, None),
+        every=beside(kept, decoded.regular_transactions()),
+        not_plain=beside(kept, decoded.regular_not_plain()),
+        of_producers=lambda producers: beside(
+            kept.join(small(producers), on="producer_id", how="left_semi"),
+            decoded.regular_of(producers),
+        ),
+        in_partitions=lambda partitions: beside(
+            kept.join(small(partitions), on="partition_index", how="left_semi"),
+            decoded.regular_in(partitions),
+        ),
     )
-    return ended.withColumns(
-        {"data_epoch": F.col("highest_epoch"), "file_index": F.col("marker_file_index")}
-    ).select(*MARKER_COLUMNS)
 
 
 def _coordinator_listing(dump: Dump, clusters: Clusters) -> CoordinatorListing:

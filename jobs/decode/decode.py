@@ -5,7 +5,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.window import Window
 
 from jobs.decode.cluster_metadata import read_clusters
+from jobs.decode.plain_epochs import plain_epochs
 from jobs.decode.splits import pack_splits, plan_splits, seams_of_offsets
 from jobs.model.cluster import Clusters
 from jobs.model.decoded import Decoded
@@ -97,6 +98,7 @@ def decode(spark: SparkSession, dump: Dump, settings: Settings, depth: str) -> D
         if left_out.metadata:
             clusters = read_clusters(dump, rows).with_told(dump.told)
     made = _counted(dump, rows, parts, splits, clusters, options.producer_expiration_ms)
+    made = replace(made, plain=plain_epochs(made, dump, settings.clock_tolerance_ms))
     return replace(made, rows=rows.coalesce(1)) if made.fits_one_task() else made
 
 
@@ -163,7 +165,9 @@ def _counted(
         ],
     )
     by_kind = {row.kind: row.asDict() for row in counted.collect()}
-    found = {name: by_kind.get(kind, {}).get(name) or 0 for name, (kind, _) in sums.items()}
+    found: dict[str, Any] = {
+        name: by_kind.get(kind, {}).get(name) or 0 for name, (kind, _) in sums.items()
+    }
     near_ends = found.pop("commits") + found.pop("pending")
     return Decoded(
         rows=rows,

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from jobs.model.cluster import Clusters
+from jobs.model.plain_epochs import PlainEpochs
 from jobs.spark.joins import small
 from jobs.spark.local import local_frame, no_rows_like
 from schemas import log_row
@@ -19,6 +20,7 @@ from udfs.arrow.blocks import (
     Unpack,
     unpack_blocks,
     unpack_epochs,
+    unpack_marked,
     unpack_raised,
     unpack_rows_of_producers,
 )
@@ -35,9 +37,16 @@ UNPACKED_COMMITS = StructType(
 MANY_ABORTS = 2_000
 # Up to this many rows, a second task of a query costs more than it saves.
 ROWS_OF_ONE_TASK = 50_000
+# Up to so many records and decisions of the coordinator in blocks are unpacked once.
+FEW_FOLDED = 200_000
 # So many epochs go to every task.
 MOST_CHOSEN = 4_000_000
 EPOCH_BYTES = 8
+
+
+def unpacked_when_asked(folded_rows: int) -> bool:
+    """Whether what was folded away of the coordinator's log is too much to be kept as rows."""
+    return folded_rows > FEW_FOLDED
 
 
 @dataclass(frozen=True)
@@ -55,7 +64,8 @@ class Decoded:
     `snapshot_states`: these and what batches before one changed, which an empty one may lack.
     `producer_expiration_ms`: after how long a broker may have forgotten a producer, by what brokers
     were given and by the configuration. `splits`: of `schemas.log_row.SPLIT`, as they were read in
-    the end. `clusters`: what `__cluster_metadata` tells.
+    the end. `clusters`: what `__cluster_metadata` tells. `plain`: epochs of which nothing needs to
+    be unpacked; None where that was not asked.
     """
 
     rows: DataFrame
@@ -76,6 +86,7 @@ class Decoded:
     producer_expiration_ms: int
     splits: list[dict[str, object]]
     clusters: Clusters
+    plain: PlainEpochs | None = None
 
     def kind(self, kind: int) -> DataFrame:
         """The rows of one kind; a kind without rows costs no pass and no join later on."""
@@ -159,6 +170,18 @@ class Decoded:
         blocks = self.kind(log_row.REGULAR).select("partition_index", "regular.transactions")
         return blocks.filter(F.col("transactions").isNotNull())
 
+    def decision_blocks(self) -> DataFrame:
+        """Decisions that were folded away, packed: partition_index and the block."""
+        blocks = self.kind(log_row.FOLDED).filter("folded.decisions > 0")
+        return blocks.select("partition_index", "folded.decisions_block")
+
+    def regular_not_plain(self) -> DataFrame:
+        """The same as `regular_transactions`, without those of plain epochs."""
+        if self.plain is None:
+            return self.regular_transactions()
+        number, unpack = self.regular if self.plain.keys.size else 0, unpack_marked(self.plain.keys)
+        return self._unpacked(number, log_row.REGULAR, "regular.transactions", UNPACKED, unpack)
+
     def commits_of(self, epochs: NDArray[np.uint64] | None) -> DataFrame:
         """Those of them that were committed, the same columns; with `epochs` of those only.
 
@@ -232,7 +255,7 @@ class Decoded:
         )
         if self.counts.get(log_row.TXN_LOG_RECORD):
             # Decisions of the coordinator are held against every marker.
-            count += self.regular
+            count += self.regular if self.plain is None else self.plain.others
         if self.matches_aborts():
             return count + abs(self.aborts - self.index_entries)
         return count + self.aborts + self.index_entries

@@ -7,21 +7,23 @@ for.
 
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from jobs.model.coordinator_log import CoordinatorLog
+from jobs.model.decoded import unpacked_when_asked
 from jobs.replay.decisions import decisions, with_what_is_replicated
 from jobs.replay.epoch_history import epoch_histories
 from jobs.spark.joins import small
 from jobs.spark.kept import KeptFrames
+from jobs.spark.local import local_frame
 from schemas import log_row
-from udfs.arrow.blocks import unpack_blocks, unpack_rows_of_producers
+from udfs.arrow.blocks import unpack_blocks, unpack_marked, unpack_rows_of_producers
 from udfs.rules.clock import counted_pause
 
-# Up to so many records and decisions in blocks are unpacked once.
-FEW_ROWS = 200_000
 PLACE = [log_row.LOG_ROW[name] for name in ("partition_index", "file_index", "split_start")]
 RECORDS = StructType([*PLACE, *log_row.FOLDED_RECORD.fields])
 DECISIONS = StructType([*PLACE, *log_row.DECISION.fields])
@@ -32,12 +34,13 @@ class Folded:
     """What the decoder folded away. `blocks`: rows of FOLDED_TYPE with the place of their split.
 
     `rows`: records and decisions in them. `unevaluated`: records that need no look, in blocks or
-    as rows.
+    as rows. `keys`: epochs that are not plain (`jobs.model.plain_epochs`), None for all.
     """
 
     blocks: DataFrame
     rows: int
     unevaluated: int
+    keys: NDArray[np.uint64] | None
 
 
 def coordinator_log(
@@ -50,7 +53,7 @@ def coordinator_log(
     """Puts the log together. `splits`: summaries, with base_offset."""
     before = _before_each(splits)
     placed = _placed(txn_log_records, before)
-    if folded.rows > FEW_ROWS:
+    if unpacked_when_asked(folded.rows):
         return _unpacked_when_asked(placed, folded, before, partition_info, kept)
     # A dozen plans begin with the records.
     return _kept(kept.keep(placed), folded, before, partition_info, kept)
@@ -76,6 +79,7 @@ def _kept(
     return CoordinatorLog(
         placed,
         folded.unevaluated,
+        tables["decisions"],
         tables["decisions"],
         lambda producers: tables["decisions"].join(producers, on="producer_id", how="left_semi"),
         lambda _: tables["epochs"],
@@ -104,15 +108,12 @@ def _unpacked_when_asked(
         )
         return known.join(producers, on="producer_id", how="left_semi")
 
-    return CoordinatorLog(
-        placed,
-        folded.unevaluated,
-        with_what_is_replicated(
-            made.unionByName(_named(_all(folded, "decisions", DECISIONS))), partition_info
-        ),
-        decisions_of,
-        epochs_of,
-    )
+    def with_blocks(blocks: DataFrame) -> DataFrame:
+        return with_what_is_replicated(made.unionByName(_named(blocks)), partition_info)
+
+    every = with_blocks(_all(folded, "decisions", DECISIONS))
+    not_plain = every if folded.keys is None else with_blocks(_not_plain(folded, folded.keys))
+    return CoordinatorLog(placed, folded.unevaluated, every, not_plain, decisions_of, epochs_of)
 
 
 def _before_each(splits: DataFrame) -> DataFrame:
@@ -167,6 +168,14 @@ def _blocks(folded: Folded, what: str) -> DataFrame:
 
 def _all(folded: Folded, what: str, rows: StructType) -> DataFrame:
     return _blocks(folded, what).mapInArrow(unpack_blocks, rows)
+
+
+def _not_plain(folded: Folded, keys: NDArray[np.uint64]) -> DataFrame:
+    """Decisions of the epochs with these keys."""
+    blocks = _blocks(folded, "decisions")
+    if not keys.size:
+        return local_frame(blocks.sparkSession, [], DECISIONS)
+    return blocks.mapInArrow(unpack_marked(keys), DECISIONS)
 
 
 def _of(folded: Folded, what: str, rows: StructType, producers: DataFrame) -> DataFrame:

@@ -36,6 +36,7 @@ MAY_COLLECT = {
     "jobs/incidents/lost.py": "copies that another one outlived, no more than the listing",
     "jobs/incidents/ranges.py": "MOST_READ_AGAIN transactions between whose batches others lie",
     "jobs/model/decoded.py": "epochs in blocks, bounded by MOST_CHOSEN",
+    "jobs/decode/plain_epochs.py": "one row of sums, and epochs that are bounded by MOST_CHOSEN",
     "jobs/decode/decode.py": "one row a kind of row, and the few files whose splits were given up",
     "jobs/replay/aborted_lists.py": "three rows a partition: how many aborts and entries agree",
     "jobs/replay/partitions.py": "one row: the newest timestamp",

@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 from jobs.audit.audit import Audit, Request
 from jobs.cli.progress import Progress
 from jobs.main import audit
+from jobs.model import decoded
 from jobs.model.settings import load
-from jobs.replay import coordinator_log
 from jobs.verify.catalogue import CHECKS
 from jobs.verify.contexts.context import Context
 from jobs.verify.verify import Verified, verify
@@ -73,9 +73,11 @@ def test_folding_and_unpacking_when_asked_changes_no_finding(
     spark: SparkSession, dump: Path, unfolded: Audit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Records that are unpacked at once: tests/checks/test_cases.py, where files are split."""
-    monkeypatch.setattr(coordinator_log, "FEW_ROWS", 0)
+    monkeypatch.setattr(decoded, "FEW_FOLDED", 0)
     done = run(spark, dump)
     assert done.read.decoded.folded_rows > 0
+    assert done.read.decoded.plain is not None
+    assert unfolded.read.decoded.plain is None
     assert unfolded.read.decoded.folded_rows == 0
     found = told(done)
     codes = {row.code for row in done.verified.findings.select("code").distinct().collect()}

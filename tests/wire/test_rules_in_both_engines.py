@@ -33,6 +33,10 @@ def none_before(offset: Any, ordinal: Any) -> Any:
     return absence.none_before(absence.Counted(offset, ordinal))
 
 
+def in_order_up_to_5(*moments_and_epochs: Any) -> Any:
+    return attribution.marked_in_order(*moments_and_epochs, 5)
+
+
 RULES: tuple[tuple[Callable[..., Any], str], ...] = (
     (absence.lacks_records, "nn"),
     (absence.is_emptied_marker, "fn"),
@@ -58,6 +62,7 @@ RULES: tuple[tuple[Callable[..., Any], str], ...] = (
     (attribution.format_may_refuse, "nnf"),
     (attribution.was_loaded, "nn"),
     (attribution.would_be_sent_again, "nn"),
+    (in_order_up_to_5, "nnnnn"),
     (attribution.may_be_operators, "ff"),
     (attribution.contradicts, "fff"),
     (attribution.owns_what_is_there, "nnf"),

@@ -68,14 +68,34 @@ def unpack_epochs(wanted: NDArray[np.uint64], commit: bool) -> Unpack:
 
     def unpack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for rows in unpack_blocks(batches):
-            keys = epoch_keys(rows.column("producer_id"), rows.column("producer_epoch"))
-            near = np.minimum(np.searchsorted(wanted, keys), wanted.size - 1)
             ended = pc.equal(rows.column("marker_commit"), commit)
-            chosen = rows.filter(pc.and_(pa.array(wanted[near] == keys), ended))
+            chosen = rows.filter(pc.and_(_is_of(rows, "producer_epoch", wanted), ended))
             if chosen.num_rows:
                 yield chosen
 
     return unpack
+
+
+def unpack_marked(wanted: NDArray[np.uint64]) -> Unpack:
+    """`unpack_blocks` for decisions, or transactions, whose markers have the wanted epochs.
+
+    `wanted`: `epoch_keys` in ascending order, one at least.
+    """
+
+    def unpack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for rows in unpack_blocks(batches):
+            chosen = rows.filter(_is_of(rows, "marker_epoch", wanted))
+            if chosen.num_rows:
+                yield chosen
+
+    return unpack
+
+
+def _is_of(rows: pa.RecordBatch, epoch: str, wanted: NDArray[np.uint64]) -> pa.Array:
+    """Whether each row is of one of the wanted epochs, by the column `epoch`."""
+    keys = epoch_keys(rows.column("producer_id"), rows.column(epoch))
+    near = np.minimum(np.searchsorted(wanted, keys), wanted.size - 1)
+    return pa.array(wanted[near] == keys)
 
 
 def unpack_raised(

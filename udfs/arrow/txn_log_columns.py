@@ -5,7 +5,6 @@ of them, so they never become Python objects one by one; all other batches take 
 (`udfs/arrow/txn_log_unusual.py`).
 """
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +18,7 @@ from udfs.wire.batches.batch_headers import BatchHeaders, Bools, Int64s
 from udfs.wire.coordinator import txn_log
 from udfs.wire.coordinator import txn_log_values as values
 from udfs.wire.coordinator.txn_log_chain import States
-from udfs.wire.distinct import Distinct
+from udfs.wire.distinct import Distinct, distinct_slices
 from udfs.wire.fields import FieldReader
 
 NO_HEADERS = 0
@@ -74,10 +73,6 @@ def _list_of(stored: bytes) -> list[str] | tuple[()]:
     if listed is None:
         return ()
     return txn_log.partition_names(listed)
-
-
-def _slices(data: bytes, start: Int64s, end: Int64s) -> Iterator[bytes]:
-    return (data[a:b] for a, b in zip(start.tolist(), end.tolist(), strict=True))
 
 
 class UsualColumns:
@@ -177,13 +172,12 @@ def _texts(
 ) -> tuple[Int64s, Int64s]:
     """Numbers of the id and of the list of each record."""
     spans, fields = txn_log_records.spans, txn_log_records.fields
-    data = source.data.tobytes()
     key = spans[records.KEY_START]
-    identity = ids.numbers(_slices(data, key, key + spans[records.KEY_LENGTH]))
+    identity, stored_ids = distinct_slices(source.data, key, key + spans[records.KEY_LENGTH])
     start, end = fields[values.LIST_START], fields[values.LIST_END]
-    version = (b"\x00", b"\x01")
-    flexible = fields[values.FLEXIBLE].tolist()
-    stored = (
-        part + version[own] for part, own in zip(_slices(data, start, end), flexible, strict=True)
-    )
-    return identity, lists.numbers(stored)
+    listed, stored_lists = distinct_slices(source.data, start, end)
+    # The same bytes are another list in another version of the value.
+    of_version, which = np.unique(listed * 2 + fields[values.FLEXIBLE], return_inverse=True)
+    versions = (b"\x00", b"\x01")
+    stored = (stored_lists[one // 2] + versions[one % 2] for one in of_version.tolist())
+    return ids.numbers(stored_ids)[identity], lists.numbers(stored)[which]

@@ -62,6 +62,8 @@ from udfs.rules.memory import at_least_later
 
 # status of a Complete record minus that of its Prepare record.
 COMPLETES = 2
+# Above every leader epoch: a transaction that is not complete may have further coordinators.
+ANY_LEADER_EPOCH = 2**31 - 1
 # Within this time a marker without an answer is sent again, where there is a leader: ten times
 # request.timeout.ms, at which a request is given up.
 SENT_AGAIN_MS = 300_000
@@ -148,6 +150,19 @@ def would_be_sent_again(from_ms: Values, to_ms: Values) -> Values:
     At both the coordinator runs, or reaches the leader of the partition. In ms of brokers' clocks.
     """
     return at_least_later(from_ms, to_ms, SENT_AGAIN_MS + 1)
+
+
+def marked_in_order(
+    prepare_ms: Values, marker_ms: Values, leader_epoch: Values, lowest_epoch: Values,
+    highest_epoch: Values, latest_leader_epoch: Values,
+) -> Values:  # fmt: skip
+    """Whether markers may be of a decision by time and by coordinators.
+
+    None has a moment before the Prepare record (`leader_epoch`), or a coordinator epoch that is not
+    between the leader epochs of that record and of the Complete record (`latest_leader_epoch`).
+    """
+    coordinators = (lowest_epoch >= leader_epoch) & (highest_epoch <= latest_leader_epoch)
+    return coordinators & (marker_ms >= prepare_ms)
 
 
 def may_be_operators(commit: Values, raised_epoch: Values) -> Values:

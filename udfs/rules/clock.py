@@ -36,6 +36,8 @@ from udfs.rules.logic import Values, chosen, clipped
 
 # In a longer pause between two records the coordinator may have been down: it counts as this.
 LONGEST_PAUSE_MS = 60_000
+# Timestamps in a file may be any number: clipped here, beyond every clock, sums do not overflow.
+BEYOND_CLOCKS_MS = 1 << 60
 # An adjustment sets the clock of a broker back by less.
 ADJUSTED_MS = 1_000
 

@@ -8,11 +8,12 @@ from pyspark.sql import functions as F
 
 from jobs.model.coordinator_log import CoordinatorLog
 from jobs.model.lost_records import gone_before_newest, lost_up_to, unreadable_of_ids
+from jobs.model.markers import Markers
+from jobs.model.plain_epochs import PlainEpochs
 from jobs.model.transactions import all_runs
 from jobs.spark.joins import small
 from jobs.verify.contexts.context import Context
 from jobs.verify.contexts.decided.anchors import (
-    apart_ms,
     clipped,
     with_anchors,
     with_copies,
@@ -22,8 +23,8 @@ from jobs.verify.contexts.decided.counts import with_counts
 from jobs.verify.contexts.decided.data import with_data, with_last_markers, with_surroundings
 from jobs.verify.contexts.decided.epochs import with_decision, with_outcomes
 from jobs.verify.contexts.decided.findings import with_findings
+from jobs.verify.contexts.decided.first_ended import completed, first_ended
 from jobs.verify.contexts.decided.matching import (
-    first_ended,
     matched,
     one_copy,
     regular,
@@ -43,17 +44,19 @@ class DecidedInputs:
     """What the context is built from.
 
     `history`: producer ids, of `jobs.replay.decisions`; `owners`: the ids that own producer ids;
-    `markers`: those of `jobs.audit.contexts`; `states`: producer runs; `regular`: transactions
-    that were folded away. `several_copies`: a partition of the coordinator's log is there on
-    several brokers. `keep`: computes a frame that is read more than once, and begins a new plan.
+    `states`: producer runs; `regular_of`: transactions of producers (distinct, column producer_id)
+    that were folded away; `plain`: epochs that need no row, None for none. `several_copies`: a
+    partition of the coordinator's log is there on several brokers. `keep`: computes a frame that
+    is read more than once, and begins a new plan.
     """
 
     log: CoordinatorLog
     history: DataFrame
     owners: DataFrame
     states: DataFrame
-    markers: DataFrame
-    regular: DataFrame
+    markers: Markers
+    plain: PlainEpochs | None
+    regular_of: Callable[[DataFrame], DataFrame]
     several_copies: bool
     keep: Callable[[DataFrame], DataFrame]
 
@@ -130,6 +133,17 @@ def _with_lost_owners(rows: DataFrame, log: CoordinatorLog, partition_info: Data
     )
 
 
+def _with_coordinators(rows: DataFrame, partition_info: DataFrame) -> DataFrame:
+    """Adds deciding_index, and what `_coordinators` says of that copy."""
+    deciding = F.coalesce("coordinator_index", "committed_index")
+    return (
+        rows.withColumn("deciding_index", deciding)
+        .join(small(_coordinators(partition_info)), on="deciding_index", how="left")
+        # A follower that lags ends earlier than it was copied.
+        .withColumn("earlier_end", F.when(F.col("of_leader"), F.col("earlier_end")))
+    )
+
+
 def _coordinators(partition_info: DataFrame) -> DataFrame:
     """What a row asks of the copy of the coordinator's log that decided (`deciding_index`)."""
     return partition_info.select(
@@ -162,6 +176,19 @@ def _with_replicas(rows: DataFrame, placed: DataFrame) -> DataFrame:
     offset = F.when(F.col("may_lag"), F.col("replica_offset"))
     beside = rows.join(highest, on=key, how="left")
     return beside.withColumn("replica_offset", offset).drop("may_lag")
+
+
+def _of_producers(
+    given: DecidedInputs, selected: DataFrame
+) -> tuple[DataFrame, DataFrame, DataFrame]:
+    """Decisions, markers and runs of the producers of some rows, kept."""
+    producers = given.keep(selected.select("producer_id").distinct())
+    decided = _decisions(given.log.decisions_of(producers), given.several_copies)
+    # The states of a snapshot lie before the log, where markers are not looked for.
+    in_log = given.states.filter(~F.col("initial"))
+    mine = in_log.join(small(producers), on="producer_id", how="left_semi")
+    runs = all_runs(mine, given.regular_of(producers))
+    return given.keep(decided), given.keep(given.markers.of_producers(producers)), given.keep(runs)
 
 
 def _with_all_counts(
@@ -200,48 +227,42 @@ def decided_partition_context(
     goes_on: replicated data of a later epoch are there. copied_later, history_*: which copies are
     later than the Complete record and the markers, see `decided.anchors`.
     """
-    copies, coordinators = _copies(partition_info), _coordinators(partition_info)
-    markers = given.markers.withColumn("marker_timestamp", clipped("marker_timestamp"))
-    placed = markers.join(small(_topics(partition_info)), on="partition_index", how="inner")
-    decisions = _decisions(given.log.decisions, given.several_copies)
+    copies = _copies(partition_info)
     known_ends = with_last_outcomes(given.history, given.owners)
-    rows = matched(decisions, partition_info, markers, known_ends)
+
+    def beside(decisions: DataFrame, markers: DataFrame) -> DataFrame:
+        each = _decisions(decisions, given.several_copies)
+        return matched(each, partition_info, markers, known_ends)
+
+    rows = beside(given.log.not_plain, given.markers.not_plain)
+
+    def every_row() -> DataFrame:
+        return beside(given.log.decisions, given.markers.every)
 
     def enrich(selected: DataFrame) -> DataFrame:
-        producers = selected.select("producer_id").distinct()
-        decided = given.keep(_decisions(given.log.decisions_of(producers), given.several_copies))
-        # The states of a snapshot lie before the log, where markers are not looked for.
-        in_log = given.states.filter(~F.col("initial"))
-        runs = all_runs(in_log, given.regular.join(producers, on="producer_id", how="left_semi"))
+        decided, markers, runs = _of_producers(given, selected)
+        placed = markers.join(small(_topics(partition_info)), on="partition_index", how="inner")
         tolerance = F.lit(ages.clock_tolerance)
-        dated = with_first_once(copies, markers, tolerance, given.keep)
+        dated = with_first_once(copies, given.markers, tolerance, given.keep)
         of_copies = selected.join(small(dated), on="partition_index", how="inner")
-        deciding = F.coalesce("coordinator_index", "committed_index")
-        with_log = (
-            with_decision(of_copies, decided, known_ends, given.owners)
-            .withColumn("deciding_index", deciding)
-            .join(small(coordinators), on="deciding_index", how="left")
-        )
-        with_history = (
-            _with_lost_owners(with_log, given.log, partition_info)
-            # A follower that lags ends earlier than it was copied.
-            .withColumn("earlier_end", F.when(F.col("of_leader"), F.col("earlier_end")))
-        )
-        of_copy = copies.select("partition_index", "alone_in_cluster", "set_backs")
+        decided_rows = with_decision(of_copies, decided, known_ends, given.owners)
+        with_log = _with_coordinators(decided_rows, partition_info)
+        with_history = _with_lost_owners(with_log, given.log, partition_info)
         gapped = given.keep(_gapped(partition_info))
-        placed_rows = rows.join(small(of_copy), on="partition_index", how="inner")
-        ended = first_ended(placed_rows, coordinators, tolerance, apart_ms(tolerance))
+        completed_ones = completed(rows, given.plain, every_row, copies, tolerance)
+        ended = first_ended(completed_ones, _coordinators(partition_info))
         outcomes = with_outcomes(_with_replicas(with_history, placed), placed, tolerance)
         # Each of the three is joined with what is made of itself: kept, or its plan would double.
         owned = given.keep(with_data(outcomes, runs, markers))
-        around = with_surroundings(owned, runs, markers, tolerance)
-        beside = with_last_markers(around, markers).join(
+        around = with_surroundings(owned, runs, given.markers, tolerance, given.keep)
+        beside = with_last_markers(around, given.markers).join(
             small(ended), on=["partition_index", "coordinator_partition"], how="left"
         )
         in_copies = given.keep(with_copies(beside, tolerance))
         counted = _with_all_counts(in_copies, decided, markers, tolerance, given.keep)
-        placed_between = with_window(counted, gapped, markers, tolerance)
+        placed_between = with_window(counted, gapped, given.markers, tolerance, given.keep)
         anchored = given.keep(with_anchors(placed_between, tolerance))
         return with_findings(anchored, markers, files, ages)
 
-    return Context("decided_partition", rows, regular, enrich, within_cluster=True)
+    folded = 0 if given.plain is None else given.plain.number
+    return Context("decided_partition", rows, regular, enrich, folded, within_cluster=True)

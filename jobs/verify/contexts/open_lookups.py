@@ -14,10 +14,10 @@ from jobs.model.lost_records import lost_up_to
 from jobs.model.set_back_clocks import came_twice
 from jobs.spark.joins import small
 from jobs.verify.contexts.append_bound import broker_moments
-from jobs.verify.contexts.decided.anchors import BEYOND_CLOCKS_MS
 from jobs.verify.contexts.decided.window import nearest_markers
 from schemas.topics import TXN_LOG_TOPIC
 from udfs.rules.absence import partitions_proven
+from udfs.rules.clock import BEYOND_CLOCKS_MS
 from udfs.rules.extent import is_replicated
 
 OF_TRANSACTION = ["partition_index", "producer_id", "transaction_number"]

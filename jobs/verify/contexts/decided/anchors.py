@@ -9,18 +9,16 @@ from collections.abc import Callable
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from jobs.model.markers import Markers
 from jobs.model.set_back_clocks import came_twice, covers_once
 from jobs.spark.joins import small
 from jobs.verify.conditions.copies import one_instant
 from jobs.verify.conditions.missing import lost_between, marker_missing_between
 from jobs.verify.contexts.decided.moments import covers_completion
 from udfs.rules import attribution
-from udfs.rules.clock import ADJUSTED_MS
+from udfs.rules.clock import ADJUSTED_MS, BEYOND_CLOCKS_MS
 from udfs.rules.extent import MAX_OFFSET, is_replicated
 from udfs.rules.logic import surely
-
-# Timestamps in a file may be any number: clipped here, beyond every clock, sums do not overflow.
-BEYOND_CLOCKS_MS = 1 << 60
 
 
 def clipped(name: str) -> Column:
@@ -236,7 +234,7 @@ def with_copies(rows: DataFrame, tolerance: Column) -> DataFrame:
 
 
 def with_first_once(
-    copies: DataFrame, markers: DataFrame, tolerance: Column, keep: Callable[[DataFrame], DataFrame]
+    copies: DataFrame, markers: Markers, tolerance: Column, keep: Callable[[DataFrame], DataFrame]
 ) -> DataFrame:
     """Copies of partitions, first_dated_* being the first moment to which no clock came twice.
 
@@ -248,7 +246,8 @@ def with_first_once(
     asked = keep(copies.filter(twice).select("partition_index", "set_backs"))
     first = F.min(F.struct("marker_offset", "marker_timestamp")).alias("first_once")
     dated = (
-        markers.join(small(asked), on="partition_index", how="inner")
+        markers.in_partitions(asked.select("partition_index"))
+        .join(small(asked), on="partition_index", how="inner")
         .filter(~came_twice(F.col("marker_timestamp"), tolerance))
         .groupBy("partition_index")
         .agg(first)

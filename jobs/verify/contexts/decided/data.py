@@ -1,8 +1,11 @@
 """What a partition holds of the producer of a decision, and how far back the partition reaches."""
 
+from collections.abc import Callable
+
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.model.markers import Markers
 from jobs.model.set_back_clocks import came_twice
 from jobs.spark.joins import small
 from jobs.verify.contexts.decided.anchors import apart_ms
@@ -12,14 +15,14 @@ from udfs.rules import attribution
 OF_DATA = ["partition_index", "producer_id", "prepared_data_epoch"]
 
 
-def with_last_markers(rows: DataFrame, markers: DataFrame) -> DataFrame:
+def with_last_markers(rows: DataFrame, markers: Markers) -> DataFrame:
     """Adds the last marker of the partition, of any producer.
 
     last_marker_offset, last_marker_ms (broker's clock); null for none.
     """
     last = F.max(F.struct("marker_offset", "marker_timestamp")).alias("last")
     outer = (
-        markers.groupBy("partition_index")
+        markers.rows.groupBy("partition_index")
         .agg(last)
         .select(
             "partition_index",
@@ -84,13 +87,18 @@ def with_data(selected: DataFrame, states: DataFrame, markers: DataFrame) -> Dat
 
 
 def with_surroundings(
-    rows: DataFrame, states: DataFrame, markers: DataFrame, tolerance: Column
+    rows: DataFrame,
+    states: DataFrame,
+    markers: Markers,
+    tolerance: Column,
+    keep: Callable[[DataFrame], DataFrame],
 ) -> DataFrame:
     """Adds what lies around the marker of a row of `with_data`, where it may be missing.
 
     earlier_offset: the highest offset of runs of the producer with a lower epoch that a marker
     ended before the decision; later_run: its first batch or marker of a later epoch;
-    open_behind_ms: the newest moment of the markers in front of open_run, of any producer.
+    open_behind_ms: the newest moment of the markers in front of open_run, of any producer. `keep`:
+    computes a frame that is read more than once.
     """
     lacking = rows.filter(F.col("markers").isNull() | lacks_markers() | at_other_moments())
     wanted = lacking.select(
@@ -100,21 +108,24 @@ def with_surroundings(
         (F.col("earliest_prepare") + apart_ms(tolerance)).alias("decided_by_ms"),
     )
     return rows.join(_other_epochs(wanted, states, tolerance), on=KEY, how="left").join(
-        _markers_before_open(lacking, markers), on=OF_DATA, how="left"
+        _markers_before_open(lacking, markers, keep), on=OF_DATA, how="left"
     )
 
 
-def _markers_before_open(wanted: DataFrame, markers: DataFrame) -> DataFrame:
+def _markers_before_open(
+    wanted: DataFrame, markers: Markers, keep: Callable[[DataFrame], DataFrame]
+) -> DataFrame:
     """open_behind_ms of each producer's epoch of data in a partition that lies open there."""
     names = ("producer_id", "prepared_data_epoch")
-    places = (
+    places = keep(
         wanted.filter(F.col("open_run").isNotNull())
         .select("partition_index", *names, F.col("open_run.first_offset").alias("at_offset"))
         .distinct()
     )
-    moments = markers.join(
-        small(places.select("partition_index").distinct()), on="partition_index", how="left_semi"
-    ).select("partition_index", F.col("marker_offset").alias("at_offset"), "marker_timestamp")
+    there = markers.in_partitions(places.select("partition_index").distinct())
+    moments = there.select(
+        "partition_index", F.col("marker_offset").alias("at_offset"), "marker_timestamp"
+    )
     before = (
         Window.partitionBy("partition_index")
         .orderBy("at_offset")

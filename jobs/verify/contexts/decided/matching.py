@@ -3,7 +3,6 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.model.set_back_clocks import came_twice
 from jobs.model.state_names import named
 from jobs.spark.joins import small
 from jobs.verify.contexts.decided.places import place_number
@@ -13,8 +12,6 @@ from udfs.rules.clock import ADJUSTED_MS
 from udfs.rules.coordinator_step import TRANSACTION_VERSION_2
 from udfs.rules.logic import surely
 
-# Above every leader epoch: a transaction that is not complete may have further coordinators.
-ANY_LEADER_EPOCH = 2**31 - 1
 KEY = ["partition_index", "producer_id", "marker_epoch", "commit"]
 # By how much clocks of brokers that are kept in time differ, ms.
 KEPT_IN_TIME_MS = 10
@@ -145,7 +142,7 @@ def _prepared(decided: DataFrame, partition_info: DataFrame) -> DataFrame:
             F.when(completed, F.col("start_ms")).alias("completed_start"),
             F.col("leader_epoch").alias("lowest_leader_epoch"),
             F.col("leader_epoch").alias("highest_leader_epoch"),
-            F.coalesce("complete_leader_epoch", F.lit(ANY_LEADER_EPOCH)).alias(
+            F.coalesce("complete_leader_epoch", F.lit(attribution.ANY_LEADER_EPOCH)).alias(
                 "latest_leader_epoch"
             ),
             F.col("shares_epoch").cast("int").alias("epoch_shared"),
@@ -276,43 +273,6 @@ def matched(
     return both.groupBy(*KEY).agg(*aggregates)
 
 
-def first_ended(
-    rows: DataFrame, coordinators: DataFrame, tolerance: Column, apart_ms: Column
-) -> DataFrame:
-    """What was completed first, of each partition of the coordinator's log, with a marker here.
-
-    One row a partition_index and coordinator_partition. ended_complete, ended_marker: offsets of
-    the Complete record and of the marker. `rows`: those of `matched`; `coordinators`: partitions of
-    `__transaction_state` by deciding_index; `apart_ms`: how far these clocks may be apart, and
-    `tolerance`: those of any brokers.
-    """
-    single = (F.col("prepares") == 1) & (F.col("completes") == 1) & (F.col("markers") == 1)
-    # An operator's abort has the epoch of its data, may be of any later time, and has no decision.
-    single &= F.col("commit") | F.col("raised_offset").isNotNull()
-    # A later one may be that of a transaction whose Prepare record is compacted away. And one that
-    # was sent a second time may come after the Complete record: it ends nothing.
-    completed = F.col("complete_timestamp")
-    single &= F.col("latest_marker") <= completed + apart_ms
-    single &= (F.col("closing") > 0) | (F.col("latest_marker") < completed - apart_ms)
-    single &= ~came_twice(F.col("latest_marker"), tolerance)
-    placed = rows.filter(single).join(
-        small(coordinators.select("deciding_index", "coordinator_partition")),
-        F.col("prepared_index") == F.col("deciding_index"),
-        "inner",
-    )
-    first = F.min(F.struct("complete_offset", "marker_offset"))
-    return (
-        placed.groupBy("partition_index", "coordinator_partition")
-        .agg(first.alias("first"))
-        .select(
-            "partition_index",
-            "coordinator_partition",
-            F.col("first.complete_offset").alias("ended_complete"),
-            F.col("first.marker_offset").alias("ended_marker"),
-        )
-    )
-
-
 def lacks_markers() -> Column:
     """Whether transactions share the epoch, and fewer were ended here than were completed."""
     shared = F.col("with_transaction_version_1") == 1
@@ -389,11 +349,14 @@ def regular() -> Column:
         & raised
         & ~(lacks_markers() | lacks_known() | has_too_many() | changes_coordinator())
         & ~(at_other_moments() | known_at_other_moments())
-        & (F.col("lowest_coordinator_epoch") >= F.col("lowest_leader_epoch"))
-        & (F.col("highest_coordinator_epoch") <= F.col("latest_leader_epoch"))
-        & (F.col("earliest_marker") >= F.col("earliest_prepare"))
-    )
+        & attribution.marked_in_order(
+            F.col("earliest_prepare"), F.col("earliest_marker"), F.col("lowest_leader_epoch"),
+            F.col("lowest_coordinator_epoch"), F.col("highest_coordinator_epoch"),
+            F.col("latest_leader_epoch"),
+        )
+    )  # fmt: skip
     contradicted = (F.col("contradicted") == 1) | (F.col("contradicted_early") == 1)
     undecidable = ~is_prepared & (F.col("decidable") == 0) & ~contradicted
     seen = F.col("unseen") == 0
-    return (is_prepared & is_marked & agrees & seen) | undecidable
+    is_regular: Column = (is_prepared & is_marked & agrees & seen) | undecidable
+    return is_regular

@@ -4,9 +4,7 @@ from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
 from jobs.verify.contexts.decided.events import ALLOWED, CLOSES, MARKER, OF_EPOCH, OPENS, PREPARED
-from jobs.verify.contexts.decided.matching import (
-    ANY_LEADER_EPOCH,
-)
+from udfs.rules.attribution import ANY_LEADER_EPOCH
 from udfs.rules.logic import surely
 
 

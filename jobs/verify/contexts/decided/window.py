@@ -6,9 +6,12 @@ behind every marker that is earlier for sure, and in front of every one that is 
 missing elsewhere in the partition is not this marker.
 """
 
+from collections.abc import Callable
+
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.model.markers import Markers
 from jobs.model.set_back_clocks import came_twice, came_twice_within, earliest, latest
 from jobs.spark.joins import small
 from jobs.verify.contexts.decided.matching import KEY
@@ -90,19 +93,25 @@ def nearest_markers(
 
 
 def with_window(
-    rows: DataFrame, gapped: DataFrame, markers: DataFrame, tolerance: Column
+    rows: DataFrame,
+    gapped: DataFrame,
+    markers: Markers,
+    tolerance: Column,
+    keep: Callable[[DataFrame], DataFrame],
 ) -> DataFrame:
     """Adds the nearest markers, of any producer, around the one that a decision lacks.
 
     behind_marker: the last that is surely earlier than the decision; before_marker: the first that
     is surely later than its Complete record; offsets, null for none. `rows`: of `with_counts`,
     kept; `gapped`: partition_index of the partitions in which something is missing; in the others
-    nothing is looked for.
+    nothing is looked for. `keep`: computes a frame that is read more than once.
     """
     lacking = rows.filter(
         (F.col("complete_offset").isNotNull() & F.col("markers").isNull())
         | F.col("short_place").isNotNull()
     )
     in_gapped = lacking.join(small(gapped), on="partition_index", how="left_semi")
-    found = nearest_markers(_moments(in_gapped, tolerance), markers, KEY, tolerance)
+    asked = keep(_moments(in_gapped, tolerance))
+    there = markers.in_partitions(asked.select("partition_index").distinct())
+    found = nearest_markers(asked, there, KEY, tolerance)
     return rows.join(found, on=KEY, how="left")

@@ -1,0 +1,57 @@
+"""Markers of a dump, each with the data that it ended; of those folded away only what is asked."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from udfs.rules.clock import BEYOND_CLOCKS_MS
+
+COLUMNS = (
+    "partition_index",
+    "producer_id",
+    "marker_epoch",
+    "marker_commit",
+    "marker_offset",
+    "coordinator_epoch",
+    "marker_timestamp",
+    "file_index",
+    "marker_position",
+    "marker_length",
+    "data_epoch",
+    "first_offset",
+    "last_offset",
+)
+
+
+@dataclass(frozen=True)
+class Markers:
+    """Frames of COLUMNS; one row is a marker.
+
+    data_epoch: the highest producer epoch of the data, null for none, and where the marker need not
+    be that of the data in front of it. marker_timestamp: cut at BEYOND_CLOCKS_MS on both sides.
+
+    `rows`: those that were not folded away, the last one of each partition among them; `every`: all
+    of the dump; `not_plain`: those of epochs that are not plain (`jobs.model.plain_epochs`).
+    `of_producers`, `in_partitions`: those of the producers or partitions of a frame (distinct, one
+    column, producer_id or partition_index).
+    """
+
+    rows: DataFrame
+    every: DataFrame
+    not_plain: DataFrame
+    of_producers: Callable[[DataFrame], DataFrame]
+    in_partitions: Callable[[DataFrame], DataFrame]
+
+
+def as_markers(transactions: DataFrame) -> DataFrame:
+    """Frames of COLUMNS of rows of `jobs.model.transactions.all_transactions` that have ended."""
+    moment = F.least(F.col("marker_timestamp"), F.lit(BEYOND_CLOCKS_MS))
+    return transactions.withColumns(
+        {
+            "data_epoch": F.col("highest_epoch"),
+            "file_index": F.col("marker_file_index"),
+            "marker_timestamp": F.greatest(moment, F.lit(-BEYOND_CLOCKS_MS)),
+        }
+    ).select(*COLUMNS)
