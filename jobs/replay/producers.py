@@ -26,6 +26,7 @@ def _data_struct() -> Column:
         "first_sequence",
         "last_sequence",
         "last_timestamp",
+        "marker_timestamp",
         "batches",
         "file_index",
         "split_start",

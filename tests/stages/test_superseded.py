@@ -6,6 +6,7 @@ import pytest
 
 from jobs.collect.collect import collect
 from jobs.decode.splits import plan_splits
+from jobs.model.cluster import Cluster, Clusters
 from jobs.model.dump import Dump
 from jobs.model.superseded import SUPERSEDED, Reach, leave_out, superseded
 
@@ -51,7 +52,7 @@ def reaching(of: Dump, **last: int) -> dict[int, Reach]:
 )
 def test_which_segments_give_way(tmp_path: Path, last: dict[str, int], gone: list[int]) -> None:
     of = dump(tmp_path)
-    assert [one.base_offset for one in superseded(of, reaching(of, **last))] == gone
+    assert [one.base_offset for one in superseded(of, reaching(of, **last), Clusters())] == gone
 
 
 @pytest.mark.parametrize(
@@ -71,19 +72,21 @@ def test_where_a_swap_may_have_been(
     tmp_path: Path, cleaner: int | None, clean_stop: bool, topic: str, explained: bool
 ) -> None:
     of = dump(tmp_path, cleaner, clean_stop, topic)
-    assert bool(superseded(of, reaching(of, b0=3))) == explained
+    assert bool(superseded(of, reaching(of, b0=3), Clusters())) == explained
 
 
 def test_traces_in_the_merged_segment_tell_of_a_first_pass(tmp_path: Path) -> None:
     of = dump(tmp_path, cleaner=None)
     (index,) = reaching(of, b0=3)
-    assert not superseded(of, {index: Reach(3, cleaned=False)})
-    assert [one.base_offset for one in superseded(of, {index: Reach(3, cleaned=True)})] == [2]
+    assert not superseded(of, {index: Reach(3, cleaned=False)}, Clusters())
+    assert [
+        one.base_offset for one in superseded(of, {index: Reach(3, cleaned=True)}, Clusters())
+    ] == [2]
 
 
 def test_what_is_left(tmp_path: Path) -> None:
     of = dump(tmp_path)
-    touched = leave_out(of, superseded(of, reaching(of, b0=3)))
+    touched = leave_out(of, superseded(of, reaching(of, b0=3), Clusters()))
     (partition,) = of.partitions
     assert [(one.base_offset, one.next_base_offset) for one in partition.segments] == [
         (0, 4), (4, 6), (6, None),
@@ -98,3 +101,27 @@ def test_what_is_left(tmp_path: Path) -> None:
         split["file_index"] for split in plan_splits(of, 1 << 20)
     }
     assert leave_out(of, []) == set()
+
+
+@pytest.mark.parametrize(
+    ("merged", "known", "explained"),
+    [
+        (b"first" + b"old", Cluster(), True),
+        (b"first" + b"other", Cluster(), False),
+        (b"first" + b"ol", Cluster(), False),
+        # With no byte of its own it is not the segment before the old one.
+        (b"old", Cluster(), False),
+        (b"first" + b"old", Cluster(never_compacted=frozenset("t")), False),
+        (b"first" + b"other", Cluster(compacted=frozenset("t")), True),
+    ],
+)
+def test_a_first_pass_that_took_nothing_left_all_bytes(
+    tmp_path: Path, merged: bytes, known: Cluster, explained: bool
+) -> None:
+    dump(tmp_path, cleaner=None)
+    (tmp_path / "meta.properties").write_text("node.id=1\ncluster.id=c\n")
+    for base, content in ((0, merged), (2, b"old")):
+        (tmp_path / "t-0" / f"{base:020}.log").write_bytes(content)
+    of = collect([tmp_path])
+    found = superseded(of, reaching(of, b0=3), Clusters({"c": known}))
+    assert [one.base_offset for one in found] == ([2] if explained else [])

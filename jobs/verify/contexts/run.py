@@ -47,7 +47,11 @@ def _follows() -> Column:
 
 
 def _with_memory(rows: DataFrame, goes_on: Column, expiration_ms: int) -> DataFrame:
-    """Adds state_may_have_expired and pause_or_break: where it is worth telling that."""
+    """Adds whether the producer may have been forgotten before the run: …_may_have_expired.
+
+    state_: by its state; data_, marker_: by the data before, and by their marker. pause_or_break:
+    where it is worth telling that.
+    """
     expired = may_have_expired(
         F.col("state_timestamp"), F.col("latest_append_ms"), F.col("open_transaction"),
         expiration_ms,
@@ -57,6 +61,11 @@ def _with_memory(rows: DataFrame, goes_on: Column, expiration_ms: int) -> DataFr
         F.col("previous.last_timestamp"), F.col("latest_append_ms"), F.col("open_transaction"),
         expiration_ms,
     )  # fmt: skip
+    # What counts since 2.4.1 (`ProducerAppendInfo.appendEndTxnMarker`).
+    of_marker = may_have_expired(
+        F.col("previous.marker_timestamp"), F.col("latest_append_ms"), F.col("open_transaction"),
+        expiration_ms,
+    )  # fmt: skip
     # Without any clock nothing bounds the moment of the append.
     unbounded = F.col("latest_append_ms").isNull() & ~F.col("open_transaction")
     known = F.col("state_timestamp").isNotNull()
@@ -64,6 +73,7 @@ def _with_memory(rows: DataFrame, goes_on: Column, expiration_ms: int) -> DataFr
         "*",
         surely(known & (expired | unbounded)).alias("state_may_have_expired"),
         surely(of_data & ~F.col("same_bytes")).alias("data_may_have_expired"),
+        surely(of_marker).alias("marker_may_have_expired"),
         (F.col(PAUSED) | ~surely(goes_on)).alias("pause_or_break"),
     )
 

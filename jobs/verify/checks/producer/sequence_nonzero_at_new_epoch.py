@@ -35,9 +35,11 @@ def _met_without_state() -> Column:
     """Whether a broker may have met the producer anew in what is missing behind its known data.
 
     Where nothing of it was known, or it had been forgotten by then, any sequence is accepted since
-    2.5 (KIP-360). A marker behind what is missing says nothing of the state before.
+    2.5 (KIP-360). A marker behind what is missing says nothing of the state before: only that of
+    the known data does.
     """
-    forgotten = F.col("data_may_have_expired") | forgotten_in_place("previous.last_offset").when()
+    expired = F.col("data_may_have_expired") | F.col("marker_may_have_expired")
+    forgotten = expired | forgotten_in_place("previous.last_offset").when()
     return F.col("previous").isNull() | surely(forgotten)
 
 
