@@ -5,13 +5,12 @@ most of what an audit costs (docs/benchmarks.md).
 """
 
 import numpy as np
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.model.decoded import MOST_CHOSEN, Decoded, unpacked_when_asked
 from jobs.model.dump import Dump
 from jobs.model.plain_epochs import PlainEpochs
-from jobs.model.replicas import coordinator_copies
 from schemas import log_row
 from schemas.coordinator_states import PREPARE_ABORT, PREPARE_COMMIT
 from udfs.arrow.blocks import unpack_blocks
@@ -19,11 +18,13 @@ from udfs.arrow.plain_epochs import (
     BUCKET,
     FIRST_ENDED,
     MATCHED,
+    ROW,
+    TOLD_FROM,
     Listed,
+    bare_parts,
     decided_parts,
     marked_parts,
     match_parts,
-    parts_of_rows,
 )
 
 # What a Python worker holds at a time: 55 bytes each, several times while it sorts them.
@@ -36,10 +37,11 @@ def plain_epochs(decoded: Decoded, dump: Dump, tolerance_ms: int) -> PlainEpochs
 
     `tolerance_ms`: by how much clocks of brokers may be apart.
     """
-    many = unpacked_when_asked(decoded.folded_rows)
-    if not many or not decoded.regular or coordinator_copies(dump):
+    packed = decoded.folded_rows + decoded.regular
+    named = decoded.counts.get(log_row.TXN_LOG_RECORD) and decoded.regular
+    if not named or not unpacked_when_asked(packed):
         return None
-    buckets = 1 + (decoded.folded_rows + decoded.regular) // PARTS_A_BUCKET
+    buckets = 1 + packed // PARTS_A_BUCKET
     matched = (
         _parts(decoded, _listed(dump), buckets)
         .groupBy("bucket")
@@ -76,9 +78,10 @@ def _listed(dump: Dump) -> Listed:
 def _parts(decoded: Decoded, listed: Listed, buckets: int) -> DataFrame:
     """Rows of BUCKET: what is packed, and the epochs of what is a row."""
     log_records = decoded.nested(log_row.TXN_LOG_RECORD, "txn_log_record")
+    epoch = F.col("producer_epoch").alias("marker_epoch")
     prepared = log_records.filter(
         F.col("status").isin(PREPARE_COMMIT, PREPARE_ABORT) & ~F.col("decided")
-    ).select("producer_id", F.col("producer_epoch").alias("marker_epoch"))
+    ).select("producer_id", epoch)
     ended = decoded.runs().filter(F.col("marker_offset").isNotNull())
     transactions = decoded.regular_blocks()
     assert transactions is not None
@@ -87,5 +90,22 @@ def _parts(decoded: Decoded, listed: Listed, buckets: int) -> DataFrame:
         decoded.decision_blocks()
         .mapInArrow(decided_parts(listed, buckets), BUCKET)
         .unionByName(transactions.mapInArrow(marked_parts(buckets), BUCKET))
-        .unionByName(rows.mapInArrow(parts_of_rows(buckets), BUCKET))
+        .unionByName(rows.mapInArrow(bare_parts(ROW, buckets), BUCKET))
+        .unionByName(_told_from(log_records).mapInArrow(bare_parts(TOLD_FROM, buckets), BUCKET))
+    )
+
+
+def _told_from(log_records: DataFrame) -> DataFrame:
+    """One row a producer id that the coordinator's log names: from which epoch on, marker_epoch.
+
+    Of what was folded away no record has a lower epoch than the first one of its id. From -1 on
+    where a copy has its first record at offset 0: nothing may be missing (`jobs.replay.decisions`).
+    """
+    begins = F.min("offset").over(Window.partitionBy("partition_index"))
+    named = log_records.select("producer_id", "producer_epoch", "error", begins.alias("begins"))
+    lowest = F.min(F.when(F.col("begins") > 0, F.col("producer_epoch")).otherwise(-1))
+    return (
+        named.filter(F.col("producer_id").isNotNull() & F.col("error").isNull())
+        .groupBy("producer_id")
+        .agg(lowest.alias("marker_epoch"))
     )

@@ -76,11 +76,15 @@ def _kept(
         decisions=with_what_is_replicated(made, partition_info),
         epochs=epoch_histories(whole, partition_info),
     )
+    not_plain = tables["decisions"]
+    if folded.rows and folded.keys is not None:
+        others = decisions(placed).unionByName(_named(_not_plain(folded, folded.keys)))
+        not_plain = with_what_is_replicated(others, partition_info)
     return CoordinatorLog(
         placed,
         folded.unevaluated,
         tables["decisions"],
-        tables["decisions"],
+        not_plain,
         lambda producers: tables["decisions"].join(producers, on="producer_id", how="left_semi"),
         lambda _: tables["epochs"],
     )

@@ -14,11 +14,13 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from schemas.log_row import DECISION, REGULAR_TXN
 from udfs.arrow.blocks import block_rows, epoch_keys, pack_block
 from udfs.arrow.plain_epochs import (
+    ROW,
+    TOLD_FROM,
     Listed,
+    bare_parts,
     decided_parts,
     marked_parts,
     match_parts,
-    parts_of_rows,
 )
 
 TOLERANCE_MS = 60_000
@@ -37,6 +39,9 @@ MARKER_OF_7: dict[str, Any] = {
     "marker_offset": 31, "marker_timestamp": 1_020, "coordinator_epoch": 3, "first_offset": 30,
 }  # fmt: skip
 Rows = list[dict[str, Any]]
+Epochs = list[tuple[int, int]]
+# Of each producer here the coordinator's log tells from its beginning on.
+ALL_TOLD: Epochs = [(producer_id, -1) for producer_id in (0, 1, 2, 7, 8, 9)]
 
 
 def _blocks(index: int, rows: Rows, schema: Any) -> Iterator[pa.RecordBatch]:
@@ -49,18 +54,21 @@ def _blocks(index: int, rows: Rows, schema: Any) -> Iterator[pa.RecordBatch]:
 def matched(
     decisions: Rows,
     markers: dict[int, Rows],
-    rows: list[tuple[int, int]] = [],  # noqa: B006
+    rows: Epochs | None = None,
+    told_from: Epochs = ALL_TOLD,
     buckets: int = 1,
 ) -> dict[str, Any]:
-    """Sums of all buckets. `markers`: by partition_index; `rows`: producer ids and epochs."""
+    """Sums of all buckets. `markers`: by partition_index; the others: producer ids and epochs."""
     parts = [*decided_parts(LISTED, buckets)(_blocks(COORDINATOR, decisions, DECISION))]
     for index, some in markers.items():
         parts += marked_parts(buckets)(_blocks(index, some, REGULAR_TXN))
-    if rows:
-        ids, epochs = zip(*rows, strict=True)
-        columns = [pa.array(ids, pa.int64()), pa.array(epochs, pa.int32())]
+    for what, epochs in ((ROW, rows or []), (TOLD_FROM, told_from)):
+        columns = [
+            pa.array([producer_id for producer_id, _ in epochs], pa.int64()),
+            pa.array([epoch for _, epoch in epochs], pa.int32()),
+        ]
         batch = pa.record_batch(columns, ["producer_id", "marker_epoch"])
-        parts += parts_of_rows(buckets)(iter([batch]))
+        parts += bare_parts(what, buckets)(iter([batch]))
     by_bucket = defaultdict(list)
     for part in parts:
         by_bucket[part.column("bucket")[0].as_py()].append(part)
@@ -179,6 +187,31 @@ def test_the_first_completed_one_is_told_for_both_ways_in_which_clocks_may_be_ap
     assert told == {True: 22, False: 21}
 
 
+def test_markers_below_all_that_the_coordinators_log_tells_are_no_rows() -> None:
+    found = matched([], {4: [MARKER_OF_7]}, told_from=[(7, 3)])
+    assert (found["plain"], found["others"], found["keys"]) == (1, 0, set())
+    assert found["firsts"] == []
+    told = matched([], {4: [MARKER_OF_7]}, told_from=[(7, 2)])
+    assert (told["plain"], told["keys"]) == (0, {key(7, 2)})
+
+
+def test_such_markers_of_an_outcome_are_one_row_a_partition() -> None:
+    """Under version 0 and 1 an epoch is that of many transactions."""
+    abort = MARKER_OF_7 | {"marker_commit": False}
+    some = {4: [MARKER_OF_7, MARKER_OF_7, abort], 5: [abort]}
+    assert matched([], some, told_from=[(7, 3)])["plain"] == 3
+
+
+def test_such_an_epoch_stays_rows_where_one_is_a_row_already() -> None:
+    found = matched([], {4: [MARKER_OF_7]}, rows=[(7, 2)], told_from=[(7, 3)])
+    assert (found["plain"], found["others"], found["keys"]) == (0, 1, {key(7, 2)})
+
+
+def test_nobody_asks_for_a_producer_that_the_coordinators_log_does_not_name() -> None:
+    found = matched([], {4: [MARKER_OF_7]}, rows=[(7, 2)], told_from=[(8, -1)])
+    assert (found["plain"], found["others"], found["keys"]) == (0, 0, set())
+
+
 FEW = st.integers(0, 2)
 DECIDED = st.builds(
     lambda producer, epoch, commit, lists, at, version_2: DECISION_OF_7
@@ -210,7 +243,7 @@ MARKED = st.builds(
     st.dictionaries(st.sampled_from((4, 5, 6)), st.lists(MARKED, max_size=3)),
     st.integers(1, 3),
 )
-def test_only_epochs_of_pairs_in_order_are_plain(
+def test_only_epochs_of_pairs_in_order_are_plain_where_all_is_told(
     decisions: Rows, markers: dict[int, Rows], buckets: int
 ) -> None:
     """The rule once more, a pair at a time."""

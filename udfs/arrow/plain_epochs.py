@@ -5,6 +5,10 @@ log nearly every decision has one marker in each partition that it lists, and no
 marker has its epoch. The blocks of both are in different files. What matters of them is brought
 together by producer id, a bucket of producers at a time; only epochs that are not plain become
 rows (`jobs.verify.contexts.decided.matching` has the same rules for those).
+
+Nor do markers whose decision was never in the copy of the coordinator's log: of an epoch below all
+that the log, whose beginning is gone, has of the producer. And of a producer that the log does not
+name nobody asks.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,13 +26,14 @@ from udfs.rules.attribution import ANY_LEADER_EPOCH, marked_in_order, raised
 from udfs.rules.clock import ADJUSTED_MS, BEYOND_CLOCKS_MS
 from udfs.wire.batches.batch_headers import Bools, Int64s
 
-# What a part is: a decision and a partition that it lists, a marker, or either of a row.
-DECIDED, MARKED, ROW = 0, 1, 2
+# What a part is: a decision and a partition that it lists, a marker, or either of a row; or from
+# which epoch on the coordinator's log tells of the producer.
+DECIDED, MARKED, ROW, TOLD_FROM = 0, 1, 2, 3
 PART = table(
     long("producer_id", "producer id"),
-    integer("marker_epoch", "producer epoch of the marker, or of the Prepare record"),
-    integer("partition_index", "where the marker is, or belongs; -1 in a ROW"),
-    integer("what", "DECIDED, MARKED or ROW"),
+    integer("marker_epoch", "producer epoch of the marker, or of the record of the coordinator"),
+    integer("partition_index", "where the marker is, or belongs; -1 for none"),
+    integer("what", "DECIDED, MARKED, ROW or TOLD_FROM"),
     boolean("plain", "whether it may be one of a plain pair, by itself"),
     boolean("commit", "true for COMMIT, false for ABORT"),
     long("timestamp", "of the marker or of the Prepare record, ms, broker clock"),
@@ -47,7 +52,7 @@ FIRST_ENDED = table(
     long("marker_offset", "offset of that marker"),
 )
 MATCHED = table(
-    long("plain", "markers of plain epochs"),
+    long("plain", "rows that the markers of plain epochs would have been"),
     long("others", "decisions and markers in blocks, of other epochs"),
     binary("keys", "`blocks.epoch_keys` of epochs that are not plain, in ascending order"),
     binary("first_ended", "Arrow stream of FIRST_ENDED rows; null for none"),
@@ -108,15 +113,15 @@ def marked_parts(buckets: int) -> Unpack:
     return unpack
 
 
-def parts_of_rows(buckets: int) -> Unpack:
-    """The same over producer_id and marker_epoch of decisions and markers that are rows already."""
+def bare_parts(what: int, buckets: int) -> Unpack:
+    """The same over producer_id and marker_epoch: of ROW decisions and markers, or of TOLD_FROM."""
 
     def unpack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             none, no = np.zeros(batch.num_rows, np.int64), np.zeros(batch.num_rows, np.bool_)
             known = _Parts(
                 _numbers(batch, "producer_id"), _numbers(batch, "marker_epoch"), none - 1,
-                none + ROW, no, no, none, none, none, none - 1, none, none,
+                none + what, no, no, none, none, none, none - 1, none, none,
             )  # fmt: skip
             yield from _in_buckets(known, buckets)
 
@@ -235,10 +240,10 @@ def _in_buckets(parts: _Parts, buckets: int) -> Iterator[pa.RecordBatch]:
 def _matched(table: pa.Table, tolerance_ms: int) -> dict[str, object]:
     """A row of MATCHED: see `match_parts`."""
     columns = [table.column(name).to_numpy() for name in PARTS.names]
-    parts = _Parts(*columns)
-    parts = parts.at(
-        np.lexsort((parts.what, parts.partition_index, parts.marker_epoch, parts.producer_id))
-    )
+    everything = _Parts(*columns)
+    parts = _named(everything)
+    if not parts.what.size:
+        return {"plain": 0, "others": 0, "keys": b"", "first_ended": None}
     of_epoch = _begins(parts.producer_id, parts.marker_epoch)
     at = np.flatnonzero(of_epoch | _begins(parts.partition_index))
     size = np.diff(np.append(at, parts.what.size))
@@ -247,19 +252,43 @@ def _matched(table: pa.Table, tolerance_ms: int) -> dict[str, object]:
     decided, marked = parts.at(at[pair]), parts.at(at[pair] + 1)
     plain[pair] = _is_plain(decided, marked)
     first = np.flatnonzero(of_epoch[at])
-    whole = np.logical_and.reduceat(plain, first)
     number = np.diff(np.append(first, at.size))
-    of_plain = np.repeat(whole, number)
+    whole = np.logical_and.reduceat(plain, first)
+    untold = np.logical_and.reduceat(_is_untold(parts, everything), at[first])
+    of_plain = np.repeat(whole | untold, number)
     of_others = np.repeat(~of_plain, size)
     others = parts.at(of_others)
     keys = np.unique(epoch_keys(pa.array(others.producer_id), pa.array(others.marker_epoch)))
-    pairs = of_plain[pair]
+    pairs = np.repeat(whole, number)[pair]
+    # Under version 0 and 1 markers of an epoch and outcome are one row.
+    outcomes = np.logical_or.reduceat(parts.commit, at).astype(np.int64)
+    outcomes += np.logical_or.reduceat(~parts.commit, at)
     return {
-        "plain": int(of_plain.sum()),
+        "plain": int(np.where(np.repeat(whole, number), 1, outcomes)[of_plain].sum()),
         "others": int((others.what != ROW).sum()),
         "keys": keys.tobytes(),
         "first_ended": _first_ended(decided.at(pairs), marked.at(pairs), tolerance_ms),
     }
+
+
+def _named(parts: _Parts) -> _Parts:
+    """Those of producers that the coordinator's log names, in order; without those of TOLD_FROM."""
+    told = parts.producer_id[parts.what == TOLD_FROM]
+    some = np.flatnonzero((parts.what != TOLD_FROM) & np.isin(parts.producer_id, told))
+    own = parts.at(some)
+    return own.at(np.lexsort((own.what, own.partition_index, own.marker_epoch, own.producer_id)))
+
+
+def _is_untold(parts: _Parts, everything: _Parts) -> Bools:
+    """Whether each part is a marker of an epoch that the coordinator's log does not tell of.
+
+    `everything`: has a part TOLD_FROM of each producer.
+    """
+    told = everything.at(everything.what == TOLD_FROM)
+    told = told.at(np.argsort(told.producer_id))
+    told_from = told.marker_epoch[np.searchsorted(told.producer_id, parts.producer_id)]
+    untold: Bools = (parts.what == MARKED) & (parts.marker_epoch < told_from)
+    return untold
 
 
 def _begins(*columns: Int64s) -> Bools:
