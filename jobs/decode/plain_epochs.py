@@ -33,7 +33,7 @@ KEY_BYTES = 8
 
 
 def plain_epochs(decoded: Decoded, dump: Dump, tolerance_ms: int) -> PlainEpochs | None:
-    """Which epochs are plain; None where it does not pay to ask, or most of them are not.
+    """Which epochs are plain; None where it does not pay to ask, or very many are not.
 
     `tolerance_ms`: by how much clocks of brokers may be apart.
     """
@@ -53,7 +53,7 @@ def plain_epochs(decoded: Decoded, dump: Dump, tolerance_ms: int) -> PlainEpochs
         *[F.sum(one).alias(one) for one in ("plain", "others")],
         F.sum(F.length("keys")).alias("size"),
     ).collect()[0]
-    if not totals.plain or totals.size > MOST_CHOSEN * KEY_BYTES:
+    if totals.size > MOST_CHOSEN * KEY_BYTES:
         return None
     keys = [np.frombuffer(row.keys, np.uint64) for row in matched.select("keys").collect()]
     blocks = matched.select("first_ended").filter(F.col("first_ended").isNotNull())
