@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from udfs.rules.clock import BEYOND_CLOCKS_MS
@@ -22,6 +22,7 @@ COLUMNS = (
     "data_epoch",
     "first_offset",
     "last_offset",
+    "first_timestamp",
 )
 
 
@@ -30,7 +31,8 @@ class Markers:
     """Frames of COLUMNS; one row is a marker.
 
     data_epoch: the highest producer epoch of the data, null for none, and where the marker need not
-    be that of the data in front of it. marker_timestamp: cut at BEYOND_CLOCKS_MS on both sides.
+    be that of the data in front of it. first_timestamp: the largest of the first batch of the data.
+    Both moments (ms) are cut at BEYOND_CLOCKS_MS on both sides.
 
     `rows`: those that were not folded away, the last one of each partition among them; `every`: all
     of the dump; `not_plain`: those of epochs that are not plain (`jobs.model.plain_epochs`).
@@ -47,11 +49,15 @@ class Markers:
 
 def as_markers(transactions: DataFrame) -> DataFrame:
     """Frames of COLUMNS of rows of `jobs.model.transactions.all_transactions` that have ended."""
-    moment = F.least(F.col("marker_timestamp"), F.lit(BEYOND_CLOCKS_MS))
     return transactions.withColumns(
         {
             "data_epoch": F.col("highest_epoch"),
             "file_index": F.col("marker_file_index"),
-            "marker_timestamp": F.greatest(moment, F.lit(-BEYOND_CLOCKS_MS)),
+            **{name: _cut(name) for name in ("marker_timestamp", "first_timestamp")},
         }
     ).select(*COLUMNS)
+
+
+def _cut(moment: str) -> Column:
+    below = F.when(F.col(moment).isNotNull(), F.least(F.col(moment), F.lit(BEYOND_CLOCKS_MS)))
+    return F.when(below.isNotNull(), F.greatest(below, F.lit(-BEYOND_CLOCKS_MS)))

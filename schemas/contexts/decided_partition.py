@@ -25,9 +25,9 @@ COLUMNS = """
     replaces_decided boolean, format_refused boolean, committed_undecided_instead boolean,
     wrong_offset bigint, wrong_first bigint, wrong_last bigint, misfit_epoch int, from_epoch
     int, to_epoch int, torn_length int, torn_epoch int, against_length int, lacking_length int,
-    lacking_complete bigint, early_offset bigint, early_first bigint, misfit_offset bigint,
-    misfit_first bigint, marker_position bigint, record_position bigint, unraised_position
-    bigint, wrong_position bigint, stale_position bigint, decided_position bigint,
+    lacking_complete bigint, counted_complete bigint, early_offset bigint, early_first bigint,
+    misfit_offset bigint, misfit_first bigint, marker_position bigint, record_position bigint,
+    unraised_position bigint, wrong_position bigint, stale_position bigint, decided_position bigint,
     unexpected_position bigint, torn_position bigint, lacking_position bigint, early_position
     bigint, misfit_position bigint, contradicting_position bigint, against_position bigint,
     marker_file string, record_file string, unraised_file string, wrong_file string, stale_file

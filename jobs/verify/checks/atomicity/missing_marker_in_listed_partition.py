@@ -20,9 +20,12 @@ Before transaction.version 2 data of one epoch may belong to a later transaction
 if no later transaction was begun. The finding is inconclusive if one may be among records of the
 coordinator's log that are lost or compacted away, or if the data came so late that the marker may
 have gone with the head of the log. There decisions and markers are also counted: each of several
-transactions with one epoch has its own marker, from its Prepare to its Complete record. If a
-broker's clock was set back, a timestamp of the repeated period may mean two moments. The check then
-uses the widest possible interval; what only the timestamps as they are written show is
+transactions with one epoch has its own marker, from its Prepare to its Complete record. Which of
+them has none, and where it would stand, follows from the order of both logs: markers of one id in
+one partition stand in the order of its decisions. The most probable place is reported.
+
+If a broker's clock was set back, a timestamp of the repeated period may mean two moments. The check
+then uses the widest possible interval; what only the timestamps as they are written show is
 inconclusive. A finding is also inconclusive if a Complete record is lost, unless markers of the
 neighbouring decisions show that the clocks agree.
 
@@ -90,7 +93,7 @@ CHECK = Check(
         ),
         inconclusive(
             UNSTABLE_TAIL,
-            lambda: ~is_replicated(F.col("lacking_complete"), F.col("coordinator_stable_below")),
+            lambda: ~is_replicated(F.col("counted_complete"), F.col("coordinator_stable_below")),
         ),
         inconclusive(
             MISSING_RANGE,

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from jobs.model.set_back_clocks import came_twice
 from jobs.verify.contexts.decided.early_markers import of_markers
 from jobs.verify.contexts.decided.events import OF_EPOCH, events, runs_from
+from jobs.verify.contexts.decided.gaps import with_gaps
 from jobs.verify.contexts.decided.matching import (
     KEY,
     at_other_moments,
@@ -53,8 +54,8 @@ def with_counts(
     short_* (place, length, complete, start): the first decision that has no marker of its own,
     complete being an offset and start ms; short_prepared, short_completed: between these moments,
     ms, one of the decisions that are counted up to this one has none;
-    short_next: the marker that comes next; short_behind: offset of the one before. short_as_read:
-    nothing proves it but moments as they were read, though a clock was set back.
+    short_next, short_behind, short_told: see `with_gaps`. short_as_read: nothing proves it but
+    moments as they were read, though a clock was set back.
     opposing, of the decisions of the row: the first marker of the other outcome that lies where a
     decision has none of its own, and at no moment of its own outcome (`_opposing`); premature: the
     first COMMIT marker where an abort was decided, before any COMMIT of the epoch was decided here.
@@ -74,25 +75,29 @@ def with_counts(
     beside = F.col("beside")
     wanted = shown | beside | has_too_many() | changes_coordinator()
     keys = _keys(rows.filter(wanted), shown, tolerance)
-    numbered = counted(events(keys, decided, markers, tolerance))
-    found = of_markers(numbered).join(of_decisions(numbered, tolerance), on=KEY, how="full")
+    all_events = events(keys, decided, markers, tolerance)
+    numbered = counted(all_events)
+    short = of_decisions(numbered, tolerance)
+    found = of_markers(numbered).join(short, on=KEY, how="full")
     # A row gets only what it was counted for: the other outcome of its epoch may be regular. Where
     # it has no marker, its number proves nothing further, but the next marker is of use.
     marked = F.col("markers").isNotNull()
     asked = {
         "short_next": lacks_markers() | misplaced | beside,
+        "short_behind": lacks_markers() | misplaced | beside,
         "short": (lacks_markers() & marked) | misplaced | beside,
         "opposing": misplaced | beside,
         "premature": misplaced,
         "odd": changes_coordinator(),
         "stale": has_too_many() | F.col("prepares").isNull(),
     }
-    joined = rows.join(found, on=KEY, how="left").withColumns(_surplus())
+    with_found = rows.join(found, on=KEY, how="left").withColumns(_surplus())
+    joined = with_gaps(with_found, all_events, short)
     return joined.withColumns(
         {
             name: F.when(next(asked[one] for one in asked if name.startswith(one)), F.col(name))
-            for name in found.columns
-            if name.startswith(tuple(asked))
+            for name in joined.columns
+            if name.startswith(tuple(asked)) and name not in rows.columns
         }
     ).drop("beside")
 
@@ -120,6 +125,7 @@ def _keys(rows: DataFrame, shown: Column, tolerance: Column) -> DataFrame:
             F.first("alone_in_cluster").alias("alone_in_cluster"),
             F.max(too_many).alias("too_many"),
             F.max(runs_from()).alias("runs_from"),
+            F.max(F.col("open_run").isNotNull() & runs_from().isNull()).alias("is_open"),
         )
         .withColumns({"kept_apart": kept_apart(tolerance), "misleading": misleading(tolerance)})
     )

@@ -52,7 +52,7 @@ def _decision_events(keys: DataFrame, decided: DataFrame, tolerance: Column) -> 
     """ALLOWED to LATEST of each decision.
 
     own: the markers of the decision have the epoch of the key; due, due_as_read: see `is_due`;
-    surely_from, surely_to: see `sure_moments`.
+    surely_from, surely_to: see `sure_moments`; is_open: of the key.
     """
     prepared, completed = F.col("prepare_timestamp"), F.col("complete_timestamp")
     lower, higher = outer_moments(prepared, completed)
@@ -105,7 +105,7 @@ def _decision_events(keys: DataFrame, decided: DataFrame, tolerance: Column) -> 
         .filter(own | (F.col("data_epoch") == F.col("marker_epoch")))
         .select(*OF_EPOCH, "commit", F.col("prepare_offset").alias("at"), own.alias("own"),
                 due.alias("due"), due_as_read.alias("due_as_read"),
-                of_decision.alias("decision"), "set_backs",
+                of_decision.alias("decision"), "set_backs", "is_open",
                 *[_of_outcome(name).alias(name) for name in ("shown", "lacking", "fewer")],
                 F.explode(moments).alias("moment"))
         .select("*", "moment.*")

@@ -211,7 +211,8 @@ def _located(rows: DataFrame, markers: DataFrame, files: DataFrame) -> DataFrame
         F.coalesce("opposed.decided_length", "decided_length").alias("against_length"),
         F.coalesce("short_place", "record_place").alias("lacking_place"),
         F.coalesce("short_length", "record_length").alias("lacking_length"),
-        F.coalesce("short_complete", "complete_offset").alias("lacking_complete"),
+        F.coalesce("short_told", "complete_offset").alias("lacking_complete"),
+        F.coalesce("short_complete", "complete_offset").alias("counted_complete"),
         # What a marker ended is not what waits for one.
         F.coalesce("open_run", "data_run").alias("lacking_run"),
     )
@@ -257,7 +258,7 @@ def _enriched(located: DataFrame, ages: Ages) -> DataFrame:
     next_first = F.coalesce("short_next.first", "short_next.offset")
     # No marker comes next: its data lie open, if they are there. Else all of it is lost behind the
     # marker before.
-    left_open = F.when(F.col("short_place").isNotNull(), F.col("open_run.first_offset"))
+    left_open = F.col("open_run.first_offset")
     lost_behind = F.when(~short & left_open.isNull(), F.col("short_behind"))
     return located.select(
         "*",
@@ -304,11 +305,16 @@ def _enriched(located: DataFrame, ages: Ages) -> DataFrame:
 def _with_shown(rows: DataFrame) -> DataFrame:
     """Adds the batch that shows where a marker is missing; the Prepare record, where all is lost.
 
-    shown_*: file, position, length.
+    shown_*: file, position, length. Where the outcome has no marker, that of the other outcome
+    which took the data.
     """
     names = {"file": "file", "position": "byte_position", "length": "byte_length"}
+    taken = F.col("markers").isNull() & F.col("short_next").isNotNull()
+    rows = rows.withColumn("short_next_length", F.col("short_next.length"))
     shown = {
-        f"shown_{name}": F.when(F.col("all_lost"), F.col(f"lacking_{name}")).otherwise(F.col(one))
+        f"shown_{name}": F.when(F.col("all_lost"), F.col(f"lacking_{name}"))
+        .when(taken, F.col(f"short_next_{name}"))
+        .otherwise(F.col(one))
         for name, one in names.items()
     }
     return rows.withColumns(shown).drop("all_lost")

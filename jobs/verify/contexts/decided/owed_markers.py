@@ -5,7 +5,7 @@ from pyspark.sql import functions as F
 
 from jobs.model.set_back_clocks import came_twice_within
 from jobs.verify.contexts.decided.early_markers import against
-from jobs.verify.contexts.decided.events import CLOSES, EARLIEST, LATEST, OF_EPOCH, OPENS, PREPARED
+from jobs.verify.contexts.decided.events import CLOSES, EARLIEST, LATEST, OF_EPOCH, OPENS
 from jobs.verify.contexts.decided.matching import (
     KEY,
 )
@@ -109,14 +109,20 @@ def _with_lacks(due: DataFrame) -> DataFrame:
     )
     room = attribution.room_before(F.col("least_before"), F.col("number"))
     # What is counted begins with the decision that has most room before it.
-    most = F.max(F.struct(room.alias("room"), "number", "prepared")).over(so_far)
+    of_most = F.struct(room.alias("room"), "number", "prepared", "at", "least_before")
+    most = F.max(of_most).over(so_far)
     with_room = numbered.withColumn("most", most).withColumns(
         {"room": F.col("most.room"), "prepared": F.col("most.prepared")}
     )
     lacks = attribution.lacks_marker(F.col("most_until"), F.col("number"), F.col("room"))
     # What the count lacks further on may be what an earlier decision lacks, which nothing tells.
-    alone = F.col("shown") | (F.col("until") == F.col("before"))
-    return with_room.withColumn("lacks", surely(lacks & alone))
+    unmarked = F.col("until") == F.col("before")
+    alone = F.col("shown") | unmarked
+    # That one itself, where no marker lies at its moments; else one of those counted up to it.
+    begin = F.when(unmarked, F.struct("at", "before")).otherwise(
+        F.struct("most.at", F.col("most.least_before").alias("before"))
+    )
+    return with_room.withColumns({"lacks": surely(lacks & alone), "begin": begin})
 
 
 def of_decisions(counted: DataFrame, tolerance: Column) -> DataFrame:
@@ -124,7 +130,8 @@ def of_decisions(counted: DataFrame, tolerance: Column) -> DataFrame:
 
     In a row that neither the number of its markers nor their moments accuse, only one that is told
     (`_with_surroundings`). One that moments show as they were read (short_as_read) only where
-    there is no other.
+    there is no other. One of the decisions from short_first to short_last (offsets) has no marker,
+    and short_before markers of the outcome are in front of all of theirs.
     """
 
     def at_event(kind: int, value: str) -> Column:
@@ -144,8 +151,6 @@ def of_decisions(counted: DataFrame, tolerance: Column) -> DataFrame:
             at_event(OPENS, "time").alias("opened"),
             at_event(CLOSES, "time").alias("closed"),
             at_event(CLOSES, "foreign").alias("foreign"),
-            at_event(PREPARED, "next_marker").alias("next_marker"),
-            at_event(PREPARED, "behind").alias("behind"),
             F.max("decision").alias("decision"),
             *[F.max(name).alias(name) for name in OF_OWED],
             F.first("set_backs").alias("set_backs"),
@@ -153,7 +158,7 @@ def of_decisions(counted: DataFrame, tolerance: Column) -> DataFrame:
     )
     lacking = _with_lacks(_with_readings(_with_surroundings(owed, tolerance)))
     names = (
-        "as_read", "at", "decision", "next_marker", "prepared", "completed", "opposing", "behind",
+        "as_read", "at", "decision", "prepared", "completed", "opposing", "begin",
     )  # fmt: skip
     short = F.min(F.struct(*names)).alias("short")
     first = lacking.filter("told and lacks").groupBy(*KEY).agg(short)
@@ -165,9 +170,9 @@ def of_decisions(counted: DataFrame, tolerance: Column) -> DataFrame:
         F.col("short.decision.start").alias("short_start"),
         F.col("short.prepared").alias("short_prepared"),
         F.col("short.completed").alias("short_completed"),
-        F.col("short.next_marker").alias("short_next"),
-        F.col("short.behind").alias("short_behind"),
-        F.col("short.next_marker.place").alias("short_next_place"),
+        F.col("short.at").alias("short_last"),
+        F.col("short.begin.at").alias("short_first"),
+        F.col("short.begin.before").alias("short_before"),
         F.col("short.opposing").alias("opposing"),
         F.col("short.as_read").alias("short_as_read"),
     )

@@ -19,13 +19,18 @@ def place_number(file_index: str, position: str) -> Column:
 
 
 def marker_told() -> Column:
-    """What is told of a marker: offset, place, first and last of its data, coordinator epoch."""
+    """What is told of a marker: offset, place, length, first and last of its data, epoch.
+
+    epoch: of its coordinator; began: timestamp of the first batch of the data, ms.
+    """
     return F.struct(
         F.col("marker_offset").alias("offset"),
         place_number("file_index", "marker_position").alias("place"),
+        F.col("marker_length").alias("length"),
         F.col("first_offset").alias("first"),
         F.col("last_offset").alias("last"),
         F.col("coordinator_epoch").alias("epoch"),
+        F.col("first_timestamp").alias("began"),
     )
 
 

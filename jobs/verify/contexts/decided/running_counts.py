@@ -1,4 +1,4 @@
-"""How many decisions and markers there are up to each event of an epoch, and what comes next."""
+"""How many decisions and markers there are up to each event of an epoch."""
 
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
@@ -9,13 +9,13 @@ from udfs.rules.logic import surely
 
 
 def counted(events: DataFrame) -> DataFrame:
-    """Adds the counts up to each event, and what comes next.
+    """Adds the counts up to each event, and what is decided next.
 
     allowed_left, outcome_left, decided_left: decisions less markers that ended data; of both
     outcomes, and of the outcome of the event, a decision counting from ALLOWED on; and of that
     outcome, from PREPARED on. commits_before: COMMIT decisions, from ALLOWED on. next_commit,
     later_commit: whether the next decision commits, and the next one that is surely later.
-    away_from_commits: no COMMIT decision may have its marker then. behind: offset of the last one.
+    away_from_commits: no COMMIT decision may have its marker then.
     markers_so_far: markers of the outcome of the event; any_so_far, all_markers: of both, and all
     of the epoch. undated, misled: a clock came twice to the moment of one of these; and by so much
     that no number up to a moment shows anything.
@@ -62,8 +62,6 @@ def counted(events: DataFrame) -> DataFrame:
         surely(F.max("misled").over(epoch)).alias("all_misled"),
         _next(F.when(F.col("kind") == PREPARED, commit), following).alias("next_commit"),
         _next(F.when(allowed, commit), following).alias("later_commit"),
-        _next(F.when(is_marker, F.col("marker")), following).alias("next_marker"),
-        F.last(F.when(is_marker, F.col("at")), ignorenulls=True).over(so_far).alias("behind"),
         _next(F.when(F.col("kind") == CLOSES, F.col("decision.from_leader")), following).alias(
             "from_leader"
         ),

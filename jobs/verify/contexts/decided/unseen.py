@@ -22,8 +22,8 @@ from udfs.rules.logic import surely
 
 # What a row lacks, as `with_counts` tells it of decisions that are complete.
 OF_SHORT = (
-    "place", "length", "complete", "start", "prepared", "completed", "next", "next_place",
-    "as_read",
+    "place", "length", "complete", "told", "start", "prepared", "completed", "next", "next_place",
+    "behind", "as_read",
 )  # fmt: skip
 OF_DECISION = (
     "record_file_index", "record_position", "record_length", "complete_offset", "start_ms",
@@ -156,11 +156,13 @@ def _unmarked(asked: DataFrame) -> DataFrame:
         place_number("record_file_index", "record_position").alias("place"),
         F.col("record_length").alias("length"),
         F.col("complete_offset").alias("complete"),
+        F.col("complete_offset").alias("told"),
         F.col("start_ms").alias("start"),
         F.col("prepare_timestamp").alias("prepared"),
         F.col("complete_timestamp").alias("completed"),
         "next",
         F.col("next.place").alias("next_place"),
+        F.lit(None).cast("long").alias("behind"),
         ((F.col("marked") > 0) & ~_clocks_agree()).alias("as_read"),
     )
     # The checks of open transactions tell what nothing ends, unless the id runs one there: then
