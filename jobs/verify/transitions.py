@@ -18,7 +18,6 @@ from schemas.coordinator_states import (
     COMPLETE_COMMIT,
     IN_TRANSACTION,
     NO_STATE,
-    ONGOING,
     TWO_PHASE_COMMIT_TIMEOUT,
 )
 from udfs.rules import coordinator_step as rules

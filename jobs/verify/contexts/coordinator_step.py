@@ -179,14 +179,15 @@ def coordinator_step_context(
     (udfs/wire/coordinator/txn_log_chain.py).
 
     `state`: the status byte, -1 for a tombstone. `client_transaction_version`: of a commit of value
-    version 0 also what it shows (`udfs.rules.coordinator_step.shown_version`). `previous`, `earlier`: structs of the record
-    before and the one before that, null for none. `adjacent`: no record of the partition is
-    missing or undecodable between `previous` and this one (docs/kafka-rules.md). `first_of_log`:
-    nothing is between offset 0 and this record, and it is the first of its id. `newest`: the last
-    record of its id; `lost_behind`: later ones may be lost. `new_tag`: it has an unknown tag that
-    no record of the partition before it has. `latest_timestamp`: the newest one up to the record.
-    `alive_ms`: how long the partition was written up to the record, where a pause counts as one
-    minute at most. A record that cannot be decoded has `error`.
+    version 0 also what it shows (`udfs.rules.coordinator_step.shown_version`). `previous`,
+    `earlier`: structs of the record before and the one before that, null for none. `adjacent`: no
+    record of the partition is missing or undecodable between `previous` and this one
+    (docs/kafka-rules.md). `first_of_log`: nothing is between offset 0 and this record, and it is
+    the first of its id. `newest`: the last record of its id; `lost_behind`: later ones may be lost.
+    `new_tag`: it has an unknown tag that no record of the partition before it has.
+    `latest_timestamp`: the newest one up to the record. `alive_ms`: how long the partition was
+    written up to the record, where a pause counts as one minute at most. A record that cannot be
+    decoded has `error`.
 
     On irregular rows also `from_older_state`: see `jobs.verify.transitions`. `overdue_ms`: how long
     before the end of the copy its transaction should have been aborted, negative if it need not.
