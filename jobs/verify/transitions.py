@@ -18,7 +18,6 @@ from schemas.coordinator_states import (
     COMPLETE_COMMIT,
     IN_TRANSACTION,
     NO_STATE,
-    ONGOING,
     TWO_PHASE_COMMIT_TIMEOUT,
 )
 from udfs.rules import coordinator_step as rules
@@ -97,15 +96,15 @@ def aborts_nothing_untold() -> Column:
 def failed_raise() -> Column:
     """Whether the record before, near or not, may have raised the epoch without effect.
 
-    Where that is a tombstone, the one before it: the append of that may have failed, too.
+    Where that is a tombstone, the one before it: the append of that may have failed, too. Neither
+    of the two may show that a higher epoch was in effect.
     """
-
-    def of(record: str) -> Column:
-        here, before = _step(), _step(record)
-        answer: Column = may_have_failed_raise(here, before) & ~goes_below(here, before)
-        return answer
-
-    return of("previous") | (_behind_tombstone() & of("earlier"))
+    here, before, earlier = _step(), _step("previous"), _step("earlier")
+    may_have_failed = may_have_failed_raise(here, before) | (
+        _behind_tombstone() & may_have_failed_raise(here, earlier)
+    )
+    answer: Column = may_have_failed & ~goes_below(here, before) & ~goes_below(here, earlier)
+    return answer
 
 
 def _behind_tombstone() -> Column:
@@ -226,9 +225,9 @@ def may_raise_untold() -> Column:
     return answer
 
 
-def adds_failed_fences() -> Column:
+def raised_by_failed_fences() -> Column:
     """Whether it aborts what was running, and fences that failed may have raised the epoch."""
-    answer: Column = (F.col("previous.state") == ONGOING) & rules.adds_failed_fences(_step())
+    answer: Column = rules.raised_by_failed_fences(_step(), _step("previous"))
     return answer
 
 

@@ -3,7 +3,8 @@
 Releases differ in what a fence that failed leaves in memory. Up to 2.4 each try raises the epoch
 (KAFKA-9666), later ones raise it once (`hasFailedEpochFence`). Under transaction.version 2, 4.0.0
 raises it in memory and once more in the record (KAFKA-19367), later releases in the record only.
-Since 2.5 a retry of InitProducerId keeps the epoch (KIP-360). Value version 0, which all releases
+Since 2.5 a retry of InitProducerId keeps the epoch (KIP-360). A second fence may come in before the
+first is marked as failed, and raises the epoch once more. Value version 0, which all releases
 up to 3.9 write, and 4.0 where transaction.version is 0, does not tell the client's version.
 """
 
@@ -84,6 +85,7 @@ class Coordinator:
         self.late = self.chance.choice((0.1, 0.4, 0.7))
         self.lowered = lowered
         self.pids, self.clock, self.fence_failed = count(1), 0, False
+        self.came_in = False
         first = self.chance.choice((0, EXHAUSTED_EPOCH - 2))
         self.memory = Record(EMPTY, next(self.pids), first, version=self._told(0))
         self.log: list[tuple[Record, int]] = [(self.memory, -1)]
@@ -193,7 +195,12 @@ class Coordinator:
             record = self._raised(PREPARE_ABORT, following=-1)
         else:
             record = self._changed(PREPARE_ABORT)
-        self.fence_failed = not self._append(record)
+        failed = not self._append(record)
+        if failed and not self.fence_failed and not self.came_in and self.chance.random() < 0.2:
+            # Once in a transaction another one comes in before this one is marked.
+            self.came_in = True
+            self._fence()
+        self.fence_failed = failed
 
     def _complete(self) -> None:
         now = self.memory
@@ -201,7 +208,7 @@ class Coordinator:
         if now.following >= 0:
             facts |= {"pid": now.following, "epoch": 0}
         self._append(self._changed(now.state + 2, **facts))
-        self.fence_failed = False
+        self.fence_failed = self.came_in = False
 
 
 def steps_of(record: Record, older: Record) -> bool:

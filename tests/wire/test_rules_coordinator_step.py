@@ -27,7 +27,7 @@ from udfs.rules.coordinator_step import (
     Lists,
     Recorded,
     Step,
-    adds_failed_fences,
+    adds_any_fences,
     as_of_version_2,
     began_before,
     begins_elsewhen,
@@ -52,9 +52,12 @@ from udfs.rules.coordinator_step import (
     may_keep_one_past,
     may_share_past,
     most_raise,
+    raised_by_failed_fences,
     replaces_producer,
     shares_epoch,
+    shown_version,
     takes_up,
+    tells_older_version,
     tried_before,
     unless_told,
 )
@@ -409,8 +412,10 @@ def test_a_new_producer_id_comes_at_epoch_0(last: Step, record: Step, replaces: 
         (step(ONGOING), as_of_version_2(step(PREPARE_COMMIT, version=1)), 0),
         # A text does not tell the version.
         (step(ONGOING), step(PREPARE_COMMIT, start=-2), 1),
-        # A fence of 4.0.0 raises it by two, and needs a running transaction.
-        (step(ONGOING, epoch=USED_UP), step(PREPARE_ABORT, epoch=LAST), 2),
+        # A fence of 4.0.0 raises it by two under version 2, and needs a running transaction.
+        (step(ONGOING, epoch=USED_UP), step(PREPARE_ABORT, epoch=LAST, version=2), 2),
+        (step(ONGOING), step(PREPARE_ABORT, epoch=1), 1),
+        (step(ONGOING), step(PREPARE_ABORT, epoch=1, version=-1), 2),
         (step(EMPTY), step(PREPARE_ABORT, version=2), 1),
         (step(PREPARE_COMMIT), step(COMPLETE_COMMIT), 0),
     ],
@@ -450,9 +455,35 @@ def test_an_abort_of_nothing_may_be_of_version_2(last: Step, record: Step, follo
 
 
 def test_failed_fences_add_up_in_value_version_0_alone() -> None:
-    for version, far in ((-1, True), (0, False), (1, False), (2, False)):
-        assert holds(takes_up(step(PREPARE_ABORT, epoch=4, version=version), step(ONGOING))) == far
-        assert holds(takes_up(step(PREPARE_ABORT, epoch=2, version=version), step(ONGOING)))
+    for version, far in ((-1, 9), (0, 2), (1, 2), (2, 3)):
+        for rise in range(1, 10):
+            fence = step(PREPARE_ABORT, epoch=rise, version=version)
+            assert holds(takes_up(fence, step(ONGOING))) == (rise <= far), (version, rise)
+            assert holds(raised_by_failed_fences(fence, step(ONGOING))) == (rise <= far)
+            assert not holds(raised_by_failed_fences(fence, step(EMPTY)))
+
+
+RUNNING = Recorded(ONGOING, 1, 5, -1)
+
+
+@pytest.mark.parametrize(
+    ("record", "running", "version"),
+    [
+        (Recorded(PREPARE_COMMIT, 1, 5, -1), RUNNING, 0),
+        (Recorded(PREPARE_COMMIT, 1, 6, -1), RUNNING, -1),
+        (Recorded(PREPARE_COMMIT, 2, 5, -1), RUNNING, -1),
+        (Recorded(PREPARE_COMMIT, 1, 5, 2), RUNNING, 2),
+        (Recorded(PREPARE_COMMIT, 1, 5, -1), Recorded(*[NO_RECORD] * 4), -1),
+        # By version 2 an abort goes on in the last epoch.
+        (Recorded(PREPARE_ABORT, 1, 5, -1), RUNNING, -1),
+        (Recorded(COMPLETE_COMMIT, 1, 5, -1), RUNNING, -1),
+    ],
+)
+def test_a_commit_in_the_epoch_of_its_transaction_shows_an_older_version(
+    record: Recorded, running: Recorded, version: int
+) -> None:
+    record, running = Recorded(*map(np.array, record)), Recorded(*map(np.array, running))
+    assert int(shown_version(record, running)) == version
 
 
 @pytest.mark.parametrize(
@@ -579,7 +610,8 @@ def test_columns_say_what_arrays_say_of_an_older_version(spark: SparkSession) ->
 @pytest.mark.parametrize(
     ("rule", "absent"),
     [
-        (adds_failed_fences, UNTOLD),
+        (adds_any_fences, UNTOLD),
+        (tells_older_version, {**UNTOLD, "version1": -1}),
         (lambda record: as_of_version_2(record).transaction_version, {}),
         (lambda record: unless_told(record.transaction_version), {}),
     ],
@@ -593,7 +625,13 @@ def test_columns_say_what_arrays_say_of_an_untold_version(
 @pytest.mark.spark
 def test_columns_say_what_arrays_say_of_a_raise(spark: SparkSession) -> None:
     choices = {**OF_TWO_STEPS, "epoch1": [USED_UP, LAST], "epoch2": [USED_UP - 1, USED_UP]}
-    check_in_both_engines(spark, lambda row: most_raise(*steps(row)), choices, UNTOLD)
+    absent = {**UNTOLD, "version1": -1}
+    check_in_both_engines(spark, lambda row: most_raise(*steps(row)), choices, absent)
+    # As a text counts that does not tell it: the raise of a fence of 4.0.0 is not refused.
+    by_version_2 = {**UNTOLD, "version1": 2}
+    check_in_both_engines(
+        spark, lambda row: raised_by_failed_fences(*steps(row)), OF_TWO_STEPS, by_version_2
+    )
 
 
 @pytest.mark.spark
@@ -691,6 +729,12 @@ def test_columns_say_what_arrays_say_of_a_decision(spark: SparkSession) -> None:
         spark,
         lambda row: may_have_raised(recorded(row, 1), recorded(row, 2)),
         choices | {"epoch1": [0, 1]},
+        absent,
+    )
+    check_in_both_engines(
+        spark,
+        lambda row: shown_version(recorded(row, 1), recorded(row, 2)),
+        choices | {"epoch1": [0, 1], "version1": [-1, 0, 2]},
         absent,
     )
     check_in_both_engines(

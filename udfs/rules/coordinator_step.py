@@ -117,6 +117,12 @@ def unless_told(transaction_version: Values) -> Values:
     return chosen(untold, TRANSACTION_VERSION_2, transaction_version)
 
 
+def tells_older_version(record: Step) -> Values:
+    """Whether a record says itself that its client is of transaction.version 0 or 1."""
+    version = record.transaction_version
+    return surely((version >= 0) & (version < TRANSACTION_VERSION_2))
+
+
 def as_of_version_2(record: Step) -> Step:
     """The record, as of version 2 where it does not tell its version."""
     return record._replace(transaction_version=unless_told(record.transaction_version))
@@ -160,26 +166,44 @@ def most_raise(record: Step, last: Step) -> Values:
 
     InitProducerId raises it by one, unless it is used up: then a new producer id is given out
     (`prepareIncrementProducerEpoch` refuses to raise it; all releases). The end of a transaction
-    does under transaction.version 2. A fence does, by two in 4.0.0 (KAFKA-19367), and only where a
-    transaction runs (`prepareFenceProducerEpoch`). An append that failed is no reason for more, as
-    the epoch in memory is that of `last` or a lower one. A fence that failed may be one, and is not
-    counted here: see `adds_failed_fences`.
+    does under transaction.version 2. A fence does, and only where a transaction runs
+    (`prepareFenceProducerEpoch`); in 4.0.0 one of version 2 does so twice, in memory and in the
+    record (KAFKA-19367). An append that failed is no reason for more, as the epoch in memory is
+    that of `last` or a lower one. A fence that failed may be one, and is not counted here: see
+    `raised_by_failed_fences`.
     """
     ends = (record.state == PREPARE_COMMIT) & ~is_of_older_version(record)
     initializes = (record.state == EMPTY) & (last.producer_epoch < EXHAUSTED_EPOCH)
     aborts = record.state == PREPARE_ABORT
     by_one = surely(ends | initializes | aborts)
-    return as_number(by_one) + as_number(surely(aborts & (last.state == ONGOING)))
+    twice = aborts & (last.state == ONGOING) & ~tells_older_version(record)
+    return as_number(by_one) + as_number(surely(twice))
 
 
-def adds_failed_fences(record: Step) -> Values:
-    """Whether a record, behind an Ongoing one, may raise the epoch by more for fences that failed.
+def adds_any_fences(record: Step) -> Values:
+    """Whether a record, behind an Ongoing one, may show any number of fences that failed.
 
-    Up to 2.5 each of them raises the epoch of a running transaction in memory (KAFKA-9666; from 2.6
-    on only the first, `TransactionMetadata.hasFailedEpochFence`). No client knows that epoch, so it
-    shows in a PrepareAbort record alone. Only 4.0 and later write value version 1.
+    Up to 2.5 each of them raises the epoch of a running transaction in memory (KAFKA-9666). No
+    client knows that epoch, so it shows in a PrepareAbort record alone. Only 4.0 and later write
+    value version 1.
     """
     return surely((record.state == PREPARE_ABORT) & (record.transaction_version < 0))
+
+
+def raised_by_failed_fences(record: Step, last: Step) -> Values:
+    """Whether fences that failed explain how far an abort of what was running raises the epoch.
+
+    From 2.6 on only the first one raises it in memory (`TransactionMetadata.hasFailedEpochFence`),
+    and one that comes in just then: the callback of the append takes the pending state back, lets
+    go of the lock, and sets that flag later (`TransactionStateManager.appendTransactionToLog`,
+    `TransactionCoordinator.endTransaction`; 2.6 to 4.3). A second one would have to come in while
+    the first two are both between those lines, and is not counted.
+    """
+    rise = record.producer_epoch - last.producer_epoch
+    fences = (record.state == PREPARE_ABORT) & (last.state == ONGOING)
+    same = record.producer_id == last.producer_id
+    far = adds_any_fences(record) | (rise <= most_raise(record, last) + 1)
+    return surely(fences & same & (rise >= 0) & far)
 
 
 def begins_too_high(record: Step, earlier: Step) -> Values:
@@ -307,6 +331,19 @@ def may_have_raised(prepare: Recorded, before: Recorded) -> Values:
     """
     stays = ends_running(prepare, before) & (before.producer_epoch == prepare.producer_epoch)
     return surely(prepare.transaction_version < 0) & ~surely(stays)
+
+
+def shown_version(record: Recorded, running: Recorded) -> Values:
+    """The client's version that a record tells, or that a commit of value version 0 shows.
+
+    `running`: the newest Ongoing record of its id before it. Its epoch is in effect, and nothing
+    lowers that. So a commit in the same epoch raised none, and is of version 0 or 1: by version 2
+    it is raised, or the request fails where there is no epoch left
+    (`TransactionMetadata.prepareAbortOrCommit`, 4.0 and later; only an abort goes on there).
+    """
+    untold = surely((record.state == PREPARE_COMMIT) & (record.transaction_version < 0))
+    shows = untold & ~may_have_raised(record, running)
+    return chosen(shows, 0, record.transaction_version)
 
 
 def data_epoch(prepare: Recorded, before: Recorded) -> Values:
@@ -439,7 +476,7 @@ def takes_up(record: Step, older: Step) -> Values:
     same = record.producer_id == older.producer_id
     rise = record.producer_epoch - older.producer_epoch
     within = same & (rise >= 0) & (rise <= most_raise(as_of_version_2(record), older))
-    fences = adds_failed_fences(record) & (older.state == ONGOING) & same & (rise >= 0)
+    fences = raised_by_failed_fences(record, older)
     used_up = (older.producer_epoch >= EXHAUSTED_EPOCH) & (record.producer_epoch == 0)
     rotated = (~same & used_up) | (record.producer_id == older.next_producer_id)
     begins = (record.state == NO_STATE) | (older.state == NO_STATE)
@@ -520,8 +557,9 @@ def may_share_past(one: Step, other: Step) -> Values:
         raise_ = second.producer_epoch - first.producer_epoch
         unraised = same & (raise_ == 0)
         aborts = (first.state == PREPARE_ABORT) | (second.state == PREPARE_ABORT)
-        near = is_in(raise_, (-1, 0, 1)) | (aborts & is_in(raise_, (-2, 2)))
-        near |= adds_failed_fences(first) | adds_failed_fences(second)
+        # A fence raises it by two at most, and one that came in between by one more.
+        near = is_in(raise_, (-1, 0, 1)) | (aborts & is_in(raise_, (-3, -2, 2, 3)))
+        near |= adds_any_fences(first) | adds_any_fences(second)
         restarted = second.state == EMPTY
         used_up = first.producer_epoch >= EXHAUSTED_EPOCH
         return surely(

@@ -1,11 +1,12 @@
 """Context `coordinator_step`: one row is a record of a transactional id and the one before it."""
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
 from jobs.model.coordinator_log import CoordinatorLog
 from jobs.model.lost_records import counted, is_only_here, lost_behind
 from jobs.model.state_names import state_name
+from jobs.replay.decisions import recorded
 from jobs.spark.joins import small
 from jobs.spark.kept import KeptFrames
 from jobs.verify.contexts.context import Context, with_paths
@@ -20,11 +21,13 @@ from schemas.coordinator_states import (
     ONGOING,
 )
 from udfs.rules.absence import none_before, none_between
-from udfs.rules.coordinator_step import LOOKED_BACK
+from udfs.rules.coordinator_step import LOOKED_BACK, shown_version
 from udfs.rules.logic import surely
 from udfs.rules.producer_ids import BLOCK_SIZE
 
 COMPLETE = (COMPLETE_COMMIT, COMPLETE_ABORT)
+# What a rule asks of the epoch of a record.
+OF_EPOCH = ("state", "producer_id", "producer_epoch", "client_transaction_version")
 
 
 def _record() -> Column:
@@ -108,8 +111,22 @@ def _enriched(linked: DataFrame, files: DataFrame, ages: Ages) -> DataFrame:
     )
 
 
+def _with_shown_versions(stated: DataFrame, up_to_here: WindowSpec) -> DataFrame:
+    """Records with the client's version as they tell or show it, see `shown_version`.
+
+    `up_to_here`: the records of the id before it.
+    """
+    running = F.when((F.col("state") == ONGOING) & F.col("error").isNull(), F.struct(*OF_EPOCH))
+    version = shown_version(recorded("", "state"), recorded("running.", "state"))
+    return (
+        stated.withColumn("running", F.last(running, ignorenulls=True).over(up_to_here))
+        .withColumn("client_transaction_version", version)
+        .drop("running")
+    )
+
+
 def _stepped(txn_log_records: DataFrame) -> DataFrame:
-    """Records beside earlier ones of their id.
+    """Records beside earlier ones of their id, with the client's version as they show it.
 
     Added: state, new_tag, previous, earlier, newest; newest_complete (of the records before, null
     for none), completes (their number) and since_complete (those after the newest one, in order,
@@ -128,7 +145,7 @@ def _stepped(txn_log_records: DataFrame) -> DataFrame:
     named = F.col("transactional_id").isNotNull() & F.col("error").isNull()
     up_to_here = by_id.rowsBetween(Window.unboundedPreceding, -1)
     complete = F.col("state").isin(*COMPLETE)
-    stepped = stated.select(
+    stepped = _with_shown_versions(stated, up_to_here).select(
         "*",
         F.when(named, F.lag(_record()).over(by_id)).alias("previous"),
         F.when(named, F.lag(_record(), 2).over(by_id)).alias("earlier"),
@@ -161,14 +178,16 @@ def coordinator_step_context(
     Steps that the decoder judged within a split are left out
     (udfs/wire/coordinator/txn_log_chain.py).
 
-    `state`: the status byte, -1 for a tombstone. `previous`, `earlier`: structs of the record
-    before and the one before that, null for none. `adjacent`: no record of the partition is
-    missing or undecodable between `previous` and this one (docs/kafka-rules.md). `first_of_log`:
-    nothing is between offset 0 and this record, and it is the first of its id. `newest`: the last
-    record of its id; `lost_behind`: later ones may be lost. `new_tag`: it has an unknown tag that
-    no record of the partition before it has. `latest_timestamp`: the newest one up to the record.
-    `alive_ms`: how long the partition was written up to the record, where a pause counts as one
-    minute at most. A record that cannot be decoded has `error`.
+    `state`: the status byte, -1 for a tombstone. `client_transaction_version`: of a commit of value
+    version 0 also what it shows (`udfs.rules.coordinator_step.shown_version`). `previous`,
+    `earlier`: structs of the record before and the one before that, null for none. `adjacent`: no
+    record of the partition is missing or undecodable between `previous` and this one
+    (docs/kafka-rules.md). `first_of_log`: nothing is between offset 0 and this record, and it is
+    the first of its id. `newest`: the last record of its id; `lost_behind`: later ones may be lost.
+    `new_tag`: it has an unknown tag that no record of the partition before it has.
+    `latest_timestamp`: the newest one up to the record. `alive_ms`: how long the partition was
+    written up to the record, where a pause counts as one minute at most. A record that cannot be
+    decoded has `error`.
 
     On irregular rows also `from_older_state`: see `jobs.verify.transitions`. `overdue_ms`: how long
     before the end of the copy its transaction should have been aborted, negative if it need not.

@@ -11,8 +11,10 @@ gets a new producer id, and if not, the coordinator still has the epoch in memor
 
 When it is legal: above the high watermark; or the coordinator repeated a transition from its older
 state because one or more appends had failed late. If records between the two are missing, an epoch
-one step higher may come from such an append. Before transaction.version 2 the raised epoch of a
-fence stays in memory even if its append fails, so no later record has a lower one.
+one step higher may come from such an append, unless the two records before show that it was in
+effect: a commit in the epoch of its running transaction raised none. Before transaction.version 2
+the raised epoch of a fence stays in memory even if its append fails, so no later record has a lower
+one.
 
 Evidence: the record and the one before it.
 """

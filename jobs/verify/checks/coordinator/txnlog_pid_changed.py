@@ -11,7 +11,8 @@ fenced, and its open transaction has no owner.
 When it is legal: from epoch 32766 on, an Empty record of InitProducerId assigns a new producer id
 at epoch 0. Under transaction.version 2 a Complete record does, too, which a Prepare record may
 announce; a decision raises the epoch, so that one has 32767. A decision of value version 0 does not
-tell its version: suspect. Ids of two-phase commit may hold two.
+tell its version: suspect, unless it is a commit in the epoch of its running transaction, which
+raised none. Ids of two-phase commit may hold two.
 A return to an earlier producer id of the id is reported by txnlog_pid_regression.
 
 Evidence: the record and the one before it.
