@@ -226,7 +226,18 @@ def epoch_histories(txn_log_records: DataFrame, partition_info: DataFrame) -> Da
     readable = txn_log_records.filter(F.col("error").isNull()).join(
         small(copies.select("partition_index", "stable_below")), on="partition_index"
     )
-    known = F.struct(
+    by_copy = (
+        _by_epoch(readable)
+        .join(small(copies), on="partition_index", how="inner")
+        .join(small(unreadable_of_ids(txn_log_records)), on="transactional_id", how="left")
+        .withColumn("known", F.when(F.col("first.begins") & _is_whole(), _known()))
+    )
+    return _from_all_copies(by_copy)
+
+
+def _known() -> Column:
+    """What the copy of a row of `_by_epoch` knows of the epoch, if all its records are there."""
+    return F.struct(
         "decisions",
         "aborted",
         "to_abort",
@@ -237,12 +248,10 @@ def epoch_histories(txn_log_records: DataFrame, partition_info: DataFrame) -> Da
         F.col("last.here").alias("record"),
         is_replicated(F.col("last.here.offset"), F.col("stable_below")).alias("replicated"),
     )
-    by_copy = (
-        _by_epoch(readable)
-        .join(small(copies), on="partition_index", how="inner")
-        .join(small(unreadable_of_ids(txn_log_records)), on="transactional_id", how="left")
-        .withColumn("known", F.when(F.col("first.begins") & _is_whole(), known))
-    )
+
+
+def _from_all_copies(by_copy: DataFrame) -> DataFrame:
+    """Columns as in `epoch_histories`; rows are those of `_by_epoch` with `known`."""
     said = F.struct("transactional_id", "known", "listed")
     by_epoch = by_copy.groupBy("producer_id", F.col("listed_epoch").alias("producer_epoch")).agg(
         F.max_by(
