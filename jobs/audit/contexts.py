@@ -163,6 +163,7 @@ def _contexts_of_coordinators(made: StageResults) -> list[Context]:
         history=replayed.histories,
         owners=replayed.owners,
         states=replayed.states,
+        transactions=replayed.transactions,
         markers=_markers(made.read.decoded, replayed),
         plain=made.read.decoded.plain,
         regular_of=made.read.decoded.regular_of,

@@ -9,7 +9,7 @@ from typing import Any
 
 from jobs.model import ending
 from jobs.model.ending import LOST_ITS_MARKER, NEVER_LISTED, OWES_A_MARKER, UNENDED
-from jobs.model.found import DECIDED_COMMIT, LATE_OF_ABORT
+from jobs.model.found import ALL_ABORTED
 from schemas.coordinator_states import TWO_PHASE_COMMIT_TIMEOUT
 from udfs.rules.ending import DECIDED
 
@@ -115,11 +115,8 @@ class Situation:
     @property
     def ended_by(self) -> int:
         """What ends the holder: a number of `udfs.rules.ending`."""
-        unmarked = self.proven(MISSING_MARKER)
-        owed = [(row["expected"] or "").startswith(DECIDED_COMMIT) for row in unmarked]
-        epoch = 0 if self.holder is None else self.holder["producer_epoch"]
-        late = any(LATE_OF_ABORT in (row.get("found") or "") for row in self.proven(*UNENDED))
-        return ending.ending_of(self.owner, self.name, epoch, any(owed), bool(owed), late)
+        aborted = any(ALL_ABORTED in (row.get("found") or "") for row in self.proven(*UNENDED))
+        return ending.ending_of(self.owner, self.name, aborted)
 
     @property
     def start(self) -> int:

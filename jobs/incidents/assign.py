@@ -25,14 +25,16 @@ from jobs.incidents.signature import (
     MISSING_MARKER,
 )
 from jobs.model.found import (
+    AFTER_THE_END,
+    ALL_ABORTED,
     DECIDED_COMMIT,
-    ENDED_LATE,
     LACK_THE_VALUE,
     LACK_THEIR_MARKER,
     NO_DATA,
     ONE_LEADER_EPOCH,
 )
 from schemas.violation import FINDING_PLACE
+from udfs.rules.logic import surely
 
 VIOLATION = "violation"
 PLACE = ("broker", "topic", "partition")
@@ -51,7 +53,8 @@ def placed(findings: DataFrame, moments: DataFrame) -> DataFrame:
     """One row a finding and place: `incident` (null: none), kind, label, finding, verdict, at.
 
     decided_commit: of a finding about a decision, whether that was COMMIT; else it says nothing.
-    came_late: COMMIT or ABORT where the data came after that end of their own transaction, else "".
+    came_late: the data came after the end of their own transaction. all_aborted: of open data,
+    whether ABORT is proven to be what was decided about all of them.
     The place is in the columns broker, topic, partition, offset_first and offset_last; `key` has
     the columns of KEY, and `first` is true in one row a finding. `findings`: rows of VIOLATION
     without audit_id, kept; `moments`: see `jobs.incidents.moments`.
@@ -87,7 +90,8 @@ def _rows(findings: DataFrame) -> DataFrame:
         label.alias("label"),
         F.struct(*KEY).alias("key"),
         F.col("expected").startswith(DECIDED_COMMIT).alias("decided_commit"),
-        F.regexp_extract("found", ENDED_LATE, 1).alias("came_late"),
+        surely(F.col("found").contains(AFTER_THE_END)).alias("came_late"),
+        surely(F.col("found").contains(ALL_ABORTED)).alias("all_aborted"),
         "verdict",
         "producer_id",
         "producer_epoch",
@@ -188,7 +192,7 @@ def summed(rows: DataFrame) -> DataFrame:
             F.count_if(first & violated).alias("violations"),
             F.array_union(
                 F.collect_set(F.when(violated, F.col("key.code"))),
-                F.collect_set(F.when(violated & (F.col("came_late") != ""), F.lit(CAME_LATE))),
+                F.collect_set(F.when(violated & F.col("came_late"), F.lit(CAME_LATE))),
             ).alias("codes"),
             F.count_distinct(F.struct(*PLACE)).alias("places"),
             F.slice(F.sort_array(F.collect_set("topic")), 1, MOST_TOPICS).alias("topics"),

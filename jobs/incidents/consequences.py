@@ -11,7 +11,7 @@ from jobs.incidents.known import Known, shaped
 from jobs.incidents.lost import lost
 from jobs.incidents.misdecided import misdecided
 from jobs.incidents.ranges import contiguous
-from jobs.incidents.signature import BLOCKED, DIVERGED, LOST, MISSING_MARKER
+from jobs.incidents.signature import BLOCKED, DIVERGED, LOST
 from jobs.model.ending import NAMES, UNENDED, ending, older_epoch
 from jobs.model.owners import with_coordinator
 from jobs.spark.joins import small
@@ -65,9 +65,7 @@ def _blocked(placed: DataFrame, known: Known, kept: KeptFrames) -> DataFrame:
         .groupBy("s.partition_index", "s.producer_id")
         .agg(
             F.min_by("w.incident", "w.first").alias("incident"),
-            F.max("w.owes_commit").alias("owes_commit"),
-            F.max("w.owes_abort").alias("owes_abort"),
-            F.max("w.late_of_abort").alias("late_of_abort"),
+            F.max("w.all_aborted").alias("all_aborted"),
         )
     )
     hanging = waiting.join(small(mine), on=["partition_index", "producer_id"])
@@ -124,10 +122,9 @@ def _waiting(known: Known) -> DataFrame:
 def _unended(placed: DataFrame) -> DataFrame:
     """Proven findings that data lie open which nothing will end, or not as it was decided.
 
-    Columns: PLACE, producer_id, incident, first and last (offsets), owes_commit and owes_abort (a
-    decision of that outcome lacks its marker), late_of_abort (see `is_decided_abort`).
+    Columns: PLACE, producer_id, incident, first and last (offsets), all_aborted (ABORT is proven to
+    be what was decided about all that lies open).
     """
-    unmarked = F.col("label") == MISSING_MARKER
     found = placed.filter(F.col("label").isin(*UNENDED) & (F.col("verdict") == VIOLATION))
     return found.select(
         *PLACE,
@@ -135,15 +132,12 @@ def _unended(placed: DataFrame) -> DataFrame:
         "incident",
         F.col("offset_first").alias("first"),
         F.coalesce("offset_last", "offset_first").alias("last"),
-        (unmarked & F.col("decided_commit")).alias("owes_commit"),
-        (unmarked & ~F.col("decided_commit")).alias("owes_abort"),
-        (F.col("came_late") == "ABORT").alias("late_of_abort"),
+        "all_aborted",
     )
 
 
 def _ended_by() -> Column:
-    proven = [F.col(name) for name in ("owes_commit", "owes_abort", "late_of_abort")]
-    number = ending("coordinator", "producer_epoch", *proven)
+    number = ending("coordinator", F.col("all_aborted"))
     return F.element_at(F.array(*map(F.lit, NAMES)), number.cast("int") + 1)
 
 

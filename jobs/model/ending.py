@@ -12,8 +12,8 @@ from pyspark.sql import functions as F
 
 from jobs.model import commands
 from jobs.model.state_names import named
-from schemas.coordinator_states import COMPLETE_ABORT, IN_TRANSACTION, PREPARE_ABORT, PREPARE_COMMIT
-from udfs.rules.ending import ended_by, is_decided_abort
+from schemas.coordinator_states import IN_TRANSACTION, PREPARE_ABORT, PREPARE_COMMIT
+from udfs.rules.ending import ended_by
 from udfs.rules.logic import surely
 
 Row = dict[str, Any]
@@ -92,32 +92,14 @@ def runs_here(coordinator: str = "coordinator") -> Column:
     return surely(active & listed)
 
 
-def ending(
-    coordinator: str,
-    epoch: str,
-    owes_commit: Column | None = None,
-    owes_abort: Column | None = None,
-    late_of_abort: Column | None = None,
-) -> Column:
+def ending(coordinator: str, all_aborted: Column) -> Column:
     """What ends the open data of a row: a number of `udfs.rules.ending`.
 
-    `epoch`: the column with the highest epoch of the data; for the others see `is_decided_abort`,
-    null where nothing is owed, or known.
+    `all_aborted`: ABORT is proven to be what was decided about all of them
+    (`udfs.rules.ending.is_decided_abort`); null where that is not known.
     """
-    state = F.col(f"{coordinator}.state")
-    raised = F.col(f"{coordinator}.producer_epoch") - F.col(epoch)
-    no = F.lit(False)
-    aborted = is_decided_abort(
-        surely(no if owes_commit is None else owes_commit),
-        surely(no if owes_abort is None else owes_abort),
-        surely(no if late_of_abort is None else late_of_abort),
-        surely(state.isin(*named(COMPLETE_ABORT))),
-        F.coalesce(F.col(f"{coordinator}.client_transaction_version"), F.lit(0)),
-        F.coalesce(raised, F.lit(0)),
-    )
-    number: Column = ended_by(
-        runs_here(coordinator), surely(state.isin(*PREPARED)), surely(aborted)
-    )
+    prepared = surely(F.col(f"{coordinator}.state").isin(*PREPARED))
+    number: Column = ended_by(runs_here(coordinator), prepared, surely(all_aborted))
     return number
 
 
@@ -127,26 +109,10 @@ def covers(owner: Row | None, place: str) -> bool:
     return bool(running and owner and place in (owner["partitions"] or ()))
 
 
-def ending_of(
-    owner: Row | None,
-    place: str,
-    epoch: int,
-    owes_commit: bool,
-    owes_abort: bool,
-    late_of_abort: bool,
-) -> int:
-    """`ending` of open data with that highest epoch; `owner`: row of coordinator_txn, or None."""
-    state = None if owner is None else owner["state"]
-    raised = 0 if owner is None else (owner["producer_epoch"] or 0) - epoch
-    aborted = is_decided_abort(
-        np.bool_(owes_commit),
-        np.bool_(owes_abort),
-        np.bool_(late_of_abort),
-        np.bool_(state in named(COMPLETE_ABORT)),
-        np.int64(0 if owner is None else owner["client_transaction_version"] or 0),
-        np.int64(raised),
-    )
-    return int(ended_by(np.bool_(covers(owner, place)), np.bool_(state in PREPARED), aborted))
+def ending_of(owner: Row | None, place: str, all_aborted: bool) -> int:
+    """`ending` of open data; `owner`: row of coordinator_txn, or None."""
+    prepared = owner is not None and owner["state"] in PREPARED
+    return int(ended_by(np.bool_(covers(owner, place)), np.bool_(prepared), np.bool_(all_aborted)))
 
 
 def older_epoch(transaction_version: Column, coordinator_epoch: Column) -> Column:

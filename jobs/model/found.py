@@ -4,10 +4,10 @@
 NO_DATA = "no marker and no data of it after offset "
 # Findings about a decision expect COMMIT or ABORT first.
 DECIDED_COMMIT = "COMMIT"
-# Open data that provably came after the marker of their own transaction; in braces its outcome.
-ENDED_BEFORE = ", which ended their transaction ({outcome})"
-LATE_OF_ABORT = ENDED_BEFORE.format(outcome="ABORT")
-ENDED_LATE = r", which ended their transaction \((COMMIT|ABORT)\)"
+# Open data that provably came after the end of their own transaction, whatever that was.
+AFTER_THE_END = ", and after the end of their transaction"
+# Open data about all of which ABORT is proven to be decided (`udfs.rules.ending`).
+ALL_ABORTED = "; decided: ABORT"
 # replica_divergence: the cleaner passed both copies, and one was offline while it did.
 LACK_THEIR_MARKER = " transactions lack their marker"
 LACK_THE_VALUE = " keys whose newest value only one copy has"

@@ -172,17 +172,20 @@ def _by_epoch(readable: DataFrame) -> DataFrame:
     )
     decides = F.col("state").isin(*PREPARED) & ~_is_tried_again()
     own = (F.col("generation") + F.col("another").cast("long")) * EPOCHS + F.col("data_epoch")
-    last = F.struct("here", "ahead", "newest", "proven_behind", own.alias("own"))
+    last = F.struct("here", "ahead", "newest", "proven_behind", own.alias("own"), "partitions")
     # With the epoch of its data, as a client of version 0 or 1 aborts.
     unraised = (F.col("state") == PREPARE_ABORT) & (F.col("producer_epoch") == F.col("data_epoch"))
     listing = stepped.withColumn("listed_epoch", F.explode(_epochs_listed()))
     mine = F.col("listed_epoch") == F.col("data_epoch")
+    commits, aborts = (F.col("state") == one for one in (PREPARE_COMMIT, PREPARE_ABORT))
     return listing.groupBy(
         "partition_index", "transactional_id", "producer_id", "listed_epoch"
     ).agg(
         F.min(F.when(mine, F.struct("here", _begins().alias("begins")))).alias("first"),
         F.max(F.when(mine, last)).alias("last"),
         F.array_distinct(F.flatten(F.collect_set("partitions"))).alias("listed"),
+        F.flatten(F.collect_set(F.when(commits, F.col("partitions")))).alias("to_commit"),
+        F.flatten(F.collect_set(F.when(mine & aborts, F.col("partitions")))).alias("to_abort"),
         F.flatten(F.collect_list(F.when(mine & decides & unraised, F.col("partitions")))).alias(
             "aborted"
         ),
@@ -201,12 +204,14 @@ def epoch_histories(txn_log_records: DataFrame, partition_info: DataFrame) -> Da
 
     Columns: producer_id, producer_epoch, transactional_id, listed (topic-partition of all
     partitions that any record of the epoch lists), decisions (transactions decided), aborted (the
-    partitions of each abort among them whose markers have the epoch of the data), moved_on (the id
+    partitions of each abort among them whose markers have the epoch of the data), to_commit and
+    to_abort (those that Prepare records of that outcome list, also ones without effect, the first
+    of all copies), last_listed (those that the last record of the epoch lists), moved_on (the id
     has another epoch by then: nothing can be added), coordinator_up_to_ms and
     coordinator_clean_shutdown (the copy), record (place of the last record of the epoch),
     replicated (no leader can take that one back). Where several ids have the producer id, which
-    no coordinator gives out twice, `listed` has what any of them lists; `decisions` and `aborted`
-    are null.
+    no coordinator gives out twice, `listed` has what any of them lists; `decisions`,
+    `aborted` and `to_abort` are null.
     """
     copies = partition_info.select(
         "partition_index",
@@ -221,27 +226,39 @@ def epoch_histories(txn_log_records: DataFrame, partition_info: DataFrame) -> Da
     readable = txn_log_records.filter(F.col("error").isNull()).join(
         small(copies.select("partition_index", "stable_below")), on="partition_index"
     )
-    known = F.struct(
+    by_copy = (
+        _by_epoch(readable)
+        .join(small(copies), on="partition_index", how="inner")
+        .join(small(unreadable_of_ids(txn_log_records)), on="transactional_id", how="left")
+        .withColumn("known", F.when(F.col("first.begins") & _is_whole(), _known()))
+    )
+    return _from_all_copies(by_copy)
+
+
+def _known() -> Column:
+    """What the copy of a row of `_by_epoch` knows of the epoch, if all its records are there."""
+    return F.struct(
         "decisions",
         "aborted",
+        "to_abort",
+        F.col("last.partitions").alias("last_listed"),
         surely(F.col("last.proven_behind") > F.col("last.own")).alias("moved_on"),
         "coordinator_up_to_ms",
         "coordinator_clean_shutdown",
         F.col("last.here").alias("record"),
         is_replicated(F.col("last.here.offset"), F.col("stable_below")).alias("replicated"),
     )
-    by_copy = (
-        _by_epoch(readable)
-        .join(small(copies), on="partition_index", how="inner")
-        .join(small(unreadable_of_ids(txn_log_records)), on="transactional_id", how="left")
-        .withColumn("known", F.when(F.col("first.begins") & _is_whole(), known))
-    )
+
+
+def _from_all_copies(by_copy: DataFrame) -> DataFrame:
+    """Columns as in `epoch_histories`; rows are those of `_by_epoch` with `known`."""
     said = F.struct("transactional_id", "known", "listed")
     by_epoch = by_copy.groupBy("producer_id", F.col("listed_epoch").alias("producer_epoch")).agg(
         F.max_by(
             said, F.struct("known.moved_on", "known.coordinator_up_to_ms", "transactional_id")
         ).alias("most"),
         F.collect_set(F.struct("transactional_id", "listed")).alias("all"),
+        F.flatten(F.collect_set("to_commit")).alias("to_commit"),
     )
     others = F.filter("all", lambda one: one["transactional_id"] != F.col("most.transactional_id"))
     listed = F.concat(
@@ -254,6 +271,9 @@ def epoch_histories(txn_log_records: DataFrame, partition_info: DataFrame) -> Da
         F.array_distinct(listed).alias("listed"),
         F.when(F.size(others) == 0, F.col("most.known.decisions")).alias("decisions"),
         F.when(F.size(others) == 0, F.col("most.known.aborted")).alias("aborted"),
+        F.when(F.size(others) == 0, F.col("most.known.to_abort")).alias("to_abort"),
+        "to_commit",
+        "most.known.last_listed",
         "most.known.moved_on",
         "most.known.coordinator_up_to_ms",
         "most.known.coordinator_clean_shutdown",

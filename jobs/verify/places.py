@@ -3,7 +3,9 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.model.found import ALL_ABORTED
 from schemas.violation import FINDING_COLUMNS, FINDING_PLACE, VIOLATION
+from udfs.rules.logic import surely
 
 # Places that a finding holds, and those that its message names.
 MOST_PLACES = 1_000
@@ -22,7 +24,8 @@ def one_a_cause(findings: DataFrame) -> DataFrame:
     them, up to MOST_PLACES. What one cause did more than once in a partition stays apart: the first
     there is put to the first of each other partition. So do findings that name different Prepare
     records: before transaction.version 2 transactions share an epoch, and a finding with its one
-    message and evidence cannot be about several of them.
+    message and evidence cannot be about several of them. Nor are data that were surely aborted put
+    to others: their finding says so, and may be the first.
     """
     caused = F.col("cause_id").isNotNull()
     place = F.struct(*FINDING_PLACE.names)
@@ -53,10 +56,14 @@ def one_a_cause(findings: DataFrame) -> DataFrame:
 
 
 def _decision() -> Column:
-    """Where the Prepare record lies that a finding names; null for none."""
+    """Where the Prepare record lies that a finding names, null for none; whether it tells ABORT."""
     named = F.filter("evidence", lambda one: one["role"] == DECISION)
     first = F.get(named, F.lit(0))
-    return F.struct(first["file"].alias("file"), first["byte_position"].alias("position"))
+    return F.struct(
+        first["file"].alias("file"),
+        first["byte_position"].alias("position"),
+        surely(F.col("found").contains(ALL_ABORTED)).alias("all_aborted"),
+    )
 
 
 def _more(text: Column) -> Column:

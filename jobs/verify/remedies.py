@@ -23,8 +23,7 @@ from udfs.rules.ending import DECIDED, RUNNING, SAVE_AND_ABORT
 
 def end_open_data() -> Column:
     """Ends the open transaction of a row of the context `transaction`, as in `explain`."""
-    late_of_abort = F.col("came_late") & ~F.col("opening_marker.commit")
-    ended_by = ending("coordinator", "highest_epoch", late_of_abort=late_of_abort)
+    ended_by = ending("coordinator", F.col("all_aborted"))
     abort = _abort_command()
     of_offsets = F.col("topic") == OFFSETS_TOPIC
     after = F.when(ended_by == SAVE_AND_ABORT, F.lit(OFFSETS_SET)).otherwise(F.lit(OFFSETS_ABORTED))

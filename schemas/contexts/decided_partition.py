@@ -38,5 +38,5 @@ COLUMNS = """
     shown_file string, shown_position bigint, shown_length int, unexpected_first bigint,
     unexpected_last bigint, contradicting_offset bigint, contradicting_outcome string,
     contradicted_outcome string, contradicting_first bigint, contradicting_last bigint,
-    producer_epoch int, file string, byte_position bigint, byte_length int
+    producer_epoch int, file string, byte_position bigint, byte_length int, all_aborted boolean
 """

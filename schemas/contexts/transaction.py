@@ -28,7 +28,7 @@ COLUMNS = """
     copied_behind_coordinator boolean, overdue_ms bigint, behind_own_marker boolean,
     listed_later boolean, listing_known boolean, began_behind boolean, registration_over
     boolean, listing_over boolean, one_clock boolean, behind_gap boolean, came_late boolean,
-    logs_later boolean, has_data boolean, held_ms bigint, holds_lso boolean,
+    all_aborted boolean, logs_later boolean, has_data boolean, held_ms bigint, holds_lso boolean,
     missing_before_marker boolean, behind_data_gap boolean, completion_lost boolean,
     ended_in_snapshot boolean, open_at_the_stop boolean, state_may_have_expired boolean,
     data_may_have_expired boolean, offset_first bigint, offset_last bigint, producer_epoch int,

@@ -6,6 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
+from jobs.model.found import ALL_ABORTED
 from jobs.verify.places import MOST_NAMED, MOST_PLACES, one_a_cause
 from schemas.violation import FINDING_COLUMNS
 
@@ -92,3 +93,12 @@ def test_places_of_two_decisions_of_one_epoch_are_two_findings(spark: SparkSessi
     found = one_a_cause(frame).collect()
     told = {one.evidence[0].byte_position: [p.partition for p in one.places] for one in found}
     assert told == {100: [0, 2], 300: [1, 3]}
+
+
+@pytest.mark.spark
+def test_data_that_were_surely_aborted_are_not_put_to_others(spark: SparkSession) -> None:
+    rows = [at(0, 7, found=f"none{ALL_ABORTED}"), at(1, 8), at(2, 9, found=f"none{ALL_ABORTED}")]
+    frame = spark.createDataFrame(rows, StructType(list(FINDING_COLUMNS)))
+    found = one_a_cause(frame).collect()
+    told = {one.found: [p.partition for p in one.places or (one,)] for one in found}
+    assert told == {f"none{ALL_ABORTED}": [0, 2], None: [1]}

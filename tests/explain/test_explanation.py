@@ -10,7 +10,7 @@ from jobs.explain.advice import ADVICE
 from jobs.explain.situation import Row, Situation, what_holds
 from jobs.explain.text import explanation
 from jobs.explain.words import duration, moment, printable
-from jobs.model.found import LATE_OF_ABORT
+from jobs.model.found import AFTER_THE_END, ALL_ABORTED
 
 NOON = 1_795_262_400_000
 MINUTE = 60_000
@@ -156,9 +156,9 @@ OPEN_DATA = finding("open_data_of_completed_transaction", expected="a marker: it
 LATER = {"state": "CompleteAbort", "producer_epoch": 4}
 
 
-# Only under this version an epoch is that of one transaction.
 VERSION_2 = {"client_transaction_version": 2}
-LATE = {"found": f"no marker{LATE_OF_ABORT}"}
+LATE = {"found": f"no marker{AFTER_THE_END}"}
+ABORTED = {"found": f"no marker{ALL_ABORTED}"}
 
 
 @pytest.mark.parametrize(
@@ -167,13 +167,16 @@ LATE = {"found": f"no marker{LATE_OF_ABORT}"}
         (found(UNMARKED_COMMIT, owner=COMPLETED), True),
         (found(UNMARKED_COMMIT, OPEN_DATA, owner=COMPLETED | {"producer_epoch": 3}), True),
         (found(OPEN_DATA, owner=COMPLETED | {"state": "CompleteCommit"}), True),
-        (found(OPEN_DATA, owner=COMPLETED | {"producer_epoch": 3} | VERSION_2), False),
-        (found(OPEN_DATA, owner=COMPLETED | {"producer_epoch": 3}), True),
+        # The newest record may be of another transaction in the epoch of the data.
+        (found(OPEN_DATA, owner=COMPLETED | {"producer_epoch": 3} | VERSION_2), True),
+        (found(OPEN_DATA | ABORTED, owner=COMPLETED | {"producer_epoch": 3} | VERSION_2), False),
         (found(OPEN_DATA, owner=COMPLETED | LATER), True),
         (found(finding("hanging_transaction"), owner=COMPLETED | {"state": "Empty"}), True),
         (found(finding("hanging_transaction"), owner=COMPLETED), True),
-        (found(finding("hanging_transaction") | LATE, owner=COMPLETED), False),
-        (found(finding("missing_marker_in_listed_partition"), owner=COMPLETED | LATER), False),
+        (found(finding("hanging_transaction") | LATE, owner=COMPLETED), True),
+        (found(finding("hanging_transaction") | ABORTED, owner=COMPLETED), False),
+        (found(finding("missing_marker_in_listed_partition"), owner=COMPLETED | LATER), True),
+        (found(finding("missing_marker_in_listed_partition") | ABORTED, owner=COMPLETED), False),
     ],
 )
 def test_a_decided_commit_is_not_thrown_away_unseen(given: Situation, saved: bool) -> None:

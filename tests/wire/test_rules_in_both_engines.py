@@ -76,7 +76,7 @@ RULES: tuple[tuple[Callable[..., Any], str], ...] = (
     (clock.comes_twice_within, "nnnnn"),
     (clock.keeps_order, "nnf"),
     (clock.counted_pause, "n"),
-    (ending.is_decided_abort, "ffffnn"),
+    (ending.is_decided_abort, "ffffff"),
     (ending.ended_by, "fff"),
     (extent.is_replicated, "nn"),
     (extent.is_outlasted, "nnnn"),

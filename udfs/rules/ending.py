@@ -8,35 +8,37 @@ whose COMMIT is decided: its producer still sees the commit succeed.
 What cannot be known: what happened since the copies were taken.
 """
 
-from udfs.rules.coordinator_step import TRANSACTION_VERSION_2
 from udfs.rules.logic import Values, chosen
 
 # By the marker of a decision that the coordinator has taken; by that of a transaction which still
 # runs; by an abort; by an abort, after what may be committed records are saved.
 DECIDED, RUNNING, ABORT, SAVE_AND_ABORT = range(4)
-# The end of a transaction raises the epoch of its data once (transaction.version 2).
-RAISED_BY_ITS_END = 1
 
 
 def is_decided_abort(
-    owes_commit: Values,
-    owes_abort: Values,
-    late_of_abort: Values,
-    completed_abort: Values,
-    version: Values,
-    raised: Values,
+    one_epoch: Values,
+    aborted: Values,
+    committed: Values,
+    moved_on: Values,
+    settled: Values,
+    listed_last: Values,
 ) -> Values:
     """Whether ABORT is proven to be what was decided about all open data: an abort loses nothing.
 
-    owes_commit, owes_abort: a decision of that outcome provably lacks its marker behind the data;
-    late_of_abort: they provably came after the ABORT marker of their own transaction;
-    completed_abort: the last record of the coordinator is CompleteAbort, of a client of that
-    transaction version, in an epoch that is higher by `raised` than that of the data. Only under
-    transaction.version 2 an epoch is that of one transaction; a higher one is of a later one.
+    Asked where every record of the coordinator about the epoch of the data is there. Data may be
+    of any transaction of their epoch that lists the partition. So not the marker in front of them
+    tells how theirs was decided, nor a single record: up to transaction.version 1 all transactions
+    of a producer share an epoch, the first one of version 2 shares it with those before
+    (`TransactionManager.beginTransaction`), and an ABORT marker may be an operator's.
+
+    one_epoch: all of them have that epoch; aborted, committed: a Prepare record of that outcome
+    about data of the epoch lists the partition, also one without effect; moved_on: the id has
+    another epoch by then, so all was decided; settled: the last record of the epoch stays
+    (replicated), and the copy that tells it is later than the data; listed_last: that record lists
+    the partition, and its transaction may be decided yet.
     """
-    own_epochs = version >= TRANSACTION_VERSION_2
-    newest = completed_abort & own_epochs & (raised == RAISED_BY_ITS_END)
-    return ~owes_commit & (owes_abort | late_of_abort | newest)
+    over = moved_on | (settled & ~listed_last)
+    return one_epoch & aborted & ~committed & over
 
 
 def ended_by(runs: Values, prepared: Values, decided_abort: Values) -> Values:

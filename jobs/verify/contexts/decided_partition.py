@@ -12,6 +12,7 @@ from jobs.model.markers import Markers
 from jobs.model.plain_epochs import PlainEpochs
 from jobs.model.transactions import all_runs
 from jobs.spark.joins import small
+from jobs.verify.contexts.aborted_data import aborted_data
 from jobs.verify.contexts.context import Context
 from jobs.verify.contexts.decided.anchors import (
     clipped,
@@ -44,16 +45,17 @@ class DecidedInputs:
     """What the context is built from.
 
     `history`: producer ids, of `jobs.replay.decisions`; `owners`: the ids that own producer ids;
-    `states`: producer runs; `regular_of`: transactions of producers (distinct, column producer_id)
-    that were folded away; `plain`: epochs that need no row, None for none. `several_copies`: a
-    partition of the coordinator's log is there on several brokers. `keep`: computes a frame that
-    is read more than once, and begins a new plan.
+    `states`: producer runs; `transactions`: of `jobs.replay.transactions`; `regular_of`:
+    those of producers (distinct, column producer_id) that were folded away; `plain`: epochs that
+    need no row, None for none. `several_copies`: a partition of the coordinator's log is there on
+    several brokers. `keep`: computes a frame that is read more than once, and begins a new plan.
     """
 
     log: CoordinatorLog
     history: DataFrame
     owners: DataFrame
     states: DataFrame
+    transactions: DataFrame
     markers: Markers
     plain: PlainEpochs | None
     regular_of: Callable[[DataFrame], DataFrame]
@@ -203,6 +205,21 @@ def _with_all_counts(
     return keep(with_unseen(counts, in_copies, decided, markers, tolerance, keep))
 
 
+def _with_open_data(
+    rows: DataFrame,
+    given: DecidedInputs,
+    producers: DataFrame,
+    partition_info: DataFrame,
+    tolerance: int,
+) -> DataFrame:
+    """Adds all_aborted: the row aborts open data, about all of which ABORT is proven decided."""
+    mine = given.transactions.join(small(producers), on="producer_id", how="left_semi")
+    aborted = given.keep(aborted_data(mine, given.states, given.log, partition_info, tolerance))
+    key = ["partition_index", "producer_id", "producer_epoch"]
+    told = surely(F.col("open_aborted")) & ~F.col("commit")
+    return rows.join(small(aborted), on=key, how="left").withColumn("all_aborted", told)
+
+
 def decided_partition_context(
     given: DecidedInputs, partition_info: DataFrame, files: DataFrame, ages: Ages
 ) -> Context:
@@ -225,7 +242,8 @@ def decided_partition_context(
     epoch here, under version 2. decided_*: Prepare records of the producer id and epoch, whatever
     they list. contradicted: see `with_last_outcomes`. lacking_*: the decision without its marker.
     goes_on: replicated data of a later epoch are there. copied_later, history_*: which copies are
-    later than the Complete record and the markers, see `decided.anchors`.
+    later than the Complete record and the markers, see `decided.anchors`. all_aborted: see
+    `_with_open_data`.
     """
     copies = _copies(partition_info)
     known_ends = with_last_outcomes(given.history, given.owners)
@@ -262,7 +280,9 @@ def decided_partition_context(
         counted = _with_all_counts(in_copies, decided, markers, tolerance, given.keep)
         placed_between = with_window(counted, gapped, given.markers, tolerance, given.keep)
         anchored = given.keep(with_anchors(placed_between, tolerance))
-        return with_findings(anchored, markers, files, ages)
+        found = with_findings(anchored, markers, files, ages)
+        producers = selected.select("producer_id").distinct()
+        return _with_open_data(found, given, producers, partition_info, ages.clock_tolerance)
 
     folded = 0 if given.plain is None else given.plain.number
     return Context("decided_partition", rows, regular, enrich, folded, within_cluster=True)

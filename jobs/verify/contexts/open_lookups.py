@@ -28,12 +28,13 @@ def newest_decisions(opened: DataFrame, log: CoordinatorLog) -> DataFrame:
 
     Columns: producer_id, listed (topic-partition), decided_ms (timestamp of the newest Prepare
     record, ms), decided_until_ms and decided_before_ms (up to when that decision and the one before
-    it wrote their markers; the latter null for none), raised_epochs (epochs of data that a decision
+    it wrote their markers; the latter null for none), decided_commit (its outcome), raised_epochs
+    (epochs of data that a decision
     raised whose Complete record is there: it is to have a marker here, and other checks ask for
     it), decided_at (offset of the newest Prepare record), decided_unseen (it was carried out, as
     its id went on, and its Complete record is lost). `opened`: the open transactions.
     """
-    own = ("producer_id", "producer_epoch", "offset", "timestamp", "partitions")
+    own = ("producer_id", "producer_epoch", "offset", "timestamp", "partitions", "commit")
     decisions = (
         log.decisions_of(opened.select("producer_id").distinct())
         # A leader that was replaced without knowing sent no marker of what it decided then.
@@ -45,6 +46,7 @@ def newest_decisions(opened: DataFrame, log: CoordinatorLog) -> DataFrame:
             F.col("prepare_offset").alias("offset"),
             F.col("prepare_timestamp").alias("timestamp"),
             "partitions",
+            "commit",
             "pending",
             "complete_timestamp",
             "gave_way_at",
@@ -69,10 +71,11 @@ def newest_decisions(opened: DataFrame, log: CoordinatorLog) -> DataFrame:
     ordered = _with_attempts(decisions).withColumns(
         {"until": carried_out, "before": F.lag(carried_out).over(order), "unseen": unseen}
     )
+    newest = ("offset", "timestamp", "until", "before", "unseen", "commit")
     return (
         ordered.groupBy("producer_id", "listed")
         .agg(
-            F.max(F.struct("offset", "timestamp", "until", "before", "unseen")).alias("decision"),
+            F.max(F.struct(*newest)).alias("decision"),
             F.collect_set(F.when(raised, F.col("data_epoch"))).alias("raised_epochs"),
         )
         .select(
@@ -84,6 +87,7 @@ def newest_decisions(opened: DataFrame, log: CoordinatorLog) -> DataFrame:
             F.col("decision.before").alias("decided_before_ms"),
             F.col("decision.offset").alias("decided_at"),
             F.col("decision.unseen").alias("decided_unseen"),
+            F.col("decision.commit").alias("decided_commit"),
         )
     )
 
@@ -310,14 +314,17 @@ def epochs(opened: DataFrame, log: CoordinatorLog) -> DataFrame:
     """What the coordinator's log says of the epoch of an open transaction, as a whole.
 
     Columns: producer_id, highest_epoch, listed_in_epoch (topic-partition of all partitions that its
-    records list, all of which are there); epoch_record: place of the last of them; epoch_copy: the
-    copy of the log that tells it, which may end before the one that knows the newest record of the
-    id.
+    records list, all of which are there), to_commit, to_abort and last_listed (see
+    `jobs.replay.epoch_history`); epoch_record: place of the last of them; epoch_copy: the copy of
+    the log that tells it, which may end before the one that knows the newest record of the id.
     """
     return log.epochs_of(opened.select("producer_id").distinct()).select(
         "producer_id",
         F.col("producer_epoch").alias("highest_epoch"),
         F.col("listed").alias("listed_in_epoch"),
+        "to_commit",
+        "to_abort",
+        "last_listed",
         F.col("record").alias("epoch_record"),
         F.struct(
             "moved_on", "replicated", "coordinator_up_to_ms", "coordinator_clean_shutdown"

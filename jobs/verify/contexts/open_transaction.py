@@ -8,7 +8,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.model.ending import runs_here
-from jobs.model.found import ENDED_BEFORE
+from jobs.model.found import AFTER_THE_END, ALL_ABORTED
 from jobs.model.set_back_clocks import came_twice, covers_once, once
 from jobs.model.state_names import named
 from jobs.verify.conditions.copies import one_instant
@@ -26,6 +26,7 @@ from schemas.coordinator_states import (
 from udfs.rules.attribution import surely_before
 from udfs.rules.clock import covers
 from udfs.rules.coordinator_step import TRANSACTION_VERSION_2, Recorded, epoch_in_effect
+from udfs.rules.ending import is_decided_abort
 from udfs.rules.extent import is_one_moment, outlived
 from udfs.rules.logic import surely
 
@@ -244,6 +245,9 @@ def _one_clock(clock_tolerance: int) -> Column:
     earlier = F.col("decided_before_ms")
     ended_here = _newest_ended_here(clock_tolerance)
     alone = ended_here & (earlier.isNull() | surely_before(earlier, marked, tolerance))
+    # Then the marker in front is not that of the newest decision, and may be older than this.
+    of_another = F.col("opening_marker.commit") != F.col("decided_commit")
+    alone &= ~of_another | surely_before(F.col("decided_ms"), marked, tolerance)
     told: Column = surely(F.col("single_broker") | alone)
     return told & ~came_twice(marked, tolerance)
 
@@ -281,9 +285,6 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
         F.col("coordinator.complete_up_to_ms"), F.col("appended_by_ms"), clock_tolerance
     )
     fenced = _epoch_of_coordinator() > epoch
-    listed_in_time = covers(
-        F.col("epoch_copy.coordinator_up_to_ms"), F.col("appended_by_ms"), clock_tolerance
-    )
     # What is replicated in both copies is one record, and no later one is of another history.
     same_record = (
         (F.col("epoch_record.offset") == F.col("coordinator.record_offset"))
@@ -310,8 +311,7 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
         registration_over.alias("registration_over"),
         (
             surely(F.col("epoch_copy.moved_on"))
-            | surely(listed_in_time)
-            | surely(one_instant("epoch_copy.coordinator_clean_shutdown"))
+            | _epoch_copied_later(clock_tolerance)
             | surely(same_record)
         ).alias("listing_over"),
         one_clock.alias("one_clock"),
@@ -320,11 +320,40 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
     ]
 
 
-def ended_before() -> Column:
-    """Words of a finding where `came_late` holds: how the transaction of the data had ended."""
-    commit, abort = (F.lit(ENDED_BEFORE.format(outcome=one)) for one in ("COMMIT", "ABORT"))
-    told = F.when(F.col("opening_marker.commit"), commit).otherwise(abort)
-    return F.when(F.col("came_late"), told).otherwise(F.lit(""))
+def _epoch_copied_later(clock_tolerance: int) -> Column:
+    """Whether the copy that tells all records of the epoch lacks none from before the data."""
+    up_to = F.col("epoch_copy.coordinator_up_to_ms")
+    in_time = covers(up_to, F.col("appended_by_ms"), clock_tolerance)
+    later: Column = surely(in_time) | surely(one_instant("epoch_copy.coordinator_clean_shutdown"))
+    return later
+
+
+def all_aborted(clock_tolerance: int) -> Column:
+    """Whether ABORT is proven to be what was decided about all that lies open of the producer.
+
+    Asks the columns of `open_lookups.epochs`; false where not all records of the epoch are there.
+    """
+    settled = F.col("epoch_copy.replicated") & _epoch_copied_later(clock_tolerance)
+    aborted = is_decided_abort(
+        F.col("lowest_epoch") == F.col("highest_epoch"),
+        F.array_contains("to_abort", F.col("listed")),
+        F.array_contains("to_commit", F.col("listed")),
+        surely(F.col("epoch_copy.moved_on")),
+        surely(settled),
+        F.array_contains("last_listed", F.col("listed")),
+    )
+    answer: Column = surely((F.col("outcome") == "open") & aborted)
+    return answer
+
+
+def came_after() -> Column:
+    """Words of a finding where `came_late` holds."""
+    return F.when(F.col("came_late"), F.lit(AFTER_THE_END)).otherwise(F.lit(""))
+
+
+def decided() -> Column:
+    """Words of a finding where `all_aborted` holds."""
+    return F.when(F.col("all_aborted"), F.lit(ALL_ABORTED)).otherwise(F.lit(""))
 
 
 def is_decided() -> Column:

@@ -37,6 +37,7 @@ from jobs.verify.contexts.open_lookups import (
 )
 from jobs.verify.contexts.open_transaction import (
     age,
+    all_aborted,
     appended_by,
     coordinator_columns,
     hangs,
@@ -250,9 +251,9 @@ def transaction_context(given: TransactionInputs, files: DataFrame, ages: Ages) 
     """Rows of `jobs.replay.transactions.transactions`, transactions and lone markers alike.
 
     Added: what `open_lookups` and `marker_decisions` look up, the columns of `open_transaction`
-    (`appended_by`, `log_columns`, `coordinator_columns`, `late_write_columns`, hangs, overdue,
-    start_untold, unmarked_decision) and of `marker_decision_columns`, of `_holding` and
-    `_lost_around_marker`; age_ms (see `age`); state_may_have_expired;
+    (`appended_by`, `log_columns`, `coordinator_columns`, `late_write_columns`, `all_aborted`,
+    hangs, overdue, start_untold, unmarked_decision) and of `marker_decision_columns`, of `_holding`
+    and `_lost_around_marker`; age_ms (see `age`); state_may_have_expired;
     data_may_have_expired (the same of a broker that asks previous_data alone).
     """
     transactions = given.transactions
@@ -285,6 +286,7 @@ def transaction_context(given: TransactionInputs, files: DataFrame, ages: Ages) 
             *log_columns(tolerance),
             *coordinator_columns(ages.now, ages.late_slack, tolerance),
             *late_write_columns(tolerance),
+            all_aborted(tolerance).alias("all_aborted"),
             logs_later(tolerance).alias("logs_later"),
             *_holding(ages.now),
             *_lost_around_marker(),

@@ -43,6 +43,7 @@ from pyspark.sql import functions as F
 from jobs.model.ending import OFFSETS_ABORTED, OFFSETS_FIRST, OFFSETS_SET
 from jobs.model.found import NO_DATA
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
+from jobs.verify.contexts.open_transaction import decided
 from jobs.verify.verdict import (
     CLOCK_SKEW,
     DUMP_BEFORE_EVENT,
@@ -115,7 +116,7 @@ CHECK = Check(
         ),
     ),
     expected=lambda: text("{decision} marker of epoch {marker_epoch}"),
-    found=lambda: (
+    found=lambda: F.concat(
         F.when(
             F.col("short_unseen"),
             text("no marker of the producer between the two records of the coordinator"),
@@ -132,7 +133,8 @@ CHECK = Check(
             F.col("data_run").isNull(),
             text(NO_DATA + "{held_from}"),
         )
-        .otherwise(text("none; data of epoch {producer_epoch} from offset {lacking_first}"))
+        .otherwise(text("none; data of epoch {producer_epoch} from offset {lacking_first}")),
+        decided(),
     ),
     proofs=(
         Proof(
@@ -170,7 +172,7 @@ CHECK = Check(
                 F.lit(
                     f"abort them with kafka-transactions.sh. Before it: {OFFSETS_FIRST} After it: "
                 ),
-                F.when(F.col("commit"), F.lit(OFFSETS_SET)).otherwise(F.lit(OFFSETS_ABORTED)),
+                F.when(F.col("all_aborted"), F.lit(OFFSETS_ABORTED)).otherwise(F.lit(OFFSETS_SET)),
             ),
         )
         .when(
@@ -180,6 +182,12 @@ CHECK = Check(
                 "(isolation.level=read_uncommitted) and then abort them with kafka-transactions.sh"
             ),
         )
-        .otherwise(F.lit("abort them with kafka-transactions.sh")),
+        .when(F.col("all_aborted"), F.lit("abort them with kafka-transactions.sh"))
+        .otherwise(
+            F.lit(
+                "save them (isolation.level=read_uncommitted), as others that lie open with them "
+                "may be committed, and then abort them with kafka-transactions.sh"
+            )
+        ),
     ),
 )

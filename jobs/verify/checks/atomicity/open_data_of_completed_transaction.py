@@ -23,6 +23,7 @@ from pyspark.sql import functions as F
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
 from jobs.verify.conditions.began_anew import begun_and_gone
 from jobs.verify.conditions.copies import judged_on_a_longer_copy
+from jobs.verify.contexts.open_transaction import decided
 from jobs.verify.remedies import end_open_data
 from jobs.verify.verdict import (
     DUMP_BEFORE_EVENT,
@@ -54,7 +55,7 @@ CHECK = Check(
         begun_and_gone(),
     ),
     expected=lambda: text("a marker: the coordinator is in state {coordinator_state}"),
-    found=lambda: text("none after offset {last_offset}"),
+    found=lambda: text("none after offset {last_offset}{decided}", decided=decided()),
     proofs=(
         Proof("first batch of the transaction"),
         Proof("last batch of the transaction", "last_file", "last_position", "last_length"),

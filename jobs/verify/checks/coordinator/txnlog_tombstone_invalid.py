@@ -46,7 +46,8 @@ CHECK = Check(
     ),
     remedy=lambda: text(
         "Look for open transactions of producer {before} in the partitions that the previous "
-        "record lists, and abort them with kafka-transactions.sh.",
+        "record lists, save their records (isolation.level=read_uncommitted), as they may be "
+        "committed, and abort them with kafka-transactions.sh.",
         before="previous.producer_id",
     ),
 )

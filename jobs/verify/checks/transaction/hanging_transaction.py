@@ -28,8 +28,9 @@ from jobs.verify.conditions.copies import judged_on_a_longer_copy
 from jobs.verify.conditions.missing import ended_before_snapshot, marker_gone_with_the_head
 from jobs.verify.conditions.settled import unstable_tail
 from jobs.verify.contexts.open_transaction import (
+    came_after,
+    decided,
     end_may_be_lost,
-    ended_before,
     is_decided,
     is_unended,
 )
@@ -65,15 +66,16 @@ CHECK = Check(
     ),
     expected=lambda: F.lit("a COMMIT or ABORT marker, or a coordinator that lists the partition"),
     found=lambda: text(
-        "no marker; coordinator: {coordinator_state}{late}",
+        "no marker; coordinator: {coordinator_state}{late}{decided}",
         late=F.when(
             F.col("behind_own_marker"),
             text(
                 "; the data arrived after the marker of their own epoch at offset {at}{ended}",
                 at="opening_marker.offset",
-                ended=ended_before(),
+                ended=came_after(),
             ),
         ).otherwise(F.lit("")),
+        decided=decided(),
     ),
     proofs=(
         Proof("first batch of the transaction"),

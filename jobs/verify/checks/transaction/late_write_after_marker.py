@@ -28,7 +28,7 @@ from pyspark.sql import functions as F
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
 from jobs.verify.conditions.copies import judged_on_a_longer_copy
 from jobs.verify.conditions.settled import unstable_tail
-from jobs.verify.contexts.open_transaction import ended_before
+from jobs.verify.contexts.open_transaction import came_after, decided
 from jobs.verify.remedies import end_open_data
 from jobs.verify.verdict import (
     CLOCK_SKEW,
@@ -75,8 +75,10 @@ CHECK = Check(
     ),
     expected=lambda: text("a transaction of epoch {producer_epoch} that lists {listed}"),
     found=lambda: text(
-        "data after the marker of epoch {producer_epoch}{ended}; coordinator: {coordinator_state}",
-        ended=ended_before(),
+        "data after the marker of epoch {producer_epoch}{ended}; coordinator: {coordinator_state}"
+        "{decided}",
+        ended=came_after(),
+        decided=decided(),
     ),
     proofs=(
         Proof(
