@@ -12,9 +12,9 @@ class PlainEpochs:
     """Epochs with one decision and its markers, all of them folded away and in order.
 
     Or with markers only, all folded away, below the epochs of which the coordinator's log tells.
-    `number`: the rows that they would have been. `others`: what else is packed, decisions by partition and markers.
-    `keys`: `udfs.arrow.blocks.epoch_keys` of all other epochs, in ascending order.
-    `first_ended`: rows of `udfs.arrow.plain_epochs.FIRST_ENDED`.
+    `number`: the rows that they would have been. `others`: what else is packed, decisions by
+    partition and markers. `keys`: `udfs.arrow.blocks.epoch_keys` of all other epochs, in ascending
+    order. `first_ended`: rows of `udfs.arrow.plain_epochs.FIRST_ENDED`.
     """
 
     number: int
