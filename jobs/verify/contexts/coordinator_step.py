@@ -6,7 +6,6 @@ from pyspark.sql import functions as F
 from jobs.model.coordinator_log import CoordinatorLog
 from jobs.model.lost_records import counted, is_only_here, lost_behind
 from jobs.model.state_names import state_name
-from jobs.replay.decisions import recorded
 from jobs.spark.joins import small
 from jobs.spark.kept import KeptFrames
 from jobs.verify.contexts.context import Context, with_paths
@@ -21,7 +20,7 @@ from schemas.coordinator_states import (
     ONGOING,
 )
 from udfs.rules.absence import none_before, none_between
-from udfs.rules.coordinator_step import LOOKED_BACK, shown_version
+from udfs.rules.coordinator_step import LOOKED_BACK, Recorded, shown_version
 from udfs.rules.logic import surely
 from udfs.rules.producer_ids import BLOCK_SIZE
 
@@ -117,7 +116,10 @@ def _with_shown_versions(stated: DataFrame, up_to_here: WindowSpec) -> DataFrame
     `up_to_here`: the records of the id before it.
     """
     running = F.when((F.col("state") == ONGOING) & F.col("error").isNull(), F.struct(*OF_EPOCH))
-    version = shown_version(recorded("", "state"), recorded("running.", "state"))
+    record, before = (
+        Recorded(*[F.col(f"{prefix}{name}") for name in OF_EPOCH]) for prefix in ("", "running.")
+    )
+    version = shown_version(record, before)
     return (
         stated.withColumn("running", F.last(running, ignorenulls=True).over(up_to_here))
         .withColumn("client_transaction_version", version)
