@@ -12,12 +12,12 @@ COLUMNS = """
     record_length int, transaction_version_2 boolean, decided_commit boolean, decided_abort
     boolean, decided_with_transaction_version_1 boolean, committed_place bigint,
     committed_offset bigint, committed_complete boolean, first_whole boolean, decided_length
-    int, coordinator_stable_below bigint, owner_may_be_lost boolean, replica_offset bigint,
-    committed_somewhere boolean, raised_both_ways boolean, data_run struct<first_offset:bigint,
-    file_index:int, first_position:bigint, first_length:int>, goes_on boolean, copied_later
-    boolean, history_later boolean, history_after_all boolean, stale_offset bigint, stale_first
-    bigint, stale_last bigint, undecided_offset bigint, short_place bigint, short_as_read
-    boolean, short_unseen boolean, held_from bigint, unproven string, marker_missing boolean,
+    int, coordinator_stable_below bigint, replica_offset bigint, committed_somewhere boolean,
+    raised_both_ways boolean, data_run struct<first_offset:bigint, file_index:int,
+    first_position:bigint, first_length:int>, goes_on boolean, copied_later boolean,
+    history_later boolean, history_after_all boolean, stale_offset bigint, stale_first bigint,
+    stale_last bigint, undecided_offset bigint, short_place bigint, short_as_read boolean,
+    short_unseen boolean, held_from bigint, unproven string, marker_missing boolean,
     commits_undecided boolean, other_settled boolean, other_short boolean, other_outcome
     boolean, replaced boolean, opposed struct<offset:bigint, place:bigint, first:bigint,
     last:bigint, decided_place:bigint, decided_length:int, marked_commit:boolean,

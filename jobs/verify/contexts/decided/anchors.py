@@ -173,7 +173,21 @@ def _ended_early(running: Column, tolerance: Column) -> Column:
     return ended_early
 
 
-def _held() -> list[Column]:
+def _begun_late(tolerance: Column) -> Column:
+    """Whether data of the epoch may first have come to a log that is younger than the decision.
+
+    Its first moment, in front of them, is later than the Prepare record; or the marker that ended
+    the first of them is, for sure: an operator may have ended what came late. A topic that was
+    created again takes them, too.
+    """
+    first = F.col("data_run.first_offset")
+    in_front = F.when(F.col("first_read_offset") < first, F.col("first_read_ms"))
+    prepared, ended = F.col("completed_prepare"), F.col("first_ended_ms")
+    later = surely(in_front > prepared) | surely(ended > prepared + F.col("apart_ms"))
+    return later | came_twice(in_front, tolerance) | came_twice(ended, tolerance)
+
+
+def _held(tolerance: Column) -> list[Column]:
     """From where on the marker of the row must be in the partition, and what is not proven of it.
 
     Data of an epoch that transactions share may have come late, behind the marker of their own one,
@@ -189,7 +203,8 @@ def _held() -> list[Column]:
     whole = attribution.has_had_no_other_head(
         F.col("first_base"), F.col("coordinator_topic"), F.col("data_first_sequence")
     )
-    from_start = F.when(theirs.isNotNull() & surely(whole), F.lit(-1))
+    there = F.col("coordinator_topic") | ~_begun_late(tolerance)
+    from_start = F.when(theirs.isNotNull() & surely(whole & there), F.lit(-1))
     surely_from = F.coalesce("own_data_last", older, from_start)
     held_from = F.coalesce(surely_from, "owned_last", "early_anchor", "near_anchor")
     # The cleaner keeps the marker of data that are still there.
@@ -230,7 +245,7 @@ def _gone_behind(anchor: Column, own_data: Column) -> Column:
 
 def with_anchors(rows: DataFrame, tolerance: Column) -> DataFrame:
     """Adds held_from and what it rests on: `_anchors`, `_held`; after `with_window`."""
-    return rows.select("*", *_anchors(tolerance)).select("*", *_held())
+    return rows.select("*", *_anchors(tolerance)).select("*", *_held(tolerance))
 
 
 def with_copies(rows: DataFrame, tolerance: Column) -> DataFrame:
