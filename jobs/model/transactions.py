@@ -56,6 +56,7 @@ RUN_COLUMNS = (
     "producer_id",
     "producer_epoch",
     "first_offset",
+    "first_sequence",
     "last_offset",
     "file_index",
     "first_position",
@@ -90,9 +91,16 @@ def all_transactions(replayed: DataFrame, folded: DataFrame | None, *added: str)
 def all_runs(states: DataFrame, folded: DataFrame) -> DataFrame:
     """RUN_COLUMNS of runs of data, with the markers that end them, and of markers alone.
 
-    `states`: rows of `jobs.replay.producers`, or some of them; `folded`: as above, each one run.
+    `states`: rows of `jobs.replay.producers`, or some of them; `folded`: as above, each one run,
+    without its sequence: the first one of an epoch begins with 0 (point 4 of the folding contract).
     """
-    whole = folded.withColumns({"has_data": F.lit(True), "transactional": F.lit(True)})
+    whole = folded.withColumns(
+        {
+            "has_data": F.lit(True),
+            "transactional": F.lit(True),
+            "first_sequence": F.lit(None).cast("int"),
+        }
+    )
     return states.select(*RUN_COLUMNS).unionByName(whole.select(*RUN_COLUMNS))
 
 

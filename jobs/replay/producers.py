@@ -159,12 +159,28 @@ def _known_before(order: WindowSpec, before: WindowSpec) -> list[Column]:
     ]
 
 
+def _begin() -> Column:
+    """The first batch of a transaction and the marker of its producer before it, as a struct.
+
+    first_offset, first_sequence, absent_to_first; epoch_before, offset_before, absent_to_before: of
+    that marker, null for none. What was folded away between the two tells its epoch alone.
+    """
+    return F.struct(
+        "first_offset",
+        "first_sequence",
+        "absent_to_first",
+        F.coalesce("marker_epoch_before", "previous_marker.epoch").alias("epoch_before"),
+        F.col("previous_marker.offset").alias("offset_before"),
+        F.col("previous_marker.absent_to_marker").alias("absent_to_before"),
+    )
+
+
 def _with_open_transaction(rows: DataFrame, before: WindowSpec) -> DataFrame:
     """Adds what was open of this producer before the run.
 
     data_transaction_number: that of the newest transactional data before it; open_transaction;
-    open_first_offset: where that began; newest_first_sequence: of the newest transaction, open or
-    not; state_has_batches: the state still has those of `previous`.
+    open_first_offset: where that began; newest_begin: how the newest transaction began, open or not
+    (`_begin`); state_has_batches: the state still has those of `previous`.
     """
     newest_data = F.when(is_transactional_data(), F.col("transaction_number"))
     # A marker of another epoch forgets them, whichever comes then (`maybeUpdateProducerEpoch`).
@@ -180,14 +196,14 @@ def _with_open_transaction(rows: DataFrame, before: WindowSpec) -> DataFrame:
     is_open = surely(F.col("data_transaction_number") == F.col("transaction_number"))
     opens = is_transactional_data() & ~F.col("open_transaction")
     opened_at = _newest(F.when(opens, F.col("first_offset")), before)
-    opened_with = _newest(F.when(opens, F.col("first_sequence")), before)
+    opened_with = _newest(F.when(opens, _begin()), before)
     has_batches = F.col("previous.last_offset") > F.coalesce("forgot_at", F.lit(-1))
     return (
         rows.select("*", is_open.alias("open_transaction"))
         .select(
             "*",
             F.when(F.col("open_transaction"), opened_at).alias("open_first_offset"),
-            opened_with.alias("newest_first_sequence"),
+            opened_with.alias("newest_begin"),
             surely(has_batches).alias("state_has_batches"),
         )
         .drop("forgot_at")

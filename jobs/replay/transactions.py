@@ -38,8 +38,8 @@ def transactions(states: DataFrame) -> DataFrame:
     only non-transactional data follow the last marker), the columns of the marker, oldest_other
     (see LOG_ROW), previous_marker, previous_data (the newest before the run of the marker: last
     offset, epoch, timestamp, absent_to_last), state_has_batches (the state still has them) and
-    newest_first_sequence, as of producer_states, epoch_goes_on (data of the epoch of the marker
-    come next), previous_closed_data (previous_marker ended a transaction with data), opening_marker
+    newest_begin, as of producer_states, epoch_goes_on (data of the epoch of the marker come next),
+    previous_closed_data (previous_marker ended a transaction with data), opening_marker
     (the nearest marker before the first batch, for open ones too; null for one in front of the
     log), opening_marker_ended (highest epoch of the data that marker ended, null for none),
     state_timestamp (of the state before the transaction), earlier_epoch (highest data or marker
@@ -83,7 +83,7 @@ def transactions(states: DataFrame) -> DataFrame:
         "previous_marker",
         "previous_data",
         "state_has_batches",
-        "newest_first_sequence",
+        "newest_begin",
         "epoch_goes_on",
         "previous_closed_data",
         "opening.state_timestamp",
@@ -169,7 +169,7 @@ def _of_marker() -> list[Column]:
         of_marker(F.col("previous_marker")).alias("previous_marker"),
         of_marker(_data_before()).alias("previous_data"),
         of_marker(F.col("state_has_batches")).alias("state_has_batches"),
-        of_marker(F.col("newest_first_sequence")).alias("newest_first_sequence"),
+        of_marker(F.col("newest_begin")).alias("newest_begin"),
         of_marker(F.col("next_data_epoch") == F.col("marker_epoch")).alias("epoch_goes_on"),
         of_marker(_closes_data()).alias("previous_closed_data"),
         of_marker(F.col("highest_coordinator_epoch")).alias("highest_coordinator_epoch"),

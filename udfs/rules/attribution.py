@@ -44,11 +44,12 @@ Rules, with where they come from:
 What is gone from a partition is gone from its beginning: retention, DeleteRecords, a topic made
 again. With transactions that share an epoch it is therefore not known how many of them have gone,
 unless something of the partition is older than a decision: then this decision has its marker
-there. Something is older if a broker's clock says so, if it is data of a lower epoch of the same
-producer that a marker ended before the decision, or if it is data that nobody but this or an
-earlier decision can own: no later transaction of their epoch lists the partition, or a marker ended
-them before the first of those began (`TransactionMetadata.prepareAddPartitions` sets the start, and
-data wait for it).
+there. Something is older if a broker's clock says so, or if it is data of a lower epoch of the same
+producer that a marker ended before the decision. Data that nobody but this or an earlier decision
+can own (no later transaction of their epoch lists the partition, or a marker ended them before the
+first of those began: `TransactionMetadata.prepareAddPartitions` sets the start, and data wait for
+it) may have come late, behind the marker (KIP-890). So they prove it only in a log that has had no
+other head since their epoch began there.
 
 What cannot be known: which of two markers with one epoch and outcome a decision led to, when both
 came within the tolerance of the clocks. So decisions and markers are counted: the markers that
@@ -210,6 +211,19 @@ def ended_before(complete_offset: Values, prepare_offset: Values) -> Values:
     to a partition, the offsets of their markers have the order of these records.
     """
     return complete_offset < prepare_offset
+
+
+def has_had_no_other_head(
+    first_base: Values, coordinator_topic: Values, first_sequence: Values
+) -> Values:
+    """Whether a log has held all of its partition from offset 0 on since an epoch began in it.
+
+    `first_base`: base offset of its first segment; `first_sequence`: of the first data of the epoch
+    that are there. Sequences begin at 0 with each epoch of a producer in a partition
+    (`ProducerAppendInfo.checkSequence`), and a topic that was created again begins without those
+    that its first one had. Internal topics have none, and nobody creates them again.
+    """
+    return (first_base == 0) & (coordinator_topic | (first_sequence == 0))
 
 
 def clock_went_on(prepare_ms: Values, complete_ms: Values) -> Values:

@@ -15,6 +15,7 @@ from jobs.verify.verdict import (
     inconclusive,
     suspect,
 )
+from udfs.rules import attribution
 from udfs.rules.absence import most_missing
 from udfs.rules.logic import surely
 from udfs.rules.memory import may_be_gone_with_the_head
@@ -115,16 +116,32 @@ def _raised_by_commit(data: Column, last: str) -> Column:
     """Whether the marker before is a COMMIT that raised the epoch of `data`, which it ended.
 
     `data`: a struct; `last`: the name of its last offset. Not where the COMMIT's own data, and the
-    marker of these, may be missing in between; nor where their transaction does not begin its
-    epoch: it may have come late, behind its own marker, and the COMMIT of the next instance ended
-    it.
+    marker of these, may be missing in between; nor where their transaction need not be the first of
+    its epoch: it may have come late, behind its own marker, and the COMMIT of the next instance
+    ended it.
     """
     marker = F.col("previous_marker")
     by_one: Column = marker["commit"] & (marker["epoch"] == data["epoch"] + 1)
-    begin = F.col("coordinator_topic") | (F.col("newest_first_sequence") == 0)
     most = most_missing(data["absent_to_last"], marker["absent_to_marker"])
     gone = marker_missing_between(data[last] + 1, marker["offset"] - 1, most=most)
-    return by_one & begin & ~gone
+    return by_one & _begins_epoch(F.col("newest_begin"), data["epoch"]) & ~gone
+
+
+def _begins_epoch(begin: Column, epoch: Column) -> Column:
+    """Whether a transaction is the first of its epoch in the partition; null where none is known.
+
+    `begin`: as of `jobs.replay.producers`. The marker before it has a lower epoch; or the log has
+    had no other head since the epoch began, and no marker of the producer before.
+    """
+    before = begin["offset_before"]
+    first = attribution.has_had_no_other_head(
+        F.col("first_base"), F.col("coordinator_topic"), begin["first_sequence"]
+    )
+    most = most_missing(begin["absent_to_before"], begin["absent_to_first"])
+    from_offset = F.coalesce(before + 1, F.lit(0))
+    gone = marker_missing_between(from_offset, begin["first_offset"] - 1, epoch, most)
+    behind_lower: Column = F.coalesce(begin["epoch_before"] < epoch, first)
+    return behind_lower & ~gone
 
 
 def _head_went() -> Column:

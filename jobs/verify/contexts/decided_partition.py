@@ -36,7 +36,7 @@ from jobs.verify.contexts.decided.window import with_window
 from jobs.verify.contexts.transaction import Ages
 from schemas.topics import TXN_LOG_TOPIC
 from udfs.rules.absence import reaches_behind
-from udfs.rules.extent import MAX_OFFSET
+from udfs.rules.extent import MAX_OFFSET, is_replicated
 from udfs.rules.logic import surely
 
 
@@ -72,8 +72,10 @@ def _decisions(decided: DataFrame, several_copies: bool) -> DataFrame:
 
 
 def _topics(partition_info: DataFrame) -> DataFrame:
-    """Each partition's `listed` (topic-partition), topic and coordinator_topic."""
-    return partition_info.select("partition_index", _listed(), "topic", "coordinator_topic")
+    """Of each copy of a partition: what its markers are compared by."""
+    return partition_info.select(
+        "partition_index", _listed(), "topic", "coordinator_topic", "replica_set", "high_watermark"
+    )
 
 
 def _listed() -> Column:
@@ -86,7 +88,8 @@ def _copies(partition_info: DataFrame) -> DataFrame:
         "partition_index", "broker", "topic", "partition", "complete_up_to_ms", "clean_shutdown",
         "stable_below", "of_leader", "first_dated_offset", "first_dated_ms", "set_backs",
         "single_broker", "alone_in_cluster", "holes", "missing",
-        "emptied", "last_legacy_offset", "log_end_offset", "kraft_only", _may_lag(), _listed(),
+        "emptied", "last_legacy_offset", "log_end_offset", "kraft_only", "first_base",
+        "coordinator_topic", "replica_set", _may_lag(), _listed(),
     )  # fmt: skip
 
 
@@ -165,18 +168,27 @@ def _gapped(partition_info: DataFrame) -> DataFrame:
 
 
 def _with_replicas(rows: DataFrame, placed: DataFrame) -> DataFrame:
-    """Adds replica_offset: the highest offset of the marker on a broker that this copy may follow.
+    """Adds what other brokers have of the marker; offsets, null for none.
 
-    Null for none. `placed`: markers of topic partitions.
+    replica_offset: the highest one on a broker that this copy may follow. marked_in_replica: the
+    highest replicated one of any replica. `placed`: markers of topic partitions.
     """
-    key = ["listed", "producer_id", "marker_epoch", "commit"]
-    highest = (
-        placed.withColumnRenamed("marker_commit", "commit")
-        .groupBy(*key)
-        .agg(F.max("marker_offset").alias("replica_offset"))
-    )
+    of_marker = ["producer_id", "marker_epoch", "commit"]
+    there = placed.withColumnRenamed("marker_commit", "commit")
+
+    def highest(found: DataFrame, of_copies: str, name: str) -> DataFrame:
+        offset = F.max("marker_offset").alias(name)
+        return found.groupBy(of_copies, *of_marker).agg(offset)
+
+    replicated = there.filter(is_replicated(F.col("marker_offset"), F.col("high_watermark")))
     offset = F.when(F.col("may_lag"), F.col("replica_offset"))
-    beside = rows.join(highest, on=key, how="left")
+    beside = rows.join(
+        highest(there, "listed", "replica_offset"), on=["listed", *of_marker], how="left"
+    ).join(
+        highest(replicated, "replica_set", "marked_in_replica"),
+        on=["replica_set", *of_marker],
+        how="left",
+    )
     return beside.withColumn("replica_offset", offset).drop("may_lag")
 
 
@@ -272,7 +284,7 @@ def decided_partition_context(
         outcomes = with_outcomes(_with_replicas(with_history, placed), placed, tolerance)
         # Each of the three is joined with what is made of itself: kept, or its plan would double.
         owned = given.keep(with_data(outcomes, runs, markers))
-        around = with_surroundings(owned, runs, given.markers, tolerance, given.keep)
+        around = with_surroundings(owned, runs, tolerance)
         beside = with_last_markers(around, given.markers).join(
             small(ended), on=["partition_index", "coordinator_partition"], how="left"
         )

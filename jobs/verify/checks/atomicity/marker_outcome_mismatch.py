@@ -11,9 +11,9 @@ records are delivered, or committed records are hidden.
 When it is legal: an operator's abort carries the epoch of the open data, which under
 transaction.version 2 is the epoch of the producer's previous decision; such a marker does not
 belong to this decision. Under version 0 and 1 the two cannot be told apart, unless the marker of
-the decision is missing there: then committed data were aborted, whoever wrote the marker. Data that
-were ended later than the Prepare record may have arrived late; they do not show that a marker is
-missing.
+the decision is missing there: then committed data were aborted, whoever wrote the marker. Whether
+it is missing, or went with the head of the log before data that came late,
+missing_marker_in_listed_partition says.
 
 Several transactions of version 0 or 1 may share an epoch that was decided both ways. Then a marker
 is wrong which the copy has in place of the other outcome: from the Prepare to the Complete record

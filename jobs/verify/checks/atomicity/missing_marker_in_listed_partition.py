@@ -18,11 +18,14 @@ and marker; with transaction.version 2 no topic has one.
 
 Before transaction.version 2 data of one epoch may belong to a later transaction, so they count only
 if no later transaction was begun. The finding is inconclusive if one may be among records of the
-coordinator's log that are lost or compacted away, or if the data came so late that the marker may
-have gone with the head of the log. There decisions and markers are also counted: each of several
-transactions with one epoch has its own marker, from its Prepare to its Complete record. Which of
-them has none, and where it would stand, follows from the order of both logs: markers of one id in
-one partition stand in the order of its decisions. The most probable place is reported.
+coordinator's log that are lost or compacted away. It is also inconclusive if nothing older is there
+than the data: they may have come late, behind a marker that went with the head of the log. This is
+excluded if the log begins at offset 0, nothing in front of the data is missing, and the first data
+of the epoch have sequence 0 or are commits of offsets; or if a replica has the marker where this
+copy has something else. Decisions and markers of one epoch are also counted: each of several
+transactions has its own marker, from its Prepare to its Complete record. Which of them has none,
+and where it would stand, follows from the order of both logs: markers of one id in one partition
+stand in the order of its decisions. The most probable place is reported.
 
 If a broker's clock was set back, a timestamp of the repeated period may mean two moments. The check
 then uses the widest possible interval; what only the timestamps as they are written show is
@@ -96,23 +99,18 @@ CHECK = Check(
             UNSTABLE_TAIL,
             lambda: ~is_replicated(F.col("counted_complete"), F.col("coordinator_stable_below")),
         ),
-        inconclusive(
-            MISSING_RANGE,
-            lambda: (
-                F.col("short_place").isNull()
-                & F.col("owner_unsettled")
-                & (F.col("owner_may_be_lost") | F.col("timely_last").isNull())
-            ),
-        ),
+        inconclusive(MISSING_RANGE, lambda: surely(F.col("unproven") == MISSING_RANGE)),
         # What counting proves, it proves for decisions that the copy is late enough for.
         inconclusive(
             DUMP_BEFORE_EVENT,
             lambda: (
-                F.col("short_place").isNull() & (~F.col("copied_later") | F.col("owner_unsettled"))
+                surely(F.col("unproven") == DUMP_BEFORE_EVENT)
+                | (F.col("short_place").isNull() & ~F.col("copied_later"))
             ),
         ),
         inconclusive(
-            CLOCK_SKEW, lambda: F.col("held_by_near_clock") | surely(F.col("short_as_read"))
+            CLOCK_SKEW,
+            lambda: surely(F.col("unproven") == CLOCK_SKEW) | surely(F.col("short_as_read")),
         ),
     ),
     expected=lambda: text("{decision} marker of epoch {marker_epoch}"),

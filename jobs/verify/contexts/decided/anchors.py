@@ -15,6 +15,7 @@ from jobs.spark.joins import small
 from jobs.verify.conditions.copies import one_instant
 from jobs.verify.conditions.missing import lost_between, marker_missing_between
 from jobs.verify.contexts.decided.moments import covers_completion
+from jobs.verify.verdict import CLOCK_SKEW, DUMP_BEFORE_EVENT, MISSING_RANGE
 from udfs.rules import attribution
 from udfs.rules.clock import ADJUSTED_MS, BEYOND_CLOCKS_MS
 from udfs.rules.extent import MAX_OFFSET, is_replicated
@@ -103,16 +104,17 @@ def _lateness(tolerance: Column) -> list[Column]:
 
 
 def _anchors(tolerance: Column) -> list[Column]:
-    """What in the partition is older than the newest decision of the row, and proves a marker.
+    """What in the partition is of the newest decision of the row, or older than it.
 
     Offsets, null for none:
     own_data_last: the last of the data that are of this transaction, as no other has their epoch.
     owned_last: the last of the data that no later transaction than this one can own, if none was
-    begun since (owner_settled); timely_last: the last of these that cannot have come later than the
-    decision. early_anchor: the last of data that were ended before any later transaction was begun.
-    order_anchor: the marker of a transaction that the same log completed before it prepared this
-    one, whatever the clocks say. clock_anchor: the first batch with a moment of a broker's clock,
-    if it is older than the decision for sure; near_anchor: if by clocks that may differ.
+    begun since (owner_settled). early_anchor: the last of data that were ended before any later
+    transaction was begun. order_anchor: the marker of a transaction that the same log completed
+    before it prepared this one, whatever the clocks say. clock_anchor: the first batch with a
+    moment of a broker's clock, if it is older than the decision for sure; near_anchor: if by clocks
+    that may differ. replica_anchor: the offset before the one at which a replica has the marker, if
+    this copy reaches over it.
     """
     running = surely(
         (F.col("running_epoch") == F.col("prepared_data_epoch"))
@@ -140,24 +142,25 @@ def _anchors(tolerance: Column) -> list[Column]:
     by_order = (F.col("prepares") == 1) & attribution.ended_before(
         F.col("ended_complete"), F.col("newest_prepare")
     )
+    here = (
+        F.col("markers").isNull()
+        & (F.col("marked_in_replica") >= F.col("first_base"))
+        & (F.col("marked_in_replica") < F.col("log_end_offset"))
+    )
     return [
         F.when(held & single & unended, F.col("data_run_last")).alias("own_data_last"),
         F.when(owns, F.col("data_run_last")).alias("owned_last"),
         (F.col("at_once") | surely(marker_later) | surely(moved_on)).alias("owner_settled"),
-        F.when(owns, _not_late(unended, tolerance)).alias("timely_last"),
         F.when(_ended_early(running, tolerance), F.col("first_ended_last")).alias("early_anchor"),
         F.when(by_order, F.col("ended_marker")).alias("order_anchor"),
         F.when(by_clock, F.col("first_dated_offset")).alias("clock_anchor"),
         F.when(nearly, F.col("first_dated_offset")).alias("near_anchor"),
+        F.when(here, F.col("marked_in_replica") - 1).alias("replica_anchor"),
     ]
 
 
 def _ended_early(running: Column, tolerance: Column) -> Column:
-    """Whether a marker ended data of the epoch before any transaction behind this one was begun.
-
-    The marker must not be long after the Prepare record: an operator may have ended data then that
-    arrived late.
-    """
+    """Whether a marker ended data of the epoch before any transaction behind this one was begun."""
     begun = F.least("later_start_ms", F.when(running, clipped("running_start_ms")))
     only = F.col("markers").isNull() & (F.col("with_transaction_version_1") == 1)
     ended_early: Column = surely(
@@ -165,67 +168,84 @@ def _ended_early(running: Column, tolerance: Column) -> Column:
         & ~F.col("owner_may_be_lost")
         & (F.col("prepares") == F.col("completes"))
         & attribution.surely_before(F.col("first_ended_ms"), begun, F.col("apart_ms"))
-        & ~_came_late("first_ended_ms", tolerance)
+        & ~came_twice(F.col("first_ended_ms"), tolerance)
     )
     return ended_early
 
 
-def _came_late(moment: str, tolerance: Column) -> Column:
-    """Whether a marker is later than the Prepare record for sure, so that its data may be late.
+def _begun_late(tolerance: Column) -> Column:
+    """Whether data of the epoch may first have come to a log that is younger than the decision.
 
-    Or no moment tells. The Complete record tells less: it waits for the slowest partition, and this
-    one may have had its marker long before.
+    Its first moment, in front of them, is later than the Prepare record; or the marker that ended
+    the first of them is, for sure: an operator may have ended what came late. A topic that was
+    created again takes them, too.
     """
-    late: Column = surely(F.col(moment) > F.col("completed_prepare") + F.col("apart_ms"))
-    return late | came_twice(F.col(moment), tolerance)
+    first = F.col("data_run.first_offset")
+    in_front = F.when(F.col("first_read_offset") < first, F.col("first_read_ms"))
+    prepared, ended = F.col("completed_prepare"), F.col("first_ended_ms")
+    later = surely(in_front > prepared) | surely(ended > prepared + F.col("apart_ms"))
+    return later | came_twice(in_front, tolerance) | came_twice(ended, tolerance)
 
 
-def _not_late(unended: Column, tolerance: Column) -> Column:
-    """The last offset of the epoch's data that need not have come late; null where all may have.
+def _held(tolerance: Column) -> list[Column]:
+    """From where on the marker of the row must be in the partition, and what is not proven of it.
 
-    Data that no marker of their epoch ended came after every marker in front of them.
+    Data of an epoch that transactions share may have come late, behind the marker of their own one,
+    which may be gone with the head of the log. So they prove that a marker is due only where the
+    log has had no other head since their epoch began in it: then it is due from offset 0 on.
     """
-    open_late = _came_late("open_behind_ms", tolerance)
-    return (
-        F.when(unended & ~open_late, F.col("data_run_last"))
-        .when(~_came_late("last_ended_ms", tolerance), F.col("ended_run_last"))
-        .when(~_came_late("first_ended_ms", tolerance), F.col("first_ended_last"))
-    )
-
-
-def _held() -> list[Column]:
-    """From where on the marker of the row must be in the partition, and whether it can be gone."""
     short = F.col("short_place").isNotNull()
     # A marker that counting finds missing is due where something is older.
     counted = F.when(short, F.coalesce("first_dated_offset", "first_read_offset"))
-    by_order = F.coalesce("earlier_offset", "early_anchor", "order_anchor", "clock_anchor", counted)
+    older = F.coalesce("earlier_offset", "order_anchor", "clock_anchor", "replica_anchor", counted)
     settled = F.col("owner_settled") & ~F.col("owner_may_be_lost")
-    # Data that arrived late lie behind the marker of the decision.
-    in_time = F.col("timely_last")
-    surely_from = F.coalesce(F.col("own_data_last"), F.when(settled, in_time), by_order)
-    held_from = F.coalesce(surely_from, "owned_last", "near_anchor")
-    held_to = F.least("later_run.run_first", "before_marker", F.lit(MAX_OFFSET))
+    theirs = F.coalesce(F.when(settled, F.col("owned_last")), F.col("early_anchor"))
+    whole = attribution.has_had_no_other_head(
+        F.col("first_base"), F.col("coordinator_topic"), F.col("data_first_sequence")
+    )
+    there = F.col("coordinator_topic") | ~_begun_late(tolerance)
+    from_start = F.when(theirs.isNotNull() & surely(whole & there), F.lit(-1))
+    surely_from = F.coalesce("own_data_last", older, from_start)
+    held_from = F.coalesce(surely_from, "owned_last", "early_anchor", "near_anchor")
     # The cleaner keeps the marker of data that are still there.
-    own_data = F.col("own_data_last").isNotNull() & F.col("short_place").isNull()
-    known_from = F.coalesce(F.when(own_data, F.col("own_data_last")), in_time, by_order, held_from)
-    # A decision's markers have the epoch of its Prepare record, if that is the one in effect.
-    epoch = F.when(~F.col("short_unseen"), F.col("marker_epoch"))
-    anchor = F.when(short, by_order).otherwise(known_from)
-    searched_from = F.greatest(anchor, F.col("behind_marker")) + 1
-    gone = F.when(own_data, lost_between(searched_from, held_to)).otherwise(
-        marker_missing_between(searched_from, held_to, epoch)
+    own_data = F.col("own_data_last").isNotNull() & ~short
+    in_time = F.coalesce(F.when(own_data, F.col("own_data_last")), "owned_last", "early_anchor")
+    likely_from = F.when(short, older).otherwise(F.coalesce(in_time, held_from))
+    proven = surely_from.isNotNull() & ~surely(_gone_behind(surely_from, own_data))
+    # A later transaction may own the data: it is lost, or not in the copy of the log yet.
+    not_yet = F.col("owned_last").isNotNull() & ~F.col("owner_may_be_lost")
+    by_near_clock = surely_from.isNull() & F.col("owned_last").isNull()
+    unproven = (
+        F.when(short | proven, F.lit(None))
+        .when(theirs.isNotNull(), F.lit(MISSING_RANGE))
+        .when(not_yet, F.lit(DUMP_BEFORE_EVENT))
+        .when(by_near_clock, F.lit(CLOCK_SKEW))
+        .otherwise(F.lit(MISSING_RANGE))
     )
     return [
         held_from.alias("held_from"),
-        (surely_from.isNull() & F.col("owned_last").isNotNull()).alias("owner_unsettled"),
-        (surely_from.isNull() & F.col("owned_last").isNull()).alias("held_by_near_clock"),
-        surely(gone).alias("marker_missing"),
+        unproven.alias("unproven"),
+        surely(_gone_behind(likely_from, own_data)).alias("marker_missing"),
     ]
+
+
+def _gone_behind(anchor: Column, own_data: Column) -> Column:
+    """Whether the marker of the row may be missing between an offset and where it is due at last.
+
+    `own_data`: the offset is that of data of this transaction alone.
+    """
+    first = F.greatest(anchor, F.col("behind_marker")) + 1
+    held_to = F.least("later_run.run_first", "before_marker", F.lit(MAX_OFFSET))
+    # A decision's markers have the epoch of its Prepare record, if that is the one in effect.
+    epoch = F.when(~F.col("short_unseen"), F.col("marker_epoch"))
+    return F.when(own_data, lost_between(first, held_to)).otherwise(
+        marker_missing_between(first, held_to, epoch)
+    )
 
 
 def with_anchors(rows: DataFrame, tolerance: Column) -> DataFrame:
     """Adds held_from and what it rests on: `_anchors`, `_held`; after `with_window`."""
-    return rows.select("*", *_anchors(tolerance)).select("*", *_held())
+    return rows.select("*", *_anchors(tolerance)).select("*", *_held(tolerance))
 
 
 def with_copies(rows: DataFrame, tolerance: Column) -> DataFrame:

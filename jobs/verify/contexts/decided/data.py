@@ -1,8 +1,6 @@
 """What a partition holds of the producer of a decision, and how far back the partition reaches."""
 
-from collections.abc import Callable
-
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.model.markers import Markers
@@ -47,7 +45,6 @@ def _ended(markers: DataFrame) -> DataFrame:
         .agg(
             F.max("last_offset").alias("ended_run_last"),
             F.min(F.struct("marker_offset", "last_offset", "marker_timestamp")).alias("ended"),
-            F.max_by("marker_timestamp", "marker_offset").alias("last_ended_ms"),
         )
         .select(
             "partition_index",
@@ -56,7 +53,6 @@ def _ended(markers: DataFrame) -> DataFrame:
             "ended_run_last",
             F.col("ended.last_offset").alias("first_ended_last"),
             F.col("ended.marker_timestamp").alias("first_ended_ms"),
-            "last_ended_ms",
         )
     )
 
@@ -64,11 +60,11 @@ def _ended(markers: DataFrame) -> DataFrame:
 def with_data(selected: DataFrame, states: DataFrame, markers: DataFrame) -> DataFrame:
     """Adds the data of the transaction in the partition.
 
-    data_run: first batch of its epoch there; data_run_last: the last offset of that epoch;
+    data_run: first batch of its epoch there; data_first_sequence: its sequence (a run that was
+    folded away begins its epoch with 0); data_run_last: the last offset of that epoch;
     ended_run_last: the last of that epoch that a marker of the same epoch ended, null for none;
     open_run: first batch of that epoch behind all that such markers ended;
-    first_ended_last, first_ended_ms: the last of what the first such marker ended, and its moment;
-    last_ended_ms: the moment of the last such marker.
+    first_ended_last, first_ended_ms: the last of what the first such marker ended, and its moment.
     """
     ended = _ended(markers)
     data = (
@@ -80,25 +76,20 @@ def with_data(selected: DataFrame, states: DataFrame, markers: DataFrame) -> Dat
     unended = F.col("first_offset") > F.coalesce("ended_run_last", F.lit(-1))
     runs = data.groupBy(*OF_DATA).agg(
         F.min(batch).alias("data_run"),
+        F.coalesce(F.min_by("first_sequence", "first_offset"), F.lit(0)).alias(
+            "data_first_sequence"
+        ),
         F.max("last_offset").alias("data_run_last"),
         F.min(F.when(unended, batch)).alias("open_run"),
     )
     return selected.join(runs, on=OF_DATA, how="left").join(ended, on=OF_DATA, how="left")
 
 
-def with_surroundings(
-    rows: DataFrame,
-    states: DataFrame,
-    markers: Markers,
-    tolerance: Column,
-    keep: Callable[[DataFrame], DataFrame],
-) -> DataFrame:
+def with_surroundings(rows: DataFrame, states: DataFrame, tolerance: Column) -> DataFrame:
     """Adds what lies around the marker of a row of `with_data`, where it may be missing.
 
     earlier_offset: the highest offset of runs of the producer with a lower epoch that a marker
-    ended before the decision; later_run: its first batch or marker of a later epoch;
-    open_behind_ms: the newest moment of the markers in front of open_run, of any producer. `keep`:
-    computes a frame that is read more than once.
+    ended before the decision; later_run: its first batch or marker of a later epoch.
     """
     lacking = rows.filter(F.col("markers").isNull() | lacks_markers() | at_other_moments())
     wanted = lacking.select(
@@ -107,36 +98,7 @@ def with_surroundings(
         "set_backs",
         (F.col("earliest_prepare") + apart_ms(tolerance)).alias("decided_by_ms"),
     )
-    return rows.join(_other_epochs(wanted, states, tolerance), on=KEY, how="left").join(
-        _markers_before_open(lacking, markers, keep), on=OF_DATA, how="left"
-    )
-
-
-def _markers_before_open(
-    wanted: DataFrame, markers: Markers, keep: Callable[[DataFrame], DataFrame]
-) -> DataFrame:
-    """open_behind_ms of each producer's epoch of data in a partition that lies open there."""
-    names = ("producer_id", "prepared_data_epoch")
-    places = keep(
-        wanted.filter(F.col("open_run").isNotNull())
-        .select("partition_index", *names, F.col("open_run.first_offset").alias("at_offset"))
-        .distinct()
-    )
-    there = markers.in_partitions(places.select("partition_index").distinct())
-    moments = there.select(
-        "partition_index", F.col("marker_offset").alias("at_offset"), "marker_timestamp"
-    )
-    before = (
-        Window.partitionBy("partition_index")
-        .orderBy("at_offset")
-        .rowsBetween(Window.unboundedPreceding, -1)
-    )
-    return (
-        places.unionByName(moments, allowMissingColumns=True)
-        .withColumn("open_behind_ms", F.max("marker_timestamp").over(before))
-        .filter(F.col("producer_id").isNotNull())
-        .select("partition_index", *names, "open_behind_ms")
-    )
+    return rows.join(_other_epochs(wanted, states, tolerance), on=KEY, how="left")
 
 
 def _place_of_run(batch: str) -> Column:

@@ -221,7 +221,8 @@ def with_other_outcome(rows: DataFrame) -> DataFrame:
         F.col("markers").isNull()
         & F.col("complete_offset").isNotNull()
         & F.col("held_from").isNotNull()
-        & ~(F.col("owner_unsettled") | F.col("held_by_near_clock") | F.col("marker_missing"))
+        & F.col("unproven").isNull()
+        & ~F.col("marker_missing")
     )
     unmet = without_marker & F.col("copied_later")
     # A marker that is there contradicts it by epochs alone, whichever copy is older.
