@@ -18,10 +18,6 @@ from numpy.typing import NDArray
 
 Int64s = NDArray[np.int64]
 Bools = NDArray[np.bool_]
-# What is compared of two decisions, from what tells least on; FOLLOWED is one of it.
-RANKS, FOLLOWED = 7, 1
-# So many ways to number the markers are compared, the most common ones.
-MOST_TRIED = 16
 # Of data that have no timestamp.
 NO_MOMENT = np.iinfo(np.int64).min
 
@@ -68,119 +64,168 @@ def marker_gap(
     `before`: markers of the outcome in front of all that these have. `is_open`: data lie behind the
     markers of the epoch, and no transaction that runs, or was fenced, explains them.
     """
-    commit = decisions.commit[last]
-    asked = np.flatnonzero(decisions.commit[first : last + 1] == commit) + first
-    places = _places(decisions, markers, asked, before)
-    if asked.size == 1:
-        return _gap(asked, places, 0, markers)
-    begin, end = max(first - 1, 0), min(last + 2, decisions.commit.size)
-    numbers = np.arange(begin, end)
-    ranks = np.zeros((RANKS, asked.size), np.int64)
-    ahead, often = np.unique(places - asked, return_counts=True)
-    tried = ahead[np.argsort(-often, kind="stable")[:MOST_TRIED]]
-    for one in tried:
-        mine = places - asked == one
-        straight = _pairs(decisions, markers, numbers, numbers + one)
-        shifted = _pairs(decisions, markers, numbers, numbers + one - 1)
-        ranks[:-1, mine] = _ranks(straight, shifted, asked[mine] - begin)
-    ranks[FOLLOWED] = _followed(markers, places, is_open)
-    ranks[-1, ~np.isin(places - asked, tried)] = 1
-    # Of equal ones the last: the others may have the markers that are there.
-    best = int(np.lexsort((-asked, *ranks))[0])
-    return _gap(asked, places, best, markers)
+    alike = _Alike.of(decisions, markers, first, last, before)
+    places = _places(decisions, markers, alike)
+    best = 0
+    if alike.asked.size > 1 and alike.there.size:
+        begin, end = max(alike.asked[0] - 1, 0), min(alike.asked[-1] + 2, alike.same.size)
+        ranks = np.arange(begin, end)
+        straight = _pairs(decisions, markers, alike, ranks, alike.number(ranks))
+        shifted = _pairs(decisions, markers, alike, ranks, alike.number(ranks) - 1)
+        at = alike.asked - begin
+        merged = _early_behind(decisions, markers, alike, places)
+        # From what tells least on. Of equal ones the last: the others may have the markers.
+        against = (
+            -at,
+            _both(np.abs(straight.late), np.abs(shifted.late), at),
+            _followed(markers, places, is_open, merged),
+            _both((straight.late != 0) * 1, (shifted.late != 0) * 1, at),
+            _unsteady(straight.late, shifted.late, at),
+            _both(straight.early_data, shifted.early_data, at) - merged,
+            _out_of_order(alike, begin, at),
+            _both(straight.absent, shifted.absent, at),
+        )
+        best = int(np.lexsort(against)[0])
+    return Gap(int(alike.same[alike.asked[best]]), int(places[best]))
 
 
-def _gap(asked: Int64s, places: Int64s, best: int, markers: MarkersThere) -> Gap:
-    return Gap(int(asked[best]), min(max(int(places[best]), 0), markers.commit.size))
+class _Alike(NamedTuple):
+    """Decisions and markers of one outcome, and those of the other one between them.
 
-
-def _places(decisions: Decisions, markers: MarkersThere, asked: Int64s, before: int) -> Int64s:
-    """How many markers stand in front of that of each of `asked`, if it is the one that is missing.
-
-    `before`: of those with its outcome, in front of the first. Of the others those count that the
-    decisions between it and the one with its outcome before, or behind, have.
+    `same`, `there`: numbers of the decisions and the markers of the outcome; `asked`: elements of
+    `same`, one of which has no marker; `begin`: elements of `there` in front of all that these
+    have. `decided`, `marked`: how many of the other outcome lie in front of each and behind the one
+    before it, and at the end behind all.
     """
-    commit = decisions.commit[asked[0]]
-    alike = np.flatnonzero(markers.commit == commit)
-    same = np.flatnonzero(decisions.commit == commit)
-    size = markers.commit.size
-    own = np.searchsorted(same, asked)
-    earlier = np.minimum(before + np.arange(asked.size), alike.size)
-    marked = np.concatenate([[-1], alike, [size]])
-    last_alike, next_alike = marked[earlier], marked[earlier + 1]
-    others = np.diff(np.concatenate([[-1], same, [decisions.commit.size]])) - 1
-    by_last = np.minimum(last_alike + 1 + others[own], next_alike)
-    by_next = np.maximum(next_alike - others[own + 1], last_alike + 1)
-    numbered = size == alike.size + decisions.commit.size - same.size
-    by_other = asked - own + earlier if numbered else _later(decisions, markers, int(asked[0]))
-    has_next = (next_alike < size) & (own + 1 < same.size)
-    places: Int64s = np.where(earlier > 0, by_last, np.where(has_next, by_next, by_other))
+
+    same: Int64s
+    there: Int64s
+    asked: Int64s
+    begin: int
+    decided: Int64s
+    marked: Int64s
+
+    @classmethod
+    def of(
+        cls, decisions: Decisions, markers: MarkersThere, first: int, last: int, before: int
+    ) -> "_Alike":
+        commit = decisions.commit[last]
+        same = np.flatnonzero(decisions.commit == commit)
+        there = np.flatnonzero(markers.commit == commit)
+        asked = np.flatnonzero((same >= first) & (same <= last))
+        decided = np.diff(np.concatenate([[-1], same, [decisions.commit.size]])) - 1
+        marked = np.diff(np.concatenate([[-1], there, [markers.commit.size]])) - 1
+        return cls(same, there, asked, min(before, there.size), decided, marked)
+
+    def number(self, ranks: Int64s) -> Int64s:
+        """Which element of `there` a decision has, if no marker in front of it is missing."""
+        return self.begin + ranks - int(self.asked[0])
+
+
+def _places(decisions: Decisions, markers: MarkersThere, alike: _Alike) -> Int64s:
+    """How many markers stand in front of that of each of those asked, if it is the missing one.
+
+    All of its outcome that the decisions before it have. Of the other outcome those count that the
+    decisions since then have; and those in front of the next marker of its outcome that further
+    decisions do not have. Where these numbers differ, some markers are gone with the head of the
+    log, or an operator wrote further ones: there, between the two, moments tell.
+    """
+    number = np.clip(alike.number(alike.asked), 0, alike.there.size)
+    begin = np.append(-1, alike.there)[number] + 1
+    there = alike.marked[number]
+    in_front, behind = alike.decided[alike.asked], alike.decided[alike.asked + 1]
+    one, other = (np.clip(count, 0, there) for count in (in_front, there - behind))
+    decision = alike.same[alike.asked]
+    reached = np.maximum.accumulate(np.append(NO_MOMENT, decisions.completed))[decision]
+    moment = np.maximum(decisions.prepared[decision], reached)
+    # Markers up to each place, the highest moment of all in front of it.
+    newest = np.maximum.accumulate(np.append(NO_MOMENT, markers.moment))
+    earlier = np.searchsorted(newest, moment, side="left") - 1
+    lowest, highest = begin + np.minimum(one, other), begin + np.maximum(one, other)
+    places: Int64s = np.clip(earlier, lowest, highest)
     return places
-
-
-def _later(decisions: Decisions, markers: MarkersThere, number: int) -> int:
-    """How many markers are earlier than a decision, or than what was decided before it.
-
-    Where numbers tell nothing: some are gone with the head of a log, or an operator wrote further.
-    """
-    moment = decisions.completed[:number].max(initial=decisions.prepared[number])
-    later = np.flatnonzero(markers.moment >= moment)
-    return int(later[0]) if later.size else markers.commit.size
 
 
 class _Pairs(NamedTuple):
     """Each decision with the marker that would be its own.
 
-    `unlike`: there is none, or one of the other outcome; `late`: by how much it is later than the
-    Complete record, ms, negative where it is earlier than the Prepare record; `early_data`: what it
-    ended began rather when the transaction before began.
+    `absent`: there is none; `late`: by how much it is later than the Complete record, ms, negative
+    where it is earlier than the Prepare record; `early_data`: what it ended began rather when the
+    transaction before began.
     """
 
-    unlike: Int64s
+    absent: Int64s
     late: Int64s
     early_data: Int64s
 
 
-def _pairs(decisions: Decisions, markers: MarkersThere, numbers: Int64s, places: Int64s) -> _Pairs:
-    there = (places >= 0) & (places < markers.commit.size)
-    if not there.any():
-        nothing = np.zeros(numbers.size, np.int64)
+def _pairs(
+    decisions: Decisions, markers: MarkersThere, alike: _Alike, ranks: Int64s, numbers: Int64s
+) -> _Pairs:
+    absent = (numbers < 0) | (numbers >= alike.there.size)
+    if absent.all():
+        nothing = np.zeros(ranks.size, np.int64)
         return _Pairs(nothing + 1, nothing, nothing)
-    place = np.where(there, places, 0)
-    moment, began = markers.moment[place], markers.began[place]
-    lower = np.minimum(decisions.prepared, decisions.completed)[numbers]
-    higher = np.maximum(decisions.prepared, decisions.completed)[numbers]
+    decision, marker = alike.same[ranks], alike.there[np.where(absent, 0, numbers)]
+    moment = markers.moment[marker]
+    lower = np.minimum(decisions.prepared, decisions.completed)[decision]
+    higher = np.maximum(decisions.prepared, decisions.completed)[decision]
     late = np.maximum(moment - higher, 0) + np.minimum(moment - lower, 0)
-    start = decisions.start[numbers]
-    start_before = decisions.start[np.maximum(numbers - 1, 0)]
-    early = (began < start) & (np.abs(began - start_before) < start - began)
-    told = there & markers.ended[place] & (began != NO_MOMENT) & (numbers > 0)
-    return _Pairs(
-        (~there | (markers.commit[place] != decisions.commit[numbers])).astype(np.int64),
-        np.where(there, late, 0),
-        (told & early).astype(np.int64),
-    )
+    early = _began_early(decisions, markers, decision, marker)
+    return _Pairs(absent * 1, np.where(absent, 0, late), (early & ~absent) * 1)
 
 
-def _ranks(straight: _Pairs, shifted: _Pairs, at: Int64s) -> Int64s:
-    """What speaks against the marker of each of `at` being the one that is missing.
+def _began_early(
+    decisions: Decisions, markers: MarkersThere, decision: Int64s, marker: Int64s
+) -> Bools:
+    """Whether the data of a marker began rather with the transaction before that of a decision."""
+    began, start = markers.began[marker], decisions.start[decision]
+    start_before = decisions.start[np.maximum(decision - 1, 0)]
+    told = markers.ended[marker] & (began != NO_MOMENT) & (decision > 0)
+    early: Bools = told & (began < start) & (np.abs(began - start_before) < start - began)
+    return early
 
-    The decisions in front of it are paired as in `straight`, those behind it as in `shifted`. Rows:
-    RANKS but the last; that of FOLLOWED is 0.
+
+def _early_behind(
+    decisions: Decisions, markers: MarkersThere, alike: _Alike, places: Int64s
+) -> Int64s:
+    """1 where the marker behind a gap has early data: it ended those of two transactions.
+
+    So has one of the other outcome, which counts for all gaps but this one.
     """
-    straight_off, shifted_off = (one.late != 0 for one in (straight, shifted))
-    # The marker behind the gap ended the data of two transactions.
-    allowed = np.append(shifted.early_data, 0)[at + 1]
-    return np.stack(
-        (
-            _both(np.abs(straight.late), np.abs(shifted.late), at),
-            np.zeros_like(at),
-            _both(straight_off.astype(np.int64), shifted_off.astype(np.int64), at),
-            _unsteady(straight.late, shifted.late, at),
-            _both(straight.early_data, shifted.early_data, at) - allowed,
-            _both(straight.unlike, shifted.unlike, at),
-        )
-    )
+    decision, size = alike.same[alike.asked], decisions.commit.size
+    marker = np.minimum(places, markers.commit.size - 1)
+    commit = decisions.commit[decision]
+    # The next decision with the outcome of that marker.
+    following = np.minimum(decision + 1, size - 1)
+    next_same = np.append(alike.same, size)[alike.asked + 1]
+    others = np.flatnonzero(decisions.commit != commit[0])
+    next_other = np.append(others, size)[np.searchsorted(others, decision)]
+    owner = np.where(markers.commit[marker] == commit, next_same, next_other)
+    there = (places < markers.commit.size) & (owner < size)
+    owner = np.where(there, owner, following)
+    behind: Int64s = (there & _began_early(decisions, markers, owner, marker)) * 1
+    return behind
+
+
+def _out_of_order(alike: _Alike, begin: int, at: Int64s) -> Int64s:
+    """How many markers of the other outcome are too few or too many between those of this one.
+
+    Of each of `at`, counted from the decision `begin` of the outcome on.
+    """
+    ranks = np.arange(begin, begin + int(at[-1]) + 2)
+    decided = np.append(alike.decided, 0)[np.minimum(ranks, alike.decided.size)]
+    number = alike.number(ranks)
+
+    def marked(numbers: Int64s) -> Int64s:
+        inside = (numbers >= 0) & (numbers < alike.marked.size)
+        return np.where(inside, alike.marked[np.where(inside, numbers, 0)], 0)
+
+    straight, shifted = (np.abs(marked(one) - decided) for one in (number, number - 1))
+    # Around a gap lies what was decided between the decisions beside it.
+    around = np.abs(marked(number[at]) - decided[at] - decided[at + 1])
+    total: Int64s = _both(straight, shifted, at) - shifted[at + 1] + around
+    return total
 
 
 def _both(straight: Int64s, shifted: Int64s, at: Int64s) -> Int64s:
@@ -204,13 +249,15 @@ def _unsteady(straight: Int64s, shifted: Int64s, at: Int64s) -> Int64s:
     return total
 
 
-def _followed(markers: MarkersThere, places: Int64s, is_open: bool) -> Int64s:
+def _followed(markers: MarkersThere, places: Int64s, is_open: bool, merged: Int64s) -> Int64s:
     """0 where a marker that would be missing at a place left its data to something that is there.
 
-    A later marker ended them, or they lie open behind all. Else 1, as all of them would be lost; or
-    nothing explains what lies open.
+    A later marker ended them (`merged`), or they lie open behind all. 1 where a later marker ended
+    data, which need not be these. Else 2, as all of them would be lost; or nothing explains what
+    lies open.
     """
     size = markers.commit.size
-    at_end = places >= size
-    ended = np.append(markers.ended, False)[np.clip(places, 0, size)]
-    return np.where(at_end, not is_open, is_open | ~ended).astype(np.int64)
+    ended = np.append(markers.ended, False)[places]
+    before_marker = np.where(is_open | ~ended, 2, 1 - merged)
+    followed: Int64s = np.where(places >= size, 0 if is_open else 2, before_marker)
+    return followed
