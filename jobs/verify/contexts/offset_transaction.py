@@ -25,6 +25,11 @@ from udfs.rules.attribution import may_end, surely_before
 from udfs.rules.logic import surely
 
 MAX_GROUPS = 5
+# What is asked of `jobs.replay.epoch_history`.
+OF_HISTORY = (
+    "producer_id", "producer_epoch", "transactional_id", "listed", "decisions", "aborted",
+    "moved_on", "coordinator_up_to_ms", "coordinator_clean_shutdown", "record", "replicated",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -189,7 +194,7 @@ def offset_transaction_context(
         .withColumn("appended_by_ms", once(F.col("last_timestamp"), F.lit(ages.clock_tolerance)))
     )
     histories = given.epochs_of(transactions.select("producer_id").distinct()).select(
-        "producer_id", "producer_epoch", F.struct("*").alias("history")
+        "producer_id", "producer_epoch", F.struct(*OF_HISTORY).alias("history")
     )
     rows = (
         transactions.join(histories, on=["producer_id", "producer_epoch"], how="left")
