@@ -193,10 +193,9 @@ def _with_replicas(rows: DataFrame, placed: DataFrame) -> DataFrame:
 
 
 def _of_producers(
-    given: DecidedInputs, selected: DataFrame
+    given: DecidedInputs, producers: DataFrame
 ) -> tuple[DataFrame, DataFrame, DataFrame]:
-    """Decisions, markers and runs of the producers of some rows, kept."""
-    producers = given.keep(selected.select("producer_id").distinct())
+    """Decisions, markers and runs of some producers (distinct, column producer_id), kept."""
     decided = _decisions(given.log.decisions_of(producers), given.several_copies)
     # The states of a snapshot lie before the log, where markers are not looked for.
     in_log = given.states.filter(~F.col("initial"))
@@ -270,7 +269,8 @@ def decided_partition_context(
         return beside(given.log.decisions, given.markers.every)
 
     def enrich(selected: DataFrame) -> DataFrame:
-        decided, markers, runs = _of_producers(given, selected)
+        producers = given.keep(selected.select("producer_id").distinct())
+        decided, markers, runs = _of_producers(given, producers)
         placed = markers.join(small(_topics(partition_info)), on="partition_index", how="inner")
         tolerance = F.lit(ages.clock_tolerance)
         dated = with_first_once(copies, given.markers, tolerance, given.keep)
@@ -293,7 +293,6 @@ def decided_partition_context(
         placed_between = with_window(counted, gapped, given.markers, tolerance, given.keep)
         anchored = given.keep(with_anchors(placed_between, tolerance))
         found = with_findings(anchored, markers, files, ages)
-        producers = selected.select("producer_id").distinct()
         return _with_open_data(found, given, producers, partition_info, ages.clock_tolerance)
 
     folded = 0 if given.plain is None else given.plain.number
