@@ -10,6 +10,7 @@ written, so that all transactions of a round overlap. 5 % of the transactions ab
 """
 
 import argparse
+import struct
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,16 +23,20 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benchmarks.blocks import put, seal
 from benchmarks.make_coordinator import Coordinator
 from tests.wire_writer import batches as writer
+from tests.wire_writer import producer_snapshot as snapshot_writer
 from tests.wire_writer import txn_index as index_writer
 from udfs.wire.batches import batch_layout as layout
 from udfs.wire.batches.walk import CRC32C_TABLE
 from udfs.wire.codecs import NONE, ZSTD
 from udfs.wire.side_files import txn_index
+from udfs.wire.side_files.producer_snapshot import ProducerSnapshotEntry
 
 T0 = 1_700_000_000_000
 ABORT_EVERY = 20
 MAX_EPOCH = 32_000
 MARKER_BYTES = 78
+# An entry of a time index: moment and relative offset (`TimeIndex`).
+TIME_INDEX_ENTRY = struct.Struct(">qi")
 VALUE = b"order-0000000000;customer-000000;amount=00000;currency=EUR;status=NEW"
 
 
@@ -40,7 +45,9 @@ class Shape:
     """How the transactions lie: `producers` of each partition, `batches` of each transaction.
 
     `records` of each batch with values of `value_bytes`, text where it is compressed; `cleaned`:
-    every other transaction of the segments before the newest has lost its data to the cleaner.
+    every other transaction of the segments before the newest has lost its data to the cleaner;
+    `side_files`: each segment has all files that a broker writes beside it, for rounds whose
+    segments are too small for an entry in the offset index.
     """
 
     partitions: int = 8
@@ -51,6 +58,7 @@ class Shape:
     codec: int = NONE
     segment_bytes: int = 1 << 30
     cleaned: bool = False
+    side_files: bool = False
 
     @property
     def data_offsets(self) -> int:
@@ -75,7 +83,8 @@ SHAPES = {
     "million-producers": (2_000_000, Shape(producers=125_000)),
     "10000-partitions": (10_000, Shape(partitions=10_000, producers=1, batches=2)),
     "large-batches": (1_000, LARGE),
-    "100000-segments": (200_000, Shape(producers=4, segment_bytes=1)),
+    "50000-segments": (200_000, Shape(producers=4, segment_bytes=1)),
+    "million-side-files": (1_000_000, Shape(producers=4, segment_bytes=1, side_files=True)),
     "cleaned": (2_000_000, Shape(segment_bytes=32 << 20, cleaned=True)),
 }
 
@@ -136,9 +145,38 @@ class Partition:
                     self.bytes += log.write(chunk)
             aborted = self._aborted(np.arange(first, last))
             (self.folder / f"{name}.txnindex").write_bytes(index_writer.encode(aborted))
+            if shape.side_files:
+                self._write_side_files(name, first, last)
             if shape.cleaned:
                 self.cleaned_below = first * shape.offsets
         return self.rounds * shape.offsets
+
+    def _write_side_files(self, name: str, first: int, last: int) -> None:
+        """Both indexes of a segment, and the producer state in front of it."""
+        shape, end = self.shape, last * self.shape.offsets - 1
+        (self.folder / f"{name}.index").write_bytes(b"")
+        newest = TIME_INDEX_ENTRY.pack(T0 + end, end - first * shape.offsets)
+        (self.folder / f"{name}.timeindex").write_bytes(newest)
+        if first > 0:
+            self._write_snapshot(first)
+        if last == self.rounds:
+            self._write_snapshot(last)
+
+    def _write_snapshot(self, rounds: int) -> None:
+        """What the broker knows of the producers after so many rounds, of one generation of ids.
+
+        A marker that raises the epoch forgets the batches (`ProducerStateEntry`).
+        """
+        producers = self.shape.producers
+        marker = T0 + rounds * self.shape.offsets - producers
+        entries = [
+            ProducerSnapshotEntry(
+                self.first_id + number, rounds, -1, -1, 0, marker + number, 0, -1
+            )
+            for number in range(producers)
+        ]
+        path = self.folder / f"{rounds * self.shape.offsets:020d}.snapshot"
+        path.write_bytes(snapshot_writer.encode(entries))
 
     def _chunk(self, rounds: NDArray[np.int64], cleaned: bool) -> memoryview:
         number, producers = rounds.size, np.arange(self.shape.producers)

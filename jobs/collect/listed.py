@@ -51,7 +51,7 @@ class Classified(NamedTuple):
     of_partition: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ListedFile:
     """A file of the dump, or a folder that is not looked into, with what it is.
 

@@ -29,6 +29,7 @@ def plan_splits(dump: Dump, split_bytes: int) -> list[dict[str, object]]:
     copied = coordinator_copies(dump)
     beside = files_beside(dump)
     bounds = snapshot_bounds(dump)
+    cleaned_to = {p.partition_index: cleaned_below(p) for p in dump.partitions}
     splits = []
     for file in dump.files:
         if file.status == "skipped":
@@ -39,6 +40,7 @@ def plan_splits(dump: Dump, split_bytes: int) -> list[dict[str, object]]:
         piece = size if file.kind in NOT_SPLIT or file.text is not None else step
         for start in range(0, size, piece):
             split = _split(file, owner, start, min(piece, file.size - start))
+            split["cleaned_below"] = 0 if owner is None else cleaned_to[owner.partition_index]
             split["cuts"] = compared.get(file.partition_index)
             passed = cleaned_copies.get(file.partition_index)
             split["cleaner_reach"] = passed.reach if passed else None
@@ -184,7 +186,6 @@ def _split(
         "file_size": file.size,
         "base_offset": file.base_offset,
         "next_base_offset": file.next_base_offset,
-        "cleaned_below": 0 if owner is None else cleaned_below(owner),
         "high_watermark": None if owner is None else owner.high_watermark,
         "log_base": owner.segments[0].base_offset if owner and owner.segments else None,
         "log_start": None if owner is None else owner.log_start,

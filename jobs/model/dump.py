@@ -11,7 +11,7 @@ from udfs.wire.text.text_sections import Section
 CHAINED_KINDS = ("segment", "txn_index", "offset_index", "time_index")
 
 
-@dataclass
+@dataclass(slots=True)
 class DumpFile:
     """One file. `path` is relative to the dump.
 

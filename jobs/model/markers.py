@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from udfs.rules.clock import BEYOND_CLOCKS_MS
+from udfs.rules.clock import within_clocks
 
 COLUMNS = (
     "partition_index",
@@ -32,7 +32,7 @@ class Markers:
 
     data_epoch: the highest producer epoch of the data, null for none, and where the marker need not
     be that of the data in front of it. first_timestamp: the largest of the first batch of the data.
-    Both moments (ms) are cut at BEYOND_CLOCKS_MS on both sides.
+    Both moments (ms) are cut by `within_clocks`.
 
     `rows`: those that were not folded away, the last one of each partition among them; `every`: all
     of the dump; `not_plain`: those of epochs that are not plain (`jobs.model.plain_epochs`).
@@ -53,11 +53,8 @@ def as_markers(transactions: DataFrame) -> DataFrame:
         {
             "data_epoch": F.col("highest_epoch"),
             "file_index": F.col("marker_file_index"),
-            **{name: _cut(name) for name in ("marker_timestamp", "first_timestamp")},
+            **{
+                name: within_clocks(F.col(name)) for name in ("marker_timestamp", "first_timestamp")
+            },
         }
     ).select(*COLUMNS)
-
-
-def _cut(moment: str) -> Column:
-    below = F.when(F.col(moment).isNotNull(), F.least(F.col(moment), F.lit(BEYOND_CLOCKS_MS)))
-    return F.when(below.isNotNull(), F.greatest(below, F.lit(-BEYOND_CLOCKS_MS)))

@@ -70,6 +70,7 @@ RULES: tuple[tuple[Callable[..., Any], str], ...] = (
     (attribution.room_before, "nn"),
     (attribution.lacks_marker, "nnn"),
     (attribution.ended_too_many, "nn"),
+    (clock.within_clocks, "n"),
     (clock.is_broker_clock, "fff"),
     (clock.covers, "nnn"),
     (clock.complete_to, "nnn"),

@@ -23,7 +23,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from schemas.columns import binary, boolean, integer, long, table
 from udfs.arrow.blocks import Unpack, block_rows, epoch_keys, pack_block
 from udfs.rules.attribution import ANY_LEADER_EPOCH, marked_in_order, raised
-from udfs.rules.clock import ADJUSTED_MS, BEYOND_CLOCKS_MS
+from udfs.rules.clock import ADJUSTED_MS, within_clocks
 from udfs.wire.batches.batch_headers import Bools, Int64s
 
 # What a part is: a decision and a partition that it lists, a marker, or either of a row; or from
@@ -317,8 +317,8 @@ def _first_ended(decided: _Parts, marked: _Parts, tolerance_ms: int) -> bytes | 
     """
     if not decided.what.size:
         return None
-    complete = np.clip(decided.complete_timestamp, -BEYOND_CLOCKS_MS, BEYOND_CLOCKS_MS)
-    moment = np.clip(marked.timestamp, -BEYOND_CLOCKS_MS, BEYOND_CLOCKS_MS)
+    complete = within_clocks(decided.complete_timestamp)
+    moment = within_clocks(marked.timestamp)
     found = []
     for one_clock, apart in ((True, min(ADJUSTED_MS, tolerance_ms)), (False, tolerance_ms)):
         near = np.flatnonzero(moment <= complete + apart)

@@ -42,6 +42,11 @@ BEYOND_CLOCKS_MS = 1 << 60
 ADJUSTED_MS = 1_000
 
 
+def within_clocks(moment_ms: Values) -> Values:
+    """A moment of a file, cut at `BEYOND_CLOCKS_MS` on both sides; null for a null."""
+    return clipped(moment_ms, -BEYOND_CLOCKS_MS, BEYOND_CLOCKS_MS)
+
+
 def is_broker_clock(marker: Values, log_append_time: Values, of_coordinator: Values) -> Values:
     """Whether the timestamp of a batch is a moment of a broker.
 

@@ -15,7 +15,6 @@ from jobs.spark.joins import small
 from jobs.verify.contexts.aborted_data import aborted_data
 from jobs.verify.contexts.context import Context
 from jobs.verify.contexts.decided.anchors import (
-    clipped,
     with_anchors,
     with_copies,
     with_first_once,
@@ -36,6 +35,7 @@ from jobs.verify.contexts.decided.window import with_window
 from jobs.verify.contexts.transaction import Ages
 from schemas.topics import TXN_LOG_TOPIC
 from udfs.rules.absence import reaches_behind
+from udfs.rules.clock import within_clocks
 from udfs.rules.extent import MAX_OFFSET, is_replicated
 from udfs.rules.logic import surely
 
@@ -65,9 +65,7 @@ class DecidedInputs:
 
 def _decisions(decided: DataFrame, several_copies: bool) -> DataFrame:
     names = ("prepare_timestamp", "start_ms", "complete_timestamp", "went_on_ms")
-    safe = decided.withColumns(
-        {name: F.when(F.col(name).isNotNull(), clipped(name)) for name in names}
-    )
+    safe = decided.withColumns({name: within_clocks(F.col(name)) for name in names})
     return one_copy(safe, several_copies)
 
 

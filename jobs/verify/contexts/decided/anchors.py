@@ -17,14 +17,9 @@ from jobs.verify.conditions.missing import lost_between, marker_missing_between
 from jobs.verify.contexts.decided.moments import covers_completion
 from jobs.verify.verdict import CLOCK_SKEW, DUMP_BEFORE_EVENT, MISSING_RANGE
 from udfs.rules import attribution
-from udfs.rules.clock import ADJUSTED_MS, BEYOND_CLOCKS_MS
+from udfs.rules.clock import ADJUSTED_MS, BEYOND_CLOCKS_MS, within_clocks
 from udfs.rules.extent import MAX_OFFSET, is_replicated
 from udfs.rules.logic import surely
-
-
-def clipped(name: str) -> Column:
-    """A moment of a file (ms), cut at `BEYOND_CLOCKS_MS` on both sides."""
-    return F.greatest(F.least(F.col(name), F.lit(BEYOND_CLOCKS_MS)), F.lit(-BEYOND_CLOCKS_MS))
 
 
 def apart_ms(tolerance: Column) -> Column:
@@ -161,7 +156,7 @@ def _anchors(tolerance: Column) -> list[Column]:
 
 def _ended_early(running: Column, tolerance: Column) -> Column:
     """Whether a marker ended data of the epoch before any transaction behind this one was begun."""
-    begun = F.least("later_start_ms", F.when(running, clipped("running_start_ms")))
+    begun = F.least("later_start_ms", F.when(running, within_clocks(F.col("running_start_ms"))))
     only = F.col("markers").isNull() & (F.col("with_transaction_version_1") == 1)
     ended_early: Column = surely(
         only

@@ -4,7 +4,6 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.model.set_back_clocks import came_twice, came_twice_within, earliest, latest
-from jobs.verify.contexts.decided.anchors import clipped
 from jobs.verify.contexts.decided.matching import (
     in_effect,
     listed_decisions,
@@ -15,6 +14,7 @@ from jobs.verify.contexts.decided.moments import (
 )
 from jobs.verify.contexts.decided.places import marker_told, place_number
 from udfs.rules import attribution
+from udfs.rules.clock import within_clocks
 from udfs.rules.logic import surely
 
 OF_EPOCH = ["partition_index", "producer_id", "marker_epoch"]
@@ -33,7 +33,7 @@ def runs_from() -> Column:
     running = (F.col("running_epoch") == F.col("marker_epoch")) & F.array_contains(
         "running_partitions", F.col("listed")
     )
-    return F.when(running, clipped("running_start_ms"))
+    return F.when(running, within_clocks(F.col("running_start_ms")))
 
 
 def _of_outcome(name: str) -> Column:
