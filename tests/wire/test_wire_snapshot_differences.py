@@ -80,6 +80,7 @@ def unread_of(missing: Batches) -> Unread:
         np.array(first, dtype=np.int64),
         np.array(end, dtype=np.int64),
         np.full(len(missing), NONE, dtype=np.int64),
+        np.full(len(missing), NONE, dtype=np.int64),
     )
 
 
@@ -168,7 +169,7 @@ def test_a_forgotten_transaction_is_told_where_its_marker_cannot_be_missing() ->
     assert beside(log, {0, 2}, without).log.size == 0
     states = changed_by(log[1:])
     for owner, told in ((NONE, []), (1, []), (3, [1])):
-        unread = Unread(*(np.array([one], dtype=np.int64) for one in (2, 3, owner)))
+        unread = Unread(*(np.array([one], dtype=np.int64) for one in (2, 3, owner, NONE)))
         known = Replayed(states, states, 0, False, -1, 1, unread)
         assert compare(known, without, 1 << 40).log["producer_id"].tolist() == told
     # A text may lack the entry, and where nobody knows what is missing nothing is told.

@@ -27,6 +27,7 @@ UNREAD = table(
     long("first", "first offset of which nobody knows what was there"),
     long("end", "first offset after them that is there"),
     long("producer_id", "producer whose it was; null: anybody's"),
+    integer("producer_epoch", "producer epoch that an emptied marker has; null: not known"),
 )
 """Offsets that are missing, whatever took them, and markers that were emptied."""
 
@@ -147,7 +148,7 @@ def _replayed(
 
 def _unread(ranges: list[dict[str, Any]] | None) -> Unread:
     rows = [
-        (one["first"], one["end"], NONE if one["producer_id"] is None else one["producer_id"])
+        tuple(NONE if one[field.name] is None else one[field.name] for field in UNREAD.fields)
         for one in ranges or ()
     ]
     return Unread(*np.array(rows, dtype=np.int64).reshape(-1, len(Unread._fields)).T)

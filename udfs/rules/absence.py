@@ -21,8 +21,10 @@ apart (`widest_apart`), and what is there between those that become one counts a
 numbers (`running`) say how many lie between two batches of the replay, and are exact.
 
 Who took what is missing is another question. The cleaner never takes the marker of data that are
-still there (`CleanedTransactionMetadata`; up to 2.2.1 it did where the marker lay in a later group
-of segments, KAFKA-8351), nor the last record of a key. So each check asks one of two questions:
+still there at or above the log start (`CleanedTransactionMetadata`; up to 2.2.1 it did where the
+marker lay in a later group of segments, KAFKA-8351), nor the last record of a key. An ABORT below
+the log start it takes, and leaves the data: `UnifiedLog.collectAbortedTransactions` does not give
+it the entries of transactions that ended there. So each check asks one of two questions:
 whether anything is missing, or whether something is lost that no cleaner takes.
 
 Not to be known: whether a file between two others was cleaned away or not copied, and up to where

@@ -12,7 +12,7 @@ from jobs.verify.verdict import (
     Excuse,
     explained,
 )
-from schemas.dump_partition import RANGES
+from schemas.dump_partition import UNREAD
 from udfs.rules.absence import Range, most_missing, overlaps
 from udfs.rules.extent import MAX_OFFSET
 from udfs.rules.logic import surely
@@ -66,11 +66,17 @@ def marker_missing_between(
 def unread_between(first: Column, last: Column) -> Column:
     """What is missing there for any reason, and markers that the cleaner has emptied.
 
-    Array of structs (first, end, producer_id), of all producers; `first`, `last` inclusive.
+    Array of structs (first, end, producer_id, producer_epoch: of an emptied marker), of all
+    producers; `first`, `last` inclusive.
     """
-    names = ("first", "end", "producer_id")
-    emptied = F.transform("emptied", lambda one: F.struct(*(one[name] for name in names)))
-    both = F.concat(F.col("missing"), F.coalesce(emptied, F.array().cast(RANGES)))
+
+    def with_epoch(one: Column) -> Column:
+        no_epoch = F.lit(None).cast("int").alias("producer_epoch")
+        return F.struct(one["first"], one["end"], one["producer_id"], no_epoch)
+
+    both = F.concat(
+        F.transform("missing", with_epoch), F.coalesce("emptied", F.array().cast(UNREAD))
+    )
     return F.filter(both, lambda one: overlaps(Range(one["first"], one["end"]), first, last))
 
 
@@ -102,23 +108,26 @@ def _any_of(ranges: str, first: Column, last: Column, of_the_producer: bool = Fa
     return F.exists(ranges, counts)
 
 
-def _before_log(data: Column) -> Column:
-    """Whether an offset of data lies before the log, where only a producer snapshot knows of it."""
-    return data < F.col("first_base")
+def _below_the_start(data: Column) -> Column:
+    """Whether an offset of data lies below the log start, where the cleaner forgets the data."""
+    return data < F.col("log_start_offset")
 
 
-# What the copy of a partition lacks, and where its files begin (`schemas.dump_partition`).
-LOST_OFFSETS = ("holes", "missing", "emptied", "first_base")
+# What the copy of a partition lacks, and where its log begins (`partition_info`).
+LOST_OFFSETS = ("holes", "missing", "emptied", "first_base", "log_start_offset")
 
 
-def marker_lost(data: Column, first: Column, last: Column) -> Column:
+def marker_lost(data: Column, first: Column, last: Column, commit: Column | None = None) -> Column:
     """Whether the marker of data may be missing between `first` and `last`, both inclusive.
 
-    `data`: an offset of the data. The cleaner keeps the marker of data that are still there; of
-    data before the log, of which only a producer snapshot knows, it may have taken or emptied it.
+    `data`: an offset of the data. The cleaner keeps the marker of data that are still there
+    (`udfs.rules.absence`). Of data before the log, of which only a producer snapshot knows, and of
+    data below the log start it may have taken or emptied it; not if that is a COMMIT (`commit`, of
+    data that are there; None where that is not known).
     """
     taken = marker_missing_between(first, last)
-    return F.when(_before_log(data), taken).otherwise(lost_between(first, last))
+    forgotten = _below_the_start(data) if commit is None else _below_the_start(data) & ~commit
+    return F.when(forgotten, taken).otherwise(lost_between(first, last))
 
 
 def marker_lost_behind(
@@ -163,10 +172,10 @@ def first_since() -> Column:
 
 
 def marker_gone_with_the_head() -> Excuse:
-    """Of data before the log the cleaner may have taken the marker, too (context `transaction`)."""
+    """Of data below the log start the cleaner may take the marker (context `transaction`)."""
     return explained(
         MISSING_RANGE,
-        lambda: F.col("behind_data_gap") & _before_log(F.col("last_offset")),
+        lambda: F.col("behind_data_gap") & _below_the_start(F.col("last_offset")),
     )
 
 

@@ -256,12 +256,15 @@ def _contradicts(log: States, snapshot: States) -> Bools:
 class Unread(NamedTuple):
     """Offsets of a range of which nobody knows what was there; one element a stretch of them.
 
-    `first` to `end` (exclusive). `owner`: the producer whose it was, -1 where it may be anybody's.
+    `first` to `end` (exclusive). `owner`: the producer whose it was, -1 where it may be anybody's;
+    `epoch`: the producer epoch that it gave, -1 where nobody knows. Of a marker that the cleaner
+    emptied both are known.
     """
 
     first: Int64s
     end: Int64s
     owner: Int64s
+    epoch: Int64s
 
     def ends(self, producers: Int64s) -> Int64s:
         """From which offset on nothing of these producers is unread; -1: all of it is read."""
@@ -278,6 +281,15 @@ class Unread(NamedTuple):
         its = (self.owner == NONE) | (self.owner == producer)
         return bool(np.any(its & (self.first <= offset) & (offset < self.end)))
 
+    def may_have_given(self, producers: Int64s, epochs: Int64s) -> Bools:
+        """Whether something unread may have left each of the producers in an epoch."""
+        untold = np.unique(self.owner[self.epoch == NONE])
+        may: Bools = np.isin(producers, untold) | (NONE in untold)
+        told = set(zip(self.owner.tolist(), self.epoch.tolist(), strict=True))
+        for i in np.flatnonzero(np.isin(producers, self.owner) & ~may):
+            may[i] = (int(producers[i]), int(epochs[i])) in told
+        return may
+
 
 NOTHING_UNREAD = Unread(*(np.empty(0, dtype=np.int64) for _ in Unread._fields))
 
@@ -286,11 +298,11 @@ class Replayed(NamedTuple):
     """States replayed up to the offset of a snapshot.
 
     `states`: from all that is there; `kept`: from the log start on, as a broker rebuilds it, and
-    equal to `states` where nothing lies below. `log_start`: that offset. `whole`: nothing is
-    missing, neither from the log nor from the state at its beginning. `latest`: the snapshot was
-    written at no later moment, ms. `start`: the offset from which batches were replayed. `unread`:
-    what is missing from there on; None where it may be anywhere. `lists_all`: all entries of the
-    snapshot are known, of which a text may lack some.
+    equal to `states` where nothing lies below. `log_start`: that offset. `whole`: nothing but what
+    is `unread` is missing, neither from the log nor from the state at its beginning. `latest`: the
+    snapshot was written at no later moment, ms. `start`: the offset from which batches were
+    replayed. `unread`: what is missing from there on; None where it may be anywhere. `lists_all`:
+    all entries of the snapshot are known, of which a text may lack some.
     """
 
     states: States
@@ -390,11 +402,23 @@ def _contradicted_by_newest(
     return Contradicted(wrong | of_head, of_head & ~wrong)
 
 
+def _whole(log: Replayed, states: States, snapshot: States) -> Bools:
+    """Whether a state can be only that of the log: nothing unread gave the producer its epoch."""
+    if log.unread is None:
+        return np.full(states.size, log.whole)
+    producers = np.where(
+        states["producer_id"] == NONE, snapshot["producer_id"], states["producer_id"]
+    )
+    whole: Bools = log.whole & ~log.unread.may_have_given(producers, snapshot["epoch"])
+    return whole
+
+
 def compare(log: Replayed, snapshot: States, expiration_ms: int) -> Differences:
     """What differs. Where the log is not whole, only what the snapshot lacks or contradicts.
 
     That is asked of each producer by itself: what is missing in front of its newest batch, or of
-    the begin of its transaction, does not matter.
+    the begin of its transaction, does not matter. A snapshot may be older than the emptying of a
+    marker: then it has the epoch of that.
 
     `expiration_ms`: after so long a producer without an open transaction may be absent.
     """
@@ -407,13 +431,14 @@ def compare(log: Replayed, snapshot: States, expiration_ms: int) -> Differences:
     differs &= ~(absent & may_have_expired(replayed["timestamp"], latest, is_open, expiration_ms))
     forgotten = _forgotten(replayed, stored)
     lacks_head = _lacks_head(replayed, stored)
-    if not log.whole:
+    whole = _whole(log, replayed, stored)
+    if not whole.all():
         newest = _contradicted_by_newest(log, replayed, kept, stored)
         # The marker that came since the producer was forgotten may be what is missing.
         read = _all_read_behind(log, replayed, replayed["last_offset"])
         outdated = _outdated(replayed, stored) & ~(_of_markers_alone(stored) & ~read)
         lacks = (outdated | newest.at_all) & ~forgotten
-        differs &= lacks | _contradicts(replayed, stored)
+        differs &= whole | lacks | _contradicts(replayed, stored)
         lacks_head |= newest.by_the_head
     chosen = np.flatnonzero(differs)
     return Differences(

@@ -13,7 +13,7 @@ from jobs.model.markers import Markers
 from jobs.model.set_back_clocks import came_twice, covers_once
 from jobs.spark.joins import small
 from jobs.verify.conditions.copies import one_instant
-from jobs.verify.conditions.missing import lost_between, marker_missing_between
+from jobs.verify.conditions.missing import marker_lost, marker_missing_between
 from jobs.verify.contexts.decided.moments import covers_completion
 from jobs.verify.verdict import CLOCK_SKEW, DUMP_BEFORE_EVENT, MISSING_RANGE
 from udfs.rules import attribution
@@ -202,7 +202,7 @@ def _held(tolerance: Column) -> list[Column]:
     from_start = F.when(theirs.isNotNull() & surely(whole & there), F.lit(-1))
     surely_from = F.coalesce("own_data_last", older, from_start)
     held_from = F.coalesce(surely_from, "owned_last", "early_anchor", "near_anchor")
-    # The cleaner keeps the marker of data that are still there.
+    # The cleaner keeps the marker of data that are still there, at or above the log start.
     own_data = F.col("own_data_last").isNotNull() & ~short
     in_time = F.coalesce(F.when(own_data, F.col("own_data_last")), "owned_last", "early_anchor")
     likely_from = F.when(short, older).otherwise(F.coalesce(in_time, held_from))
@@ -233,7 +233,7 @@ def _gone_behind(anchor: Column, own_data: Column) -> Column:
     held_to = F.least("later_run.run_first", "before_marker", F.lit(MAX_OFFSET))
     # A decision's markers have the epoch of its Prepare record, if that is the one in effect.
     epoch = F.when(~F.col("short_unseen"), F.col("marker_epoch"))
-    return F.when(own_data, lost_between(first, held_to)).otherwise(
+    return F.when(own_data, marker_lost(anchor, first, held_to, F.col("commit"))).otherwise(
         marker_missing_between(first, held_to, epoch)
     )
 
