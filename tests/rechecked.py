@@ -18,9 +18,13 @@ from pathlib import Path
 
 from laws.run import Finding
 
-from jobs.report import recheck
+from jobs.report.formats import RECHECK
+from jobs.report.recheck.findings import recheck
+from jobs.report.recheck.report_files import FORMAT
+from jobs.report.recheck.results import CONFIRMED, HOLDS, REFUTED, UNDECIDED
+from jobs.report.recheck_file import recheck_file
 
-RESULTS = recheck.CONFIRMED, recheck.HOLDS, recheck.REFUTED, recheck.UNDECIDED
+RESULTS = CONFIRMED, HOLDS, REFUTED, UNDECIDED
 WITH_ZSTD = os.environ.get("EOSAUDIT_RECHECK_PYTHON")
 
 
@@ -30,8 +34,8 @@ def with_recheck(found: Sequence[Finding], dump: Path, as_of: int) -> list[Findi
     for one in found:
         first = (one["places"] or [one])[0]
         if all(one[name] == value for name, value in first.items()):
-            result, why = recheck.recheck(one, [dump], as_of=as_of)
-            if result == recheck.UNDECIDED and WITH_ZSTD:
+            result, why = recheck(one, [dump], as_of=as_of)
+            if result == UNDECIDED and WITH_ZSTD:
                 result, why = _rechecked_by(WITH_ZSTD, one, dump, as_of)
             told.append(one | {"rechecked": result, "why": why})
         else:
@@ -41,18 +45,20 @@ def with_recheck(found: Sequence[Finding], dump: Path, as_of: int) -> list[Findi
 
 def _rechecked_by(python: str, finding: Finding, dump: Path, as_of: int) -> tuple[str, str]:
     """What `recheck.py` tells of a finding under another interpreter, as users run it."""
-    with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as report:
+    with tempfile.TemporaryDirectory() as folder:
+        script, report = Path(folder) / RECHECK, Path(folder) / "report.json"
+        script.write_text(recheck_file(), encoding="utf-8")
         verdict = {"as_of_ms": as_of}
-        json.dump({"format": recheck.FORMAT, "findings": [finding], "verdict": verdict}, report)
-        report.flush()
+        told = {"format": FORMAT, "findings": [finding], "verdict": verdict}
+        report.write_text(json.dumps(told), encoding="utf-8")
         done = subprocess.run(
-            [python, str(recheck.__file__), report.name, str(dump)],
+            [python, str(script), str(report), str(dump)],
             check=False, capture_output=True, text=True,
         )  # fmt: skip
     if not done.stdout:
         raise RuntimeError(f"{python} recheck.py: {done.stderr.strip()[-500:]}")
-    result, _, told = done.stdout.splitlines()[0].partition(" ")
-    return result, told.strip()
+    result, _, why = done.stdout.splitlines()[0].partition(" ")
+    return result, why.strip()
 
 
 @dataclass
@@ -70,9 +76,9 @@ class Rechecked:
             if result is None:
                 continue
             self.by_code[one["code"]][result] += 1
-            if result != recheck.CONFIRMED:
+            if result != CONFIRMED:
                 place = f"{one['topic']}-{one['partition']} at {one['offset_first']}"
-                told = self.refuted if result == recheck.REFUTED else self.open
+                told = self.refuted if result == REFUTED else self.open
                 told.append(f"{result}: {source}: {one['code']} {place}: {one['why']}")
 
     def table(self) -> str:

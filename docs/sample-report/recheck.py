@@ -39,64 +39,53 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-FORMAT, EVIDENCE_ONLY = "eosaudit-report/1", "--evidence-only"
-WANTED = "give report.json, or rows of the table violation as JSON"
-# A row of a finding has some of them, whatever is left out because it is null.
-PLACED = {"evidence", "file", "topic", "offset_first"}
+# --- checksums ------------------------------------------------------------------------------------
+# Checksums that Python lacks: CRC-32C, and xxHash of the header of an LZ4 frame.
+
+
+@cache
+def crc_table() -> list[int]:
+    """Of CRC-32C, one number a byte."""
+    table = []
+    for value in range(256):
+        for _ in range(8):
+            value = value >> 1 ^ (0x82F63B78 if value & 1 else 0)  # noqa: PLW2901
+        table.append(value)
+    return table
+
+
+def crc32c(data: bytes) -> int:
+    """CRC-32C, as in batches of magic 2 and in producer snapshots."""
+    table, crc = crc_table(), 0xFFFFFFFF
+    for byte in data:
+        crc = table[(crc ^ byte) & 0xFF] ^ crc >> 8
+    return crc ^ 0xFFFFFFFF
+
+
+def xxh32(data: bytes) -> int:
+    """The checksum xxHash of less than 16 bytes, without a seed."""
+    one, two, three, four, five = 2654435761, 2246822519, 3266489917, 668265263, 374761393
+    found, whole = five + len(data), len(data) // 4 * 4
+    for (word,) in struct.iter_unpack("<I", data[:whole]):
+        found = found + word * three & 0xFFFFFFFF
+        found = (found << 17 | found >> 15) * four & 0xFFFFFFFF
+    for byte in data[whole:]:
+        found = found + byte * five & 0xFFFFFFFF
+        found = (found << 11 | found >> 21) * one & 0xFFFFFFFF
+    found = (found ^ found >> 15) * two & 0xFFFFFFFF
+    found = (found ^ found >> 13) * three & 0xFFFFFFFF
+    return found ^ found >> 16
+
+
+# --- results --------------------------------------------------------------------------------------
+# What became of a finding, and the errors that say so.
+
+
 CONFIRMED, HOLDS, REFUTED, UNDECIDED = "confirmed", "holds", "refuted", "undecided"
-HEADER = struct.Struct(">qiibIhiqqqhii")
-SNAPPY_BLOCKS, LZ4_FRAME, ZSTD_FRAME = b"\x82SNAPPY\0", b"\x04\x22\x4d\x18", b"\x28\xb5\x2f\xfd"
-SMALLEST = {0: 14, 1: 22, 2: 49}
-# Where a batch and a message have the version of their format.
-MAGIC = 16
-TRANSACTIONAL, CONTROL, HORIZON = 0x10, 0x20, 0x40
-MAX_SEQUENCE, LAST_EPOCH = (1 << 31) - 1, (1 << 15) - 1
-LARGEST_PLAIN = 1 << 28
-ABORT, COMMIT = 0, 1
-# A marker is not compressed (MemoryRecords.writeEndTransactionalMarker) and always as long.
-MARKER_SIZE = 78
-# Copies of partitions whose headers are kept at a time.
-KEPT_COPIES = 8
-# After every offset that a log has.
-END_OF_OFFSETS = 1 << 63
-# So many a broker gets at once (ProducerIdsBlock.PRODUCER_ID_BLOCK_SIZE, all releases).
-BLOCK_OF_PRODUCER_IDS = 1_000
-TXNINDEX = struct.Struct(">hqqqq")
-SNAPSHOT_HEAD, SNAPSHOT_ENTRY = struct.Struct(">hIi"), struct.Struct(">qhiqiqiq")
-OFFSET_ENTRY, TIME_ENTRY = struct.Struct(">ii"), struct.Struct(">qi")
-COORDINATOR_HEAD, COORDINATOR_TIMES = struct.Struct(">hqhib"), struct.Struct(">qq")
-EMPTY, ONGOING, PREPARE_COMMIT, PREPARE_ABORT, COMPLETE_COMMIT, COMPLETE_ABORT = range(6)
-PREPARED, COMPLETE = (PREPARE_COMMIT, PREPARE_ABORT), (COMPLETE_COMMIT, COMPLETE_ABORT)
-COMMITTED = (PREPARE_COMMIT, COMPLETE_COMMIT)
-AT_REST = (EMPTY, *COMPLETE)
-TXN_LOG, OFFSETS = "__transaction_state", "__consumer_offsets"
-# Tags of a value: previous and next producer id, version of the client, next producer epoch.
-KNOWN_TAGS, TAG_NEXT_PRODUCER, TAG_CLIENT_VERSION = (0, 1, 2, 3), 1, 2
-# These findings say that the bytes are no whole batch, or that their checksum is wrong.
-OF_DAMAGE = {
-    "batch_crc_mismatch", "batch_length_invalid", "batch_magic_unknown", "active_tail_torn",
-    "closed_segment_tail_garbage", "legacy_wrapper_invalid",
-}  # fmt: skip
-
-
-# What a batch with such a role is, whatever the finding.
-ABORT_MARKER = "the ABORT marker"
-PREPARE_RECORD = "the Prepare record"
-MARKERS = {
-    "the marker", ABORT_MARKER, "the marker before", "the repeated marker",
-    "the first marker", "the second marker", "the marker of the same epoch",
-    "the marker of the lower epoch", "the marker of the lower coordinator epoch",
-}  # fmt: skip
-LAST_OF_TRANSACTION = "last batch of the transaction"
-OF_TRANSACTION = {"first batch of the transaction", LAST_OF_TRANSACTION}
 
 
 class RefutedError(Exception):
     """The bytes are not what the finding says."""
-
-
-class AskedError(Exception):
-    """The command line or a file is wrong: why, in a sentence without its full stop."""
 
 
 class UndecidedError(Exception):
@@ -122,6 +111,245 @@ class LostRecordsError(MissingError):
     reasons = ("missing_range", "txnlog_not_dumped", "dump_before_event")
 
 
+# --- wire -----------------------------------------------------------------------------------------
+# Numbers and fields as Kafka writes them: varints, bytes with their size, tagged fields.
+
+
+def sized(data: bytes, at: int, form: str, flexible: bool = False) -> tuple[bytes | None, int]:
+    """Bytes with their size in front, null where that is negative, and where they end."""
+    size, at = counted(data, at, flexible, form)
+    if at + size > len(data):
+        raise ValueError("a field that is cut off")
+    return (None, at) if size < 0 else (data[at : at + size], at + size)
+
+
+def varint(data: bytes, at: int) -> tuple[int, int]:
+    """A zig-zag varint and where it ends; raises ValueError."""
+    value, at = unsigned(data, at)
+    return (value >> 1) ^ -(value & 1), at
+
+
+def unsigned(data: bytes, at: int) -> tuple[int, int]:
+    """A varint without a sign and where it ends; raises ValueError."""
+    value = shift = 0
+    while shift < 70:
+        if at >= len(data):
+            raise ValueError("bytes end in a varint")
+        byte, at = data[at], at + 1
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            return value, at
+    raise ValueError("a varint that is too long")
+
+
+def span(data: bytes, at: int, end: int) -> tuple[bytes | None, int]:
+    """Bytes with their size in front, null where that is negative."""
+    size, at = varint(data, at)
+    if size < 0:
+        return None, at
+    if at + size > end:
+        raise ValueError("a field that is cut off")
+    return data[at : at + size], at + size
+
+
+def counted(data: bytes, at: int, flexible: bool, form: str) -> tuple[int, int]:
+    """A length or a count and where it ends, -1 for null."""
+    if flexible:
+        number, at = unsigned(data, at)
+        return number - 1, at
+    size = struct.calcsize(form)
+    if at + size > len(data):
+        raise ValueError("a field that is cut off")
+    (number,) = struct.unpack_from(form, data, at)
+    return number, at + size
+
+
+def tagged(data: bytes, at: int) -> tuple[dict[int, bytes], int]:
+    """Tagged fields and where they end."""
+    fields, (number, at) = {}, unsigned(data, at)
+    for _ in range(number):
+        tag, at = unsigned(data, at)
+        size, at = unsigned(data, at)
+        if at + size > len(data):
+            raise ValueError("a field that is cut off")
+        fields[tag], at = data[at : at + size], at + size
+    return fields, at
+
+
+# --- decompression --------------------------------------------------------------------------------
+# The codecs of records: gzip, Snappy, LZ4, and zstd where this Python has it.
+
+
+SNAPPY_BLOCKS, LZ4_FRAME, ZSTD_FRAME = b"\x82SNAPPY\0", b"\x04\x22\x4d\x18", b"\x28\xb5\x2f\xfd"
+LARGEST_PLAIN = 1 << 28
+
+
+def gunzipped(section: bytes) -> bytes:
+    """Members of gzip, one after another."""
+    plain = b""
+    if section[:2] != b"\x1f\x8b":
+        raise ValueError("no stream of gzip")
+    while section[:2] == b"\x1f\x8b":
+        member = zlib.decompressobj(wbits=31)
+        try:
+            plain += member.decompress(section, LARGEST_PLAIN)
+        except zlib.error as error:
+            raise ValueError(str(error)) from error
+        if not member.eof:
+            raise ValueError("the stream is cut off")
+        section = member.unused_data
+    return plain
+
+
+def unsnapped(section: bytes) -> bytes:
+    """Snappy: blocks as Java writes them, or one bare block."""
+    if not section.startswith(SNAPPY_BLOCKS):
+        return snappy_block(section)
+    plain, at = b"", 0
+    # Java's reader ends silently where fewer bytes than a size are left.
+    while at + 4 <= len(section):
+        if section.startswith(SNAPPY_BLOCKS, at):
+            (version,), at = struct.unpack_from(">i", section, at + 8), at + 16
+            if version < 1 or at > len(section):
+                raise ValueError("a header of Snappy that is not known")
+            continue
+        block, at = sized(section, at, ">i")
+        if block is None:
+            raise ValueError("a block of a negative size")
+        plain = within_limit(plain + snappy_block(block))
+    return plain
+
+
+def snappy_block(block: bytes) -> bytes:
+    """One block: its size as a varint, then literals and repetitions."""
+    size, at = unsigned(block, 0)
+    plain = bytearray()
+    while at < len(block):
+        tag, at = block[at], at + 1
+        kind, number = tag & 3, tag >> 2
+        if kind == 0:
+            if number >= 60:
+                width = number - 59
+                number, at = int.from_bytes(block[at : at + width], "little"), at + width
+            literal = block[at : at + number + 1]
+            if len(literal) != number + 1:
+                raise ValueError("a literal that is cut off")
+            plain, at = plain + literal, at + number + 1
+        elif kind == 1:
+            repeat(plain, tag >> 5 << 8 | block[at], (number & 7) + 4)
+            at += 1
+        else:
+            width = 2 if kind == 2 else 4
+            repeat(plain, int.from_bytes(block[at : at + width], "little"), number + 1)
+            at += width
+    if len(plain) != size:
+        raise ValueError("a block of another size")
+    return bytes(plain)
+
+
+def unlz4(section: bytes, of_old_clients: bool = False) -> bytes:
+    """A frame of LZ4; the checksums of its blocks are not asked.
+
+    Old clients wrote a wrong one of the header, which counts in magic 0 only.
+    """
+    if section[:4] != LZ4_FRAME or section[4] >> 6 != 1:
+        raise ValueError("no frame of LZ4")
+    flags = section[4]
+    at = 7 + (8 if flags & 8 else 0) + (4 if flags & 1 else 0)
+    if not of_old_clients and xxh32(section[4 : at - 1]) >> 8 & 0xFF != section[at - 1]:
+        raise ValueError("a header of LZ4 with a wrong checksum")
+    plain = bytearray()
+    while True:
+        (size,) = struct.unpack_from("<I", section, at)
+        size, stored, at = size & 0x7FFFFFFF, size >> 31, at + 4
+        if not size:
+            return bytes(plain)
+        block = section[at : at + size]
+        if len(block) != size:
+            raise ValueError("a block that is cut off")
+        if stored:
+            plain += block
+        else:
+            lz4_block(block, plain)
+        within_limit(plain)
+        at += size + (4 if flags & 16 else 0)
+
+
+def lz4_block(block: bytes, plain: bytearray) -> None:
+    """Adds one block, whose repetitions may reach back before it."""
+    at = 0
+    while at < len(block):
+        token = block[at]
+        literals, at = lz4_size(block, at + 1, token >> 4)
+        if at + literals > len(block):
+            raise ValueError("literals that are cut off")
+        plain += block[at : at + literals]
+        at += literals
+        if at < len(block):
+            distance = int.from_bytes(block[at : at + 2], "little")
+            size, at = lz4_size(block, at + 2, token & 15)
+            repeat(plain, distance, size + 4)
+
+
+def lz4_size(block: bytes, at: int, size: int) -> tuple[int, int]:
+    """A size that goes on in further bytes where it is 15, and where it ends."""
+    more = 255 if size == 15 else 0
+    while more == 255:
+        more, at = block[at], at + 1
+        size += more
+    return size, at
+
+
+def repeat(plain: bytearray, distance: int, size: int) -> None:
+    """Appends so many bytes from so far back, which may reach into what is appended."""
+    if not 0 < distance <= len(plain):
+        raise ValueError("a repetition of what is not there")
+    again = plain[len(plain) - distance :][:size]
+    plain += (again * (size // len(again) + 1))[:size]
+
+
+def within_limit(plain: Any) -> Any:
+    """What is decompressed; raises UndecidedError where it is too much."""
+    if len(plain) > LARGEST_PLAIN:
+        raise UndecidedError("the records are too large to be rechecked")
+    return plain
+
+
+def unzstd(section: bytes) -> bytes:
+    """Frames of Zstandard, which Python knows from 3.14 on."""
+    if section[:4] != ZSTD_FRAME:
+        raise ValueError("no frame of Zstandard")
+    try:
+        zstd = import_module("compression.zstd")
+    except ImportError:
+        raise UndecidedError("cannot be rechecked without codec zstd (Python 3.14)") from None
+    try:
+        return bytes(zstd.decompress(section))
+    except zstd.ZstdError as error:
+        raise ValueError(str(error)) from error
+
+
+DECOMPRESSED: dict[int, Callable[[bytes], bytes]] = {
+    0: lambda section: section, 1: gunzipped, 2: unsnapped, 3: unlz4, 4: unzstd,
+}  # fmt: skip
+
+
+# --- batches --------------------------------------------------------------------------------------
+# A batch, its header, its records, and a marker: the bytes of a log.
+
+
+HEADER = struct.Struct(">qiibIhiqqqhii")
+SMALLEST = {0: 14, 1: 22, 2: 49}
+# Where a batch and a message have the version of their format.
+MAGIC = 16
+TRANSACTIONAL, CONTROL, HORIZON = 0x10, 0x20, 0x40
+MAX_SEQUENCE, LAST_EPOCH = (1 << 31) - 1, (1 << 15) - 1
+ABORT, COMMIT = 0, 1
+# A marker is not compressed (MemoryRecords.writeEndTransactionalMarker) and always as long.
+MARKER_SIZE = 78
+
+
 class Record(NamedTuple):
     """A record of a batch of magic 2."""
 
@@ -129,24 +357,6 @@ class Record(NamedTuple):
     timestamp: int
     key: bytes | None
     value: bytes | None
-
-
-class State(NamedTuple):
-    """A value of `__transaction_state`; `places`: topic and partition of each that it lists.
-
-    `announced`: the producer id that follows, -1 for none.
-    """
-
-    producer: int
-    epoch: int
-    timeout_ms: int
-    state: int
-    update_ms: int
-    start_ms: int
-    places: tuple[tuple[str, int], ...]
-    client_version: int
-    unknown_tags: tuple[int, ...]
-    announced: int
 
 
 class Batch:
@@ -275,229 +485,43 @@ class Batch:
             raise ValueError("bytes after the last record")
 
 
-def gunzipped(section: bytes) -> bytes:
-    """Members of gzip, one after another."""
-    plain = b""
-    if section[:2] != b"\x1f\x8b":
-        raise ValueError("no stream of gzip")
-    while section[:2] == b"\x1f\x8b":
-        member = zlib.decompressobj(wbits=31)
-        try:
-            plain += member.decompress(section, LARGEST_PLAIN)
-        except zlib.error as error:
-            raise ValueError(str(error)) from error
-        if not member.eof:
-            raise ValueError("the stream is cut off")
-        section = member.unused_data
-    return plain
+def framed(data: bytes) -> int:
+    """Bytes of the batch whose header begins there, 0 where none can."""
+    if len(data) < SMALLEST[0] + 12:
+        return 0
+    base, length = struct.unpack_from(">qi", data)
+    return length + 12 if base >= 0 and length >= SMALLEST.get(data[16], 1 << 31) else 0
 
 
-def unsnapped(section: bytes) -> bytes:
-    """Snappy: blocks as Java writes them, or one bare block."""
-    if not section.startswith(SNAPPY_BLOCKS):
-        return snappy_block(section)
-    plain, at = b"", 0
-    # Java's reader ends silently where fewer bytes than a size are left.
-    while at + 4 <= len(section):
-        if section.startswith(SNAPPY_BLOCKS, at):
-            (version,), at = struct.unpack_from(">i", section, at + 8), at + 16
-            if version < 1 or at > len(section):
-                raise ValueError("a header of Snappy that is not known")
-            continue
-        block, at = sized(section, at, ">i")
-        if block is None:
-            raise ValueError("a block of a negative size")
-        plain = within_limit(plain + snappy_block(block))
-    return plain
+# --- coordinator_records --------------------------------------------------------------------------
+# A record of `__transaction_state`: its key, its value, and the states of a transaction.
 
 
-def snappy_block(block: bytes) -> bytes:
-    """One block: its size as a varint, then literals and repetitions."""
-    size, at = unsigned(block, 0)
-    plain = bytearray()
-    while at < len(block):
-        tag, at = block[at], at + 1
-        kind, number = tag & 3, tag >> 2
-        if kind == 0:
-            if number >= 60:
-                width = number - 59
-                number, at = int.from_bytes(block[at : at + width], "little"), at + width
-            literal = block[at : at + number + 1]
-            if len(literal) != number + 1:
-                raise ValueError("a literal that is cut off")
-            plain, at = plain + literal, at + number + 1
-        elif kind == 1:
-            repeat(plain, tag >> 5 << 8 | block[at], (number & 7) + 4)
-            at += 1
-        else:
-            width = 2 if kind == 2 else 4
-            repeat(plain, int.from_bytes(block[at : at + width], "little"), number + 1)
-            at += width
-    if len(plain) != size:
-        raise ValueError("a block of another size")
-    return bytes(plain)
+COORDINATOR_HEAD, COORDINATOR_TIMES = struct.Struct(">hqhib"), struct.Struct(">qq")
+EMPTY, ONGOING, PREPARE_COMMIT, PREPARE_ABORT, COMPLETE_COMMIT, COMPLETE_ABORT = range(6)
+PREPARED, COMPLETE = (PREPARE_COMMIT, PREPARE_ABORT), (COMPLETE_COMMIT, COMPLETE_ABORT)
+COMMITTED = (PREPARE_COMMIT, COMPLETE_COMMIT)
+AT_REST = (EMPTY, *COMPLETE)
+# Tags of a value: previous and next producer id, version of the client, next producer epoch.
+KNOWN_TAGS, TAG_NEXT_PRODUCER, TAG_CLIENT_VERSION = (0, 1, 2, 3), 1, 2
 
 
-def unlz4(section: bytes, of_old_clients: bool = False) -> bytes:
-    """A frame of LZ4; the checksums of its blocks are not asked.
+class State(NamedTuple):
+    """A value of `__transaction_state`; `places`: topic and partition of each that it lists.
 
-    Old clients wrote a wrong one of the header, which counts in magic 0 only.
+    `announced`: the producer id that follows, -1 for none.
     """
-    if section[:4] != LZ4_FRAME or section[4] >> 6 != 1:
-        raise ValueError("no frame of LZ4")
-    flags = section[4]
-    at = 7 + (8 if flags & 8 else 0) + (4 if flags & 1 else 0)
-    if not of_old_clients and xxh32(section[4 : at - 1]) >> 8 & 0xFF != section[at - 1]:
-        raise ValueError("a header of LZ4 with a wrong checksum")
-    plain = bytearray()
-    while True:
-        (size,) = struct.unpack_from("<I", section, at)
-        size, stored, at = size & 0x7FFFFFFF, size >> 31, at + 4
-        if not size:
-            return bytes(plain)
-        block = section[at : at + size]
-        if len(block) != size:
-            raise ValueError("a block that is cut off")
-        if stored:
-            plain += block
-        else:
-            lz4_block(block, plain)
-        within_limit(plain)
-        at += size + (4 if flags & 16 else 0)
 
-
-def xxh32(data: bytes) -> int:
-    """The checksum xxHash of less than 16 bytes, without a seed."""
-    one, two, three, four, five = 2654435761, 2246822519, 3266489917, 668265263, 374761393
-    found, whole = five + len(data), len(data) // 4 * 4
-    for (word,) in struct.iter_unpack("<I", data[:whole]):
-        found = found + word * three & 0xFFFFFFFF
-        found = (found << 17 | found >> 15) * four & 0xFFFFFFFF
-    for byte in data[whole:]:
-        found = found + byte * five & 0xFFFFFFFF
-        found = (found << 11 | found >> 21) * one & 0xFFFFFFFF
-    found = (found ^ found >> 15) * two & 0xFFFFFFFF
-    found = (found ^ found >> 13) * three & 0xFFFFFFFF
-    return found ^ found >> 16
-
-
-def lz4_block(block: bytes, plain: bytearray) -> None:
-    """Adds one block, whose repetitions may reach back before it."""
-    at = 0
-    while at < len(block):
-        token = block[at]
-        literals, at = lz4_size(block, at + 1, token >> 4)
-        if at + literals > len(block):
-            raise ValueError("literals that are cut off")
-        plain += block[at : at + literals]
-        at += literals
-        if at < len(block):
-            distance = int.from_bytes(block[at : at + 2], "little")
-            size, at = lz4_size(block, at + 2, token & 15)
-            repeat(plain, distance, size + 4)
-
-
-def lz4_size(block: bytes, at: int, size: int) -> tuple[int, int]:
-    """A size that goes on in further bytes where it is 15, and where it ends."""
-    more = 255 if size == 15 else 0
-    while more == 255:
-        more, at = block[at], at + 1
-        size += more
-    return size, at
-
-
-def repeat(plain: bytearray, distance: int, size: int) -> None:
-    """Appends so many bytes from so far back, which may reach into what is appended."""
-    if not 0 < distance <= len(plain):
-        raise ValueError("a repetition of what is not there")
-    again = plain[len(plain) - distance :][:size]
-    plain += (again * (size // len(again) + 1))[:size]
-
-
-def within_limit(plain: Any) -> Any:
-    """What is decompressed; raises UndecidedError where it is too much."""
-    if len(plain) > LARGEST_PLAIN:
-        raise UndecidedError("the records are too large to be rechecked")
-    return plain
-
-
-def unzstd(section: bytes) -> bytes:
-    """Frames of Zstandard, which Python knows from 3.14 on."""
-    if section[:4] != ZSTD_FRAME:
-        raise ValueError("no frame of Zstandard")
-    try:
-        zstd = import_module("compression.zstd")
-    except ImportError:
-        raise UndecidedError("cannot be rechecked without codec zstd (Python 3.14)") from None
-    try:
-        return bytes(zstd.decompress(section))
-    except zstd.ZstdError as error:
-        raise ValueError(str(error)) from error
-
-
-DECOMPRESSED: dict[int, Callable[[bytes], bytes]] = {
-    0: lambda section: section, 1: gunzipped, 2: unsnapped, 3: unlz4, 4: unzstd,
-}  # fmt: skip
-
-
-def sized(data: bytes, at: int, form: str, flexible: bool = False) -> tuple[bytes | None, int]:
-    """Bytes with their size in front, null where that is negative, and where they end."""
-    size, at = counted(data, at, flexible, form)
-    if at + size > len(data):
-        raise ValueError("a field that is cut off")
-    return (None, at) if size < 0 else (data[at : at + size], at + size)
-
-
-def varint(data: bytes, at: int) -> tuple[int, int]:
-    """A zig-zag varint and where it ends; raises ValueError."""
-    value, at = unsigned(data, at)
-    return (value >> 1) ^ -(value & 1), at
-
-
-def unsigned(data: bytes, at: int) -> tuple[int, int]:
-    """A varint without a sign and where it ends; raises ValueError."""
-    value = shift = 0
-    while shift < 70:
-        if at >= len(data):
-            raise ValueError("bytes end in a varint")
-        byte, at = data[at], at + 1
-        value |= (byte & 0x7F) << shift
-        shift += 7
-        if byte < 0x80:
-            return value, at
-    raise ValueError("a varint that is too long")
-
-
-def span(data: bytes, at: int, end: int) -> tuple[bytes | None, int]:
-    """Bytes with their size in front, null where that is negative."""
-    size, at = varint(data, at)
-    if size < 0:
-        return None, at
-    if at + size > end:
-        raise ValueError("a field that is cut off")
-    return data[at : at + size], at + size
-
-
-@cache
-def crc_table() -> list[int]:
-    """Of CRC-32C, one number a byte."""
-    table = []
-    for value in range(256):
-        for _ in range(8):
-            value = value >> 1 ^ (0x82F63B78 if value & 1 else 0)  # noqa: PLW2901
-        table.append(value)
-    return table
-
-
-def crc32c(data: bytes) -> int:
-    """CRC-32C, as in batches of magic 2 and in producer snapshots."""
-    table, crc = crc_table(), 0xFFFFFFFF
-    for byte in data:
-        crc = table[(crc ^ byte) & 0xFF] ^ crc >> 8
-    return crc ^ 0xFFFFFFFF
-
-
-# --- The coordinator's records ------------------------------------------------------------------
+    producer: int
+    epoch: int
+    timeout_ms: int
+    state: int
+    update_ms: int
+    start_ms: int
+    places: tuple[tuple[str, int], ...]
+    client_version: int
+    unknown_tags: tuple[int, ...]
+    announced: int
 
 
 def identity(key: bytes | None) -> str:
@@ -537,18 +561,6 @@ def state_of(value: bytes | None) -> State | None:
     return State(producer, epoch, timeout, state, update, start, places, client, unknown, announced)
 
 
-def counted(data: bytes, at: int, flexible: bool, form: str) -> tuple[int, int]:
-    """A length or a count and where it ends, -1 for null."""
-    if flexible:
-        number, at = unsigned(data, at)
-        return number - 1, at
-    size = struct.calcsize(form)
-    if at + size > len(data):
-        raise ValueError("a field that is cut off")
-    (number,) = struct.unpack_from(form, data, at)
-    return number, at + size
-
-
 def listed_places(data: bytes, at: int, flexible: bool) -> tuple[tuple[tuple[str, int], ...], int]:
     """The partitions of a value and where they end."""
     topics, at = counted(data, at, flexible, ">i")
@@ -566,34 +578,31 @@ def listed_places(data: bytes, at: int, flexible: bool) -> tuple[tuple[tuple[str
     return tuple(places), at
 
 
-def tagged(data: bytes, at: int) -> tuple[dict[int, bytes], int]:
-    """Tagged fields and where they end."""
-    fields, (number, at) = {}, unsigned(data, at)
-    for _ in range(number):
-        tag, at = unsigned(data, at)
-        size, at = unsigned(data, at)
-        if at + size > len(data):
-            raise ValueError("a field that is cut off")
-        fields[tag], at = data[at : at + size], at + size
-    return fields, at
+# --- internal_topics ------------------------------------------------------------------------------
+# Topics of the brokers' own, and to which of their partitions an id or a group belongs.
 
 
-class Entry(NamedTuple):
-    """A record of `__transaction_state`, with the leader epoch and moment (ms) of its batch.
-
-    `readable`: whether its key and value can be read; else `state` is None, as of a tombstone.
-    """
-
-    folder: Path
-    transactional_id: str
-    offset: int
-    state: State | None
-    leader: int
-    moment_ms: int
-    readable: bool
+TXN_LOG, OFFSETS = "__transaction_state", "__consumer_offsets"
 
 
-# --- What lies beside the evidence --------------------------------------------------------------
+def placed(name: str, partitions: int) -> int:
+    """The partition of a transactional id or group: Java's hash of it."""
+    hashed = 0
+    units = name.encode("utf-16-be", "surrogatepass")
+    for (unit,) in struct.iter_unpack(">H", units):
+        hashed = (31 * hashed + unit) & 0xFFFFFFFF
+    signed = hashed - (1 << 32) if hashed >> 31 else hashed
+    return (0 if signed == -(1 << 31) else abs(signed)) % partitions
+
+
+# --- copies ---------------------------------------------------------------------------------------
+# A copy of a partition: the headers of all batches in its folder, and what is missing there.
+
+
+# Copies of partitions whose headers are kept at a time.
+KEPT_COPIES = 8
+# After every offset that a log has.
+END_OF_OFFSETS = 1 << 63
 
 
 class Head(NamedTuple):
@@ -760,14 +769,6 @@ class Copy:
         return max(max(self.last, default=-1) + 1, self.bases[-1] if self.bases else 0)
 
 
-def framed(data: bytes) -> int:
-    """Bytes of the batch whose header begins there, 0 where none can."""
-    if len(data) < SMALLEST[0] + 12:
-        return 0
-    base, length = struct.unpack_from(">qi", data)
-    return length + 12 if base >= 0 and length >= SMALLEST.get(data[16], 1 << 31) else 0
-
-
 def behind_unread(opened: Any, at: int, size: int, last: int) -> int:
     """Where the next batch begins behind one that cannot be read; the end of the file for nowhere.
 
@@ -797,41 +798,34 @@ def segment_base(path: Path) -> int:
     return int(path.name.split(".")[0])
 
 
-@cache
-def folders_of(root: Path) -> dict[str, list[Path]]:
-    """The folders below one, itself among them, by name."""
-    found: dict[str, list[Path]] = {}
-    for folder, _, _ in os.walk(root):
-        found.setdefault(Path(folder).name, []).append(Path(folder))
-    return found
-
-
-@cache
-def properties_of(log_directory: Path) -> dict[str, str]:
-    """What the `meta.properties` of a log directory says, empty without one."""
-    path = log_directory / "meta.properties"
-    lines = path.read_text("utf-8", "replace").splitlines() if path.is_file() else []
-    told = (line.partition("=")[::2] for line in lines)
-    return {name.strip(): value.strip() for name, value in told}
-
-
-def broker_of(log_directory: Path) -> int | None:
-    """The broker id of a log directory."""
-    told = properties_of(log_directory)
-    number = told.get("node.id", told.get("broker.id", ""))
-    return int(number) if number.isdigit() else None
-
-
-def may_be_of_one_cluster(one: Path, other: Path) -> bool:
-    """Whether two log directories may be; a folder without a `meta.properties` may be of any."""
-    told = [properties_of(each).get("cluster.id") for each in (one, other)]
-    return None in told or told[0] == told[1]
-
-
 @lru_cache(KEPT_COPIES)
 def copy_of(folder: Path) -> Copy:
     """All batch headers of a folder."""
     return Copy(folder)
+
+
+def next_segment(copy: Copy, begin: int) -> int:
+    """Where the segment behind one begins."""
+    return min((one for one in copy.bases if one > begin), default=END_OF_OFFSETS)
+
+
+# --- coordinator_logs -----------------------------------------------------------------------------
+# The records in a copy of a partition of `__transaction_state`, and how far it reaches.
+
+
+class Entry(NamedTuple):
+    """A record of `__transaction_state`, with the leader epoch and moment (ms) of its batch.
+
+    `readable`: whether its key and value can be read; else `state` is None, as of a tombstone.
+    """
+
+    folder: Path
+    transactional_id: str
+    offset: int
+    state: State | None
+    leader: int
+    moment_ms: int
+    readable: bool
 
 
 @lru_cache(KEPT_COPIES)
@@ -875,6 +869,41 @@ def entry_of(folder: Path, batch: Batch, record: Record) -> Entry:
     except (ValueError, struct.error, UndecidedError):
         pass
     return Entry(folder, name, record.offset, state, batch.leader, batch.newest, readable)
+
+
+# --- dump -----------------------------------------------------------------------------------------
+# The folders that were audited: their log directories, copies, and logs of the coordinator.
+
+
+@cache
+def folders_of(root: Path) -> dict[str, list[Path]]:
+    """The folders below one, itself among them, by name."""
+    found: dict[str, list[Path]] = {}
+    for folder, _, _ in os.walk(root):
+        found.setdefault(Path(folder).name, []).append(Path(folder))
+    return found
+
+
+@cache
+def properties_of(log_directory: Path) -> dict[str, str]:
+    """What the `meta.properties` of a log directory says, empty without one."""
+    path = log_directory / "meta.properties"
+    lines = path.read_text("utf-8", "replace").splitlines() if path.is_file() else []
+    told = (line.partition("=")[::2] for line in lines)
+    return {name.strip(): value.strip() for name, value in told}
+
+
+def broker_of(log_directory: Path) -> int | None:
+    """The broker id of a log directory."""
+    told = properties_of(log_directory)
+    number = told.get("node.id", told.get("broker.id", ""))
+    return int(number) if number.isdigit() else None
+
+
+def may_be_of_one_cluster(one: Path, other: Path) -> bool:
+    """Whether two log directories may be; a folder without a `meta.properties` may be of any."""
+    told = [properties_of(each).get("cluster.id") for each in (one, other)]
+    return None in told or told[0] == told[1]
 
 
 class Dump:
@@ -1037,7 +1066,68 @@ class Dump:
         return None
 
 
-# --- What claims are made of --------------------------------------------------------------------
+# --- snapshot_files -------------------------------------------------------------------------------
+# The bytes of a producer snapshot: its head, and an entry for each producer.
+
+
+SNAPSHOT_HEAD, SNAPSHOT_ENTRY = struct.Struct(">hIi"), struct.Struct(">qhiqiqiq")
+
+
+def last_batch(entry: bytes, control: bool) -> Batch:
+    """The last batch of a producer as the entry of a snapshot knows it; `control`: a marker."""
+    batch = Batch(b"")
+    batch.producer, batch.epoch, sequence, batch.last, batch.delta, batch.newest, _, begun = (
+        SNAPSHOT_ENTRY.unpack(entry)
+    )
+    batch.magic, batch.base, batch.sequence = 2, batch.last - batch.delta, sequence - batch.delta
+    batch.attributes = CONTROL if control else TRANSACTIONAL if begun >= 0 else 0
+    return batch
+
+
+def is_sound_snapshot(data: bytes) -> bool:
+    """Whether version, checksum and length are right, and no producer is there twice."""
+    if len(data) < SNAPSHOT_HEAD.size:
+        return False
+    version, crc, count = SNAPSHOT_HEAD.unpack_from(data)
+    if version != 1 or crc != crc32c(data[6:]):
+        return False
+    if len(data) != SNAPSHOT_HEAD.size + SNAPSHOT_ENTRY.size * count:
+        return False
+    return bool(len(snapshot_of(data)) == count)
+
+
+def snapshot_of(data: bytes) -> dict[int, tuple[int, ...]]:
+    """The entries of a snapshot by producer."""
+    entries = SNAPSHOT_ENTRY.iter_unpack(data[SNAPSHOT_HEAD.size :])
+    return {one[0]: one for one in entries}
+
+
+def told_in_snapshot(path: Path) -> set[int]:
+    """Producers of a snapshot, without those of which a broker read but an emptied marker."""
+    nothing = (-1, -1, -1, 0, -1, -1, -1)
+    return {one for one, entry in snapshot_of(path.read_bytes()).items() if entry[1:] != nothing}
+
+
+def snapshots_before(path: Path) -> list[Path]:
+    """Older snapshots of a folder, the newest first."""
+    older = [p for p in path.parent.glob("*.snapshot") if segment_base(p) < segment_base(path)]
+    return sorted(older, key=segment_base, reverse=True)
+
+
+# --- evidence -------------------------------------------------------------------------------------
+# The bytes that a finding names, and whether they are those quoted and of such a role.
+
+
+# What a batch with such a role is, whatever the finding.
+ABORT_MARKER = "the ABORT marker"
+PREPARE_RECORD = "the Prepare record"
+MARKERS = {
+    "the marker", ABORT_MARKER, "the marker before", "the repeated marker",
+    "the first marker", "the second marker", "the marker of the same epoch",
+    "the marker of the lower epoch", "the marker of the lower coordinator epoch",
+}  # fmt: skip
+LAST_OF_TRANSACTION = "last batch of the transaction"
+OF_TRANSACTION = {"first batch of the transaction", LAST_OF_TRANSACTION}
 
 
 class Proof(NamedTuple):
@@ -1058,15 +1148,80 @@ class Proof(NamedTuple):
         return Batch(self.data)
 
 
-def last_batch(entry: bytes, control: bool) -> Batch:
-    """The last batch of a producer as the entry of a snapshot knows it; `control`: a marker."""
-    batch = Batch(b"")
-    batch.producer, batch.epoch, sequence, batch.last, batch.delta, batch.newest, _, begun = (
-        SNAPSHOT_ENTRY.unpack(entry)
-    )
-    batch.magic, batch.base, batch.sequence = 2, batch.last - batch.delta, sequence - batch.delta
-    batch.attributes = CONTROL if control else TRANSACTIONAL if begun >= 0 else 0
-    return batch
+def is_log(file: str) -> bool:
+    """Whether a file has batches."""
+    return file.removesuffix(".swap").endswith((".log", ".checkpoint"))
+
+
+def proof_of(evidence: dict[str, Any], dump: Dump, damaged: bool) -> Proof:
+    """The bytes that lie there now. Raises RefutedError where they are not those quoted."""
+    file, position, length = (evidence[name] for name in ("file", "byte_position", "byte_length"))
+    if "!/" in file:
+        raise UndecidedError(f"{file} is a text of kafka-dump-log")
+    path = next((one for one in dump.places(file) if one.is_file()), None)
+    if path is None:
+        raise UndecidedError(f"{file} is not in the dump")
+    size = path.stat().st_size
+    with path.open("rb") as opened:
+        opened.seek(position or 0)
+        data = opened.read(size if length is None else length)
+        if is_log(file) and not damaged and length == HEADER.size < framed(data):
+            # Of some batches the audit knows the header only.
+            length = framed(data)
+            data += opened.read(length - len(data))
+    if length is not None and len(data) != length:
+        raise RefutedError(f"{file} has {len(data)} of {length} bytes at {position}")
+    for field in evidence.get("fields") or ():
+        quoted = bytes.fromhex(field["hex"])
+        at = field["byte_position"] - (position or 0)
+        if data[at : at + len(quoted)] != quoted:
+            raise RefutedError(
+                f"{file}: {field['name']} at byte {field['byte_position']} is another"
+            )
+    if is_log(file) and length and not damaged and not Batch(data).whole:
+        raise RefutedError(f"{file}: no whole batch of {length} bytes at {position}")
+    return Proof(evidence.get("role") or "", file, position or 0, data, size, path)
+
+
+def named(finding: dict[str, Any], proofs: list[Proof]) -> None:
+    """Each batch is what it is named for, and that at the place is of the producer."""
+    for one in proofs:
+        batch = one.batch if is_log(one.file) else None
+        if batch is None or not batch.whole or batch.magic < 2:
+            continue
+        if one.role in MARKERS and not batch.control:
+            raise RefutedError(f"the batch at {one.position} is no marker")
+        if one.role == ABORT_MARKER and batch.marker()[0] != ABORT:
+            raise RefutedError(f"the marker at {one.position} is no ABORT")
+        if one.role in OF_TRANSACTION and not batch.of_client:
+            raise RefutedError(f"the batch at {one.position} is not of a transaction")
+        own = (one.file, one.position) == (finding.get("file"), finding.get("byte_position"))
+        # Batches of the coordinator have no producer, those of a plain producer neither.
+        others = {finding.get("producer_id"), -1}
+        if own and finding.get("producer_id") is not None and batch.producer not in others:
+            raise RefutedError(f"the batch at {one.position} is of producer {batch.producer}")
+
+
+def at_its_place(finding: dict[str, Any], proofs: list[Proof]) -> None:
+    """What lies at the place of a finding is of its partition.
+
+    A finding about a partition may have its place in a log of the coordinator or of a group.
+    """
+    for one in proofs:
+        if (one.file, one.position) != (finding.get("file"), finding.get("byte_position")):
+            continue
+        topic, _, number = one.path.parent.name.rpartition("-")
+        if not number.isdigit() or topic in (TXN_LOG, OFFSETS):
+            continue
+        named_place = f"{finding.get('topic')}-{finding.get('partition')}"
+        if finding.get("topic") is not None and named_place != one.path.parent.name:
+            raise RefutedError(f"{one.file} is not of {named_place}")
+
+
+# --- cases ----------------------------------------------------------------------------------------
+# A finding with its evidence and its dump, and claims about it, made of conditions on batches.
+#
+# A claim tells whether a finding is right; None where no bytes show that.
 
 
 class Case(NamedTuple):
@@ -1120,11 +1275,6 @@ class Case(NamedTuple):
 Claim = Callable[[Case], bool | None]
 
 
-def is_log(file: str) -> bool:
-    """Whether a file has batches."""
-    return file.removesuffix(".swap").endswith((".log", ".checkpoint"))
-
-
 def of_batch(says: Callable[[Batch], bool]) -> Claim:
     """A claim about the one batch."""
     return lambda case: says(case.proofs[-1].batch)
@@ -1169,120 +1319,19 @@ def all_of(*claims: Claim) -> Claim:
     return claim
 
 
-def fails(read: Callable[[Batch], Any]) -> Callable[[Batch], bool]:
-    """Whether reading the records fails."""
+def unreadable(read: Callable[[Record], object]) -> Claim:
+    """A claim that the record at the offset cannot be read so."""
 
-    def says(batch: Batch) -> bool:
-        try:
-            read(batch)
-        except (ValueError, struct.error):
-            return True
+    def claim(case: Case) -> bool | None:
+        for record in case.proofs[-1].batch.records():
+            if case.finding.get("offset_first") in (None, record.offset):
+                try:
+                    read(record)
+                except (ValueError, struct.error, UndecidedError):
+                    return True
         return False
 
-    return says
-
-
-def malformed_marker(b: Batch) -> bool:
-    """Whether a control batch is not one record of one producer, or that record no marker."""
-    shape = b.count == 1 and b.delta == 0 and b.sequence == -1
-    return not shape or not b.transactional or b.producer < 0 or fails(Batch.marker)(b)
-
-
-def not_decompressed(case: Case) -> bool | None:
-    """The records cannot be decompressed; a limit of the audit's own is not known here."""
-    if case.text == "more than the limit":
-        return None
-    batch = case.proofs[-1].batch
-    failed = fails(lambda b: b.plain())(batch)
-    if not failed and batch.codec == 3:
-        raise UndecidedError("the checksums of blocks of LZ4 are not asked")
-    return failed
-
-
-def broken_wrapper(case: Case) -> bool | None:
-    """Of the messages within a message one is broken or compressed, or its offset is higher."""
-    outer = case.proofs[-1].batch
-    if outer.magic == 2 or not outer.codec:
-        return False
-    if outer.value is None:
-        return True
-    inner, at, last = outer.plain(), 0, -1
-    while at < len(inner):
-        (size,) = struct.unpack_from(">i", inner, at + 8)
-        one = Batch(inner[at : at + 12 + size])
-        if not one.fits:
-            return None
-        if not one.whole or one.codec:
-            return True
-        last, at = one.base, at + 12 + size
-    # Some versions of librdkafka left that of the outer message at 0.
-    return last < 0 or 0 < outer.base < last
-
-
-def ahead(a: Batch, b: Batch) -> bool:
-    """Whether the sequence of b lies above the one that follows a."""
-    expected = (a.last_sequence + 1) % (MAX_SEQUENCE + 1)
-    return (b.sequence - expected) % (MAX_SEQUENCE + 1) < 1 << 30 and b.sequence != expected
-
-
-# --- Transactions of one partition --------------------------------------------------------------
-
-
-def ended_data(copy: Copy, marker: Head, since: int = -1) -> list[Head]:
-    """Data of its producer that a marker ended; raises HoldsError where they may be missing.
-
-    `since`: the offset from which on they are asked; what lies in front of the copy does not matter
-    if that is in the copy.
-    """
-    data: list[Head] = []
-    before = -1
-    for one in copy.of(marker.batch.producer):
-        if one.batch.base >= marker.batch.base:
-            break
-        if one.ends:
-            data, before = [], one.batch.base
-        elif one.batch.of_client:
-            data.append(one)
-    if before < 0 < copy.begin and since < copy.begin:
-        raise HoldsError(f"this copy begins at offset {copy.begin}: what was before it is gone")
-    producer = marker.batch.producer
-    copy.require_complete(max(before, copy.begin), marker.batch.base, producer)
-    return [one for one in data if one.whole]
-
-
-def nothing_between(case: Case) -> bool | None:
-    """No data of the producer lie between two markers."""
-    first, second = case.head(case.proofs[0]), case.head(case.proofs[-1])
-    copy = case.copy(case.proofs[0])
-    copy.require_complete(first.batch.base, second.batch.base, first.batch.producer)
-    between = (
-        one
-        for one in copy.of(first.batch.producer)
-        if first.batch.base < one.batch.base < second.batch.base
-    )
-    return not any(one.batch.of_client and one.whole for one in between)
-
-
-def skips_forward(case: Case) -> bool | None:
-    """The sequence is above the one that must follow: 0 behind a marker of another epoch."""
-    before, batch = case.proofs[0].batch, case.proofs[-1].batch
-    between = (
-        one
-        for one in case.copy(case.proofs[-1]).of(batch.producer)
-        if one.ends and before.base < one.batch.base < batch.base
-    )
-    if any(one.batch.epoch != before.epoch for one in between):
-        return batch.sequence > 0
-    return ahead(before, batch)
-
-
-def no_marker_between(case: Case) -> bool | None:
-    """No marker of the producer lies between two batches."""
-    first, second = case.proofs[0].batch, case.proofs[-1].batch
-    copy = case.copy(case.proofs[0])
-    copy.require_complete(first.base, second.base)
-    mine = (one for one in copy.of(first.producer) if first.base < one.batch.base < second.base)
-    return not any(one.ends for one in mine)
+    return claim
 
 
 def data_proofs(case: Case) -> list[Proof]:
@@ -1290,156 +1339,420 @@ def data_proofs(case: Case) -> list[Proof]:
     return [one for one in case.proofs if is_log(one.file) and TXN_LOG not in one.path.parent.name]
 
 
-class Open(NamedTuple):
-    """Data that are open: by a batch, or where that is gone by the entry of a snapshot."""
-
-    proof: Proof
-    producer: int
-    epoch: int
-    base: int
-    moment_ms: int
+# --- snapshots ------------------------------------------------------------------------------------
+# Claims about producer snapshots: what a broker must know of a producer behind its batches.
 
 
-def open_data(case: Case, first: bool = False) -> Open:
-    """The last data that are named, or the first; raises RefutedError where they are not open."""
-    logs = data_proofs(case)
-    if not logs:
-        proof, entry = snapshot_entry(case)
-        producer, epoch, _, last, _, moment, _, begun = entry
-        if begun < 0 or producer != case.finding.get("producer_id"):
-            raise RefutedError("the snapshot has no open transaction of the producer")
-        return Open(proof, producer, epoch, last, moment)
-    proof = logs[0 if first else -1]
-    batch = proof.batch
-    if not batch.of_client:
-        raise RefutedError("the batch has no data of a transaction")
-    return Open(proof, batch.producer, batch.epoch, batch.base, batch.newest)
+def corrupt_snapshot(case: Case) -> bool | None:
+    """A snapshot with another version, checksum or length, or a producer twice."""
+    data = case.proofs[-1].data
+    return len(data) == case.proofs[-1].size and not is_sound_snapshot(data)
 
 
-def unended(case: Case) -> bool | None:
-    """No marker of the producer follows its data in this copy."""
-    data = open_data(case)
-    copy = case.copy(data.proof)
-    if any(one.ends and one.batch.base > data.base for one in copy.of(data.producer)):
+def snapshot_entry(case: Case) -> tuple[Proof, tuple[int, ...]]:
+    """The entry of a snapshot."""
+    proof = case.proofs[0]
+    if len(proof.data) != SNAPSHOT_ENTRY.size:
+        raise HoldsError("no whole entry is named")
+    return proof, SNAPSHOT_ENTRY.unpack(proof.data)
+
+
+def without_origin(case: Case) -> bool | None:
+    """A producer of a snapshot is neither in the one before nor in the batches between."""
+    proof, (producer, *_) = snapshot_entry(case)
+    before, copy = snapshots_before(proof.path), case.copy(proof)
+    begin, end = segment_base(before[0]) if before else 0, segment_base(proof.path)
+    if before and producer in told_in_snapshot(before[0]):
         return False
-    try:
-        copy.require_complete(max(data.base, open_in_snapshots(copy.folder, data) - 1))
-    except MissingError:
-        # Of what it runs a coordinator has written no marker.
-        if not runs_here(case):
-            raise
-    return True
+    copy.require_complete(begin, end)
+    if copy.begin > begin:
+        raise HoldsError(f"this copy begins at offset {copy.begin}")
+    return not any(begin <= o.batch.base < end and o.whole for o in copy.of(producer))
 
 
-def runs_here(case: Case) -> bool:
-    """Whether the last record of the id is Ongoing with that producer, and lists the partition."""
-    newest = newest_of_id(case)
-    state = None if newest is None else newest.state
-    return (
-        state is not None
-        and state.producer == case.finding.get("producer_id")
-        and lists_open(case, state)
+def replayed(heads: list[Head]) -> tuple[int, int, int, int, int, int, int]:
+    """What a broker knows of a producer behind its batches.
+
+    Epoch, last sequence, last offset, offset delta, timestamp, coordinator epoch, and the first
+    offset of the transaction that is open; -1 where nothing is known.
+    """
+    epoch = sequence = offset = coordinator = begun = -1
+    moment = delta = 0
+    for one in heads:
+        batch = one.batch
+        moment = batch.newest
+        if batch.epoch != epoch:
+            epoch, sequence, offset, delta = batch.epoch, -1, -1, 0
+        if batch.control:
+            coordinator, begun = (one.coordinator, -1) if one.ends else (coordinator, begun)
+            continue
+        sequence, offset, delta = batch.last_sequence, batch.last, batch.delta
+        if batch.transactional and begun < 0:
+            begun = batch.base
+    return epoch, sequence, offset, delta, moment, coordinator, begun
+
+
+def absent_from_snapshot(case: Case) -> bool | None:
+    """A snapshot has nothing of a producer that has a batch before it."""
+    proof, producer = case.proofs[0], int(case.finding.get("producer_id") or 0)
+    case.dump.beside(f"all of {proof.path.name}")
+    before = [o for o in case.proofs[1:] if o.batch.base < segment_base(proof.path)]
+    known = told_in_snapshot(proof.path)
+    return producer not in known and any(one.batch.producer == producer for one in before)
+
+
+def contradicted(entry: tuple[int, ...], heads: list[Head]) -> bool:
+    """Whether an entry of a snapshot is wrong whatever is missing beside these batches.
+
+    Its transaction is open behind a marker, or it has another sequence of the same batch.
+    """
+    _, epoch, sequence, last, *_, begun = entry
+    ended = begun >= 0 and any(one.ends and one.batch.base > begun for one in heads)
+    return ended or any(
+        not batch.control
+        and (batch.epoch, batch.last) == (epoch, last)
+        and batch.last_sequence >= 0 <= sequence != batch.last_sequence
+        for batch in (one.batch for one in heads)
     )
 
 
-def newest_of_id(case: Case) -> Entry | None:
-    """The last record of the finding's transactional id; None without an id, or without one."""
-    name = case.finding.get("transactional_id")
-    return None if name is None else case.dump.newest(name)
+def denied_by_newest(entry: tuple[int, ...], heads: list[Head], copy: Copy, end: int) -> bool:
+    """Whether the newest batch of a producer, or its open transaction, denies an entry.
 
-
-def newest_state(case: Case) -> tuple[Entry, State]:
-    """The last record of the finding's transactional id, and its state. Raises HoldsError."""
-    newest = newest_of_id(case)
-    if newest is None or newest.state is None:
-        raise HoldsError("no record of the transactional id is in the dump")
-    return newest, newest.state
-
-
-def lists_open(case: Case, state: State) -> bool:
-    """Whether a transaction runs there that lists the finding's partition."""
-    return state.state == ONGOING and case.place in state.places
-
-
-def open_in_snapshots(folder: Path, data: Open) -> int:
-    """Up to which offset producer snapshots show the data open, exclusive; -1 for none.
-
-    What is missing below it has no marker of the producer: its transaction would begin later.
+    What lies in front of them may be missing, and nothing behind; else raises HoldsError.
     """
-    shown = -1
-    for path in folder.glob("[0-9]*.snapshot"):
-        content = path.read_bytes()
-        if not is_sound_snapshot(content):
-            continue
-        begun = snapshot_of(content).get(data.producer, (-1,))[-1]
-        if 0 <= begun <= data.base < segment_base(path):
-            shown = max(shown, segment_base(path))
-    return shown
-
-
-def without_data(case: Case) -> bool | None:
-    """A marker ended no data of its producer in this copy."""
-    marker = case.head(case.proofs[-1])
-    return marker.ends and not ended_data(case.copy(case.proofs[-1]), marker)
-
-
-def next_marker(case: Case, proof: Proof) -> Head | None:
-    """The marker that ended data."""
-    batch, copy = proof.batch, case.copy(proof)
-    later = (one for one in copy.of(batch.producer) if one.ends and one.batch.base > batch.base)
-    found = next(later, None)
-    if found is not None:
-        copy.require_complete(batch.base, found.batch.base, batch.producer)
-    return found
-
-
-def opposite_ends(case: Case) -> bool | None:
-    """Data of one producer and epoch were committed in one partition and aborted in the other."""
-    one, other = case.proofs[0], case.proofs[1]
-    same = (one.batch.producer, one.batch.epoch) == (other.batch.producer, other.batch.epoch)
-    if not same or not one.batch.of_client or not other.batch.of_client:
-        return False
-    ends = [next_marker(case, proof) for proof in (one, other)]
-    kinds = {end.kind for end in ends if end is not None}
-    return kinds == {ABORT, COMMIT}
-
-
-def too_old(case: Case) -> bool | None:
-    """Data were older than every timeout at the moment of the audit.
-
-    By the first moment of a broker's clock from their batch on; where there is none, by that of
-    their client. Neither shows that they are young: a client may be days ahead. What is in
-    `__consumer_offsets` the coordinator stamps itself. The limit, in minutes, is that of the
-    finding.
-    """
-    if case.dump.as_of is None:
-        raise HoldsError("no marker follows in this copy; its age needs the moment of the audit")
-    told = f"{case.finding.get('expected')} {case.text}"
-    minutes = [int(a) for a, b in pairwise(told.split()) if a.isdigit() and b.startswith("minute")]
-    data = open_data(case, first=True)
-    behind = [one.batch for one in case.copy(data.proof).heads if one.batch.base >= data.base]
-    ours = data.proof.path.parent.name.rpartition("-")[0] == OFFSETS
-    told_ms = (one.newest if ours else one.of_broker_ms for one in behind)
-    by = next((one for one in told_ms if one is not None), data.moment_ms)
-    age = (case.dump.as_of - by) // 60_000
-    if age >= min(minutes, default=0):
+    _, epoch, sequence, last, delta, _, coordinator, begun = entry
+    newest = heads[-1]
+    copy.require_complete(newest.batch.base, end)
+    if newest.batch.epoch != epoch:
         return True
-    if not behind or (not ours and behind[0].of_broker_ms is None):
-        raise HoldsError("no marker follows in this copy; when it was appended no broker tells")
+    if newest.batch.control:
+        return newest.ends and (begun >= 0 or coordinator != newest.coordinator)
+    batch = newest.batch
+    if (sequence, last, delta) != (batch.last_sequence, batch.last, batch.delta):
+        return True
+    after = 1 + max((i for i, one in enumerate(heads) if one.ends), default=-1)
+    opened = next((one.batch.base for one in heads[after:] if one.batch.transactional), -1)
+    if opened < 0:
+        return begun >= 0
+    copy.require_complete(opened, end)
+    return begun < 0 or begun > opened
+
+
+def other_state(case: Case) -> bool | None:
+    """An entry of a snapshot is not the state that the batches before it lead to."""
+    if len(case.proofs[0].data) == SNAPSHOT_HEAD.size:
+        return absent_from_snapshot(case)
+    proof, entry = snapshot_entry(case)
+    producer, end, copy = entry[0], segment_base(proof.path), case.copy(proof)
+    heads = [one for one in copy.of(producer) if one.batch.base < end]
+    if not heads:
+        return None
+    if contradicted(entry, heads) or denied_by_newest(entry, heads, copy, end):
+        return True
+    copy.require_complete(heads[0].batch.base, end)
+    epoch, sequence, offset, delta, moment, coordinator, begun = replayed(heads)
+    _, its_epoch, its_sequence, its_offset, its_delta, its_moment, its_coordinator, its_begun = (
+        entry
+    )
+    told = (its_epoch, its_sequence, its_offset, its_delta, its_moment)
+    if told != (epoch, sequence, offset, delta, moment):
+        return True
+    if any(one.ends for one in heads) and its_coordinator != coordinator:
+        return True
+    return its_begun != begun if its_begun < 0 or its_begun >= copy.begin else None
+
+
+# --- broker_answers -------------------------------------------------------------------------------
+# Claims about what brokers answered while their logs were fetched.
+
+
+ANSWERS = "broker-answers.json"
+STATE_NAMES = (
+    "Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort",
+)  # fmt: skip
+
+
+@cache
+def answers_in(log_directory: Path) -> list[dict[str, Any]]:
+    """What brokers answered before and after the logs of a folder were fetched."""
+    path = log_directory / ANSWERS
+    return list(json.loads(path.read_text("utf-8"))["answers"]) if path.is_file() else []
+
+
+def told_copy(case: Case) -> Copy:
+    """The copy of the partition that was fetched."""
+    proofs = data_proofs(case)
+    if proofs:
+        return case.copy(proofs[0])
+    return case.dump.copy(case.dump.folder(case.place, case.finding.get("broker")))
+
+
+def told_of(case: Case, copy: Copy, request: str, isolation: int = 0) -> list[dict[str, Any]]:
+    """The answers about a partition, one a moment; raises HoldsError where there are not both."""
+    case.dump.beside(ANSWERS)
+    found = [
+        (str(one.get("moment")), there)
+        for one in answers_in(copy.folder.parent)
+        if one.get("request") == request and one.get("isolation", 0) == isolation
+        for topic in one["answer"].get("topics", ())
+        for there in topic["partitions"]
+        if (topic["name"], there["partition_index"]) == case.place and not there["error_code"]
+    ]
+    if {moment for moment, _ in found} != {"before", "after"}:
+        raise HoldsError(f"{ANSWERS} has not both answers to {request}")
+    return [there for _, there in found]
+
+
+def told_producers(case: Case, copy: Copy) -> list[dict[str, Any] | None]:
+    """What each answer says of the producer, None for nothing."""
+    producer = case.finding.get("producer_id")
+    return [
+        next((one for one in told["active_producers"] if one["producer_id"] == producer), None)
+        for told in told_of(case, copy, "DescribeProducers")
+    ]
+
+
+def other_memory(case: Case) -> bool | None:
+    """A leader knew another epoch or sequence of a producer than its log has, both times."""
+    copy = told_copy(case)
+    heads = copy.of(int(case.finding.get("producer_id") or 0))
+    epoch, sequence, *_ = replayed(heads)
+    told = told_producers(case, copy)
+    if not heads or None in told:
+        raise HoldsError("the log or an answer has nothing of the producer")
+    return all(one and (one["producer_epoch"], one["last_sequence"]) != (epoch, sequence)
+               for one in told)  # fmt: skip
+
+
+def other_open(case: Case) -> bool | None:
+    """A leader had another transaction of a producer open than its log has, both times."""
+    copy = told_copy(case)
+    heads = copy.of(int(case.finding.get("producer_id") or 0))
+    *_, begun = replayed(heads)
+    copy.require_complete(heads[0].batch.base if heads else copy.begin)
+    told = [one["current_txn_start_offset"] if one else -1 for one in told_producers(case, copy)]
+    return all(one != begun for one in told)
+
+
+def other_stable(case: Case) -> bool | None:
+    """A last stable offset, told both times, that waits for nothing, or passes what is open.
+
+    A leader that passes an open transaction may tell another one each time, as its log goes on.
+    """
+    copy = told_copy(case)
+    told = {one["offset"] for one in told_of(case, copy, "ListOffsets", isolation=1)}
+    copy.require_complete(copy.begin)
+    begun = {replayed(copy.of(one))[-1] for one in copy.by_producer if one >= 0} - {-1}
+    holds = min(begun, default=copy.end)
+    waits = len(told) == 1 and min(told) < holds
+    return waits or (bool(begun) and min(told) > holds)
+
+
+def other_coordinator_state(case: Case) -> bool | None:
+    """A coordinator knew another state of an id than its log has, both times."""
+    name = str(case.finding.get("transactional_id"))
+    newest = case.dump.newest(name)
+    case.dump.beside(ANSWERS)
+    told = [
+        (one["transaction_state"], one["producer_id"])
+        for root in case.dump.roots
+        for folders in folders_of(root).values()
+        for folder in folders
+        for answer in answers_in(folder)
+        if answer["request"] == "ListTransactions"
+        for one in answer["answer"].get("transaction_states", ())
+        if one["transactional_id"] == name
+    ]
+    if newest is None or newest.state is None or newest.state.state >= len(STATE_NAMES) or not told:
+        raise HoldsError("the log or the answers have nothing of the transactional id")
+    return (STATE_NAMES[newest.state.state], newest.state.producer) not in told
+
+
+# --- checkpoints ----------------------------------------------------------------------------------
+# Claims about checkpoints and other small texts of a log directory.
+
+
+def checkpoint_beyond_end(name: str) -> Claim:
+    """An entry of an offset checkpoint lies above the end of the log."""
+
+    def claim(case: Case) -> bool | None:
+        directory = case.log_directory()
+        entry = case.dump.checkpoint(directory, name, case.place)
+        topic, number = case.place
+        copy = case.dump.copy(directory / f"{topic}-{number}")
+        if entry is not None and entry <= copy.end:
+            # A damaged batch does not count: only its checksum tells.
+            copy = Copy(copy.folder, whole=True)
+        # What cannot be read at the end is no log, as to a broker that starts.
+        return entry is not None and entry > copy.end
+
+    return claim
+
+
+def mark_below_start(case: Case) -> bool | None:
+    """The high watermark lies below the log start offset."""
+    directory = case.log_directory()
+    mark = case.dump.checkpoint(directory, "replication-offset-checkpoint", case.place)
+    topic, number = case.place
+    start = case.dump.copy(directory / f"{topic}-{number}").bases
+    try:
+        told = case.dump.checkpoint(directory, "log-start-offset-checkpoint", case.place)
+    except UndecidedError:
+        told = None
+    return mark is not None and mark < max(told or 0, min(start, default=0))
+
+
+def leader_epoch_differs(case: Case) -> bool | None:
+    """The batch has another leader epoch than the leader-epoch-checkpoint has for its offset."""
+    text = next(one for one in case.proofs if not is_log(one.file))
+    batch = next((one.batch for one in case.proofs if is_log(one.file)), None)
+    lines = [line.split() for line in text.path.read_text("utf-8", "replace").splitlines()[2:]]
+    entries = [(int(one[0]), int(one[1])) for one in lines if len(one) == 2]
+    case.dump.beside(f"the {text.path.name}")
+    if any(b[0] <= a[0] or b[1] < a[1] for a, b in pairwise(entries)):
+        return True
+    if batch is None:
+        return False
+    of_offset = [epoch for epoch, start in entries if start <= batch.base]
+    return bool(of_offset) and of_offset[-1] != batch.leader
+
+
+def property_of(proof: Proof, name: str) -> str | None:
+    """A line of a small text."""
+    for line in proof.data.decode("utf-8", "replace").splitlines():
+        key, _, value = line.replace("=", ":", 1).partition(":")
+        if key.strip() == name:
+            return value.strip()
+    return None
+
+
+def topic_ids_differ(case: Case) -> bool | None:
+    """Two `partition.metadata` have different topic ids."""
+    told = [property_of(one, "topic_id") for one in case.proofs]
+    return None if len(told) < 2 or None in told else told[0] != told[-1]
+
+
+def other_cluster(case: Case) -> bool | None:
+    """A `meta.properties` has another cluster id than the finding expects."""
+    told = property_of(case.proofs[-1], "cluster.id")
+    return told is not None and told not in str(case.finding.get("expected")).split()
+
+
+# --- consumer_groups ------------------------------------------------------------------------------
+# Claims about records of `__consumer_offsets`: offset commits and classic groups.
+
+
+def misplaced_group(case: Case) -> bool | None:
+    """The group of a record belongs to another partition, if the dump has all of them."""
+    numbers = {int(o.name.rpartition("-")[2]) for o in case.dump.copies_of(case.place[0])}
+    if numbers != set(range(len(numbers))):
+        raise HoldsError(
+            "the bytes are there and whole; how many partitions there are is not known"
+        )
+    for record in case.proofs[-1].batch.records():
+        if case.finding.get("offset_first") in (None, record.offset):
+            return placed(group_of(record.key), len(numbers)) != case.place[1]
     return False
 
 
-def passed_by_cleaner(case: Case) -> bool | None:
-    """The cleaner checkpoint lies above the last batch that is named."""
-    name = "cleaner-offset-checkpoint"
-    found = case.dump.checkpoint(case.log_directory(), name, case.place)
-    if found is None:
-        return False
-    last = case.proofs[-1].batch
-    return bool(found > (last.base if last.control else open_data(case, first=True).base))
+def group_of(key: bytes | None) -> str:
+    """The group of a key of `__consumer_offsets`."""
+    if key is None or len(key) < 4:
+        raise ValueError("no key of a group")
+    (size,) = struct.unpack_from(">h", key, 2)
+    if size < 0 or len(key) < 4 + size:
+        raise ValueError("a key that is cut off")
+    return key[4 : 4 + size].decode("utf-8", "replace")
 
 
-# --- What the coordinator says ------------------------------------------------------------------
+def read_group(record: Record) -> None:
+    """Reads an offset commit or a classic group; raises ValueError where it is none."""
+    if record.key is None:
+        raise ValueError("no key")
+    (kind,) = struct.unpack_from(">h", record.key)
+    if not 0 <= kind <= 2:
+        return
+    at = text(record.key, 2, False)
+    if kind < 2:
+        at = text(record.key, at, False) + 4
+    if at != len(record.key):
+        raise ValueError("a key of another length")
+    if record.value is not None:
+        end = commit_end(record.value) if kind < 2 else group_end(record.value)
+        if end != len(record.value):
+            raise ValueError("a value of another length")
+
+
+def text(data: bytes, at: int, flexible: bool, null: bool = False) -> int:
+    """Where a string ends; raises ValueError where it is null and must not be."""
+    content, at = sized(data, at, ">h", flexible)
+    if content is None and not null:
+        raise ValueError("a string that is null")
+    (content or b"").decode()
+    return at
+
+
+def commit_end(value: bytes) -> int:
+    """Where the value of an offset commit ends; any bytes count as its metadata."""
+    (version,) = struct.unpack_from(">h", value)
+    if version not in range(5):
+        raise ValueError("a version that is not known")
+    metadata, at = sized(value, 14 if version >= 3 else 10, ">h", version >= 4)
+    if metadata is None:
+        raise ValueError("metadata that are null")
+    at += 16 if version == 1 else 8
+    if version >= 4:
+        tags, at = tagged(value, at)
+        if len(tags.get(0, bytes(16))) != 16:
+            raise ValueError("a topic id of another size")
+    return at
+
+
+def group_end(value: bytes) -> int:
+    """Where the value of a classic group ends."""
+    (version,) = struct.unpack_from(">h", value)
+    if version not in range(5):
+        raise ValueError("a version that is not known")
+    flexible = version >= 4
+    at = text(value, 2, flexible) + 4
+    at = text(value, text(value, at, flexible, null=True), flexible, null=True)
+    members, at = counted(value, at + (8 if version >= 2 else 0), flexible, ">i")
+    if members < 0:
+        raise ValueError("no members")
+    for _ in range(members):
+        at = text(value, at, flexible)
+        if version >= 3:
+            at = text(value, at, flexible, null=True)
+        at = text(value, text(value, at, flexible), flexible) + (8 if version >= 1 else 4)
+        for _ in range(2):
+            content, at = sized(value, at, ">i", flexible)
+            if content is None:
+                raise ValueError("bytes that are null")
+        at = tagged(value, at)[1] if flexible else at
+    return tagged(value, at)[1] if flexible else at
+
+
+def committed(batch: Batch) -> dict[bytes, int]:
+    """Offsets by key of a batch of `__consumer_offsets`; other records are left out."""
+    found = {}
+    for one in batch.records():
+        if one.key and one.value and one.key[:2] in (b"\0\0", b"\0\1") and len(one.value) >= 10:
+            (found[one.key],) = struct.unpack_from(">q", one.value, 2)
+    return found
+
+
+def went_back(case: Case) -> bool | None:
+    """One committed offset is lower than the one before, and the next one is higher than both."""
+    if len(case.proofs) < 3:
+        return None
+    before, lower, after = (committed(one.batch) for one in case.proofs)
+    keys = before.keys() & lower.keys() & after.keys()
+    return any(lower[key] < before[key] < after[key] for key in keys)
+
+
+# --- transactional_ids ----------------------------------------------------------------------------
+# The coordinator's records of a finding's transactional id, and claims about first and last.
 
 
 def named_states(case: Case) -> list[tuple[str, State | None]]:
@@ -1488,6 +1801,77 @@ def of_states(says: Callable[[State, State], bool]) -> Claim:
         return None if before is None or state is None else says(before, state)
 
     return claim
+
+
+def mine(case: Case, folders: list[Path]) -> list[Entry]:
+    """Records of the finding's transactional id in the order of the log; of one copy a number."""
+    wanted = case.finding.get("transactional_id")
+    found = case.dump.entries(folders, wanted)
+    return sorted({(e.folder.name, e.offset): e for e in found}.values(), key=lambda e: e.offset)
+
+
+def following(case: Case, proof: Proof) -> list[Entry]:
+    """Records behind one that is named, in its copy, of the id of that one.
+
+    That is another one than the finding's where a fault gave two ids one producer id.
+    """
+    folder, batch = proof.path.parent, proof.batch
+    inside = [one for one in entries_of(folder)[0] if batch.base <= one.offset <= batch.last]
+    names = {one.transactional_id for one in inside if one.readable}
+    ours = case.finding.get("transactional_id")
+    if ours is None or ours in names or len(names) != 1:
+        behind = mine(case, [folder])
+    else:
+        behind = case.dump.entries([folder], names.pop())
+    return [one for one in behind if one.offset > batch.last]
+
+
+def newest_of_id(case: Case) -> Entry | None:
+    """The last record of the finding's transactional id; None without an id, or without one."""
+    name = case.finding.get("transactional_id")
+    return None if name is None else case.dump.newest(name)
+
+
+def newest_state(case: Case) -> tuple[Entry, State]:
+    """The last record of the finding's transactional id, and its state. Raises HoldsError."""
+    newest = newest_of_id(case)
+    if newest is None or newest.state is None:
+        raise HoldsError("no record of the transactional id is in the dump")
+    return newest, newest.state
+
+
+def last_of_id(case: Case) -> bool | None:
+    """The record is the last one of its id in every copy."""
+    proof = case.proofs[-1]
+    copies = [one for one in case.dump.txn_logs if one.name == proof.path.parent.name]
+    behind = (one for one in mine(case, copies) if one.offset > proof.batch.last)
+    return all(case.dump.told_by_another(one) for one in behind)
+
+
+def outlived_timeout(case: Case) -> bool | None:
+    """The copy of the log goes on for longer than the timeout of the record."""
+    state = states(case)[-1]
+    if state is None or state.state not in (ONGOING, *PREPARED):
+        return False
+    until = max(case.dump.as_of or -1, case.copy(case.proofs[-1]).newest_ms)
+    # A start of -1 is added as it is, as the coordinator does.
+    if until <= state.start_ms + state.timeout_ms:
+        raise HoldsError("it is the last record of the id; its age needs the moment of the audit")
+    return True
+
+
+def first_of_id(case: Case) -> bool | None:
+    """No record of the id lies before, in a log that is whole from its begin on."""
+    proof = case.proofs[-1]
+    copy = case.copy(proof)
+    copy.require_complete(-1, proof.batch.base)
+    if copy.begin > 0:
+        raise HoldsError(f"this copy begins at offset {copy.begin}")
+    return not any(one.offset < proof.batch.base for one in mine(case, [proof.path.parent]))
+
+
+# --- coordinator_steps ----------------------------------------------------------------------------
+# Claims about a record of the coordinator, and about the step to it from the one before.
 
 
 def may_follow(a: State, b: State) -> bool:
@@ -1609,54 +1993,10 @@ def timeout_out_of_range(case: Case) -> bool | None:
     return None if state is None else not 0 < state.timeout_ms <= max(limits, default=1 << 31)
 
 
-def other_producer(a: State, b: State) -> bool:
-    """Whether it changes where none is given out, or stays where another one was announced."""
-    initializes = b.state == EMPTY and a.epoch >= LAST_EPOCH - 1
-    completes = b.state in COMPLETE and a.state in PREPARED and a.epoch >= LAST_EPOCH
-    used_up = b.epoch == 0 and (initializes or completes)
-    if a.producer != b.producer and used_up:
-        raise HoldsError(
-            "the bytes are there and whole; the epochs of the producer id were used up"
-        )
-    keeps = a.state in PREPARED and b.state in COMPLETE and b.client_version >= 2
-    return a.producer != b.producer or (keeps and a.announced not in (-1, b.producer))
-
-
 def forgotten_inside(case: Case) -> bool | None:
     """A tombstone follows a running transaction."""
     before, state = states(case)[0], states(case)[-1]
     return state is None and before is not None and before.state in (ONGOING, *PREPARED)
-
-
-def former_producer(case: Case) -> bool | None:
-    """The id had the producer id before, and another one or none since."""
-    told, proof = states(case), case.proofs[-1]
-    before, state = told[0], told[-1]
-    if state is None or (before is not None and before.producer == state.producer):
-        return None if state is None else False
-    earlier = [e for e in mine(case, [proof.path.parent]) if e.offset < proof.batch.base]
-    return any(one.state and one.state.producer == state.producer for one in earlier)
-
-
-def shared_producer(case: Case) -> bool | None:
-    """Records of two ids have one producer id."""
-    (one, a), (other, b) = named_states(case)[0], named_states(case)[-1]
-    return one != other and a is not None and b is not None and a.producer == b.producer
-
-
-def unreadable(read: Callable[[Record], object]) -> Claim:
-    """A claim that the record at the offset cannot be read so."""
-
-    def claim(case: Case) -> bool | None:
-        for record in case.proofs[-1].batch.records():
-            if case.finding.get("offset_first") in (None, record.offset):
-                try:
-                    read(record)
-                except (ValueError, struct.error, UndecidedError):
-                    return True
-        return False
-
-    return claim
 
 
 def read_state(record: Record) -> None:
@@ -1673,16 +2013,6 @@ def odd_batch(case: Case) -> bool | None:
     return batch.count > 1 and any(one.value is not None for one in batch.records())
 
 
-def placed(name: str, partitions: int) -> int:
-    """The partition of a transactional id or group: Java's hash of it."""
-    hashed = 0
-    units = name.encode("utf-16-be", "surrogatepass")
-    for (unit,) in struct.iter_unpack(">H", units):
-        hashed = (31 * hashed + unit) & 0xFFFFFFFF
-    signed = hashed - (1 << 32) if hashed >> 31 else hashed
-    return (0 if signed == -(1 << 31) else abs(signed)) % partitions
-
-
 def misplaced(case: Case) -> bool | None:
     """The id of a record belongs to another partition; how many there are the finding tells."""
     name, number = named_states(case)[-1][0], case.place[1]
@@ -1690,736 +2020,65 @@ def misplaced(case: Case) -> bool | None:
     return placed(name, told[-1]) != number if told else None
 
 
-def misplaced_group(case: Case) -> bool | None:
-    """The group of a record belongs to another partition, if the dump has all of them."""
-    numbers = {int(o.name.rpartition("-")[2]) for o in case.dump.copies_of(case.place[0])}
-    if numbers != set(range(len(numbers))):
-        raise HoldsError(
-            "the bytes are there and whole; how many partitions there are is not known"
-        )
-    for record in case.proofs[-1].batch.records():
-        if case.finding.get("offset_first") in (None, record.offset):
-            return placed(group_of(record.key), len(numbers)) != case.place[1]
-    return False
+# --- damage ---------------------------------------------------------------------------------------
+# Claims about batches that are no whole ones, or cannot be read.
 
 
-def group_of(key: bytes | None) -> str:
-    """The group of a key of `__consumer_offsets`."""
-    if key is None or len(key) < 4:
-        raise ValueError("no key of a group")
-    (size,) = struct.unpack_from(">h", key, 2)
-    if size < 0 or len(key) < 4 + size:
-        raise ValueError("a key that is cut off")
-    return key[4 : 4 + size].decode("utf-8", "replace")
+# These findings say that the bytes are no whole batch, or that their checksum is wrong.
+OF_DAMAGE = {
+    "batch_crc_mismatch", "batch_length_invalid", "batch_magic_unknown", "active_tail_torn",
+    "closed_segment_tail_garbage", "legacy_wrapper_invalid",
+}  # fmt: skip
 
 
-def read_group(record: Record) -> None:
-    """Reads an offset commit or a classic group; raises ValueError where it is none."""
-    if record.key is None:
-        raise ValueError("no key")
-    (kind,) = struct.unpack_from(">h", record.key)
-    if not 0 <= kind <= 2:
-        return
-    at = text(record.key, 2, False)
-    if kind < 2:
-        at = text(record.key, at, False) + 4
-    if at != len(record.key):
-        raise ValueError("a key of another length")
-    if record.value is not None:
-        end = commit_end(record.value) if kind < 2 else group_end(record.value)
-        if end != len(record.value):
-            raise ValueError("a value of another length")
+def fails(read: Callable[[Batch], Any]) -> Callable[[Batch], bool]:
+    """Whether reading the records fails."""
 
-
-def text(data: bytes, at: int, flexible: bool, null: bool = False) -> int:
-    """Where a string ends; raises ValueError where it is null and must not be."""
-    content, at = sized(data, at, ">h", flexible)
-    if content is None and not null:
-        raise ValueError("a string that is null")
-    (content or b"").decode()
-    return at
-
-
-def commit_end(value: bytes) -> int:
-    """Where the value of an offset commit ends; any bytes count as its metadata."""
-    (version,) = struct.unpack_from(">h", value)
-    if version not in range(5):
-        raise ValueError("a version that is not known")
-    metadata, at = sized(value, 14 if version >= 3 else 10, ">h", version >= 4)
-    if metadata is None:
-        raise ValueError("metadata that are null")
-    at += 16 if version == 1 else 8
-    if version >= 4:
-        tags, at = tagged(value, at)
-        if len(tags.get(0, bytes(16))) != 16:
-            raise ValueError("a topic id of another size")
-    return at
-
-
-def group_end(value: bytes) -> int:
-    """Where the value of a classic group ends."""
-    (version,) = struct.unpack_from(">h", value)
-    if version not in range(5):
-        raise ValueError("a version that is not known")
-    flexible = version >= 4
-    at = text(value, 2, flexible) + 4
-    at = text(value, text(value, at, flexible, null=True), flexible, null=True)
-    members, at = counted(value, at + (8 if version >= 2 else 0), flexible, ">i")
-    if members < 0:
-        raise ValueError("no members")
-    for _ in range(members):
-        at = text(value, at, flexible)
-        if version >= 3:
-            at = text(value, at, flexible, null=True)
-        at = text(value, text(value, at, flexible), flexible) + (8 if version >= 1 else 4)
-        for _ in range(2):
-            content, at = sized(value, at, ">i", flexible)
-            if content is None:
-                raise ValueError("bytes that are null")
-        at = tagged(value, at)[1] if flexible else at
-    return tagged(value, at)[1] if flexible else at
-
-
-def committed(batch: Batch) -> dict[bytes, int]:
-    """Offsets by key of a batch of `__consumer_offsets`; other records are left out."""
-    found = {}
-    for one in batch.records():
-        if one.key and one.value and one.key[:2] in (b"\0\0", b"\0\1") and len(one.value) >= 10:
-            (found[one.key],) = struct.unpack_from(">q", one.value, 2)
-    return found
-
-
-def went_back(case: Case) -> bool | None:
-    """One committed offset is lower than the one before, and the next one is higher than both."""
-    if len(case.proofs) < 3:
-        return None
-    before, lower, after = (committed(one.batch) for one in case.proofs)
-    keys = before.keys() & lower.keys() & after.keys()
-    return any(lower[key] < before[key] < after[key] for key in keys)
-
-
-PRODUCER_IDS_RECORD = 15
-BEGIN_TRANSACTION_RECORD, END_TRANSACTION_RECORD, ABORT_TRANSACTION_RECORD = 23, 24, 25
-
-
-def metadata_kind(record: Record) -> tuple[int, int]:
-    """Kind of a record of `__cluster_metadata`, and where its message begins; -1 for none."""
-    if record.value is None:
-        return -1, 0
-    try:
-        _, at = unsigned(record.value, 0)
-        kind, at = unsigned(record.value, at)
-        _, at = unsigned(record.value, at)
-    except ValueError:
-        return -1, 0
-    return kind, at
-
-
-def next_producer(record: Record) -> int | None:
-    """The producer id behind a block that a record of `__cluster_metadata` gives out."""
-    kind, at = metadata_kind(record)
-    if record.value is None or kind != PRODUCER_IDS_RECORD or at + 20 > len(record.value):
-        return None
-    (behind,) = struct.unpack_from(">q", record.value, at + 12)
-    return int(behind)
-
-
-def aborted_before(folder: Path, earlier: int, later: int) -> bool:
-    """Whether the metadata transaction of a record was aborted before a later record.
-
-    Raises HoldsError where its abort may be among what is lost. An abort whose begin is lost takes
-    back nothing from before that.
-    """
-    copy = Copy(folder, whole=True, keep=True)
-    lost = {number for number, *_ in copy.holes}
-    begun, is_open, behind = -1, False, -1
-    for number, head in enumerate(copy.heads):
-        if head.batch.base > later:
-            break
-        if number in lost or (number and head.batch.base > behind + 1):
-            if is_open and begun <= earlier < head.batch.base:
-                raise HoldsError("the abort of its transaction may be among what is lost")
-            begun, is_open = head.batch.base, False
-        behind = head.batch.last
-        for record in [] if head.batch.control else head.batch.records():
-            kind, _ = metadata_kind(record)
-            if kind == ABORT_TRANSACTION_RECORD and begun <= earlier < record.offset < later:
-                return True
-            if kind in (BEGIN_TRANSACTION_RECORD, END_TRANSACTION_RECORD, ABORT_TRANSACTION_RECORD):
-                begun, is_open = record.offset, kind == BEGIN_TRANSACTION_RECORD
-    return False
-
-
-def block_again(case: Case) -> bool | None:
-    """A block of producer ids begins within the one before, or in front of that."""
-    one, before = case.proofs[0], case.proofs[-1]
-    if one.path.suffix == before.path.suffix == ".log" and aborted_before(
-        one.path.parent, before.batch.base, one.batch.base
-    ):
-        raise RefutedError("the transaction of the block before was aborted")
-    first = case.finding.get("offset_first")
-    told = [
-        [behind for o in proof.batch.records() if (behind := next_producer(o)) is not None]
-        for proof in case.proofs
-    ]
-    here = [o for o in case.proofs[0].batch.records() if first in (None, o.offset)]
-    behind = next((found for o in here if (found := next_producer(o)) is not None), None)
-    if behind is None or not told[-1]:
-        return None
-    return behind < max(told[-1]) + BLOCK_OF_PRODUCER_IDS
-
-
-def never_allocated(case: Case) -> bool | None:
-    """The producer id lies above all blocks that `__cluster_metadata` of its cluster gave out."""
-    here = case.log_directory()
-    copies = [
-        one
-        for one in case.dump.copies_of("__cluster_metadata")
-        if may_be_of_one_cluster(one.parent, here)
-    ]
-    case.dump.beside("all records of __cluster_metadata")
-    given = [
-        behind
-        for folder in copies
-        for head in Copy(folder, whole=True, keep=True).heads
-        if not head.batch.control
-        for record in head.batch.records()
-        if (behind := next_producer(record)) is not None
-    ]
-    if not given:
-        raise HoldsError("the bytes are there and whole; no block of producer ids is in the dump")
-    return int(case.finding.get("producer_id") or 0) >= max(given)
-
-
-def mine(case: Case, folders: list[Path]) -> list[Entry]:
-    """Records of the finding's transactional id in the order of the log; of one copy a number."""
-    wanted = case.finding.get("transactional_id")
-    found = case.dump.entries(folders, wanted)
-    return sorted({(e.folder.name, e.offset): e for e in found}.values(), key=lambda e: e.offset)
-
-
-def following(case: Case, proof: Proof) -> list[Entry]:
-    """Records behind one that is named, in its copy, of the id of that one.
-
-    That is another one than the finding's where a fault gave two ids one producer id.
-    """
-    folder, batch = proof.path.parent, proof.batch
-    inside = [one for one in entries_of(folder)[0] if batch.base <= one.offset <= batch.last]
-    names = {one.transactional_id for one in inside if one.readable}
-    ours = case.finding.get("transactional_id")
-    if ours is None or ours in names or len(names) != 1:
-        behind = mine(case, [folder])
-    else:
-        behind = case.dump.entries([folder], names.pop())
-    return [one for one in behind if one.offset > batch.last]
-
-
-def last_of_id(case: Case) -> bool | None:
-    """The record is the last one of its id in every copy."""
-    proof = case.proofs[-1]
-    copies = [one for one in case.dump.txn_logs if one.name == proof.path.parent.name]
-    behind = (one for one in mine(case, copies) if one.offset > proof.batch.last)
-    return all(case.dump.told_by_another(one) for one in behind)
-
-
-def outlived_timeout(case: Case) -> bool | None:
-    """The copy of the log goes on for longer than the timeout of the record."""
-    state = states(case)[-1]
-    if state is None or state.state not in (ONGOING, *PREPARED):
+    def says(batch: Batch) -> bool:
+        try:
+            read(batch)
+        except (ValueError, struct.error):
+            return True
         return False
-    until = max(case.dump.as_of or -1, case.copy(case.proofs[-1]).newest_ms)
-    # A start of -1 is added as it is, as the coordinator does.
-    if until <= state.start_ms + state.timeout_ms:
-        raise HoldsError("it is the last record of the id; its age needs the moment of the audit")
-    return True
+
+    return says
 
 
-def first_of_id(case: Case) -> bool | None:
-    """No record of the id lies before, in a log that is whole from its begin on."""
-    proof = case.proofs[-1]
-    copy = case.copy(proof)
-    copy.require_complete(-1, proof.batch.base)
-    if copy.begin > 0:
-        raise HoldsError(f"this copy begins at offset {copy.begin}")
-    return not any(one.offset < proof.batch.base for one in mine(case, [proof.path.parent]))
+def malformed_marker(b: Batch) -> bool:
+    """Whether a control batch is not one record of one producer, or that record no marker."""
+    shape = b.count == 1 and b.delta == 0 and b.sequence == -1
+    return not shape or not b.transactional or b.producer < 0 or fails(Batch.marker)(b)
 
 
-def not_run_here(case: Case) -> bool | None:
-    """The last record of the id does not run a transaction that lists the partition.
-
-    Without an id: no id has the producer.
-    """
-    name, producer = case.finding.get("transactional_id"), case.finding.get("producer_id")
-    if name is not None:
-        newest = case.dump.newest(name)
-        if newest is None:
-            raise HoldsError("no record of the transactional id is in the dump")
-        state = newest.state
-        if not any(one.state and one.state.producer == producer for one in case.of_id()):
-            # The id never had the producer: whoever runs the data, it is not this one.
-            return False
-        runs = state is not None and state.state in (ONGOING, *PREPARED)
-        return not (runs and state is not None and case.place in state.places)
-    latest: dict[str, Entry] = {}
-    for one in case.of_id():
-        if one.offset >= latest.get(one.transactional_id, one).offset:
-            latest[one.transactional_id] = one
-    return not any(one.state and one.state.producer == producer for one in latest.values())
+def not_decompressed(case: Case) -> bool | None:
+    """The records cannot be decompressed; a limit of the audit's own is not known here."""
+    if case.text == "more than the limit":
+        return None
+    batch = case.proofs[-1].batch
+    failed = fails(lambda b: b.plain())(batch)
+    if not failed and batch.codec == 3:
+        raise UndecidedError("the checksums of blocks of LZ4 are not asked")
+    return failed
 
 
-def not_run_here_then(case: Case) -> bool | None:
-    """The same, or that transaction began after a broker's moment behind the batch."""
-    if not_run_here(case):
+def broken_wrapper(case: Case) -> bool | None:
+    """Of the messages within a message one is broken or compressed, or its offset is higher."""
+    outer = case.proofs[-1].batch
+    if outer.magic == 2 or not outer.codec:
+        return False
+    if outer.value is None:
         return True
-    (_, state), data = newest_state(case), open_data(case)
-    behind = (one.batch for one in case.copy(data.proof).heads if one.batch.base > data.base)
-    moments = (one.of_broker_ms for one in behind)
-    earlier = any(one is not None and one < state.start_ms for one in moments)
-    return lists_open(case, state) and earlier
-
-
-def overdue_here(case: Case) -> bool | None:
-    """The last record of the id is Ongoing, lists the partition, and has outlived its timeout."""
-    newest, state = newest_state(case)
-    if not lists_open(case, state):
-        return False
-    until = max(case.dump.as_of or -1, entries_of(newest.folder)[1].newest_ms)
-    if until <= state.start_ms + state.timeout_ms:
-        raise HoldsError("the coordinator lists it; its age needs the moment of the audit")
-    return True
-
-
-def went_on(case: Case) -> bool | None:
-    """The last record of the id has a higher epoch, or producer id, and decides other data."""
-    (_, state), data = newest_state(case), open_data(case)
-    above = state.producer != data.producer or state.epoch > data.epoch
-    # A decision of version 2 raises the epoch of its data by two at most.
-    later = state.client_version >= 2 and state.epoch - data.epoch > 2
-    return above and (state.state not in PREPARED or later)
-
-
-def unlisted(case: Case) -> bool | None:
-    """No record of the producer's epoch lists the partition, in the copy that is named."""
-    data, record = open_data(case, first=True), case.proofs[-1]
-    if TXN_LOG not in record.path.parent.name:
-        return None
-    named_ = [state_of(one.value) for one in record.batch.records()]
-    if not any(one and one.producer == data.producer for one in named_):
-        return False
-    found = [
-        one.state
-        for one in case.dump.entries([record.path.parent], case.finding.get("transactional_id"))
-        if one.state and one.state.producer == data.producer and case.place in one.state.places
-    ]
-    if any(of_epoch(one, data.epoch) for one in found):
-        return False
-    if any(one.epoch in (data.epoch, data.epoch + 1) and may_fence(one) for one in found):
-        raise HoldsError("an abort lists it, and may have raised the epoch: whose it is, is open")
-    return True
-
-
-def may_fence(state: State) -> bool:
-    """Whether a decision may have raised the epoch without saying so."""
-    return state.state == PREPARE_ABORT and state.client_version < 2
-
-
-def of_epoch(state: State, epoch: int) -> bool:
-    """Whether a running transaction has data of an epoch, as far as its record tells."""
-    raised = state.state in PREPARED and state.client_version >= 2
-    return not may_fence(state) and state.epoch == epoch + raised
-
-
-def prepared(case: Case) -> State | None:
-    """The decision that is named, of the finding's producer; None where none is."""
-    producer = case.finding.get("producer_id")
-    for one in case.proofs:
-        if one.role == PREPARE_RECORD:
-            found = [state_of(record.value) for record in one.batch.records()]
-            mine_ = [state for state in found if state and state.producer == producer]
-            decided = [state for state in mine_ if state.state in (*PREPARED, *COMPLETE)]
-            if not decided:
-                raise RefutedError("the batch has no Prepare record of the producer")
-            return decided[-1]
-    return None
-
-
-def marker_of(case: Case) -> tuple[Proof, int, int] | None:
-    """The marker that is named, its control type and coordinator epoch."""
-    for one in case.proofs:
-        if one.role in MARKERS:
-            return one, *one.batch.marker()
-    return None
-
-
-def other_outcome(case: Case) -> bool | None:
-    """A marker of the other outcome than the decision of its epoch."""
-    state, marker = prepared(case), marker_of(case)
-    if marker is None:
-        return None
-    proof, kind, _ = marker
-    if state is not None:
-        other = (kind == COMMIT) != (state.state in COMMITTED)
-        return other and state.epoch == proof.batch.epoch
-    entries = case.of_id()
-    decided = {
-        one.state.state in COMMITTED
-        for one in not_given_up(entries)
-        if one.state
-        and (one.state.producer, one.state.epoch) == (proof.batch.producer, proof.batch.epoch)
-        and one.state.state in (*PREPARED, *COMPLETE)
-    }
-    if not decided:
-        raise HoldsError("no record of the decision is left")
-    if len(decided) > 1:
-        raise HoldsError("the epoch was ended both ways: of which transaction it is, is open")
-    return decided == {kind != COMMIT}
-
-
-def torn(case: Case) -> bool | None:
-    """An ABORT of the data's own epoch, of a transaction that was committed and lists it."""
-    state, marker = prepared(case), marker_of(case)
-    if state is None or marker is None:
-        return None
-    proof, kind, _ = marker
-    raised = int(state.client_version >= 2)
-    if kind != ABORT or state.state not in COMMITTED:
-        return False
-    if state.epoch != proof.batch.epoch + raised:
-        return False
-    if state.state in PREPARED and case.place not in state.places:
-        return False
-    if raised:
-        # Late data of an older transaction of the epoch hang until an operator aborts them.
-        owners = decisions(case, state.producer, proof.batch.epoch, None, listing=True)
-        if any(one.state and one.state.client_version < 2 for one in owners):
-            raise HoldsError("transactions of older versions have the epoch: whose data, is open")
-        return True
-    # Of transactions that share an epoch one has no COMMIT here.
-    commits = count_markers(case, proof, state.epoch, COMMIT)
-    return commits < len(decisions(case, state.producer, state.epoch, COMMIT, listing=True))
-
-
-def count_markers(case: Case, proof: Proof, epoch: int, kind: int) -> int:
-    """Markers of a producer's epoch and outcome in the copy of the partition."""
-    copy = case.copy(proof)
-    copy.require_complete(copy.begin)
-    producer = case.finding.get("producer_id")
-    heads = copy.of(-1 if producer is None else int(producer))
-    return sum(one.kind == kind and one.batch.epoch == epoch for one in heads)
-
-
-def gave_way(prepare: Entry, behind: Entry | None) -> bool:
-    """Whether the next record of its id shows that a Prepare record was never in effect.
-
-    It goes on with the transaction, or completes it the other way: then the record to which the
-    decision gave way is missing between.
-    """
-    if not (prepare.state and behind and behind.state and prepare.state.state in PREPARED):
-        return False
-    one, other = prepare.state, behind.state
-    if (one.producer, one.start_ms) != (other.producer, other.start_ms):
-        return False
-    if other.state in COMPLETE:
-        otherwise = (one.state in COMMITTED) != (other.state in COMMITTED)
-        return otherwise and lacks_records(prepare.folder, prepare.offset, behind.offset)
-    return other.state in (ONGOING, *PREPARED)
-
-
-def lacks_records(folder: Path, first: int, last: int) -> bool:
-    """Whether records of the coordinator between two offsets may be missing."""
-    try:
-        entries_of(folder)[1].require_complete(first, last)
-    except HoldsError:
-        return True
-    return False
-
-
-def not_given_up(entries: list[Entry]) -> list[Entry]:
-    """Records of the coordinator, without the Prepare records that gave way."""
-    logs: dict[tuple[Path, str], list[Entry]] = {}
-    for one in entries:
-        logs.setdefault((one.folder, one.transactional_id), []).append(one)
-    return [
-        one
-        for log in logs.values()
-        for one, behind in zip(log, [*log[1:], None], strict=True)
-        if not gave_way(one, behind)
-    ]
-
-
-def decisions(
-    case: Case, producer: int, epoch: int, kind: int | None, listing: bool,
-    entries: list[Entry] | None = None,
-) -> list[Entry]:  # fmt: skip
-    """Prepare records of a producer's epoch; `kind`: of this outcome, `listing`: the partition.
-
-    Of the finding's transactional id, or of `entries`. None that gave way: it was never in the
-    coordinator's memory.
-    """
-    found = {
-        (one.folder.name, one.offset): one
-        for one in not_given_up(case.of_id() if entries is None else entries)
-        if one.state
-        and (one.state.producer, one.state.epoch) == (producer, epoch)
-        and one.state.state in PREPARED
-        and kind in (None, int(one.state.state == PREPARE_COMMIT))
-        and (not listing or case.place in one.state.places)
-    }
-    return list(found.values())
-
-
-def went_on_unseen(case: Case, record: Proof) -> Entry | None:
-    """The record with which an id went on behind a decision whose Complete record is lost."""
-    behind = next((one for one in following(case, record) if one.readable), None)
-    inside = range(record.batch.base, record.batch.last + 1)
-    of_log = case.dump.entries([record.path.parent], behind.transactional_id) if behind else []
-    prepare = next((one for one in of_log if one.offset in inside), None)
-    if behind is None or prepare is None or prepare.state is None or gave_way(prepare, behind):
-        return None
-    if behind.state is None or behind.state.state not in COMPLETE:
-        return behind
-    return None if behind.state.start_ms == prepare.state.start_ms else behind
-
-
-def lacks_marker(case: Case) -> bool | None:
-    """A decision that was carried out lists the partition, and has no marker in this copy."""
-    state = prepared(case)
-    if state is None:
-        return None
-    if state.state not in PREPARED or case.place not in state.places:
-        return False
-    data, record = case.proofs[0], case.proofs[-1]
-    kind = int(state.state == PREPARE_COMMIT)
-    after, unseen = next(iter(following(case, record)), None), went_on_unseen(case, record)
-    completed_by = after is not None and after.state and after.state.state in COMPLETE
-    if after is None or not (completed_by or unseen):
-        raise HoldsError("the decision is not followed by its Complete record in this copy")
-    if TXN_LOG in data.path.parent.name:
-        # Data and marker are both gone; that the copy held something older is the audit's word.
-        folder = case.dump.folder(case.place, case.finding.get("broker"))
-        copy, begin = case.dump.copy(folder), int(case.finding.get("offset_first") or 0)
-    else:
-        copy, begin = case.copy(data), data.batch.base
-    # Offsets that are missing behind the data hold no marker in this copy, either.
-    copy.require_readable(begin)
-    if unseen:
-        # Which attempt took effect is not known: a marker of either outcome and any epoch may be.
-        begun, gone_on = record.batch.newest, unseen.moment_ms
-        ends = [one.batch.newest for one in copy.of(state.producer) if one.ends]
-        return not any(begun <= moment <= gone_on for moment in ends)
-    found = [o for o in copy.of(state.producer) if o.kind == kind and o.batch.epoch == state.epoch]
-    if state.client_version >= 2 and not found:
-        return True
-    # A fault may give a second id the producer id; then both ids' decisions need these markers.
-    of_all = case.dump.entries(case.dump.logs_of_producer(state.producer), None)
-    ids = {o.transactional_id for o in of_all if o.state and o.state.producer == state.producer}
-    if state.client_version >= 2 and len(ids) == 1:
-        return False
-    behind = [one for one in found if one.batch.base > begin]
-    completed = decisions(case, state.producer, state.epoch, kind, listing=True, entries=of_all)
-    if len(found) < len(completed):
-        return True
-    if found and len(ids) > 1:
-        raise HoldsError("two ids have the producer id: whose markers these are, is open")
-    if behind:
-        # One of another time may be that of a decision that this copy of the log has not.
-        in_time = [o for o in behind if state.update_ms <= o.batch.newest <= after.moment_ms]
-        if len(completed) > 1 or not in_time:
-            raise HoldsError("several decisions share the epoch: whose markers these are, is open")
-        return False
-    # Markers before the data are of earlier transactions, if the data are not of a later one.
-    if found and data.batch.newest > state.update_ms and data.path != record.path:
-        raise HoldsError("the data may be of a transaction behind the decision")
-    return True
-
-
-def no_marker_yet(case: Case) -> bool | None:
-    """A decision is the last record of its id, lists the partition, and has no marker there."""
-    state = prepared(case)
-    if state is None or state.state not in PREPARED or case.place not in state.places:
-        return False
-    if not last_of_id(case):
-        return False
-    topic, number = case.place
-    folder = case.proofs[-1].path.parent.with_name(f"{topic}-{number}")
-    if not folder.is_dir():
-        raise HoldsError(f"no copy of {topic}-{number} is beside it")
-    copy = case.dump.copy(folder)
-    copy.require_readable()
-    raised = state.client_version >= 2
-    kind = COMMIT if state.state in COMMITTED else ABORT
-    heads = copy.of(state.producer)
-    ends = [one for one in heads if one.kind == kind and one.batch.epoch == state.epoch]
-    return not ends if raised else not ends or ends[-1].batch.newest < state.update_ms
-
-
-def undecided(case: Case) -> bool | None:
-    """The coordinator's records have no decision for the marker."""
-    marker = marker_of(case)
-    if marker is None:
-        return None
-    proof, kind, _ = marker
-    batch = proof.batch
-    entries = case.of_id()
-    mine_ = [e for e in entries if e.state and e.state.producer == batch.producer]
-    of_epoch = [e for e in mine_ if e.state and e.state.epoch == batch.epoch]
-    decided = decisions(case, batch.producer, batch.epoch, kind, listing=False)
-    same = [COMPLETE_ABORT, COMPLETE_COMMIT][kind]
-    raised = [e for e in of_epoch if e.state and e.state.client_version >= 2]
-    if not decided:
-        told = [e for e in raised if e.state and e.state.state == same]
-        return all(without_prepare(case, one) for one in told)
-    if any(e.state and e.state.client_version >= 2 for e in decided):
-        return False
-    # Transactions share the epoch. Decisions that do not list the partition are none of its own.
-    listed = [e for e in decided if e.state and case.place in e.state.places]
-    copy = case.copy(proof)
-    early = all(e.moment_ms > batch.newest for e in listed)
-    surplus = early or ended_by(copy, batch, kind) > len(listed)
-    if not surplus and copy.begin > 0:
-        raise HoldsError(f"this copy begins at offset {copy.begin}: what was before it is gone")
-    return surplus
-
-
-def without_prepare(case: Case, complete: Entry) -> bool:
-    """A Complete record has no Prepare record in front of it, and none can be missing there."""
-    copy = entries_of(complete.folder)[1]
-    name = complete.transactional_id
-    earlier = [
-        one.offset
-        for one in mine(case, [complete.folder])
-        if one.transactional_id == name and one.offset < complete.offset
-    ]
-    if not earlier:
-        raise HoldsError("only the Complete record of the decision is left")
-    copy.require_complete(earlier[-1], complete.offset)
-    return True
-
-
-def ended_by(copy: Copy, marker: Batch, kind: int, last: int | None = None) -> int:
-    """How many markers like that one, up to offset `last`, ended data of their producer."""
-    ended, open_ = 0, False
-    for one in copy.of(marker.producer):
-        if last is not None and one.batch.base > last:
-            break
-        if one.kind == kind and one.batch.epoch == marker.epoch:
-            ended += open_
-        open_ = one.batch.of_client or (open_ and not one.ends)
-    return ended
-
-
-def marker_not_listed(case: Case) -> bool | None:
-    """The epoch was decided so, but no decision lists the partition."""
-    state, marker = prepared(case), marker_of(case)
-    if state is None or marker is None:
-        return None
-    proof, kind, _ = marker
-    if (state.producer, state.epoch) != (proof.batch.producer, proof.batch.epoch):
-        return False
-    same = (state.state in COMMITTED) == (kind == COMMIT)
-    if same and case.place in state.places:
-        return False
-    # The newest decision of an epoch is named, which may have another outcome.
-    if not same and not decisions(case, state.producer, state.epoch, kind, listing=False):
-        return False
-    return not decisions(case, state.producer, state.epoch, kind, listing=True)
-
-
-def ended_too_many(case: Case) -> bool | None:
-    """At the marker more transactions of the epoch had been ended than were decided by then."""
-    marker = marker_of(case)
-    if marker is None:
-        return None
-    proof, kind, _ = marker
-    batch = proof.batch
-    ended = ended_by(case.copy(proof), batch, kind, batch.base)
-    decided = decisions(case, batch.producer, batch.epoch, kind, listing=True)
-    return ended > sum(one.moment_ms <= batch.newest for one in decided)
-
-
-def other_protocol(case: Case) -> bool | None:
-    """A COMMIT has the epoch of its data under version 2, or a higher one under version 0 and 1."""
-    state, marker = prepared(case), marker_of(case)
-    if state is None or marker is None:
-        return None
-    proof, kind, _ = marker
-    data = ended_data(case.copy(proof), case.head(proof))
-    if kind != COMMIT or not data:
-        return False
-    raised = proof.batch.epoch > max(one.batch.epoch for one in data)
-    return raised != (state.client_version >= 2)
-
-
-def other_coordinator(case: Case) -> bool | None:
-    """A coordinator epoch below the leader epoch of the decision, or above that of its end."""
-    marker = marker_of(case)
-    record = next((one for one in case.proofs if one.role == PREPARE_RECORD), None)
-    if marker is None or record is None:
-        return None
-    proof, _, epoch = marker
-    told = case.text.strip()
-    if told.isdigit() and int(told) != epoch:
-        later = [o.coordinator for o in case.copy(proof).of(proof.batch.producer) if o.ends]
-        if int(told) not in later:
-            return False
-        epoch = int(told)
-    if epoch < record.batch.leader:
-        return True
-    end = next(iter(following(case, record)), None)
-    if end is not None and epoch > end.leader:
-        return True
-    batch = proof.batch
-    if len(decisions(case, batch.producer, batch.epoch, None, listing=True)) > 1:
-        raise HoldsError("several decisions share the epoch: whose marker it is, is open")
-    return False
-
-
-def before_decision(case: Case) -> bool | None:
-    """The marker is older than the record that decides it."""
-    marker = marker_of(case)
-    record = next((one for one in case.proofs if one.role == PREPARE_RECORD), None)
-    if marker is None or record is None:
-        return None
-    return marker[0].batch.newest < record.batch.newest
-
-
-def used_outside(case: Case) -> bool | None:
-    """A batch without a transaction has the producer id of a transactional id."""
-    batch, record = case.proofs[0].batch, case.proofs[-1].batch
-    owners = [state_of(one.value) for one in record.records()]
-    owned = any(one and one.producer == batch.producer for one in owners)
-    return owned and not batch.transactional
-
-
-def records_differ(case: Case) -> bool | None:
-    """Two copies of the coordinator's log have different records at one offset."""
-    first = case.finding.get("offset_first")
-    told = [
-        [
-            (o.offset, proof.batch.leader, o.key, o.value)
-            for o in proof.batch.records()
-            if first in (None, o.offset)
-        ]
-        for proof in case.proofs
-    ]
-    if len(told) == 1:
-        return lacks_last_record(case)
-    return None if not told[0] or not told[-1] else told[0] != told[-1]
-
-
-def lacks_last_record(case: Case) -> bool | None:
-    """Another copy of the partition has no record of the id at or behind the offset."""
-    proof = case.proofs[-1]
-    others = [
-        one
-        for one in case.dump.folders(proof.path.parent.name)
-        if one.resolve() != proof.path.parent.resolve()
-    ]
-    lacking = [not any(e.offset >= proof.batch.last for e in mine(case, [o])) for o in others]
-    return any(lacking)
-
-
-# --- Indexes and snapshots ----------------------------------------------------------------------
+    inner, at, last = outer.plain(), 0, -1
+    while at < len(inner):
+        (size,) = struct.unpack_from(">i", inner, at + 8)
+        one = Batch(inner[at : at + 12 + size])
+        if not one.fits:
+            return None
+        if not one.whole or one.codec:
+            return True
+        last, at = one.base, at + 12 + size
+    # Some versions of librdkafka left that of the outer message at 0.
+    return last < 0 or 0 < outer.base < last
 
 
 def tail(case: Case) -> bool | None:
@@ -2437,6 +2096,116 @@ def wrong_checksum(batch: Batch) -> bool:
 def broken_frame(case: Case) -> bool | None:
     """A length that cannot be, or that leads to no batch with that checksum."""
     return not case.proofs[-1].batch.whole
+
+
+# --- ended_transactions ---------------------------------------------------------------------------
+# The data that a marker ended, and claims about markers without the coordinator's word.
+
+
+def ended_data(copy: Copy, marker: Head, since: int = -1) -> list[Head]:
+    """Data of its producer that a marker ended; raises HoldsError where they may be missing.
+
+    `since`: the offset from which on they are asked; what lies in front of the copy does not matter
+    if that is in the copy.
+    """
+    data: list[Head] = []
+    before = -1
+    for one in copy.of(marker.batch.producer):
+        if one.batch.base >= marker.batch.base:
+            break
+        if one.ends:
+            data, before = [], one.batch.base
+        elif one.batch.of_client:
+            data.append(one)
+    if before < 0 < copy.begin and since < copy.begin:
+        raise HoldsError(f"this copy begins at offset {copy.begin}: what was before it is gone")
+    producer = marker.batch.producer
+    copy.require_complete(max(before, copy.begin), marker.batch.base, producer)
+    return [one for one in data if one.whole]
+
+
+def nothing_between(case: Case) -> bool | None:
+    """No data of the producer lie between two markers."""
+    first, second = case.head(case.proofs[0]), case.head(case.proofs[-1])
+    copy = case.copy(case.proofs[0])
+    copy.require_complete(first.batch.base, second.batch.base, first.batch.producer)
+    between = (
+        one
+        for one in copy.of(first.batch.producer)
+        if first.batch.base < one.batch.base < second.batch.base
+    )
+    return not any(one.batch.of_client and one.whole for one in between)
+
+
+def no_marker_between(case: Case) -> bool | None:
+    """No marker of the producer lies between two batches."""
+    first, second = case.proofs[0].batch, case.proofs[-1].batch
+    copy = case.copy(case.proofs[0])
+    copy.require_complete(first.base, second.base)
+    mine = (one for one in copy.of(first.producer) if first.base < one.batch.base < second.base)
+    return not any(one.ends for one in mine)
+
+
+def without_data(case: Case) -> bool | None:
+    """A marker ended no data of its producer in this copy."""
+    marker = case.head(case.proofs[-1])
+    return marker.ends and not ended_data(case.copy(case.proofs[-1]), marker)
+
+
+def next_marker(case: Case, proof: Proof) -> Head | None:
+    """The marker that ended data."""
+    batch, copy = proof.batch, case.copy(proof)
+    later = (one for one in copy.of(batch.producer) if one.ends and one.batch.base > batch.base)
+    found = next(later, None)
+    if found is not None:
+        copy.require_complete(batch.base, found.batch.base, batch.producer)
+    return found
+
+
+def opposite_ends(case: Case) -> bool | None:
+    """Data of one producer and epoch were committed in one partition and aborted in the other."""
+    one, other = case.proofs[0], case.proofs[1]
+    same = (one.batch.producer, one.batch.epoch) == (other.batch.producer, other.batch.epoch)
+    if not same or not one.batch.of_client or not other.batch.of_client:
+        return False
+    ends = [next_marker(case, proof) for proof in (one, other)]
+    kinds = {end.kind for end in ends if end is not None}
+    return kinds == {ABORT, COMMIT}
+
+
+def too_far_above(data: Batch, marker: Batch) -> bool:
+    """Whether the epoch of a marker is above all that may end the data."""
+    kind, _ = marker.marker()
+    return marker.epoch > data.epoch + (1 if kind == COMMIT else 2)
+
+
+def count_markers(case: Case, proof: Proof, epoch: int, kind: int) -> int:
+    """Markers of a producer's epoch and outcome in the copy of the partition."""
+    copy = case.copy(proof)
+    copy.require_complete(copy.begin)
+    producer = case.finding.get("producer_id")
+    heads = copy.of(-1 if producer is None else int(producer))
+    return sum(one.kind == kind and one.batch.epoch == epoch for one in heads)
+
+
+def ended_by(copy: Copy, marker: Batch, kind: int, last: int | None = None) -> int:
+    """How many markers like that one, up to offset `last`, ended data of their producer."""
+    ended, open_ = 0, False
+    for one in copy.of(marker.producer):
+        if last is not None and one.batch.base > last:
+            break
+        if one.kind == kind and one.batch.epoch == marker.epoch:
+            ended += open_
+        open_ = one.batch.of_client or (open_ and not one.ends)
+    return ended
+
+
+# --- indexes --------------------------------------------------------------------------------------
+# Claims about entries of a segment's indexes: of transactions, of offsets, of times.
+
+
+TXNINDEX = struct.Struct(">hqqqq")
+OFFSET_ENTRY, TIME_ENTRY = struct.Struct(">ii"), struct.Struct(">qi")
 
 
 def index_entry(case: Case) -> tuple[Proof, int, int, int, int]:
@@ -2545,11 +2314,6 @@ def entries_in(path: Path, form: struct.Struct) -> list[tuple[int, ...]]:
     return list(form.iter_unpack(data[: len(data) // form.size * form.size]))
 
 
-def next_segment(copy: Copy, begin: int) -> int:
-    """Where the segment behind one begins."""
-    return min((one for one in copy.bases if one > begin), default=END_OF_OFFSETS)
-
-
 def entry_missing(case: Case) -> bool | None:
     """An ABORT marker that ended data has no entry in the index of its segment."""
     proof = case.proofs[-1]
@@ -2613,342 +2377,686 @@ def time_entry_invalid(case: Case) -> bool | None:
     )
 
 
-def corrupt_snapshot(case: Case) -> bool | None:
-    """A snapshot with another version, checksum or length, or a producer twice."""
-    data = case.proofs[-1].data
-    return len(data) == case.proofs[-1].size and not is_sound_snapshot(data)
+# --- decisions ------------------------------------------------------------------------------------
+# The Prepare records that decide a transaction: those named, those of an epoch, those given up.
 
 
-def is_sound_snapshot(data: bytes) -> bool:
-    """Whether version, checksum and length are right, and no producer is there twice."""
-    if len(data) < SNAPSHOT_HEAD.size:
-        return False
-    version, crc, count = SNAPSHOT_HEAD.unpack_from(data)
-    if version != 1 or crc != crc32c(data[6:]):
-        return False
-    if len(data) != SNAPSHOT_HEAD.size + SNAPSHOT_ENTRY.size * count:
-        return False
-    return bool(len(snapshot_of(data)) == count)
-
-
-def snapshot_of(data: bytes) -> dict[int, tuple[int, ...]]:
-    """The entries of a snapshot by producer."""
-    entries = SNAPSHOT_ENTRY.iter_unpack(data[SNAPSHOT_HEAD.size :])
-    return {one[0]: one for one in entries}
-
-
-def told_in_snapshot(path: Path) -> set[int]:
-    """Producers of a snapshot, without those of which a broker read but an emptied marker."""
-    nothing = (-1, -1, -1, 0, -1, -1, -1)
-    return {one for one, entry in snapshot_of(path.read_bytes()).items() if entry[1:] != nothing}
-
-
-def snapshot_entry(case: Case) -> tuple[Proof, tuple[int, ...]]:
-    """The entry of a snapshot."""
-    proof = case.proofs[0]
-    if len(proof.data) != SNAPSHOT_ENTRY.size:
-        raise HoldsError("no whole entry is named")
-    return proof, SNAPSHOT_ENTRY.unpack(proof.data)
-
-
-def snapshots_before(path: Path) -> list[Path]:
-    """Older snapshots of a folder, the newest first."""
-    older = [p for p in path.parent.glob("*.snapshot") if segment_base(p) < segment_base(path)]
-    return sorted(older, key=segment_base, reverse=True)
-
-
-def without_origin(case: Case) -> bool | None:
-    """A producer of a snapshot is neither in the one before nor in the batches between."""
-    proof, (producer, *_) = snapshot_entry(case)
-    before, copy = snapshots_before(proof.path), case.copy(proof)
-    begin, end = segment_base(before[0]) if before else 0, segment_base(proof.path)
-    if before and producer in told_in_snapshot(before[0]):
-        return False
-    copy.require_complete(begin, end)
-    if copy.begin > begin:
-        raise HoldsError(f"this copy begins at offset {copy.begin}")
-    return not any(begin <= o.batch.base < end and o.whole for o in copy.of(producer))
-
-
-def replayed(heads: list[Head]) -> tuple[int, int, int, int, int, int, int]:
-    """What a broker knows of a producer behind its batches.
-
-    Epoch, last sequence, last offset, offset delta, timestamp, coordinator epoch, and the first
-    offset of the transaction that is open; -1 where nothing is known.
-    """
-    epoch = sequence = offset = coordinator = begun = -1
-    moment = delta = 0
-    for one in heads:
-        batch = one.batch
-        moment = batch.newest
-        if batch.epoch != epoch:
-            epoch, sequence, offset, delta = batch.epoch, -1, -1, 0
-        if batch.control:
-            coordinator, begun = (one.coordinator, -1) if one.ends else (coordinator, begun)
-            continue
-        sequence, offset, delta = batch.last_sequence, batch.last, batch.delta
-        if batch.transactional and begun < 0:
-            begun = batch.base
-    return epoch, sequence, offset, delta, moment, coordinator, begun
-
-
-def absent_from_snapshot(case: Case) -> bool | None:
-    """A snapshot has nothing of a producer that has a batch before it."""
-    proof, producer = case.proofs[0], int(case.finding.get("producer_id") or 0)
-    case.dump.beside(f"all of {proof.path.name}")
-    before = [o for o in case.proofs[1:] if o.batch.base < segment_base(proof.path)]
-    known = told_in_snapshot(proof.path)
-    return producer not in known and any(one.batch.producer == producer for one in before)
-
-
-def contradicted(entry: tuple[int, ...], heads: list[Head]) -> bool:
-    """Whether an entry of a snapshot is wrong whatever is missing beside these batches.
-
-    Its transaction is open behind a marker, or it has another sequence of the same batch.
-    """
-    _, epoch, sequence, last, *_, begun = entry
-    ended = begun >= 0 and any(one.ends and one.batch.base > begun for one in heads)
-    return ended or any(
-        not batch.control
-        and (batch.epoch, batch.last) == (epoch, last)
-        and batch.last_sequence >= 0 <= sequence != batch.last_sequence
-        for batch in (one.batch for one in heads)
-    )
-
-
-def denied_by_newest(entry: tuple[int, ...], heads: list[Head], copy: Copy, end: int) -> bool:
-    """Whether the newest batch of a producer, or its open transaction, denies an entry.
-
-    What lies in front of them may be missing, and nothing behind; else raises HoldsError.
-    """
-    _, epoch, sequence, last, delta, _, coordinator, begun = entry
-    newest = heads[-1]
-    copy.require_complete(newest.batch.base, end)
-    if newest.batch.epoch != epoch:
-        return True
-    if newest.batch.control:
-        return newest.ends and (begun >= 0 or coordinator != newest.coordinator)
-    batch = newest.batch
-    if (sequence, last, delta) != (batch.last_sequence, batch.last, batch.delta):
-        return True
-    after = 1 + max((i for i, one in enumerate(heads) if one.ends), default=-1)
-    opened = next((one.batch.base for one in heads[after:] if one.batch.transactional), -1)
-    if opened < 0:
-        return begun >= 0
-    copy.require_complete(opened, end)
-    return begun < 0 or begun > opened
-
-
-def other_state(case: Case) -> bool | None:
-    """An entry of a snapshot is not the state that the batches before it lead to."""
-    if len(case.proofs[0].data) == SNAPSHOT_HEAD.size:
-        return absent_from_snapshot(case)
-    proof, entry = snapshot_entry(case)
-    producer, end, copy = entry[0], segment_base(proof.path), case.copy(proof)
-    heads = [one for one in copy.of(producer) if one.batch.base < end]
-    if not heads:
-        return None
-    if contradicted(entry, heads) or denied_by_newest(entry, heads, copy, end):
-        return True
-    copy.require_complete(heads[0].batch.base, end)
-    epoch, sequence, offset, delta, moment, coordinator, begun = replayed(heads)
-    _, its_epoch, its_sequence, its_offset, its_delta, its_moment, its_coordinator, its_begun = (
-        entry
-    )
-    told = (its_epoch, its_sequence, its_offset, its_delta, its_moment)
-    if told != (epoch, sequence, offset, delta, moment):
-        return True
-    if any(one.ends for one in heads) and its_coordinator != coordinator:
-        return True
-    return its_begun != begun if its_begun < 0 or its_begun >= copy.begin else None
-
-
-# --- Checkpoints and other small files ----------------------------------------------------------
-
-
-def checkpoint_beyond_end(name: str) -> Claim:
-    """An entry of an offset checkpoint lies above the end of the log."""
-
-    def claim(case: Case) -> bool | None:
-        directory = case.log_directory()
-        entry = case.dump.checkpoint(directory, name, case.place)
-        topic, number = case.place
-        copy = case.dump.copy(directory / f"{topic}-{number}")
-        if entry is not None and entry <= copy.end:
-            # A damaged batch does not count: only its checksum tells.
-            copy = Copy(copy.folder, whole=True)
-        # What cannot be read at the end is no log, as to a broker that starts.
-        return entry is not None and entry > copy.end
-
-    return claim
-
-
-def mark_below_start(case: Case) -> bool | None:
-    """The high watermark lies below the log start offset."""
-    directory = case.log_directory()
-    mark = case.dump.checkpoint(directory, "replication-offset-checkpoint", case.place)
-    topic, number = case.place
-    start = case.dump.copy(directory / f"{topic}-{number}").bases
-    try:
-        told = case.dump.checkpoint(directory, "log-start-offset-checkpoint", case.place)
-    except UndecidedError:
-        told = None
-    return mark is not None and mark < max(told or 0, min(start, default=0))
-
-
-def leader_epoch_differs(case: Case) -> bool | None:
-    """The batch has another leader epoch than the leader-epoch-checkpoint has for its offset."""
-    text = next(one for one in case.proofs if not is_log(one.file))
-    batch = next((one.batch for one in case.proofs if is_log(one.file)), None)
-    lines = [line.split() for line in text.path.read_text("utf-8", "replace").splitlines()[2:]]
-    entries = [(int(one[0]), int(one[1])) for one in lines if len(one) == 2]
-    case.dump.beside(f"the {text.path.name}")
-    if any(b[0] <= a[0] or b[1] < a[1] for a, b in pairwise(entries)):
-        return True
-    if batch is None:
-        return False
-    of_offset = [epoch for epoch, start in entries if start <= batch.base]
-    return bool(of_offset) and of_offset[-1] != batch.leader
-
-
-def property_of(proof: Proof, name: str) -> str | None:
-    """A line of a small text."""
-    for line in proof.data.decode("utf-8", "replace").splitlines():
-        key, _, value = line.replace("=", ":", 1).partition(":")
-        if key.strip() == name:
-            return value.strip()
+def prepared(case: Case) -> State | None:
+    """The decision that is named, of the finding's producer; None where none is."""
+    producer = case.finding.get("producer_id")
+    for one in case.proofs:
+        if one.role == PREPARE_RECORD:
+            found = [state_of(record.value) for record in one.batch.records()]
+            mine_ = [state for state in found if state and state.producer == producer]
+            decided = [state for state in mine_ if state.state in (*PREPARED, *COMPLETE)]
+            if not decided:
+                raise RefutedError("the batch has no Prepare record of the producer")
+            return decided[-1]
     return None
 
 
-def topic_ids_differ(case: Case) -> bool | None:
-    """Two `partition.metadata` have different topic ids."""
-    told = [property_of(one, "topic_id") for one in case.proofs]
-    return None if len(told) < 2 or None in told else told[0] != told[-1]
+def gave_way(prepare: Entry, behind: Entry | None) -> bool:
+    """Whether the next record of its id shows that a Prepare record was never in effect.
 
-
-def other_cluster(case: Case) -> bool | None:
-    """A `meta.properties` has another cluster id than the finding expects."""
-    told = property_of(case.proofs[-1], "cluster.id")
-    return told is not None and told not in str(case.finding.get("expected")).split()
-
-
-def out_of_segment(case: Case) -> bool | None:
-    """A batch has offsets that its segment, by its name and that of the next, cannot have."""
-    proof = case.proofs[-1]
-    begin = segment_base(proof.path)
-    heads = [one.batch for one in case.copy(proof).heads if segment_base(one.path) == begin]
-    if any(one.magic < 2 and one.codec for one in heads):
-        return None
-    lowest, highest = min(one.base for one in heads), max(one.last for one in heads)
-    after = next_segment(case.copy(proof), begin)
-    return bool(lowest < begin or highest >= after or highest - begin > MAX_SEQUENCE)
-
-
-# --- What brokers answered -----------------------------------------------------------------------
-
-ANSWERS = "broker-answers.json"
-STATE_NAMES = (
-    "Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort",
-)  # fmt: skip
-
-
-@cache
-def answers_in(log_directory: Path) -> list[dict[str, Any]]:
-    """What brokers answered before and after the logs of a folder were fetched."""
-    path = log_directory / ANSWERS
-    return list(json.loads(path.read_text("utf-8"))["answers"]) if path.is_file() else []
-
-
-def told_copy(case: Case) -> Copy:
-    """The copy of the partition that was fetched."""
-    proofs = data_proofs(case)
-    if proofs:
-        return case.copy(proofs[0])
-    return case.dump.copy(case.dump.folder(case.place, case.finding.get("broker")))
-
-
-def told_of(case: Case, copy: Copy, request: str, isolation: int = 0) -> list[dict[str, Any]]:
-    """The answers about a partition, one a moment; raises HoldsError where there are not both."""
-    case.dump.beside(ANSWERS)
-    found = [
-        (str(one.get("moment")), there)
-        for one in answers_in(copy.folder.parent)
-        if one.get("request") == request and one.get("isolation", 0) == isolation
-        for topic in one["answer"].get("topics", ())
-        for there in topic["partitions"]
-        if (topic["name"], there["partition_index"]) == case.place and not there["error_code"]
-    ]
-    if {moment for moment, _ in found} != {"before", "after"}:
-        raise HoldsError(f"{ANSWERS} has not both answers to {request}")
-    return [there for _, there in found]
-
-
-def told_producers(case: Case, copy: Copy) -> list[dict[str, Any] | None]:
-    """What each answer says of the producer, None for nothing."""
-    producer = case.finding.get("producer_id")
-    return [
-        next((one for one in told["active_producers"] if one["producer_id"] == producer), None)
-        for told in told_of(case, copy, "DescribeProducers")
-    ]
-
-
-def other_memory(case: Case) -> bool | None:
-    """A leader knew another epoch or sequence of a producer than its log has, both times."""
-    copy = told_copy(case)
-    heads = copy.of(int(case.finding.get("producer_id") or 0))
-    epoch, sequence, *_ = replayed(heads)
-    told = told_producers(case, copy)
-    if not heads or None in told:
-        raise HoldsError("the log or an answer has nothing of the producer")
-    return all(one and (one["producer_epoch"], one["last_sequence"]) != (epoch, sequence)
-               for one in told)  # fmt: skip
-
-
-def other_open(case: Case) -> bool | None:
-    """A leader had another transaction of a producer open than its log has, both times."""
-    copy = told_copy(case)
-    heads = copy.of(int(case.finding.get("producer_id") or 0))
-    *_, begun = replayed(heads)
-    copy.require_complete(heads[0].batch.base if heads else copy.begin)
-    told = [one["current_txn_start_offset"] if one else -1 for one in told_producers(case, copy)]
-    return all(one != begun for one in told)
-
-
-def other_stable(case: Case) -> bool | None:
-    """A last stable offset, told both times, that waits for nothing, or passes what is open.
-
-    A leader that passes an open transaction may tell another one each time, as its log goes on.
+    It goes on with the transaction, or completes it the other way: then the record to which the
+    decision gave way is missing between.
     """
-    copy = told_copy(case)
-    told = {one["offset"] for one in told_of(case, copy, "ListOffsets", isolation=1)}
-    copy.require_complete(copy.begin)
-    begun = {replayed(copy.of(one))[-1] for one in copy.by_producer if one >= 0} - {-1}
-    holds = min(begun, default=copy.end)
-    waits = len(told) == 1 and min(told) < holds
-    return waits or (bool(begun) and min(told) > holds)
+    if not (prepare.state and behind and behind.state and prepare.state.state in PREPARED):
+        return False
+    one, other = prepare.state, behind.state
+    if (one.producer, one.start_ms) != (other.producer, other.start_ms):
+        return False
+    if other.state in COMPLETE:
+        otherwise = (one.state in COMMITTED) != (other.state in COMMITTED)
+        return otherwise and lacks_records(prepare.folder, prepare.offset, behind.offset)
+    return other.state in (ONGOING, *PREPARED)
 
 
-def other_coordinator_state(case: Case) -> bool | None:
-    """A coordinator knew another state of an id than its log has, both times."""
-    name = str(case.finding.get("transactional_id"))
-    newest = case.dump.newest(name)
-    case.dump.beside(ANSWERS)
-    told = [
-        (one["transaction_state"], one["producer_id"])
-        for root in case.dump.roots
-        for folders in folders_of(root).values()
-        for folder in folders
-        for answer in answers_in(folder)
-        if answer["request"] == "ListTransactions"
-        for one in answer["answer"].get("transaction_states", ())
-        if one["transactional_id"] == name
+def lacks_records(folder: Path, first: int, last: int) -> bool:
+    """Whether records of the coordinator between two offsets may be missing."""
+    try:
+        entries_of(folder)[1].require_complete(first, last)
+    except HoldsError:
+        return True
+    return False
+
+
+def not_given_up(entries: list[Entry]) -> list[Entry]:
+    """Records of the coordinator, without the Prepare records that gave way."""
+    logs: dict[tuple[Path, str], list[Entry]] = {}
+    for one in entries:
+        logs.setdefault((one.folder, one.transactional_id), []).append(one)
+    return [
+        one
+        for log in logs.values()
+        for one, behind in zip(log, [*log[1:], None], strict=True)
+        if not gave_way(one, behind)
     ]
-    if newest is None or newest.state is None or newest.state.state >= len(STATE_NAMES) or not told:
-        raise HoldsError("the log or the answers have nothing of the transactional id")
-    return (STATE_NAMES[newest.state.state], newest.state.producer) not in told
 
 
-# --- Copies -------------------------------------------------------------------------------------
+def decisions(
+    case: Case, producer: int, epoch: int, kind: int | None, listing: bool,
+    entries: list[Entry] | None = None,
+) -> list[Entry]:  # fmt: skip
+    """Prepare records of a producer's epoch; `kind`: of this outcome, `listing`: the partition.
+
+    Of the finding's transactional id, or of `entries`. None that gave way: it was never in the
+    coordinator's memory.
+    """
+    found = {
+        (one.folder.name, one.offset): one
+        for one in not_given_up(case.of_id() if entries is None else entries)
+        if one.state
+        and (one.state.producer, one.state.epoch) == (producer, epoch)
+        and one.state.state in PREPARED
+        and kind in (None, int(one.state.state == PREPARE_COMMIT))
+        and (not listing or case.place in one.state.places)
+    }
+    return list(found.values())
+
+
+def went_on_unseen(case: Case, record: Proof) -> Entry | None:
+    """The record with which an id went on behind a decision whose Complete record is lost."""
+    behind = next((one for one in following(case, record) if one.readable), None)
+    inside = range(record.batch.base, record.batch.last + 1)
+    of_log = case.dump.entries([record.path.parent], behind.transactional_id) if behind else []
+    prepare = next((one for one in of_log if one.offset in inside), None)
+    if behind is None or prepare is None or prepare.state is None or gave_way(prepare, behind):
+        return None
+    if behind.state is None or behind.state.state not in COMPLETE:
+        return behind
+    return None if behind.state.start_ms == prepare.state.start_ms else behind
+
+
+def without_prepare(case: Case, complete: Entry) -> bool:
+    """A Complete record has no Prepare record in front of it, and none can be missing there."""
+    copy = entries_of(complete.folder)[1]
+    name = complete.transactional_id
+    earlier = [
+        one.offset
+        for one in mine(case, [complete.folder])
+        if one.transactional_id == name and one.offset < complete.offset
+    ]
+    if not earlier:
+        raise HoldsError("only the Complete record of the decision is left")
+    copy.require_complete(earlier[-1], complete.offset)
+    return True
+
+
+# --- markers --------------------------------------------------------------------------------------
+# Claims about a marker and the decision of the coordinator that it belongs to.
+
+
+def marker_of(case: Case) -> tuple[Proof, int, int] | None:
+    """The marker that is named, its control type and coordinator epoch."""
+    for one in case.proofs:
+        if one.role in MARKERS:
+            return one, *one.batch.marker()
+    return None
+
+
+def other_outcome(case: Case) -> bool | None:
+    """A marker of the other outcome than the decision of its epoch."""
+    state, marker = prepared(case), marker_of(case)
+    if marker is None:
+        return None
+    proof, kind, _ = marker
+    if state is not None:
+        other = (kind == COMMIT) != (state.state in COMMITTED)
+        return other and state.epoch == proof.batch.epoch
+    entries = case.of_id()
+    decided = {
+        one.state.state in COMMITTED
+        for one in not_given_up(entries)
+        if one.state
+        and (one.state.producer, one.state.epoch) == (proof.batch.producer, proof.batch.epoch)
+        and one.state.state in (*PREPARED, *COMPLETE)
+    }
+    if not decided:
+        raise HoldsError("no record of the decision is left")
+    if len(decided) > 1:
+        raise HoldsError("the epoch was ended both ways: of which transaction it is, is open")
+    return decided == {kind != COMMIT}
+
+
+def torn(case: Case) -> bool | None:
+    """An ABORT of the data's own epoch, of a transaction that was committed and lists it."""
+    state, marker = prepared(case), marker_of(case)
+    if state is None or marker is None:
+        return None
+    proof, kind, _ = marker
+    raised = int(state.client_version >= 2)
+    if kind != ABORT or state.state not in COMMITTED:
+        return False
+    if state.epoch != proof.batch.epoch + raised:
+        return False
+    if state.state in PREPARED and case.place not in state.places:
+        return False
+    if raised:
+        # Late data of an older transaction of the epoch hang until an operator aborts them.
+        owners = decisions(case, state.producer, proof.batch.epoch, None, listing=True)
+        if any(one.state and one.state.client_version < 2 for one in owners):
+            raise HoldsError("transactions of older versions have the epoch: whose data, is open")
+        return True
+    # Of transactions that share an epoch one has no COMMIT here.
+    commits = count_markers(case, proof, state.epoch, COMMIT)
+    return commits < len(decisions(case, state.producer, state.epoch, COMMIT, listing=True))
+
+
+def undecided(case: Case) -> bool | None:
+    """The coordinator's records have no decision for the marker."""
+    marker = marker_of(case)
+    if marker is None:
+        return None
+    proof, kind, _ = marker
+    batch = proof.batch
+    entries = case.of_id()
+    mine_ = [e for e in entries if e.state and e.state.producer == batch.producer]
+    of_epoch = [e for e in mine_ if e.state and e.state.epoch == batch.epoch]
+    decided = decisions(case, batch.producer, batch.epoch, kind, listing=False)
+    same = [COMPLETE_ABORT, COMPLETE_COMMIT][kind]
+    raised = [e for e in of_epoch if e.state and e.state.client_version >= 2]
+    if not decided:
+        told = [e for e in raised if e.state and e.state.state == same]
+        return all(without_prepare(case, one) for one in told)
+    if any(e.state and e.state.client_version >= 2 for e in decided):
+        return False
+    # Transactions share the epoch. Decisions that do not list the partition are none of its own.
+    listed = [e for e in decided if e.state and case.place in e.state.places]
+    copy = case.copy(proof)
+    early = all(e.moment_ms > batch.newest for e in listed)
+    surplus = early or ended_by(copy, batch, kind) > len(listed)
+    if not surplus and copy.begin > 0:
+        raise HoldsError(f"this copy begins at offset {copy.begin}: what was before it is gone")
+    return surplus
+
+
+def marker_not_listed(case: Case) -> bool | None:
+    """The epoch was decided so, but no decision lists the partition."""
+    state, marker = prepared(case), marker_of(case)
+    if state is None or marker is None:
+        return None
+    proof, kind, _ = marker
+    if (state.producer, state.epoch) != (proof.batch.producer, proof.batch.epoch):
+        return False
+    same = (state.state in COMMITTED) == (kind == COMMIT)
+    if same and case.place in state.places:
+        return False
+    # The newest decision of an epoch is named, which may have another outcome.
+    if not same and not decisions(case, state.producer, state.epoch, kind, listing=False):
+        return False
+    return not decisions(case, state.producer, state.epoch, kind, listing=True)
+
+
+def ended_too_many(case: Case) -> bool | None:
+    """At the marker more transactions of the epoch had been ended than were decided by then."""
+    marker = marker_of(case)
+    if marker is None:
+        return None
+    proof, kind, _ = marker
+    batch = proof.batch
+    ended = ended_by(case.copy(proof), batch, kind, batch.base)
+    decided = decisions(case, batch.producer, batch.epoch, kind, listing=True)
+    return ended > sum(one.moment_ms <= batch.newest for one in decided)
+
+
+def other_protocol(case: Case) -> bool | None:
+    """A COMMIT has the epoch of its data under version 2, or a higher one under version 0 and 1."""
+    state, marker = prepared(case), marker_of(case)
+    if state is None or marker is None:
+        return None
+    proof, kind, _ = marker
+    data = ended_data(case.copy(proof), case.head(proof))
+    if kind != COMMIT or not data:
+        return False
+    raised = proof.batch.epoch > max(one.batch.epoch for one in data)
+    return raised != (state.client_version >= 2)
+
+
+def other_coordinator(case: Case) -> bool | None:
+    """A coordinator epoch below the leader epoch of the decision, or above that of its end."""
+    marker = marker_of(case)
+    record = next((one for one in case.proofs if one.role == PREPARE_RECORD), None)
+    if marker is None or record is None:
+        return None
+    proof, _, epoch = marker
+    told = case.text.strip()
+    if told.isdigit() and int(told) != epoch:
+        later = [o.coordinator for o in case.copy(proof).of(proof.batch.producer) if o.ends]
+        if int(told) not in later:
+            return False
+        epoch = int(told)
+    if epoch < record.batch.leader:
+        return True
+    end = next(iter(following(case, record)), None)
+    if end is not None and epoch > end.leader:
+        return True
+    batch = proof.batch
+    if len(decisions(case, batch.producer, batch.epoch, None, listing=True)) > 1:
+        raise HoldsError("several decisions share the epoch: whose marker it is, is open")
+    return False
+
+
+def before_decision(case: Case) -> bool | None:
+    """The marker is older than the record that decides it."""
+    marker = marker_of(case)
+    record = next((one for one in case.proofs if one.role == PREPARE_RECORD), None)
+    if marker is None or record is None:
+        return None
+    return marker[0].batch.newest < record.batch.newest
+
+
+# --- missing_markers ------------------------------------------------------------------------------
+# Claims that a partition lacks the marker of a decision that lists it.
+
+
+def lacks_marker(case: Case) -> bool | None:
+    """A decision that was carried out lists the partition, and has no marker in this copy."""
+    state = prepared(case)
+    if state is None:
+        return None
+    if state.state not in PREPARED or case.place not in state.places:
+        return False
+    data, record = case.proofs[0], case.proofs[-1]
+    kind = int(state.state == PREPARE_COMMIT)
+    after, unseen = next(iter(following(case, record)), None), went_on_unseen(case, record)
+    completed_by = after is not None and after.state and after.state.state in COMPLETE
+    if after is None or not (completed_by or unseen):
+        raise HoldsError("the decision is not followed by its Complete record in this copy")
+    if TXN_LOG in data.path.parent.name:
+        # Data and marker are both gone; that the copy held something older is the audit's word.
+        folder = case.dump.folder(case.place, case.finding.get("broker"))
+        copy, begin = case.dump.copy(folder), int(case.finding.get("offset_first") or 0)
+    else:
+        copy, begin = case.copy(data), data.batch.base
+    # Offsets that are missing behind the data hold no marker in this copy, either.
+    copy.require_readable(begin)
+    if unseen:
+        # Which attempt took effect is not known: a marker of either outcome and any epoch may be.
+        begun, gone_on = record.batch.newest, unseen.moment_ms
+        ends = [one.batch.newest for one in copy.of(state.producer) if one.ends]
+        return not any(begun <= moment <= gone_on for moment in ends)
+    found = [o for o in copy.of(state.producer) if o.kind == kind and o.batch.epoch == state.epoch]
+    if state.client_version >= 2 and not found:
+        return True
+    # A fault may give a second id the producer id; then both ids' decisions need these markers.
+    of_all = case.dump.entries(case.dump.logs_of_producer(state.producer), None)
+    ids = {o.transactional_id for o in of_all if o.state and o.state.producer == state.producer}
+    if state.client_version >= 2 and len(ids) == 1:
+        return False
+    behind = [one for one in found if one.batch.base > begin]
+    completed = decisions(case, state.producer, state.epoch, kind, listing=True, entries=of_all)
+    if len(found) < len(completed):
+        return True
+    if found and len(ids) > 1:
+        raise HoldsError("two ids have the producer id: whose markers these are, is open")
+    if behind:
+        # One of another time may be that of a decision that this copy of the log has not.
+        in_time = [o for o in behind if state.update_ms <= o.batch.newest <= after.moment_ms]
+        if len(completed) > 1 or not in_time:
+            raise HoldsError("several decisions share the epoch: whose markers these are, is open")
+        return False
+    # Markers before the data are of earlier transactions, if the data are not of a later one.
+    if found and data.batch.newest > state.update_ms and data.path != record.path:
+        raise HoldsError("the data may be of a transaction behind the decision")
+    return True
+
+
+def no_marker_yet(case: Case) -> bool | None:
+    """A decision is the last record of its id, lists the partition, and has no marker there."""
+    state = prepared(case)
+    if state is None or state.state not in PREPARED or case.place not in state.places:
+        return False
+    if not last_of_id(case):
+        return False
+    topic, number = case.place
+    folder = case.proofs[-1].path.parent.with_name(f"{topic}-{number}")
+    if not folder.is_dir():
+        raise HoldsError(f"no copy of {topic}-{number} is beside it")
+    copy = case.dump.copy(folder)
+    copy.require_readable()
+    raised = state.client_version >= 2
+    kind = COMMIT if state.state in COMMITTED else ABORT
+    heads = copy.of(state.producer)
+    ends = [one for one in heads if one.kind == kind and one.batch.epoch == state.epoch]
+    return not ends if raised else not ends or ends[-1].batch.newest < state.update_ms
+
+
+# --- open_transactions ----------------------------------------------------------------------------
+# Claims about data that no marker ended: how old they are, and whether their id runs them.
+
+
+class Open(NamedTuple):
+    """Data that are open: by a batch, or where that is gone by the entry of a snapshot."""
+
+    proof: Proof
+    producer: int
+    epoch: int
+    base: int
+    moment_ms: int
+
+
+def open_data(case: Case, first: bool = False) -> Open:
+    """The last data that are named, or the first; raises RefutedError where they are not open."""
+    logs = data_proofs(case)
+    if not logs:
+        proof, entry = snapshot_entry(case)
+        producer, epoch, _, last, _, moment, _, begun = entry
+        if begun < 0 or producer != case.finding.get("producer_id"):
+            raise RefutedError("the snapshot has no open transaction of the producer")
+        return Open(proof, producer, epoch, last, moment)
+    proof = logs[0 if first else -1]
+    batch = proof.batch
+    if not batch.of_client:
+        raise RefutedError("the batch has no data of a transaction")
+    return Open(proof, batch.producer, batch.epoch, batch.base, batch.newest)
+
+
+def unended(case: Case) -> bool | None:
+    """No marker of the producer follows its data in this copy."""
+    data = open_data(case)
+    copy = case.copy(data.proof)
+    if any(one.ends and one.batch.base > data.base for one in copy.of(data.producer)):
+        return False
+    try:
+        copy.require_complete(max(data.base, open_in_snapshots(copy.folder, data) - 1))
+    except MissingError:
+        # Of what it runs a coordinator has written no marker.
+        if not runs_here(case):
+            raise
+    return True
+
+
+def runs_here(case: Case) -> bool:
+    """Whether the last record of the id is Ongoing with that producer, and lists the partition."""
+    newest = newest_of_id(case)
+    state = None if newest is None else newest.state
+    return (
+        state is not None
+        and state.producer == case.finding.get("producer_id")
+        and lists_open(case, state)
+    )
+
+
+def lists_open(case: Case, state: State) -> bool:
+    """Whether a transaction runs there that lists the finding's partition."""
+    return state.state == ONGOING and case.place in state.places
+
+
+def open_in_snapshots(folder: Path, data: Open) -> int:
+    """Up to which offset producer snapshots show the data open, exclusive; -1 for none.
+
+    What is missing below it has no marker of the producer: its transaction would begin later.
+    """
+    shown = -1
+    for path in folder.glob("[0-9]*.snapshot"):
+        content = path.read_bytes()
+        if not is_sound_snapshot(content):
+            continue
+        begun = snapshot_of(content).get(data.producer, (-1,))[-1]
+        if 0 <= begun <= data.base < segment_base(path):
+            shown = max(shown, segment_base(path))
+    return shown
+
+
+def too_old(case: Case) -> bool | None:
+    """Data were older than every timeout at the moment of the audit.
+
+    By the first moment of a broker's clock from their batch on; where there is none, by that of
+    their client. Neither shows that they are young: a client may be days ahead. What is in
+    `__consumer_offsets` the coordinator stamps itself. The limit, in minutes, is that of the
+    finding.
+    """
+    if case.dump.as_of is None:
+        raise HoldsError("no marker follows in this copy; its age needs the moment of the audit")
+    told = f"{case.finding.get('expected')} {case.text}"
+    minutes = [int(a) for a, b in pairwise(told.split()) if a.isdigit() and b.startswith("minute")]
+    data = open_data(case, first=True)
+    behind = [one.batch for one in case.copy(data.proof).heads if one.batch.base >= data.base]
+    ours = data.proof.path.parent.name.rpartition("-")[0] == OFFSETS
+    told_ms = (one.newest if ours else one.of_broker_ms for one in behind)
+    by = next((one for one in told_ms if one is not None), data.moment_ms)
+    age = (case.dump.as_of - by) // 60_000
+    if age >= min(minutes, default=0):
+        return True
+    if not behind or (not ours and behind[0].of_broker_ms is None):
+        raise HoldsError("no marker follows in this copy; when it was appended no broker tells")
+    return False
+
+
+def passed_by_cleaner(case: Case) -> bool | None:
+    """The cleaner checkpoint lies above the last batch that is named."""
+    name = "cleaner-offset-checkpoint"
+    found = case.dump.checkpoint(case.log_directory(), name, case.place)
+    if found is None:
+        return False
+    last = case.proofs[-1].batch
+    return bool(found > (last.base if last.control else open_data(case, first=True).base))
+
+
+def not_run_here(case: Case) -> bool | None:
+    """The last record of the id does not run a transaction that lists the partition.
+
+    Without an id: no id has the producer.
+    """
+    name, producer = case.finding.get("transactional_id"), case.finding.get("producer_id")
+    if name is not None:
+        newest = case.dump.newest(name)
+        if newest is None:
+            raise HoldsError("no record of the transactional id is in the dump")
+        state = newest.state
+        if not any(one.state and one.state.producer == producer for one in case.of_id()):
+            # The id never had the producer: whoever runs the data, it is not this one.
+            return False
+        runs = state is not None and state.state in (ONGOING, *PREPARED)
+        return not (runs and state is not None and case.place in state.places)
+    latest: dict[str, Entry] = {}
+    for one in case.of_id():
+        if one.offset >= latest.get(one.transactional_id, one).offset:
+            latest[one.transactional_id] = one
+    return not any(one.state and one.state.producer == producer for one in latest.values())
+
+
+def not_run_here_then(case: Case) -> bool | None:
+    """The same, or that transaction began after a broker's moment behind the batch."""
+    if not_run_here(case):
+        return True
+    (_, state), data = newest_state(case), open_data(case)
+    behind = (one.batch for one in case.copy(data.proof).heads if one.batch.base > data.base)
+    moments = (one.of_broker_ms for one in behind)
+    earlier = any(one is not None and one < state.start_ms for one in moments)
+    return lists_open(case, state) and earlier
+
+
+def overdue_here(case: Case) -> bool | None:
+    """The last record of the id is Ongoing, lists the partition, and has outlived its timeout."""
+    newest, state = newest_state(case)
+    if not lists_open(case, state):
+        return False
+    until = max(case.dump.as_of or -1, entries_of(newest.folder)[1].newest_ms)
+    if until <= state.start_ms + state.timeout_ms:
+        raise HoldsError("the coordinator lists it; its age needs the moment of the audit")
+    return True
+
+
+def went_on(case: Case) -> bool | None:
+    """The last record of the id has a higher epoch, or producer id, and decides other data."""
+    (_, state), data = newest_state(case), open_data(case)
+    above = state.producer != data.producer or state.epoch > data.epoch
+    # A decision of version 2 raises the epoch of its data by two at most.
+    later = state.client_version >= 2 and state.epoch - data.epoch > 2
+    return above and (state.state not in PREPARED or later)
+
+
+def unlisted(case: Case) -> bool | None:
+    """No record of the producer's epoch lists the partition, in the copy that is named."""
+    data, record = open_data(case, first=True), case.proofs[-1]
+    if TXN_LOG not in record.path.parent.name:
+        return None
+    named_ = [state_of(one.value) for one in record.batch.records()]
+    if not any(one and one.producer == data.producer for one in named_):
+        return False
+    found = [
+        one.state
+        for one in case.dump.entries([record.path.parent], case.finding.get("transactional_id"))
+        if one.state and one.state.producer == data.producer and case.place in one.state.places
+    ]
+    if any(of_epoch(one, data.epoch) for one in found):
+        return False
+    if any(one.epoch in (data.epoch, data.epoch + 1) and may_fence(one) for one in found):
+        raise HoldsError("an abort lists it, and may have raised the epoch: whose it is, is open")
+    return True
+
+
+def may_fence(state: State) -> bool:
+    """Whether a decision may have raised the epoch without saying so."""
+    return state.state == PREPARE_ABORT and state.client_version < 2
+
+
+def of_epoch(state: State, epoch: int) -> bool:
+    """Whether a running transaction has data of an epoch, as far as its record tells."""
+    raised = state.state in PREPARED and state.client_version >= 2
+    return not may_fence(state) and state.epoch == epoch + raised
+
+
+# --- producer_ids ---------------------------------------------------------------------------------
+# Claims about who has a producer id, and about the blocks in which brokers get them.
+
+
+# So many a broker gets at once (ProducerIdsBlock.PRODUCER_ID_BLOCK_SIZE, all releases).
+BLOCK_OF_PRODUCER_IDS = 1_000
+PRODUCER_IDS_RECORD = 15
+BEGIN_TRANSACTION_RECORD, END_TRANSACTION_RECORD, ABORT_TRANSACTION_RECORD = 23, 24, 25
+
+
+def other_producer(a: State, b: State) -> bool:
+    """Whether it changes where none is given out, or stays where another one was announced."""
+    initializes = b.state == EMPTY and a.epoch >= LAST_EPOCH - 1
+    completes = b.state in COMPLETE and a.state in PREPARED and a.epoch >= LAST_EPOCH
+    used_up = b.epoch == 0 and (initializes or completes)
+    if a.producer != b.producer and used_up:
+        raise HoldsError(
+            "the bytes are there and whole; the epochs of the producer id were used up"
+        )
+    keeps = a.state in PREPARED and b.state in COMPLETE and b.client_version >= 2
+    return a.producer != b.producer or (keeps and a.announced not in (-1, b.producer))
+
+
+def former_producer(case: Case) -> bool | None:
+    """The id had the producer id before, and another one or none since."""
+    told, proof = states(case), case.proofs[-1]
+    before, state = told[0], told[-1]
+    if state is None or (before is not None and before.producer == state.producer):
+        return None if state is None else False
+    earlier = [e for e in mine(case, [proof.path.parent]) if e.offset < proof.batch.base]
+    return any(one.state and one.state.producer == state.producer for one in earlier)
+
+
+def shared_producer(case: Case) -> bool | None:
+    """Records of two ids have one producer id."""
+    (one, a), (other, b) = named_states(case)[0], named_states(case)[-1]
+    return one != other and a is not None and b is not None and a.producer == b.producer
+
+
+def metadata_kind(record: Record) -> tuple[int, int]:
+    """Kind of a record of `__cluster_metadata`, and where its message begins; -1 for none."""
+    if record.value is None:
+        return -1, 0
+    try:
+        _, at = unsigned(record.value, 0)
+        kind, at = unsigned(record.value, at)
+        _, at = unsigned(record.value, at)
+    except ValueError:
+        return -1, 0
+    return kind, at
+
+
+def next_producer(record: Record) -> int | None:
+    """The producer id behind a block that a record of `__cluster_metadata` gives out."""
+    kind, at = metadata_kind(record)
+    if record.value is None or kind != PRODUCER_IDS_RECORD or at + 20 > len(record.value):
+        return None
+    (behind,) = struct.unpack_from(">q", record.value, at + 12)
+    return int(behind)
+
+
+def aborted_before(folder: Path, earlier: int, later: int) -> bool:
+    """Whether the metadata transaction of a record was aborted before a later record.
+
+    Raises HoldsError where its abort may be among what is lost. An abort whose begin is lost takes
+    back nothing from before that.
+    """
+    copy = Copy(folder, whole=True, keep=True)
+    lost = {number for number, *_ in copy.holes}
+    begun, is_open, behind = -1, False, -1
+    for number, head in enumerate(copy.heads):
+        if head.batch.base > later:
+            break
+        if number in lost or (number and head.batch.base > behind + 1):
+            if is_open and begun <= earlier < head.batch.base:
+                raise HoldsError("the abort of its transaction may be among what is lost")
+            begun, is_open = head.batch.base, False
+        behind = head.batch.last
+        for record in [] if head.batch.control else head.batch.records():
+            kind, _ = metadata_kind(record)
+            if kind == ABORT_TRANSACTION_RECORD and begun <= earlier < record.offset < later:
+                return True
+            if kind in (BEGIN_TRANSACTION_RECORD, END_TRANSACTION_RECORD, ABORT_TRANSACTION_RECORD):
+                begun, is_open = record.offset, kind == BEGIN_TRANSACTION_RECORD
+    return False
+
+
+def block_again(case: Case) -> bool | None:
+    """A block of producer ids begins within the one before, or in front of that."""
+    one, before = case.proofs[0], case.proofs[-1]
+    if one.path.suffix == before.path.suffix == ".log" and aborted_before(
+        one.path.parent, before.batch.base, one.batch.base
+    ):
+        raise RefutedError("the transaction of the block before was aborted")
+    first = case.finding.get("offset_first")
+    told = [
+        [behind for o in proof.batch.records() if (behind := next_producer(o)) is not None]
+        for proof in case.proofs
+    ]
+    here = [o for o in case.proofs[0].batch.records() if first in (None, o.offset)]
+    behind = next((found for o in here if (found := next_producer(o)) is not None), None)
+    if behind is None or not told[-1]:
+        return None
+    return behind < max(told[-1]) + BLOCK_OF_PRODUCER_IDS
+
+
+def never_allocated(case: Case) -> bool | None:
+    """The producer id lies above all blocks that `__cluster_metadata` of its cluster gave out."""
+    here = case.log_directory()
+    copies = [
+        one
+        for one in case.dump.copies_of("__cluster_metadata")
+        if may_be_of_one_cluster(one.parent, here)
+    ]
+    case.dump.beside("all records of __cluster_metadata")
+    given = [
+        behind
+        for folder in copies
+        for head in Copy(folder, whole=True, keep=True).heads
+        if not head.batch.control
+        for record in head.batch.records()
+        if (behind := next_producer(record)) is not None
+    ]
+    if not given:
+        raise HoldsError("the bytes are there and whole; no block of producer ids is in the dump")
+    return int(case.finding.get("producer_id") or 0) >= max(given)
+
+
+def used_outside(case: Case) -> bool | None:
+    """A batch without a transaction has the producer id of a transactional id."""
+    batch, record = case.proofs[0].batch, case.proofs[-1].batch
+    owners = [state_of(one.value) for one in record.records()]
+    owned = any(one and one.producer == batch.producer for one in owners)
+    return owned and not batch.transactional
+
+
+# --- replicas -------------------------------------------------------------------------------------
+# Claims that compare two copies of a partition.
 
 
 def copies_differ(a: Batch, b: Batch) -> bool | None:
@@ -2979,10 +3087,48 @@ def lacks_range(case: Case) -> bool | None:
     return between and copy.covering(missing.base) is None
 
 
-def too_far_above(data: Batch, marker: Batch) -> bool:
-    """Whether the epoch of a marker is above all that may end the data."""
-    kind, _ = marker.marker()
-    return marker.epoch > data.epoch + (1 if kind == COMMIT else 2)
+def records_differ(case: Case) -> bool | None:
+    """Two copies of the coordinator's log have different records at one offset."""
+    first = case.finding.get("offset_first")
+    told = [
+        [
+            (o.offset, proof.batch.leader, o.key, o.value)
+            for o in proof.batch.records()
+            if first in (None, o.offset)
+        ]
+        for proof in case.proofs
+    ]
+    if len(told) == 1:
+        return lacks_last_record(case)
+    return None if not told[0] or not told[-1] else told[0] != told[-1]
+
+
+def lacks_last_record(case: Case) -> bool | None:
+    """Another copy of the partition has no record of the id at or behind the offset."""
+    proof = case.proofs[-1]
+    others = [
+        one
+        for one in case.dump.folders(proof.path.parent.name)
+        if one.resolve() != proof.path.parent.resolve()
+    ]
+    lacking = [not any(e.offset >= proof.batch.last for e in mine(case, [o])) for o in others]
+    return any(lacking)
+
+
+# --- segments -------------------------------------------------------------------------------------
+# Claims about the offsets of a segment, and about those between two batches.
+
+
+def out_of_segment(case: Case) -> bool | None:
+    """A batch has offsets that its segment, by its name and that of the next, cannot have."""
+    proof = case.proofs[-1]
+    begin = segment_base(proof.path)
+    heads = [one.batch for one in case.copy(proof).heads if segment_base(one.path) == begin]
+    if any(one.magic < 2 and one.codec for one in heads):
+        return None
+    lowest, highest = min(one.base for one in heads), max(one.last for one in heads)
+    after = next_segment(case.copy(proof), begin)
+    return bool(lowest < begin or highest >= after or highest - begin > MAX_SEQUENCE)
 
 
 def gap_in_copy(case: Case) -> bool | None:
@@ -2990,6 +3136,29 @@ def gap_in_copy(case: Case) -> bool | None:
     copy = case.copy(case.proofs[-1])
     first, second = (copy.heads.index(case.head(one)) for one in (case.proofs[0], case.proofs[-1]))
     return not any(one.whole for one in copy.heads[first + 1 : second])
+
+
+# --- sequences ------------------------------------------------------------------------------------
+# Claims about the sequences, epochs and timestamps of a producer's batches.
+
+
+def ahead(a: Batch, b: Batch) -> bool:
+    """Whether the sequence of b lies above the one that follows a."""
+    expected = (a.last_sequence + 1) % (MAX_SEQUENCE + 1)
+    return (b.sequence - expected) % (MAX_SEQUENCE + 1) < 1 << 30 and b.sequence != expected
+
+
+def skips_forward(case: Case) -> bool | None:
+    """The sequence is above the one that must follow: 0 behind a marker of another epoch."""
+    before, batch = case.proofs[0].batch, case.proofs[-1].batch
+    between = (
+        one
+        for one in case.copy(case.proofs[-1]).of(batch.producer)
+        if one.ends and before.base < one.batch.base < batch.base
+    )
+    if any(one.batch.epoch != before.epoch for one in between):
+        return batch.sequence > 0
+    return ahead(before, batch)
 
 
 def next_of_producer(case: Case) -> bool | None:
@@ -3052,6 +3221,10 @@ def first_of_producer(case: Case) -> bool | None:
     copy = case.copy(proof)
     before = (o for o in copy.of(proof.batch.producer) if o.batch.base < proof.batch.base)
     return not any(one.batch.sequence >= 0 and one.whole for one in before)
+
+
+# --- claims ---------------------------------------------------------------------------------------
+# The claim of each check.
 
 
 CLAIMS: dict[str, Claim] = {
@@ -3232,69 +3405,8 @@ CLAIMS: dict[str, Claim] = {
 }
 
 
-def proof_of(evidence: dict[str, Any], dump: Dump, damaged: bool) -> Proof:
-    """The bytes that lie there now. Raises RefutedError where they are not those quoted."""
-    file, position, length = (evidence[name] for name in ("file", "byte_position", "byte_length"))
-    if "!/" in file:
-        raise UndecidedError(f"{file} is a text of kafka-dump-log")
-    path = next((one for one in dump.places(file) if one.is_file()), None)
-    if path is None:
-        raise UndecidedError(f"{file} is not in the dump")
-    size = path.stat().st_size
-    with path.open("rb") as opened:
-        opened.seek(position or 0)
-        data = opened.read(size if length is None else length)
-        if is_log(file) and not damaged and length == HEADER.size < framed(data):
-            # Of some batches the audit knows the header only.
-            length = framed(data)
-            data += opened.read(length - len(data))
-    if length is not None and len(data) != length:
-        raise RefutedError(f"{file} has {len(data)} of {length} bytes at {position}")
-    for field in evidence.get("fields") or ():
-        quoted = bytes.fromhex(field["hex"])
-        at = field["byte_position"] - (position or 0)
-        if data[at : at + len(quoted)] != quoted:
-            raise RefutedError(
-                f"{file}: {field['name']} at byte {field['byte_position']} is another"
-            )
-    if is_log(file) and length and not damaged and not Batch(data).whole:
-        raise RefutedError(f"{file}: no whole batch of {length} bytes at {position}")
-    return Proof(evidence.get("role") or "", file, position or 0, data, size, path)
-
-
-def named(finding: dict[str, Any], proofs: list[Proof]) -> None:
-    """Each batch is what it is named for, and that at the place is of the producer."""
-    for one in proofs:
-        batch = one.batch if is_log(one.file) else None
-        if batch is None or not batch.whole or batch.magic < 2:
-            continue
-        if one.role in MARKERS and not batch.control:
-            raise RefutedError(f"the batch at {one.position} is no marker")
-        if one.role == ABORT_MARKER and batch.marker()[0] != ABORT:
-            raise RefutedError(f"the marker at {one.position} is no ABORT")
-        if one.role in OF_TRANSACTION and not batch.of_client:
-            raise RefutedError(f"the batch at {one.position} is not of a transaction")
-        own = (one.file, one.position) == (finding.get("file"), finding.get("byte_position"))
-        # Batches of the coordinator have no producer, those of a plain producer neither.
-        others = {finding.get("producer_id"), -1}
-        if own and finding.get("producer_id") is not None and batch.producer not in others:
-            raise RefutedError(f"the batch at {one.position} is of producer {batch.producer}")
-
-
-def at_its_place(finding: dict[str, Any], proofs: list[Proof]) -> None:
-    """What lies at the place of a finding is of its partition.
-
-    A finding about a partition may have its place in a log of the coordinator or of a group.
-    """
-    for one in proofs:
-        if (one.file, one.position) != (finding.get("file"), finding.get("byte_position")):
-            continue
-        topic, _, number = one.path.parent.name.rpartition("-")
-        if not number.isdigit() or topic in (TXN_LOG, OFFSETS):
-            continue
-        named_place = f"{finding.get('topic')}-{finding.get('partition')}"
-        if finding.get("topic") is not None and named_place != one.path.parent.name:
-            raise RefutedError(f"{one.file} is not of {named_place}")
+# --- findings -------------------------------------------------------------------------------------
+# What became of a finding, at each of its places.
 
 
 def recheck_place(finding: dict[str, Any], dump: Dump) -> tuple[str, str]:
@@ -3380,6 +3492,20 @@ def recheck(
     return weakest, why + where
 
 
+# --- report_files ---------------------------------------------------------------------------------
+# The findings of report.json, or of rows of the table `violation`.
+
+
+FORMAT = "eosaudit-report/1"
+WANTED = "give report.json, or rows of the table violation as JSON"
+# A row of a finding has some of them, whatever is left out because it is null.
+PLACED = {"evidence", "file", "topic", "offset_first"}
+
+
+class AskedError(Exception):
+    """The command line or a file is wrong: why, in a sentence without its full stop."""
+
+
 def content_of(path: Path) -> Any:
     """What is in report.json, a JSON array, or JSON objects a line. Raises AskedError."""
     try:
@@ -3418,6 +3544,12 @@ def moment_of(path: Path) -> int | None:
     verdict = told.get("verdict") if isinstance(told, dict) else None
     moment = verdict.get("as_of_ms") if isinstance(verdict, dict) else None
     return moment if isinstance(moment, int) else None
+
+
+# --- command_line ---------------------------------------------------------------------------------
+
+
+EVIDENCE_ONLY = "--evidence-only"
 
 
 class Asked(NamedTuple):

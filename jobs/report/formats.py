@@ -1,11 +1,11 @@
 """The files of a report by the name of their format."""
 
 from collections.abc import Callable, Iterable
-from importlib import resources
 from pathlib import Path
 
 from jobs.report import junit, repair, report_json, sarif
 from jobs.report.facts import Facts
+from jobs.report.recheck_file import recheck_file
 from jobs.report.seal import seal
 
 
@@ -36,5 +36,5 @@ def files(facts: Facts, formats: Iterable[str], sign_key: Path | None = None) ->
         file, render = FORMATS[name]
         texts[file] = render(facts)
         if name == RECHECKED:
-            texts[RECHECK] = resources.files("jobs.report").joinpath(RECHECK).read_text("utf-8")
+            texts[RECHECK] = recheck_file()
     return seal({name: text.encode() for name, text in texts.items()}, facts.verdict, sign_key)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from rechecked import Rechecked, with_recheck
 
-from jobs.report import recheck
+from jobs.report.recheck.results import CONFIRMED
 from mutants.run import Chooser, of_model
 
 OF_MODEL = re.compile(r"model (\S+)")
@@ -44,10 +44,10 @@ def main(arguments: Sequence[str]) -> int:
             results = Rechecked()
             results.take(seed, with_recheck(findings, Path(folder), moment))
         total += sum(results.by_code.values(), Counter[str]())
-        confirmed = {code for code, one in results.by_code.items() if one[recheck.CONFIRMED]}
+        confirmed = {code for code, one in results.by_code.items() if one[CONFIRMED]}
         sys.stdout.writelines(f"confirmed without its fault: {one}\n" for one in sorted(confirmed))
     sys.stdout.write(", ".join(f"{number} {name}" for name, number in sorted(total.items())) + "\n")
-    return 1 if total[recheck.CONFIRMED] else 0
+    return 1 if total[CONFIRMED] else 0
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import shutil
 import struct
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -18,7 +19,19 @@ from log_builder import LogBuilder
 from pyspark.sql import SparkSession
 
 from jobs.main import main as audit_main
-from jobs.report import recheck, report_json
+from jobs.report import report_json
+from jobs.report.formats import RECHECK
+from jobs.report.recheck.batches import HEADER, Batch
+from jobs.report.recheck.checksums import crc32c
+from jobs.report.recheck.claims import CLAIMS
+from jobs.report.recheck.command_line import main
+from jobs.report.recheck.damage import OF_DAMAGE
+from jobs.report.recheck.decompression import DECOMPRESSED, unlz4, unzstd
+from jobs.report.recheck.evidence import MARKERS, OF_TRANSACTION
+from jobs.report.recheck.findings import recheck
+from jobs.report.recheck.report_files import FORMAT, findings_of, moment_of
+from jobs.report.recheck.results import CONFIRMED, HOLDS, REFUTED, UNDECIDED, UndecidedError
+from jobs.report.recheck_file import recheck_file
 from jobs.verify.catalogue import CHECKS
 from tests.wire_writer import batches as writer
 from tests.wire_writer import txn_log as txn_writer
@@ -28,16 +41,24 @@ ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "tests/dumps/hanging-sample"
 REPORT = ROOT / "docs/sample-report/report.json"
 FILE = "t-0/00000000000000000000.log"
+Run = Callable[..., tuple[int, str]]
 
 
-def run(*arguments: str) -> tuple[int, str]:
-    """Without site-packages, and without this project in sight."""
-    command = [sys.executable, "-I", "-S", recheck.__file__, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return done.returncode, done.stdout + done.stderr
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """The file of a report without site-packages, and without this project in sight."""
+    file = tmp_path_factory.mktemp("report") / RECHECK
+    file.write_text(recheck_file(), encoding="utf-8")
+
+    def told(*arguments: str) -> tuple[int, str]:
+        command = [sys.executable, "-I", "-S", str(file), *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+    return told
 
 
-def test_the_sample_report_is_rechecked_with_python_alone(tmp_path: Path) -> None:
+def test_the_sample_report_is_rechecked_with_python_alone(tmp_path: Path, run: Run) -> None:
     code, told = run(str(REPORT), str(SAMPLE))
     assert (code, told.splitlines()[-1]) == (0, "1 confirmed")
     assert "and all batch headers of h-0 and all records of __transaction_state-4" in told
@@ -47,13 +68,13 @@ def test_the_sample_report_is_rechecked_with_python_alone(tmp_path: Path) -> Non
 
 
 def test_the_report_of_an_audit_without_as_of_is_rechecked(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkSession, tmp_path: Path, run: Run
 ) -> None:
     out = tmp_path / "out"
     assert audit_main(["audit", "--dump", str(SAMPLE), "--out", str(out), "--quiet"]) == 1
     report = json.loads((out / "report.json").read_text())
     assert json.loads(report["configuration"])["as_of"] is None
-    assert recheck.moment_of(out / "report.json") == report["verdict"]["as_of_ms"] > 0
+    assert moment_of(out / "report.json") == report["verdict"]["as_of_ms"] > 0
     code, told = run(str(out / "report.json"), str(SAMPLE))
     assert (code, told.splitlines()[-1]) == (0, "1 confirmed")
     # A dump without a moment: what depends on it holds, and is not refuted.
@@ -97,60 +118,60 @@ def test_a_wrong_word_or_file_is_one_sentence(
     (tmp_path / "bytes").write_bytes(b"\xff\xfe\0")
     (tmp_path / "numbers").write_text('[{"code": "offset_gap", "count": 1}]')
     named = {"report": REPORT, "dump": SAMPLE, "sample": REPORT.parent, "tmp": tmp_path}
-    assert recheck.main([word.format_map(named) for word in words]) == 2
+    assert main([word.format_map(named) for word in words]) == 2
     assert capsys.readouterr() == ("", f"recheck.py: {said.format_map(named)}\n")
 
 
 def test_where_nothing_is_checked_nothing_is_confirmed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert recheck.main([str(REPORT), str(SAMPLE), "hanging_transaction"]) == 0
+    assert main([str(REPORT), str(SAMPLE), "hanging_transaction"]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == "1 confirmed"
-    assert recheck.main([str(REPORT), str(SAMPLE), "offset_gap"]) == 3
+    assert main([str(REPORT), str(SAMPLE), "offset_gap"]) == 3
     assert (
         capsys.readouterr().out == f"nothing was checked: {REPORT} has no finding of offset_gap\n"
     )
     (tmp_path / "none.json").write_text("")
-    assert recheck.main([str(tmp_path / "none.json"), str(SAMPLE)]) == 3
-    assert recheck.main(["--help"]) == 0
+    assert main([str(tmp_path / "none.json"), str(SAMPLE)]) == 3
+    assert main(["--help"]) == 0
     assert "python3 recheck.py report.json DUMP" in capsys.readouterr().out
 
 
 def test_a_finding_without_evidence_is_undecided() -> None:
-    (finding,) = recheck.findings_of(REPORT)
-    told = recheck.recheck(finding | {"evidence": []}, [SAMPLE])
-    assert told == (recheck.UNDECIDED, "the finding names no evidence")
+    (finding,) = findings_of(REPORT)
+    told = recheck(finding | {"evidence": []}, [SAMPLE])
+    assert told == (UNDECIDED, "the finding names no evidence")
 
 
 @pytest.mark.parametrize("at", range(0, 91, 7))
 def test_a_byte_of_the_evidence_that_changed_refutes(tmp_path: Path, at: int) -> None:
     dump = tmp_path / "dump"
     shutil.copytree(SAMPLE, dump)
-    (finding,) = recheck.findings_of(REPORT)
+    (finding,) = findings_of(REPORT)
     first, last = finding["evidence"]
     path = dump / first["file"]
     content = bytearray(path.read_bytes())
     content[first["byte_position"] + at] ^= 1
     path.write_bytes(content)
-    assert recheck.recheck(finding, [dump])[0] == recheck.REFUTED
+    assert recheck(finding, [dump])[0] == REFUTED
     # Rows of the table quote no bytes: there the length and the checksum tell.
     for one in finding["evidence"]:
         del one["fields"]
     crc_covers = at >= 16 or 8 <= at < 12
-    wanted = recheck.REFUTED if crc_covers else recheck.HOLDS
-    assert recheck.recheck(finding, [dump], evidence_only=True)[0] == wanted
+    wanted = REFUTED if crc_covers else HOLDS
+    assert recheck(finding, [dump], evidence_only=True)[0] == wanted
     path.write_bytes(content[: last["byte_position"] + 10])
-    assert recheck.recheck(finding, [dump])[0] == recheck.REFUTED
+    assert recheck(finding, [dump])[0] == REFUTED
     path.unlink()
-    assert recheck.recheck(finding, [dump])[0] == recheck.UNDECIDED
+    assert recheck(finding, [dump])[0] == UNDECIDED
 
 
 def test_what_lies_elsewhere_does_not_matter(tmp_path: Path) -> None:
     shutil.copytree(SAMPLE, tmp_path / "dump")
-    (finding,) = recheck.findings_of(REPORT)
+    (finding,) = findings_of(REPORT)
     path = tmp_path / "dump" / finding["file"]
     path.write_bytes(b"\xff" * 100 + path.read_bytes()[100:])
-    assert recheck.recheck(finding, [tmp_path / "dump"])[0] == recheck.CONFIRMED
+    assert recheck(finding, [tmp_path / "dump"])[0] == CONFIRMED
 
 
 @pytest.mark.parametrize(
@@ -160,9 +181,9 @@ def test_what_lies_elsewhere_does_not_matter(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_a_finding_that_names_another_place_is_refuted(other: dict[str, Any]) -> None:
-    (finding,) = recheck.findings_of(REPORT)
-    assert recheck.recheck(finding, [SAMPLE])[0] == recheck.CONFIRMED
-    assert recheck.recheck(finding | other, [SAMPLE])[0] == recheck.REFUTED
+    (finding,) = findings_of(REPORT)
+    assert recheck(finding, [SAMPLE])[0] == CONFIRMED
+    assert recheck(finding | other, [SAMPLE])[0] == REFUTED
 
 
 def finding_of(code: str, folder: Path, *lines: str, **more: Any) -> dict[str, Any]:
@@ -215,19 +236,19 @@ SHOWN = [
 def test_what_bytes_show_is_confirmed_and_their_twin_refutes(
     tmp_path: Path, code: str, log: list[str], twin: list[str]
 ) -> None:
-    assert recheck.recheck(finding_of(code, tmp_path, *log), [tmp_path])[0] == recheck.CONFIRMED
-    assert recheck.recheck(finding_of(code, tmp_path, *twin), [tmp_path])[0] == recheck.REFUTED
+    assert recheck(finding_of(code, tmp_path, *log), [tmp_path])[0] == CONFIRMED
+    assert recheck(finding_of(code, tmp_path, *twin), [tmp_path])[0] == REFUTED
 
 
 def test_what_python_cannot_decompress_is_undecided(tmp_path: Path) -> None:
     finding = finding_of("batch_decompression_failed", tmp_path, "plain codec=zstd")
-    told = recheck.recheck(finding, [tmp_path])
+    told = recheck(finding, [tmp_path])
     if sys.version_info >= (3, 14):
-        assert told[0] == recheck.REFUTED
+        assert told[0] == REFUTED
     else:
-        assert told == (recheck.UNDECIDED, "cannot be rechecked without codec zstd (Python 3.14)")
+        assert told == (UNDECIDED, "cannot be rechecked without codec zstd (Python 3.14)")
     finding = finding_of("sequence_gap", tmp_path, "data pid=1 codec=lz4", "data pid=1 seq=7")
-    assert recheck.recheck(finding, [tmp_path])[0] == recheck.CONFIRMED
+    assert recheck(finding, [tmp_path])[0] == CONFIRMED
 
 
 def test_zstd_is_read_where_python_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,17 +262,17 @@ def test_zstd_is_read_where_python_has_it(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setitem(sys.modules, "compression", ModuleType("compression"))
     monkeypatch.setitem(sys.modules, "compression.zstd", known)
     stored = writer.compress(4, b"payload" * 9)
-    assert recheck.unzstd(stored) == b"payload" * 9
+    assert unzstd(stored) == b"payload" * 9
     with pytest.raises(ValueError, match="Truncated"):
-        recheck.unzstd(stored[:12] + b"\0" * 9)
+        unzstd(stored[:12] + b"\0" * 9)
 
 
 def test_the_header_of_an_lz4_frame_has_its_checksum() -> None:
     frame = bytearray(writer.compress(3, b"payload"))
     frame[6] ^= 1
     with pytest.raises(ValueError, match="a header of LZ4"):
-        recheck.unlz4(bytes(frame))
-    assert recheck.unlz4(bytes(frame), of_old_clients=True) == b"payload"
+        unlz4(bytes(frame))
+    assert unlz4(bytes(frame), of_old_clients=True) == b"payload"
 
 
 CODECS_OF_ITS_OWN = {2: "snappy", 3: "lz4"}
@@ -273,10 +294,10 @@ SECTIONS = st.one_of(
 @given(section=SECTIONS)
 def test_it_reads_what_others_compress(codec: int, section: bytes) -> None:
     stored = writer.compress(codec, section)
-    assert recheck.DECOMPRESSED[codec](stored) == section
+    assert DECOMPRESSED[codec](stored) == section
     if codec == 2:
         bare = pa.Codec("snappy").compress(section, asbytes=True)
-        assert recheck.DECOMPRESSED[codec](bare) == section
+        assert DECOMPRESSED[codec](bare) == section
 
 
 @pytest.mark.parametrize("codec", CODECS_OF_ITS_OWN, ids=CODECS_OF_ITS_OWN.get)
@@ -287,21 +308,21 @@ def test_compressed_bytes_that_are_cut_off_or_changed_end_with_one_error(
     stored = bytearray(writer.compress(codec, section))
     at = data.draw(st.integers(0, len(stored) - 1))
     stored[at] ^= data.draw(st.integers(1, 255))
-    batch = recheck.Batch(
+    batch = Batch(
         writer.batch(0, [], base_timestamp=0, codec=codec, section=bytes(stored[: at + 40]))
     )
-    with contextlib.suppress(ValueError, recheck.UndecidedError):
+    with contextlib.suppress(ValueError, UndecidedError):
         batch.plain()
 
 
 def test_the_producer_of_the_batch_at_the_place_is_that_of_the_finding(tmp_path: Path) -> None:
     finding = finding_of("hanging_transaction", tmp_path, "txn pid=7", producer_id=7)
     finding |= {"file": FILE, "byte_position": 0}
-    assert recheck.recheck(finding, [tmp_path])[0] == recheck.HOLDS
-    assert recheck.recheck(finding | {"producer_id": 8}, [tmp_path])[0] == recheck.REFUTED
+    assert recheck(finding, [tmp_path])[0] == HOLDS
+    assert recheck(finding | {"producer_id": 8}, [tmp_path])[0] == REFUTED
 
 
-def test_rows_of_the_table_are_taken_as_an_array_or_one_a_line(tmp_path: Path) -> None:
+def test_rows_of_the_table_are_taken_as_an_array_or_one_a_line(tmp_path: Path, run: Run) -> None:
     rows = [finding_of("offset_gap", tmp_path, "plain", "plain offset=5")] * 2
     (tmp_path / "array.json").write_text(json.dumps(rows))
     (tmp_path / "lines.json").write_text("\n".join(json.dumps(one) for one in rows))
@@ -312,16 +333,16 @@ def test_rows_of_the_table_are_taken_as_an_array_or_one_a_line(tmp_path: Path) -
 
 
 def test_checksums_are_those_of_kafka() -> None:
-    assert recheck.crc32c(b"123456789") == 0xE3069283
-    assert struct.calcsize(recheck.HEADER.format) == 61
+    assert crc32c(b"123456789") == 0xE3069283
+    assert struct.calcsize(HEADER.format) == 61
 
 
 def test_its_codes_and_roles_are_those_of_the_checks() -> None:
     codes = {check.code for check in CHECKS}
     roles = {proof.role for check in CHECKS for proof in check.proofs}
-    assert {*recheck.CLAIMS, *recheck.OF_DAMAGE} == codes == set(recheck.CLAIMS)
-    assert recheck.FORMAT == report_json.FORMAT
-    assert {*recheck.MARKERS, *recheck.OF_TRANSACTION, "the Prepare record"} <= roles
+    assert {*CLAIMS, *OF_DAMAGE} == codes == set(CLAIMS)
+    assert FORMAT == report_json.FORMAT
+    assert {*MARKERS, *OF_TRANSACTION, "the Prepare record"} <= roles
 
 
 def test_a_marker_is_held_against_the_prepare_record(tmp_path: Path) -> None:
@@ -337,14 +358,14 @@ def test_a_marker_is_held_against_the_prepare_record(tmp_path: Path) -> None:
         finding = finding_of("marker_outcome_mismatch", tmp_path, f"{verb} pid=7", producer_id=7)
         finding["evidence"][0]["role"] = "the marker"
         finding["evidence"].append(named)
-        results.append(recheck.recheck(finding, [tmp_path])[0])
-    assert results == [recheck.CONFIRMED, recheck.REFUTED, recheck.REFUTED]
+        results.append(recheck(finding, [tmp_path])[0])
+    assert results == [CONFIRMED, REFUTED, REFUTED]
     lacking = finding | {"code": "missing_marker_in_listed_partition"}
     lacking["evidence"][0]["role"] = ""
-    assert recheck.recheck(lacking, [tmp_path])[0] == recheck.HOLDS
-    assert recheck.recheck(lacking | {"topic": "elsewhere"}, [tmp_path])[0] == recheck.REFUTED
+    assert recheck(lacking, [tmp_path])[0] == HOLDS
+    assert recheck(lacking | {"topic": "elsewhere"}, [tmp_path])[0] == REFUTED
 
 
 def test_the_sample_report_has_it_beside_it() -> None:
-    beside = REPORT.with_name("recheck.py").read_bytes()
-    assert beside == Path(recheck.__file__).read_bytes(), "run `make sample-report`, and commit it"
+    beside = REPORT.with_name(RECHECK).read_bytes()
+    assert beside == recheck_file().encode(), "run `make sample-report`, and commit it"

@@ -15,7 +15,13 @@ from log_builder import T0, LogBuilder, Placed
 from rechecked import Rechecked, with_recheck
 from report.test_recheck import SHOWN
 
-from jobs.report import recheck
+from jobs.report.recheck.broker_answers import ANSWERS
+from jobs.report.recheck.claims import CLAIMS
+from jobs.report.recheck.evidence import LAST_OF_TRANSACTION, PREPARE_RECORD
+from jobs.report.recheck.findings import recheck
+from jobs.report.recheck.indexes import TXNINDEX
+from jobs.report.recheck.results import CONFIRMED, HOLDS, REFUTED
+from jobs.report.recheck.snapshot_files import SNAPSHOT_HEAD
 from tests.wire_writer import batches as writer
 from tests.wire_writer import producer_snapshot as snapshot_writer
 from tests.wire_writer import txn_log as txn_writer
@@ -157,7 +163,7 @@ def checkpoint(*entries: str) -> bytes:
 
 
 def entry(first: int, last: int, stable: int) -> bytes:
-    return recheck.TXNINDEX.pack(0, PRODUCER, first, last, stable)
+    return TXNINDEX.pack(0, PRODUCER, first, last, stable)
 
 
 def snapshot(twice: bool = False, **other: int) -> bytes:
@@ -169,9 +175,9 @@ def snapshot(twice: bool = False, **other: int) -> bytes:
 
 
 DATA, COMMIT, ABORT = "txn pid=7 epoch=0", "commit pid=7 epoch=0", "abort pid=7 epoch=0"
-MARKER, PREPARE = "the marker", recheck.PREPARE_RECORD
+MARKER, PREPARE = "the marker", PREPARE_RECORD
 FIRST = ("first batch of the transaction", "t-0", 0)
-OPEN = (FIRST, (recheck.LAST_OF_TRANSACTION, "t-0", 0))
+OPEN = (FIRST, (LAST_OF_TRANSACTION, "t-0", 0))
 WHOLE = run("Empty", "Ongoing", "PrepareCommit", "CompleteCommit")
 # Between the records of the decision and of its end.
 IN_TIME = f"{COMMIT} at=2"
@@ -245,10 +251,10 @@ ABSENT = [
           dumped(DATA, COMMIT, "data pid=7"), ("", "t-0", 0), ("", "t-0", 2)),
     shown("marker_epoch_invalid", dumped(DATA, "plain", "commit pid=7 epoch=3"),
           dumped(DATA, COMMIT, "commit pid=7 epoch=3"),
-          (recheck.LAST_OF_TRANSACTION, "t-0", 0), (MARKER, "t-0", 2)),
+          (LAST_OF_TRANSACTION, "t-0", 0), (MARKER, "t-0", 2)),
     shown("marker_epoch_invalid", dumped(DATA, "abort pid=7 epoch=3"),
           dumped(DATA, "abort pid=7 epoch=2"),
-          (recheck.LAST_OF_TRANSACTION, "t-0", 0), (MARKER, "t-0", 1)),
+          (LAST_OF_TRANSACTION, "t-0", 0), (MARKER, "t-0", 1)),
     shown("offset_gap", dumped("plain", "plain crc=bad", "plain offset=5"),
           dumped("plain", "plain", "plain offset=5"), ("", "t-0", 0), ("", "t-0", 2)),
     shown("sequence_gap", dumped("data pid=7", "plain", "data pid=7 seq=5"),
@@ -611,7 +617,7 @@ def answered(*lines: str, request: str, isolation: int = 0, states: tuple[State,
         for one in moments
     ]
     content = json.dumps({"answers": answers}).encode()
-    return Dumped({"t-0": list(lines)}, states, {recheck.ANSWERS: content})
+    return Dumped({"t-0": list(lines)}, states, {ANSWERS: content})
 
 
 def knows(sequence: int, begun: int, **more: Any) -> Dumped:
@@ -631,8 +637,8 @@ def stable(offset: int, after: int | None = None) -> Dumped:
     both = []
     for moment, one in (("before", offset), ("after", after)):
         told = answered(moments=(moment,), offset=one, **asked)
-        both += json.loads(told.files[recheck.ANSWERS])["answers"]
-    return replace(before, files={recheck.ANSWERS: json.dumps({"answers": both}).encode()})
+        both += json.loads(told.files[ANSWERS])["answers"]
+    return replace(before, files={ANSWERS: json.dumps({"answers": both}).encode()})
 
 
 def lists(state: str) -> Dumped:
@@ -659,14 +665,14 @@ def test_what_the_dump_shows_is_confirmed_and_its_twin_refutes(one: Shown, tmp_p
     for name, dump in (("broken", one.dump), ("legal", one.twin)):
         root = tmp_path / name
         finding = one.finding(dump.write(root))
-        told.append(recheck.recheck(finding, [root], as_of=T0 + 3_600_000))
-    assert told[0][0] == recheck.CONFIRMED, told
+        told.append(recheck(finding, [root], as_of=T0 + 3_600_000))
+    assert told[0][0] == CONFIRMED, told
     # By what it says, and not because bytes are elsewhere.
-    assert told[1][0] == recheck.REFUTED and told[1][1].endswith("show otherwise"), told
+    assert told[1][0] == REFUTED and told[1][1].endswith("show otherwise"), told
 
 
 def test_every_claim_is_shown_and_refuted_here() -> None:
-    assert {one.code for one in ALL} | {code for code, _, _ in SHOWN} == {*recheck.CLAIMS}
+    assert {one.code for one in ALL} | {code for code, _, _ in SHOWN} == {*CLAIMS}
 
 
 def test_only_evidence_is_read_where_that_is_asked(tmp_path: Path) -> None:
@@ -677,14 +683,14 @@ def test_only_evidence_is_read_where_that_is_asked(tmp_path: Path) -> None:
         for path in root.rglob("*"):
             if path.is_file() and path not in kept:
                 path.unlink()
-        told = recheck.recheck(finding, [root], evidence_only=True)
-        assert told[0] == recheck.HOLDS, (one.code, told)
+        told = recheck(finding, [root], evidence_only=True)
+        assert told[0] == HOLDS, (one.code, told)
 
 
 def test_one_answer_alone_proves_nothing(tmp_path: Path) -> None:
     dump = knows(0, 1, moments=("before",))
     finding = TOLD[0].finding(dump.write(tmp_path))
-    assert recheck.recheck(finding, [tmp_path])[0] == recheck.HOLDS
+    assert recheck(finding, [tmp_path])[0] == HOLDS
 
 
 HANGING = ABSENT[0]
@@ -700,44 +706,44 @@ HANGING = ABSENT[0]
 )
 def test_what_may_lie_in_a_gap_is_not_confirmed(log: list[str], why: str, tmp_path: Path) -> None:
     made = Dumped({"t-0": log}, HANGING.dump.states)
-    told = recheck.recheck(HANGING.finding(made.write(tmp_path)), [tmp_path])
-    assert told[0] == recheck.HOLDS and told[1].startswith(why), told
+    told = recheck(HANGING.finding(made.write(tmp_path)), [tmp_path])
+    assert told[0] == HOLDS and told[1].startswith(why), told
 
 
-@pytest.mark.parametrize(("pid", "answer"), [(8, recheck.CONFIRMED), (7, recheck.HOLDS)])
+@pytest.mark.parametrize(("pid", "answer"), [(8, CONFIRMED), (7, HOLDS)])
 def test_a_marker_of_another_producer_that_cannot_be_read_hides_nothing(
     pid: int, answer: str, tmp_path: Path
 ) -> None:
     (one, *_) = (x for x in ABSENT if x.code == "marker_without_transaction")
     made = dumped("plain", COMMIT, f"commit pid={pid} ckey=ffff0000", COMMIT)
     finding = replace(one, evidence=((MARKER, "t-0", 3),)).finding(made.write(tmp_path))
-    assert recheck.recheck(finding, [tmp_path])[0] == answer
+    assert recheck(finding, [tmp_path])[0] == answer
 
 
 def test_offsets_that_are_missing_hold_no_marker_in_this_copy(tmp_path: Path) -> None:
     (one, *_) = (x for x in ABSENT if x.code == "missing_marker_in_listed_partition")
     for number, (behind, answer) in enumerate(
         (
-            ("plain offset=9", recheck.CONFIRMED),
-            (f"{IN_TIME} offset=9", recheck.REFUTED),
-            ("commit pid=7 epoch=0 offset=9", recheck.HOLDS),
-            ("plain flip=-1 keep_crc", recheck.CONFIRMED),
-            ("commit pid=8 flip=-1 keep_crc", recheck.HOLDS),
+            ("plain offset=9", CONFIRMED),
+            (f"{IN_TIME} offset=9", REFUTED),
+            ("commit pid=7 epoch=0 offset=9", HOLDS),
+            ("plain flip=-1 keep_crc", CONFIRMED),
+            ("commit pid=8 flip=-1 keep_crc", HOLDS),
         )
     ):
         root = tmp_path / str(number)
         finding = one.finding(dumped(DATA, behind, states=WHOLE).write(root))
-        assert recheck.recheck(finding, [root])[0] == answer, behind
+        assert recheck(finding, [root])[0] == answer, behind
 
 
 @pytest.mark.parametrize(
     ("states", "answer"),
     [
-        (WHOLE[:2], recheck.CONFIRMED),
-        (WHOLE[:1], recheck.HOLDS),
-        (WHOLE[:3], recheck.HOLDS),
-        (run("Empty", "Ongoing", pid=8), recheck.HOLDS),
-        (ELSEWHERE[:1], recheck.HOLDS),
+        (WHOLE[:2], CONFIRMED),
+        (WHOLE[:1], HOLDS),
+        (WHOLE[:3], HOLDS),
+        (run("Empty", "Ongoing", pid=8), HOLDS),
+        (ELSEWHERE[:1], HOLDS),
     ],
 )
 def test_what_cannot_be_read_is_no_marker_of_what_its_coordinator_runs(
@@ -746,16 +752,16 @@ def test_what_cannot_be_read_is_no_marker_of_what_its_coordinator_runs(
     (one, *_) = (x for x in ABSENT if x.code == "lso_stuck")
     made = dumped(DATA, "commit pid=8 flip=-1 keep_crc", states=states)
     finding = one.finding(made.write(tmp_path))
-    assert recheck.recheck(finding, [tmp_path], as_of=T0 + 3_600_000)[0] == answer
+    assert recheck(finding, [tmp_path], as_of=T0 + 3_600_000)[0] == answer
 
 
 @pytest.mark.parametrize(
     ("begun", "name", "answer"),
     [
-        (0, 9, recheck.CONFIRMED),
-        (0, 8, recheck.HOLDS),  # the gap goes on behind the snapshot
-        (-1, 9, recheck.HOLDS),  # the marker was in the gap
-        (5, 9, recheck.HOLDS),  # so was that of these data, and the next transaction is open
+        (0, 9, CONFIRMED),
+        (0, 8, HOLDS),  # the gap goes on behind the snapshot
+        (-1, 9, HOLDS),  # the marker was in the gap
+        (5, 9, HOLDS),  # so was that of these data, and the next transaction is open
     ],
 )
 def test_a_snapshot_behind_a_gap_shows_what_is_still_open(
@@ -765,9 +771,9 @@ def test_a_snapshot_behind_a_gap_shows_what_is_still_open(
     finding = HANGING.finding(made.write(tmp_path))
     path = tmp_path / "t-0" / f"{name:020}.snapshot"
     path.write_bytes(snapshot(current_txn_first_offset=begun))
-    assert recheck.recheck(finding, [tmp_path])[0] == answer
+    assert recheck(finding, [tmp_path])[0] == answer
     path.write_bytes(snapshot(current_txn_first_offset=begun)[:-1])
-    assert recheck.recheck(finding, [tmp_path])[0] == recheck.HOLDS
+    assert recheck(finding, [tmp_path])[0] == HOLDS
 
 
 # Fields that hide where a batch ends: (byte position in it, bytes).
@@ -782,10 +788,10 @@ UNREAD = {
 @pytest.mark.parametrize(
     ("log", "there", "answer"),
     [
-        (["plain", DATA, "plain"], 0, recheck.CONFIRMED),
-        (["plain", DATA, ABORT], 0, recheck.REFUTED),
-        ([DATA, "plain", "plain"], 1, recheck.HOLDS),
-        ([DATA, "plain", ABORT], 1, recheck.REFUTED),
+        (["plain", DATA, "plain"], 0, CONFIRMED),
+        (["plain", DATA, ABORT], 0, REFUTED),
+        ([DATA, "plain", "plain"], 1, HOLDS),
+        ([DATA, "plain", ABORT], 1, REFUTED),
     ],
 )
 def test_behind_a_batch_that_cannot_be_read_the_next_ones_are(
@@ -799,17 +805,17 @@ def test_behind_a_batch_that_cannot_be_read_the_next_ones_are(
     content[begin + position : begin + position + len(wrong)] = wrong
     (tmp_path / file).write_bytes(content)
     places["t-0", 0] = places["t-0", log.index(DATA)]
-    told = recheck.recheck(HANGING.finding(places), [tmp_path])
+    told = recheck(HANGING.finding(places), [tmp_path])
     assert told[0] == answer, told
 
 
 @pytest.mark.parametrize(
     ("reason", "answer"),
     [
-        ("txnlog_not_dumped", recheck.CONFIRMED),
-        ("dump_before_event", recheck.CONFIRMED),
-        ("config_unknown", recheck.HOLDS),
-        (None, recheck.HOLDS),
+        ("txnlog_not_dumped", CONFIRMED),
+        ("dump_before_event", CONFIRMED),
+        ("config_unknown", HOLDS),
+        (None, HOLDS),
     ],
 )
 def test_a_coordinators_log_that_cannot_be_read_is_what_such_a_finding_says(
@@ -819,26 +825,26 @@ def test_a_coordinators_log_that_cannot_be_read_is_what_such_a_finding_says(
     content = bytearray((tmp_path / STATES / LOG).read_bytes())
     content[-1] ^= 1
     (tmp_path / STATES / LOG).write_bytes(content)
-    told = recheck.recheck(HANGING.finding(places) | {"reason": reason}, [tmp_path])
+    told = recheck(HANGING.finding(places) | {"reason": reason}, [tmp_path])
     assert told[0] == answer and told[1].startswith(f"{STATES} cannot be read behind"), told
     gap = Dumped({"t-0": [DATA, "plain offset=9"]}, HANGING.dump.states)
     finding = HANGING.finding(gap.write(tmp_path / "gap")) | {"reason": reason}
-    told = recheck.recheck(finding, [tmp_path / "gap"])
-    assert told == (recheck.HOLDS, "offsets 1 to 8 are not in this copy")
+    told = recheck(finding, [tmp_path / "gap"])
+    assert told == (HOLDS, "offsets 1 to 8 are not in this copy")
 
 
 def test_what_an_append_left_at_the_end_is_not_of_the_log(tmp_path: Path) -> None:
     for number, end in enumerate(("cut 9", "zeros 200", "bytes 00ff")):
         made = Dumped({"t-0": [DATA, "plain", end]}, HANGING.dump.states)
         finding = HANGING.finding(made.write(tmp_path / str(number)))
-        assert recheck.recheck(finding, [tmp_path / str(number)])[0] == recheck.CONFIRMED
+        assert recheck(finding, [tmp_path / str(number)])[0] == CONFIRMED
 
 
 def test_a_clients_clock_alone_does_not_show_that_data_are_young(tmp_path: Path) -> None:
     (one, *_) = (x for x in ABSENT if x.code == "lso_stuck")
     finding = one.finding(dumped("txn pid=7 at=864000").write(tmp_path))
-    told = recheck.recheck(finding, [tmp_path], as_of=T0 + 3_600_000)
-    assert told[0] == recheck.HOLDS and told[1].endswith("no broker tells"), told
+    told = recheck(finding, [tmp_path], as_of=T0 + 3_600_000)
+    assert told[0] == HOLDS and told[1].endswith("no broker tells"), told
 
 
 def test_data_behind_a_decision_may_be_of_the_next_transaction(tmp_path: Path) -> None:
@@ -847,21 +853,21 @@ def test_data_behind_a_decision_may_be_of_the_next_transaction(tmp_path: Path) -
     made = dumped(DATA, "commit pid=7 at=3", "txn pid=7 at=9", states=WHOLE)
     places = made.write(tmp_path)
     places["t-0", 0] = places["t-0", 2]
-    told = recheck.recheck(one.finding(places), [tmp_path])
-    assert told == (recheck.HOLDS, "the data may be of a transaction behind the decision")
+    told = recheck(one.finding(places), [tmp_path])
+    assert told == (HOLDS, "the data may be of a transaction behind the decision")
 
 
 def test_a_prepare_record_may_be_missing_before_its_complete_record(tmp_path: Path) -> None:
     (one,) = (x for x in DECIDED if x.dump.states == (RAISED[0], RAISED[-1]))
     finding = one.finding(replace(one.dump, states=RAISED[-1:]).write(tmp_path / "one"))
-    told = recheck.recheck(finding, [tmp_path / "one"])
-    assert told == (recheck.HOLDS, "only the Complete record of the decision is left")
+    told = recheck(finding, [tmp_path / "one"])
+    assert told == (HOLDS, "only the Complete record of the decision is left")
     finding = one.finding(one.dump.write(tmp_path / "gap"))
     path = tmp_path / "gap" / STATES / LOG
     first, last = RAISED[0].batch(0), RAISED[-1].batch(2)
     path.write_bytes(first + last)
-    told = recheck.recheck(finding, [tmp_path / "gap"])
-    assert told == (recheck.HOLDS, "offsets 1 to 1 are not in this copy")
+    told = recheck(finding, [tmp_path / "gap"])
+    assert told == (HOLDS, "offsets 1 to 1 are not in this copy")
 
 
 def test_a_record_that_cannot_be_read_may_be_the_one_that_is_missing(tmp_path: Path) -> None:
@@ -869,8 +875,8 @@ def test_a_record_that_cannot_be_read_may_be_the_one_that_is_missing(tmp_path: P
     for number, name in enumerate(("x", "y")):
         made = replace(HANGING.dump, states=(*WHOLE, replace(odd, name=name)))
         finding = HANGING.finding(made.write(tmp_path / str(number)))
-        told = recheck.recheck(finding, [tmp_path / str(number)])[0]
-        assert told == (recheck.HOLDS if name == "x" else recheck.CONFIRMED)
+        told = recheck(finding, [tmp_path / str(number)])[0]
+        assert told == (HOLDS if name == "x" else CONFIRMED)
 
 
 def test_each_place_is_rechecked_where_its_evidence_is_known(tmp_path: Path) -> None:
@@ -883,14 +889,14 @@ def test_each_place_is_rechecked_where_its_evidence_is_known(tmp_path: Path) -> 
             {"topic": "t", "partition": one, "file": f"t-{one}/{LOG}", "byte_position": 0}
             for one in (0, 1)
         ]
-        told = recheck.recheck(finding | {"places": places}, [root])
-        wanted = ((recheck.CONFIRMED, "(2 of 2 places)"), (recheck.REFUTED, "(place 2 of 2)"))
+        told = recheck(finding | {"places": places}, [root])
+        wanted = ((CONFIRMED, "(2 of 2 places)"), (REFUTED, "(place 2 of 2)"))
         assert (told[0], told[1].endswith(wanted[number][1])) == (wanted[number][0], True), told
 
 
 def test_a_place_may_be_the_entry_of_a_snapshot(tmp_path: Path) -> None:
     """Where retention took the data, the snapshot in front of the log has them open."""
-    begin = recheck.SNAPSHOT_HEAD.size
+    begin = SNAPSHOT_HEAD.size
     name = "t-1/00000000000000000001.snapshot"
     for number, there in enumerate(("plain offset=1", "abort pid=7 epoch=0 offset=1")):
         root = tmp_path / str(number)
@@ -900,16 +906,16 @@ def test_a_place_may_be_the_entry_of_a_snapshot(tmp_path: Path) -> None:
             {"topic": "t", "partition": 0, "file": f"t-0/{LOG}", "byte_position": 0},
             {"topic": "t", "partition": 1, "file": name, "byte_position": begin},
         ]
-        told = recheck.recheck(finding | {"places": places}, [root])
-        assert told[0] == (recheck.CONFIRMED, recheck.REFUTED)[number], told
+        told = recheck(finding | {"places": places}, [root])
+        assert told[0] == (CONFIRMED, REFUTED)[number], told
 
 
 @pytest.mark.parametrize("old", ["v0", "plain"])
 def test_what_cannot_be_read_at_the_end_is_no_log(old: str, tmp_path: Path) -> None:
     finding = Shown("hw_beyond_log_end", Dumped(), Dumped(), ()).finding({}) | {"file": None}
-    for damage, answer in (("flip=-1 keep_crc", recheck.CONFIRMED), ("", recheck.REFUTED)):
+    for damage, answer in (("flip=-1 keep_crc", CONFIRMED), ("", REFUTED)):
         dumped(old, f"{old} {damage}", high="t 0 2").write(tmp_path)
-        assert recheck.recheck(finding, [tmp_path])[0] == answer
+        assert recheck(finding, [tmp_path])[0] == answer
 
 
 def test_the_folder_of_a_partition_is_that_of_the_broker(tmp_path: Path) -> None:
@@ -918,8 +924,8 @@ def test_the_folder_of_a_partition_is_that_of_the_broker(tmp_path: Path) -> None
     files |= {f"{one}/{SIDE_FILES['high']}": checkpoint("t 0 2") for one in "ab"}
     Dumped(logs, files=files).write(tmp_path)
     finding = Shown("hw_beyond_log_end", Dumped(), Dumped(), ()).finding({}) | {"file": None}
-    told = [recheck.recheck(finding | {"broker": one}, [tmp_path])[0] for one in (0, 1, None)]
-    assert told == [recheck.CONFIRMED, recheck.REFUTED, recheck.HOLDS]
+    told = [recheck(finding | {"broker": one}, [tmp_path])[0] for one in (0, 1, None)]
+    assert told == [CONFIRMED, REFUTED, HOLDS]
 
 
 def test_results_are_counted_once_a_finding_and_refuted_ones_are_told(tmp_path: Path) -> None:
@@ -931,6 +937,6 @@ def test_results_are_counted_once_a_finding_and_refuted_ones_are_told(tmp_path: 
     results = Rechecked()
     results.take("here", with_recheck(rows, tmp_path, T0))
     counts = results.by_code["hanging_transaction"]
-    assert counts == {recheck.REFUTED: 1, recheck.CONFIRMED: 2}
+    assert counts == {REFUTED: 1, CONFIRMED: 2}
     assert [one.split(": ")[:2] for one in results.refuted] == [["refuted", "here"]]
     assert results.table().splitlines()[-1] == "| all | 2 | 0 | 1 | 0 |"
