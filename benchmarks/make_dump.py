@@ -170,9 +170,7 @@ class Partition:
         producers = self.shape.producers
         marker = T0 + rounds * self.shape.offsets - producers
         entries = [
-            ProducerSnapshotEntry(
-                self.first_id + number, rounds, -1, -1, 0, marker + number, 0, -1
-            )
+            ProducerSnapshotEntry(self.first_id + number, rounds, -1, -1, 0, marker + number, 0, -1)
             for number in range(producers)
         ]
         path = self.folder / f"{rounds * self.shape.offsets:020d}.snapshot"

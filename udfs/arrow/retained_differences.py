@@ -4,10 +4,13 @@ Each broker cleans at its own time, so a record or marker that one copy lacks pr
 itself. These rules hold all the same:
 - one offset, one record;
 - a marker stays as long as a record of its transaction does, so a copy with such a record has the
-  next marker of its producer that any other copy has (LogCleaner, CleanedTransactionMetadata);
+  next marker of its producer that any other copy has, and not emptied (LogCleaner,
+  CleanedTransactionMetadata);
 - the newest value of a key stays until a newer record of the key replaces it, and the other copy
   has that, or what replaced it. It may lie above the reach of both: a follower may have fetched
-  what the cleaner of a third broker had left.
+  what the cleaner of a third broker had left;
+- a tombstone goes after all older values of its key (`Cleaner.shouldRetainRecord`: its delete
+  horizon is set by the pass that takes them), so a copy with such a value has the tombstone.
 """
 
 from collections.abc import Iterator
@@ -22,9 +25,11 @@ from udfs.arrow.retained_records import (
     ABORTED,
     COMMITTED,
     DATA,
+    EMPTIED,
     KEY,
     OUTCOME,
     RECORD,
+    TOMBSTONE,
     VALUE,
     VIEWS,
     View,
@@ -171,6 +176,7 @@ def _outcomes(
     end = min(copy["stable_below"] for copy in pair.values())
     mine, theirs = _ranks(one.held, other.held)
     before = np.searchsorted(mine, theirs, side="right") - 1
+    before -= _is_emptied(one.held, other.held, before)
     at = np.maximum(before, 0)
     # What the first copy has last of the producer is data, although a marker came after it.
     open_here = (before >= 0) & (one.held["event"][at] == DATA)
@@ -194,6 +200,14 @@ def _outcomes(
     }
 
 
+def _is_emptied(one: View, other: View, before: Int64s) -> Bools:
+    """Whether the first copy has a marker of the other one without its record."""
+    at = np.maximum(before, 0)
+    same = (one["producer_id"][at] == other["producer_id"]) & (one["offset"][at] == other["offset"])
+    emptied: Bools = (before >= 0) & same & (one["event"][at] == EMPTIED)
+    return emptied
+
+
 def _end(held: View, i: int) -> str:
     """How the transaction that begins with event i ends in a copy."""
     later = held[i + 1 :]
@@ -209,6 +223,7 @@ def _end(held: View, i: int) -> str:
 def _keys(one: _Copy, other: _Copy, pair: dict[str, Any], reach: int) -> Iterator[dict[str, Any]]:
     """Values that are the newest of their key in the first copy, and newer than all in the other.
 
+    Of tombstones only those of keys of which the other copy has a value, at or above the log start.
     Only where the first copy holds all that the cleaner of the other may have known.
     """
     here, there = pair["one"], pair["other"]
@@ -223,12 +238,14 @@ def _keys(one: _Copy, other: _Copy, pair: dict[str, Any], reach: int) -> Iterato
     place = np.searchsorted(theirs["key_fingerprint"], mine["key_fingerprint"])
     at = np.minimum(place, max(theirs.size - 1, 0))
     last = np.full(mine.size, NEVER, dtype=np.int64)
+    first = max(here["log_start_offset"], there["log_start_offset"])
+    deleted = np.zeros(mine.size, dtype=np.bool_)
     if theirs.size:
         same = theirs["key_fingerprint"][at] == mine["key_fingerprint"]
         last[same] = theirs["offset"][at[same]]
-    first = max(here["log_start_offset"], there["log_start_offset"])
-    lost = (mine["state"] == VALUE) & (mine["offset"] > last)
-    lost &= (mine["offset"] >= first) & (mine["offset"] < reach)
+        deleted = same & (mine["state"] == TOMBSTONE) & (theirs["state"][at] == VALUE)
+    lost = (mine["state"] == VALUE) | (deleted & (last >= first))
+    lost &= (mine["offset"] > last) & (mine["offset"] >= first) & (mine["offset"] < reach)
     found = np.flatnonzero(lost)
     if found.size:
         offset = int(mine["offset"][found].min())

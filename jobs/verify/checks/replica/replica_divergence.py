@@ -8,7 +8,7 @@ identical bytes. If the cleaner has passed, it finds one of these:
 - a copy with data of a transaction, but without the marker that another copy has for it: the data
   are open there, or ended by a later marker;
 - the newest value of a key, while the other copy has neither that value nor a newer one, as after a
-  deletion that one copy never received.
+  deletion that one copy never received; or a tombstone, while the other copy has the deleted value.
 
 It is reported once for each partition and kind, at the first such offset.
 
