@@ -172,11 +172,17 @@ def first_since() -> Column:
 
 
 def marker_gone_with_the_head() -> Excuse:
-    """Of data below the log start the cleaner may take the marker (context `transaction`)."""
-    return explained(
-        MISSING_RANGE,
-        lambda: F.col("behind_data_gap") & _below_the_start(F.col("last_offset")),
-    )
+    """Of data before the log the cleaner may have taken the marker, too (context `transaction`).
+
+    And of data below the log start, if nothing is lost behind them that no cleaner takes.
+    """
+
+    def gone() -> Column:
+        data = F.col("last_offset")
+        taken = _below_the_start(data) & ~surely(lost_between(data + 1, F.lit(MAX_OFFSET)))
+        return F.col("behind_data_gap") & ((data < F.col("first_base")) | taken)
+
+    return explained(MISSING_RANGE, gone)
 
 
 def ended_before_snapshot() -> Excuse:
