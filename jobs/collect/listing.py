@@ -41,7 +41,7 @@ def _static_row(
         partition.topic in COORDINATOR_TOPICS,
         partition.compacted or partition.topic in CLEANED_TOPICS,
         bases[0] if bases else None,
-        bases[-1] if bases else None,
+        partition.newest_base,
         partition.replica_set,
         comparable_from(partition),
         partition.cleaner_reach,

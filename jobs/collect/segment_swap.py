@@ -8,20 +8,16 @@ that no offset is read twice and none is lost.
 """
 
 import re
-import struct
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from jobs.model.batch_heads import batch_heads
 from udfs.storage.dump_path import DumpPath, root_and_below
 from udfs.storage.open_file import open_file
-from udfs.wire.batches import batch_layout as layout
 
 PLAIN = r"(?P<plain>(?P<base>[0-9]{20})(\.log|\.index|\.timeindex|\.txnindex))"
 UNFINISHED = re.compile(PLAIN + r"(?P<suffix>\.swap|\.cleaned)")
 REPLACED_FILE = re.compile(PLAIN)
-OFFSET_AND_LENGTH = struct.Struct(">qi")
-READ_BYTES = 1 << 20
-LAST_OFFSET_DELTA = struct.Struct(">i")
 
 
 class Swap(NamedTuple):
@@ -58,23 +54,7 @@ def interrupted_swap(folder: DumpPath, names: Sequence[str]) -> Swap:
 
 def end_of_segment(path: DumpPath, base_offset: int) -> int:
     """The offset after the last whole batch, by the headers; its base for an empty segment."""
-    end, at, size = base_offset, 0, path.stat().st_size
-    start, data = 0, b""
+    size = path.stat().st_size
     with open_file(*root_and_below(path)) as file:
-        while at + layout.MAGIC < size:
-            if at + layout.HEADER_SIZE > start + len(data):
-                file.seek(at)
-                start, data = at, file.read(READ_BYTES)
-            # An old message may be shorter than a header, at the end of the file.
-            header = data[at - start : at - start + layout.HEADER_SIZE].ljust(
-                layout.HEADER_SIZE, b"\0"
-            )
-            offset, length = OFFSET_AND_LENGTH.unpack_from(header)
-            following = at + layout.LOG_OVERHEAD + length
-            if length < layout.MIN_LENGTH_V0 or following > size:
-                return end
-            if header[layout.MAGIC] >= 2:
-                offset += LAST_OFFSET_DELTA.unpack_from(header, layout.LAST_OFFSET_DELTA)[0]
-            end = max(end, offset + 1)
-            at = following
-    return end
+        ends = (one.last_offset + 1 for one in batch_heads(file, size))
+        return max(base_offset, max(ends, default=base_offset))

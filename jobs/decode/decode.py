@@ -85,7 +85,8 @@ def decode(spark: SparkSession, dump: Dump, settings: Settings, depth: str) -> D
     gone.append(leave_out_unread(dump, found.unread))
     # A split that began in the wrong place does not tell what its segment holds.
     told = {one: reach for one, reach in seams.reaching.items() if one not in broken}
-    touched = leave_out(dump, superseded(dump, told | found.reaching, clusters))
+    told |= found.reaching
+    touched = leave_out(dump, superseded(dump, told, clusters), told)
     anew = _splits_of(touched & broken, dump, WHOLE)
     anew += _splits_of(touched - broken, dump, settings.split_bytes)
     gone.append(leave_out_unread(dump, reading.again(touched, anew).unread))

@@ -51,7 +51,9 @@ class DumpPartition:
     of the copies came, 0 without a replica_set. `fetched_end`: the offset behind a copy that was
     fetched over the protocol: its segments are not the broker's; `fetched_from`: the first offset
     that its newest run fetched, None where nobody says so. `compacted`: a broker said that
-    the topic is. `told`: what its leader said of a fetched copy, None for nothing.
+    the topic is. `told`: what its leader said of a fetched copy, None for nothing. `rolled_at`: all
+    that the copy has was closed, and the newest segment begins at this offset or later; None where
+    the last one of the copy is the newest (jobs/model/superseded.py).
     """
 
     partition_index: int
@@ -75,7 +77,14 @@ class DumpPartition:
     fetched_from: int | None = None
     compacted: bool = False
     told: PartitionTold | None = None
+    rolled_at: int | None = None
     segments: list[DumpFile] = field(default_factory=list)
+
+    @property
+    def newest_base(self) -> int | None:
+        """Base offset of the newest (active) segment, None without any."""
+        last = self.segments[-1].base_offset if self.segments else None
+        return last if self.rolled_at is None else self.rolled_at
 
     def chain(self, files: Iterable[DumpFile]) -> None:
         """Orders the segments, and tells them and their indexes where the next segment begins.
@@ -84,6 +93,8 @@ class DumpPartition:
         """
         self.segments.sort(key=lambda segment: segment.base_offset or 0)
         behind = {one.base_offset: later.base_offset for one, later in pairwise(self.segments)}
+        if self.segments and self.rolled_at is not None:
+            behind[self.segments[-1].base_offset] = self.rolled_at
         for file in files:
             if file.kind in CHAINED_KINDS:
                 file.next_base_offset = behind.get(file.base_offset)
@@ -149,9 +160,8 @@ def cleaned_below(partition: DumpPartition) -> int:
     if partition.fetched_end is not None:
         compacted = partition.compacted or partition.topic in CLEANED_TOPICS
         return partition.fetched_end if compacted else 0
-    newest = partition.segments[-1].base_offset if partition.segments else None
     if partition.topic in CLEANED_TOPICS and partition.cleaner_checkpoint is None:
-        return newest or 0
+        return partition.newest_base or 0
     return _rewritten_below(partition, partition.cleaner_checkpoint or 0)
 
 

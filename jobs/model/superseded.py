@@ -3,14 +3,16 @@
 The cleaner merges a group of segments into one of the base offset of the first: it renames the new
 one to its place and deletes the old ones (`Cleaner.cleanSegments`, `LogSegments`, `LocalLog.
 replaceSegments`, 0.8 to 4.3). Who copies the folder of a running broker file by file, in the order
-in which the folder lists them, may have read an old one before and the merged one after it. The
-log holds what the merged one says; the old one would repeat the same offsets.
+in which the folder lists them, may have read old ones before and the merged one after them: any of
+the group, as those that were not read yet are gone then. The log holds what the merged one says;
+the old ones would repeat the same offsets.
 """
 
 from collections.abc import Iterator, Mapping
 from itertools import takewhile
 from typing import BinaryIO, NamedTuple
 
+from jobs.model.batch_heads import BatchHead, batch_heads, exactly
 from jobs.model.cluster import Cluster, Clusters
 from jobs.model.dump import Dump, DumpFile, DumpPartition
 from schemas.topics import CLEANED_TOPICS
@@ -31,13 +33,24 @@ class Reach(NamedTuple):
     cleaned: bool
 
 
+class _Shared(NamedTuple):
+    """A run of batches that two segments may have in common: where it lies in each, and bytes."""
+
+    in_merged: int
+    in_old: int
+    size: int
+
+
 def superseded(dump: Dump, reaching: Mapping[int, Reach], clusters: Clusters) -> list[DumpFile]:
     """The segments that a swap of the cleaner explains. `reaching`: file_index -> how far.
 
     A broker that had stopped left no swap half done. The cleaner's checkpoint is written when a
     pass ends, so a partition that it lists may have merged segments above it. A first pass, which
-    it does not show, leaves its traces, unless it took nothing: then the merged segment ends with
-    all bytes of the old ones. The newest segment is never cleaned.
+    it does not show, leaves its traces, or what it left is what the old ones say (`_repeats`).
+
+    The newest segment is never cleaned. But the newest of a copy need not be that of the log: the
+    broker may have rolled it after the folder was listed, and cleaned it then (`LogCleanerManager.
+    cleanableOffsets` ends at the active segment). A batch that both have shows so.
     """
     return [
         old
@@ -49,67 +62,91 @@ def superseded(dump: Dump, reaching: Mapping[int, Reach], clusters: Clusters) ->
 
 def _of_partition(
     one: DumpPartition, reaching: Mapping[int, Reach], cluster: Cluster
-) -> Iterator[DumpFile]:
+) -> list[DumpFile]:
     compacted = one.compacted or one.topic in cluster.compacted or one.topic in CLEANED_TOPICS
     cleaned = compacted or one.cleaner_checkpoint is not None
     unknown = one.topic not in cluster.never_compacted
-    *closed, newest = one.segments
-    for number, merged in enumerate(closed):
+    gone: dict[int, DumpFile] = {}
+    for number, merged in enumerate(one.segments):
         reach = reaching.get(merged.file_index)
         # Positions of a text are not those of the merged segment: its bytes cannot be compared.
-        if reach is None or merged.text or reach.last_offset >= _base(newest):
+        if reach is None or merged.text:
             continue
-        last = reach.last_offset
-        old = list(takewhile(lambda file: _base(file) <= last, closed[number + 1 :]))  # noqa: B023
-        if any(file.file_index in reaching for file in old):
+        shown = cleaned or reach.cleaned
+        last, newest = reach.last_offset, one.segments[-1]
+        # One that was merged itself may be old, too: passes follow each other while a copy is made.
+        old = list(takewhile(lambda file: _base(file) <= last, one.segments[number + 1 :]))  # noqa: B023
+        if not (shown or unknown) or (newest in old and not _repeats(merged, newest)):
             continue
-        if cleaned or reach.cleaned or (unknown and _ends_with(merged, old)):
-            yield from old
+        gone |= {file.file_index: file for file in old if shown or _repeats(merged, file)}
+    return list(gone.values())
 
 
-def _ends_with(merged: DumpFile, old: list[DumpFile]) -> bool:
-    """Whether the last bytes of a segment are those of others, one after another."""
-    sizes = [file.size for file in old]
-    at = merged.size - sum(sizes)
-    if at <= 0:
+def _repeats(merged: DumpFile, old: DumpFile) -> bool:
+    """Whether all that a segment holds of the offsets of another one are batches of that one.
+
+    There is at least one. The cleaner copies a batch of which it takes no record as it is
+    (`MemoryRecords.filterTo`). What it took, whole batches, only the old one has.
+    """
+    if old.text:
         return False
     try:
-        with open_file(merged.root, merged.below_root) as whole:
-            whole.seek(at)
-            return all(_goes_on_with(whole, file) for file in old)
+        with (
+            open_file(merged.root, merged.below_root) as whole,
+            open_file(old.root, old.below_root) as part,
+        ):
+            heads = batch_heads(whole, merged.size), batch_heads(part, old.size)
+            shared = _shared(*heads, _base(old))
+            return bool(shared) and all(_same(whole, part, run) for run in shared)
     except OSError:
         # What cannot be read is reported where it is decoded.
         return False
 
 
-def _goes_on_with(whole: BinaryIO, file: DumpFile) -> bool:
-    """Whether the next bytes of an open file are all those of another one."""
-    with open_file(file.root, file.below_root) as part:
-        left = file.size
-        while left:
-            wanted = _exactly(part, min(left, CHUNK_BYTES))
-            if not wanted or _exactly(whole, len(wanted)) != wanted:
-                return False
-            left -= len(wanted)
+def _shared(
+    merged: Iterator[BatchHead], old: Iterator[BatchHead], base_offset: int
+) -> list[_Shared]:
+    """The batches of the merged segment from the base of the old one up to where that one ends.
+
+    None of them where the old one lacks one.
+    """
+    runs: list[_Shared] = []
+    behind, held = base_offset, next(old, None)
+    for one in merged:
+        if one.last_offset < base_offset:
+            continue
+        while held is not None and held.offset < one.offset:
+            behind, held = held.last_offset + 1, next(old, None)
+        if held is None and one.offset >= behind:
+            break
+        if held is None or (held.offset, held.size) != (one.offset, one.size):
+            return []
+        run = runs[-1] if runs else _Shared(0, 0, 0)
+        if (run.in_merged + run.size, run.in_old + run.size) == (one.position, held.position):
+            runs[-1:] = [run._replace(size=run.size + one.size)]
+        else:
+            runs.append(_Shared(one.position, held.position, one.size))
+    return runs
+
+
+def _same(whole: BinaryIO, part: BinaryIO, run: _Shared) -> bool:
+    """Whether the bytes of a run are the same in both files."""
+    whole.seek(run.in_merged)
+    part.seek(run.in_old)
+    left = run.size
+    while left:
+        wanted = exactly(part, min(left, CHUNK_BYTES))
+        if not wanted or exactly(whole, len(wanted)) != wanted:
+            return False
+        left -= len(wanted)
     return True
 
 
-def _exactly(file: BinaryIO, size: int) -> bytes:
-    """The next bytes of a file, fewer only at its end: one read may give less."""
-    parts = []
-    while size:
-        part = file.read(size)
-        if not part:
-            break
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)
-
-
-def leave_out(dump: Dump, old: list[DumpFile]) -> set[int]:
+def leave_out(dump: Dump, old: list[DumpFile], reaching: Mapping[int, Reach]) -> set[int]:
     """Takes the segments, and what lies beside them, out of the partitions of the dump.
 
-    Returns the file_index of every file of those partitions: they are to be read again.
+    Returns the file_index of every file of those partitions: they are to be read again. `reaching`:
+    as for `superseded`, which found them.
     """
     gone = {(file.partition_index, file.base_offset) for file in old}
     touched = {file.partition_index for file in old}
@@ -119,7 +156,10 @@ def leave_out(dump: Dump, old: list[DumpFile]) -> set[int]:
             file.partition_index, file.status, file.note = None, "skipped", SUPERSEDED
     for one in dump.partitions:
         if one.partition_index in touched:
+            newest = one.segments[-1]
             one.segments = [file for file in one.segments if file.partition_index is not None]
+            if one.segments[-1] is not newest:
+                one.rolled_at = reaching[one.segments[-1].file_index].last_offset + 1
             one.chain(file for file in files if file.partition_index == one.partition_index)
     return {file.file_index for file in files}
 

@@ -68,6 +68,8 @@ RUN_COLUMNS = (
     "marker_length",
     "has_data",
     "transactional",
+    "first_timestamp",
+    "log_append_time",
 )
 
 
@@ -92,13 +94,15 @@ def all_runs(states: DataFrame, folded: DataFrame) -> DataFrame:
     """RUN_COLUMNS of runs of data, with the markers that end them, and of markers alone.
 
     `states`: rows of `jobs.replay.producers`, or some of them; `folded`: as above, each one run,
-    without its sequence: the first one of an epoch begins with 0 (point 4 of the folding contract).
+    without its sequence: the first one of an epoch begins with 0 (point 4 of the folding contract),
+    and without whose clock its data have.
     """
     whole = folded.withColumns(
         {
             "has_data": F.lit(True),
             "transactional": F.lit(True),
             "first_sequence": F.lit(None).cast("int"),
+            "log_append_time": F.lit(None).cast("boolean"),
         }
     )
     return states.select(*RUN_COLUMNS).unionByName(whole.select(*RUN_COLUMNS))

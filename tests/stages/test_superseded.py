@@ -9,6 +9,7 @@ from jobs.decode.splits import plan_splits
 from jobs.model.cluster import Cluster, Clusters
 from jobs.model.dump import Dump
 from jobs.model.superseded import SUPERSEDED, Reach, leave_out, superseded
+from tests.wire_writer import batches as writer
 
 BASES = (0, 2, 4, 6)
 
@@ -46,8 +47,8 @@ def reaching(of: Dump, **last: int) -> dict[int, Reach]:
         ({"b0": 6}, []),
         ({"b4": 6}, []),
         ({"b0": 1 << 62}, []),
-        # An old segment that reaches on itself is more than one swap.
-        ({"b0": 3, "b2": 5}, [4]),
+        # Two passes while the folder was copied.
+        ({"b0": 3, "b2": 5}, [2, 4]),
     ],
 )
 def test_which_segments_give_way(tmp_path: Path, last: dict[str, int], gone: list[int]) -> None:
@@ -86,7 +87,8 @@ def test_traces_in_the_merged_segment_tell_of_a_first_pass(tmp_path: Path) -> No
 
 def test_what_is_left(tmp_path: Path) -> None:
     of = dump(tmp_path)
-    touched = leave_out(of, superseded(of, reaching(of, b0=3), Clusters()))
+    told = reaching(of, b0=3)
+    touched = leave_out(of, superseded(of, told, Clusters()), told)
     (partition,) = of.partitions
     assert [(one.base_offset, one.next_base_offset) for one in partition.segments] == [
         (0, 4), (4, 6), (6, None),
@@ -100,28 +102,98 @@ def test_what_is_left(tmp_path: Path) -> None:
     assert not {one.file_index for one in skipped} & {
         split["file_index"] for split in plan_splits(of, 1 << 20)
     }
-    assert leave_out(of, []) == set()
+    assert leave_out(of, [], told) == set()
+
+
+def batch(offset: int, key: bytes = b"a", last: int | None = None) -> bytes:
+    last = offset if last is None else last
+    records = [writer.record(0, key=key), writer.record(last - offset)][: 1 + (last > offset)]
+    return writer.batch(offset, records, base_timestamp=0)
+
+
+def first_pass(folder: Path, segments: dict[int, bytes]) -> Dump:
+    dump(folder, cleaner=None)
+    (folder / "meta.properties").write_text("node.id=1\ncluster.id=c\n")
+    for base, content in segments.items():
+        (folder / "t-0" / f"{base:020}.log").write_bytes(content)
+    return collect([folder])
+
+
+def explained(folder: Path, segments: dict[int, bytes], last: int, known: Cluster) -> list[int]:
+    of = first_pass(folder, segments)
+    found = superseded(of, reaching(of, b0=last), Clusters({"c": known}))
+    return [one.base_offset or 0 for one in found]
+
+
+HEAD, OLD = batch(0) + batch(1), batch(2) + batch(3)
 
 
 @pytest.mark.parametrize(
-    ("merged", "known", "explained"),
+    ("merged", "old", "gone"),
     [
-        (b"first" + b"old", Cluster(), True),
-        (b"first" + b"other", Cluster(), False),
-        (b"first" + b"ol", Cluster(), False),
-        # With no byte of its own it is not the segment before the old one.
-        (b"old", Cluster(), False),
-        (b"first" + b"old", Cluster(never_compacted=frozenset("t")), False),
-        (b"first" + b"other", Cluster(compacted=frozenset("t")), True),
+        (HEAD + OLD, OLD, True),
+        # What the pass took at the end, or all that was in front.
+        (HEAD + batch(2), OLD, True),
+        (batch(3), OLD, True),
+        # A copy that was made while the batch was written.
+        (HEAD + OLD, OLD[:-5], True),
+        (HEAD + OLD, batch(2, b"x") + batch(3), False),
+        (HEAD + OLD, batch(2) + batch(3, b"x"), False),
+        # The old one lacks a batch, or has it in another size, or the merged one joined two.
+        (HEAD + OLD, batch(3), False),
+        (HEAD + OLD, batch(2), True),
+        (HEAD + OLD, batch(2, b"long"), False),
+        (HEAD + batch(2, last=3), OLD, False),
+        (batch(0) + batch(1, last=3), OLD, False),
+        (HEAD + OLD, b"\x01" * 100, False),
     ],
 )
-def test_a_first_pass_that_took_nothing_left_all_bytes(
-    tmp_path: Path, merged: bytes, known: Cluster, explained: bool
+def test_what_a_first_pass_left_is_what_the_old_one_says(
+    tmp_path: Path, merged: bytes, old: bytes, gone: bool
 ) -> None:
-    dump(tmp_path, cleaner=None)
-    (tmp_path / "meta.properties").write_text("node.id=1\ncluster.id=c\n")
-    for base, content in ((0, merged), (2, b"old")):
-        (tmp_path / "t-0" / f"{base:020}.log").write_bytes(content)
-    of = collect([tmp_path])
-    found = superseded(of, reaching(of, b0=3), Clusters({"c": known}))
-    assert [one.base_offset for one in found] == ([2] if explained else [])
+    found = explained(tmp_path, {0: merged, 2: old}, 3, Cluster())
+    assert found == ([2] if gone else [])
+
+
+@pytest.mark.parametrize(
+    ("known", "gone"),
+    [
+        (Cluster(), True),
+        (Cluster(never_compacted=frozenset("t")), False),
+        (Cluster(compacted=frozenset("t")), True),
+    ],
+)
+def test_what_was_never_compacted_was_not_merged(
+    tmp_path: Path, known: Cluster, gone: bool
+) -> None:
+    assert bool(explained(tmp_path, {0: HEAD + OLD, 2: OLD}, 3, known)) == gone
+
+
+def test_any_segment_of_a_group_may_have_been_copied_before(tmp_path: Path) -> None:
+    whole = {0: HEAD + OLD + batch(4) + batch(5), 2: OLD, 4: batch(4) + batch(5, b"x")}
+    assert explained(tmp_path, whole, 5, Cluster()) == [2]
+
+
+@pytest.mark.parametrize(
+    ("newest", "gone"),
+    [
+        (batch(6), [2, 4, 6]),
+        (batch(6) + batch(7), [2, 4, 6]),
+        # Nothing of it, or other bytes: what holds offsets behind all is no merged segment.
+        (b"", []),
+        (batch(6, b"x"), []),
+    ],
+)
+def test_the_newest_segment_of_a_copy_may_have_been_rolled_since(
+    tmp_path: Path, newest: bytes, gone: list[int]
+) -> None:
+    merged = HEAD + OLD + batch(4) + batch(6)
+    known = Cluster(compacted=frozenset("t"))
+    of = first_pass(tmp_path, {0: merged, 2: OLD, 4: b"", 6: newest})
+    told = reaching(of, b0=6)
+    found = superseded(of, told, Clusters({"c": known}))
+    assert [one.base_offset for one in found] == gone
+    leave_out(of, found, told)
+    (partition,) = of.partitions
+    assert partition.newest_base == (7 if gone else 6)
+    assert partition.segments[0].next_base_offset == (7 if gone else 2)

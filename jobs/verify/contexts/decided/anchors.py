@@ -171,15 +171,21 @@ def _ended_early(running: Column, tolerance: Column) -> Column:
 def _begun_late(tolerance: Column) -> Column:
     """Whether data of the epoch may first have come to a log that is younger than the decision.
 
-    Its first moment, in front of them, is later than the Prepare record; or the marker that ended
-    the first of them is, for sure: an operator may have ended what came late. A topic that was
-    created again takes them, too.
+    Its first moment, in front of them, is later than the Prepare record; or their own is, where the
+    broker stamps them, as a client asks for the end of a transaction when its data are in the log
+    (`Sender.maybeSendAndPollTransactionalRequest`). Or the marker that ended the first of them is,
+    for sure: an operator may have ended what came late. A topic that was created again takes them,
+    too.
     """
     first = F.col("data_run.first_offset")
     in_front = F.when(F.col("first_read_offset") < first, F.col("first_read_ms"))
-    prepared, ended = F.col("completed_prepare"), F.col("first_ended_ms")
-    later = surely(in_front > prepared) | surely(ended > prepared + F.col("apart_ms"))
-    return later | came_twice(in_front, tolerance) | came_twice(ended, tolerance)
+    own, ended = F.col("data_begun_ms"), F.col("first_ended_ms")
+    prepared = F.col("completed_prepare")
+    later = surely(F.greatest(in_front, own) > prepared) | surely(
+        ended > prepared + F.col("apart_ms")
+    )
+    twice = came_twice(in_front, tolerance) | came_twice(own, tolerance)
+    return later | twice | came_twice(ended, tolerance)
 
 
 def _held(tolerance: Column) -> list[Column]:

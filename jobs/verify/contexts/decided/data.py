@@ -61,10 +61,11 @@ def with_data(selected: DataFrame, states: DataFrame, markers: DataFrame) -> Dat
     """Adds the data of the transaction in the partition.
 
     data_run: first batch of its epoch there; data_first_sequence: its sequence (a run that was
-    folded away begins its epoch with 0); data_run_last: the last offset of that epoch;
-    ended_run_last: the last of that epoch that a marker of the same epoch ended, null for none;
-    open_run: first batch of that epoch behind all that such markers ended;
-    first_ended_last, first_ended_ms: the last of what the first such marker ended, and its moment.
+    folded away begins its epoch with 0); data_begun_ms: its moment by the broker's clock, null
+    where it has the client's; data_run_last: the last offset of that epoch; ended_run_last: the
+    last of that epoch that a marker of the same epoch ended, null for none; open_run: first batch
+    of that epoch behind all that such markers ended; first_ended_last, first_ended_ms: the last of
+    what the first such marker ended, and its moment.
     """
     ended = _ended(markers)
     data = (
@@ -78,6 +79,9 @@ def with_data(selected: DataFrame, states: DataFrame, markers: DataFrame) -> Dat
         F.min(batch).alias("data_run"),
         F.coalesce(F.min_by("first_sequence", "first_offset"), F.lit(0)).alias(
             "data_first_sequence"
+        ),
+        F.min_by(F.when(F.col("log_append_time"), F.col("first_timestamp")), "first_offset").alias(
+            "data_begun_ms"
         ),
         F.max("last_offset").alias("data_run_last"),
         F.min(F.when(unended, batch)).alias("open_run"),
