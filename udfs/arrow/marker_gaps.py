@@ -8,6 +8,7 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
+from udfs.rules.attribution import ANY_LEADER_EPOCH
 from udfs.rules.marker_order import NO_MOMENT, Decisions, MarkersThere, marker_gap
 
 # What a row of an epoch is: a decision, a decision of an earlier or later epoch about data of this
@@ -21,7 +22,8 @@ def gaps_of_epoch(keys: list[str], told: StructType) -> Callable[[pa.Table], pa.
 
     Rows: `keys`, sort, commit, at (offset of the decision or marker), moment, completed, start (ms
     of a decision; completed is null for no Complete record), ended, began (of a marker: whether it
-    ended data, and their first timestamp, ms), first_at, before (see `marker_gap`), is_open,
+    ended data, and their first timestamp, ms), coordinator (epoch, of a marker), from_leader,
+    to_leader (leader epochs of a decision), first_at, before, apart_ms (see `marker_gap`), is_open,
     marker, decision (structs). `told`: keys, commit, next (the marker behind the gap), behind
     (offset of the one in front), decision. An outcome without a question and without a marker has
     none of its last completed decision.
@@ -52,17 +54,21 @@ class _Epoch:
         prepared = _numbers(self.decided, "moment", 0)
         completed = self.decided.column("completed")
         self.is_complete = completed.is_valid().to_numpy()
+        self.apart_ms = int(_numbers(self.decided, "apart_ms", 0).max(initial=0))
         self.decisions = Decisions(
             _flags(self.decided, "commit"),
             prepared,
             np.where(self.is_complete, _numbers(self.decided, "completed", 0), prepared),
             _numbers(self.decided, "start", 0),
+            _numbers(self.decided, "from_leader", 0),
+            _numbers(self.decided, "to_leader", ANY_LEADER_EPOCH),
         )
         self.markers = MarkersThere(
             _flags(self.marked, "commit"),
             _numbers(self.marked, "moment", 0),
             _flags(self.marked, "ended"),
             _numbers(self.marked, "began", NO_MOMENT),
+            _numbers(self.marked, "coordinator", 0),
         )
 
 
@@ -90,7 +96,9 @@ def _questions(epoch: _Epoch) -> Iterator[tuple[bool, int, int, int]]:
 def _gaps(epoch: _Epoch) -> Iterator[Row]:
     marker, decision = epoch.marked.column("marker"), epoch.decided.column("decision")
     for commit, first, last, before in _questions(epoch):
-        gap = marker_gap(epoch.decisions, epoch.markers, first, last, before, epoch.is_open)
+        gap = marker_gap(
+            epoch.decisions, epoch.markers, first, last, before, epoch.is_open, epoch.apart_ms
+        )
         behind = epoch.marked.column("at")[gap.markers - 1].as_py() if gap.markers else None
         is_last = gap.markers == len(marker)
         yield {

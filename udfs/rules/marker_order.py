@@ -3,9 +3,9 @@
 Markers of one id in one partition stand in the order of its decisions: the Complete record of a
 decision waits for its markers, and the next decision follows it
 (`TransactionMarkerChannelManager.maybeWriteTxnCompletion`). So the decisions in front of the one
-without a marker have the markers in front of its place, and those behind it have the others.
-Offsets tell this order. Moments do not: the clocks of the coordinator and of the partition's leader
-differ, and a clock may be set back.
+without a marker have the markers in front of its place, and those behind it have the others: two
+rows side by side, with one gap. Each gap is tried, and what speaks against its pairs is compared,
+proofs first.
 
 That a marker is missing is proven elsewhere (`udfs.rules.attribution`), for one of several
 decisions in a row. Here the most probable one of them is chosen; no verdict rests on it.
@@ -18,34 +18,38 @@ from numpy.typing import NDArray
 
 Int64s = NDArray[np.int64]
 Bools = NDArray[np.bool_]
-# Of data that have no timestamp.
-NO_MOMENT = np.iinfo(np.int64).min
+# Of data that have no timestamp; the earliest and the latest moment.
+NO_MOMENT, LATEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
 
 class Decisions(NamedTuple):
     """The decisions of an epoch that list the partition, in the order of their offsets.
 
     `prepared`, `completed`: ms, the coordinator's clock; completed is prepared where no Complete
-    record is there. `start`: of the transaction, ms.
+    record is there. `start`: of the transaction, ms. `from_leader`, `to_leader`: leader epochs of
+    the Prepare and the Complete record.
     """
 
     commit: Bools
     prepared: Int64s
     completed: Int64s
     start: Int64s
+    from_leader: Int64s
+    to_leader: Int64s
 
 
 class MarkersThere(NamedTuple):
     """The markers of the epoch in the partition, in the order of their offsets.
 
     `moment`: ms, the clock of the partition's leader; `ended`: it ended data; `began`: timestamp of
-    the first batch of these, ms, the client's clock; NO_MOMENT for none.
+    the first batch of these, ms, the client's clock; NO_MOMENT for none. `coordinator`: epoch.
     """
 
     commit: Bools
     moment: Int64s
     ended: Bools
     began: Int64s
+    coordinator: Int64s
 
 
 class Gap(NamedTuple):
@@ -56,70 +60,105 @@ class Gap(NamedTuple):
 
 
 def marker_gap(
-    decisions: Decisions, markers: MarkersThere, first: int, last: int, before: int, is_open: bool
+    decisions: Decisions,
+    markers: MarkersThere,
+    first: int,
+    last: int,
+    before: int,
+    is_open: bool,
+    apart_ms: int,
 ) -> Gap:
     """Where a marker is missing of one of the decisions with the outcome of `last`.
 
     `first`, `last`: numbers of decisions, from 0; one of those from first to last has none.
     `before`: markers of the outcome in front of all that these have. `is_open`: data lie behind the
-    markers of the epoch, and no transaction that runs, or was fenced, explains them.
+    markers of the epoch, and no transaction that runs, or was fenced, explains them. `apart_ms`:
+    by how much the clocks of coordinator and partition may differ; 0 for one clock.
     """
     alike = _Alike.of(decisions, markers, first, last, before)
-    places = _places(decisions, markers, alike)
+    decision, places = alike.same[alike.asked], _places(decisions, markers, alike)
     best = 0
-    if alike.asked.size > 1 and alike.there.size:
-        begin, end = max(alike.asked[0] - 1, 0), min(alike.asked[-1] + 2, alike.same.size)
-        ranks = np.arange(begin, end)
-        straight = _pairs(decisions, markers, alike, ranks, alike.number(ranks))
-        shifted = _pairs(decisions, markers, alike, ranks, alike.number(ranks) - 1)
-        at = alike.asked - begin
-        merged = _early_behind(decisions, markers, alike, places)
-        # From what tells least on. Of equal ones the last: the others may have the markers.
+    if decision.size > 1 and alike.there.size:
+        straight, shifted = (_pairs(decisions, markers, alike, by) for by in (0, 1))
+        at = np.searchsorted(alike.compared, decision)
+        at_end = places == markers.commit.size
+        ended = np.append(markers.ended, False)[places]
+        merged = _merged(decisions, markers, decision, places)
+        # From what proves most on. Of equal ones the last: the others may have the markers.
         against = (
+            _sum(straight.absent, shifted.absent, at),
+            _changes(straight.epochs, shifted.epochs, at),
+            _changes(alike.others(0), alike.others(1), alike.asked),
+            _sum(straight.late > apart_ms, shifted.late > apart_ms, at),
+            _changes(straight.apart, shifted.apart, at),
+            # Where its data are: open behind all markers, or ended by the next marker.
+            ~np.where(is_open, at_end, merged) * 1,
+            _sum(straight.late > 0, shifted.late > 0, at),
+            ~np.where(is_open, at_end, ended) * 1,
+            _sum(straight.late, shifted.late, at),
             -at,
-            _both(np.abs(straight.late), np.abs(shifted.late), at),
-            _followed(markers, places, is_open, merged),
-            _both((straight.late != 0) * 1, (shifted.late != 0) * 1, at),
-            _unsteady(straight.late, shifted.late, at),
-            _both(straight.early_data, shifted.early_data, at) - merged,
-            _out_of_order(alike, begin, at),
-            _both(straight.absent, shifted.absent, at),
         )
-        best = int(np.lexsort(against)[0])
-    return Gap(int(alike.same[alike.asked[best]]), int(places[best]))
+        best = int(np.lexsort(against[::-1])[0])
+    return Gap(int(decision[best]), int(places[best]))
+
+
+class _Span(NamedTuple):
+    """From `low` to `high`, of each pair and both ends. One `of` another is not compared."""
+
+    low: Int64s
+    high: Int64s
+    of: Int64s
 
 
 class _Alike(NamedTuple):
-    """Decisions and markers of one outcome, and those of the other one between them.
+    """Decisions and markers of one outcome.
 
-    `same`, `there`: numbers of the decisions and the markers of the outcome; `asked`: elements of
-    `same`, one of which has no marker; `begin`: elements of `there` in front of all that these
-    have. `decided`, `marked`: how many of the other outcome lie in front of each and behind the one
-    before it, and at the end behind all.
+    `same`, `there`: their numbers; `decided`, `marked`: these with both ends, in front of all and
+    behind all. `asked`: elements of `same`, one of which has no marker; `begin`: elements of
+    `there` in front of all that these have. `owned`: of each decision with the other outcome its
+    marker; `compared`: decisions: all, if those of the other outcome have as many markers.
     """
 
     same: Int64s
     there: Int64s
-    asked: Int64s
-    begin: int
     decided: Int64s
     marked: Int64s
+    asked: Int64s
+    begin: int
+    owned: Int64s
+    compared: Int64s
 
     @classmethod
     def of(
         cls, decisions: Decisions, markers: MarkersThere, first: int, last: int, before: int
     ) -> "_Alike":
-        commit = decisions.commit[last]
-        same = np.flatnonzero(decisions.commit == commit)
-        there = np.flatnonzero(markers.commit == commit)
+        alike = decisions.commit == decisions.commit[last]
+        of_outcome = markers.commit == decisions.commit[last]
+        same, there, others = (np.flatnonzero(one) for one in (alike, of_outcome, ~of_outcome))
+        decided, marked = (np.r_[-1, np.flatnonzero(one), one.size] for one in (alike, of_outcome))
         asked = np.flatnonzero((same >= first) & (same <= last))
-        decided = np.diff(np.concatenate([[-1], same, [decisions.commit.size]])) - 1
-        marked = np.diff(np.concatenate([[-1], there, [markers.commit.size]])) - 1
-        return cls(same, there, asked, min(before, there.size), decided, marked)
+        owned, compared = np.full(alike.size, -1), same
+        if others.size == alike.size - same.size:
+            owned[~alike], compared = others, np.arange(alike.size)
+        begin = min(before, there.size)
+        return cls(same, there, decided, marked, asked, begin, owned, compared)
 
-    def number(self, ranks: Int64s) -> Int64s:
-        """Which element of `there` a decision has, if no marker in front of it is missing."""
-        return self.begin + ranks - int(self.asked[0])
+    def numbers(self, ranks: Int64s, by: int) -> Int64s:
+        """Which element of `there` a decision has; `by`: 1 behind the gap."""
+        return self.begin + ranks - int(self.asked[0]) - by
+
+    def others(self, by: int) -> _Span:
+        """How many markers of the other outcome are in front of a marker, less such decisions."""
+        ranks = np.arange(-1, self.same.size + 1)
+        number = self.numbers(ranks, by)
+        inside = np.clip(number, -1, self.there.size)
+        more = self.marked[inside + 1] - inside - (self.decided - ranks)
+        return _span(more, more, inside == number, np.zeros_like(more))
+
+
+def _span(low: Int64s, high: Int64s, known: Bools, of: Int64s) -> _Span:
+    """What is not known may be anything."""
+    return _Span(np.where(known, low, NO_MOMENT), np.where(known, high, LATEST), of)
 
 
 def _places(decisions: Decisions, markers: MarkersThere, alike: _Alike) -> Int64s:
@@ -130,105 +169,58 @@ def _places(decisions: Decisions, markers: MarkersThere, alike: _Alike) -> Int64
     decisions do not have. Where these numbers differ, some markers are gone with the head of the
     log, or an operator wrote further ones: there, between the two, moments tell.
     """
-    number = np.clip(alike.number(alike.asked), 0, alike.there.size)
-    begin = np.append(-1, alike.there)[number] + 1
-    there = alike.marked[number]
-    in_front, behind = alike.decided[alike.asked], alike.decided[alike.asked + 1]
-    one, other = (np.clip(count, 0, there) for count in (in_front, there - behind))
+    number = np.minimum(alike.numbers(alike.asked, 0), alike.there.size)
+    begin, between = alike.marked[number] + 1, np.diff(alike.marked)[number] - 1
+    decided = np.diff(alike.decided) - 1
+    in_front, behind = decided[alike.asked], decided[alike.asked + 1]
+    ends = np.sort(np.clip([in_front, between - behind], 0, between), axis=0)
     decision = alike.same[alike.asked]
     reached = np.maximum.accumulate(np.append(NO_MOMENT, decisions.completed))[decision]
     moment = np.maximum(decisions.prepared[decision], reached)
     # Markers up to each place, the highest moment of all in front of it.
     newest = np.maximum.accumulate(np.append(NO_MOMENT, markers.moment))
     earlier = np.searchsorted(newest, moment, side="left") - 1
-    lowest, highest = begin + np.minimum(one, other), begin + np.maximum(one, other)
-    places: Int64s = np.clip(earlier, lowest, highest)
+    places: Int64s = np.clip(earlier, begin + ends[0], begin + ends[1])
     return places
 
 
 class _Pairs(NamedTuple):
-    """Each decision with the marker that would be its own.
+    """Each decision that is compared, with the marker that would be its own.
 
-    `absent`: there is none; `late`: by how much it is later than the Complete record, ms, negative
-    where it is earlier than the Prepare record; `early_data`: what it ended began rather when the
-    transaction before began.
+    `absent`: there is none; `epochs`: what that of the marker's coordinator is above those of the
+    decision, at the ends nothing; `apart`: what the clocks differ by, ms, of one coordinator;
+    `late`: how much of it is necessary.
     """
 
-    absent: Int64s
+    absent: Bools
+    epochs: _Span
+    apart: _Span
     late: Int64s
-    early_data: Int64s
 
 
-def _pairs(
-    decisions: Decisions, markers: MarkersThere, alike: _Alike, ranks: Int64s, numbers: Int64s
-) -> _Pairs:
-    absent = (numbers < 0) | (numbers >= alike.there.size)
-    if absent.all():
-        nothing = np.zeros(ranks.size, np.int64)
-        return _Pairs(nothing + 1, nothing, nothing)
-    decision, marker = alike.same[ranks], alike.there[np.where(absent, 0, numbers)]
-    moment = markers.moment[marker]
-    lower = np.minimum(decisions.prepared, decisions.completed)[decision]
-    higher = np.maximum(decisions.prepared, decisions.completed)[decision]
-    late = np.maximum(moment - higher, 0) + np.minimum(moment - lower, 0)
-    early = _began_early(decisions, markers, decision, marker)
-    return _Pairs(absent * 1, np.where(absent, 0, late), (early & ~absent) * 1)
+def _pairs(decisions: Decisions, markers: MarkersThere, alike: _Alike, by: int) -> _Pairs:
+    number = alike.numbers(np.arange(alike.same.size), by)
+    inside = (number >= 0) & (number < alike.there.size)
+    marker = alike.owned.copy()
+    marker[alike.same] = np.where(inside, alike.there[np.where(inside, number, 0)], -1)
+    marker, decision = marker[alike.compared], alike.compared
+    there = marker >= 0
+    sent, moment = markers.coordinator[marker], markers.moment[marker]
+    moments = np.sort([decisions.prepared[decision], decisions.completed[decision]], axis=0)
+    low, high = moment - moments[1], moment - moments[0]
+    below, above = sent - decisions.to_leader[decision], sent - decisions.from_leader[decision]
+    # The clocks are not compared with an end.
+    known, absent = np.pad(there, 1), np.pad(~there, 1)
+    leaders = np.pad(decisions.from_leader[decision], 1)
+    return _Pairs(
+        ~there,
+        _span(np.pad(below, 1), np.pad(above, 1), ~absent, np.zeros_like(leaders)),
+        _span(np.pad(low, 1), np.pad(high, 1), known, leaders),
+        np.where(there, np.maximum(np.maximum(low, -high), 0), 0),
+    )
 
 
-def _began_early(
-    decisions: Decisions, markers: MarkersThere, decision: Int64s, marker: Int64s
-) -> Bools:
-    """Whether the data of a marker began rather with the transaction before that of a decision."""
-    began, start = markers.began[marker], decisions.start[decision]
-    start_before = decisions.start[np.maximum(decision - 1, 0)]
-    told = markers.ended[marker] & (began != NO_MOMENT) & (decision > 0)
-    early: Bools = told & (began < start) & (np.abs(began - start_before) < start - began)
-    return early
-
-
-def _early_behind(
-    decisions: Decisions, markers: MarkersThere, alike: _Alike, places: Int64s
-) -> Int64s:
-    """1 where the marker behind a gap has early data: it ended those of two transactions.
-
-    So has one of the other outcome, which counts for all gaps but this one.
-    """
-    decision, size = alike.same[alike.asked], decisions.commit.size
-    marker = np.minimum(places, markers.commit.size - 1)
-    commit = decisions.commit[decision]
-    # The next decision with the outcome of that marker.
-    following = np.minimum(decision + 1, size - 1)
-    next_same = np.append(alike.same, size)[alike.asked + 1]
-    others = np.flatnonzero(decisions.commit != commit[0])
-    next_other = np.append(others, size)[np.searchsorted(others, decision)]
-    owner = np.where(markers.commit[marker] == commit, next_same, next_other)
-    there = (places < markers.commit.size) & (owner < size)
-    owner = np.where(there, owner, following)
-    behind: Int64s = (there & _began_early(decisions, markers, owner, marker)) * 1
-    return behind
-
-
-def _out_of_order(alike: _Alike, begin: int, at: Int64s) -> Int64s:
-    """How many markers of the other outcome are too few or too many between those of this one.
-
-    Of each of `at`, counted from the decision `begin` of the outcome on.
-    """
-    ranks = np.arange(begin, begin + int(at[-1]) + 2)
-    decided = np.append(alike.decided, 0)[np.minimum(ranks, alike.decided.size)]
-    number = alike.number(ranks)
-
-    def marked(numbers: Int64s) -> Int64s:
-        inside = (numbers >= 0) & (numbers < alike.marked.size)
-        return np.where(inside, alike.marked[np.where(inside, numbers, 0)], 0)
-
-    straight, shifted = (np.abs(marked(one) - decided) for one in (number, number - 1))
-    # Around a gap lies what was decided between the decisions beside it.
-    around = np.abs(marked(number[at]) - decided[at] - decided[at + 1])
-    total: Int64s = _both(straight, shifted, at) - shifted[at + 1] + around
-    return total
-
-
-def _both(straight: Int64s, shifted: Int64s, at: Int64s) -> Int64s:
+def _sum(straight: Bools | Int64s, shifted: Bools | Int64s, at: Int64s) -> Int64s:
     """The sum in front of each of `at` of the one, and behind it of the other."""
     in_front = np.append(0, np.cumsum(straight))
     behind = np.append(np.cumsum(shifted[::-1])[::-1], 0)
@@ -236,28 +228,36 @@ def _both(straight: Int64s, shifted: Int64s, at: Int64s) -> Int64s:
     return total
 
 
-def _unsteady(straight: Int64s, shifted: Int64s, at: Int64s) -> Int64s:
-    """How much the lateness of markers changes from one to the next, without that of each of `at`.
+def _changes(straight: _Span, shifted: _Span, at: Int64s) -> Int64s:
+    """How often what is compared changes from one pair to the next, without each of `at`."""
 
-    Clocks that differ move all of them alike.
-    """
-    in_front = np.append([0, 0], np.cumsum(np.abs(np.diff(straight))))
-    behind = np.append(np.cumsum(np.abs(np.diff(shifted))[::-1])[::-1], [0, 0])
-    inside = (at > 0) & (at + 1 < shifted.size)
-    over = np.abs(shifted[np.minimum(at + 1, shifted.size - 1)] - straight[np.maximum(at - 1, 0)])
-    total: Int64s = in_front[at] + behind[at + 1] + np.where(inside, over, 0)
+    def change(one: _Span, other: _Span, step: int) -> Bools:
+        apart = (one.high[:-step] < other.low[step:]) | (other.high[step:] < one.low[:-step])
+        changed: Bools = apart & (one.of[:-step] == other.of[step:])
+        return changed
+
+    # Of each pair and the one before it, with an end at both ends.
+    each = _sum(change(straight, straight, 1), change(shifted, shifted, 1)[1:], at)
+    total: Int64s = each + change(straight, shifted, 2)[at]
     return total
 
 
-def _followed(markers: MarkersThere, places: Int64s, is_open: bool, merged: Int64s) -> Int64s:
-    """0 where a marker that would be missing at a place left its data to something that is there.
+def _merged(decisions: Decisions, markers: MarkersThere, decision: Int64s, places: Int64s) -> Bools:
+    """Whether the marker behind a gap ended what began rather with `decision` than with the next.
 
-    A later marker ended them (`merged`), or they lie open behind all. 1 where a later marker ended
-    data, which need not be these. Else 2, as all of them would be lost; or nothing explains what
-    lies open.
+    By the client's clock, which differs from the coordinator's as it does beside the gap.
     """
-    size = markers.commit.size
-    ended = np.append(markers.ended, False)[places]
-    before_marker = np.where(is_open | ~ended, 2, 1 - merged)
-    followed: Int64s = np.where(places >= size, 0 if is_open else 2, before_marker)
-    return followed
+    nothing = [np.nan, np.nan]
+    starts = np.append(decisions.start.astype(float), nothing)
+    leaders = np.append(decisions.from_leader, [-2, -2])
+    began = np.append(np.where(markers.began == NO_MOMENT, np.nan, markers.began), nothing)
+
+    def start(by: int) -> NDArray[np.float64]:
+        """Of the decision further on by so many, if its coordinator has the same clock."""
+        same: Bools = leaders[decision + by] == leaders[decision]
+        return np.where(same, starts[decision + by], np.nan)
+
+    in_front, behind = began[places - 1] - start(-1), began[places + 1] - start(2)
+    by_start = began[places] - np.where(np.isnan(in_front), behind, in_front)
+    merged: Bools = 2 * by_start < start(0) + start(1)
+    return merged

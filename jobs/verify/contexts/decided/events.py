@@ -52,7 +52,8 @@ def _decision_events(keys: DataFrame, decided: DataFrame, tolerance: Column) -> 
     """ALLOWED to LATEST of each decision.
 
     own: the markers of the decision have the epoch of the key; due, due_as_read: see `is_due`;
-    surely_from, surely_to: see `sure_moments`; is_open: of the key.
+    surely_from, surely_to: see `sure_moments`; is_open: of the key; clocks_apart_ms: its apart_ms,
+    and 0 for one clock.
     """
     prepared, completed = F.col("prepare_timestamp"), F.col("complete_timestamp")
     lower, higher = outer_moments(prepared, completed)
@@ -79,6 +80,7 @@ def _decision_events(keys: DataFrame, decided: DataFrame, tolerance: Column) -> 
         F.col("leader_epoch").alias("from_leader"),
         F.col("complete_leader_epoch").alias("to_leader"),
     )
+    one_clock = F.when(F.col("alone_in_cluster"), 0)
     # A fence raises the epoch of the data: its markers have another one, its data may be here.
     own = F.col("decided_epoch") == F.col("marker_epoch")
     moments = F.array(
@@ -106,6 +108,7 @@ def _decision_events(keys: DataFrame, decided: DataFrame, tolerance: Column) -> 
         .select(*OF_EPOCH, "commit", F.col("prepare_offset").alias("at"), own.alias("own"),
                 due.alias("due"), due_as_read.alias("due_as_read"),
                 of_decision.alias("decision"), "set_backs", "is_open",
+                one_clock.otherwise(F.col("apart_ms")).alias("clocks_apart_ms"),
                 *[_of_outcome(name).alias(name) for name in ("shown", "lacking", "fewer")],
                 F.explode(moments).alias("moment"))
         .select("*", "moment.*")
