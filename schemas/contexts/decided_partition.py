@@ -8,16 +8,17 @@ COLUMNS = """
     pending int, told_elsewhere int, markers bigint, marker_offset bigint, marker_length int,
     earliest_marker bigint, unraised_offset bigint, unraised_first bigint, unraised_last
     bigint, raised_offset bigint, decidable int, contradicted int, contradicted_early int,
-    broker int, topic string, partition int, stable_below bigint, log_end_offset bigint,
+    broker int, topic string, partition int, stable_below bigint,
     kraft_only boolean, record_length int, transaction_version_2 boolean, decided_commit
     boolean, decided_abort boolean, decided_with_transaction_version_1 boolean, committed_place
     bigint, committed_offset bigint, committed_complete boolean, first_whole boolean,
-    decided_length int, coordinator_stable_below bigint, replica_offset bigint,
+    decided_length int, coordinator_stable_below bigint, may_come boolean,
     committed_somewhere boolean, raised_both_ways boolean, data_run struct<first_offset:bigint,
-    file_index:int, first_position:bigint, first_length:int>, goes_on boolean, copied_later
+    file_index:int, first_position:bigint, first_length:int>, copied_later
     boolean, history_later boolean, history_after_all boolean, stale_offset bigint, stale_first
     bigint, stale_last bigint, undecided_offset bigint, short_place bigint, short_as_read
-    boolean, short_unseen boolean, held_from bigint, marker_missing boolean, commits_undecided
+    boolean, short_number bigint, short_unseen boolean, held_from bigint, marker_missing
+    boolean, commits_undecided
     boolean, other_settled boolean, other_short boolean, other_outcome boolean, replaced
     boolean, opposed struct<offset:bigint, place:bigint, first:bigint, last:bigint,
     decided_place:bigint, decided_length:int, marked_commit:boolean, told_commit:boolean>,

@@ -25,6 +25,7 @@ from jobs.verify.contexts.decided.epochs import with_decision, with_outcomes
 from jobs.verify.contexts.decided.findings import with_findings
 from jobs.verify.contexts.decided.first_ended import completed, first_ended
 from jobs.verify.contexts.decided.matching import (
+    KEY,
     matched,
     one_copy,
     regular,
@@ -86,20 +87,20 @@ def _copies(partition_info: DataFrame) -> DataFrame:
         "partition_index", "broker", "topic", "partition", "complete_up_to_ms", "clean_shutdown",
         "stable_below", "of_leader", "first_dated_offset", "first_dated_ms", "set_backs",
         "single_broker", "alone_in_cluster", "holes", "missing",
-        "emptied", "last_legacy_offset", "log_end_offset", "kraft_only", "first_base",
-        "log_start_offset",
-        "coordinator_topic", "replica_set", _may_lag(), _listed(),
+        "emptied", "last_legacy_offset", "log_end_offset", "high_watermark", "kraft_only",
+        "first_base", "log_start_offset",
+        "coordinator_topic", "replica_set", _listed(),
     )  # fmt: skip
 
 
-def _may_lag() -> Column:
-    """Whether what another copy has behind the end of this one may come here, too.
+def _ends(partition_info: DataFrame) -> DataFrame:
+    """Where copies end that may get what another copy has behind that: partition_index, listed.
 
     Not from a copy that this one outlasts, as its leader was replaced. Copies that are not known to
     be replicas, such as texts, are not compared.
     """
-    may: Column = F.col("outlasted") | F.col("replica_set").isNull()
-    return may.alias("may_lag")
+    may_lag = F.col("outlasted") | F.col("replica_set").isNull()
+    return partition_info.filter(may_lag).select("partition_index", "log_end_offset", _listed())
 
 
 def _lost_records(partition_info: DataFrame) -> DataFrame:
@@ -166,29 +167,29 @@ def _gapped(partition_info: DataFrame) -> DataFrame:
     return partition_info.filter(lacks).select("partition_index")
 
 
-def _with_replicas(rows: DataFrame, placed: DataFrame) -> DataFrame:
-    """Adds what other brokers have of the marker; offsets, null for none.
+def _with_replicas(rows: DataFrame, placed: DataFrame, ends: DataFrame) -> DataFrame:
+    """Adds what other brokers have of the marker; null for none.
 
-    replica_offset: the highest one on a broker that this copy may follow. marked_in_replica: the
-    highest replicated one of any replica. `placed`: markers of topic partitions.
+    behind_end_ms: the earliest moment, of a broker's clock, of those behind the end of this copy,
+    which it may get. marked_in_replica: the highest replicated offset in any replica. `placed`:
+    markers of topic partitions; `ends`: of `_ends`.
     """
     of_marker = ["producer_id", "marker_epoch", "commit"]
     there = placed.withColumnRenamed("marker_commit", "commit")
-
-    def highest(found: DataFrame, of_copies: str, name: str) -> DataFrame:
-        offset = F.max("marker_offset").alias(name)
-        return found.groupBy(of_copies, *of_marker).agg(offset)
-
-    replicated = there.filter(is_replicated(F.col("marker_offset"), F.col("high_watermark")))
-    offset = F.when(F.col("may_lag"), F.col("replica_offset"))
-    beside = rows.join(
-        highest(there, "listed", "replica_offset"), on=["listed", *of_marker], how="left"
-    ).join(
-        highest(replicated, "replica_set", "marked_in_replica"),
-        on=["replica_set", *of_marker],
-        how="left",
+    behind = (
+        there.drop("partition_index")
+        .join(small(ends), on="listed", how="inner")
+        .filter(F.col("marker_offset") >= F.col("log_end_offset"))
+        .groupBy(*KEY)
+        .agg(F.min("marker_timestamp").alias("behind_end_ms"))
     )
-    return beside.withColumn("replica_offset", offset).drop("may_lag")
+    replicated = there.filter(is_replicated(F.col("marker_offset"), F.col("high_watermark")))
+    highest = replicated.groupBy("replica_set", *of_marker).agg(
+        F.max("marker_offset").alias("marked_in_replica")
+    )
+    return rows.join(behind, on=KEY, how="left").join(
+        highest, on=["replica_set", *of_marker], how="left"
+    )
 
 
 def _of_producers(
@@ -252,8 +253,8 @@ def decided_partition_context(
     epoch here, under version 2. decided_*: Prepare records of the producer id and epoch, whatever
     they list. contradicted: see `with_last_outcomes`. lacking_*: the decision without its marker.
     goes_on: replicated data of a later epoch are there. copied_later, history_*: which copies are
-    later than the Complete record and the markers, see `decided.anchors`. all_aborted: see
-    `_with_open_data`.
+    later than the Complete record and the markers, held_from, may_come: see `decided.anchors`.
+    all_aborted: see `_with_open_data`.
     """
     copies = _copies(partition_info)
     known_ends = with_last_outcomes(given.history, given.owners)
@@ -280,7 +281,8 @@ def decided_partition_context(
         gapped = given.keep(_gapped(partition_info))
         completed_ones = completed(rows, given.plain, every_row, copies, tolerance)
         ended = first_ended(completed_ones, _coordinators(partition_info))
-        outcomes = with_outcomes(_with_replicas(with_history, placed), placed, tolerance)
+        replicated = _with_replicas(with_history, placed, _ends(partition_info))
+        outcomes = with_outcomes(replicated, placed, tolerance)
         # Each of the three is joined with what is made of itself: kept, or its plan would double.
         owned = given.keep(with_data(outcomes, runs, markers))
         around = with_surroundings(owned, runs, tolerance)

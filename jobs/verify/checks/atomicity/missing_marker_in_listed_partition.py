@@ -25,7 +25,9 @@ of the epoch have sequence 0 or are commits of offsets; or if a replica has the 
 copy has something else. Decisions and markers of one epoch are also counted: each of several
 transactions has its own marker, from its Prepare to its Complete record. Which of them has none,
 and where it would stand, follows from the order of both logs: markers of one id in one partition
-stand in the order of its decisions. The most probable place is reported.
+stand in the order of its decisions. The most probable place is reported. If several decisions of
+one epoch and outcome have no marker, the place is that of the first, and the message tells how many
+there are at least, unless offsets of the partition are missing.
 
 If a broker's clock was set back, a timestamp of the repeated period may mean two moments. The check
 then uses the widest possible interval; what only the timestamps as they are written show is
@@ -33,10 +35,15 @@ inconclusive. A finding is also inconclusive if a Complete record is lost, unles
 neighbouring decisions show that the clocks agree.
 
 If the copy of the partition is older than the Complete record, or is that of a follower that may
-lag, the finding is inconclusive. If another replica wrote the marker after the end of this copy,
-nothing is reported. The exception is a copy with data of the producer's next epoch: it has lost
-records that the other replica kept. So has a copy that goes on with a later leader, where the other
-one ends with a leader that was replaced: that marker never comes here.
+lag, the finding is inconclusive. Of an epoch without any marker of the outcome, each completed
+decision lacks one: it is enough that the copy is late enough for one of them.
+
+If another replica wrote the marker after the end of this copy, nothing is reported. There are three
+exceptions. Before transaction.version 2, that marker may be of a later transaction of the epoch: it
+is, if it is surely later than the Complete record, and the high watermark of this copy is known. A
+copy with data of the producer's next epoch has lost records that the other replica kept. And a copy
+that goes on with a later leader never gets the marker of one that ends with a leader that was
+replaced.
 
 Evidence: the first batch of the transaction there, and the Prepare record.
 """
@@ -90,11 +97,7 @@ CHECK = Check(
                 | F.col("replaced")
             ),
         ),
-        explained(
-            REPLICA_LAGS,
-            # A copy that is only shorter has no data from after the marker.
-            lambda: (F.col("replica_offset") >= F.col("log_end_offset")) & ~F.col("goes_on"),
-        ),
+        explained(REPLICA_LAGS, lambda: F.col("may_come")),
         inconclusive(
             UNSTABLE_TAIL,
             lambda: ~is_replicated(F.col("counted_complete"), F.col("coordinator_stable_below")),
@@ -124,7 +127,7 @@ CHECK = Check(
             text("no {decision} marker of that epoch between Prepare and Complete record"),
         )
         .when(
-            F.col("short_place").isNotNull(),
+            F.col("short_place").isNotNull() & F.col("markers").isNotNull(),
             text("{markers} {decision} markers of that epoch instead of {completes}"),
         )
         .when(
@@ -152,10 +155,20 @@ CHECK = Check(
             "{topic}-{partition} has no marker of the transaction, of either outcome."
         ),
     ).otherwise(
-        text(
-            "The coordinator decided {decision} for transaction {transactional_id} (producer "
-            "{producer_id}) and completed it (Complete record at offset {lacking_complete} of "
-            "__transaction_state-{coordinator_partition}). {topic}-{partition} has no marker of it."
+        F.concat(
+            text(
+                "The coordinator decided {decision} for transaction {transactional_id} (producer "
+                "{producer_id}) and completed it (Complete record at offset {lacking_complete} of "
+                "__transaction_state-{coordinator_partition}). {topic}-{partition} has no marker "
+                "of it."
+            ),
+            F.when(
+                F.col("short_number") > 1,
+                text(
+                    " It lacks the {decision} markers of at least {short_number} transactions of "
+                    "epoch {marker_epoch}; this is the first of them."
+                ),
+            ).otherwise(F.lit("")),
         )
     ),
     remedy=lambda: text(

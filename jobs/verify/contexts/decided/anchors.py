@@ -188,17 +188,49 @@ def _begun_late(tolerance: Column) -> Column:
     return later | twice | came_twice(ended, tolerance)
 
 
-def _held(tolerance: Column) -> list[Column]:
-    """From where on the marker of the row must be in the partition, and what is not proven of it.
+def _of_counted() -> list[Column]:
+    """counted_from, counted_gone: `_held` of the decision that counting tells; null for none.
+
+    Its marker is due where something is older.
+    """
+    short = F.col("short_place").isNotNull()
+    older = F.coalesce("earlier_offset", "order_anchor", "first_dated_offset", "first_read_offset")
+    gone = surely(_gone_behind(older, F.lit(False), "around_counted"))
+    return [
+        F.when(short, F.coalesce("own_data_last", older)).alias("counted_from"),
+        F.when(short, gone).alias("counted_gone"),
+    ]
+
+
+def _by_count() -> Column:
+    """Whether a row is judged by the decision that counting tells, and not by its newest one.
+
+    Where it has no marker at all, each of its decisions lacks one: the count tells the first that
+    is due. That proves more than the newest one if it is another, and nothing explains that its
+    marker is not there. The newest one may be too late for the copy, or its marker may be lost.
+    """
+    of_version_2 = surely(F.col("with_transaction_version_1") == 0)
+    refused = attribution.format_may_refuse(
+        F.col("last_legacy_offset"), F.col("counted_from"), of_version_2
+    )
+    proven = (
+        (F.col("short_complete") < F.col("complete_offset"))
+        & is_replicated(F.col("short_complete"), F.col("coordinator_stable_below"))
+        & ~(F.col("short_as_read") | F.col("counted_gone"))
+        & ~surely(refused)
+    )
+    told: Column = F.col("markers").isNotNull() | F.col("short_unseen") | surely(proven)
+    return F.col("short_place").isNotNull() & told
+
+
+def _of_newest(tolerance: Column) -> list[Column]:
+    """newest_from, newest_unproven, newest_gone: `_held` of the newest decision of the row.
 
     Data of an epoch that transactions share may have come late, behind the marker of their own one,
     which may be gone with the head of the log. So they prove that a marker is due only where the
     log has had no other head since their epoch began in it: then it is due from offset 0 on.
     """
-    short = F.col("short_place").isNotNull()
-    # A marker that counting finds missing is due where something is older.
-    counted = F.when(short, F.coalesce("first_dated_offset", "first_read_offset"))
-    older = F.coalesce("earlier_offset", "order_anchor", "clock_anchor", "replica_anchor", counted)
+    older = F.coalesce("earlier_offset", "order_anchor", "clock_anchor", "replica_anchor")
     settled = F.col("owner_settled") & ~F.col("owner_may_be_lost")
     theirs = F.coalesce(F.when(settled, F.col("owned_last")), F.col("early_anchor"))
     whole = attribution.has_had_no_other_head(
@@ -209,34 +241,37 @@ def _held(tolerance: Column) -> list[Column]:
     surely_from = F.coalesce("own_data_last", older, from_start)
     held_from = F.coalesce(surely_from, "owned_last", "early_anchor", "near_anchor")
     # The cleaner keeps the marker of data that are still there, at or above the log start.
-    own_data = F.col("own_data_last").isNotNull() & ~short
-    in_time = F.coalesce(F.when(own_data, F.col("own_data_last")), "owned_last", "early_anchor")
-    likely_from = F.when(short, older).otherwise(F.coalesce(in_time, held_from))
-    proven = surely_from.isNotNull() & ~surely(_gone_behind(surely_from, own_data))
+    own_data = F.col("own_data_last").isNotNull()
+    likely_from = F.coalesce("own_data_last", "owned_last", "early_anchor", held_from)
+
+    def gone(anchor: Column) -> Column:
+        return surely(_gone_behind(anchor, own_data, "around_newest"))
+
+    proven = surely_from.isNotNull() & ~gone(surely_from)
     # A later transaction may own the data: it is lost, or not in the copy of the log yet.
     not_yet = F.col("owned_last").isNotNull() & ~F.col("owner_may_be_lost")
     by_near_clock = surely_from.isNull() & F.col("owned_last").isNull()
     unproven = (
-        F.when(short | proven, F.lit(None))
+        F.when(proven, F.lit(None))
         .when(theirs.isNotNull(), F.lit(MISSING_RANGE))
         .when(not_yet, F.lit(DUMP_BEFORE_EVENT))
         .when(by_near_clock, F.lit(CLOCK_SKEW))
         .otherwise(F.lit(MISSING_RANGE))
     )
     return [
-        held_from.alias("held_from"),
-        unproven.alias("unproven"),
-        surely(_gone_behind(likely_from, own_data)).alias("marker_missing"),
+        held_from.alias("newest_from"),
+        unproven.alias("newest_unproven"),
+        gone(likely_from).alias("newest_gone"),
     ]
 
 
-def _gone_behind(anchor: Column, own_data: Column) -> Column:
-    """Whether the marker of the row may be missing between an offset and where it is due at last.
+def _gone_behind(anchor: Column, own_data: Column, around: str) -> Column:
+    """Whether a marker may be missing between an offset and where it is due at last.
 
-    `own_data`: the offset is that of data of this transaction alone.
+    `own_data`: the offset is that of data of this transaction alone; `around`: see `with_window`.
     """
-    first = F.greatest(anchor, F.col("behind_marker")) + 1
-    held_to = F.least("later_run.run_first", "before_marker", F.lit(MAX_OFFSET))
+    first = F.greatest(anchor, F.col(f"{around}.behind_marker")) + 1
+    held_to = F.least("later_run.run_first", f"{around}.before_marker", F.lit(MAX_OFFSET))
     # A decision's markers have the epoch of its Prepare record, if that is the one in effect.
     epoch = F.when(~F.col("short_unseen"), F.col("marker_epoch"))
     return F.when(own_data, marker_lost(anchor, first, held_to, F.col("commit"))).otherwise(
@@ -244,9 +279,56 @@ def _gone_behind(anchor: Column, own_data: Column) -> Column:
     )
 
 
+def _may_come(tolerance: Column) -> Column:
+    """Whether the marker that is missing may be one that a replica has behind the end of the copy.
+
+    Of an epoch that transactions share it may be that of another one: then its moment is surely
+    later than the Complete record. That counts in a copy whose high watermark is known: what lies
+    above it may be of a leader that was replaced. A copy that is only shorter has no data from
+    after the marker.
+    """
+    behind, apart = F.col("behind_end_ms"), F.col("apart_ms")
+    of_another = (
+        attribution.surely_before(F.col("short_completed"), behind, apart)
+        & ~F.col("short_unseen")
+        & ~came_twice(behind, tolerance)
+        & F.col("high_watermark").isNotNull()
+    )
+    may: Column = behind.isNotNull() & ~surely(of_another) & ~surely(F.col("goes_on"))
+    return may
+
+
+# What counting tells of a row that is judged by it.
+OF_COUNTED = (
+    "place", "length", "told", "complete", "start", "prepared", "completed", "as_read",
+)  # fmt: skip
+
+
+def _held(tolerance: Column) -> dict[str, Column]:
+    """From where on the marker of the row must be there, and what is not proven of it.
+
+    short_number: null where something of the copy is missing, which may hold some of the markers.
+    """
+    by_count = F.col("by_count")
+    lacks = (F.size("missing") > 0) | (F.size("holes") > 0) | F.col("emptied").isNotNull()
+    return {
+        "short_number": F.when(by_count & ~surely(lacks), F.col("short_number")),
+        **{f"short_{name}": F.when(by_count, F.col(f"short_{name}")) for name in OF_COUNTED},
+        "held_from": F.when(by_count, F.col("counted_from")).otherwise(F.col("newest_from")),
+        "unproven": F.when(~by_count, F.col("newest_unproven")),
+        "marker_missing": F.when(by_count, F.col("counted_gone")).otherwise(F.col("newest_gone")),
+    }
+
+
 def with_anchors(rows: DataFrame, tolerance: Column) -> DataFrame:
-    """Adds held_from and what it rests on: `_anchors`, `_held`; after `with_window`."""
-    return rows.select("*", *_anchors(tolerance)).select("*", *_held(tolerance))
+    """Adds held_from and what it rests on: `_anchors`, `_held`; after `with_window`.
+
+    by_count: see `_by_count`; may_come: see `_may_come`.
+    """
+    anchored = rows.select("*", *_anchors(tolerance))
+    read = anchored.select("*", *_of_counted(), *_of_newest(tolerance))
+    judged = read.withColumn("by_count", _by_count()).withColumns(_held(tolerance))
+    return judged.withColumn("may_come", _may_come(tolerance))
 
 
 def with_copies(rows: DataFrame, tolerance: Column) -> DataFrame:

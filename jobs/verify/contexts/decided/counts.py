@@ -53,9 +53,9 @@ def with_counts(
     runs that it may have cut; or no earlier commit could have left a delayed marker.
     short_* (place, length, complete, start): the first decision that has no marker of its own,
     complete being an offset and start ms; short_prepared, short_completed: between these moments,
-    ms, one of the decisions that are counted up to this one has none;
-    short_next, short_behind, short_told: see `with_gaps`. short_as_read: nothing proves it but
-    moments as they were read, though a clock was set back.
+    ms, one of the decisions that are counted up to this one has none; short_number: see
+    `of_decisions`; short_next, short_behind, short_told: see `with_gaps`. short_as_read: nothing
+    proves it but moments as they were read, though a clock was set back.
     opposing, of the decisions of the row: the first marker of the other outcome that lies where a
     decision has none of its own, and at no moment of its own outcome (`_opposing`); premature: the
     first COMMIT marker where an abort was decided, before any COMMIT of the epoch was decided here.
@@ -79,13 +79,9 @@ def with_counts(
     numbered = counted(all_events)
     short = of_decisions(numbered, tolerance)
     found = of_markers(numbered).join(short, on=KEY, how="full")
-    # A row gets only what it was counted for: the other outcome of its epoch may be regular. Where
-    # it has no marker, its number proves nothing further, but the next marker is of use.
-    marked = F.col("markers").isNotNull()
+    # A row gets only what it was counted for: the other outcome of its epoch may be regular.
     asked = {
-        "short_next": lacks_markers() | misplaced | beside,
-        "short_behind": lacks_markers() | misplaced | beside,
-        "short": (lacks_markers() & marked) | misplaced | beside,
+        "short": lacks_markers() | misplaced | beside,
         "opposing": misplaced | beside,
         "premature": misplaced,
         "odd": changes_coordinator(),

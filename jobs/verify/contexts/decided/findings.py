@@ -70,7 +70,7 @@ def _with_opposed(rows: DataFrame) -> DataFrame:
         F.col("held_from").isNotNull()
         & ~F.col("marker_missing")
         & is_replicated(F.col("short_complete"), F.col("coordinator_stable_below"))
-        & ~surely(F.col("replica_offset") >= F.col("log_end_offset"))
+        & ~F.col("may_come")
         & ~_format_may_refuse()
     )
     known = surely((F.col("decidable") == 1) & F.col("history_later"))

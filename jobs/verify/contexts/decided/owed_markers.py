@@ -122,7 +122,10 @@ def _with_lacks(due: DataFrame) -> DataFrame:
     begin = F.when(unmarked, F.struct("at", "before")).otherwise(
         F.struct("most.at", F.col("most.least_before").alias("before"))
     )
-    return with_room.withColumns({"lacks": surely(lacks & alone), "begin": begin})
+    number = F.col("number") - F.col("most_until") + F.col("room")
+    return with_room.withColumns(
+        {"lacks": surely(lacks & alone), "begin": begin, "number_lacking": number}
+    )
 
 
 def of_decisions(counted: DataFrame, tolerance: Column) -> DataFrame:
@@ -131,7 +134,8 @@ def of_decisions(counted: DataFrame, tolerance: Column) -> DataFrame:
     In a row that neither the number of its markers nor their moments accuse, only one that is told
     (`_with_surroundings`). One that moments show as they were read (short_as_read) only where
     there is no other. One of the decisions from short_first to short_last (offsets) has no marker,
-    and short_before markers of the outcome are in front of all of theirs.
+    and short_before markers of the outcome are in front of all of theirs. short_number: so many
+    decisions of the row have none, at least, as far as the copy is late enough to tell.
     """
 
     def at_event(kind: int, value: str) -> Column:
@@ -161,7 +165,9 @@ def of_decisions(counted: DataFrame, tolerance: Column) -> DataFrame:
         "as_read", "at", "decision", "prepared", "completed", "opposing", "begin",
     )  # fmt: skip
     short = F.min(F.struct(*names)).alias("short")
-    first = lacking.filter("told and lacks").groupBy(*KEY).agg(short)
+    surely_lacking = F.max(F.when(~F.col("as_read"), F.col("number_lacking")))
+    number = F.coalesce(surely_lacking, F.max("number_lacking")).alias("number")
+    first = lacking.filter("told and lacks").groupBy(*KEY).agg(short, number)
     return first.select(
         *KEY,
         F.col("short.decision.place").alias("short_place"),
@@ -175,4 +181,5 @@ def of_decisions(counted: DataFrame, tolerance: Column) -> DataFrame:
         F.col("short.begin.before").alias("short_before"),
         F.col("short.opposing").alias("opposing"),
         F.col("short.as_read").alias("short_as_read"),
+        F.col("number").alias("short_number"),
     )

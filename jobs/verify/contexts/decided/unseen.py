@@ -44,13 +44,14 @@ def with_unseen(
     No marker of the producer, of either outcome and any epoch, lies between the Prepare record and
     the record with which its id went on. short_complete, short_completed: offset and moment of that
     record. short_as_read: markers are there, and those of completed decisions beside it do not show
-    that the clocks agree. Only where counting finds none. `rows`: of `with_counts`, made of
-    `in_copies`, of which unseen is how many of its decisions are asked; `keep`: computes a frame
-    that is read more than once.
+    that the clocks agree. Only where counting finds none beside markers of the row. `rows`: of
+    `with_counts`, made of `in_copies`, of which unseen is how many of its decisions are asked;
+    `keep`: computes a frame that is read more than once.
     """
     asked = keep(_asked(in_copies.filter(F.col("unseen") > 0), decided, tolerance))
     found = _unmarked(_with_markers(asked, markers))
-    unseen = F.col("short_place").isNull() & F.col("lost").isNotNull()
+    counted = F.col("short_place").isNotNull() & F.col("markers").isNotNull()
+    unseen = ~counted & F.col("lost").isNotNull()
     filled = {
         f"short_{name}": F.when(unseen, F.col(f"lost.{name}")).otherwise(F.col(f"short_{name}"))
         for name in OF_SHORT

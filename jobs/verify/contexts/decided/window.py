@@ -17,20 +17,25 @@ from jobs.spark.joins import small
 from jobs.verify.contexts.decided.matching import KEY
 from jobs.verify.contexts.decided.moments import kept_apart, misleading, sure_moments
 
+OF_READING = [*KEY, "counted"]
+
 
 def _moments(rows: DataFrame, tolerance: Column) -> DataFrame:
     """Of each row its KEY, and before and behind which moment its marker was not written (at_ms).
 
+    counted: whether of the decision that counting tells, or of the newest one, which is asked in a
+    row without a marker.
     Leaders of the partition before and after it may each differ from the coordinator by apart_ms.
     A moment to which a clock came twice may be any of those; it dates nothing where what lies
     outside of them has no order.
     """
-    prepared = F.coalesce("short_prepared", "completed_prepare")
-    completed = F.coalesce("short_completed", "complete_timestamp")
     apart, kept = 2 * F.col("apart_ms"), kept_apart(tolerance)
-    begin, end = sure_moments(prepared, completed, tolerance, "kept_apart")
+    begin, end = sure_moments(F.col("from_ms"), F.col("to_ms"), tolerance, "kept_apart")
     placed = (
-        rows.withColumns({"kept_apart": kept, "misleading": misleading(tolerance)})
+        rows.withColumn("reading", F.explode(_readings()))
+        .filter("reading is not null")
+        .select("*", "reading.*")
+        .withColumns({"kept_apart": kept, "misleading": misleading(tolerance)})
         .withColumns({"begin": begin - apart, "end": end + apart})
         .withColumns(
             {
@@ -44,10 +49,29 @@ def _moments(rows: DataFrame, tolerance: Column) -> DataFrame:
         F.struct(F.lit(True).alias("behind"), F.col("begin").alias("at_ms")),
         F.struct(F.lit(False).alias("behind"), F.col("end").alias("at_ms")),
     )
-    moments = placed.select(*KEY, "set_backs", F.explode(ends).alias("end")).select(
-        *KEY, "set_backs", "end.*"
+    moments = placed.select(*OF_READING, "set_backs", F.explode(ends).alias("end")).select(
+        *OF_READING, "set_backs", "end.*"
     )
     return moments.filter(F.col("at_ms").isNotNull())
+
+
+def _readings() -> Column:
+    """The decisions of a row that are asked (counted, from_ms, to_ms): null for none."""
+    counted, newest = (
+        F.struct(
+            F.lit(of_count).alias("counted"),
+            F.col(prepared).alias("from_ms"),
+            F.col(completed).alias("to_ms"),
+        )
+        for of_count, prepared, completed in (
+            (True, "short_prepared", "short_completed"),
+            (False, "completed_prepare", "complete_timestamp"),
+        )
+    )
+    return F.array(
+        F.when(F.col("short_place").isNotNull(), counted),
+        F.when(F.col("markers").isNull(), newest),
+    )
 
 
 def nearest_markers(
@@ -101,6 +125,7 @@ def with_window(
 ) -> DataFrame:
     """Adds the nearest markers, of any producer, around the one that a decision lacks.
 
+    around_counted, around_newest: of the decision that counting tells, and of the newest one.
     behind_marker: the last that is surely earlier than the decision; before_marker: the first that
     is surely later than its Complete record; offsets, null for none. `rows`: of `with_counts`,
     kept; `gapped`: partition_index of the partitions in which something is missing; in the others
@@ -113,5 +138,13 @@ def with_window(
     in_gapped = lacking.join(small(gapped), on="partition_index", how="left_semi")
     asked = keep(_moments(in_gapped, tolerance))
     there = markers.in_partitions(asked.select("partition_index").distinct())
-    found = nearest_markers(asked, there, KEY, tolerance)
+    around = F.struct("behind_marker", "before_marker")
+    found = (
+        nearest_markers(asked, there, OF_READING, tolerance)
+        .groupBy(*KEY)
+        .agg(
+            F.max(F.when(F.col("counted"), around)).alias("around_counted"),
+            F.max(F.when(~F.col("counted"), around)).alias("around_newest"),
+        )
+    )
     return rows.join(found, on=KEY, how="left")
