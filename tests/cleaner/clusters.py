@@ -97,9 +97,10 @@ def _age(world: World, directories: Sequence[Directory], policy: str, rng: Rando
         place = topic_of(world.index), number
         found = [(at, one) for at in directories for one in at.partitions if one.place == place]
         with_keys(found[0][1], rng)
+        written = {n: b for n, b in found[0][1].files.items() if n.endswith(".log")}
         copies = []
         for directory, one in found:
-            one.files |= {n: b for n, b in found[0][1].files.items() if n.endswith(".log")}
+            one.files |= written
             head.roll(directory, one, rng, rng.choice((0, 4, 8, 12)))
             copies.append(Copy(directory, one))
         starts = []

@@ -7,6 +7,7 @@ from random import Random
 import pytest
 from laws import logs
 from laws.dump_files import CLEANER, LOG_START, Directory, Partition
+from laws.log_batches import batches
 from log_builder import LogBuilder
 from pyspark.sql import SparkSession
 
@@ -16,7 +17,7 @@ from cleaner.log_cleaner import DELETE_RETENTION_MS, Log, Pass, clean, groups
 from cleaner.run import audited
 from udfs.wire.side_files import producer_snapshot
 
-SLICE, CLUSTERS = "slice 1", 6
+SLICE, CLUSTERS = "slice 5", 4
 NOW = 10**13
 LATER = NOW + DELETE_RETENTION_MS
 NEW, NEWEST = (3, 9), (4, 0)
@@ -236,6 +237,21 @@ def test_a_new_follower_begins_at_the_log_start_of_its_leader() -> None:
 def test_a_seed_makes_the_same_clusters_again() -> None:
     assert clusters("again", 2) == clusters("again", 2)
     assert clusters("again", 2) != clusters("other", 2)
+
+
+def test_the_index_of_a_segment_tells_of_markers_that_are_in_it() -> None:
+    """`TransactionIndex.append`, also of copies that were rolled, merged or fetched anew."""
+    looked = 0
+    for _, one in clusters("indexes", 4).dump.copies():
+        before = -1
+        for base in one.bases():
+            inside = {batch.base_offset: batch.commit for batch in batches(one.segment(base))}
+            assert min(inside, default=base) >= base > before
+            before = max([base, *inside])
+            for entry in logs.aborted(one, base):
+                assert inside[entry.last_offset] is False
+                looked += 1
+    assert looked > 50
 
 
 @pytest.mark.spark
