@@ -50,8 +50,9 @@ def _round(spark: SparkSession, seed: str, count: int, keep: Path | None) -> int
     if keep is not None:
         told = keep / f"{seed.replace(' ', '-')}.json"
         told.write_text(json.dumps(found, default=str))
-    verdicts = Counter(one["verdict"] for one in found if one["severity"] != "info")
-    suspects = Counter(one["code"] for one in found if one["verdict"] == "suspect")
+    graver = [one for one in found if one["severity"] != "info"]
+    verdicts = Counter(one["verdict"] for one in graver)
+    suspects = Counter(one["code"] for one in graver if one["verdict"] == "suspect")
     accused = [one for one in found if one["verdict"] == "violation"]
     sys.stdout.write(
         f"seed '{seed}': {count} clusters; {dict(sorted(made.took.items()))}; "
