@@ -91,6 +91,10 @@ fuzz: setup ## Feed a million changed files to all decoders; INPUTS, SEED and FU
 model: setup ## Audit seeded legal histories: make model TRANSACTIONS=10000000
 	PYTHONPATH=.:tests $(BIN)/python -m model.run --transactions $(or $(TRANSACTIONS),100000) $(MODEL)
 
+.PHONY: cleaner
+cleaner: setup ## Clean seeded clusters as brokers do, and audit them: make cleaner CLEANER="--rounds 4"
+	PYTHONPATH=.:tests $(BIN)/python -m cleaner.run $(CLEANER)
+
 .PHONY: mutants
 mutants: setup ## One deliberate fault in each of many histories: is it named, and only it?
 	PYTHONPATH=.:tests $(BIN)/python -m mutants.run $(MUTANTS)

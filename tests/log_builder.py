@@ -468,12 +468,14 @@ class LogBuilder:
             contents = [(contents[0][0], value)]
         self._append_data(line, line.optional("pid") is not None, contents)
 
-    def create_topic(self, name: str, policy: str) -> None:
-        """A batch of __cluster_metadata: the topic is created with that cleanup.policy."""
+    def create_topic(self, name: str, policy: str | None) -> None:
+        """A batch of __cluster_metadata: the topic is created with that cleanup.policy, if any."""
         topic = encode_string(name, True) + hashlib.md5(name.encode()).digest()
-        names = (name, "cleanup.policy", policy)
-        option = b"\x02" + b"".join(encode_string(one, True) for one in names)
-        contents: Contents = [(None, metadata_value(2, topic)), (None, metadata_value(4, option))]
+        contents: Contents = [(None, metadata_value(2, topic))]
+        if policy is not None:
+            names = (name, "cleanup.policy", policy)
+            option = b"\x02" + b"".join(encode_string(one, True) for one in names)
+            contents.append((None, metadata_value(4, option)))
         self._append_data(Line("plain"), transactional=False, contents=contents)
 
     def register_broker(self, broker: int) -> None:

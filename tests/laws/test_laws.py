@@ -9,8 +9,8 @@ from pyspark.sql import SparkSession
 
 from laws import clean, head, logs, tail
 from laws.catalogue import ALONE, LAWS, apply
-from laws.dump_files import HIGH_WATERMARK, LOG_START, Directory, Dump, Partition
-from laws.log_batches import Batch, batches
+from laws.dump_files import CLEANER, HIGH_WATERMARK, LOG_START, Directory, Dump, Partition
+from laws.log_batches import batches
 from laws.rename import PRODUCER_STEP, internal_partitions, packed
 from laws.run import OWN, audit_laws, line, read_scenario
 
@@ -80,45 +80,26 @@ def test_an_earlier_copy_ends_at_a_batch_or_inside_one() -> None:
         assert [e.last_offset for base in one.bases() for e in logs.aborted(one, base)] == [2]
 
 
-def cleaned(one: Partition, upper: int, release: tuple[int, ...], passes: int = 1) -> list[Batch]:
-    known = clean._last_of_producers(one)
-    for number in range(passes):
-        now = 10**13 + number * 10 * clean.DELETE_RETENTION_MS
-        clean.one_pass(one, clean.Pass(release, now, number > 0, upper, known))
-    return list(logs.all_batches(one))
+def test_the_law_of_compaction_takes_records_and_says_how_far_it_came() -> None:
+    log = ("txn pid=1 key=a n=2", "abort pid=1", "roll", "plain key=b", "roll", "plain key=b")
+    left, passed = set(), set()
+    for seed in range(30):
+        dump, directory, one = made(*log, "roll", "plain key=z")
+        if clean.clean(dump, directory, one, Random(seed), (3, 9), 10**13):
+            left |= {tuple(offsets(one))}
+            passed |= set(directory.checkpoint(CLEANER).values())
+    assert passed == {5}
+    assert any((0, 2) not in of and (3, 1) not in of for of in left)
 
 
-def test_the_cleaner_keeps_the_newest_of_each_key_and_drops_what_was_aborted() -> None:
-    log = ("plain key=a", "plain key=b", "plain key=a", "txn pid=1 key=c", "abort pid=1")
-    _, _, one = made(*log, "txn pid=1 key=d", "commit pid=1", "roll", "plain key=z")
-    left = cleaned(one, 7, (3, 9))
-    assert [batch.base_offset for batch in left] == [1, 2, 4, 5, 6, 7]
-    assert [e.last_offset for e in logs.aborted(one, 0)] == [4]
-
-
-@pytest.mark.parametrize(("release", "horizon"), [((2, 8), False), ((3, 9), True)])
-def test_markers_go_once_their_data_and_their_horizon_have_passed(
-    release: tuple[int, ...], horizon: bool
-) -> None:
-    log = ("txn pid=1 key=c", "abort pid=1", "txn pid=1 key=d", "commit pid=1")
-    _, _, first = made(*log, "roll", "plain key=z")
-    assert [batch.base_offset for batch in cleaned(first, 4, release)] == [1, 2, 3, 4]
-    _, _, second = made(*log, "roll", "plain key=z")
-    in_between = cleaned(second, 4, release, passes=2)
-    assert any(batch.has_horizon for batch in in_between) == horizon
-    _, _, third = made(*log, "roll", "plain key=z")
-    assert [b.base_offset for b in cleaned(third, 4, release, passes=3)] == [2, 3, 4]
-    assert logs.aborted(third, 0) == []
-
-
-def test_the_cleaner_keeps_the_header_of_a_producers_last_batch() -> None:
-    _, _, one = made("data pid=1 key=a", "data pid=1 key=a n=2", "roll", "plain key=a")
-    upper = one.bases()[-1] + 1
-    one.files[f"{4:020}.log"] = b""
-    assert [(b.base_offset, b.last_offset, b.count) for b in cleaned(one, upper, (3, 9))] == [
-        (1, 2, 0),
-        (3, 3, 1),
-    ]
+def test_the_law_of_compaction_stops_at_the_high_watermark_and_at_open_transactions() -> None:
+    for lines, hw, passed in (
+        (("plain key=a", "roll", "plain key=a", "roll", "plain key=a"), 1, {1}),
+        (("plain key=a", "roll", "txn pid=1 key=a", "roll", "plain key=a"), None, {1}),
+    ):
+        dump, directory, one = made(*lines, hw=hw)
+        assert clean.clean(dump, directory, one, Random(1), (3, 9), 10**13)
+        assert set(directory.checkpoint(CLEANER).values()) == passed
 
 
 def test_a_renamed_copy_is_whole_and_has_names_of_its_own() -> None:
