@@ -17,6 +17,7 @@ MAY_READ = {
     "jobs/replay/transactions.py",
     "jobs/verify/contexts/append_bound.py",
     "jobs/verify/checks/producer/producer_timestamp_expired_state.py",
+    "jobs/verify/contexts/decided/data.py",  # of batches that the broker stamped
     "jobs/verify/contexts/decided/places.py",  # which of several decisions is named, no verdict
     "jobs/verify/contexts/offset_transaction.py",  # stamped by the group's coordinator
     "jobs/verify/contexts/open_transaction.py",
