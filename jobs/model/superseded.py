@@ -9,7 +9,6 @@ the old ones would repeat the same offsets.
 """
 
 from collections.abc import Iterator, Mapping
-from itertools import takewhile
 from typing import BinaryIO, NamedTuple
 
 from jobs.model.batch_heads import BatchHead, batch_heads, exactly
@@ -75,7 +74,7 @@ def _of_partition(
         shown = cleaned or reach.cleaned
         last, newest = reach.last_offset, one.segments[-1]
         # One that was merged itself may be old, too: passes follow each other while a copy is made.
-        old = list(takewhile(lambda file: _base(file) <= last, one.segments[number + 1 :]))  # noqa: B023
+        old = [file for file in one.segments[number + 1 :] if _base(file) <= last]
         if not (shown or unknown) or (newest in old and not _repeats(merged, newest)):
             continue
         gone |= {file.file_index: file for file in old if shown or _repeats(merged, file)}
