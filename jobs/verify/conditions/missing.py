@@ -108,13 +108,18 @@ def _any_of(ranges: str, first: Column, last: Column, of_the_producer: bool = Fa
     return F.exists(ranges, counts)
 
 
-def _below_the_start(data: Column) -> Column:
-    """Whether an offset of data lies below the log start, where the cleaner forgets the data."""
-    return data < F.col("log_start_offset")
+def _may_lie_below_the_start(data: Column) -> Column:
+    """Whether an offset of data may lie below the log start, where the cleaner forgets the data.
+
+    A running broker writes its log start to the checkpoint once a minute
+    (`LogManager.checkpointLogStartOffsets`), and the checkpoint may be copied before the log.
+    """
+    may: Column = (data < F.col("log_start_offset")) | ~F.col("clean_shutdown")
+    return may
 
 
 # What the copy of a partition lacks, and where its log begins (`partition_info`).
-LOST_OFFSETS = ("holes", "missing", "emptied", "first_base", "log_start_offset")
+LOST_OFFSETS = ("holes", "missing", "emptied", "first_base", "log_start_offset", "clean_shutdown")
 
 
 def marker_lost(data: Column, first: Column, last: Column, commit: Column | None = None) -> Column:
@@ -126,7 +131,8 @@ def marker_lost(data: Column, first: Column, last: Column, commit: Column | None
     data that are there; None where that is not known).
     """
     taken = marker_missing_between(first, last)
-    forgotten = _below_the_start(data) if commit is None else _below_the_start(data) & ~commit
+    below = _may_lie_below_the_start(data)
+    forgotten = below if commit is None else below & ~commit
     return F.when(forgotten, taken).otherwise(lost_between(first, last))
 
 
@@ -179,7 +185,9 @@ def marker_gone_with_the_head() -> Excuse:
 
     def gone() -> Column:
         data = F.col("last_offset")
-        taken = _below_the_start(data) & ~surely(lost_between(data + 1, F.lit(MAX_OFFSET)))
+        taken = (data < F.col("log_start_offset")) & ~surely(
+            lost_between(data + 1, F.lit(MAX_OFFSET))
+        )
         return F.col("behind_data_gap") & ((data < F.col("first_base")) | taken)
 
     return explained(MISSING_RANGE, gone)
