@@ -3132,10 +3132,19 @@ def out_of_segment(case: Case) -> bool | None:
 
 
 def gap_in_copy(case: Case) -> bool | None:
-    """No batch lies between two, in the order of the files."""
+    """No batch lies between two, in the order of the files.
+
+    What lies between in a segment that begins within the first one may have been replaced by that
+    while the copy was made (`Cleaner.cleanSegments`): no bytes show it.
+    """
     copy = case.copy(case.proofs[-1])
     first, second = (copy.heads.index(case.head(one)) for one in (case.proofs[0], case.proofs[-1]))
-    return not any(one.whole for one in copy.heads[first + 1 : second])
+    between = [one for one in copy.heads[first + 1 : second] if one.whole]
+    before = copy.heads[first]
+    replaced = [
+        one.path != before.path and segment_base(one.path) <= before.batch.last for one in between
+    ]
+    return None if between and all(replaced) else not between
 
 
 # --- sequences ------------------------------------------------------------------------------------
