@@ -21,8 +21,6 @@ from jobs.cli.commands.explain import ExplainRequest, explain
 from jobs.cli.progress import Progress
 from jobs.main import audit
 from jobs.model.found import ALL_ABORTED
-from jobs.model.found import ALL_ABORTED
-from jobs.model.found import ALL_ABORTED
 from jobs.model.settings import load
 from schemas.topics import OFFSETS_TOPIC
 
@@ -32,12 +30,6 @@ CHECKS = (
     "hanging_transaction", "late_write_after_marker", "open_data_of_completed_transaction",
 )  # fmt: skip
 
-
-# Its remedy has no command, as the data may have an end by then.
-MARKER = "missing_marker_in_listed_partition"
-
-# Its remedy has no command, as the data may have an end by then.
-MARKER = "missing_marker_in_listed_partition"
 
 # Its remedy has no command, as the data may have an end by then.
 MARKER = "missing_marker_in_listed_partition"
@@ -130,14 +122,8 @@ def test_open_data_are_ended_in_one_way_whoever_advises(one: Advised, told: Told
         if _is_at(row, case) and row.code in CHECKS and row.verdict == "violation":
             assert bool(_aborts(row.remedy, case)) == to_abort, row.remedy
         if _is_at(row, case) and row.code in (*CHECKS, MARKER) and row.verdict == "violation":
-        if _is_at(row, case) and row.code in (*CHECKS, MARKER) and row.verdict == "violation":
-        if _is_at(row, case) and row.code in (*CHECKS, MARKER) and row.verdict == "violation":
             told_to_save = SAVES[case.topic == OFFSETS_TOPIC] in row.remedy
             assert not to_abort or saves == told_to_save, row.remedy
-            decided_abort = ALL_ABORTED in row.found
-            assert not to_abort or saves != decided_abort, row.found
-            decided_abort = ALL_ABORTED in row.found
-            assert not to_abort or saves != decided_abort, row.found
             decided_abort = ALL_ABORTED in row.found
             assert not to_abort or saves != decided_abort, row.found
 
