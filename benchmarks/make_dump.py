@@ -10,7 +10,6 @@ written, so that all transactions of a round overlap. 5 % of the transactions ab
 """
 
 import argparse
-import struct
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,13 +29,12 @@ from udfs.wire.batches.walk import CRC32C_TABLE
 from udfs.wire.codecs import NONE, ZSTD
 from udfs.wire.side_files import txn_index
 from udfs.wire.side_files.producer_snapshot import ProducerSnapshotEntry
+from udfs.wire.side_files.sparse_index import TIME_ENTRY
 
 T0 = 1_700_000_000_000
 ABORT_EVERY = 20
 MAX_EPOCH = 32_000
 MARKER_BYTES = 78
-# An entry of a time index: moment and relative offset (`TimeIndex`).
-TIME_INDEX_ENTRY = struct.Struct(">qi")
 VALUE = b"order-0000000000;customer-000000;amount=00000;currency=EUR;status=NEW"
 
 
@@ -155,8 +153,8 @@ class Partition:
         """Both indexes of a segment, and the producer state in front of it."""
         shape, end = self.shape, last * self.shape.offsets - 1
         (self.folder / f"{name}.index").write_bytes(b"")
-        newest = TIME_INDEX_ENTRY.pack(T0 + end, end - first * shape.offsets)
-        (self.folder / f"{name}.timeindex").write_bytes(newest)
+        newest = np.array([(T0 + end, end - first * shape.offsets)], dtype=TIME_ENTRY)
+        (self.folder / f"{name}.timeindex").write_bytes(newest.tobytes())
         if first > 0:
             self._write_snapshot(first)
         if last == self.rounds:
