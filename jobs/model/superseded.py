@@ -77,7 +77,12 @@ def _of_partition(
         old = [file for file in one.segments[number + 1 :] if _base(file) <= last]
         if not (shown or unknown) or (newest in old and not _repeats(merged, newest)):
             continue
-        gone |= {file.file_index: file for file in old if shown or _repeats(merged, file)}
+        # Of the newest one it is known by now; asking again would read both files again.
+        gone |= {
+            file.file_index: file
+            for file in old
+            if shown or file is newest or _repeats(merged, file)
+        }
     return list(gone.values())
 
 
