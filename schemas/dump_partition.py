@@ -6,8 +6,6 @@ from schemas.columns import boolean, integer, long, string, table
 NEVER_CLEANED, CLEANED, CLEANING_UNKNOWN = "never", "cleaned", "unknown"
 # Offsets that are missing in a copy: from `first` to `end` (exclusive), null for anybody's.
 RANGES = "array<struct<first:bigint,end:bigint,producer_id:bigint>>"
-# The same with the producer epoch of what was emptied, null where nobody knows it.
-UNREAD = "array<struct<first:bigint,end:bigint,producer_id:bigint,producer_epoch:int>>"
 
 DUMP_PARTITION = table(
     integer("partition_index", "number given by collect"),

@@ -12,7 +12,6 @@ from jobs.verify.verdict import (
     Excuse,
     explained,
 )
-from schemas.dump_partition import UNREAD
 from udfs.rules.absence import Range, most_missing, overlaps
 from udfs.rules.extent import MAX_OFFSET
 from udfs.rules.logic import surely
@@ -74,9 +73,8 @@ def unread_between(first: Column, last: Column) -> Column:
         no_epoch = F.lit(None).cast("int").alias("producer_epoch")
         return F.struct(one["first"], one["end"], one["producer_id"], no_epoch)
 
-    both = F.concat(
-        F.transform("missing", with_epoch), F.coalesce("emptied", F.array().cast(UNREAD))
-    )
+    missing = F.transform("missing", with_epoch)
+    both = F.coalesce(F.concat(missing, "emptied"), missing)
     return F.filter(both, lambda one: overlaps(Range(one["first"], one["end"]), first, last))
 
 
