@@ -439,6 +439,7 @@ SUMMARY_TYPE = table(
     long("replicated_timestamp", "the same below the high watermark, where that is known"),
     column("clock", CLOCK_TYPE, "in which order these stand; null: none seen"),
     boolean("cleaner_traces", "a batch has a delete horizon, or lacks some or all of its records"),
+    long("thinned_to", "last offset of the last batch of data that lacks records; null: none"),
     boolean("reaches_next", "a batch has an offset at or after the start of the next segment"),
     long("discontinuities_dropped", "discontinuities after the first 10,000, counted only"),
     array("missing", MISSING, "offsets that are missing between batches, whatever took them; of "

@@ -109,6 +109,7 @@ def _seen(splits: DataFrame) -> DataFrame:
         F.flatten(F.collect_list(set_backs_of_split())).alias("own_set_backs"),
         F.max("final_leader_epoch").alias("final_leader_epoch"),
         F.max(F.col("cleaner_traces").cast("int")).alias("cleaner_traces"),
+        F.max("thinned_to").alias("thinned_to"),
         F.max("last_legacy_offset").alias("last_legacy_offset"),
         F.sum("batches").alias("batches"),
         F.sum("records").alias("records"),
@@ -212,7 +213,8 @@ def _cleaner() -> list[Column]:
     """What the cleaner did.
 
     cleaning: never, cleaned or unknown (see `_cleaning`). first_pass_possible: see
-    `udfs.rules.absence`. cleaner_traces: batches are there that only a cleaner leaves.
+    `udfs.rules.absence`. cleaner_traces: batches are there that only a cleaner leaves;
+    thinned_below: up to where batches of data lie that lack records, exclusive; 0 for none.
     """
     traces = F.coalesce("cleaner_traces", F.lit(0)) == 1
     listed = F.col("cleaner_checkpoint").isNotNull()
@@ -223,6 +225,7 @@ def _cleaner() -> list[Column]:
         _cleaning(traces, listed).alias("cleaning"),
         first_pass.alias("first_pass_possible"),
         traces.alias("cleaner_traces"),
+        F.coalesce(F.col("thinned_to") + 1, F.lit(0)).alias("thinned_below"),
     ]
 
 

@@ -227,6 +227,7 @@ def summary_row(
         return row
     low, high = int(headers.base_offset.argmin()), int(headers.last_offset.argmax())
     legacy = headers.last_offset[headers.magic < 2]
+    thinned = headers.last_offset[_lack_records(headers) & ~headers.control]
     reached = next_base is not None and int(headers.last_offset[high]) >= next_base
     return (
         row
@@ -250,6 +251,7 @@ def summary_row(
                 or (headers.record_count == 0).any()
                 or _lack_records(headers).any()
             ),
+            "thinned_to": int(thinned.max()) if thinned.size else None,
         }
         | broker_moments(decoded, split["topic"], split["high_watermark"])
     )

@@ -28,9 +28,13 @@ SNAPSHOT_FINDING = table(
 
 
 def _whole(start: Column, end: Column) -> Column:
-    """Whether the cleaner took nothing there; in a live copy it may have passed its checkpoint."""
+    """Whether the cleaner took nothing there but markers, whose batches it may have left empty.
+
+    In a live copy it may have passed its checkpoint. And that goes back where the end of the log
+    was lost (`LogCleanerManager.cleanableOffsets`), while what a pass had left stays.
+    """
     above_reach = (F.col("cleaning") == CLEANED) & F.col("clean_shutdown")
-    above_reach &= ~within_reach(start, F.col("cleaned_below"))
+    above_reach &= ~within_reach(start, F.greatest("cleaned_below", "thinned_below"))
     nothing_missing = ~F.col("cleaner_traces") & ~missing_between(start, end - 1)
     whole: Column = (F.col("cleaning") == NEVER_CLEANED) | above_reach | nothing_missing
     return whole
@@ -52,8 +56,8 @@ def _ranges(states: DataFrame, partition_info: DataFrame) -> DataFrame:
     )
     needed = partition_info.select(
         "partition_index", "cleaning", "cleaned_below", "clean_shutdown", "gone", "missing",
-        "emptied", "cleaner_traces", "data_end_offset", "log_start_offset",
-        "last_legacy_offset",
+        "emptied", "cleaner_traces", "thinned_below", "data_end_offset",
+        "log_start_offset", "last_legacy_offset",
     )  # fmt: skip
     placed = (
         states.select("*", F.explode(F.filter(ranges, lambda one: one.isNotNull())).alias("range"))
