@@ -24,9 +24,9 @@ def gaps_of_epoch(keys: list[str], told: StructType) -> Callable[[pa.Table], pa.
     of a decision; completed is null for no Complete record), ended, began (of a marker: whether it
     ended data, and their first timestamp, ms), coordinator (epoch, of a marker), from_leader,
     to_leader (leader epochs of a decision), first_at, before, apart_ms (see `marker_gap`), is_open,
-    marker, decision (structs). `told`: keys, commit, next (the marker behind the gap), behind
-    (offset of the one in front), decision. An outcome without a question and without a marker has
-    none of its last completed decision.
+    marker, decision (structs). `told`: keys, commit, asked, newest: of the question, and of the
+    newest completed decision of an outcome without any marker; each next (the marker behind the
+    gap), behind (offset of the one in front), decision; null for none.
     """
     schema = to_arrow_schema(told)
 
@@ -80,30 +80,29 @@ def _flags(rows: pa.Table, name: str) -> Any:
     return rows.column(name).fill_null(False).to_numpy().astype(np.bool_)
 
 
-def _questions(epoch: _Epoch) -> Iterator[tuple[bool, int, int, int]]:
-    """Outcome, first, last and before of `marker_gap`."""
-    outcomes = set()
+def _questions(epoch: _Epoch) -> Iterator[tuple[bool, str, int, int, int]]:
+    """Outcome, what it is told as; first, last and before of `marker_gap`."""
     for one in epoch.asked.select(["commit", "first_at", "at", "before"]).to_pylist():
-        outcomes.add(one["commit"])
         first, last = np.searchsorted(epoch.at, [one["first_at"], one["at"]])
-        yield one["commit"], int(first), int(last), one["before"]
-    for commit in {True, False} - outcomes:
+        yield one["commit"], "asked", int(first), int(last), one["before"]
+    for commit in (True, False):
         ended = np.flatnonzero((epoch.decisions.commit == commit) & epoch.is_complete)
         if ended.size and not np.any(epoch.markers.commit == commit):
-            yield commit, int(ended[-1]), int(ended[-1]), 0
+            yield commit, "newest", int(ended[-1]), int(ended[-1]), 0
 
 
 def _gaps(epoch: _Epoch) -> Iterator[Row]:
     marker, decision = epoch.marked.column("marker"), epoch.decided.column("decision")
-    for commit, first, last, before in _questions(epoch):
+    told: dict[bool, Row] = {}
+    for commit, name, first, last, before in _questions(epoch):
         gap = marker_gap(
             epoch.decisions, epoch.markers, first, last, before, epoch.is_open, epoch.apart_ms
         )
         behind = epoch.marked.column("at")[gap.markers - 1].as_py() if gap.markers else None
         is_last = gap.markers == len(marker)
-        yield {
-            "commit": commit,
+        told.setdefault(commit, {"commit": commit})[name] = {
             "next": None if is_last else marker[gap.markers].as_py(),
             "behind": behind,
             "decision": decision[gap.decision].as_py(),
         }
+    yield from told.values()

@@ -24,6 +24,7 @@ from jobs.verify.contexts.decided.data import with_data, with_last_markers, with
 from jobs.verify.contexts.decided.epochs import with_decision, with_outcomes
 from jobs.verify.contexts.decided.findings import with_findings
 from jobs.verify.contexts.decided.first_ended import completed, first_ended
+from jobs.verify.contexts.decided.judged import with_judged
 from jobs.verify.contexts.decided.matching import (
     KEY,
     matched,
@@ -248,12 +249,13 @@ def decided_partition_context(
     record of its id. decidable: a decision with this epoch would be in the coordinator's log.
     unraised_*, raised_*: the first marker with the epoch of its own data, or a higher one; wrong_*:
     the one of the two that the transaction.version of the decision does not write. stale_*,
-    undecided_*, short_*, odd_*: see `with_counts`; unseen: see `with_unseen`; early_*, misfit_*:
-    see `decided.findings`. committed_*: the Prepare record that committed data of the marker's
-    epoch here, under version 2. decided_*: Prepare records of the producer id and epoch, whatever
-    they list. contradicted: see `with_last_outcomes`. lacking_*: the decision without its marker.
-    goes_on: replicated data of a later epoch are there. copied_later, history_*: which copies are
-    later than the Complete record and the markers, held_from, may_come: see `decided.anchors`.
+    undecided_*, short_*, odd_*: see `with_counts`; unseen_short: see `with_unseen`; early_*,
+    misfit_*: see `decided.findings`. committed_*: the Prepare record that committed data of the
+    marker's epoch here, under version 2. decided_*: Prepare records of the producer id and epoch,
+    whatever they list. contradicted: see `with_last_outcomes`. lacking_*: the decision without its
+    marker. goes_on: replicated data of a later epoch are there. copied_later, history_*: which
+    copies are later than the Complete record and the markers: see `decided.anchors`. held_from,
+    may_come: see `decided.judged`.
     all_aborted: see `_with_open_data`.
     """
     copies = _copies(partition_info)
@@ -292,8 +294,9 @@ def decided_partition_context(
         in_copies = given.keep(with_copies(beside, tolerance))
         counted = _with_all_counts(in_copies, decided, markers, tolerance, given.keep)
         placed_between = with_window(counted, gapped, given.markers, tolerance, given.keep)
-        anchored = given.keep(with_anchors(placed_between, tolerance))
-        found = with_findings(anchored, markers, files, ages)
+        anchored = with_anchors(placed_between, tolerance)
+        judged = given.keep(with_judged(anchored, tolerance))
+        found = with_findings(judged, markers, files, ages)
         return _with_open_data(found, given, producers, partition_info, ages.clock_tolerance)
 
     folded = 0 if given.plain is None else given.plain.number

@@ -26,17 +26,17 @@ copy has something else. Decisions and markers of one epoch are also counted: ea
 transactions has its own marker, from its Prepare to its Complete record. Which of them has none,
 and where it would stand, follows from the order of both logs: markers of one id in one partition
 stand in the order of its decisions. The most probable place is reported. If several decisions of
-one epoch and outcome have no marker, the place is that of the first, and the message tells how many
-there are at least, unless offsets of the partition are missing.
+one epoch and outcome have no marker, the place is that of the first that is proven. The message
+tells how many there are at least, unless offsets of the partition are missing.
 
 If a broker's clock was set back, a timestamp of the repeated period may mean two moments. The check
 then uses the widest possible interval; what only the timestamps as they are written show is
-inconclusive. A finding is also inconclusive if a Complete record is lost, unless markers of the
-neighbouring decisions show that the clocks agree.
+inconclusive. A finding is also inconclusive if the Complete record of the decision is lost, unless
+markers of the neighbouring decisions show that the clocks agree.
 
 If the copy of the partition is older than the Complete record, or is that of a follower that may
 lag, the finding is inconclusive. Of an epoch without any marker of the outcome, each completed
-decision lacks one: it is enough that the copy is late enough for one of them.
+decision lacks one: it is enough that one of them is proven.
 
 If another replica wrote the marker after the end of this copy, nothing is reported. There are three
 exceptions. Before transaction.version 2, that marker may be of a later transaction of the epoch: it

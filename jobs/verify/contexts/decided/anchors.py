@@ -13,12 +13,10 @@ from jobs.model.markers import Markers
 from jobs.model.set_back_clocks import came_twice, covers_once
 from jobs.spark.joins import small
 from jobs.verify.conditions.copies import one_instant
-from jobs.verify.conditions.missing import marker_lost, marker_missing_between
 from jobs.verify.contexts.decided.moments import covers_completion
-from jobs.verify.verdict import CLOCK_SKEW, DUMP_BEFORE_EVENT, MISSING_RANGE
 from udfs.rules import attribution
 from udfs.rules.clock import ADJUSTED_MS, BEYOND_CLOCKS_MS, within_clocks
-from udfs.rules.extent import MAX_OFFSET, is_replicated
+from udfs.rules.extent import is_replicated
 from udfs.rules.logic import surely
 
 
@@ -168,167 +166,9 @@ def _ended_early(running: Column, tolerance: Column) -> Column:
     return ended_early
 
 
-def _begun_late(tolerance: Column) -> Column:
-    """Whether data of the epoch may first have come to a log that is younger than the decision.
-
-    Its first moment, in front of them, is later than the Prepare record; or their own is, where the
-    broker stamps them, as a client asks for the end of a transaction when its data are in the log
-    (`Sender.maybeSendAndPollTransactionalRequest`). Or the marker that ended the first of them is,
-    for sure: an operator may have ended what came late. A topic that was created again takes them,
-    too.
-    """
-    first = F.col("data_run.first_offset")
-    in_front = F.when(F.col("first_read_offset") < first, F.col("first_read_ms"))
-    own, ended = F.col("data_begun_ms"), F.col("first_ended_ms")
-    prepared = F.col("completed_prepare")
-    later = surely(F.greatest(in_front, own) > prepared) | surely(
-        ended > prepared + F.col("apart_ms")
-    )
-    twice = came_twice(in_front, tolerance) | came_twice(own, tolerance)
-    return later | twice | came_twice(ended, tolerance)
-
-
-def _of_counted() -> list[Column]:
-    """counted_from, counted_gone: `_held` of the decision that counting tells; null for none.
-
-    Its marker is due where something is older.
-    """
-    short = F.col("short_place").isNotNull()
-    older = F.coalesce("earlier_offset", "order_anchor", "first_dated_offset", "first_read_offset")
-    gone = surely(_gone_behind(older, F.lit(False), "around_counted"))
-    return [
-        F.when(short, F.coalesce("own_data_last", older)).alias("counted_from"),
-        F.when(short, gone).alias("counted_gone"),
-    ]
-
-
-def _by_count() -> Column:
-    """Whether a row is judged by the decision that counting tells, and not by its newest one.
-
-    Where it has no marker at all, each of its decisions lacks one: the count tells the first that
-    is due. That proves more than the newest one if it is another, and nothing explains that its
-    marker is not there. The newest one may be too late for the copy, or its marker may be lost.
-    """
-    of_version_2 = surely(F.col("with_transaction_version_1") == 0)
-    refused = attribution.format_may_refuse(
-        F.col("last_legacy_offset"), F.col("counted_from"), of_version_2
-    )
-    proven = (
-        (F.col("short_complete") < F.col("complete_offset"))
-        & is_replicated(F.col("short_complete"), F.col("coordinator_stable_below"))
-        & ~(F.col("short_as_read") | F.col("counted_gone"))
-        & ~surely(refused)
-    )
-    told: Column = F.col("markers").isNotNull() | F.col("short_unseen") | surely(proven)
-    return F.col("short_place").isNotNull() & told
-
-
-def _of_newest(tolerance: Column) -> list[Column]:
-    """newest_from, newest_unproven, newest_gone: `_held` of the newest decision of the row.
-
-    Data of an epoch that transactions share may have come late, behind the marker of their own one,
-    which may be gone with the head of the log. So they prove that a marker is due only where the
-    log has had no other head since their epoch began in it: then it is due from offset 0 on.
-    """
-    older = F.coalesce("earlier_offset", "order_anchor", "clock_anchor", "replica_anchor")
-    settled = F.col("owner_settled") & ~F.col("owner_may_be_lost")
-    theirs = F.coalesce(F.when(settled, F.col("owned_last")), F.col("early_anchor"))
-    whole = attribution.has_had_no_other_head(
-        F.col("first_base"), F.col("coordinator_topic"), F.col("data_first_sequence")
-    )
-    there = F.col("coordinator_topic") | ~_begun_late(tolerance)
-    from_start = F.when(theirs.isNotNull() & surely(whole & there), F.lit(-1))
-    surely_from = F.coalesce("own_data_last", older, from_start)
-    held_from = F.coalesce(surely_from, "owned_last", "early_anchor", "near_anchor")
-    # The cleaner keeps the marker of data that are still there, at or above the log start.
-    own_data = F.col("own_data_last").isNotNull()
-    likely_from = F.coalesce("own_data_last", "owned_last", "early_anchor", held_from)
-
-    def gone(anchor: Column) -> Column:
-        return surely(_gone_behind(anchor, own_data, "around_newest"))
-
-    proven = surely_from.isNotNull() & ~gone(surely_from)
-    # A later transaction may own the data: it is lost, or not in the copy of the log yet.
-    not_yet = F.col("owned_last").isNotNull() & ~F.col("owner_may_be_lost")
-    by_near_clock = surely_from.isNull() & F.col("owned_last").isNull()
-    unproven = (
-        F.when(proven, F.lit(None))
-        .when(theirs.isNotNull(), F.lit(MISSING_RANGE))
-        .when(not_yet, F.lit(DUMP_BEFORE_EVENT))
-        .when(by_near_clock, F.lit(CLOCK_SKEW))
-        .otherwise(F.lit(MISSING_RANGE))
-    )
-    return [
-        held_from.alias("newest_from"),
-        unproven.alias("newest_unproven"),
-        gone(likely_from).alias("newest_gone"),
-    ]
-
-
-def _gone_behind(anchor: Column, own_data: Column, around: str) -> Column:
-    """Whether a marker may be missing between an offset and where it is due at last.
-
-    `own_data`: the offset is that of data of this transaction alone; `around`: see `with_window`.
-    """
-    first = F.greatest(anchor, F.col(f"{around}.behind_marker")) + 1
-    held_to = F.least("later_run.run_first", f"{around}.before_marker", F.lit(MAX_OFFSET))
-    # A decision's markers have the epoch of its Prepare record, if that is the one in effect.
-    epoch = F.when(~F.col("short_unseen"), F.col("marker_epoch"))
-    return F.when(own_data, marker_lost(anchor, first, held_to, F.col("commit"))).otherwise(
-        marker_missing_between(first, held_to, epoch)
-    )
-
-
-def _may_come(tolerance: Column) -> Column:
-    """Whether the marker that is missing may be one that a replica has behind the end of the copy.
-
-    Of an epoch that transactions share it may be that of another one: then its moment is surely
-    later than the Complete record. That counts in a copy whose high watermark is known: what lies
-    above it may be of a leader that was replaced. A copy that is only shorter has no data from
-    after the marker.
-    """
-    behind, apart = F.col("behind_end_ms"), F.col("apart_ms")
-    of_another = (
-        attribution.surely_before(F.col("short_completed"), behind, apart)
-        & ~F.col("short_unseen")
-        & ~came_twice(behind, tolerance)
-        & F.col("high_watermark").isNotNull()
-    )
-    may: Column = behind.isNotNull() & ~surely(of_another) & ~surely(F.col("goes_on"))
-    return may
-
-
-# What counting tells of a row that is judged by it.
-OF_COUNTED = (
-    "place", "length", "told", "complete", "start", "prepared", "completed", "as_read",
-)  # fmt: skip
-
-
-def _held(tolerance: Column) -> dict[str, Column]:
-    """From where on the marker of the row must be there, and what is not proven of it.
-
-    short_number: null where something of the copy is missing, which may hold some of the markers.
-    """
-    by_count = F.col("by_count")
-    lacks = (F.size("missing") > 0) | (F.size("holes") > 0) | F.col("emptied").isNotNull()
-    return {
-        "short_number": F.when(by_count & ~surely(lacks), F.col("short_number")),
-        **{f"short_{name}": F.when(by_count, F.col(f"short_{name}")) for name in OF_COUNTED},
-        "held_from": F.when(by_count, F.col("counted_from")).otherwise(F.col("newest_from")),
-        "unproven": F.when(~by_count, F.col("newest_unproven")),
-        "marker_missing": F.when(by_count, F.col("counted_gone")).otherwise(F.col("newest_gone")),
-    }
-
-
 def with_anchors(rows: DataFrame, tolerance: Column) -> DataFrame:
-    """Adds held_from and what it rests on: `_anchors`, `_held`; after `with_window`.
-
-    by_count: see `_by_count`; may_come: see `_may_come`.
-    """
-    anchored = rows.select("*", *_anchors(tolerance))
-    read = anchored.select("*", *_of_counted(), *_of_newest(tolerance))
-    judged = read.withColumn("by_count", _by_count()).withColumns(_held(tolerance))
-    return judged.withColumn("may_come", _may_come(tolerance))
+    """Adds the columns of `_anchors`; after `with_copies`."""
+    return rows.select("*", *_anchors(tolerance))
 
 
 def with_copies(rows: DataFrame, tolerance: Column) -> DataFrame:

@@ -54,8 +54,8 @@ def with_counts(
     short_* (place, length, complete, start): the first decision that has no marker of its own,
     complete being an offset and start ms; short_prepared, short_completed: between these moments,
     ms, one of the decisions that are counted up to this one has none; short_number: see
-    `of_decisions`; short_next, short_behind, short_told: see `with_gaps`. short_as_read: nothing
-    proves it but moments as they were read, though a clock was set back.
+    `of_decisions`; short_next, short_behind, short_told, newest_gap: see `with_gaps`.
+    short_as_read: nothing proves it but moments as they were read, though a clock was set back.
     opposing, of the decisions of the row: the first marker of the other outcome that lies where a
     decision has none of its own, and at no moment of its own outcome (`_opposing`); premature: the
     first COMMIT marker where an abort was decided, before any COMMIT of the epoch was decided here.
@@ -82,6 +82,7 @@ def with_counts(
     # A row gets only what it was counted for: the other outcome of its epoch may be regular.
     asked = {
         "short": lacks_markers() | misplaced | beside,
+        "newest_gap": lacks_markers(),
         "opposing": misplaced | beside,
         "premature": misplaced,
         "odd": changes_coordinator(),

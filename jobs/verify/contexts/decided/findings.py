@@ -209,10 +209,9 @@ def _located(rows: DataFrame, markers: DataFrame, files: DataFrame) -> DataFrame
         F.coalesce("opposed.place", "marker_place").alias("contradicting_place"),
         F.coalesce("opposed.decided_place", "decided_place").alias("against_place"),
         F.coalesce("opposed.decided_length", "decided_length").alias("against_length"),
-        F.coalesce("short_place", "record_place").alias("lacking_place"),
-        F.coalesce("short_length", "record_length").alias("lacking_length"),
         F.coalesce("short_told", "complete_offset").alias("lacking_complete"),
         F.coalesce("short_complete", "complete_offset").alias("counted_complete"),
+        F.col("short_next.place").alias("short_next_place"),
         # What a marker ended is not what waits for one.
         F.coalesce("open_run", "data_run").alias("lacking_run"),
     )

@@ -14,13 +14,15 @@ def with_gaps(rows: DataFrame, events: DataFrame, short: DataFrame) -> DataFrame
 
     short_next: the marker that comes next; short_behind: offset of the one before; null for none.
     short_place, short_length, short_told: of the decision, the last the offset of its Complete
-    record. `rows`: one a KEY, with what `owed_markers.of_decisions` tells; `events`: of `events`;
-    `short`: the same of that function.
+    record. newest_gap (next, behind, place, length): the same of the newest decision that is
+    complete, of an outcome without a marker. `rows`: one a KEY, with what
+    `owed_markers.of_decisions` tells; `events`: of `events`; `short`: the same of that function.
     """
     marker, decision = events.schema["marker"], events.schema["decision"]
     of_key = events.select(*KEY).schema
-    told = StructType(of_key.fields).add("next", marker.dataType).add("behind", LongType())
-    told = told.add("decision", decision.dataType)
+    gap = StructType().add("next", marker.dataType).add("behind", LongType())
+    gap = gap.add("decision", decision.dataType)
+    told = StructType(of_key.fields).add("asked", gap).add("newest", gap)
     asked = short.filter(F.col("short_last").isNotNull()).select(
         *KEY,
         F.lit(ASKED).alias("sort"),
@@ -33,25 +35,26 @@ def with_gaps(rows: DataFrame, events: DataFrame, short: DataFrame) -> DataFrame
         .unionByName(asked, allowMissingColumns=True)
         .groupBy(*OF_EPOCH)
         .applyInArrow(gaps_of_epoch(OF_EPOCH, told), told)
-        .withColumn("gap", F.struct("next", "behind", "decision"))
-        .select(*KEY, "gap")
     )
     shown = F.col("short_place").isNotNull()
+    of_newest = F.struct(
+        "newest.next", "newest.behind", "newest.decision.place", "newest.decision.length"
+    )
     of_decision = {"place": "place", "length": "length", "told": "complete_offset"}
     return (
         rows.join(gaps, on=KEY, how="left")
         .withColumns(
             {
-                "short_next": F.col("gap.next"),
-                "short_next_place": F.col("gap.next.place"),
-                "short_behind": F.col("gap.behind"),
+                "short_next": F.col("asked.next"),
+                "short_behind": F.col("asked.behind"),
                 **{
-                    f"short_{name}": F.when(shown, F.col(f"gap.decision.{one}"))
+                    f"short_{name}": F.when(shown, F.col(f"asked.decision.{one}"))
                     for name, one in of_decision.items()
                 },
+                "newest_gap": F.when(F.col("newest").isNotNull(), of_newest),
             }
         )
-        .drop("gap", "short_first", "short_last", "short_before")
+        .drop("asked", "newest", "short_first", "short_last", "short_before")
     )
 
 

@@ -21,9 +21,9 @@ from udfs.rules import attribution
 from udfs.rules.logic import surely
 
 # What a row lacks, as `with_counts` tells it of decisions that are complete.
+OF_GAP = ("next", "behind")
 OF_SHORT = (
-    "place", "length", "complete", "told", "start", "prepared", "completed", "next", "next_place",
-    "behind", "as_read",
+    "place", "length", "complete", "told", "start", "prepared", "completed", "as_read", *OF_GAP,
 )  # fmt: skip
 OF_DECISION = (
     "record_file_index", "record_position", "record_length", "complete_offset", "start_ms",
@@ -39,25 +39,18 @@ def with_unseen(
     tolerance: Column,
     keep: Callable[[DataFrame], DataFrame],
 ) -> DataFrame:
-    """Adds short_unseen, and short_* where a decision that was carried out unseen has no marker.
+    """Adds unseen_short: the first decision that was carried out unseen and has no marker.
 
-    No marker of the producer, of either outcome and any epoch, lies between the Prepare record and
-    the record with which its id went on. short_complete, short_completed: offset and moment of that
-    record. short_as_read: markers are there, and those of completed decisions beside it do not show
-    that the clocks agree. Only where counting finds none beside markers of the row. `rows`: of
-    `with_counts`, made of `in_copies`, of which unseen is how many of its decisions are asked;
-    `keep`: computes a frame that is read more than once.
+    A struct of OF_SHORT; null for none. No marker of the producer, of either outcome and any epoch,
+    lies between the Prepare record and the record with which its id went on. complete, completed:
+    offset and moment of that record. as_read: markers are there, and those of completed decisions
+    beside it do not show that the clocks agree. `rows`: of `with_counts`, made of `in_copies`, of
+    which unseen is how many of its decisions are asked; `keep`: computes a frame that is read more
+    than once.
     """
     asked = keep(_asked(in_copies.filter(F.col("unseen") > 0), decided, tolerance))
     found = _unmarked(_with_markers(asked, markers))
-    counted = F.col("short_place").isNotNull() & F.col("markers").isNotNull()
-    unseen = ~counted & F.col("lost").isNotNull()
-    filled = {
-        f"short_{name}": F.when(unseen, F.col(f"lost.{name}")).otherwise(F.col(f"short_{name}"))
-        for name in OF_SHORT
-    }
-    joined = rows.join(small(found), on=KEY, how="left")
-    return joined.withColumns({"short_unseen": unseen} | filled).drop("lost")
+    return rows.join(small(found), on=KEY, how="left")
 
 
 def _asked(rows: DataFrame, decided: DataFrame, tolerance: Column) -> DataFrame:
@@ -151,7 +144,7 @@ def _clocks_agree() -> Column:
 
 
 def _unmarked(asked: DataFrame) -> DataFrame:
-    """The first decision of each row that has no marker: KEY, lost (OF_SHORT)."""
+    """The first decision of each row that has no marker: KEY, unseen_short."""
     lost = F.struct(
         "prepare_offset",
         place_number("record_file_index", "record_position").alias("place"),
@@ -162,7 +155,6 @@ def _unmarked(asked: DataFrame) -> DataFrame:
         F.col("prepare_timestamp").alias("prepared"),
         F.col("complete_timestamp").alias("completed"),
         "next",
-        F.col("next.place").alias("next_place"),
         F.lit(None).cast("long").alias("behind"),
         ((F.col("marked") > 0) & ~_clocks_agree()).alias("as_read"),
     )
@@ -170,4 +162,4 @@ def _unmarked(asked: DataFrame) -> DataFrame:
     # they do not know whose the data are.
     told_here = F.col("next").isNotNull() | F.col("runs_here")
     unmarked = asked.filter(~F.col("inside") & told_here)
-    return unmarked.groupBy(*KEY).agg(F.min(lost).alias("lost"))
+    return unmarked.groupBy(*KEY).agg(F.min(lost).alias("unseen_short"))

@@ -17,14 +17,16 @@ from jobs.spark.joins import small
 from jobs.verify.contexts.decided.matching import KEY
 from jobs.verify.contexts.decided.moments import kept_apart, misleading, sure_moments
 
-OF_READING = [*KEY, "counted"]
+OF_READING = [*KEY, "which"]
+# Decisions of a row that may lack their marker: the first that counting tells, the first that was
+# carried out unseen, and the newest that is complete.
+COUNTED, UNSEEN, NEWEST = "counted", "unseen", "newest"
 
 
 def _moments(rows: DataFrame, tolerance: Column) -> DataFrame:
     """Of each row its KEY, and before and behind which moment its marker was not written (at_ms).
 
-    counted: whether of the decision that counting tells, or of the newest one, which is asked in a
-    row without a marker.
+    which: COUNTED, UNSEEN, or NEWEST, which is asked in a row without a marker.
     Leaders of the partition before and after it may each differ from the coordinator by apart_ms.
     A moment to which a clock came twice may be any of those; it dates nothing where what lies
     outside of them has no order.
@@ -56,21 +58,25 @@ def _moments(rows: DataFrame, tolerance: Column) -> DataFrame:
 
 
 def _readings() -> Column:
-    """The decisions of a row that are asked (counted, from_ms, to_ms): null for none."""
-    counted, newest = (
-        F.struct(
-            F.lit(of_count).alias("counted"),
-            F.col(prepared).alias("from_ms"),
-            F.col(completed).alias("to_ms"),
-        )
-        for of_count, prepared, completed in (
-            (True, "short_prepared", "short_completed"),
-            (False, "completed_prepare", "complete_timestamp"),
-        )
-    )
+    """The decisions of a row that are asked (which, from_ms, to_ms): null for none."""
+    asked = (
+        (COUNTED, F.col("short_place").isNotNull(), "short_prepared", "short_completed"),
+        (UNSEEN, F.col("unseen_short").isNotNull(), "unseen_short.prepared",
+         "unseen_short.completed"),
+        (NEWEST, F.col("markers").isNull(), "completed_prepare", "complete_timestamp"),
+    )  # fmt: skip
     return F.array(
-        F.when(F.col("short_place").isNotNull(), counted),
-        F.when(F.col("markers").isNull(), newest),
+        *[
+            F.when(
+                there,
+                F.struct(
+                    F.lit(which).alias("which"),
+                    F.col(prepared).alias("from_ms"),
+                    F.col(completed).alias("to_ms"),
+                ),
+            )
+            for which, there, prepared, completed in asked
+        ]
     )
 
 
@@ -125,15 +131,16 @@ def with_window(
 ) -> DataFrame:
     """Adds the nearest markers, of any producer, around the one that a decision lacks.
 
-    around_counted, around_newest: of the decision that counting tells, and of the newest one.
-    behind_marker: the last that is surely earlier than the decision; before_marker: the first that
-    is surely later than its Complete record; offsets, null for none. `rows`: of `with_counts`,
-    kept; `gapped`: partition_index of the partitions in which something is missing; in the others
-    nothing is looked for. `keep`: computes a frame that is read more than once.
+    around_counted, around_unseen, around_newest: of each decision of `_readings`. behind_marker:
+    the last that is surely earlier than the decision; before_marker: the first that is surely later
+    than its Complete record; offsets, null for none. `rows`: of `with_unseen`, kept; `gapped`:
+    partition_index of the partitions in which something is missing; in the others nothing is looked
+    for. `keep`: computes a frame that is read more than once.
     """
     lacking = rows.filter(
         (F.col("complete_offset").isNotNull() & F.col("markers").isNull())
         | F.col("short_place").isNotNull()
+        | F.col("unseen_short").isNotNull()
     )
     in_gapped = lacking.join(small(gapped), on="partition_index", how="left_semi")
     asked = keep(_moments(in_gapped, tolerance))
@@ -143,8 +150,10 @@ def with_window(
         nearest_markers(asked, there, OF_READING, tolerance)
         .groupBy(*KEY)
         .agg(
-            F.max(F.when(F.col("counted"), around)).alias("around_counted"),
-            F.max(F.when(~F.col("counted"), around)).alias("around_newest"),
+            *[
+                F.max(F.when(F.col("which") == one, around)).alias(f"around_{one}")
+                for one in (COUNTED, UNSEEN, NEWEST)
+            ]
         )
     )
     return rows.join(found, on=KEY, how="left")
