@@ -53,6 +53,8 @@ DUMP_PARTITION = table(
             "__cluster_metadata"),
     long("registered_up_to_ms", "moment up to which these three are known, ms, controller clock; "
          "null: to the end of the copies, as all brokers had stopped"),
+    long("one_moment_from", "from this offset on no cleaner passed between the copying of one file "
+         "and of the next; null: it may have anywhere"),
 )  # fmt: skip
 
 LISTED_FILE = table(

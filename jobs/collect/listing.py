@@ -5,7 +5,7 @@ from dataclasses import asdict
 from pyspark.sql import DataFrame, SparkSession
 
 from jobs.model.cluster import Cluster, Clusters
-from jobs.model.dump import Dump, DumpPartition, cleaned_below
+from jobs.model.dump import Dump, DumpPartition, cleaned_below, one_moment_from
 from jobs.model.replicas import comparable_from
 from jobs.spark.local import local_frame
 from schemas.dump_partition import DUMP_PARTITION, LISTED_FILE
@@ -60,6 +60,7 @@ def _static_row(
         alone and len(present) == 1,
         every and (partition.topic, partition.partition) not in lacking,
         cluster.registered_up_to_ms,
+        one_moment_from(partition),
     )
 
 

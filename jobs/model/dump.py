@@ -152,6 +152,21 @@ class Dump:
     unread: set[tuple[str, int]] = field(default_factory=set)
 
 
+def one_moment_from(partition: DumpPartition) -> int | None:
+    """From which offset on the files of a copy are of one moment, for all that a cleaner does.
+
+    Else it may have passed between one file and the next: the data of a transaction may be of
+    before two passes, and the place of its marker of after them. Of one moment are the copy of a
+    broker that had stopped, one whose files were not replaced while it was made
+    (dump-manifest.json), the newest segment, which no cleaner passes, and what one run has fetched.
+    None where nothing is.
+    """
+    if partition.fetched_end is not None:
+        return partition.fetched_from
+    settled = partition.clean_shutdown or partition.copied_at_ms is not None
+    return 0 if settled else partition.newest_base
+
+
 def cleaned_below(partition: DumpPartition) -> int:
     """Offsets below this are known to be cleaned; 0 where nothing says so.
 

@@ -24,6 +24,9 @@ REQUIRED = {
     "spark.sql.ansi.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.pyspark.validateSchema.enabled": "true",
+    # A broadcast waits for what computes its rows. After Spark's 300 s the check counts as crashed:
+    # seen with 250,000 snapshots on a busy machine.
+    "spark.sql.broadcastTimeout": "-1",
 }
 # Only for a session that we start, and only where the user gave nothing.
 DEFAULTS = {

@@ -41,6 +41,7 @@ COLUMNS = """
     start_known boolean, missing array<struct<first:bigint, end:bigint, producer_id:bigint>>,
     holes array<struct<first:bigint, end:bigint, producer_id:bigint>>, outlasted boolean,
     emptied array<struct<first:bigint, end:bigint, producer_id:bigint, producer_epoch:int>>,
+    one_moment_from bigint,
     newest_begin struct<first_offset:bigint, first_sequence:int, absent_to_first:bigint,
     epoch_before:int, offset_before:bigint, absent_to_before:bigint>
 """

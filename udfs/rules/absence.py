@@ -24,8 +24,10 @@ Who took what is missing is another question. The cleaner never takes the marker
 still there at or above the log start (`CleanedTransactionMetadata`; up to 2.2.1 it did where the
 marker lay in a later group of segments, KAFKA-8351), nor the last record of a key. An ABORT below
 the log start it takes, and leaves the data: `UnifiedLog.collectAbortedTransactions` does not give
-it the entries of transactions that ended there. So each check asks one of two questions:
-whether anything is missing, or whether something is lost that no cleaner takes.
+it the entries of transactions that ended there. And it is so at one moment, and in one file: a copy
+whose data were read before the cleaner's passes, and the place of their marker after them, has the
+data alone. So each check asks one of two questions: whether anything is missing, or whether
+something is lost that no cleaner takes.
 
 Not to be known: whether a file between two others was cleaned away or not copied, and up to where
 a pass had come that was under way.

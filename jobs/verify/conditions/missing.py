@@ -116,22 +116,43 @@ def _may_lie_below_the_start(data: Column) -> Column:
     return may
 
 
-# What the copy of a partition lacks, and where its log begins (`partition_info`).
-LOST_OFFSETS = ("holes", "missing", "emptied", "first_base", "log_start_offset", "clean_shutdown")
+# What the copy of a partition lacks, where its log begins, and from where on it is of one moment
+# (`partition_info`).
+LOST_OFFSETS = (
+    "holes", "missing", "emptied", "first_base", "log_start_offset", "clean_shutdown",
+    "one_moment_from",
+)  # fmt: skip
 
 
-def marker_lost(data: Column, first: Column, last: Column, commit: Column | None = None) -> Column:
+def marker_lost(
+    data: Column,
+    first: Column,
+    last: Column,
+    commit: Column | None = None,
+    file_end: Column | None = None,
+) -> Column:
     """Whether the marker of data may be missing between `first` and `last`, both inclusive.
 
     `data`: an offset of the data. The cleaner keeps the marker of data that are still there
     (`udfs.rules.absence`). Of data before the log, of which only a producer snapshot knows, and of
     data below the log start it may have taken or emptied it; not if that is a COMMIT (`commit`, of
-    data that are there; None where that is not known).
+    data that are there; None where that is not known). And in a copy that is not of one moment
+    wherever the marker lies in another file than the data. `file_end`: where theirs ends,
+    exclusive, null for the newest one; None where that is not known.
     """
-    taken = marker_missing_between(first, last)
     below = _may_lie_below_the_start(data)
     forgotten = below if commit is None else below & ~commit
-    return F.when(forgotten, taken).otherwise(lost_between(first, last))
+    several_moments = data < F.coalesce("one_moment_from", F.lit(MAX_OFFSET))
+    other_file = first if file_end is None else F.greatest(first, _or_none_behind(file_end))
+    lost = lost_between(first, last)
+    taken = marker_missing_between(first, last)
+    taken_since = several_moments & marker_missing_between(other_file, last)
+    return F.when(forgotten, taken).otherwise(lost | taken_since)
+
+
+def _or_none_behind(file_end: Column) -> Column:
+    """The offset behind a file; behind all offsets where no file follows."""
+    return F.coalesce(file_end, F.lit(MAX_OFFSET) + 1)
 
 
 def marker_lost_behind(

@@ -57,7 +57,9 @@ def _ended(markers: DataFrame) -> DataFrame:
     )
 
 
-def with_data(selected: DataFrame, states: DataFrame, markers: DataFrame) -> DataFrame:
+def with_data(
+    selected: DataFrame, states: DataFrame, markers: DataFrame, files: DataFrame
+) -> DataFrame:
     """Adds the data of the transaction in the partition.
 
     data_run: first batch of its epoch there; data_first_sequence: its sequence (a run that was
@@ -65,7 +67,8 @@ def with_data(selected: DataFrame, states: DataFrame, markers: DataFrame) -> Dat
     where it has the client's; data_run_last: the last offset of that epoch; ended_run_last: the
     last of that epoch that a marker of the same epoch ended, null for none; open_run: first batch
     of that epoch behind all that such markers ended; first_ended_last, first_ended_ms: the last of
-    what the first such marker ended, and its moment.
+    what the first such marker ended, and its moment; data_file_end: where the file of data_run
+    ends, an offset, exclusive, or null for the newest one; 0 where it is of several moments.
     """
     ended = _ended(markers)
     data = (
@@ -86,7 +89,15 @@ def with_data(selected: DataFrame, states: DataFrame, markers: DataFrame) -> Dat
         F.max("last_offset").alias("data_run_last"),
         F.min(F.when(unended, batch)).alias("open_run"),
     )
-    return selected.join(runs, on=OF_DATA, how="left").join(ended, on=OF_DATA, how="left")
+    rows = selected.join(runs, on=OF_DATA, how="left").join(ended, on=OF_DATA, how="left")
+    ends = files.select(
+        F.col("file_index").alias("data_file"), F.col("next_base_offset").alias("data_file_end")
+    )
+    in_file = F.col("data_run.file_index") == F.col("data_file")
+    # Each run of a fetch goes on in the file of the one before.
+    file_end = F.when(F.col("fetched"), F.lit(0).cast("long")).otherwise(F.col("data_file_end"))
+    placed = rows.join(small(ends), on=in_file, how="left").drop("data_file")
+    return placed.withColumn("data_file_end", file_end).drop("fetched")
 
 
 def with_surroundings(rows: DataFrame, states: DataFrame, tolerance: Column) -> DataFrame:

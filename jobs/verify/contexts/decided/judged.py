@@ -107,7 +107,7 @@ def _gone(anchor: Column, which: str, own_data: Column | None = None) -> Column:
     of_any = marker_missing_between(first, held_to, epoch)
     if own_data is None:
         return surely(of_any)
-    of_own = marker_lost(anchor, first, held_to, F.col("commit"))
+    of_own = marker_lost(anchor, first, held_to, F.col("commit"), F.col("data_file_end"))
     return surely(F.when(own_data, of_own).otherwise(of_any))
 
 
