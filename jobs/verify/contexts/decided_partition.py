@@ -285,7 +285,7 @@ def decided_partition_context(
         outcomes = with_outcomes(replicated, placed, tolerance)
         # Each of the three is joined with what is made of itself: kept, or its plan would double.
         owned = given.keep(with_data(outcomes, runs, markers))
-        around = with_surroundings(owned, runs, tolerance)
+        around = with_surroundings(owned, runs, markers, tolerance)
         beside = with_last_markers(around, given.markers).join(
             small(ended), on=["partition_index", "coordinator_partition"], how="left"
         )
