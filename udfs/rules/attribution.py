@@ -45,12 +45,12 @@ What is gone from a partition is gone from its beginning: retention, DeleteRecor
 again. With transactions that share an epoch it is therefore not known how many of them have gone,
 unless something of the partition is older than a decision: then this decision has its marker
 there. Something is older if a broker's clock says so, or if it is data of a lower epoch of the same
-producer that its coordinator ended: what an operator aborted may have come late, to a topic that
-was created again, where no state keeps a lower epoch out. Data that nobody but this or an earlier decision
-can own (no later transaction of their epoch lists the partition, or a marker ended them before the
-first of those began: `TransactionMetadata.prepareAddPartitions` sets the start, and data wait for
-it) may have come late, behind the marker (KIP-890). So they prove it only in a log that has had no
-other head since their epoch began there.
+producer that its coordinator ended. What an operator aborted may have come late, to a topic that
+was created again, where no state keeps a lower epoch out. Data that nobody but this or an earlier
+decision can own (no later transaction of their epoch lists the partition, or a marker ended them
+before the first of those began: `TransactionMetadata.prepareAddPartitions` sets the start, and data
+wait for it) may have come late, behind the marker (KIP-890). So they prove it only in a log that
+has had no other head since their epoch began there.
 
 What cannot be known: which of two markers with one epoch and outcome a decision led to, when both
 came within the tolerance of the clocks. So decisions and markers are counted: the markers that

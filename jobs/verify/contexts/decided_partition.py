@@ -88,7 +88,7 @@ def _copies(partition_info: DataFrame) -> DataFrame:
         "stable_below", "of_leader", "first_dated_offset", "first_dated_ms", "set_backs",
         "single_broker", "alone_in_cluster", "holes", "missing",
         "emptied", "last_legacy_offset", "log_end_offset", "high_watermark", "kraft_only",
-        "first_base", "log_start_offset",
+        "first_base", "log_start_offset", "log_start_known",
         "coordinator_topic", "replica_set", _listed(),
     )  # fmt: skip
 

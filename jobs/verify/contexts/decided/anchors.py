@@ -187,7 +187,8 @@ def _begun_late(tolerance: Column) -> Column:
     )
     later = surely(F.greatest(in_front, own) > prepared) | surely(~before)
     twice = came_twice(in_front, tolerance) | came_twice(own, tolerance)
-    return later | twice | came_twice(ended, tolerance)
+    late: Column = later | twice | came_twice(ended, tolerance)
+    return late
 
 
 def _of_counted() -> list[Column]:
