@@ -53,6 +53,9 @@ DUMP_PARTITION = table(
             "__cluster_metadata"),
     long("registered_up_to_ms", "moment up to which these three are known, ms, controller clock; "
          "null: to the end of the copies, as all brokers had stopped"),
+    boolean("never_deleted", "by __cluster_metadata cleanup.policy was always compact"),
+    long("copied_until_ms", "nothing of the copy was read after this moment, ms; null without a "
+         "dump-manifest.json that says so"),
     long("one_moment_from", "from this offset on no cleaner passed between the copying of one file "
          "and of the next; null: it may have anywhere"),
 )  # fmt: skip

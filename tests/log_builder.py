@@ -72,6 +72,8 @@ Options of a case, all optional
     log_start: 3         log start checkpoint; default: not listed
     copied_at: 500       moment before which everything is in the copy (dump-manifest.json), s as
             in at; default: not told
+    copied_until: 600    moment after which nothing of it was read (dump-manifest.json); only with
+            copied_at; default: not told
     recovery_point: 3    recovery point checkpoint; default: not listed
     first_base: 5        base offset of the first segment and of the first batch; default 0
     txnindex: auto | none | list of `pid=1 first=0 last=4 lso=5 [segment=0] [version=0]` or
@@ -181,7 +183,7 @@ OPTIONS = {
     "name", "log", "finds", "info", "broker", "hw", "cleaner", "log_start", "recovery_point",
     "first_base", "txnindex", "index", "indexed", "timeindex", "epochs", "snapshots", "coordinator",
     "topic",
-    "copied_at", "alone", "copy", "output", "replica", "policy",
+    "copied_at", "copied_until", "alone", "copy", "output", "replica", "policy",
     "partitions", "before", "told", "whole", "dump", "fetched_from",
 }  # fmt: skip
 VERBS = {
@@ -1163,7 +1165,10 @@ class DumpWriter:
             self._fetched(folder, topic, partition, log, given)
         if "copied_at" in given:
             moment = T0 + int(given["copied_at"]) * 1000
-            self._copies[broker].append({"path": folder.name, "copy_start_ms": moment})
+            copied = {"path": folder.name, "copy_start_ms": moment}
+            if "copied_until" in given:
+                copied["copy_end_ms"] = T0 + int(given["copied_until"]) * 1000
+            self._copies[broker].append(copied)
         hw = given.get("hw", log.end)
         for file, value in (
             ("replication-offset-checkpoint", None if hw == "none" else hw),

@@ -60,6 +60,8 @@ def _static_row(
         alone and len(present) == 1,
         every and (partition.topic, partition.partition) not in lacking,
         cluster.registered_up_to_ms,
+        partition.topic in cluster.never_deleted,
+        partition.copied_until_ms,
         one_moment_from(partition),
     )
 

@@ -22,8 +22,9 @@ LARGEST_PARTITION = (1 << 31) - 1
 class Copied:
     """One copied directory. `at_ms`: all that was appended before it is in the copy.
 
-    Of one that was fetched over the protocol, `log_start` is what the leader said, `fetched_end`
-    the offset behind it (its segments are not the broker's), and `end_ms` when that was reached.
+    `end_ms`: when the copying ended, None where nobody says so. Of one that was fetched over the
+    protocol, `log_start` is what the leader said, and `fetched_end` the offset behind it (its
+    segments are not the broker's), which was reached at `end_ms`.
     `fetched_from`: the first offset that the newest run fetched; None where nobody says so.
     `topic_id`: of what was fetched, as in partition.metadata; None where the topic has none, or
     nobody says so. `made_again_ms`: when it was last seen that the topic is another one.
@@ -105,15 +106,16 @@ def _made_again(events: Sequence[dict[str, Any]]) -> dict[str, int]:
 
 def _copied(one: dict[str, Any], fetched: bool, made_again_ms: int | None) -> Copied:
     at_ms, mark = _number(one["copy_start_ms"], bounds.LATEST), _offset(one.get("high_watermark"))
-    if not fetched:
-        return Copied(at_ms, mark)
     end_ms, topic_id = one.get("copy_end_ms"), one.get("topic_id")
+    until_ms = None if end_ms is None else _number(end_ms, bounds.LATEST)
+    if not fetched:
+        return Copied(at_ms, mark, end_ms=until_ms)
     return Copied(
         at_ms,
         mark,
         _offset(one.get("log_start")),
         _offset(one["end_offset"]),
-        None if end_ms is None else _number(end_ms, bounds.LATEST),
+        until_ms,
         _offset(one.get("fetched_from")),
         None if topic_id is None else _name(topic_id),
         made_again_ms,

@@ -153,6 +153,7 @@ def _partition(number: int, folder: Folder) -> DumpPartition:
         has_log_start_checkpoint=directory.log_starts is not None or log_start is not None,
         clean_shutdown=directory.clean_shutdown,
         copied_at_ms=copied.at_ms if copied else None,
+        copied_until_ms=copied.end_ms if copied else None,
         cluster_id=directory.cluster_id,
         fetched_end=fetched_end,
         fetched_from=fetched_from,

@@ -226,7 +226,8 @@ def _cluster(copy: _Copy) -> Cluster:
     return replace(
         cluster,
         created_once=frozenset(name for name, found in ids.items() if len(found) == 1),
-        never_compacted=_never_compacted(copy),
+        never_compacted=_always(copy, "delete"),
+        never_deleted=_always(copy, "compact"),
     )
 
 
@@ -278,8 +279,8 @@ def _policies(copy: _Copy) -> list[Told]:
     ]
 
 
-def _never_compacted(copy: _Copy) -> frozenset[str]:
-    """Topics that were created with cleanup.policy=delete, each time, and kept it.
+def _always(copy: _Copy, policy: str) -> frozenset[str]:
+    """Topics that were created with this cleanup.policy, each time, and kept it.
 
     Without an own policy a topic has that of the broker, which may stand in its properties.
     """
@@ -292,7 +293,7 @@ def _never_compacted(copy: _Copy) -> frozenset[str]:
     return frozenset(
         name
         for name, times in created.items()
-        if all(fact["value"] == "delete" for fact in policies[name])
+        if all(fact["value"] == policy for fact in policies[name])
         and all(any(_together(time, fact) for fact in policies[name]) for time in times)
     )
 

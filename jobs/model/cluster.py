@@ -26,8 +26,8 @@ class Cluster:
     `next_producer_id`: before `up_to_ms` (ms, the controller's clock) no id from it on was given
     out. `partitions`: topic -> number of partitions. `created_once`: topics of which there never
     was another one of that name. `never_compacted`: topics that never had another cleanup.policy
-    than delete. `compacted`: topics that had compact among theirs at some time. `expirations_ms`:
-    each producer.id.expiration.ms that a broker was given.
+    than delete; `never_deleted`: than compact. `compacted`: topics that had compact among theirs at
+    some time. `expirations_ms`: each producer.id.expiration.ms that a broker was given.
     `kraft_only`: by its `__cluster_metadata` it was not migrated from ZooKeeper. `registered`: the
     ids of all brokers that it had up to `registered_up_to_ms` (ms, the controller's clock); None
     for that moment: all of them had stopped, and had no other to the end of their logs.
@@ -38,6 +38,7 @@ class Cluster:
     partitions: Mapping[str, int] = field(default_factory=dict)
     created_once: frozenset[str] = frozenset()
     never_compacted: frozenset[str] = frozenset()
+    never_deleted: frozenset[str] = frozenset()
     compacted: frozenset[str] = frozenset()
     expirations_ms: frozenset[int] = frozenset()
     kraft_only: bool = False

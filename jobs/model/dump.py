@@ -44,7 +44,8 @@ class DumpPartition:
 
     `has_checkpoints`: the log directory holds a cleaner checkpoint, so that a partition it does
     not list is known not to be compacted. `clean_shutdown`: the broker had stopped cleanly.
-    `copied_at_ms`: all that was appended before this moment is in the copy (dump-manifest.json).
+    `copied_at_ms`: all that was appended before this moment is in the copy (dump-manifest.json);
+    `copied_until_ms`: nothing of it was read after this moment.
     `cluster_id`: of its log directory. `replica_set`: equal for copies of other brokers
     (jobs/model/replicas.py), None without any; only those have `topic_id` and `metadata_file`, what
     partition.metadata says and its number. `cleaner_reach`: offset below which the cleaner of any
@@ -68,6 +69,7 @@ class DumpPartition:
     has_log_start_checkpoint: bool
     clean_shutdown: bool
     copied_at_ms: int | None = None
+    copied_until_ms: int | None = None
     cluster_id: str | None = None
     replica_set: int | None = None
     topic_id: str | None = None

@@ -39,9 +39,9 @@ def partition_info(
 
     Columns: DUMP_PARTITION, of which those that rest on `__cluster_metadata` hold here only where
     its copy is late enough; log_start_offset, log_end_offset (exclusive); those of `_stability`,
-    `_beginning`, `_cleaner` and `absent`; broker_timestamp (ms); first_dated_offset,
-    first_dated_ms (the first batch of magic 2 with a moment of a broker's clock); set_backs (see
-    `jobs.model.set_back_clocks`); those of `_extent`;
+    `_beginning`, `_cleaner`, `_log_start_known` and `absent`; broker_timestamp (ms);
+    first_dated_offset, first_dated_ms (the first batch of magic 2 with a moment of a broker's
+    clock); set_backs (see `jobs.model.set_back_clocks`); those of `_extent`;
     emptied (see `holes`; null: no marker emptied); last_legacy_offset (of magic 0 or 1);
     earlier_end (log end of the copy of a `__transaction_state` partition that was taken before all
     data, null for none); newest_snapshot, open_in_snapshot (see `known_states`; null where no
@@ -66,6 +66,7 @@ def partition_info(
         *_stability(),
         *_beginning(),
         *_cleaner(),
+        _log_start_known(),
         *absent(),
         "broker_timestamp",
         F.col("first_moment.first_offset").alias("first_dated_offset"),
@@ -150,9 +151,13 @@ def _dated(rows: DataFrame) -> DataFrame:
     brokers = _is_later("registered_up_to_ms", F.greatest(of_cluster, "copied_at_ms"))
     dated = begun.isNotNull() & _is_later("registered_up_to_ms", begun)
     leader = F.col("registered_up_to_ms").isNull() | dated
+    # A policy may be changed while a partition is copied, and records be deleted then.
+    told_to = F.try_subtract("metadata_up_to_ms", F.lit(METADATA_IDLE_MS))
+    behind_copy = told_to >= F.col("copied_until_ms")
     return rows.withColumns(
         {
             "never_compacted": F.col("never_compacted") & _is_later("metadata_up_to_ms", written),
+            "never_deleted": F.col("never_deleted") & surely(behind_copy),
             "alone_in_cluster": F.col("alone_in_cluster") & brokers,
             "single_broker": F.col("single_broker") & brokers,
             "every_broker": F.col("every_broker") & leader,
@@ -227,6 +232,20 @@ def _cleaner() -> list[Column]:
         traces.alias("cleaner_traces"),
         F.coalesce(F.col("thinned_to") + 1, F.lit(0)).alias("thinned_below"),
     ]
+
+
+def _log_start_known() -> Column:
+    """log_start_known: no cleaner passed with a log start above log_start_offset in memory.
+
+    A running broker writes its log start to the checkpoint once a minute
+    (`LogManager.checkpointLogStartOffsets`), and the checkpoint may be copied before the log; one
+    that stops writes it last. Where cleanup.policy never had delete nothing raises the log start:
+    the leader refuses DeleteRecords (`Partition.deleteRecordsOnLeader`) and retention is off
+    (`UnifiedLog.deleteOldSegments`). Internal topics refuse DeleteRecords, too
+    (`ReplicaManager.deleteRecordsOnLocalLog`), but their policy may be changed as any other, so it
+    is asked.
+    """
+    return (F.col("clean_shutdown") | F.col("never_deleted")).alias("log_start_known")
 
 
 def _cleaning(traces: Column, listed: Column) -> Column:

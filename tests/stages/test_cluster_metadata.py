@@ -237,6 +237,18 @@ def test_what_is_told_of_a_topic(
     assert (told.created_once, told.never_compacted) == (created_once, never_compacted)
 
 
+@pytest.mark.parametrize(
+    ("later", "never_deleted"),
+    [([], {"a"}), ([policy("a", "compact,delete")], set()), ([policy("a", None)], set())],
+)
+def test_a_topic_that_always_was_compacted_deletes_nothing(
+    tmp_path: Path, later: list[bytes], never_deleted: set[str]
+) -> None:
+    batches = [[topic("a", "one"), policy("a", "compact")], *([one] for one in later)]
+    broker_folder(tmp_path, "broker", {f"{0:020}.log": log([*batches, *blocks(1000)])})
+    assert read(tmp_path).of("c").never_deleted == never_deleted
+
+
 def test_a_topic_that_was_compacted_at_some_time(tmp_path: Path) -> None:
     batches = [
         [topic("a", "one"), policy("a", "compact"), topic("b", "two"), policy("b", "delete")],

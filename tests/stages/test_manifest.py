@@ -28,7 +28,8 @@ def partition(folder: Path) -> None:
 
 def test_a_settled_copy_is_complete_up_to_its_start(tmp_path: Path) -> None:
     write(tmp_path, ONE, ONE | {"path": "orders-1", "settled": False})
-    assert read_manifest(tmp_path).copies == {"orders-0": Copied(1_700_000_000_000, 7)}
+    copied = Copied(1_700_000_000_000, 7, end_ms=1_700_000_060_000)
+    assert read_manifest(tmp_path).copies == {"orders-0": copied}
 
 
 def test_without_a_manifest_nothing_is_known(tmp_path: Path) -> None:

@@ -131,6 +131,15 @@ def test_a_moment_is_before_another_by_more_than_the_tolerance() -> None:
     assert attribution.surely_before(earlier, np.int64(100), 30).tolist() == [True, False, True]
 
 
+def test_a_marker_is_older_by_the_clocks_or_by_the_order_of_its_coordinator() -> None:
+    marked = np.array([69, 70, 130, 131, 70])
+    ended = np.array([False, True, True, True, False])
+    whoever = attribution.marked_before(marked, np.int64(100), 30, ended & False, ended)
+    assert whoever.tolist() == [True, False, False, False, False]
+    coordinator = attribution.marked_before(marked, np.int64(100), 30, ended | True, ended)
+    assert coordinator.tolist() == [True, True, True, False, False]
+
+
 def test_a_clock_that_was_set_back_tells_no_moment_between() -> None:
     prepare, complete = np.array([10, 10, 10]), np.array([12, 10, 9])
     assert attribution.clock_went_on(prepare, complete).tolist() == [True, True, False]

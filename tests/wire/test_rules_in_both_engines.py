@@ -58,6 +58,7 @@ RULES: tuple[tuple[Callable[..., Any], str], ...] = (
     (attribution.is_unended, "nn"),
     (attribution.surely_before, "nnn"),
     (attribution.ended_before, "nn"),
+    (attribution.marked_before, "nnnff"),
     (attribution.has_had_no_other_head, "nfn"),
     (attribution.clock_went_on, "nn"),
     (attribution.format_may_refuse, "nnf"),

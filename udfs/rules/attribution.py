@@ -45,11 +45,12 @@ What is gone from a partition is gone from its beginning: retention, DeleteRecor
 again. With transactions that share an epoch it is therefore not known how many of them have gone,
 unless something of the partition is older than a decision: then this decision has its marker
 there. Something is older if a broker's clock says so, or if it is data of a lower epoch of the same
-producer that a marker ended before the decision. Data that nobody but this or an earlier decision
-can own (no later transaction of their epoch lists the partition, or a marker ended them before the
-first of those began: `TransactionMetadata.prepareAddPartitions` sets the start, and data wait for
-it) may have come late, behind the marker (KIP-890). So they prove it only in a log that has had no
-other head since their epoch began there.
+producer that its coordinator ended. What an operator aborted may have come late, to a topic that
+was created again, where no state keeps a lower epoch out. Data that nobody but this or an earlier
+decision can own (no later transaction of their epoch lists the partition, or a marker ended them
+before the first of those began: `TransactionMetadata.prepareAddPartitions` sets the start, and data
+wait for it) may have come late, behind the marker (KIP-890). So they prove it only in a log that
+has had no other head since their epoch began there.
 
 What cannot be known: which of two markers with one epoch and outcome a decision led to, when both
 came within the tolerance of the clocks. So decisions and markers are counted: the markers that
@@ -211,6 +212,22 @@ def ended_before(complete_offset: Values, prepare_offset: Values) -> Values:
     to a partition, the offsets of their markers have the order of these records.
     """
     return complete_offset < prepare_offset
+
+
+def marked_before(
+    marker_ms: Values, moment_ms: Values, apart_ms: Values, of_coordinator: Values, ended: Values
+) -> Values:
+    """Whether a marker is in its partition from before a moment of the coordinator's log.
+
+    `moment_ms`: of the Complete record of its own decision, or of the Prepare record of a later
+    one; `apart_ms`: how far the two clocks may be apart. Either it is earlier for sure, whoever
+    wrote it. Or the order of decisions tells: no operator has written it (`of_coordinator`), who
+    may come at any time, and it `ended` data, which no marker does that is sent again. So the
+    Complete record waited for it (`TransactionMarkerChannelManager.maybeWriteTxnCompletion`). One
+    that is later for sure is of neither kind.
+    """
+    in_order = of_coordinator & ended & (marker_ms <= moment_ms + apart_ms)
+    return surely_before(marker_ms, moment_ms, apart_ms) | in_order
 
 
 def has_had_no_other_head(

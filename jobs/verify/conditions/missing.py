@@ -109,17 +109,16 @@ def _any_of(ranges: str, first: Column, last: Column, of_the_producer: bool = Fa
 def _may_lie_below_the_start(data: Column) -> Column:
     """Whether an offset of data may lie below the log start, where the cleaner forgets the data.
 
-    A running broker writes its log start to the checkpoint once a minute
-    (`LogManager.checkpointLogStartOffsets`), and the checkpoint may be copied before the log.
+    By the checkpoint, or by what a running broker has in memory (`log_start_known`).
     """
-    may: Column = (data < F.col("log_start_offset")) | ~F.col("clean_shutdown")
+    may: Column = (data < F.col("log_start_offset")) | ~F.col("log_start_known")
     return may
 
 
 # What the copy of a partition lacks, where its log begins, and from where on it is of one moment
 # (`partition_info`).
 LOST_OFFSETS = (
-    "holes", "missing", "emptied", "first_base", "log_start_offset", "clean_shutdown",
+    "holes", "missing", "emptied", "first_base", "log_start_offset", "log_start_known",
     "one_moment_from",
 )  # fmt: skip
 

@@ -89,7 +89,7 @@ def _copies(partition_info: DataFrame) -> DataFrame:
         "stable_below", "of_leader", "first_dated_offset", "first_dated_ms", "set_backs",
         "single_broker", "alone_in_cluster", "holes", "missing",
         "emptied", "last_legacy_offset", "log_end_offset", "high_watermark", "kraft_only",
-        "first_base", "log_start_offset", "one_moment_from", "fetched",
+        "first_base", "log_start_offset", "log_start_known", "one_moment_from", "fetched",
         "coordinator_topic", "replica_set", _listed(),
     )  # fmt: skip
 
@@ -287,7 +287,7 @@ def decided_partition_context(
         outcomes = with_outcomes(replicated, placed, tolerance)
         # Each of the three is joined with what is made of itself: kept, or its plan would double.
         owned = given.keep(with_data(outcomes, runs, markers, files))
-        around = with_surroundings(owned, runs, tolerance)
+        around = with_surroundings(owned, runs, markers, tolerance)
         beside = with_last_markers(around, given.markers).join(
             small(ended), on=["partition_index", "coordinator_partition"], how="left"
         )

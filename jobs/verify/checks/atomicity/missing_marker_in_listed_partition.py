@@ -11,10 +11,12 @@ take that marker's outcome: aborted records become visible, or committed records
 
 When it is legal: the topic was deleted or created anew, or retention has deleted the data and their
 marker. A partition is therefore reported only if it still holds something older: the data, data of
-a lower epoch of the same producer that a marker ended before the decision, or anything that a
-broker's clock dates before it: a marker of any producer, a commit of offsets, LogAppendTime. A
-marker without data may have been emptied by the cleaner. A message format older than 2 refuses data
-and marker; with transaction.version 2 no topic has one.
+a lower epoch of the same producer that its coordinator ended, or anything that a broker's clock
+surely dates before the decision: a marker of any producer, a commit of offsets, LogAppendTime. An
+ABORT with the epoch of its data may be an operator's, of any time: its clock alone counts. A marker
+without data may have been emptied by the cleaner. A message format older than 2 refuses data and
+marker; with transaction.version 2 no topic has one. Of an ABORT below the log start, or of a
+running broker, the cleaner may have left the data; not in a topic that always was compact.
 
 Before transaction.version 2 data of one epoch may belong to a later transaction, so they count only
 if no later transaction was begun. The finding is inconclusive if one may be among records of the

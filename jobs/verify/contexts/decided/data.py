@@ -9,6 +9,7 @@ from jobs.spark.joins import small
 from jobs.verify.contexts.decided.anchors import apart_ms
 from jobs.verify.contexts.decided.matching import KEY, at_other_moments, lacks_markers
 from udfs.rules import attribution
+from udfs.rules.logic import surely
 
 OF_DATA = ["partition_index", "producer_id", "prepared_data_epoch"]
 
@@ -44,7 +45,9 @@ def _ended(markers: DataFrame) -> DataFrame:
         )
         .agg(
             F.max("last_offset").alias("ended_run_last"),
-            F.min(F.struct("marker_offset", "last_offset", "marker_timestamp")).alias("ended"),
+            F.min(
+                F.struct("marker_offset", "last_offset", "marker_timestamp", "marker_commit")
+            ).alias("ended"),
         )
         .select(
             "partition_index",
@@ -53,6 +56,7 @@ def _ended(markers: DataFrame) -> DataFrame:
             "ended_run_last",
             F.col("ended.last_offset").alias("first_ended_last"),
             F.col("ended.marker_timestamp").alias("first_ended_ms"),
+            F.col("ended.marker_commit").alias("first_ended_commit"),
         )
     )
 
@@ -66,9 +70,10 @@ def with_data(
     folded away begins its epoch with 0); data_begun_ms: its moment by the broker's clock, null
     where it has the client's; data_run_last: the last offset of that epoch; ended_run_last: the
     last of that epoch that a marker of the same epoch ended, null for none; open_run: first batch
-    of that epoch behind all that such markers ended; first_ended_last, first_ended_ms: the last of
-    what the first such marker ended, and its moment; data_file_end: where the file of data_run
-    ends, an offset, exclusive, or null for the newest one; 0 where it is of several moments.
+    of that epoch behind all that such markers ended; first_ended_last, first_ended_ms,
+    first_ended_commit: the last of what the first such marker ended, its moment and its outcome;
+    data_file_end: where the file of data_run ends, an offset, exclusive, or null for the newest
+    one; 0 where it is of several moments.
     """
     ended = _ended(markers)
     data = (
@@ -100,20 +105,25 @@ def with_data(
     return placed.withColumn("data_file_end", file_end).drop("fetched")
 
 
-def with_surroundings(rows: DataFrame, states: DataFrame, tolerance: Column) -> DataFrame:
+def with_surroundings(
+    rows: DataFrame, states: DataFrame, markers: DataFrame, tolerance: Column
+) -> DataFrame:
     """Adds what lies around the marker of a row of `with_data`, where it may be missing.
 
-    earlier_offset: the highest offset of runs of the producer with a lower epoch that a marker
-    ended before the decision; later_run: its first batch or marker of a later epoch.
+    earlier_offset: the last marker of the producer with a lower epoch that is older than the
+    decision (`_earlier`); later_run: its first batch or marker of a later epoch.
     """
     lacking = rows.filter(F.col("markers").isNull() | lacks_markers() | at_other_moments())
     wanted = lacking.select(
         *KEY,
         "transaction_version_2",
         "set_backs",
-        (F.col("earliest_prepare") + apart_ms(tolerance)).alias("decided_by_ms"),
+        "earliest_prepare",
+        apart_ms(tolerance).alias("apart_ms"),
     )
-    return rows.join(_other_epochs(wanted, states, tolerance), on=KEY, how="left")
+    return rows.join(_earlier(wanted, markers, tolerance), on=KEY, how="left").join(
+        _later(wanted, states), on=KEY, how="left"
+    )
 
 
 def _place_of_run(batch: str) -> Column:
@@ -126,15 +136,47 @@ def _place_of_run(batch: str) -> Column:
     )
 
 
-def _other_epochs(wanted: DataFrame, states: DataFrame, tolerance: Column) -> DataFrame:
-    """earlier_offset and later_run of each of the rows."""
+def _earlier(wanted: DataFrame, markers: DataFrame, tolerance: Column) -> DataFrame:
+    """earlier_offset of each of the rows.
+
+    A producer's decisions have the order of their epochs. But a zombie's data may lie behind all of
+    them: in a topic that was created again no state of the producer keeps a lower epoch out, and an
+    operator ends them.
+    """
+    raised = attribution.raised(F.col("marker_epoch"), F.col("data_epoch"))
+    of_coordinator = ~attribution.may_be_operators(F.col("marker_commit"), surely(raised))
+    ended = markers.select(
+        "partition_index",
+        "producer_id",
+        F.col("marker_epoch").alias("ended_epoch"),
+        "marker_offset",
+        "marker_timestamp",
+        of_coordinator.alias("of_coordinator"),
+        F.col("data_epoch").isNotNull().alias("ended"),
+    )
+    older = attribution.marked_before(
+        F.col("marker_timestamp"),
+        F.col("earliest_prepare"),
+        F.col("apart_ms"),
+        F.col("of_coordinator"),
+        F.col("ended"),
+    )
+    return (
+        wanted.join(ended, on=["partition_index", "producer_id"], how="inner")
+        .filter(F.col("ended_epoch") < F.col("marker_epoch"))
+        .filter(older & ~came_twice(F.col("marker_timestamp"), tolerance))
+        .groupBy(*KEY)
+        .agg(F.max("marker_offset").alias("earlier_offset"))
+    )
+
+
+def _later(wanted: DataFrame, states: DataFrame) -> DataFrame:
+    """later_run of each of the rows."""
     epochs = states.select(
         "partition_index",
         "producer_id",
         F.greatest("producer_epoch", "marker_epoch").alias("run_epoch"),
         F.col("producer_epoch").alias("run_data_epoch"),
-        F.greatest("last_offset", "marker_offset").alias("run_last"),
-        F.col("marker_timestamp").alias("run_ended_ms"),
         "first_offset",
         _place_of_run("first").alias("data"),
         _place_of_run("marker").alias("marker"),
@@ -146,20 +188,9 @@ def _other_epochs(wanted: DataFrame, states: DataFrame, tolerance: Column) -> Da
     )
     # A fence may end data of this epoch: of their run only the marker is later.
     marker_later = F.col("run_epoch") > F.col("marker_epoch")
-    # What nothing ended, or a marker later than the decision, may be a zombie's: in a topic that
-    # was made again no state of the producer keeps a lower epoch out, and an operator ends it.
-    earlier = (
-        (F.col("run_epoch") < F.col("marker_epoch"))
-        & (F.col("run_ended_ms") <= F.col("decided_by_ms"))
-        & ~came_twice(F.col("run_ended_ms"), tolerance)
-    )
+    first = F.when(data_later, F.col("data")).when(marker_later, F.col("marker"))
     return (
         wanted.join(epochs, on=["partition_index", "producer_id"], how="inner")
         .groupBy(*KEY)
-        .agg(
-            F.max(F.when(earlier, F.col("run_last"))).alias("earlier_offset"),
-            F.min(F.when(data_later, F.col("data")).when(marker_later, F.col("marker"))).alias(
-                "later_run"
-            ),
-        )
+        .agg(F.min(first).alias("later_run"))
     )

@@ -9,6 +9,7 @@ from jobs.model.plain_epochs import PlainEpochs
 from jobs.model.set_back_clocks import came_twice
 from jobs.spark.joins import small
 from jobs.verify.contexts.decided.anchors import apart_ms
+from udfs.rules import attribution
 from udfs.rules.logic import surely
 
 
@@ -20,13 +21,14 @@ def _completed_alone(rows: DataFrame, tolerance: Column, apart_ms: Column) -> Da
     partition may be apart, and `tolerance`: those of any brokers.
     """
     single = (F.col("prepares") == 1) & (F.col("completes") == 1) & (F.col("markers") == 1)
-    # An operator's abort has the epoch of its data, may be of any later time, and has no decision.
-    single &= F.col("commit") | F.col("raised_offset").isNotNull()
-    # A later one may be that of a transaction whose Prepare record is compacted away. And one that
-    # was sent a second time may come after the Complete record: it ends nothing.
-    completed = F.col("complete_timestamp")
-    single &= F.col("latest_marker") <= completed + apart_ms
-    single &= (F.col("closing") > 0) | (F.col("latest_marker") < completed - apart_ms)
+    # A later one may be that of a transaction whose Prepare record is compacted away.
+    single &= attribution.marked_before(
+        F.col("latest_marker"),
+        F.col("complete_timestamp"),
+        apart_ms,
+        ~attribution.may_be_operators(F.col("commit"), F.col("raised_offset").isNotNull()),
+        F.col("closing") > 0,
+    )
     single &= ~came_twice(F.col("latest_marker"), tolerance)
     return rows.filter(single).select(
         "partition_index",

@@ -23,19 +23,22 @@ def _begun_late(tolerance: Column) -> Column:
 
     Its first moment, in front of them, is later than the Prepare record; or their own is, where the
     broker stamps them, as a client asks for the end of a transaction when its data are in the log
-    (`Sender.maybeSendAndPollTransactionalRequest`). Or the marker that ended the first of them is,
-    for sure: an operator may have ended what came late. A topic that was created again takes them,
-    too.
+    (`Sender.maybeSendAndPollTransactionalRequest`). Or the marker that ended the first of them may
+    be: an operator may have ended what came late. A topic that was created again takes them, too.
+    One with the epoch of the decision took the place of its marker, whoever wrote it.
     """
     first = F.col("data_run.first_offset")
     in_front = F.when(F.col("first_read_offset") < first, F.col("first_read_ms"))
     own, ended = F.col("data_begun_ms"), F.col("first_ended_ms")
     prepared = F.col("completed_prepare")
-    later = surely(F.greatest(in_front, own) > prepared) | surely(
-        ended > prepared + F.col("apart_ms")
+    in_place = F.col("prepared_data_epoch") == F.col("marker_epoch")
+    before = attribution.marked_before(
+        ended, prepared, F.col("apart_ms"), in_place | F.col("first_ended_commit"), F.lit(True)
     )
+    later = surely(F.greatest(in_front, own) > prepared) | surely(~before)
     twice = came_twice(in_front, tolerance) | came_twice(own, tolerance)
-    return later | twice | came_twice(ended, tolerance)
+    late: Column = later | twice | came_twice(ended, tolerance)
+    return late
 
 
 def _of_first() -> list[Column]:
