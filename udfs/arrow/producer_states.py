@@ -25,6 +25,7 @@ from udfs.wire.side_files.snapshot_differences import stored_states, that_tell
 MAX_DOUBTED = 10_000
 NUMBER = struct.Struct("<q")
 COMPRESSED = pa.Codec("lz4")
+COLUMNS = len(STATE.names or ())
 
 
 def pack_states(states: States) -> bytes:
@@ -33,8 +34,9 @@ def pack_states(states: States) -> bytes:
     Most snapshots have few states. An Arrow stream of three takes a hundred times as long, and
     2 KB.
     """
-    numbers = np.ascontiguousarray(states).view(np.int64).reshape(states.size, len(STATE))
-    return NUMBER.pack(states.size) + COMPRESSED.compress(numbers.T.tobytes(), asbytes=True)
+    numbers = np.ascontiguousarray(states).view(np.int64).reshape(states.size, COLUMNS)
+    compressed: bytes = COMPRESSED.compress(numbers.T.tobytes(), asbytes=True)
+    return NUMBER.pack(states.size) + compressed
 
 
 def unpack_states(block: bytes) -> States:
@@ -42,8 +44,8 @@ def unpack_states(block: bytes) -> States:
     (number,) = NUMBER.unpack_from(block)
     content = COMPRESSED.decompress(memoryview(block)[NUMBER.size :], number * STATE.itemsize)
     states = np.empty(number, dtype=STATE)
-    numbers = np.frombuffer(content, dtype=np.int64).reshape(len(STATE), number)
-    states.view(np.int64).reshape(number, len(STATE))[:] = numbers.T
+    numbers = np.frombuffer(content, dtype=np.int64).reshape(COLUMNS, number)
+    states.view(np.int64).reshape(number, COLUMNS)[:] = numbers.T
     return states
 
 
