@@ -19,7 +19,7 @@ IN_ONE_PROCESS = re.compile(r"local(\[.*)?")
 TASKS_A_CORE = 3
 # A session that was begun before anybody asked for one; who asks first takes it out.
 begun: "list[Future[SparkSession]]" = []
-# Must hold for the results to be right; set on every session, whoever started it.
+# Must hold for the results to be right and whole; set on every session, whoever started it.
 REQUIRED = {
     "spark.sql.ansi.enabled": "true",
     "spark.sql.session.timeZone": "UTC",

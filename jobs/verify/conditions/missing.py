@@ -142,16 +142,13 @@ def marker_lost(
     below = _may_lie_below_the_start(data)
     forgotten = below if commit is None else below & ~commit
     several_moments = data < F.coalesce("one_moment_from", F.lit(MAX_OFFSET))
-    other_file = first if file_end is None else F.greatest(first, _or_none_behind(file_end))
-    lost = lost_between(first, last)
-    taken = marker_missing_between(first, last)
-    taken_since = several_moments & marker_missing_between(other_file, last)
-    return F.when(forgotten, taken).otherwise(lost | taken_since)
-
-
-def _or_none_behind(file_end: Column) -> Column:
-    """The offset behind a file; behind all offsets where no file follows."""
-    return F.coalesce(file_end, F.lit(MAX_OFFSET) + 1)
+    in_other_file = first
+    if file_end is not None:
+        in_other_file = F.greatest(first, F.coalesce(file_end, F.lit(MAX_OFFSET + 1)))
+    taken_since = several_moments & marker_missing_between(in_other_file, last)
+    return F.when(forgotten, marker_missing_between(first, last)).otherwise(
+        lost_between(first, last) | taken_since
+    )
 
 
 def marker_lost_behind(
