@@ -1,5 +1,8 @@
 """Each producer snapshot beside the state replayed from the snapshot before it."""
 
+from collections.abc import Callable, Iterator
+from itertools import chain, groupby
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -49,7 +52,10 @@ RANGE = table(
     long("log_start_offset", "the log start; what lies below may have been forgotten"),
     array("doubted", LongType(), "producers that such batches may have changed; below 0: any"),
 )
-"""Columns of what `compare_range` reads, apart from `states`; a group is one range."""
+"""Columns of what `compare_ranges` reads, apart from `states`."""
+
+OF_RANGE = ("partition_index", "end_offset")
+"""The rows of RANGE that have the same of these are one range."""
 
 SNAPSHOT_DIFFERENCE = table(
     integer("partition_index", "partition"),
@@ -74,28 +80,47 @@ SNAPSHOT_DIFFERENCE = table(
 NO_STATES: States = np.empty(0, dtype=STATE)
 
 
-def compare_range(rows: pa.Table, expiration_ms: int, now: int | None) -> pa.Table:
-    """Rows of SNAPSHOT_DIFFERENCE for one range of offsets, from its rows of RANGE and `states`.
+Compare = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
-    `now`: the moment to which ages refer, ms; no snapshot was written later.
+
+def compare_ranges(expiration_ms: int, now: int | None) -> Compare:
+    """For `mapInArrow` over rows of RANGE with `states`: rows of SNAPSHOT_DIFFERENCE.
+
+    The rows of a range must be in one task, one after another. `now`: the moment to which ages
+    refer, ms; no snapshot was written later.
+    """
+    schema = to_arrow_schema(SNAPSHOT_DIFFERENCE)
+
+    def compare_all(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        rows = chain.from_iterable(batch.to_pylist() for batch in batches)
+        for _, given in groupby(rows, key=itemgetter(*OF_RANGE)):
+            found = _compare_range(sorted(given, key=_in_log_order), expiration_ms, now)
+            if found:
+                yield pa.RecordBatch.from_pylist(found, schema=schema)
+
+    return compare_all
+
+
+def _compare_range(
+    given: list[dict[str, Any]], expiration_ms: int, now: int | None
+) -> list[dict[str, Any]]:
+    """Rows of SNAPSHOT_DIFFERENCE for one range of offsets, from its rows in log order.
 
     A range whose snapshot cannot be read has none. Without a state to start from only the newest
     batches in the range count.
     """
-    given = sorted(rows.to_pylist(), key=_in_log_order)
     held = {row["segment_base"]: row for row in given if row["of_snapshot"]}
     first = given[0]
     judged, before = held.get(first["end_offset"]), held.get(first["start_offset"])
-    found: list[dict[str, Any]] = []
-    if judged is not None:
-        changed = [row for row in given if not row["of_snapshot"]]
-        snapshot = unpack_states(judged["states"])
-        replayed = _replayed(before, changed, snapshot, judged, now)
-        doubted = {one for row in changed for one in row["doubted"] or ()}
-        differences = compare(replayed, snapshot, expiration_ms)
-        # A batch that cannot be believed is reported itself.
-        found = [one for one in _rows(differences, judged) if one["producer_id"] not in doubted]
-    return pa.Table.from_pylist(found, schema=to_arrow_schema(SNAPSHOT_DIFFERENCE))
+    if judged is None:
+        return []
+    changed = [row for row in given if not row["of_snapshot"]]
+    snapshot = unpack_states(judged["states"])
+    replayed = _replayed(before, changed, snapshot, judged, now)
+    doubted = {one for row in changed for one in row["doubted"] or ()}
+    differences = compare(replayed, snapshot, expiration_ms)
+    # A batch that cannot be believed is reported itself.
+    return [one for one in _rows(differences, judged) if one["producer_id"] not in doubted]
 
 
 def _in_log_order(row: dict[str, Any]) -> tuple[int, int, bool]:

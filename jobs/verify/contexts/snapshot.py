@@ -5,7 +5,6 @@ the two change. So each range between two snapshots is judged by itself, from pa
 segment of many splits and producers is a few rows, and only producers that differ become rows.
 """
 
-import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
@@ -15,7 +14,7 @@ from jobs.verify.conditions.missing import gone_between, missing_between, unread
 from jobs.verify.contexts.context import Context, with_paths
 from schemas.columns import boolean, string, table
 from schemas.dump_partition import CLEANED, NEVER_CLEANED
-from udfs.arrow.snapshot_ranges import RANGE, SNAPSHOT_DIFFERENCE, compare_range
+from udfs.arrow.snapshot_ranges import OF_RANGE, RANGE, SNAPSHOT_DIFFERENCE, compare_ranges
 from udfs.rules.absence import within_reach
 from udfs.rules.logic import surely
 
@@ -91,14 +90,10 @@ def _differences(
     states: DataFrame, partition_info: DataFrame, expiration_ms: int, now: int | None
 ) -> DataFrame:
     """Rows of SNAPSHOT_DIFFERENCE."""
-
-    def compare(rows: pa.Table) -> pa.Table:
-        return compare_range(rows, expiration_ms, now)
-
+    # Groups for `applyInArrow` would be a stream each, which takes as long as comparing them.
     ranges = _ranges(states, partition_info).select(*RANGE.names, "states")
-    return ranges.groupBy("partition_index", "end_offset").applyInArrow(
-        compare, SNAPSHOT_DIFFERENCE
-    )
+    together = ranges.repartition(*OF_RANGE).sortWithinPartitions(*OF_RANGE)
+    return together.mapInArrow(compare_ranges(expiration_ms, now), SNAPSHOT_DIFFERENCE)
 
 
 def _corrupt(faults: DataFrame, files: DataFrame) -> DataFrame:

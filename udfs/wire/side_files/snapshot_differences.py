@@ -422,9 +422,10 @@ def compare(log: Replayed, snapshot: States, expiration_ms: int) -> Differences:
 
     `expiration_ms`: after so long a producer without an open transaction may be absent.
     """
-    replayed, kept, stored = _paired(log.states, log.kept, snapshot)
-    differs = ~_equal(replayed, stored)
-    differs &= ~_without_the_head(replayed, kept, stored, log.log_start)
+    sides = _paired(log.states, log.kept, snapshot)
+    unequal = ~_equal(sides[0], sides[-1])
+    replayed, kept, stored = (side[unequal] for side in sides)
+    differs = ~_without_the_head(replayed, kept, stored, log.log_start)
     absent = stored["producer_id"] == NONE
     is_open = replayed["txn_first_offset"] != NONE
     latest = np.int64(log.latest)
