@@ -1,5 +1,6 @@
 """What the small files of a broker's log directory say of it and of its partitions."""
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +19,8 @@ from udfs.wire.side_files import checkpoints
 LARGEST_PROPERTIES = 1 << 16
 BROKER_ID = re.compile(r"[0-9]{1,10}")
 LARGEST_BROKER_ID = (1 << 31) - 1
+MAX_INT64 = (1 << 63) - 1
+CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 # name of the file, attribute of LogDirectory
 CHECKPOINTS = (
     ("replication-offset-checkpoint", "high_watermarks"),
@@ -44,8 +47,9 @@ class LogDirectory:
 
     `label`: of what lies in it, below the dump. `outer`: the log directory in which it lies.
     `broker`, `cluster_id`: of its `properties`, or of `outer` where it has none. Checkpoints:
-    (topic, partition) -> offset. `copies`, `not_fetched`: of its manifest (manifest.py). `told`:
-    what brokers said beside it (broker_answers.py).
+    (topic, partition) -> offset. `broker_epoch`: of the run after which the broker stopped cleanly,
+    from 3.7 on (`CleanShutdownFileHandler`); it rises with each start. `copies`, `not_fetched`: of
+    its manifest (manifest.py). `told`: what brokers said beside it (broker_answers.py).
     """
 
     label: str = ""
@@ -56,6 +60,7 @@ class LogDirectory:
     recovery_points: dict[Key, int] | None = None
     cleaner: dict[Key, int] | None = None
     clean_shutdown: bool = False
+    broker_epoch: int | None = None
     copies: Mapping[str, Copied] = field(default_factory=dict)
     not_fetched: Sequence[NotFetched] = ()
     told: BrokersTold | None = None
@@ -114,7 +119,8 @@ def read_log_directory(
         label=label,
         outer=outer,
         properties=properties,
-        clean_shutdown=(folder / ".kafka_cleanshutdown").is_file(),
+        clean_shutdown=(folder / CLEAN_SHUTDOWN).is_file(),
+        broker_epoch=_broker_epoch(folder / CLEAN_SHUTDOWN),
         copies=manifest.copies,
         not_fetched=manifest.not_fetched,
         told=_told(folder, label, tell),
@@ -131,6 +137,15 @@ def _told(folder: DumpPath, label: str, tell: Tell) -> BrokersTold | None:
     except broker_answers.AnswersError as error:
         tell(f"{label}{broker_answers.NAME} {error}; what brokers said in it is not used")
         return None
+
+
+def _broker_epoch(path: DumpPath) -> int | None:
+    """What the file says, if it says anything; older brokers write an empty one."""
+    try:
+        epoch = json.loads(read_small(path, LARGEST_PROPERTIES))["brokerEpoch"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return epoch if type(epoch) is int and 0 <= epoch <= MAX_INT64 else None
 
 
 def _checkpoint(path: DumpPath, label: str, tell: Tell) -> dict[Key, int] | None:

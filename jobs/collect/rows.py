@@ -1,7 +1,7 @@
 """From a listing to the rows of a dump: files and partitions get their numbers here."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from jobs.collect.classification import GONE
@@ -9,7 +9,12 @@ from jobs.collect.folders import PROPERTIES, printable_name
 from jobs.collect.listed import Folder, Item, ListedFile, Role
 from jobs.collect.log_directory import Key, LogDirectory
 from jobs.collect.manifest import Copied
-from jobs.collect.second_copies import missing_partitions, refused_partitions, second_copies
+from jobs.collect.second_copies import (
+    UNDECIDED,
+    missing_partitions,
+    refused_partitions,
+    second_copies,
+)
 from jobs.model.dump import (
     Dump,
     DumpDirectory,
@@ -22,7 +27,6 @@ from jobs.model.unread import UNREAD
 from schemas.topics import TXN_LOG_TOPIC
 from udfs.storage.dump_path import root_and_below
 
-SECOND_COPY = "a second copy of the partition on its broker, in another log directory"
 REFUSED = "of a partition that could not be fetched"
 
 
@@ -49,17 +53,22 @@ def listing_of(items: Iterable[Item]) -> Listing:
 
 def dump_of(listing: Listing) -> Dump:
     """The rows of a listing; file_index and partition_index count from 0 in its order."""
-    segments = _segments(listing.files)
-    refused = refused_partitions(listing.folders, segments)
-    left_out = dict.fromkeys(second_copies(listing.folders, segments), SECOND_COPY)
-    left_out |= dict.fromkeys(refused, REFUSED)
+    in_folders: dict[Folder, list[ListedFile]] = defaultdict(list)
+    for listed in listing.files:
+        in_folders[listed.folder].append(listed)
+    refused = refused_partitions(listing.folders, in_folders)
+    second = second_copies(listing.folders, in_folders)
+    left_out = second.left_out | dict.fromkeys(refused, REFUSED)
     left_out |= {
         one.folder: UNREAD
         for one in listing.files
         if one.classified.note == GONE and one.folder.role in (Role.PARTITION, Role.METADATA_LOG)
     }
     audited = [one for one in listing.folders if one.role is Role.PARTITION and one not in left_out]
-    partitions = {folder: _partition(number, folder) for number, folder in enumerate(audited)}
+    partitions = {
+        folder: _partition(number, folder, folder.directory.label in second.retired)
+        for number, folder in enumerate(audited)
+    }
     logs = {
         one: DumpMetadataLog(one.directory.cluster_id, one.directory.broker)
         for one in listing.folders
@@ -83,20 +92,15 @@ def dump_of(listing: Listing) -> Dump:
         partitions=list(partitions.values()),
         metadata_logs=list(logs.values()),
         told=[one.told for one in listing.directories if one.told],
+        unread={
+            (one.topic, one.partition)
+            for one, why in left_out.items()
+            if why == UNDECIDED and one.topic is not None and one.partition is not None
+        },
         missing=missing_partitions(
             listing.directories, [one for one in listing.folders if one not in refused]
         ),
     )
-
-
-def _segments(files: Sequence[ListedFile]) -> dict[Folder, list[ListedFile]]:
-    """Folder of a partition -> its segments, in the order of their base offsets."""
-    found: dict[Folder, list[ListedFile]] = defaultdict(list)
-    for file in sorted(files, key=lambda file: file.classified.base_offset or 0):
-        kind, _, status, _, of_partition = file.classified
-        if of_partition and kind == "segment" and status == "audited":
-            found[file.folder].append(file)
-    return found
 
 
 def _is_audited(row: DumpFile, kind: str) -> bool:
@@ -126,8 +130,12 @@ def _file(
     )
 
 
-def _partition(number: int, folder: Folder) -> DumpPartition:
-    """Without its segments. A high watermark is the later one of checkpoint and manifest."""
+def _partition(number: int, folder: Folder, retired: bool) -> DumpPartition:
+    """Without its segments. A high watermark is the later one of checkpoint and manifest.
+
+    `retired`: its broker no longer used the log directory when it stopped, or was copied: neither
+    moment is that of this copy.
+    """
     assert folder.topic is not None and folder.partition is not None
     directory, copied = folder.directory, folder.copied
     key = (folder.topic, folder.partition)
@@ -151,9 +159,9 @@ def _partition(number: int, folder: Folder) -> DumpPartition:
         cleaner_checkpoint=(directory.cleaner or {}).get(key),
         has_cleaner_checkpoint=directory.cleaner is not None,
         has_log_start_checkpoint=directory.log_starts is not None or log_start is not None,
-        clean_shutdown=directory.clean_shutdown,
-        copied_at_ms=copied.at_ms if copied else None,
-        copied_until_ms=copied.end_ms if copied else None,
+        clean_shutdown=directory.clean_shutdown and not retired,
+        copied_at_ms=copied.at_ms if copied and not retired else None,
+        copied_until_ms=copied.end_ms if copied and not retired else None,
         cluster_id=directory.cluster_id,
         fetched_end=fetched_end,
         fetched_from=fetched_from,

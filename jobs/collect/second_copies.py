@@ -1,54 +1,170 @@
 """Partitions that a listing has twice of one broker, or not at all."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Any, NamedTuple, TypeVar
 
 from jobs.collect.listed import Folder, ListedFile, Role
 from jobs.collect.log_directory import Key, LogDirectory
 from jobs.collect.manifest import NAME
 from jobs.model.dump import MissingPartition
+from udfs.storage.dump_path import DumpPath
+from udfs.storage.small_file import LARGEST_BYTES, read_small
+from udfs.wire.errors import WireError
+from udfs.wire.side_files import checkpoints
+
+T = TypeVar("T")
+SECOND_COPY = "a second copy of the partition on its broker, in another log directory"
+UNDECIDED = (
+    "the partition is in two log directories of its broker, and nothing tells which of them the "
+    "broker uses: leave the other one out of the dump"
+)
+
+
+class State(NamedTuple):
+    """How far a copy of a partition has come; None for what no file says."""
+
+    topic_id: str | None
+    leader_epoch: int | None
+    high_watermark: int | None
+    newest_segment: tuple[int, int]  # base offset, and size in bytes
+
+
+class Copies(NamedTuple):
+    """Of what the log directories of a broker hold twice: what is not audited, and why.
+
+    `retired`: labels of the log directories that their broker no longer used when it stopped.
+    """
+
+    left_out: dict[Folder, str]
+    retired: set[str]
 
 
 def second_copies(
-    folders: Sequence[Folder], segments: Mapping[Folder, Sequence[ListedFile]]
-) -> set[Folder]:
-    """All but one of the folders that hold the same partition of the same broker.
+    folders: Sequence[Folder], files: Mapping[Folder, Sequence[ListedFile]]
+) -> Copies:
+    """Folders that hold the same partition of the same broker as another one; one of them counts.
 
-    `segments`: of each folder, in the order of their base offsets. A broker refuses to start with
-    two; a `-future` folder is not meant. The log that was still written is the one whose newest
-    segment begins last, or is larger.
+    `files`: of each folder. A broker refuses to start with two (`LogManager.loadLog`; a `-future`
+    folder is not meant), so one of the two log directories is no longer in its `log.dirs`, or is an
+    older copy. It is the same one for all partitions. A topic that was created again in the other
+    one begins at offset 0 there: only of one topic offsets and leader epochs tell which is later.
     """
     copies: dict[tuple[object, ...], list[Folder]] = defaultdict(list)
     for one in folders:
         directory = one.directory
         if one.role is Role.PARTITION and directory.broker is not None:
             copies[directory.cluster_id, directory.broker, one.topic, one.partition].append(one)
-
-    def newest(folder: Folder) -> tuple[int, int]:
-        if not segments.get(folder):
-            return -1, 0
-        last = segments[folder][-1]
-        return last.classified.base_offset or 0, last.size
-
-    left_out: set[Folder] = set()
+    pairs: dict[tuple[str, str], list[tuple[Folder, Folder]]] = defaultdict(list)
     for several in copies.values():
-        written = max(several, key=newest)
-        left_out |= {one for one in several if one is not written}
-    return left_out
+        for pair in combinations(several, 2):
+            pairs[pair[0].directory.label, pair[1].directory.label].append(pair)
+    found = Copies({}, _stopped_earlier(folders))
+    for shared in pairs.values():
+        later = _later(shared, files)
+        for one, other in shared:
+            if later is None:
+                found.left_out.update({one: UNDECIDED, other: UNDECIDED})
+            else:
+                found.left_out.setdefault(other if later >= 0 else one, SECOND_COPY)
+        labels = [one.directory.label for one in shared[0]]
+        if later and labels[0] != labels[1]:
+            found.retired.add(labels[1] if later > 0 else labels[0])
+    return found
+
+
+def _stopped_earlier(folders: Sequence[Folder]) -> set[str]:
+    """Labels of log directories that stopped in an earlier epoch of their broker than others."""
+    newest: dict[object, int] = {}
+    directories = {one.directory.label: one.directory for one in folders}.values()
+    for one in directories:
+        newest[one.owner] = max(newest.get(one.owner, -1), one.broker_epoch or -1)
+    return {
+        one.label
+        for one in directories
+        if one.broker_epoch is not None and one.broker_epoch < newest[one.owner]
+    }
+
+
+def _later(
+    shared: Sequence[tuple[Folder, Folder]], files: Mapping[Folder, Sequence[ListedFile]]
+) -> int | None:
+    """Which of two log directories was used later: above 0 the first, below 0 the second.
+
+    0: both are the same, as far as anything tells. None: nothing tells, or not all say the same.
+    `shared`: the partitions that both have.
+    """
+    stopped, other_stopped = (one.directory.broker_epoch for one in shared[0])
+    if stopped is not None and other_stopped is not None and stopped != other_stopped:
+        return stopped - other_stopped
+    states = [(_state(one, files), _state(other, files)) for one, other in shared]
+    told = {_order(*both) for both in states if both[0].topic_id == both[1].topic_id}
+    if len(told - {0}) == 1:
+        return (told - {0}).pop()
+    return 0 if told == {0} else None
+
+
+def _order(one: State, other: State) -> int:
+    """Which of two copies of one topic has come further, as the sign of a number."""
+    asked: list[tuple[Any, Any]] = [
+        (one.leader_epoch, other.leader_epoch),
+        (one.high_watermark, other.high_watermark),
+    ]
+    # A log that was fetched anew has other segments.
+    if None in asked[-1]:
+        asked.append((one.newest_segment, other.newest_segment))
+    for mine, theirs in asked:
+        if None not in (mine, theirs) and mine != theirs:
+            return 1 if mine > theirs else -1
+    return 0
+
+
+def _state(folder: Folder, files: Mapping[Folder, Sequence[ListedFile]]) -> State:
+    of_kind = {one.classified.kind: one.path for one in files.get(folder, ())}
+    segments = [
+        (one.classified.base_offset or 0, one.size) for one in _segments(files.get(folder, ()))
+    ]
+    assert folder.topic is not None and folder.partition is not None
+    epochs = _read(of_kind.get("leader_epoch_checkpoint"), checkpoints.parse_leader_epochs)
+    metadata = _read(of_kind.get("partition_metadata"), checkpoints.parse_properties)
+    return State(
+        topic_id=(metadata or {}).get("topic_id"),
+        leader_epoch=epochs[-1][0] if epochs else None,
+        high_watermark=(folder.directory.high_watermarks or {}).get(
+            (folder.topic, folder.partition)
+        ),
+        newest_segment=max(segments, default=(-1, 0)),
+    )
+
+
+def _segments(files: Iterable[ListedFile]) -> Iterator[ListedFile]:
+    for one in files:
+        kind, _, status, _, of_partition = one.classified
+        if of_partition and kind == "segment" and status == "audited":
+            yield one
+
+
+def _read(path: DumpPath | None, parse: Callable[[str], T]) -> T | None:
+    """A small file; None where there is none, or one that cannot be read."""
+    try:
+        return None if path is None else parse(read_small(path, LARGEST_BYTES).decode())
+    except (OSError, WireError, UnicodeDecodeError):
+        return None
 
 
 def refused_partitions(
-    folders: Sequence[Folder], segments: Mapping[Folder, Sequence[ListedFile]]
+    folders: Sequence[Folder], files: Mapping[Folder, Sequence[ListedFile]]
 ) -> set[Folder]:
     """Folders of partitions that the manifest says could not be fetched, without a byte of them.
 
-    `segments`: of each folder. What an earlier fetch left of such a partition is audited.
+    `files`: of each folder. What an earlier fetch left of such a partition is audited.
     """
     return {
         one
         for one in folders
         if (one.topic, one.partition) in one.directory.not_fetched
-        and not any(segment.size for segment in segments.get(one, ()))
+        and not any(segment.size for segment in _segments(files.get(one, ())))
     }
 
 

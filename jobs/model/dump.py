@@ -150,7 +150,8 @@ class Dump:
     unreadable: list[str] = field(default_factory=list)
     missing: list[MissingPartition] = field(default_factory=list)
     told: list[BrokersTold] = field(default_factory=list)
-    # Topic and partition of copies that were left out, as they were not read as they were listed.
+    # Topic and partition of copies that were left out, as they were not read as they were listed,
+    # or as nothing tells which of two is that of the broker.
     unread: set[tuple[str, int]] = field(default_factory=set)
 
 

@@ -293,11 +293,10 @@ def _extent(clock_tolerance: int) -> list[Column]:
         # As late as the copy that was begun first; where one is not dated, nothing is known.
         F.when(counts, F.col("copies_begun_ms")),
     )
+    # What had stopped, stopped with the rest of its broker, but for what was still running.
+    stopped = F.col("clean_shutdown") & alone
     complete_up_to: Column = F.greatest(
-        F.when(
-            F.col("clean_shutdown") & alone,
-            F.max(F.when(alone, F.col("broker_timestamp"))).over(by_broker),
-        ),
+        F.when(stopped, F.max(F.when(stopped, F.col("broker_timestamp"))).over(by_broker)),
         before_set_back(while_running, tolerance),
     )
     of_leader = reaches_copying(alone, surely(F.col("fetched")), counts)

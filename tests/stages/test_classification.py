@@ -8,7 +8,8 @@ from jobs.collect import classification
 from jobs.collect.classification import classify, earlier_folder, partition_folder, why_not_read
 from jobs.collect.listed import Folder, ListedFile, Role
 from jobs.collect.log_directory import LogDirectory, Properties
-from jobs.collect.rows import SECOND_COPY, dump_of, listing_of
+from jobs.collect.rows import dump_of, listing_of
+from jobs.collect.second_copies import SECOND_COPY
 from jobs.model.dump import MissingPartition
 
 BROKER = LogDirectory(label="b/", properties=Properties(9, 1, "c"))

@@ -8,7 +8,7 @@ import pytest
 
 from jobs.collect.classification import NO_REGULAR_FILE, NOT_LOOKED_INTO, OUTSIDE, REPLACED
 from jobs.collect.collect import collect
-from jobs.collect.rows import SECOND_COPY
+from jobs.collect.second_copies import SECOND_COPY
 from jobs.model.dump import Dump
 from tests.wire_writer import batches as writer
 
