@@ -58,6 +58,8 @@ DUMP_PARTITION = table(
          "dump-manifest.json that says so"),
     long("one_moment_from", "from this offset on no cleaner passed between the copying of one file "
          "and of the next; null: it may have anywhere"),
+    integer("incarnation", "tells topics of one name apart; 0 where the dump knows one only"),
+    boolean("of_deleted_topic", "by __cluster_metadata another topic has this name now"),
 )  # fmt: skip
 
 LISTED_FILE = table(

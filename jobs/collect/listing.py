@@ -23,6 +23,10 @@ def _static_row(
 ) -> tuple[object, ...]:
     alone = cluster.registered == {partition.broker}
     every = present == {(one, partition.cluster_id) for one in cluster.registered}
+    # Of two topics of one name the older one has no leader.
+    newest = cluster.topic_ids.get(partition.topic)
+    is_current = not partition.incarnation or partition.topic_id == newest
+    is_deleted = partition.topic_id is not None and newest is not None and not is_current
     bases = [segment.base_offset for segment in partition.segments]
     return (
         partition.partition_index,
@@ -58,11 +62,13 @@ def _static_row(
         partition.topic in cluster.compacted,
         alone,
         alone and len(present) == 1,
-        every and (partition.topic, partition.partition) not in lacking,
+        every and is_current and (partition.topic, partition.partition) not in lacking,
         cluster.registered_up_to_ms,
         partition.topic in cluster.never_deleted,
         partition.copied_until_ms,
         one_moment_from(partition),
+        partition.incarnation,
+        is_deleted,
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from jobs.collect.log_directory import Tell, read_text
 from jobs.model.dump import Dump, DumpFile, DumpPartition, cleaned_below
-from jobs.model.replicas import replica_sets
+from jobs.model.replicas import number_topics, replica_sets
 from udfs.storage.dump_path import DumpPath
 from udfs.wire.errors import WireError
 from udfs.wire.side_files import checkpoints
@@ -17,7 +17,7 @@ MAX_METADATA_BYTES = 4096
 
 
 def number_replicas(dump: Dump, paths: Sequence[DumpPath], tell: Tell) -> None:
-    """Sets `replica_set`, `cleaner_reach`, `topic_id` and `metadata_file` of the partitions.
+    """Sets `replica_set`, `cleaner_reach` and what tells the topic of the partitions.
 
     `paths`: of the files, by their file_index. A file that was read counts as audited.
     """
@@ -30,6 +30,7 @@ def number_replicas(dump: Dump, paths: Sequence[DumpPath], tell: Tell) -> None:
             copy = dump.partitions[file.partition_index]
             if copy.replica_set is not None and file.note is None:
                 _read_topic_id(file, paths[file.file_index], copy, tell)
+    number_topics(dump)
 
 
 def _read_topic_id(file: DumpFile, path: DumpPath, copy: DumpPartition, tell: Tell) -> None:

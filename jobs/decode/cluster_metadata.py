@@ -211,6 +211,7 @@ def _cluster(copy: _Copy) -> Cluster:
         up_to_ms=copy.up_to_ms,
         next_producer_id=max(blocks) if blocks and copy.whole else None,
         partitions=_partitions(copy) if copy.whole else {},
+        topic_ids=_topic_ids(copy) if copy.whole else {},
         expirations_ms=_expirations(copy),
         kraft_only=copy.kraft_only(),
         compacted=frozenset(
@@ -261,9 +262,14 @@ def _with_brokers(
     return replace(cluster, registered=brokers, registered_up_to_ms=None if all_stopped else latest)
 
 
+def _topic_ids(copy: _Copy) -> dict[str, str]:
+    """Topic -> id of the newest topic of that name."""
+    return {fact["name"]: fact["topic_id"] for fact in copy.of_kind(CreatedTopic)}
+
+
 def _partitions(copy: _Copy) -> dict[str, int]:
     """Topic -> number of partitions of the newest topic of that name."""
-    newest = {fact["name"]: fact["topic_id"] for fact in copy.of_kind(CreatedTopic)}
+    newest = _topic_ids(copy)
     highest: dict[str, int] = defaultdict(lambda: -1)
     for fact in copy.of_kind(CreatedPartition):
         highest[fact["topic_id"]] = max(highest[fact["topic_id"]], fact["number"])

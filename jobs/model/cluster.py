@@ -24,7 +24,8 @@ class Cluster:
     """A cluster by its longest `__cluster_metadata`; unknown facts are None or empty.
 
     `next_producer_id`: before `up_to_ms` (ms, the controller's clock) no id from it on was given
-    out. `partitions`: topic -> number of partitions. `created_once`: topics of which there never
+    out. `partitions`: topic -> number of partitions; `topic_ids`: -> id of the newest topic of that
+    name. `created_once`: topics of which there never
     was another one of that name. `never_compacted`: topics that never had another cleanup.policy
     than delete; `never_deleted`: than compact. `compacted`: topics that had compact among theirs at
     some time. `expirations_ms`: each producer.id.expiration.ms that a broker was given.
@@ -36,6 +37,7 @@ class Cluster:
     up_to_ms: int | None = None
     next_producer_id: int | None = None
     partitions: Mapping[str, int] = field(default_factory=dict)
+    topic_ids: Mapping[str, str] = field(default_factory=dict)
     created_once: frozenset[str] = frozenset()
     never_compacted: frozenset[str] = frozenset()
     never_deleted: frozenset[str] = frozenset()

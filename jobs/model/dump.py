@@ -48,13 +48,14 @@ class DumpPartition:
     `copied_until_ms`: nothing of it was read after this moment.
     `cluster_id`: of its log directory. `replica_set`: equal for copies of other brokers
     (jobs/model/replicas.py), None without any; only those have `topic_id` and `metadata_file`, what
-    partition.metadata says and its number. `cleaner_reach`: offset below which the cleaner of any
-    of the copies came, 0 without a replica_set. `fetched_end`: the offset behind a copy that was
-    fetched over the protocol: its segments are not the broker's; `fetched_from`: the first offset
-    that its newest run fetched, None where nobody says so. `compacted`: a broker said that
-    the topic is. `told`: what its leader said of a fetched copy, None for nothing. `rolled_at`: all
-    that the copy has was closed, and the newest segment begins at this offset or later; None where
-    the last one of the copy is the newest (jobs/model/superseded.py).
+    partition.metadata says and its number. `incarnation`: tells topics of one name apart whose
+    partition the dump has, 0 where it knows one only. `cleaner_reach`: offset below which the
+    cleaner of any of the copies came, 0 without a replica_set. `fetched_end`: the offset behind a
+    copy that was fetched over the protocol: its segments are not the broker's; `fetched_from`: the
+    first offset that its newest run fetched, None where nobody says so. `compacted`: a broker said
+    that the topic is. `told`: what its leader said of a fetched copy, None for nothing.
+    `rolled_at`: all that the copy has was closed, and the newest segment begins at this offset or
+    later; None where the last one of the copy is the newest (jobs/model/superseded.py).
     """
 
     partition_index: int
@@ -74,6 +75,7 @@ class DumpPartition:
     replica_set: int | None = None
     topic_id: str | None = None
     metadata_file: int | None = None
+    incarnation: int = 0
     cleaner_reach: int = 0
     fetched_end: int | None = None
     fetched_from: int | None = None

@@ -31,6 +31,24 @@ def replica_sets(dump: Dump) -> list[list[DumpPartition]]:
     return [copies for copies in found.values() if len({one.broker for one in copies}) > 1]
 
 
+def number_topics(dump: Dump) -> None:
+    """Sets `incarnation` of the partitions: topics that had the same name, one after another.
+
+    A broker that is down while a topic is deleted and created again keeps the folder of the old one
+    until it starts (`ReplicationControlManager.deleteTopic` waits for nobody, `LogManager.loadLog`
+    finds it then). So copies with different topic ids are none of each other; one without an id is
+    none of either.
+    """
+    found: dict[tuple[str, int, str | None], list[DumpPartition]] = defaultdict(list)
+    for one in dump.partitions:
+        found[one.topic, one.partition, one.cluster_id].append(one)
+    for copies in found.values():
+        ids = sorted({one.topic_id for one in copies if one.topic_id is not None})
+        for one in copies if len(ids) > 1 else ():
+            unknown = -1 - one.partition_index
+            one.incarnation = unknown if one.topic_id is None else 1 + ids.index(one.topic_id)
+
+
 def coordinator_copies(dump: Dump) -> set[int]:
     """The partition_index of every partition of `__transaction_state` that the dump has twice.
 

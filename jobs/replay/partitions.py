@@ -122,6 +122,11 @@ def _seen(splits: DataFrame) -> DataFrame:
     )
 
 
+def _topic_of_copies() -> list[Column]:
+    """Equal for the copies of one partition of one topic."""
+    return [F.coalesce("replica_set", -1 - F.col("partition_index")), F.col("incarnation")]
+
+
 def _is_later(up_to_ms: str, than_ms: Column) -> Column:
     """Whether a copy of `__cluster_metadata` is not known to be older than something, both in ms.
 
@@ -143,7 +148,7 @@ def _dated(rows: DataFrame) -> DataFrame:
     is not dated. Whether the leader is in the dump is asked of that moment; without it nothing
     tells that the list is as late, unless all brokers had stopped.
     """
-    copies = Window.partitionBy(F.coalesce("replica_set", -1 - F.col("partition_index")))
+    copies = Window.partitionBy(*_topic_of_copies())
     undated = F.max(F.col("copied_at_ms").isNull()).over(copies)
     begun = F.when(~undated, F.min("copied_at_ms").over(copies))
     of_cluster = F.max("broker_timestamp").over(Window.partitionBy("cluster_id"))
@@ -269,14 +274,15 @@ def _extent(clock_tolerance: int) -> list[Column]:
     """How late the copy is: rules of `udfs.rules.extent` and `clock`.
 
     complete_up_to_ms: the moment of a broker's clock up to which it is complete, ms. outlasted:
-    another copy of the partition goes on after the end of this one. furthest: none of its name in
-    the cluster does, texts included: consumers read the leader's copy, or one like it. of_leader:
-    see `reaches_copying`.
+    another copy of the partition goes on after the end of this one, or the topic is deleted and
+    another one has its name. furthest: none of its topic in the cluster does, texts included:
+    consumers read the leader's copy, or one like it. of_leader: see `reaches_copying`.
     """
     alone = F.col("alone_in_cluster")
     by_broker = Window.partitionBy("cluster_id", "broker")
-    copies = Window.partitionBy(F.coalesce("replica_set", -1 - F.col("partition_index")))
-    outlasted = _outlasted(copies)
+    copies = Window.partitionBy(*_topic_of_copies())
+    outlasted = _outlasted(copies) | F.col("of_deleted_topic")
+    of_name = ("cluster_id", "topic", "partition", "incarnation")
     longest_of_all = F.max("log_end_offset").over(copies)
     counts = manifest_counts(
         F.col("every_broker"), outlasted, F.col("log_end_offset"), longest_of_all
@@ -303,7 +309,7 @@ def _extent(clock_tolerance: int) -> list[Column]:
     return [
         complete_up_to.alias("complete_up_to_ms"),
         outlasted.alias("outlasted"),
-        (~_outlasted(Window.partitionBy("cluster_id", "topic", "partition"))).alias("furthest"),
+        (~_outlasted(Window.partitionBy(*of_name)) & ~F.col("of_deleted_topic")).alias("furthest"),
         of_leader.alias("of_leader"),
     ]
 

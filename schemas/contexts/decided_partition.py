@@ -9,7 +9,8 @@ COLUMNS = """
     earliest_marker bigint, unraised_offset bigint, unraised_first bigint, unraised_last
     bigint, raised_offset bigint, decidable int, contradicted int, contradicted_early int,
     broker int, topic string, partition int, stable_below bigint,
-    kraft_only boolean, record_length int, transaction_version_2 boolean, decided_commit
+    kraft_only boolean, of_deleted_topic boolean, record_length int,
+    transaction_version_2 boolean, decided_commit
     boolean, decided_abort boolean, decided_with_transaction_version_1 boolean, committed_place
     bigint, committed_offset bigint, committed_complete boolean, first_whole boolean,
     decided_length int, coordinator_stable_below bigint, may_come boolean,

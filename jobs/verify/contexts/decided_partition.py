@@ -74,8 +74,14 @@ def _decisions(decided: DataFrame, several_copies: bool) -> DataFrame:
 def _topics(partition_info: DataFrame) -> DataFrame:
     """Of each copy of a partition: what its markers are compared by."""
     return partition_info.select(
-        "partition_index", _listed(), "topic", "coordinator_topic", "replica_set", "high_watermark"
-    )
+        "partition_index", _listed(), "topic", "coordinator_topic", "replica_set", "high_watermark",
+        "incarnation", _told_id(),
+    )  # fmt: skip
+
+
+def _told_id() -> Column:
+    """The id of the topic that a copy of a partition tells; empty where it tells none."""
+    return F.coalesce("topic_id", F.lit("")).alias("told_id")
 
 
 def _listed() -> Column:
@@ -90,7 +96,7 @@ def _copies(partition_info: DataFrame) -> DataFrame:
         "single_broker", "alone_in_cluster", "holes", "missing",
         "emptied", "last_legacy_offset", "log_end_offset", "high_watermark", "kraft_only",
         "first_base", "log_start_offset", "log_start_known", "one_moment_from", "fetched",
-        "coordinator_topic", "replica_set", _listed(),
+        "coordinator_topic", "replica_set", "of_deleted_topic", _told_id(), _listed(),
     )  # fmt: skip
 
 
@@ -101,7 +107,9 @@ def _ends(partition_info: DataFrame) -> DataFrame:
     be replicas, such as texts, are not compared.
     """
     may_lag = F.col("outlasted") | F.col("replica_set").isNull()
-    return partition_info.filter(may_lag).select("partition_index", "log_end_offset", _listed())
+    return partition_info.filter(may_lag).select(
+        "partition_index", "log_end_offset", F.col("incarnation").alias("of_end"), _listed()
+    )
 
 
 def _lost_records(partition_info: DataFrame) -> DataFrame:
@@ -172,25 +180,24 @@ def _with_replicas(rows: DataFrame, placed: DataFrame, ends: DataFrame) -> DataF
     """Adds what other brokers have of the marker; null for none.
 
     behind_end_ms: the earliest moment, of a broker's clock, of those behind the end of this copy,
-    which it may get. marked_in_replica: the highest replicated offset in any replica. `placed`:
+    which it may get; not from one of another topic of that name. marked_in_replica: the highest
+    replicated offset in any replica that tells the same topic id, or none as this one. `placed`:
     markers of topic partitions; `ends`: of `_ends`.
     """
-    of_marker = ["producer_id", "marker_epoch", "commit"]
+    of_topic = ["replica_set", "told_id", "producer_id", "marker_epoch", "commit"]
+    of_another = (F.least("incarnation", "of_end") > 0) & (F.col("incarnation") != F.col("of_end"))
     there = placed.withColumnRenamed("marker_commit", "commit")
     behind = (
         there.drop("partition_index")
         .join(small(ends), on="listed", how="inner")
-        .filter(F.col("marker_offset") >= F.col("log_end_offset"))
+        .filter((F.col("marker_offset") >= F.col("log_end_offset")) & ~of_another)
         .groupBy(*KEY)
         .agg(F.min("marker_timestamp").alias("behind_end_ms"))
     )
     replicated = there.filter(is_replicated(F.col("marker_offset"), F.col("high_watermark")))
-    highest = replicated.groupBy("replica_set", *of_marker).agg(
-        F.max("marker_offset").alias("marked_in_replica")
-    )
-    return rows.join(behind, on=KEY, how="left").join(
-        highest, on=["replica_set", *of_marker], how="left"
-    )
+    highest = replicated.groupBy(*of_topic).agg(F.max("marker_offset").alias("marked_in_replica"))
+    found = rows.join(behind, on=KEY, how="left").join(highest, on=of_topic, how="left")
+    return found.drop("told_id")
 
 
 def _of_producers(

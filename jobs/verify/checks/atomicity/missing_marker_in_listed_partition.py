@@ -10,8 +10,9 @@ marker. Without the marker the records there stay open until the producer's next
 take that marker's outcome: aborted records become visible, or committed records are lost.
 
 When it is legal: the topic was deleted or created anew, or retention has deleted the data and their
-marker. A partition is therefore reported only if it still holds something older: the data, data of
-a lower epoch of the same producer that its coordinator ended, or anything that a broker's clock
+marker. Nothing is reported of a copy of which `__cluster_metadata` says that another topic has its
+name now. A partition is therefore reported only if it still holds something older: the data, data
+of a lower epoch of the same producer that its coordinator ended, or anything that a broker's clock
 surely dates before the decision: a marker of any producer, a commit of offsets, LogAppendTime. An
 ABORT with the epoch of its data may be an operator's, of any time: its clock alone counts. A marker
 without data may have been emptied by the cleaner. A message format older than 2 refuses data and
@@ -62,6 +63,7 @@ from jobs.verify.verdict import (
     MISSING_RANGE,
     OTHER_OUTCOME,
     REPLICA_LAGS,
+    TOPIC_RECREATED,
     UNSTABLE_TAIL,
     VERSION_DEPENDENT,
     explained,
@@ -88,6 +90,7 @@ CHECK = Check(
         "byte_position": "shown_position",
     },
     excuses=(
+        explained(TOPIC_RECREATED, lambda: F.col("of_deleted_topic")),
         explained(MISSING_RANGE, lambda: F.col("held_from").isNull()),
         explained(MISSING_RANGE, lambda: F.col("marker_missing")),
         explained(VERSION_DEPENDENT, lambda: F.col("format_refused")),
