@@ -4,6 +4,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.model.found import ALL_ABORTED
+from jobs.verify.verdict import DECIDED_BY, INCONCLUSIVE
 from schemas.violation import FINDING_COLUMNS, FINDING_PLACE, VIOLATION
 from udfs.rules.logic import surely
 
@@ -50,9 +51,20 @@ def one_a_cause(findings: DataFrame) -> DataFrame:
     columns = [field for field in VIOLATION if field.name != "audit_id"]
     nothing = F.lit(None).cast(VIOLATION["places"].dataType)
     alone = findings.filter(~caused).withColumn("places", nothing)
-    return alone.unionByName(joined.drop("turn", "decision")).select(
+    every = alone.unionByName(joined.drop("turn", "decision"))
+    return every.withColumn("remedy", _remedy()).select(
         *[F.col(field.name).cast(field.dataType) for field in columns]
     )
+
+
+def _remedy() -> Column:
+    """That of the check; where another dump decides whether anything is wrong, that comes first."""
+    first: Column = F.lit("")
+    for reason, dump in DECIDED_BY.items():
+        sentence = f"Audit {dump} first: nothing may be wrong. If the finding stays: "
+        undecided = (F.col("verdict") == INCONCLUSIVE) & (F.col("reason") == reason)
+        first = F.when(undecided, F.lit(sentence)).otherwise(first)
+    return F.concat(first, "remedy")
 
 
 def _decision() -> Column:

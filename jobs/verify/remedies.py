@@ -96,8 +96,9 @@ def copy_again() -> Column:
 def compare_with_records() -> Column:
     """For an id whose records in the coordinator's log are wrong (context `coordinator_step`)."""
     return text(
-        "Stop the producer of {transactional_id}. Compare its partitions with its records in "
-        "__transaction_state-{partition} around offset {offset} before you start it again."
+        "Compare the records of {transactional_id} in __transaction_state-{partition} around "
+        "offset {offset} with its partitions. Where they contradict each other, stop its producer "
+        "until you know which of them is right."
     )
 
 

@@ -82,6 +82,14 @@ MEANINGS = {
     SEVERAL_CLUSTERS: "the dump has log directories of several clusters",
 }
 
+# What to audit first where a finding is inconclusive for one of these reasons.
+DECIDED_BY = {
+    DUMP_BEFORE_EVENT: "a later copy",
+    UNSTABLE_TAIL: "a later copy",
+    TXNLOG_NOT_DUMPED: "a dump with __transaction_state",
+    SIDE_FILES_NOT_DUMPED: "a dump with the files next to the log",
+}
+
 
 @dataclass(frozen=True)
 class Excuse:
