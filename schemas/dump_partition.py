@@ -43,7 +43,7 @@ DUMP_PARTITION = table(
     long("unallocated_from", "first producer id that no broker had been allocated when "
          "__cluster_metadata was copied; null: unknown"),
     string("cluster_id", "cluster.id of meta.properties; null: unknown"),
-    long("metadata_up_to_ms", "newest timestamp in __cluster_metadata, ms, controller clock"),
+    long("metadata_up_to_ms", "last timestamp in __cluster_metadata, ms, controller clock"),
     boolean("fetched", "fetched over the Kafka protocol: batches only, no file of a broker"),
     boolean("kraft_only", "by __cluster_metadata the cluster never had ZooKeeper"),
     boolean("compacted_once", "by __cluster_metadata cleanup.policy had compact at some time"),

@@ -57,7 +57,8 @@ On commit and abort
 Options of a case, all optional
     broker: clean | live | bare   clean: all checkpoint files and the clean-shutdown marker
             (default); live: no clean-shutdown marker; bare: no side files at all; foreign: clean,
-            of another cluster; fetched: over the protocol, by `told`
+            of another cluster; fetched: over the protocol, by `told`; startless: clean, but its
+            log-start-offset-checkpoint is not in the dump
     told: what the leader said before and after a fetch, a list of `stable 7` (last stable offset),
             `mark 9` (high watermark; default the log end), `producer pid=1 epoch=0 seq=3 open=5`
             (one that it remembers; without open: no transaction), `refused` (nothing of producers),
@@ -199,8 +200,10 @@ LED_UP_BY: dict[str, tuple[str, ...]] = {
     "CompleteCommit": ("Empty", "Ongoing", "PrepareCommit"),
     "CompleteAbort": ("Empty", "Ongoing", "PrepareAbort"),
 }
-BROKERS = {"clean": 1, "live": 2, "bare": 3, "second": 4, "foreign": 5, "fetched": 6}
-CLEANLY_STOPPED = ("clean", "second", "foreign")
+BROKERS = {
+    "clean": 1, "live": 2, "bare": 3, "second": 4, "foreign": 5, "fetched": 6, "startless": 7,
+}  # fmt: skip
+CLEANLY_STOPPED = ("clean", "second", "foreign", "startless")
 
 
 class NotationError(ValueError):
@@ -1277,6 +1280,8 @@ class DumpWriter:
             (folder / "broker-answers.json").write_text(json.dumps(told), encoding="utf-8")
             return
         for name, entries in self._checkpoints[broker].items():
+            if broker == "startless" and name == "log-start-offset-checkpoint":
+                continue
             lines = ["0", str(len(entries)), *entries]
             (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
         if broker in CLEANLY_STOPPED:

@@ -44,8 +44,9 @@ Told = Mapping[str, Any]
 class _Copy:
     """A copy of the log with its facts in order; offsets inclusive.
 
-    `first_offset`: None for an empty log, and where a snapshot tells what the log lacks. `whole`:
-    no record between its first and its last is missing or cannot be read.
+    `first_offset`: None for an empty log, and where a snapshot tells what the log lacks.
+    `up_to_ms`: see `_last_moment`. `whole`: no record between its first and its last is missing or
+    cannot be read.
     """
 
     facts: list[Told]
@@ -84,9 +85,14 @@ def read_clusters(dump: Dump, decoded: DataFrame) -> Clusters:
         return Clusters()
     of_copies = decoded.filter(F.col("file_index").isin(files))
     wanted = F.col("kind").isin(log_row.METADATA, log_row.SUMMARY)
-    ends = ("first_offset", "last_offset", "broker_timestamp")
+    ends = ("first_offset", "last_offset")
     rows = of_copies.filter(wanted).select(
-        "kind", "file_index", "split_start", "metadata.*", *[f"summary.{name}" for name in ends]
+        "kind",
+        "file_index",
+        "split_start",
+        "metadata.*",
+        *[f"summary.{name}" for name in ends],
+        F.col("summary.clock.last").alias("last_moment"),
     )
     facts: list[Told] = []
     splits: list[Told] = []
@@ -120,7 +126,10 @@ def clusters(dump: Dump, facts: Sequence[Told], splits: Sequence[Told]) -> Clust
 
 
 def _copy(one: DumpMetadataLog, facts: Sequence[Told], splits: Sequence[Told]) -> _Copy:
-    """The log, and the newest snapshot where the log lacks what led to it."""
+    """The log, and the newest snapshot where the log lacks what led to it.
+
+    `splits`: file_index, split_start, first_offset, last_offset, last_moment (ms).
+    """
     logs = [file for file in one.files if file.kind == "metadata_log"]
     order = {file.file_index: number for number, file in enumerate(logs)}
     pieces = sorted(
@@ -151,15 +160,30 @@ def _copy(one: DumpMetadataLog, facts: Sequence[Told], splits: Sequence[Told]) -
         return offset, int(in_log), fact["position"]
 
     unreadable = any(fact["fact"] == Undecodable.__name__ for fact in mine)
-    times = [row["broker_timestamp"] for row in splits if row["file_index"] in read]
+    of_snapshot = [] if last >= snapshot_end - 1 else _splits_of(snapshot, splits)
     return _Copy(
         facts=sorted(mine, key=in_order),
         # Between the end of the log and a snapshot that goes on, a broker may have come and gone.
         first_offset=first if snapshot is None else None,
         last_offset=max(last, snapshot_end - 1),
-        up_to_ms=max((time for time in times if time is not None), default=None),
+        up_to_ms=_last_moment(of_snapshot or pieces),
         whole=not unreadable,
     )
+
+
+def _splits_of(file: DumpFile | None, splits: Sequence[Told]) -> list[Told]:
+    mine = [row for row in splits if file is not None and row["file_index"] == file.file_index]
+    return sorted(mine, key=lambda row: row["split_start"])
+
+
+def _last_moment(pieces: Sequence[Told]) -> int | None:
+    """The controller's clock at the last batch of splits in the order of the log, ms.
+
+    Not its latest moment: that may be of a controller whose clock was ahead, and set back since. To
+    such a moment the log has not come yet, and what is written until then it does not tell.
+    """
+    moments = [row["last_moment"] for row in pieces if row["last_moment"] is not None]
+    return moments[-1] if moments else None
 
 
 def _missing(piece: Told) -> Told:
@@ -246,7 +270,8 @@ def _with_brokers(
 ) -> Cluster:
     """With the brokers that any of its copies registers, where one has the whole past.
 
-    A cluster that moved from ZooKeeper had brokers that were never registered. A broker reads the
+    `copies`: by their length, the longest is the last one: up to its last moment they are known. A
+    cluster that moved from ZooKeeper had brokers that were never registered. A broker reads the
     log until it stops, so where all have stopped with a copy of their own, nothing that they wrote
     is later: their clocks need not be asked, and the moment of copying says nothing. A broker that
     joined afterwards leads none of their partitions without an unclean election.
@@ -258,7 +283,7 @@ def _with_brokers(
         fact["number"] for _, copy in copies for fact in copy.of_kind(RegisteredBroker)
     )
     all_stopped = brokers <= stopped & {broker for broker, _ in whole}
-    latest = max(copy.up_to_ms or 0 for _, copy in whole)
+    latest = whole[-1][1].up_to_ms or 0
     return replace(cluster, registered=brokers, registered_up_to_ms=None if all_stopped else latest)
 
 

@@ -86,8 +86,7 @@ def decisions(txn_log_records: DataFrame) -> DataFrame:
         (F.col("status") == PREPARE_COMMIT).alias("commit"),
         surely(transaction_version_2).alias("transaction_version_2"),
         may_have_raised(prepare, before_it).alias("may_have_raised"),
-        # Without the record before, the decision counts as of its own version.
-        surely(shares_epoch(prepare, before_it)).alias("shares_epoch"),
+        shares_epoch(prepare, before_it).alias("shares_epoch"),
         "partitions",
         F.when(completed, F.col("next.offset")).alias("complete_offset"),
         F.when(completed, F.col("next.timestamp")).alias("complete_timestamp"),

@@ -244,13 +244,14 @@ def _log_start_known() -> Column:
 
     A running broker writes its log start to the checkpoint once a minute
     (`LogManager.checkpointLogStartOffsets`), and the checkpoint may be copied before the log; one
-    that stops writes it last. Where cleanup.policy never had delete nothing raises the log start:
-    the leader refuses DeleteRecords (`Partition.deleteRecordsOnLeader`) and retention is off
-    (`UnifiedLog.deleteOldSegments`). Internal topics refuse DeleteRecords, too
-    (`ReplicaManager.deleteRecordsOnLocalLog`), but their policy may be changed as any other, so it
-    is asked.
+    that stops writes it last. A dump without that file does not tell it, whoever stopped. Where
+    cleanup.policy never had delete nothing raises the log start: the leader refuses DeleteRecords
+    (`Partition.deleteRecordsOnLeader`) and retention is off (`UnifiedLog.deleteOldSegments`).
+    Internal topics refuse DeleteRecords, too (`ReplicaManager.deleteRecordsOnLocalLog`), but their
+    policy may be changed as any other, so it is asked.
     """
-    return (F.col("clean_shutdown") | F.col("never_deleted")).alias("log_start_known")
+    written_last = F.col("clean_shutdown") & F.col("has_log_start_checkpoint")
+    return (written_last | F.col("never_deleted")).alias("log_start_known")
 
 
 def _cleaning(traces: Column, listed: Column) -> Column:

@@ -96,7 +96,9 @@ def read(root: Path, split_bytes: int = 1 << 26) -> Clusters:
             if row["kind"] == log_row.METADATA:
                 facts.append(place | row["metadata"])
             else:
-                splits.append(place | row["summary"])
+                summary = row["summary"]
+                last_moment = (summary["clock"] or {}).get("last")
+                splits.append(place | summary | {"last_moment": last_moment})
     return clusters(dump, facts, splits)
 
 
@@ -289,6 +291,18 @@ def test_a_copy_that_is_cut_ends_earlier(tmp_path: Path) -> None:
     told = read(tmp_path)
     assert (told.of("c").next_producer_id, told.of("c").up_to_ms) == (1000, T0)
     assert told.unreadable == 0
+
+
+def test_a_clock_that_was_ahead_and_set_back_tells_no_later_moment(tmp_path: Path) -> None:
+    """The log has come to its last moment only, whichever copy is asked."""
+    whole = [broker(1)], *blocks(1000)
+    ahead = log([*whole, *blocks(2000)], seconds=3600)
+    behind = log(blocks(3000, 4000), 3, seconds=5)
+    broker_folder(tmp_path, "1", {f"{0:020}.log": ahead + behind, f"{5:020}.log": b""})
+    broker_folder(tmp_path, "2", {f"{0:020}.log": ahead}, number=2)
+    for split_bytes in (1 << 26, 100):
+        told = read(tmp_path, split_bytes).of("c")
+        assert (told.up_to_ms, told.registered_up_to_ms) == (T0 + 6000, T0 + 6000)
 
 
 def test_the_longest_copy_counts_and_each_cluster_for_itself(tmp_path: Path) -> None:

@@ -39,6 +39,7 @@ from udfs.rules.coordinator_step import (
     epoch_in_effect,
     gave_way,
     goes_below,
+    is_clients_version,
     is_completed_by,
     is_of_older_version,
     is_plain,
@@ -720,11 +721,18 @@ def test_columns_say_what_arrays_say_of_a_decision(spark: SparkSession) -> None:
         "pid2": [1, 2, None],
         "epoch1": [0, 1, None],
     }
-    for rule in (ends_running, tried_before, shares_epoch):
+    for rule in (ends_running, tried_before):
         check_in_both_engines(
             spark, lambda row, rule=rule: rule(recorded(row, 1), recorded(row, 2)), choices, UNTOLD
         )
     absent = {**UNTOLD, "state2": NO_RECORD, "pid2": NO_RECORD}
+    for rule in (is_clients_version, shares_epoch):
+        check_in_both_engines(
+            spark,
+            lambda row, rule=rule: rule(recorded(row, 1), recorded(row, 2)),
+            choices | {"epoch1": [0, 1]},
+            absent,
+        )
     check_in_both_engines(
         spark,
         lambda row: may_have_raised(recorded(row, 1), recorded(row, 2)),

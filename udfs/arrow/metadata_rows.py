@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from schemas import log_row
 from schemas.topics import METADATA_TOPIC
 from udfs.arrow.batches import DecodedBatches, DecodeOptions, decode_batches
+from udfs.arrow.broker_moments import moment_columns
 from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.frames import Frames, FrameWalker
 from udfs.arrow.rows import RowBuilder, Rows
@@ -96,7 +97,7 @@ def metadata_rows(
         "end": None if frames.end is None else frames.end + source.start,
     }
     if headers.base_offset.size:
-        summary["broker_timestamp"] = int(headers.max_timestamp.max())
+        summary |= moment_columns(headers.max_timestamp, headers.max_timestamp)
         # Offsets inside a snapshot are its own.
         if in_log:
             summary["first_offset"] = int(headers.base_offset[0])

@@ -357,17 +357,38 @@ def data_epoch(prepare: Recorded, before: Recorded) -> Values:
     return chosen(surely(ends_running(prepare, before)), before.producer_epoch, unless_running)
 
 
+def is_clients_version(prepare: Recorded, before: Recorded) -> Values:
+    """Whether the version of a decision is known to be that of the client whose data it ends.
+
+    A COMMIT is decided at the client's request, which tells it. An ABORT may be one of a broker by
+    itself, for a fence or a timeout: it has the version of the cluster, whatever the client's is
+    (`TransactionCoordinator.abortTimedOutTransactions`). Then the record before tells it, where it
+    is that of the running transaction; or one of a transaction of version 2 that raised the epoch
+    to that of these data: no client of an older version ever learns of that epoch.
+    """
+    same = before.producer_id == prepare.producer_id
+    of_version_2 = before.transaction_version >= TRANSACTION_VERSION_2
+    ended = is_in(before.state, (COMPLETE_COMMIT, COMPLETE_ABORT)) & same
+    raised_to = of_version_2 & (prepare.producer_epoch == before.producer_epoch + 1)
+    tried = (before.state == PREPARE_COMMIT) & same
+    of_client = (ends_running(prepare, before) | tried) & of_version_2
+    return surely((prepare.state == PREPARE_COMMIT) | of_client | (ended & raised_to))
+
+
 def shares_epoch(prepare: Recorded, before: Recorded) -> Values:
     """Whether further transactions may have written with the epoch of the data of a decision.
 
-    Under transaction.version 0 and 1 they do. A broker that ends the transaction of such a client
-    by itself, for a fence or a timeout, may write that decision as version 2. Null where that
-    is unknown, because the record before is not there.
+    Under transaction.version 0 and 1 they do. A decision that is written as version 2 may end the
+    transaction of such a client (`is_clients_version`): so it counts where nothing tells that it
+    does not. `before`: the record of its id before it; where that is not there, all of it is
+    NO_RECORD, or null.
     """
+    of_version_2 = surely(prepare.transaction_version >= TRANSACTION_VERSION_2)
     older_client = (ends_running(prepare, before) | tried_before(prepare, before)) & ~surely(
         before.transaction_version >= TRANSACTION_VERSION_2
     )
-    return ~surely(prepare.transaction_version >= TRANSACTION_VERSION_2) | older_client
+    single = of_version_2 & ~surely(older_client) & is_clients_version(prepare, before)
+    return ~single
 
 
 def epoch_in_effect(record: Recorded) -> Values:

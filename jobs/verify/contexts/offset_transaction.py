@@ -16,6 +16,7 @@ from jobs.verify.conditions.missing import (
     end_may_be_another,
     first_since,
     lost_between,
+    marker_lost_behind,
 )
 from jobs.verify.contexts.context import Context, with_paths
 from jobs.verify.contexts.open_transaction import coordinator_columns
@@ -178,13 +179,14 @@ def offset_transaction_context(
     its epoch in its partition (aborted_first). Added for irregular
     rows: decided_once (the history has one transaction), history_covers (nothing can have been
     added to it before this transaction ended), pending_groups (at most five), and the columns of
-    the context `transaction` about coordinator and age.
+    the context `transaction` about coordinator, age and what is lost behind the data
+    (behind_data_gap).
     """
     known = partition_info.filter(F.col("topic") == OFFSETS_TOPIC).select(
         "partition_index", "topic", "partition", "broker", "stable_below", "cleaning",
-        "cleaned_below", "holes", "start_known", "single_broker", "clean_shutdown",
+        "cleaned_below", "start_known", "single_broker", "clean_shutdown",
         "complete_up_to_ms", "alone_in_cluster", "outlasted",
-        "set_backs",
+        "set_backs", *LOST_OFFSETS,
     )  # fmt: skip
     transactions = (
         all_transactions(given.transactions, given.regular)
@@ -266,6 +268,7 @@ def _enriched(
         longest_open(ages).alias("limit_ms"),
         _groups_of_open_transaction().alias("pending_groups"),
         surely(lost_between(F.lit(0), behind_marker_before)).alias("missing_before_marker"),
+        marker_lost_behind(F.col("last_offset")).alias("behind_data_gap"),
         F.coalesce("first_offset", "marker_offset").alias("offset_first"),
         F.coalesce("last_offset", "marker_offset").alias("offset_last"),
         F.col("first_position").alias("byte_position"),

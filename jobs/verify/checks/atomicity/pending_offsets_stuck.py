@@ -9,7 +9,7 @@ them.
 
 When it is legal: the broker allows longer transactions than the configuration of this audit; a
 prepared transaction of two-phase commit; the partition was copied before the marker was written;
-the marker is among offsets that are missing or damaged.
+the marker is among offsets that are missing or damaged, as for hanging_transaction.
 
 Evidence: the first batch of the commits.
 """
@@ -19,7 +19,6 @@ from pyspark.sql import functions as F
 from jobs.model.commands import DESCRIBE_PRODUCERS
 from jobs.verify.check import ONE_TRANSACTION, WARNING, Check, text
 from jobs.verify.conditions.copies import judged_on_a_longer_copy
-from jobs.verify.conditions.missing import lost_between
 from jobs.verify.verdict import (
     CONFIG_UNKNOWN,
     DUMP_BEFORE_EVENT,
@@ -28,7 +27,6 @@ from jobs.verify.verdict import (
     inconclusive,
     suspect,
 )
-from udfs.rules.extent import MAX_OFFSET
 
 CHECK = Check(
     code="pending_offsets_stuck",
@@ -39,9 +37,7 @@ CHECK = Check(
     fires=lambda: (F.col("outcome") == "open") & (F.col("age_ms") > F.col("limit_ms")),
     excuses=(
         judged_on_a_longer_copy(),
-        inconclusive(
-            MISSING_RANGE, lambda: lost_between(F.col("last_offset") + 1, F.lit(MAX_OFFSET))
-        ),
+        inconclusive(MISSING_RANGE, lambda: F.col("behind_data_gap")),
         inconclusive(TWO_PHASE_COMMIT, lambda: F.col("two_phase_commit")),
         inconclusive(
             DUMP_BEFORE_EVENT,

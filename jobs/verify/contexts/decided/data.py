@@ -72,8 +72,8 @@ def with_data(
     last of that epoch that a marker of the same epoch ended, null for none; open_run: first batch
     of that epoch behind all that such markers ended; first_ended_last, first_ended_ms,
     first_ended_commit: the last of what the first such marker ended, its moment and its outcome;
-    data_file_end: where the file of data_run ends, an offset, exclusive, or null for the newest
-    one; 0 where it is of several moments.
+    data_file_end: where the file of the last data of that epoch ends, behind which the marker lies,
+    an offset, exclusive, or null for the newest one; 0 where it is of several moments.
     """
     ended = _ended(markers)
     data = (
@@ -92,17 +92,17 @@ def with_data(
             "data_begun_ms"
         ),
         F.max("last_offset").alias("data_run_last"),
+        F.max_by("file_index", "last_offset").alias("data_file"),
         F.min(F.when(unended, batch)).alias("open_run"),
     )
     rows = selected.join(runs, on=OF_DATA, how="left").join(ended, on=OF_DATA, how="left")
     ends = files.select(
         F.col("file_index").alias("data_file"), F.col("next_base_offset").alias("data_file_end")
     )
-    in_file = F.col("data_run.file_index") == F.col("data_file")
     # Each run of a fetch goes on in the file of the one before.
     file_end = F.when(F.col("fetched"), F.lit(0).cast("long")).otherwise(F.col("data_file_end"))
-    placed = rows.join(small(ends), on=in_file, how="left").drop("data_file")
-    return placed.withColumn("data_file_end", file_end).drop("fetched")
+    placed = rows.join(small(ends), on="data_file", how="left")
+    return placed.withColumn("data_file_end", file_end).drop("fetched", "data_file")
 
 
 def with_surroundings(
