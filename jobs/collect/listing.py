@@ -23,10 +23,7 @@ def _static_row(
 ) -> tuple[object, ...]:
     alone = cluster.registered == {partition.broker}
     every = present == {(one, partition.cluster_id) for one in cluster.registered}
-    # Of two topics of one name the older one has no leader.
-    newest = cluster.topic_ids.get(partition.topic)
-    is_current = not partition.incarnation or partition.topic_id == newest
-    is_deleted = partition.topic_id is not None and newest is not None and not is_current
+    is_current, is_deleted = _has_leader(partition, cluster)
     bases = [segment.base_offset for segment in partition.segments]
     return (
         partition.partition_index,
@@ -70,6 +67,21 @@ def _static_row(
         partition.incarnation,
         is_deleted,
     )
+
+
+def _has_leader(partition: DumpPartition, cluster: Cluster) -> tuple[bool, bool]:
+    """Whether the partition is surely led by `__cluster_metadata`; whether surely nobody does.
+
+    A broker that is down keeps the folder of a topic that is deleted, or has another one of its
+    name since. Where the dump has both, the copy of the metadata may be too old to know.
+    """
+    told = partition.topic_id
+    if told is None:
+        # It may be any topic of that name.
+        led = partition.topic in cluster.topic_ids or not cluster.deleted
+    else:
+        led = told not in cluster.deleted
+    return led and not partition.incarnation, told in cluster.deleted
 
 
 def partitions_table(spark: SparkSession, dump: Dump, clusters: Clusters) -> DataFrame:

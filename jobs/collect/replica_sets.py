@@ -1,6 +1,7 @@
 """Which partitions of a dump are replicas of one another, and what partition.metadata says of them.
 
-Only replicas need the id of their topic, so only theirs is read.
+Only these need the id of their topic, and copies that a manifest dates: of a topic that is deleted
+the moment of copying says nothing, as no broker leads it.
 """
 
 from collections.abc import Sequence
@@ -28,7 +29,8 @@ def number_replicas(dump: Dump, paths: Sequence[DumpPath], tell: Tell) -> None:
     for file in dump.files:
         if file.kind == "partition_metadata" and file.partition_index is not None:
             copy = dump.partitions[file.partition_index]
-            if copy.replica_set is not None and file.note is None:
+            asked = copy.replica_set is not None or copy.copied_at_ms is not None
+            if asked and file.note is None:
                 _read_topic_id(file, paths[file.file_index], copy, tell)
     number_topics(dump)
 

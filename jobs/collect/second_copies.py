@@ -34,7 +34,8 @@ class State(NamedTuple):
 class Copies(NamedTuple):
     """Of what the log directories of a broker hold twice: what is not audited, and why.
 
-    `retired`: labels of the log directories that their broker no longer used when it stopped.
+    `retired`: labels of the log directories that their broker no longer used when it stopped, or
+    may not have used.
     """
 
     left_out: dict[Folder, str]
@@ -48,29 +49,23 @@ def second_copies(
 
     `files`: of each folder. A broker refuses to start with two (`LogManager.loadLog`; a `-future`
     folder is not meant), so one of the two log directories is no longer in its `log.dirs`, or is an
-    older copy. It is the same one for all partitions. A topic that was created again in the other
-    one begins at offset 0 there: only of one topic offsets and leader epochs tell which is later.
+    older copy.
     """
     copies: dict[tuple[object, ...], list[Folder]] = defaultdict(list)
     for one in folders:
         directory = one.directory
         if one.role is Role.PARTITION and directory.broker is not None:
             copies[directory.cluster_id, directory.broker, one.topic, one.partition].append(one)
-    pairs: dict[tuple[str, str], list[tuple[Folder, Folder]]] = defaultdict(list)
-    for several in copies.values():
-        for pair in combinations(several, 2):
-            pairs[pair[0].directory.label, pair[1].directory.label].append(pair)
     found = Copies({}, _stopped_earlier(folders))
-    for shared in pairs.values():
-        later = _later(shared, files)
-        for one, other in shared:
-            if later is None:
-                found.left_out.update({one: UNDECIDED, other: UNDECIDED})
-            else:
-                found.left_out.setdefault(other if later >= 0 else one, SECOND_COPY)
-        labels = [one.directory.label for one in shared[0]]
-        if later and labels[0] != labels[1]:
-            found.retired.add(labels[1] if later > 0 else labels[0])
+    for several in copies.values():
+        for one, other in combinations(several, 2):
+            later = _later(one, other, files)
+            earlier = [one, other] if later is None else [other if later >= 0 else one]
+            for folder in earlier:
+                why = UNDECIDED if later is None else SECOND_COPY
+                found.left_out[folder] = max(why, found.left_out.get(folder, ""))
+            if later != 0 and one.directory.label != other.directory.label:
+                found.retired.update(folder.directory.label for folder in earlier)
     return found
 
 
@@ -87,22 +82,19 @@ def _stopped_earlier(folders: Sequence[Folder]) -> set[str]:
     }
 
 
-def _later(
-    shared: Sequence[tuple[Folder, Folder]], files: Mapping[Folder, Sequence[ListedFile]]
-) -> int | None:
-    """Which of two log directories was used later: above 0 the first, below 0 the second.
+def _later(one: Folder, other: Folder, files: Mapping[Folder, Sequence[ListedFile]]) -> int | None:
+    """Which of two copies was used later: above 0 the first, below 0 the second.
 
-    0: both are the same, as far as anything tells. None: nothing tells, or not all say the same.
-    `shared`: the partitions that both have.
+    0: both are the same, as far as anything tells. None: nothing tells. Of one topic the copy that
+    has come further counts. A topic that was created again begins at offset 0 and leader epoch 0,
+    and what else the two log directories hold tells nothing of it: it may be idle, or be fetched
+    anew just now. Only the epochs in which the broker used the directories tell.
     """
-    stopped, other_stopped = (one.directory.broker_epoch for one in shared[0])
+    stopped, other_stopped = one.directory.broker_epoch, other.directory.broker_epoch
     if stopped is not None and other_stopped is not None and stopped != other_stopped:
         return stopped - other_stopped
-    states = [(_state(one, files), _state(other, files)) for one, other in shared]
-    told = {_order(*both) for both in states if both[0].topic_id == both[1].topic_id}
-    if len(told - {0}) == 1:
-        return (told - {0}).pop()
-    return 0 if told == {0} else None
+    states = _state(one, files), _state(other, files)
+    return _order(*states) if states[0].topic_id == states[1].topic_id else None
 
 
 def _order(one: State, other: State) -> int:
@@ -126,14 +118,15 @@ def _state(folder: Folder, files: Mapping[Folder, Sequence[ListedFile]]) -> Stat
         (one.classified.base_offset or 0, one.size) for one in _segments(files.get(folder, ()))
     ]
     assert folder.topic is not None and folder.partition is not None
-    epochs = _read(of_kind.get("leader_epoch_checkpoint"), checkpoints.parse_leader_epochs)
+    mark = (folder.directory.high_watermarks or {}).get((folder.topic, folder.partition))
+    epochs = _read(of_kind.get("leader_epoch_checkpoint"), checkpoints.parse_leader_epochs) or []
     metadata = _read(of_kind.get("partition_metadata"), checkpoints.parse_properties)
     return State(
         topic_id=(metadata or {}).get("topic_id"),
-        leader_epoch=epochs[-1][0] if epochs else None,
-        high_watermark=(folder.directory.high_watermarks or {}).get(
-            (folder.topic, folder.partition)
-        ),
+        # A leader notes its epoch before it has a batch (`Partition.makeLeader`), who fetches it
+        # does with a batch.
+        leader_epoch=max((epoch for epoch, at in epochs if at < (mark or 0)), default=None),
+        high_watermark=mark,
         newest_segment=max(segments, default=(-1, 0)),
     )
 

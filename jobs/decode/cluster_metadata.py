@@ -30,6 +30,7 @@ from udfs.wire.metadata.metadata_log import (
     Migrated,
     ProducerIds,
     RegisteredBroker,
+    RemovedTopic,
     Undecodable,
 )
 
@@ -236,6 +237,7 @@ def _cluster(copy: _Copy) -> Cluster:
         next_producer_id=max(blocks) if blocks and copy.whole else None,
         partitions=_partitions(copy) if copy.whole else {},
         topic_ids=_topic_ids(copy) if copy.whole else {},
+        deleted=_deleted(copy),
         expirations_ms=_expirations(copy),
         kraft_only=copy.kraft_only(),
         compacted=frozenset(
@@ -288,8 +290,25 @@ def _with_brokers(
 
 
 def _topic_ids(copy: _Copy) -> dict[str, str]:
-    """Topic -> id of the newest topic of that name."""
-    return {fact["name"]: fact["topic_id"] for fact in copy.of_kind(CreatedTopic)}
+    """Topic -> id of the topic that has the name."""
+    deleted = _deleted(copy)
+    newest = {fact["name"]: fact["topic_id"] for fact in copy.of_kind(CreatedTopic)}
+    return {name: topic_id for name, topic_id in newest.items() if topic_id not in deleted}
+
+
+def _deleted(copy: _Copy) -> frozenset[str]:
+    """Ids of topics that the log says are deleted, or behind which another one has their name.
+
+    One that it does not name may be newer than it, or be deleted before its snapshot was taken.
+    """
+    removed = {fact["topic_id"] for fact in copy.of_kind(RemovedTopic)}
+    ids: dict[str, str] = {}
+    for fact in copy.of_kind(CreatedTopic):
+        before = ids.get(fact["name"], fact["topic_id"])
+        if before != fact["topic_id"]:
+            removed.add(before)
+        ids[fact["name"]] = fact["topic_id"]
+    return frozenset(removed)
 
 
 def _partitions(copy: _Copy) -> dict[str, int]:

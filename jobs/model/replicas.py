@@ -39,9 +39,10 @@ def number_topics(dump: Dump) -> None:
     finds it then). So copies with different topic ids are none of each other; one without an id is
     none of either.
     """
+    several = len(clusters(dump)) > 1
     found: dict[tuple[str, int, str | None], list[DumpPartition]] = defaultdict(list)
     for one in dump.partitions:
-        found[one.topic, one.partition, one.cluster_id].append(one)
+        found[one.topic, one.partition, one.cluster_id if several else None].append(one)
     for copies in found.values():
         ids = sorted({one.topic_id for one in copies if one.topic_id is not None})
         for one in copies if len(ids) > 1 else ():

@@ -37,6 +37,14 @@ def topic(name: str, topic_id: str) -> bytes:
     return value(2, encode_string(name, True), IDS[topic_id])
 
 
+def removed(topic_id: str) -> bytes:
+    return value(9, IDS[topic_id])
+
+
+def told_id(topic_id: str) -> str:
+    return base64.urlsafe_b64encode(IDS[topic_id]).decode().rstrip("=")
+
+
 def partition(topic_id: str, number: int) -> bytes:
     return value(3, struct.pack(">i", number), IDS[topic_id], version=2)
 
@@ -122,6 +130,7 @@ def test_a_log_from_its_beginning_tells_everything(tmp_path: Path) -> None:
         up_to_ms=T0 + 5000,
         next_producer_id=2000,
         partitions={"a": 3, "b": 1},
+        topic_ids={"a": told_id("one"), "b": told_id("two")},
         created_once=frozenset({"a", "b"}),
         never_compacted=frozenset({"a"}),
         expirations_ms=frozenset({60_000, 9}),
@@ -152,6 +161,16 @@ def test_a_split_finds_its_batches_above_two_billion_offsets(tmp_path: Path) -> 
     assert facts == [1000, 2000, 3000]
 
 
+def test_a_topic_is_deleted_where_the_log_says_so_or_gives_its_name_to_another(
+    tmp_path: Path,
+) -> None:
+    batches = [[topic("a", "one"), topic("b", "two")], [topic("a", "other"), removed("two")]]
+    broker_folder(tmp_path, "broker", {f"{0:020}.log": log(batches)})
+    cluster = read(tmp_path).of("c")
+    assert cluster.topic_ids == {"a": told_id("other")}
+    assert cluster.deleted == {told_id("one"), told_id("two")}
+
+
 def test_a_snapshot_stands_for_the_head_that_is_trimmed(tmp_path: Path) -> None:
     state = [[topic("a", "one"), policy("a", "delete"), partition("one", 0), *blocks(4000)[0]]]
     behind = log([[topic("b", "two"), partition("two", 0)], *blocks(5000)], 100, seconds=50)
@@ -167,7 +186,10 @@ def test_a_snapshot_stands_for_the_head_that_is_trimmed(tmp_path: Path) -> None:
     )
     told = read(tmp_path)
     assert told.of("c") == Cluster(
-        up_to_ms=T0 + 51_000, next_producer_id=5000, partitions={"a": 1, "b": 1}
+        up_to_ms=T0 + 51_000,
+        next_producer_id=5000,
+        partitions={"a": 1, "b": 1},
+        topic_ids={"a": told_id("one"), "b": told_id("two")},
     )
     assert told.regressions == []
 

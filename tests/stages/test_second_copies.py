@@ -90,13 +90,26 @@ def test_the_copy_that_was_fetched_anew_has_other_segments(tmp_path: Path) -> No
     assert audited(collect([tmp_path])) == ["b 0"]
 
 
-def test_one_directory_is_the_later_one_of_all_its_partitions(tmp_path: Path) -> None:
+def test_of_a_topic_that_was_made_again_the_other_partitions_tell_nothing(tmp_path: Path) -> None:
+    """The other one may be on its way: fetched anew, and behind the old copy as yet."""
     old, new = directory(tmp_path / "a", t_0=9, t_1=5), directory(tmp_path / "b", t_0=1, t_1=8)
     partition(old / "t-0", 9, topic_id=IDS[0])
     partition(new / "t-0", 1, topic_id=IDS[1])
     for folder, batches in ((old, 5), (new, 8)):
         partition(folder / "t-1", batches, leader_epoch=0)
-    assert audited(collect([tmp_path])) == ["b 0", "b 1"]
+    dump = collect([tmp_path])
+    assert audited(dump) == ["b 1"]
+    assert dump.unread == {("t", 0)}
+
+
+def test_a_leader_epoch_without_a_batch_tells_nothing(tmp_path: Path) -> None:
+    for name, epochs in (("a", "0 0\n2 20"), ("b", "0 0")):
+        folder = directory(tmp_path / name, t_0=20, t_1=90 if name == "a" else 180)
+        for number in range(2):
+            partition(folder / f"t-{number}", 20)
+        lines = epochs.split("\n")
+        put(folder / "t-0/leader-epoch-checkpoint", "\n".join(["0", str(len(lines)), *lines, ""]))
+    assert audited(collect([tmp_path])) == ["a 0", "b 1"]
 
 
 def test_where_nothing_tells_none_of_the_two_counts(tmp_path: Path) -> None:
@@ -109,12 +122,22 @@ def test_where_nothing_tells_none_of_the_two_counts(tmp_path: Path) -> None:
     assert dump.unread == {("t", 0)}
 
 
-def test_partitions_that_contradict_each_other_tell_nothing(tmp_path: Path) -> None:
+def test_an_idle_topic_tells_nothing_of_one_that_was_made_again(tmp_path: Path) -> None:
+    for name, topic_id in zip("ab", IDS, strict=True):
+        folder = directory(tmp_path / name, t_0=3, t_1=2)
+        partition(folder / "t-0", 3, topic_id=topic_id)
+        partition(folder / "t-1", 2, topic_id=IDS[0], leader_epoch=0)
+    dump = collect([tmp_path])
+    assert audited(dump) == ["a 1"]
+    assert dump.unread == {("t", 0)}
+
+
+def test_of_each_topic_the_copy_that_has_come_further_counts(tmp_path: Path) -> None:
     for name, marks in (("a", {"t_0": 2, "t_1": 1}), ("b", {"t_0": 1, "t_1": 2})):
         folder = directory(tmp_path / name, **marks)
         for number in range(2):
             partition(folder / f"t-{number}", marks[f"t_{number}"])
-    assert collect([tmp_path]).partitions == []
+    assert audited(collect([tmp_path])) == ["a 0", "b 1"]
 
 
 def test_of_two_equal_copies_the_first_counts(tmp_path: Path) -> None:

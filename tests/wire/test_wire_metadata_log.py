@@ -12,6 +12,7 @@ from udfs.wire.metadata.metadata_log import (
     Migrated,
     ProducerIds,
     RegisteredBroker,
+    RemovedTopic,
     Undecodable,
     decode,
 )
@@ -29,6 +30,7 @@ TOPIC_ID = "UU_4fbaiTLaA1dr1vTr_PA"
         ),
         ("0100030000000000404484e3607d4ee7b16961e9f083f509", RegisteredBroker(0)),
         (CREATED, CreatedTopic("orders", TOPIC_ID)),
+        ("010900514ff87db6a24cb680d5daf5bd3aff3c00", RemovedTopic(TOPIC_ID)),
         (
             "01030200000000514ff87db6a24cb680d5daf5bd3aff3c020000000102000000010101000000010000",
             CreatedPartition(TOPIC_ID, 0),

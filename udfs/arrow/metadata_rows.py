@@ -34,6 +34,7 @@ from udfs.wire.metadata.metadata_log import (
     Migrated,
     ProducerIds,
     RegisteredBroker,
+    RemovedTopic,
     Undecodable,
     decode,
 )
@@ -48,6 +49,7 @@ OPTIONS = {
 COLUMNS: dict[type, tuple[str, ...]] = {
     RegisteredBroker: ("number",),
     CreatedTopic: ("name", "topic_id"),
+    RemovedTopic: ("topic_id",),
     CreatedPartition: ("topic_id", "number"),
     Configured: ("number", "name", "option", "value"),
     ProducerIds: ("number",),

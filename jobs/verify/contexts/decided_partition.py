@@ -80,8 +80,13 @@ def _topics(partition_info: DataFrame) -> DataFrame:
 
 
 def _told_id() -> Column:
-    """The id of the topic that a copy of a partition tells; empty where it tells none."""
-    return F.coalesce("topic_id", F.lit("")).alias("told_id")
+    """Equal for copies that are surely of one topic: its id, or its name if it was created once.
+
+    Null, which is equal to nothing, where a copy tells no id: the folder of a deleted topic stays
+    on a broker that is down, or from which a replica was moved while it was.
+    """
+    once = F.when(F.col("created_once"), F.col("topic"))
+    return F.coalesce("topic_id", once).alias("told_id")
 
 
 def _listed() -> Column:
@@ -181,7 +186,7 @@ def _with_replicas(rows: DataFrame, placed: DataFrame, ends: DataFrame) -> DataF
 
     behind_end_ms: the earliest moment, of a broker's clock, of those behind the end of this copy,
     which it may get; not from one of another topic of that name. marked_in_replica: the highest
-    replicated offset in any replica that tells the same topic id, or none as this one. `placed`:
+    replicated offset in any replica that surely is one of the same topic. `placed`:
     markers of topic partitions; `ends`: of `_ends`.
     """
     of_topic = ["replica_set", "told_id", "producer_id", "marker_epoch", "commit"]

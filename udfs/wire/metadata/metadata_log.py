@@ -33,6 +33,12 @@ class CreatedTopic(NamedTuple):
     topic_id: str
 
 
+class RemovedTopic(NamedTuple):
+    """A topic was deleted, whether all its brokers know or not."""
+
+    topic_id: str
+
+
 class CreatedPartition(NamedTuple):
     """A partition of a topic was created."""
 
@@ -78,6 +84,7 @@ class Undecodable(NamedTuple):
 Fact = (
     RegisteredBroker
     | CreatedTopic
+    | RemovedTopic
     | CreatedPartition
     | Configured
     | ProducerIds
@@ -119,6 +126,10 @@ def _registered_broker(fields: FieldReader) -> Fact:
 
 def _created_topic(fields: FieldReader) -> Fact:
     return CreatedTopic(fields.string(flexible=True), read_topic_id(fields))
+
+
+def _removed_topic(fields: FieldReader) -> Fact:
+    return RemovedTopic(read_topic_id(fields))
 
 
 def _created_partition(fields: FieldReader) -> Fact:
@@ -168,6 +179,7 @@ MESSAGES: dict[int, tuple[Callable[[FieldReader], Fact], int]] = {
     2: (_created_topic, 0),
     3: (_created_partition, ANY_VERSION),
     4: (_configured, 0),
+    9: (_removed_topic, 0),
     15: (_producer_ids, 0),
     21: (_migrated, 0),
     23: (_begun, ANY_VERSION),
