@@ -1,6 +1,6 @@
 """Which partitions of a dump are replicas of one another, and what partition.metadata says of them.
 
-Only these need the id of their topic, and copies that a manifest dates: of a topic that is deleted
+Only replicas need the id of their topic, and copies that a manifest dates: of a topic that is deleted
 the moment of copying says nothing, as no broker leads it.
 """
 
