@@ -1,7 +1,7 @@
 """Which partitions of a dump are replicas of one another, and what partition.metadata says of them.
 
-Only replicas need the id of their topic, and copies that a manifest dates: of a topic that is deleted
-the moment of copying says nothing, as no broker leads it.
+Only replicas need the id of their topic, and copies that a manifest dates: of a topic that is
+deleted the moment of copying says nothing, as no broker leads it.
 """
 
 from collections.abc import Sequence

@@ -60,10 +60,12 @@ def second_copies(
     for several in copies.values():
         for one, other in combinations(several, 2):
             later = _later(one, other, files)
-            earlier = [one, other] if later is None else [other if later >= 0 else one]
-            for folder in earlier:
-                why = UNDECIDED if later is None else SECOND_COPY
-                found.left_out[folder] = max(why, found.left_out.get(folder, ""))
+            if later is None:
+                earlier = [one, other]
+                found.left_out.update(dict.fromkeys(earlier, UNDECIDED))
+            else:
+                earlier = [other if later >= 0 else one]
+                found.left_out.setdefault(earlier[0], SECOND_COPY)
             if later != 0 and one.directory.label != other.directory.label:
                 found.retired.update(folder.directory.label for folder in earlier)
     return found
