@@ -78,7 +78,8 @@ def _has_leader(partition: DumpPartition, cluster: Cluster) -> tuple[bool, bool]
     told = partition.topic_id
     if told is None:
         # It may be any topic of that name.
-        led = partition.topic in cluster.topic_ids or not cluster.deleted
+        named = partition.topic in cluster.topic_ids
+        led = partition.topic in cluster.created_once if named else not cluster.deleted
     else:
         led = told not in cluster.deleted
     return led and not partition.incarnation, told in cluster.deleted

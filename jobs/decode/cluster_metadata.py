@@ -113,7 +113,7 @@ def clusters(dump: Dump, facts: Sequence[Told], splits: Sequence[Told]) -> Clust
     blocks = [_blocks(one, copy) for one, copy in copies]
     return Clusters(
         by_id={
-            name: _with_brokers(_cluster(own[-1][1]), own, _stopped(dump, name))
+            name: _with_brokers(_of_all_copies(own), own, _stopped(dump, name))
             for name, own in by_length.items()
         },
         regressions=[
@@ -229,6 +229,17 @@ def _blocks(one: DumpMetadataLog, copy: _Copy) -> list[Block]:
     return found
 
 
+def _of_all_copies(copies: Sequence[tuple[DumpMetadataLog, _Copy]]) -> Cluster:
+    """By the longest copy, the last one; what any of them deletes is deleted.
+
+    A copy that lost its head to a snapshot no longer knows of the topics that went before.
+    """
+    longest = _cluster(copies[-1][1])
+    deleted = frozenset().union(*[_deleted(copy) for _, copy in copies])
+    named = {name: one for name, one in longest.topic_ids.items() if one not in deleted}
+    return replace(longest, deleted=deleted, topic_ids=named)
+
+
 def _cluster(copy: _Copy) -> Cluster:
     """What is true of the cluster by its longest copy."""
     blocks = [fact["number"] for fact in copy.of_kind(ProducerIds)]
@@ -237,7 +248,6 @@ def _cluster(copy: _Copy) -> Cluster:
         next_producer_id=max(blocks) if blocks and copy.whole else None,
         partitions=_partitions(copy) if copy.whole else {},
         topic_ids=_topic_ids(copy) if copy.whole else {},
-        deleted=_deleted(copy),
         expirations_ms=_expirations(copy),
         kraft_only=copy.kraft_only(),
         compacted=frozenset(
@@ -290,10 +300,8 @@ def _with_brokers(
 
 
 def _topic_ids(copy: _Copy) -> dict[str, str]:
-    """Topic -> id of the topic that has the name."""
-    deleted = _deleted(copy)
-    newest = {fact["name"]: fact["topic_id"] for fact in copy.of_kind(CreatedTopic)}
-    return {name: topic_id for name, topic_id in newest.items() if topic_id not in deleted}
+    """Topic -> id of the newest topic of that name."""
+    return {fact["name"]: fact["topic_id"] for fact in copy.of_kind(CreatedTopic)}
 
 
 def _deleted(copy: _Copy) -> frozenset[str]:

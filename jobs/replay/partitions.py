@@ -140,13 +140,13 @@ def _is_later(up_to_ms: str, than_ms: Column) -> Column:
 def _dated(rows: DataFrame) -> DataFrame:
     """What rests on `__cluster_metadata`, where its copy is as late as what is judged by it.
 
-    It lacks a policy that was set later: clients' clocks count as well as brokers', whose newest
-    moment may be an old marker, as they can only weaken a verdict. It also lacks a broker that
-    joined later. What is compared with the clock of a broker that is alone was written by brokers,
-    in any partition of its cluster, so the newest moment of those counts, and no event time. Adds
-    copies_begun_ms: when the copy of the partition was begun that was begun first, null where one
-    is not dated. Whether the leader is in the dump is asked of that moment; without it nothing
-    tells that the list is as late, unless all brokers had stopped.
+    It lacks a policy that was set later, and a later topic of the same name: clients' clocks count
+    as well as brokers', whose newest moment may be an old marker, as they can only weaken a
+    verdict. It also lacks a broker that joined later. What is compared with the clock of a broker
+    that is alone was written by brokers, in any partition of its cluster, so the newest moment of
+    those counts, and no event time. Adds copies_begun_ms: when the copy of the partition was begun
+    that was begun first, null where one is not dated. Whether the leader is in the dump is asked of
+    that moment; without it nothing tells that the list is as late, unless all brokers had stopped.
     """
     copies = Window.partitionBy(*_topic_of_copies())
     undated = F.max(F.col("copied_at_ms").isNull()).over(copies)
@@ -162,6 +162,7 @@ def _dated(rows: DataFrame) -> DataFrame:
     return rows.withColumns(
         {
             "never_compacted": F.col("never_compacted") & _is_later("metadata_up_to_ms", written),
+            "created_once": F.col("created_once") & _is_later("metadata_up_to_ms", written),
             "never_deleted": F.col("never_deleted") & surely(behind_copy),
             "alone_in_cluster": F.col("alone_in_cluster") & brokers,
             "single_broker": F.col("single_broker") & brokers,

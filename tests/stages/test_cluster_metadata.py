@@ -164,6 +164,11 @@ def test_a_topic_is_deleted_where_the_log_says_so_or_gives_its_name_to_another(
     broker_folder(tmp_path, "broker", {f"{0:020}.log": log(batches)})
     cluster = read(tmp_path).of("c")
     assert cluster.topic_ids == {"a": text_of(IDS["other"])}
+    # A longer copy whose head went to a snapshot no longer knows of the others.
+    files = {f"{9:020}-0000000003.checkpoint": log([[topic("a", "other")]])}
+    broker_folder(tmp_path, "second", files | {f"{9:020}.log": log(blocks(1000), 9)})
+    assert read(tmp_path).of("c").topic_ids == {"a": text_of(IDS["other"])}
+    assert read(tmp_path).of("c").deleted == {text_of(IDS["one"]), text_of(IDS["two"])}
     assert cluster.deleted == {text_of(IDS["one"]), text_of(IDS["two"])}
 
 
