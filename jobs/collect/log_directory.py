@@ -19,7 +19,6 @@ from udfs.wire.side_files import checkpoints
 LARGEST_PROPERTIES = 1 << 16
 BROKER_ID = re.compile(r"[0-9]{1,10}")
 LARGEST_BROKER_ID = (1 << 31) - 1
-MAX_INT64 = (1 << 63) - 1
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 # name of the file, attribute of LogDirectory
 CHECKPOINTS = (
@@ -115,12 +114,13 @@ def read_log_directory(
     except ManifestError as error:
         manifest = Manifest()
         tell(f"{label}{NAME} {error}; the times in it are not used")
+    stopped = (folder / CLEAN_SHUTDOWN).is_file()
     return LogDirectory(
         label=label,
         outer=outer,
         properties=properties,
-        clean_shutdown=(folder / CLEAN_SHUTDOWN).is_file(),
-        broker_epoch=_broker_epoch(folder / CLEAN_SHUTDOWN),
+        clean_shutdown=stopped,
+        broker_epoch=_broker_epoch(folder / CLEAN_SHUTDOWN) if stopped else None,
         copies=manifest.copies,
         not_fetched=manifest.not_fetched,
         told=_told(folder, label, tell),
@@ -145,7 +145,7 @@ def _broker_epoch(path: DumpPath) -> int | None:
         epoch = json.loads(read_small(path, LARGEST_PROPERTIES))["brokerEpoch"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
-    return epoch if type(epoch) is int and 0 <= epoch <= MAX_INT64 else None
+    return epoch if type(epoch) is int and epoch >= 0 else None
 
 
 def _checkpoint(path: DumpPath, label: str, tell: Tell) -> dict[Key, int] | None:

@@ -6,11 +6,10 @@ from itertools import combinations
 from typing import Any, NamedTuple, TypeVar
 
 from jobs.collect.listed import Folder, ListedFile, Role
-from jobs.collect.log_directory import Key, LogDirectory
+from jobs.collect.log_directory import Key, LogDirectory, read_text
 from jobs.collect.manifest import NAME
 from jobs.model.dump import MissingPartition
 from udfs.storage.dump_path import DumpPath
-from udfs.storage.small_file import LARGEST_BYTES, read_small
 from udfs.wire.errors import WireError
 from udfs.wire.side_files import checkpoints
 
@@ -142,9 +141,10 @@ def _segments(files: Iterable[ListedFile]) -> Iterator[ListedFile]:
 
 def _read(path: DumpPath | None, parse: Callable[[str], T]) -> T | None:
     """A small file; None where there is none, or one that cannot be read."""
+    text = None if path is None else read_text(path, "", lambda _: None)
     try:
-        return None if path is None else parse(read_small(path, LARGEST_BYTES).decode())
-    except (OSError, WireError, UnicodeDecodeError):
+        return None if text is None else parse(text)
+    except WireError:
         return None
 
 

@@ -1,6 +1,7 @@
 """Which partitions of a dump are replicas of one another, and where they are compared."""
 
 from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from jobs.model.dump import Dump, DumpPartition, cleaned_below
@@ -22,13 +23,20 @@ def replica_sets(dump: Dump) -> list[list[DumpPartition]]:
     Where it holds more than one cluster, partitions of one name belong together only within one.
     Texts of kafka-dump-log hold no bytes to compare.
     """
-    several = len(clusters(dump)) > 1
-    found: dict[tuple[str, int, str | None], list[DumpPartition]] = defaultdict(list)
-    for one in dump.partitions:
-        if any(segment.text for segment in one.segments):
-            continue
-        found[one.topic, one.partition, one.cluster_id if several else None].append(one)
-    return [copies for copies in found.values() if len({one.broker for one in copies}) > 1]
+    of_bytes = [one for one in dump.partitions if not any(segment.text for segment in one.segments)]
+    named = _of_one_name(of_bytes, clusters(dump))
+    return [copies for copies in named if len({one.broker for one in copies}) > 1]
+
+
+def _of_one_name(
+    partitions: Iterable[DumpPartition], found: Collection[str]
+) -> Iterable[list[DumpPartition]]:
+    """Partitions of one name, in one cluster where the dump has several (`found`)."""
+    named: dict[tuple[str, int, str | None], list[DumpPartition]] = defaultdict(list)
+    for one in partitions:
+        cluster = one.cluster_id if len(found) > 1 else None
+        named[one.topic, one.partition, cluster].append(one)
+    return named.values()
 
 
 def number_topics(dump: Dump) -> None:
@@ -39,11 +47,7 @@ def number_topics(dump: Dump) -> None:
     finds it then). So copies with different topic ids are none of each other; one without an id is
     none of either.
     """
-    several = len(clusters(dump)) > 1
-    found: dict[tuple[str, int, str | None], list[DumpPartition]] = defaultdict(list)
-    for one in dump.partitions:
-        found[one.topic, one.partition, one.cluster_id if several else None].append(one)
-    for copies in found.values():
+    for copies in _of_one_name(dump.partitions, clusters(dump)):
         ids = sorted({one.topic_id for one in copies if one.topic_id is not None})
         for one in copies if len(ids) > 1 else ():
             unknown = -1 - one.partition_index
