@@ -37,8 +37,9 @@ from udfs.wire.side_files.checkpoints import parse_properties
 COORDINATOR_TOPIC = "__transaction_state"
 # Committed offsets may be part of a transaction: asked for or not, both are in every dump.
 ALWAYS_COPIED = (COORDINATOR_TOPIC, "__consumer_offsets")
-# KRaft's metadata hold no transaction, but credentials.
-NEVER_COPIED = ("__cluster_metadata",)
+# KRaft's metadata hold no transaction, but credentials: only with --metadata, and last of all, so
+# that they are later than what is judged by them.
+METADATA_TOPIC = "__cluster_metadata"
 STEPS = ("before", "data", "after")
 BY_SSH = "ssh -o BatchMode=yes {host} sh -s"
 MOST_JOBS = 64
@@ -55,6 +56,9 @@ examples:
       two brokers, by ssh
   take_dump.py --to /copies/today --topic 'orders*' kafka-1:/data/a kafka-1:/data/b
       some topics of a broker with two log directories; the internal topics come with them
+  take_dump.py --to /copies/today --metadata kafka-1:/var/lib/kafka
+      the metadata of KRaft, too: topic ids, policies and brokers of the cluster, with which more
+      can be proven. They hold hashed passwords
   take_dump.py --to /copies/today --taken-at 1795236470221 /mnt/snapshot/kafka
       a mounted snapshot of that moment
   take_dump.py --to /copies/today --through 'kubectl exec -i {host} -- sh -s' kafka-0:/var/lib/kafka
@@ -125,7 +129,8 @@ def parse(argv: list[str]) -> Options:
     steps = (given.step,) if given.step else STEPS
     return Options(
         to=given.to,
-        topics=[*(given.topic or []), *(given.topics or [])] or ["*"],
+        topics=([*(given.topic or []), *(given.topics or [])] or ["*"])
+        + [METADATA_TOPIC] * given.metadata,
         steps=("data",) if given.taken_at is not None else steps,
         taken_at=given.taken_at,
         sources=[_source(text, given.through, given.to) for text in given.sources],
@@ -140,6 +145,11 @@ def _add_options_of_disks(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--step", choices=STEPS, help="only this step (default: all three)")
     parser.add_argument(
         "--taken-at", type=int, metavar="MS", help="the sources are snapshots of this moment"
+    )
+    parser.add_argument(
+        "--metadata",
+        action="store_true",
+        help=f"copy {METADATA_TOPIC}, too, last of all (it holds hashed passwords)",
     )
     parser.add_argument(
         "--through",
@@ -191,6 +201,7 @@ def _refuse_options_of_disks(given: argparse.Namespace) -> None:
         "SOURCE": given.sources,
         "--step": given.step,
         "--taken-at": given.taken_at is not None,
+        "--metadata": given.metadata,
         "--through": given.through != BY_SSH,
     }
     for name, there in refused.items():
@@ -246,6 +257,11 @@ def prepare(options: Options) -> list[LogDirectoryCopy]:
 def _match(patterns: list[str], topics: set[str]) -> None:
     for pattern in patterns:
         if not fnmatch.filter(topics, pattern):
+            if pattern == METADATA_TOPIC:
+                raise UsageError(
+                    f"--metadata: no source has {METADATA_TOPIC}-0; give the folder of the option "
+                    "metadata.log.dir as a source, too (a cluster with ZooKeeper has none)"
+                )
             near = difflib.get_close_matches(pattern, topics, n=1)
             hint = f"; did you mean {near[0]}?" if near else ""
             raise UsageError(f"--topic {pattern}: no topic of the sources matches{hint}")
@@ -259,17 +275,22 @@ def directories(copy: LogDirectoryCopy, step: str, options: Options) -> list[Dir
         if named is None:
             continue
         topic, partition, retired = named
-        of_coordinator = topic == COORDINATOR_TOPIC
         asked = any(fnmatch.fnmatchcase(topic, pattern) for pattern in options.topics)
         if retired is not None:
             copy.leave_out(name, f"marked -{retired} by the broker")
-        elif topic in NEVER_COPIED:
-            copy.leave_out(name, "metadata of KRaft: no transactions in it")
+        elif topic == METADATA_TOPIC and topic not in options.topics:
+            copy.leave_out(name, "metadata of KRaft, which hold hashed passwords: see --metadata")
         elif (asked or topic in ALWAYS_COPIED) and (
-            options.taken_at is not None or of_coordinator == (step != "data")
+            options.taken_at is not None or step in _steps_of(topic)
         ):
             wanted.append(Directory(name, topic, partition, step))
-    return wanted
+    return sorted(wanted, key=lambda one: one.topic == METADATA_TOPIC)
+
+
+def _steps_of(topic: str) -> tuple[str, ...]:
+    if topic == METADATA_TOPIC:
+        return ("after",)
+    return ("before", "after") if topic == COORDINATOR_TOPIC else ("data",)
 
 
 def run_step(copy: LogDirectoryCopy, step: str, options: Options) -> None:
@@ -321,7 +342,7 @@ def fetch(options: Options) -> int:
         _match(options.topics, topics)
         return {
             topic
-            for topic in topics - set(NEVER_COPIED)
+            for topic in topics - {METADATA_TOPIC}
             if topic in ALWAYS_COPIED
             or any(fnmatch.fnmatchcase(topic, pattern) for pattern in options.topics)
         }

@@ -290,6 +290,19 @@ def test_topics_are_chosen_and_the_internal_ones_come_along(tmp_path: Path, brok
     assert copied.paths("data") == ["__consumer_offsets-3", "a.b-1"]
 
 
+def test_metadata_are_copied_last_where_they_are_asked_for(tmp_path: Path, broker: Broker) -> None:
+    broker.put(f"__cluster_metadata-0/{FIRST}.log", "policies")
+    broker.put(f"__cluster_metadata-0/{SECOND}-0000000001.checkpoint", "state")
+    take(tmp_path / "dump", "--metadata", "--topic", "orders", broker.folder)
+    copied = Copied(tmp_path / "dump/broker-1")
+    assert copied.paths("data") == ["__consumer_offsets-3", "orders-0"]
+    assert copied.paths("after") == ["__transaction_state-0", "__cluster_metadata-0"]
+    (metadata,) = collect([tmp_path / "dump"]).metadata_logs
+    assert [file.kind for file in metadata.files] == ["metadata_log", "metadata_snapshot"]
+    take(tmp_path / "snapshot", "--metadata", "--taken-at", "1795236470221", broker.folder)
+    assert Copied(tmp_path / "snapshot/broker-1").paths()[-1] == "__cluster_metadata-0"
+
+
 def test_several_log_directories_of_a_broker_lie_side_by_side(tmp_path: Path) -> None:
     one, other = Broker(tmp_path, 1), Broker(tmp_path, 2)
     other.put("meta.properties", "version=1\nnode.id=1\ncluster.id=c\n")
@@ -307,6 +320,7 @@ def test_what_is_wrong_is_said_in_a_sentence(tmp_path: Path, broker: Broker) -> 
         ((broker.folder, broker.folder), "given twice"),
         ((broker.folder, stranger.folder), "several clusters: c, d"),
         (("--topic", "ordres", broker.folder), "did you mean orders?"),
+        (("--metadata", broker.folder), "the option metadata.log.dir"),
         ((), "the following arguments are required: SOURCE, or --bootstrap"),
         (("-oProxyCommand=x:/y",), "unrecognized arguments: -oProxyCommand=x:/y"),
         (("--", "-oProxyCommand=x:/y"), "is not a source"),
@@ -356,6 +370,7 @@ def test_options_of_disks_and_of_the_protocol_do_not_mix(tmp_path: Path, broker:
         ((*far, str(broker.folder)), "SOURCE does not go with --bootstrap"),
         ((*far, "--step", "data"), "--step does not go with --bootstrap"),
         ((*far, "--taken-at", "5"), "--taken-at does not go with --bootstrap"),
+        ((*far, "--metadata"), "--metadata does not go with --bootstrap"),
         ((*far, "--max-rate", "fast"), "invalid rate value: 'fast'"),
         ((*far, "--jobs", "0"), "invalid number (1 to 64) value: '0'"),
     ):
