@@ -68,8 +68,12 @@ INTERPRETED = {
     # Else the tasks of a join carry the plans of both its sides.
     "spark.sql.execution.usePartitionEvaluator": "true",
 }
-# Filters that could be inferred from others spare rows, of which there are few.
-PLANNED_FAST = {"spark.sql.constraintPropagation.enabled": "false"}
+# Filters that could be inferred from others spare rows, of which there are few. So do filters of
+# one side of a join by the keys of the other: each is a query of its own, and 1 MiB of the tasks.
+PLANNED_FAST = {
+    "spark.sql.constraintPropagation.enabled": "false",
+    "spark.sql.optimizer.runtime.bloomFilter.enabled": "false",
+}
 # Where both sides of a join have one partition, a broadcast is a job of its own for nothing.
 IN_ONE_TASK = {"spark.sql.autoBroadcastJoinThreshold": "-1"}
 # Spark's 200 are 200 times the start of a task.
